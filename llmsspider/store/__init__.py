@@ -5,14 +5,12 @@ One SQLite file per source, or many sources in one PostgreSQL database. Every ro
 and `items`.
 
     store     `Store`: a source, its runs, writes; `Stores`: the stores of a project, by settings
-    reader    reads of a source                            schema    tables and migrations
-    writer    the thread that writes in batches            rows      column types, records to rows and back
-    history   earlier contents of pages                    runs      rows of runs; opening and listing sources
+    reader    reads of a source                            schema    tables, column types, migrations
+    writer    the thread that writes in batches            runs      opening and listing sources; their runs
     database  connections, faults as `StoreError`          records   the values that go in and out
 """
 
 from llmsspider.store.database import resolve_data_dir
-from llmsspider.store.history import PageHistory, Retention, Version
 from llmsspider.store.records import (
     CONTENT,
     LINKS,
@@ -20,6 +18,7 @@ from llmsspider.store.records import (
     WHOLE,
     FilteredUrl,
     PageError,
+    PageHistory,
     PageItem,
     PageRecord,
     PageState,
@@ -29,7 +28,9 @@ from llmsspider.store.records import (
     RunRecord,
     SourceRecord,
     StoredPage,
+    Version,
 )
+from llmsspider.store.runs import Retention
 from llmsspider.store.store import Store, Stores
 
 open_store = Store.open

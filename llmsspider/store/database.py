@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-from sqlalchemy import URL, Connection, Engine, Executable, QueuePool, Table, create_engine, event, make_url
+from sqlalchemy import URL, Connection, Engine, QueuePool, Table, create_engine, event, make_url
 from sqlalchemy.exc import (
     ArgumentError,
     DBAPIError,
@@ -214,47 +214,6 @@ class Database:
                 connection.exec_driver_sql(f"PRAGMA busy_timeout={CLOSE_TIMEOUT_MS}").close()
                 connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").close()
         self.engine.dispose()
-
-
-class Reader:
-    """The connection that single pages and numbers are read on; each statement sees the latest commit."""
-
-    def __init__(self, database: Database):
-        self._database = database
-        self._connection: Connection | None = database.reader()
-
-    @property
-    def closed(self) -> bool:
-        """True once `close` was called."""
-        return self._connection is None
-
-    def read(self, statement: Executable, parameters: Mapping[str, Any] | None = None) -> Any:
-        """Run a SELECT with retries, on a new connection if the server closed this one."""
-
-        def attempt() -> Any:
-            connection = self._open()
-            if connection.invalidated:
-                self._connection = self._database.reader()
-                connection.close()
-                connection = self._connection
-            return connection.execute(statement, parameters)
-
-        return self._database.with_retry(attempt)
-
-    def check(self) -> None:
-        """Raise `StoreError` when it is closed."""
-        self._open()
-
-    def _open(self) -> Connection:
-        if self._connection is None:
-            raise StoreError(f"page store {self._database.label} is closed")
-        return self._connection
-
-    def close(self) -> None:
-        """Close the connection; a second call does nothing."""
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            connection.close()
 
 
 def open_sqlite(path: Path) -> Database:

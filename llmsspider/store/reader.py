@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import sys
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
 from datetime import datetime
 from functools import cache
+from itertools import groupby
 from typing import Any, Literal
 
 from sqlalchemy import Connection, LargeBinary, Select, bindparam, func, select, type_coerce
 
 from llmsspider.errors import StoreError
-from llmsspider.items import decompress
-from llmsspider.store import history, rows, runs
-from llmsspider.store.database import Database, Reader, batches
-from llmsspider.store.history import PageHistory
+from llmsspider.items import Link, LlmsEntry, decompress
+from llmsspider.store import runs
+from llmsspider.store.database import Database, batches
 from llmsspider.store.records import (
+    PAGE_COLUMNS,
     WHOLE,
     FilteredUrl,
     PageError,
+    PageHistory,
     PageRecord,
     PageState,
     Parts,
@@ -26,8 +30,21 @@ from llmsspider.store.records import (
     RunRecord,
     SourceRecord,
     StoredPage,
+    Version,
 )
-from llmsspider.store.schema import alias, change, content, error, filtered, link, page, run, source
+from llmsspider.store.schema import (
+    alias,
+    change,
+    content,
+    error,
+    filtered,
+    link,
+    page,
+    run,
+    source,
+    unpacked,
+    version,
+)
 from llmsspider.web.urls import page_key
 
 Order = Literal["found", "depth", "url"]
@@ -35,20 +52,13 @@ Order = Literal["found", "depth", "url"]
 
 _ORDERS = {"found": (page.c.id,), "depth": (page.c.depth, page.c.id), "url": (page.c.url, page.c.id)}
 
-CHUNK = 200
-"""Pages held in memory at a time."""
-HISTORY_CHUNK = 20
-"""Pages held in memory at a time with their earlier contents."""
+CHUNK, HISTORY_CHUNK = 200, 20
+"""Pages held in memory at a time, without and with their earlier contents."""
 
 # Statements, built once and run many times. Parameters that would clash with a column of the same name begin with `b_`.
 
-STATE = (
-    *(page.c.key, page.c.url, page.c.fetched_url, page.c.validators_url, page.c.accept, page.c.etag),
-    *(page.c.last_modified, type_coerce(page.c.raw_hash, LargeBinary)),
-    *(type_coerce(page.c.content_hash, LargeBinary), page.c.extractor_version, page.c.origin, page.c.depth),
-    *(page.c.has_end_tag, type_coerce(page.c.source_hash, LargeBinary)),
-)
-"""The columns of `rows.page_state`, in its order."""
+_STATE = [one.name for one in fields(PageState)]
+STATE = [type_coerce(page.c[one], LargeBinary) if one.endswith("_hash") else page.c[one] for one in _STATE]
 
 _MINE = page.c.source_id == bindparam("b_source_id")
 _DOCUMENT = (_MINE, page.c.gone.is_(False))
@@ -74,19 +84,53 @@ def _pages_by_key(parts: Parts) -> Select[Any]:
     return _pages(parts).where(_BY_KEYS, page.c.gone.is_(False))
 
 
-@cache
-def _pages_by_id(parts: Parts) -> Select[Any]:
-    return _pages(parts).where(page.c.id.in_(bindparam("b_ids", expanding=True)))
-
-
 ONE_PAGE = _pages(WHOLE).where(page.c.key == bindparam("b_key"), page.c.gone.is_(False))
 """A document by its key. Built once: building it took eight times as long as running it."""
 
-_READING = (page.c.url, page.c.accept, page.c.etag, page.c.last_modified, page.c.headers)
-_ONE_READING = (_MINE, page.c.key == bindparam("b_key"), page.c.seq == 0)
-READING_VALIDATORS = select(*_READING, page.c.extractor_version, page.c.reason).where(*_ONE_READING)
-READING = READING_VALIDATORS.add_columns(content.c.data).join_from(page, content)
+_READING = [
+    page.c[one]
+    for one in ("url", "accept", "etag", "last_modified", "headers", "extractor_version", "reason")
+]
+VALIDATORS = select(*_READING).where(_MINE, page.c.key == bindparam("b_key"), page.c.seq == 0)
+READING = VALIDATORS.add_columns(content.c.data).join_from(page, content)
 """What is no document, by its key; without and with its body."""
+
+
+def page_record(row: Mapping[str, Any]) -> PageRecord:
+    """The record of a row of `page` joined with `content` and `link` (either may be missing)."""
+    values = {name: row[name] for name in PAGE_COLUMNS}
+    values["fetched_url"] = row["fetched_url"] or row["url"]
+    values["validators_url"] = row["validators_url"] or values["fetched_url"]
+    values["source_hash"] = row["source_hash"] or row["content_hash"]
+    values["moved_from"], values["extra"] = row["moved_from"] or [], row["extra"] or {}
+    values["llms"] = LlmsEntry(**row["llms"]) if row["llms"] else None
+    data = row.get("data")
+    return PageRecord(
+        **values,
+        id=row["document_id"],
+        content=None if data is None else decompress(data).decode("utf-8"),
+        links=[Link(text, url) for text, url in unpacked(row.get("links")) or ()],
+        follow=unpacked(row.get("follow")) or [],
+    )
+
+
+def _stored(row: Any, change: Any) -> StoredPage:
+    """The record of a row that also has `run_id`, and what happened to the page."""
+    return StoredPage(page_record(row), row["seq"], change, row["run_id"] or "", row["reason"])
+
+
+def _replayed(row: Any, was_new: int) -> StoredPage:
+    return _stored(row, "deleted" if row["gone"] else "new" if was_new else "changed")
+
+
+def _state(row: Any) -> PageState:
+    values = dict(zip(_STATE, row, strict=True))
+    values["fetched_url"] = values["fetched_url"] or values["url"]
+    values["validators_url"] = values["validators_url"] or values["fetched_url"]
+    values["has_end_tag"] = bool(values["has_end_tag"])
+    for name in ("accept", "last_modified", "extractor_version", "origin"):  # few values, shared by all pages
+        values[name] = values[name] and sys.intern(values[name])
+    return PageState(**values)
 
 
 class SourceReader:
@@ -99,17 +143,26 @@ class SourceReader:
         self._database = database
         self._name = source_name
         self._source_id: int | None = None
-        self._reader = Reader(database)
         self._source: SourceRecord | None = None
+        self._connection: Connection | None = None
+        """What single pages and numbers are read on; each statement sees the latest commit."""
         try:
+            self._connection = database.reader()
             self._load_source()
         except BaseException:
-            self._reader.close()
+            if self._connection is not None:
+                self._connection.close()
+            database.engine.dispose()
             raise
 
     def flush(self) -> None:
         """Return when everything written so far is committed."""
-        self._reader.check()
+        self._opened()
+
+    def _opened(self) -> Connection:
+        if self._connection is None:
+            raise StoreError(f"page store {self._database.label} is closed")
+        return self._connection
 
     # The source and its runs
 
@@ -129,9 +182,8 @@ class SourceReader:
         """The id of the last run that has ended; an empty string before the first."""
         self.flush()
         ended = (run.c.source_id == self._source_id, run.c.finished_at.is_not(None))
-        return (
-            self._read(select(run.c.id).where(*ended).order_by(run.c.number.desc()).limit(1)).scalar() or ""
-        )
+        last = select(run.c.id).where(*ended).order_by(run.c.number.desc()).limit(1)
+        return self._read(last).scalar() or ""
 
     def undelivered_since(self) -> int | None:
         """The number to replay from, so that what was stored and not handed over is; None when nothing is."""
@@ -152,7 +204,7 @@ class SourceReader:
         """A document with content and links, or None. Sees what this run has saved."""
         self._flush_pages((key,))
         row = self._read(ONE_PAGE, b_key=key).mappings().first()
-        return None if row is None else rows.page_record(row)
+        return None if row is None else page_record(row)
 
     def title(self, key: bytes) -> str | None:
         """The title of a page, as stored before this run."""
@@ -164,9 +216,8 @@ class SourceReader:
         key = page_key(url)
         if (record := self.load_page(key)) is not None:
             return record
-        target = self._read(
-            select(alias.c.target).where(alias.c.source_id == self._source_id, alias.c.key == key)
-        ).scalar()
+        joined = select(alias.c.target).where(alias.c.source_id == self._source_id, alias.c.key == key)
+        target = self._read(joined).scalar()
         return None if target is None else self.load_page(target)
 
     def count_pages(self) -> int:
@@ -182,7 +233,7 @@ class SourceReader:
         for portion in batches(keys, CHUNK):
             self._flush_pages(portion)
             found = self._read(_pages_by_key(parts), b_keys=portion).mappings()
-            records = {row["key"]: rows.page_record(dict(row)) for row in found}
+            records = {row["key"]: page_record(row) for row in found}
             yield from map(records.get, portion)
 
     def links_of(self, keys: Sequence[bytes]) -> dict[bytes, list[list[str]]]:
@@ -197,7 +248,7 @@ class SourceReader:
         ordered = select(page.c.id).where(*_DOCUMENT).order_by(*_ORDERS[order])
         with self._database.snapshot() as connection:
             ids = array("q", connection.execute(ordered, self._parameters()).scalars())
-            yield from map(rows.stored_page, self._by_id(connection, ids, parts))
+            yield from (_stored(row, row["change"]) for row in self._by_id(connection, ids, parts))
 
     def changes_since(self, seq: int, parts: Parts = WHOLE) -> Iterator[StoredPage]:
         """The latest state of every page changed after `seq`, with `parts`, in the order of changes, from one snapshot.
@@ -218,7 +269,7 @@ class SourceReader:
             ids, was_new = self._changed(connection, seq)
             for start in range(0, len(ids), HISTORY_CHUNK):
                 portion = ids[start : start + HISTORY_CHUNK]
-                versions = history.of_pages(connection, portion)
+                versions = _versions(connection, portion)
                 found = self._by_id(connection, portion, WHOLE)
                 for row, is_new in zip(found, was_new[start:], strict=False):
                     yield PageHistory(_replayed(row, is_new), bool(is_new), versions.get(row["id"], ()))
@@ -227,7 +278,10 @@ class SourceReader:
         """The number of earlier contents that are kept, and their size in bytes as they are stored."""
         self.flush()
         with self._database.snapshot() as connection:
-            return history.size(connection, self._source_id or 0)
+            size = func.coalesce(func.sum(func.length(version.c.data)), 0)
+            measured = select(func.count(), size).join_from(version, page).where(_MINE)
+            number, stored = connection.execute(measured, self._parameters()).one()
+            return int(number), int(stored)
 
     def seq_at(self, moment: datetime) -> int:
         """The number of the last change that was stored at a moment; 0 when it was before the first."""
@@ -249,7 +303,7 @@ class SourceReader:
 
     def reading(self, key: bytes, *, with_body: bool = True) -> Reading | None:
         """What was read of a URL that is no document, without its body where only the validators are wanted."""
-        found = self._read(READING if with_body else READING_VALIDATORS, b_key=key).first()
+        found = self._read(READING if with_body else VALIDATORS, b_key=key).first()
         if found is None:
             return None
         url, accept, etag, last_modified, headers, read_by, why, *data = found
@@ -258,18 +312,17 @@ class SourceReader:
 
     def errors(self, run: RunRecord) -> list[PageError]:
         """The page errors of a run kept by name, oldest first."""
-        columns = (error.c.url, error.c.kind, error.c.reason, error.c.status)
-        return [PageError(*row) for row in self._details(error, run, columns)]
+        return self._details(error, PageError, run)
 
     def filtered(self, run: RunRecord) -> list[FilteredUrl]:
         """The URLs that a run filtered, as far as kept by name, oldest first."""
-        columns = (filtered.c.url, filtered.c.reason, filtered.c.rule)
-        return [FilteredUrl(*row) for row in self._details(filtered, run, columns)]
+        return self._details(filtered, FilteredUrl, run)
 
-    def _details(self, table: Any, run: RunRecord, columns: Sequence[Any]) -> Iterable[Any]:
+    def _details(self, table: Any, kind: Any, run: RunRecord) -> list[Any]:
         self.flush()
         mine = (table.c.source_id == self._known_source(), table.c.run == run.number)
-        return self._read(select(*columns).where(*mine).order_by(table.c.id))  # type: ignore[no-any-return]
+        columns = [table.c[one.name] for one in fields(kind)]
+        return [kind(*row) for row in self._read(select(*columns).where(*mine).order_by(table.c.id))]
 
     def _flush_pages(self, keys: Sequence[bytes]) -> None:
         """Commit what was written of these pages."""
@@ -279,7 +332,7 @@ class SourceReader:
         with self._database.snapshot() as connection:
             streaming = connection.execution_options(yield_per=1000)
             found = streaming.execute(select(*STATE).where(*_DOCUMENT, *conditions), self._parameters())
-            yield from map(rows.page_state, found)
+            yield from map(_state, found)
 
     def _changed(self, connection: Connection, since: int) -> tuple[array[int], bytes]:
         """Row ids of the pages changed after `since`, by last change; 1 for each whose first change made it."""
@@ -299,15 +352,25 @@ class SourceReader:
 
     def _by_id(self, connection: Connection, ids: Iterable[int], parts: Parts) -> Iterator[Any]:
         for chunk in batches(ids, CHUNK):
-            found = connection.execute(_pages_by_id(parts), self._parameters(b_ids=chunk)).mappings()
-            by_id = {row["id"]: dict(row) for row in found}
+            wanted = _pages(parts).where(page.c.id.in_(bindparam("b_ids", expanding=True)))
+            found = connection.execute(wanted, self._parameters(b_ids=chunk)).mappings()
+            by_id = {row["id"]: row for row in found}
             yield from map(by_id.__getitem__, chunk)
 
     def _parameters(self, **more: Any) -> dict[str, Any]:
         return {"b_source_id": self._source_id or 0, **more}
 
     def _read(self, statement: Select[Any], **parameters: Any) -> Any:
-        return self._reader.read(statement, self._parameters(**parameters))
+        """Run a SELECT with retries, on a new connection if the server closed this one."""
+
+        def attempt() -> Any:
+            connection = self._opened()
+            if connection.invalidated:
+                self._connection = self._database.reader()
+                connection.close()
+            return self._opened().execute(statement, self._parameters(**parameters))
+
+        return self._database.with_retry(attempt)
 
     def _known_source(self) -> int:
         if self._source_id is None:
@@ -316,17 +379,24 @@ class SourceReader:
 
     def _load_source(self) -> None:
         """Read the source; in one statement, since another process may be writing it at this moment."""
-        wanted = (
-            select(source) if self._database.is_sqlite else select(source).where(source.c.name == self._name)
-        )
-        found = {row["name"]: row for row in self._reader.read(wanted).mappings()}
+        every = select(source)
+        wanted = every if self._database.is_sqlite else every.where(source.c.name == self._name)
+        found = {row["name"]: row for row in self._read(wanted).mappings()}
         if self._name in found:
             row = found[self._name]
-            self._source_id, self._source = row["id"], rows.source_record(row)
+            self._source_id, self._source = row["id"], runs.source_record(row)
         elif found:
             raise StoreError(f"page store {self._database.label} belongs to the source {next(iter(found))!r}")
 
 
-def _replayed(row: Any, was_new: int) -> StoredPage:
-    kind = "deleted" if row["gone"] else "new" if was_new else "changed"
-    return rows.stored_page({**row, "replayed": kind})
+def _versions(connection: Connection, page_ids: Sequence[int]) -> dict[int, tuple[Version, ...]]:
+    """The earlier contents of pages by their row ids, oldest first."""
+    wanted = select(version).where(version.c.page_id.in_(page_ids)).order_by(version.c.page_id, version.c.seq)
+    names = ("seq", "run", "title", "content_hash", "extractor_version")
+    return {
+        page_id: tuple(
+            Version(**{name: row[name] for name in names}, content=decompress(row["data"]).decode("utf-8"))
+            for row in rows
+        )
+        for page_id, rows in groupby(connection.execute(wanted).mappings(), lambda row: row["page_id"])
+    }

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
-from typing import Literal, TypeVar
+from typing import Any, Literal
 
 from llmsspider.content.markdown.code_languages import code_languages
 from llmsspider.items import (
@@ -37,11 +37,6 @@ WHOLE: Parts = frozenset({"content", "links"})
 CONTENT: Parts = frozenset({"content"})
 LINKS: Parts = frozenset({"links"})
 OUTLINE: Parts = frozenset()
-
-_OWN_FIELDS = tuple(name for name in FIELDS if name not in {"source", "run", "seq", "change"})
-"""The fields of a document that its record has too; the others are those of a run."""
-
-_Made = TypeVar("_Made", bound=Document)
 
 Json = dict[str, object]
 """An object that `json` can write."""
@@ -226,22 +221,19 @@ class PageRecord:
     @property
     def code_languages(self) -> list[str]:
         """The languages of the code blocks in `content`, see `markdown.code_languages`; a new list each time."""
-        digest = self._digest
-        return code_languages(self.content or "") if digest is None else list(digest.code_languages)
+        return list(self._digest.code_languages) if self._digest else code_languages(self.content or "")
 
     @property
     def hash_of_content(self) -> str:
         """The SHA-256 in hex of `content` as it is now."""
-        digest = self._digest
-        return content_hash(self.content or "") if digest is None else digest.content_hash
+        return self._digest.content_hash if self._digest else content_hash(self.content or "")
 
     @property
     def frame(self) -> bytes | None:
         """The content as it is stored (`items.packed`); None on a tombstone."""
         if self.content is None:
             return None
-        digest = self._digest
-        return packed(self.content) if digest is None else digest.frame
+        return self._digest.frame if self._digest else packed(self.content)
 
     @property
     def _digest(self) -> Digest | None:
@@ -251,7 +243,7 @@ class PageRecord:
     def document(self, *, source: str, run: str, seq: int | None, change: Change) -> Document:
         """The page as it leaves an export; a deleted one has nothing of its content, and no added fields."""
         kind = OpenDocument if self.extra and change != "deleted" else Document
-        made = self._made(kind, source=source, run=run, seq=seq, change=change)
+        made = kind(source=source, run=run, seq=seq, change=change, **self._own_fields())
         if change == "deleted":
             made.content, made.content_hash, made.links, made.code_languages = None, None, [], []
         elif isinstance(made, OpenDocument):
@@ -260,16 +252,28 @@ class PageRecord:
 
     def item(self, *, source: str, run: str, change: Change, confirmed: bool = False) -> PageItem:
         """The page as its document and this record travel through the pipelines, see `PageItem`."""
-        made = self._made(PageItem, source=source, run=run, seq=None, change=change)
+        made = PageItem(source=source, run=run, seq=None, change=change, **self._own_fields())
         made.record, made.confirmed, made.stored = self, confirmed, self.source_hash is not None
         if self.source_hash is None:
             self.source_hash = self.hash_of_content
         vars(made).update(self.extra)
         return made
 
-    def _made(self, kind: type[_Made], *, source: str, run: str, seq: int | None, change: Change) -> _Made:
-        own = {name: getattr(self, name) for name in _OWN_FIELDS}
-        return kind(source=source, run=run, seq=seq, change=change, **own)
+    def _own_fields(self) -> dict[str, Any]:
+        """The fields of a document that its record has too; the others are those of a run."""
+        return {
+            name: getattr(self, name) for name in FIELDS if name not in {"source", "run", "seq", "change"}
+        }
+
+
+PAGE_COLUMNS = frozenset(one.name for one in fields(PageRecord)) - {
+    "id",
+    "content",
+    "links",
+    "follow",
+    "digest",
+}
+"""The fields of a page's record that are columns of the same name."""
 
 
 class PageItem(OpenDocument):
@@ -296,6 +300,30 @@ class StoredPage:
     change: Change
     run: str
     reason: str | None = None
+
+
+@dataclass(slots=True, frozen=True)
+class Version:
+    """An earlier content of a page, and the change (`seq`) that it came with.
+
+    `run` is the number of the run that stored it, `extractor_version` what made it, `content_hash` its SHA-256 in hex.
+    """
+
+    seq: int
+    run: int
+    title: str | None
+    content: str
+    content_hash: str | None
+    extractor_version: str
+
+
+@dataclass(slots=True, frozen=True)
+class PageHistory:
+    """A page that changed: as it is, whether its first change since made it; its earlier contents, oldest first."""
+
+    now: StoredPage
+    was_new: bool
+    versions: tuple[Version, ...]
 
 
 @dataclass(slots=True, frozen=True)

@@ -1,21 +1,22 @@
-"""Sources and their runs: beginning and finishing one, recognising a lost run, listing, deleting."""
+"""Sources and their runs: opening, listing and deleting sources; beginning and finishing runs, and what these drop."""
 
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import socket
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, true, update
 
 from llmsspider.errors import StoreError, UnknownSourceError, command
-from llmsspider.store import history, rows
 from llmsspider.store.database import (
     Database,
     open_postgresql,
@@ -24,26 +25,74 @@ from llmsspider.store.database import (
     source_file,
     source_files,
 )
-from llmsspider.store.records import Json, RunKind, RunRecord, SourceRecord, Status
-from llmsspider.store.schema import alias, change, error, filtered, migrate, page, run, source
+from llmsspider.store.records import RunRecord, SourceRecord, Status
+from llmsspider.store.schema import (
+    alias,
+    change,
+    content,
+    error,
+    filtered,
+    migrate,
+    page,
+    run,
+    source,
+    version,
+)
 
-# --- opening the database of one source, by name ---
+_SOURCE = frozenset(one.name for one in fields(SourceRecord)) - {"status", "pages", "undelivered_since"}
+_RUN = frozenset(one.name for one in fields(RunRecord)) - {"source", "lost"}
+"""The fields of records that are columns of the same name."""
+
+
+def source_record(row: Any) -> SourceRecord:
+    """The record of a row of `source`; `status` and `pages` are filled by the caller."""
+    return SourceRecord(**{name: row[name] for name in _SOURCE})
+
+
+def source_row(record: SourceRecord) -> dict[str, Any]:
+    """Columns of `source` that a run may set."""
+    return {name: getattr(record, name) for name in _SOURCE - {"created_at"}}
+
+
+@dataclass(slots=True, frozen=True)
+class Retention:
+    """How many earlier contents of a page are kept: a number of them, or those that were current in the last `days`."""
+
+    versions: int = 5
+    days: int | None = None
+
+    @property
+    def keeps(self) -> bool:
+        """True when any are kept."""
+        return bool(self.versions or self.days)
+
+    @classmethod
+    def parse(cls, value: object) -> Retention:
+        """Read the setting: a number of versions, or days. Raises `ValueError` for anything else.
+
+        >>> Retention.parse("3")
+        Retention(versions=3, days=None)
+        >>> Retention.parse("90 days")
+        Retention(versions=0, days=90)
+        """
+        text = str(value).strip()
+        if text.isascii() and text.isdigit() and len(text) < 6:
+            return cls(int(text))
+        if found := re.fullmatch(r"(\d{1,5})\s*d(?:ays?)?", text, re.ASCII | re.IGNORECASE):
+            return cls(0, int(found[1]))
+        raise ValueError(f"{value!r} is neither a number of versions nor of days")
+
+
+# Opening the database of one source, by name
 
 
 def open_database(url: str | None, data_dir: Path | None, source_name: str, *, create: bool) -> Database:
     """The migrated database of a source, for `Store.open`."""
-    if url:
-        database = open_postgresql(url)
-    else:
-        path = source_file(resolve_data_dir(data_dir), source_name)
-        if not create and not path.exists():
-            raise unknown_source(source_name)
-        database = open_sqlite(path)
-    try:
-        migrate(database)
-    except BaseException:
-        database.engine.dispose()
-        raise
+    path = source_file(resolve_data_dir(data_dir), source_name)
+    if not url and not create and not path.exists():
+        raise unknown_source(source_name)
+    database = open_postgresql(url) if url else open_sqlite(path)
+    migrate(database)
     return database
 
 
@@ -58,6 +107,7 @@ HEARTBEAT_LIMIT_SECS = 60
 """A run without a heartbeat for longer is lost; call `Store.heartbeat` at least every 15 s."""
 DETAIL_RUNS = 20
 """The lists of errors and of filtered URLs are kept for this many runs of a source; counts for ever."""
+DAY_SECS = 86_400
 READING_RUNS = 20
 """Number of runs of a source after which what is no document, and none of them used, is deleted."""
 FAILED_OUTCOMES = frozenset({"start_failed", "no_documents"})
@@ -90,34 +140,17 @@ def is_lost(row: Mapping[str, Any], now: datetime) -> bool:
 
 
 def begin(
-    connection: Connection,
-    source_id: int,
-    name: str,
-    kind: RunKind,
-    arguments: Json,
-    *,
-    pid: int,
-    host: str,
-    resumes: str | None,
+    connection: Connection, source_id: int, wanted: RunRecord, resumes: str | None
 ) -> tuple[RunRecord, int]:
-    """Insert a run; returns it and the `reach_from` of its row. Call in a write transaction."""
-    last_seq = connection.execute(
-        select(source.c.last_seq).where(source.c.id == source_id).with_for_update()
-    ).scalar_one()
-    now = datetime.fromtimestamp(time.time(), UTC)
+    """Insert a run, its number and place filled in; returns it and its `reach_from`. Call in a write transaction."""
+    locked = select(source.c.last_seq).where(source.c.id == source_id).with_for_update()
+    last_seq = connection.execute(locked).scalar_one()
     earlier = _rows(connection, source_id)
     previous = earlier[-1] if earlier else None
-    going = [row for row in earlier if row["finished_at"] is None and not is_lost(row, now)]
-    record = RunRecord(
-        id=new_run_id(now),
+    going = [row for row in earlier if row["finished_at"] is None and not is_lost(row, wanted.started_at)]
+    record = replace(
+        wanted,
         number=previous["number"] + 1 if previous else 1,
-        source=name,
-        kind=kind,
-        arguments=arguments,
-        pid=pid,
-        host=host,
-        started_at=now,
-        heartbeat_at=now,
         seq_before=last_seq,
         predecessor=previous["id"] if previous else None,
         predecessor_clean=previous is None or previous["finished_at"] is not None or previous in going,
@@ -125,12 +158,13 @@ def begin(
     )
     resumed = [row["reach_from"] for row in earlier if row["id"] == resumes]
     reach_from: int = min([record.number, *(row["number"] for row in going), *resumed])
-    connection.execute(insert(run), rows.run_row(record) | {"source_id": source_id, "reach_from": reach_from})
+    row = {name: getattr(record, name) for name in _RUN} | {"source_id": source_id, "reach_from": reach_from}
+    connection.execute(insert(run), row)
     return record, reach_from
 
 
 def finish(
-    connection: Connection, source_id: int, number: int, values: rows.Row, retention: history.Retention
+    connection: Connection, source_id: int, number: int, values: dict[str, Any], retention: Retention
 ) -> None:
     """Mark a run as finished, delete the details of runs long past. Call in a write transaction."""
     now = time.time()
@@ -139,17 +173,49 @@ def finish(
         update(run).where(*this_run).values(values | {"finished_at": now, "heartbeat_at": now})
     )
     for table in (error, filtered):
-        connection.execute(
-            delete(table).where(table.c.source_id == source_id, table.c.run <= number - DETAIL_RUNS)
+        past = table.c.run <= number - DETAIL_RUNS
+        connection.execute(delete(table).where(table.c.source_id == source_id, past))
+    _drop_readings(connection, source_id, page.c.reached <= number - READING_RUNS)
+    _drop_versions(connection, source_id, number, retention)
+
+
+def _drop_versions(connection: Connection, source_id: int, number: int, retention: Retention) -> None:
+    """Delete what is beyond the retention: by number of the pages that the run changed, by age of all pages."""
+    of_source = select(page.c.id).where(page.c.source_id == source_id)
+    beyond: Any = true()
+    if retention.days is not None:
+        beyond = version.c.replaced_at < time.time() - retention.days * DAY_SECS
+    elif retention.versions:
+        later = version.alias("later")
+        follows = (later.c.page_id == version.c.page_id) & (later.c.seq > version.c.seq)
+        beyond = (
+            select(func.count()).select_from(later).where(follows).scalar_subquery() >= retention.versions
         )
-    history.drop_readings(connection, source_id, page.c.reached <= number - READING_RUNS)
-    history.drop_old(connection, source_id, number, retention)
+        of_source = of_source.where(page.c.run == number)
+    connection.execute(delete(version).where(version.c.page_id.in_(of_source), beyond))
+
+
+def drop_originals(connection: Connection, source_id: int, extractor_version: str) -> None:
+    """Delete readings, and contents not made with `extractor_version`. Call in a write transaction."""
+    of_source = select(page.c.id).where(page.c.source_id == source_id)
+    others = version.c.extractor_version != extractor_version
+    connection.execute(delete(version).where(others, version.c.page_id.in_(of_source)))
+    _drop_readings(connection, source_id)
+
+
+def _drop_readings(connection: Connection, source_id: int, *conditions: ColumnElement[bool]) -> None:
+    readings = (page.c.source_id == source_id, page.c.seq == 0, *conditions)
+    connection.execute(delete(content).where(content.c.page_id.in_(select(page.c.id).where(*readings))))
+    connection.execute(delete(page).where(*readings))
 
 
 def all_runs(connection: Connection, source_id: int, name: str) -> list[RunRecord]:
     """Every run of a source, oldest first."""
     now = datetime.fromtimestamp(time.time(), UTC)
-    return [rows.run_record(row, name, lost=is_lost(row, now)) for row in _rows(connection, source_id)]
+    return [
+        RunRecord(**{column: row[column] for column in _RUN}, source=name, lost=is_lost(row, now))
+        for row in _rows(connection, source_id)
+    ]
 
 
 def status(runs: Sequence[RunRecord], pages: int) -> Status:
@@ -201,18 +267,9 @@ def note_replayed(connection: Connection, source_id: int, name: str, since: int)
             connection.execute(update(run).where(*this_run).values(counts=counts))
 
 
-def count_living_pages(connection: Connection, source_id: int) -> int:
-    """How many pages of a source are not tombstones."""
-    counted = select(func.count()).where(page.c.source_id == source_id, page.c.gone.is_(False))
-    return connection.execute(counted).scalar_one()
-
-
 def _rows(connection: Connection, source_id: int) -> Sequence[Any]:
-    return (
-        connection.execute(select(run).where(run.c.source_id == source_id).order_by(run.c.number))
-        .mappings()
-        .all()
-    )
+    mine = select(run).where(run.c.source_id == source_id).order_by(run.c.number)
+    return connection.execute(mine).mappings().all()
 
 
 def is_alive(pid: int) -> bool:
@@ -226,7 +283,7 @@ def is_alive(pid: int) -> bool:
     return True
 
 
-# --- all sources of a data directory or a database: listing, deleting ---
+# All sources of a data directory or a database
 
 
 def list_sources(url: str | None, data_dir: Path | None) -> tuple[list[SourceRecord], list[str]]:
@@ -252,7 +309,7 @@ def delete_source(url: str | None, data_dir: Path | None, name: str) -> None:
     """Delete a source with everything stored of it, for `Store.delete`, which has made sure that it may go."""
     if url:
         with _opened(open_postgresql(url)) as database:
-            _delete_rows(database, name)
+            database.write(lambda connection: _delete_rows(connection, name))
         return
     path = source_file(resolve_data_dir(data_dir), name)
     for file in (path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")):
@@ -264,8 +321,8 @@ def delete_source(url: str | None, data_dir: Path | None, name: str) -> None:
 
 @contextmanager
 def _opened(database: Database) -> Iterator[Database]:
+    migrate(database)
     try:
-        migrate(database)
         yield database
     finally:
         database.engine.dispose()
@@ -274,21 +331,19 @@ def _opened(database: Database) -> Iterator[Database]:
 def _sources(database: Database) -> Iterator[SourceRecord]:
     with database.snapshot() as connection:
         for row in connection.execute(select(source).order_by(source.c.name)).mappings().all():
-            record = rows.source_record(row)
-            record.pages = count_living_pages(connection, row["id"])
+            record = source_record(row)
+            living = select(func.count()).where(page.c.source_id == row["id"], page.c.gone.is_(False))
+            record.pages = connection.execute(living).scalar_one()
             known = all_runs(connection, row["id"], record.name)
             record.status = status(known, record.pages)
             record.undelivered_since = undelivered_since(known, row["last_seq"])
             yield record
 
 
-def _delete_rows(database: Database, name: str) -> None:
-    def delete_all(connection: Connection) -> None:
-        source_id = connection.execute(select(source.c.id).where(source.c.name == name)).scalar()
-        if source_id is None:
-            raise unknown_source(name)
-        for table in (error, filtered, alias, change, page, run):
-            connection.execute(delete(table).where(table.c.source_id == source_id))
-        connection.execute(delete(source).where(source.c.id == source_id))
-
-    database.write(delete_all)
+def _delete_rows(connection: Connection, name: str) -> None:
+    source_id = connection.execute(select(source.c.id).where(source.c.name == name)).scalar()
+    if source_id is None:
+        raise unknown_source(name)
+    for table in (error, filtered, alias, change, page, run):
+        connection.execute(delete(table).where(table.c.source_id == source_id))
+    connection.execute(delete(source).where(source.c.id == source_id))

@@ -1,14 +1,24 @@
-"""The tables of the page store, and bringing a database to the schema of this version, in one transaction."""
+"""The tables of the page store, their column types, and bringing a database to the schema of this version.
+
+What sites send is hostile: control characters in an ETag, NUL and lone surrogates in a title, numbers of fifty
+digits. The types make all of it storable, so that one page cannot fail a batch.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Any
 
+import orjson
 from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
     Connection,
+    Dialect,
+    Float,
     ForeignKey,
     Index,
     Integer,
@@ -16,6 +26,7 @@ from sqlalchemy import (
     MetaData,
     Table,
     Text,
+    TypeDecorator,
     UniqueConstraint,
     func,
     insert,
@@ -27,10 +38,86 @@ from sqlalchemy import (
 from sqlalchemy.schema import CreateSchema
 
 from llmsspider.errors import StoreError
+from llmsspider.items import LlmsEntry, compress, decompress
 from llmsspider.store.database import POSTGRESQL_SCHEMA, Database
-from llmsspider.store.rows import BigNumber, CleanText, HeaderValue, Json, Packed, Sha256, SmallNumber, Time
 
-# The tables of the page store; whoever changes them adds a step to `STEPS`.
+
+class Cleaned(TypeDecorator[Any]):
+    """A column of a plain type whose values, but for None, are converted on their way in."""
+
+    impl, cache_ok = Text, True
+
+    def __init__(self, plain: Any, to_column: Callable[[Any], Any]):
+        super().__init__()
+        self.plain, self.to_column = plain, to_column
+
+    def load_dialect_impl(self, dialect: Dialect) -> Any:  # noqa: D102
+        return dialect.type_descriptor(self.plain())
+
+    def process_bind_param(self, value: Any, _dialect: Dialect) -> Any:  # noqa: D102
+        return None if value is None else self.to_column(value)
+
+
+class Converted(Cleaned):
+    """The same, and converted on their way out, too."""
+
+    cache_ok = True
+
+    def __init__(self, plain: Any, to_column: Callable[[Any], Any], from_column: Callable[[Any], Any]):
+        super().__init__(plain, to_column)
+        self.from_column = from_column
+
+    def process_result_value(self, value: Any, _dialect: Dialect) -> Any:  # noqa: D102
+        return None if value is None else self.from_column(value)
+
+
+_CONTROLS = dict.fromkeys([*range(32), 127])
+
+
+def storable(text: str) -> str:
+    """The text without NUL (PostgreSQL refuses it) and lone surrogates (UTF-8 has no form for them)."""
+    if text.isascii() and "\0" not in text:
+        return text
+    return text.replace("\0", "").encode("utf-8", "replace").decode("utf-8")
+
+
+def to_json(value: object) -> bytes:
+    """JSON of a value made of dicts, lists, strings, numbers, dates, or of an llms.txt entry; no lone surrogates."""
+    if isinstance(value, LlmsEntry):
+        value = {name: getattr(value, name) for name in LlmsEntry.__slots__}
+    try:
+        return orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS)
+    except TypeError:
+        return json.dumps(value, default=str, ensure_ascii=False).encode("utf-8", "replace")
+
+
+def unpacked(value: bytes | None) -> Any:
+    """What `Packed` was given; of a long list only when it is wanted."""
+    return None if value is None else orjson.loads(decompress(value))
+
+
+def _within(bits: int) -> Callable[[int], int | None]:
+    return lambda number: number if abs(number) < 2 ** (bits - 1) else None
+
+
+CleanText = Cleaned(Text, storable)
+HeaderValue = Cleaned(Text, lambda value: storable(value.translate(_CONTROLS)).strip() or None)
+"""A header value safe to send back: no control characters; NULL when nothing is left."""
+SmallNumber, BigNumber = Cleaned(Integer, _within(32)), Cleaned(BigInteger, _within(64))
+"""Numbers of 32 and 64 bits; NULL in place of one that has more."""
+Sha256 = Converted(LargeBinary, lambda value: bytes.fromhex(value) or None, bytes.hex)
+"""A SHA-256 in hex, kept as 32 bytes."""
+Json = Converted(Text, lambda value: to_json(value).decode(), orjson.loads)
+Packed = Converted(LargeBinary, lambda value: compress(to_json(value)), unpacked)
+"""A value that JSON can hold, kept as its text, or as one zstd frame of that."""
+Time = Converted(
+    Float,
+    lambda value: value.timestamp() if isinstance(value, datetime) else value,
+    lambda seconds: datetime.fromtimestamp(seconds, UTC),
+)
+"""A moment, kept as seconds since the epoch."""
+
+# The tables; whoever changes them adds a step to `STEPS`.
 # One database holds one source (SQLite) or many (PostgreSQL); every table but `meta` therefore hangs on `source`.
 # `page` has a row for whatever was read: a document, the tombstone of one, or an answer that never was one, such as an
 # llms.txt, a sitemap, or a page that was filtered. Content and links stand beside it, so that reading the state of all
@@ -50,21 +137,29 @@ def _page_id() -> Column[int]:
     return Column("page_id", RowId, owner, primary_key=True, autoincrement=False)
 
 
-meta = Table("meta", metadata, Column("key", Text, primary_key=True), Column("value", Text, nullable=False))
+def _columns(kind: Any, *names: str, nullable: bool = False) -> list[Column[Any]]:
+    return [Column(name, kind, nullable=nullable) for name in names]
+
+
+def _details(name: str, *columns: Column[Any]) -> Table:
+    """A table of what happened to URLs in a run."""
+    index = Index(f"{name}_run", "source_id", "run")
+    mine = (Column("id", RowId, primary_key=True), _source_id(), *_columns(Integer, "run"))
+    return Table(name, metadata, *mine, *_columns(CleanText, "url"), *columns, index)
+
+
+meta = Table("meta", metadata, Column("key", Text, primary_key=True), *_columns(Text, "value"))
 
 source = Table(
     "source",
     metadata,
     Column("id", Integer, primary_key=True),
     Column("name", Text, nullable=False, unique=True),
-    Column("url", CleanText, nullable=False),
-    Column("llms_txt", CleanText),
-    Column("scope", Text, nullable=False),
-    Column("arguments", Json, nullable=False),
-    Column("forms", Json, nullable=False),
-    Column("discovery", Json, nullable=False),
-    Column("extractor_version", Text, nullable=False),
-    Column("created_at", Time, nullable=False),
+    *_columns(CleanText, "url"),
+    *_columns(CleanText, "llms_txt", nullable=True),
+    *_columns(Text, "scope", "extractor_version"),
+    *_columns(Json, "arguments", "forms", "discovery"),
+    *_columns(Time, "created_at"),
     Column("next_seq", BigInteger, nullable=False),  # the next number nobody has reserved
     Column("last_seq", BigInteger, nullable=False),  # the greatest number written to `change`
 )
@@ -75,24 +170,16 @@ run = Table(
     _source_id(primary_key=True),
     Column("number", Integer, primary_key=True, autoincrement=False),
     Column("id", Text, nullable=False, unique=True),
-    Column("kind", Text, nullable=False),
-    Column("arguments", Json, nullable=False),
-    Column("pid", Integer, nullable=False),
-    Column("host", Text, nullable=False),
-    Column("started_at", Time, nullable=False),
-    Column("heartbeat_at", Time, nullable=False),
-    Column("seq_before", BigInteger, nullable=False),
+    *_columns(Text, "kind", "host"),
+    *_columns(Integer, "pid"),
+    *_columns(Time, "started_at", "heartbeat_at"),
+    *_columns(BigInteger, "seq_before"),
     Column("reach_from", Integer, nullable=False),  # a page reached by this run or a later one is reached
-    Column("predecessor", Text),
-    Column("predecessor_clean", Boolean, nullable=False),
-    Column("concurrent", Boolean, nullable=False),
-    Column("finished_at", Time),
-    Column("outcome", Text),
-    Column("complete", Boolean, nullable=False),
-    Column("why", Text),
-    Column("counts", Json, nullable=False),
-    Column("filtered", Json, nullable=False),  # exact number of filtered URLs, by reason
-    Column("errors", Json, nullable=False),  # exact number of page errors, by kind
+    *_columns(Text, "predecessor", "outcome", "why", nullable=True),
+    *_columns(Boolean, "predecessor_clean", "concurrent", "complete"),
+    *_columns(Time, "finished_at", nullable=True),
+    *_columns(Json, "arguments", "counts"),
+    *_columns(Json, "filtered", "errors"),  # exact numbers of filtered URLs by reason, of page errors by kind
 )
 
 page = Table(
@@ -100,48 +187,35 @@ page = Table(
     metadata,
     Column("id", RowId, primary_key=True),
     _source_id(),
-    Column(
-        "key", LargeBinary, nullable=False
-    ),  # of its identity; of what is no document, see `records.Reading`
-    Column("identity", CleanText, nullable=False),
-    Column("document_id", Text, nullable=False),
-    Column("url", CleanText, nullable=False),
+    Column("key", LargeBinary, nullable=False),  # of its identity; or of a `records.Reading`
+    *_columns(CleanText, "identity", "url"),
+    *_columns(Text, "document_id", "origin", "discovered_by", "extractor_version", "fetched_at"),
     Column("fetched_url", CleanText),  # null: the same as url
-    Column("title", CleanText),
-    Column("description", CleanText),
-    Column("language", CleanText),
-    Column("content_hash", Sha256),
-    Column("raw_hash", Sha256),
-    Column("origin", Text, nullable=False),
-    Column("discovered_by", Text, nullable=False),
-    Column("depth", Integer, nullable=False),
-    Column("llms", Json),
-    Column("status", SmallNumber),
-    Column("mime_type", CleanText),
-    Column("etag", HeaderValue),
-    Column("last_modified", HeaderValue),
     Column("validators_url", CleanText),  # null: the same as the URL fetched
-    Column("accept", CleanText),
-    Column("markdown_tokens", BigNumber),
-    Column("extractor_version", Text, nullable=False),
-    Column("fetched_at", Text, nullable=False),
+    *_columns(CleanText, "title", "description", "language", "mime_type", "accept", nullable=True),
+    *_columns(HeaderValue, "etag", "last_modified", nullable=True),
+    *_columns(Sha256, "content_hash", "raw_hash", nullable=True),
+    Column("source_hash", Sha256),  # of its Markdown before pipelines; null: the same as content_hash
+    Column(
+        "has_end_tag", Boolean
+    ),  # its HTML had </html>, its Markdown a last line end; null: it was neither
+    *_columns(Json, "llms", "moved_from", nullable=True),
+    Column("extra", Json),  # fields that pipelines added
+    Column("headers", Json),  # of what is no document: those that say what its body is
+    *_columns(SmallNumber, "status", nullable=True),
+    *_columns(BigNumber, "markdown_tokens", nullable=True),
+    *_columns(Integer, "depth"),
     Column("seq", BigInteger, nullable=False),  # its last change; 0: it never was a document
-    Column("change", Text, nullable=False),
+    *_columns(Text, "change"),
     Column("reason", Text),  # why it is no document
     Column("run", Integer, nullable=False),  # the run of its last change
     Column("reached", Integer, nullable=False),  # the last run that reached it
     Column("gone", Boolean, nullable=False),  # it is no document
-    Column("moved_from", Json),
-    # Its HTML had </html>, its Markdown a last line end; null: it was neither.
-    Column("has_end_tag", Boolean),
-    Column("source_hash", Sha256),  # of its Markdown before pipelines; null: the same as content_hash
-    Column("extra", Json),  # fields that pipelines added
-    Column("headers", Json),  # of what is no document: those that say what its body is
     UniqueConstraint("source_id", "key"),
     Index("page_seq", "source_id", "seq"),
 )
 
-content = Table("content", metadata, _page_id(), Column("data", LargeBinary, nullable=False))
+content = Table("content", metadata, _page_id(), *_columns(LargeBinary, "data"))
 
 link = Table(
     "link",
@@ -157,12 +231,12 @@ change = Table(
     _source_id(primary_key=True),
     Column("seq", BigInteger, primary_key=True, autoincrement=False),
     Column("page_id", RowId, ForeignKey("page.id", ondelete="CASCADE"), nullable=False),
-    Column("run", Integer, nullable=False),
-    Column("change", Text, nullable=False),
-    Column("reason", Text),
-    Column("url", CleanText, nullable=False),
-    Column("content_hash", Sha256),
-    Column("at", Time, nullable=False),
+    *_columns(Integer, "run"),
+    *_columns(Text, "change"),
+    *_columns(Text, "reason", nullable=True),
+    *_columns(CleanText, "url"),
+    *_columns(Sha256, "content_hash", nullable=True),
+    *_columns(Time, "at"),
     Index("change_page", "page_id", "seq"),
 )
 
@@ -173,12 +247,12 @@ version = Table(
     Column(
         "seq", BigInteger, primary_key=True, autoincrement=False
     ),  # the change that this content came with
-    Column("run", Integer, nullable=False),
-    Column("title", Text),
-    Column("content_hash", Sha256),
-    Column("extractor_version", Text, nullable=False),
-    Column("replaced_at", Time, nullable=False),
-    Column("data", LargeBinary, nullable=False),
+    *_columns(Integer, "run"),
+    *_columns(Text, "title", nullable=True),
+    *_columns(Sha256, "content_hash", nullable=True),
+    *_columns(Text, "extractor_version"),
+    *_columns(Time, "replaced_at"),
+    *_columns(LargeBinary, "data"),
 )
 
 alias = Table(
@@ -187,38 +261,17 @@ alias = Table(
     _source_id(primary_key=True),
     Column("key", LargeBinary, primary_key=True),
     Column("target", LargeBinary, nullable=False),  # key of the page it is another spelling of
-    Column("url", CleanText, nullable=False),
+    *_columns(CleanText, "url"),
 )
 
-error = Table(
+error = _details(
     "error",
-    metadata,
-    Column("id", RowId, primary_key=True),
-    _source_id(),
-    Column("run", Integer, nullable=False),
-    Column("url", CleanText, nullable=False),
-    Column("kind", Text, nullable=False),
+    *_columns(Text, "kind"),
     Column("message", CleanText, key="reason", nullable=False),
-    Column("status", SmallNumber),
-    Index("error_run", "source_id", "run"),
+    *_columns(SmallNumber, "status", nullable=True),
 )
 
-filtered = Table(
-    "filtered",
-    metadata,
-    Column("id", RowId, primary_key=True),
-    _source_id(),
-    Column("run", Integer, nullable=False),
-    Column("url", CleanText, nullable=False),
-    Column("reason", Text, nullable=False),
-    Column("rule", CleanText),
-    Index("filtered_run", "source_id", "run"),
-)
-
-
-# Bringing a database to the schema of this version, in one transaction, and never past it.
-# A new database gets the tables as they are now. An older one is brought forward step by step; a newer one, a foreign
-# or a damaged one is refused and left as it is.
+filtered = _details("filtered", *_columns(Text, "reason"), *_columns(CleanText, "rule", nullable=True))
 
 STEPS = (
     # 2: answers that are no documents, to be revalidated
@@ -255,23 +308,26 @@ _LOCK = 0x6C6C6D73
 
 
 def migrate(database: Database, steps: Sequence[str] = STEPS) -> None:
-    """Create the tables, or bring them to version `len(steps) + 1`.
+    """Create the tables, or bring them to version `len(steps) + 1`, in one transaction.
 
-    Raises `StoreError` for a database that is newer, is not ours, or cannot be read.
+    Raises `StoreError` for a database that is newer, is not ours, or cannot be read; it is left as it is, and closed.
     """
     wanted = len(steps) + 1
-    with database.faults():
-        with database.engine.connect() as connection:
-            found = _version(connection, database)
-        if found == wanted:
-            return
-        if database.read_only and found < wanted:
-            raise StoreError(
-                f"page store {database.label} is of an earlier version, and its folder cannot be written: copy the "
-                "folder, and name the copy in LLMS_DATA_DIR"
-            )
-        with database.writing() as connection:
-            _upgrade(connection, database, steps, wanted)
+    try:
+        with database.faults():
+            with database.engine.connect() as connection:
+                found = _version(connection, database)
+            if database.read_only and found < wanted:
+                raise StoreError(
+                    f"page store {database.label} is of an earlier version, and its folder cannot be written: copy the "
+                    "folder, and name the copy in LLMS_DATA_DIR"
+                )
+            if found != wanted:
+                with database.writing() as connection:
+                    _upgrade(connection, database, steps, wanted)
+    except BaseException:
+        database.engine.dispose()
+        raise
 
 
 def _upgrade(connection: Connection, database: Database, steps: Sequence[str], wanted: int) -> None:
@@ -290,13 +346,9 @@ def _upgrade(connection: Connection, database: Database, steps: Sequence[str], w
         metadata.create_all(connection, checkfirst=False)
         connection.execute(insert(meta), {"key": "version", "value": str(wanted)})
         return
-    types = (
-        {"row_id": "INTEGER", "binary": "BLOB"}
-        if database.is_sqlite
-        else {"row_id": "BIGINT", "binary": "BYTEA"}
-    )
+    row_id, binary = ("INTEGER", "BLOB") if database.is_sqlite else ("BIGINT", "BYTEA")
     for statement in ";".join(steps[found - 1 :]).split(";"):
-        connection.execute(text(statement.format_map(types)))
+        connection.execute(text(statement.format(row_id=row_id, binary=binary)))
     connection.execute(update(meta).where(meta.c.key == "version").values(value=str(wanted)))
 
 

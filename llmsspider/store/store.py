@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any, Self
@@ -21,9 +22,8 @@ from w3lib.url import canonicalize_url
 
 from llmsspider.errors import ArgumentsError, StoreError, UnknownSourceError
 from llmsspider.items import Change
-from llmsspider.store import history, rows, runs
+from llmsspider.store import runs
 from llmsspider.store.database import Database
-from llmsspider.store.history import Retention
 from llmsspider.store.reader import SourceReader
 from llmsspider.store.records import (
     FilteredUrl,
@@ -37,16 +37,7 @@ from llmsspider.store.records import (
     SourceRecord,
 )
 from llmsspider.store.schema import page, source
-from llmsspider.store.writer import (
-    MOVED_FROM,
-    TOUCH,
-    TOUCH_VALIDATORS,
-    USE_READING,
-    Delete,
-    Detail,
-    RunWriter,
-    Save,
-)
+from llmsspider.store.writer import USE_READING, RunWriter, Write
 from llmsspider.web.loading import find
 
 logger = logging.getLogger(__name__)
@@ -75,12 +66,7 @@ class Store(SourceReader):
         to be known (`UnknownSourceError`). Raises `StoreError`, one line, when the store cannot be opened, is damaged,
         newer than this program, or not a store; it is left untouched then.
         """
-        database = runs.open_database(url, data_dir, source, create=create)
-        try:
-            store = cls(database, source)
-        except BaseException:
-            database.engine.dispose()
-            raise
+        store = cls(runs.open_database(url, data_dir, source, create=create), source)
         if not create and store.source_record() is None:
             store.close()
             raise runs.unknown_source(source)
@@ -112,7 +98,7 @@ class Store(SourceReader):
         """Create the source or replace what is stored of it; its name must be that of the store."""
         if record.name != self._name:
             raise StoreError(f"page store of {self._name!r}: cannot hold the source {record.name!r}")
-        values = rows.source_row(record)
+        values = runs.source_row(record)
         fresh = {"created_at": time.time(), "next_seq": 1, "last_seq": 0}
 
         def upsert(connection: Connection) -> Any:
@@ -121,7 +107,7 @@ class Store(SourceReader):
             return connection.execute(select(source).where(source.c.name == self._name)).mappings().one()
 
         row = self._database.write(upsert)
-        self._source_id, self._source = row["id"], rows.source_record(row)
+        self._source_id, self._source = row["id"], runs.source_record(row)
 
     def begin_run(
         self,
@@ -131,7 +117,7 @@ class Store(SourceReader):
         host: str | None = None,
         *,
         resumes: str | None = None,
-        retention: Retention | None = None,
+        retention: runs.Retention | None = None,
     ) -> RunRecord:
         """Record that a run begins; this process is taken for its own unless said otherwise.
 
@@ -141,19 +127,24 @@ class Store(SourceReader):
         source_id = self._known_source()
         if self._writer is not None:
             self._writer.close()
-        self.run, reach_from = self._database.write(
-            lambda connection: runs.begin(
-                connection,
-                source_id,
-                self._name,
-                kind,
-                arguments,
-                pid=os.getpid() if pid is None else pid,
-                host=runs.this_host() if host is None else host,
-                resumes=resumes,
-            )
+        now = datetime.fromtimestamp(time.time(), UTC)
+        wanted = RunRecord(
+            id=runs.new_run_id(now),
+            number=0,
+            source=self._name,
+            kind=kind,
+            arguments=arguments,
+            pid=os.getpid() if pid is None else pid,
+            host=runs.this_host() if host is None else host,
+            started_at=now,
+            heartbeat_at=now,
         )
-        self._writer = RunWriter(self._database, source_id, self.run, reach_from, retention or Retention())
+        self.run, reach_from = self._database.write(
+            lambda connection: runs.begin(connection, source_id, wanted, resumes)
+        )
+        self._writer = RunWriter(
+            self._database, source_id, self.run, reach_from, retention or runs.Retention()
+        )
         return self.run
 
     def heartbeat(self, counts: Mapping[str, Any]) -> None:
@@ -193,7 +184,7 @@ class Store(SourceReader):
         if record.content is not None and record.hash_of_content != record.content_hash:
             raise ValueError(f"{record.url}: the content is not that of its content_hash")
         seq = None if change == "unchanged" else self._running().next_seq()
-        self._running().put(Save(record.key, record, change, seq))
+        self._running().put(Write(record.key, seq, change, record))
         return seq
 
     def touch_page(self, record: PageRecord) -> None:
@@ -202,29 +193,23 @@ class Store(SourceReader):
         Written are depth, `discovered_by`, `llms`, `status`, `fetched_at`, and the validators where there are any.
         """
         names = ["depth", "discovered_by", "llms", "status", "fetched_at"]
-        is_fresh = bool(record.validators_url and (record.etag or record.last_modified))
-        if is_fresh:
+        if record.validators_url and (record.etag or record.last_modified):
             names += ["etag", "last_modified", "validators_url", "accept"]
-        values = {name: getattr(record, name) for name in names}
-        self._running().update(
-            TOUCH_VALIDATORS if is_fresh else TOUCH, after=record.key, key=record.key, **values
-        )
+        self._running().note(record.key, **{name: getattr(record, name) for name in names})
 
     def delete_page(self, key: bytes, reason: str) -> int:
         """Make a page a tombstone (content and links deleted); returns the number of the change."""
         seq = self._running().next_seq()
-        self._running().put(Delete(key, reason, seq))
+        self._running().put(Write(key, seq, "deleted", reason=reason))
         return seq
 
     def save_moved_from(self, key: bytes, urls: Sequence[str]) -> None:
         """Set the former addresses of a page that this run has saved or touched."""
-        self._running().update(MOVED_FROM, key=key, moved_from=list(urls) or None)
+        self._running().note(key, after=False, moved_from=list(urls) or None)
 
     def add_alias(self, key: bytes, target: bytes, url: str) -> None:
         """Remember that the identity of `key`, seen as `url`, is another spelling of the page `target`."""
-        writer = self._running()
-        row = {"source_id": writer.source_id, "key": key, "target": target, "url": url}
-        writer.put(Detail(writer.upsert_alias, row))
+        self._running().add_alias(key=key, target=target, url=url)
 
     def unreached(self) -> Iterator[PageState]:
         """Living pages that neither this run, nor the one it resumes, nor one going beside it has reached."""
@@ -234,7 +219,7 @@ class Store(SourceReader):
 
     def save_reading(self, reading: Reading) -> None:
         """Keep what was read of a URL that is no document, in place of an earlier one of the same key."""
-        self._running().put(Save(reading.key, reading, None, 0))
+        self._running().put(Write(reading.key, 0, record=reading))
 
     def use_reading(self, key: bytes) -> None:
         """Note that the run used a reading; those that no run uses are deleted after a while."""
@@ -247,9 +232,7 @@ class Store(SourceReader):
         """
         source_id = self._known_source()
         self.flush()
-        self._database.write(
-            lambda connection: history.drop_originals(connection, source_id, extractor_version)
-        )
+        self._database.write(lambda connection: runs.drop_originals(connection, source_id, extractor_version))
 
     # Errors and filtered URLs
 
@@ -278,14 +261,15 @@ class Store(SourceReader):
 
         An unfinished run stays unfinished: it is lost once this process has ended.
         """
-        if self._reader.closed:
+        if self._connection is None:
             return
         try:
             if self._writer is not None:
                 self._writer.close()
                 self._writer.give_back()
         finally:
-            self._reader.close()
+            self._connection.close()
+            self._connection = None
             self._database.close()
 
     def __enter__(self) -> Self:
