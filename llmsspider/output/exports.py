@@ -8,9 +8,9 @@ import io
 import os
 import tempfile
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, BinaryIO, Self
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, NamedTuple, Self
 
 import orjson
 from itemadapter import ItemAdapter
@@ -104,17 +104,12 @@ def write_csv(rows: Iterable[Document], out: BinaryIO, *, with_extra: bool = Fal
     Cells that a spreadsheet would calculate begin with an apostrophe. `with_extra` adds the column `extra`.
     """
     text = io.TextIOWrapper(out, encoding="utf-8", errors="replace", newline="", write_through=True)
-    writer = csv.DictWriter(text, columns(with_extra=with_extra))
+    writer = csv.DictWriter(text, [*FIELDS, EXTRA] if with_extra else FIELDS)
     writer.writeheader()
     for document in rows:
         row = flat_row(document, with_extra=with_extra)
         writer.writerow({name: without_formula(cell) for name, cell in row.items()})
     text.detach()
-
-
-def columns(*, with_extra: bool) -> list[str]:
-    """The names of the columns."""
-    return [*FIELDS, EXTRA] if with_extra else list(FIELDS)
 
 
 def flat_row(document: Document, *, with_extra: bool = False) -> dict[str, Any]:
@@ -142,8 +137,7 @@ def write_parquet(rows: Iterable[Document], out: Any, *, with_extra: bool = Fals
 # --- all pages in one Markdown file ---
 
 
-@dataclass(slots=True, frozen=True)
-class Flattened:
+class Flattened(NamedTuple):
     """Numbers of pages written and omitted, and the size of the whole by the counter used."""
 
     written: int
@@ -269,7 +263,7 @@ class ParquetExporter(BaseItemExporter):
         self._table: Any = pyarrow.Table
         self._with_extra = with_extra
         text, number = pyarrow.string(), pyarrow.int64()
-        names = columns(with_extra=with_extra)
+        names = [*FIELDS, EXTRA] if with_extra else FIELDS
         self._schema = pyarrow.schema([(name, number if name in NUMBERS else text) for name in names])
         self._writer = pyarrow.parquet.ParquetWriter(file, self._schema, compression="zstd")
         self._rows: list[dict[str, Any]] = []

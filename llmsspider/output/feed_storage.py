@@ -117,10 +117,8 @@ class StagedFileFeedStorage(FileFeedStorage):
             if self.write_mode != "wb":
                 return super().open(spider)
             self.target.parent.mkdir(parents=True, exist_ok=True)
-            continues = (
-                getattr(self.run, "resumes", None) is not None and self.is_lines and self.partial.is_file()
-            )
-            if continues:
+            resumes = getattr(self.run, "resumes", None) is not None
+            if continues := resumes and self.is_lines and self.partial.is_file():
                 self.partial.replace(self.staged)
             return FeedFile(io.FileIO(self.staged, "a" if continues else "w"), BUFFER_BYTES)
 
@@ -178,27 +176,19 @@ def is_running(run: Any) -> bool:
 def feed_problems(settings: BaseSettings) -> list[str]:
     """Return one line for each feed that cannot be written."""
     problems = []
-    formats = sorted(
-        name for name, kind in settings.getwithbase("FEED_EXPORTERS").items() if kind is not None
-    )
+    exporters = settings.getwithbase("FEED_EXPORTERS")
+    formats = sorted(name for name, kind in exporters.items() if kind is not None)
     for place, options in settings.getdict("FEEDS").items():
         extras: list[Extra] = ["s3"] if str(place).startswith("s3:") else []
         extras += ["parquet"] if options.get("format") == "parquet" else []
         if options.get("format") not in formats:
-            wrong = (
-                f"the format {options['format']!r} does not exist"
-                if "format" in options
-                else "no format is named"
-            )
+            named = f"the format {options['format']!r} does not exist" if "format" in options else ""
+            wrong = named or "no format is named"
             problems.append(f"feed {place}: {wrong}; accepted are {', '.join(formats)}")
         problems += [f"feed {place}: {lack}" for lack in map(missing_extra, extras) if lack]
         target = Path(str(place).removeprefix("file://"))
-        if (
-            "parquet" in extras
-            and not options.get("overwrite")
-            and target.is_file()
-            and target.stat().st_size
-        ):
+        adds = "parquet" in extras and not options.get("overwrite")
+        if adds and target.is_file() and target.stat().st_size:
             problems.append(f"feed {place}: nothing can be added to a Parquet file; replace it with -O")
     return problems
 

@@ -15,7 +15,6 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from llmsspider.items import Link
 from llmsspider.store import LINKS, OUTLINE, WHOLE, PageError, PageRecord, Parts, Store
 from llmsspider.web.urls import document_id, page_key, without_fragment
 
@@ -42,7 +41,6 @@ class SiteTree:
         self._store = store
         self.keys: list[bytes] = []
         self.parents = array("l")
-        self._seen: set[bytes] = set()
         self._aliases = store.aliases()
         self._index = lru_cache(URLS_KNOWN)(self._key)
         self.ids: dict[bytes, str] = {}
@@ -60,9 +58,10 @@ class SiteTree:
             (key for key, depth in depths.items() if depth == 0),
             key=lambda key: (key != start, orders.get(key, len(orders) + 1)),
         )
-        rest = sorted(depths, key=depths.__getitem__)
-        for key in [*tops, *rest]:
-            self._walk(key)
+        seen: set[bytes] = set()
+        for top in [*tops, *sorted(depths, key=depths.__getitem__)]:
+            if top not in seen:
+                self._walk(top, seen)
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -105,25 +104,23 @@ class SiteTree:
             yield place, levels[place]
             waiting += reversed(children.get(place, ()))
 
-    def _walk(self, top: bytes) -> None:
+    def _walk(self, top: bytes, seen: set[bytes]) -> None:
         """Number what can be reached from `top` and is not numbered yet, breadth-first."""
-        if top in self._seen:
-            return
-        place = len(self)
-        self._add(top, -1)
-        while place < len(self):
+        place, found = len(self), [(top, -1)]
+        while found or place < len(self):
+            for key, parent in found:
+                if key not in seen:
+                    seen.add(key)
+                    self.keys.append(key)
+                    self.parents.append(parent)
             batch = self.keys[place : place + AT_ONCE]
-            for parent, record in enumerate(self._store.load_pages(batch, LINKS), place):
-                for url in [*(link.url for link in record.links), *record.follow] if record else ():
-                    key = self.index(url)
-                    if key is not None and key not in self._seen:
-                        self._add(key, parent)
+            found = [
+                (target, parent)
+                for parent, record in enumerate(self._store.load_pages(batch, LINKS), place)
+                for url in ([*(link.url for link in record.links), *record.follow] if record else ())
+                if (target := self.index(url)) is not None
+            ]
             place += len(batch)
-
-    def _add(self, key: bytes, parent: int) -> None:
-        self._seen.add(key)
-        self.keys.append(key)
-        self.parents.append(parent)
 
 
 # The knowledge graph of a source: its pages, the pages that failed, and the links between them.
@@ -154,7 +151,10 @@ def nodes(store: Store) -> Iterator[dict[str, Any]]:
             "etag": record.etag,
             "last_modified": record.last_modified,
             "hash": record.content_hash,
-            "links": [_link(link, tree, names) for link in record.links],
+            "links": [
+                {"text": link.text, "url": link.url, "to": _target(link.url, tree, names)}
+                for link in record.links
+            ],
         }
     empty = dict.fromkeys(("title", "depth", "mime_type", "etag", "last_modified", "hash"))
     for key, error in failed.items():
@@ -170,14 +170,13 @@ def failures(store: Store, tree: SiteTree) -> list[PageError]:
     return list(unique.values())
 
 
-def _link(link: Link, tree: SiteTree, failed: dict[bytes, str]) -> dict[str, Any]:
-    key, target = tree.index(link.url), None
-    if key is not None:
-        target = tree.ids[key]
-    elif failed:
-        with contextlib.suppress(ValueError):  # no URL
-            target = failed.get(page_key(link.url))
-    return {"text": link.text, "url": link.url, "to": target}
+def _target(url: str, tree: SiteTree, failed: dict[bytes, str]) -> str | None:
+    """The id of the page or the failed page that a URL leads to."""
+    if (key := tree.index(url)) is not None:
+        return tree.ids[key]
+    with contextlib.suppress(ValueError):  # no URL
+        return failed.get(page_key(url)) if failed else None
+    return None
 
 
 def write_json(store: Store, out: IO[bytes]) -> None:
@@ -230,8 +229,7 @@ def write_svg(store: Store, out: BinaryIO) -> None:
 
 
 def _text(x: int, y: int, text: str, url: str, colour: str) -> str:
-    shown = html.escape(_printable(" ".join(text.split())[:100]))
-    target = html.escape(_printable(url))
+    target, shown = (html.escape(_printable(one)) for one in (url, " ".join(text.split())[:100]))
     return f'<a href="{target}"><text x="{x}" y="{y + 4}" fill="{colour}">{shown}</text></a>'
 
 
@@ -287,7 +285,14 @@ def site_tree(urls: Sequence[str], links: Iterable[tuple[int, int]]) -> dict[str
         parts = urlsplit(url)
         path = [parts.netloc] if with_host else []
         path += [part for part in parts.path.split("/") if part] + [f"?{parts.query}"] * bool(parts.query)
-        of_page[index] = _insert(nodes, path, index)
+        here = 0
+        for name in path[:30]:
+            if name not in nodes[here].children:
+                nodes[here].children[name] = len(nodes)
+                nodes.append(_Node(name[:80], here, nodes[here].level + 1))
+            here = nodes[here].children[name]
+        nodes[here].page = index if nodes[here].page is None else nodes[here].page
+        of_page[index] = here
     shown: list[list[int]] = []
     left = 0
     for source, target in links:
@@ -306,20 +311,6 @@ def site_tree(urls: Sequence[str], links: Iterable[tuple[int, int]]) -> dict[str
     }
 
 
-def _insert(nodes: list[_Node], path: list[str], page: int) -> int:
-    here = 0
-    for name in path[:30]:
-        below = nodes[here].children.get(name)
-        if below is None:
-            below = len(nodes)
-            nodes.append(_Node(name[:80], here, nodes[here].level + 1))
-            nodes[here].children[name] = below
-        here = below
-    if nodes[here].page is None:
-        nodes[here].page = page
-    return here
-
-
 def _places(nodes: list[_Node]) -> list[tuple[float, float]]:
     """Give each node a share of the circle by its leaves; a parent stands in the middle of its children."""
     for node in reversed(nodes):  # children come after their parents
@@ -328,14 +319,14 @@ def _places(nodes: list[_Node]) -> list[tuple[float, float]]:
             nodes[node.parent].leaves += node.leaves
     deepest = max(node.level for node in nodes) or 1
     ring = max(RING, nodes[0].leaves * 14 / (2 * math.pi * deepest))
-    begins = [0.0] * len(nodes)
+    begins, used = [0.0] * len(nodes), [0.0] * len(nodes)
     places: list[tuple[float, float]] = []
-    used = [0.0] * len(nodes)
     for index, node in enumerate(nodes):
+        share = node.leaves / nodes[0].leaves
         if node.parent >= 0:
             begins[index] = begins[node.parent] + used[node.parent]
-            used[node.parent] += node.leaves / nodes[0].leaves
-        angle = 2 * math.pi * (begins[index] + node.leaves / nodes[0].leaves / 2)
+            used[node.parent] += share
+        angle = 2 * math.pi * (begins[index] + share / 2)
         radius = ring * node.level
         places.append((round(radius * math.cos(angle), 1), round(radius * math.sin(angle), 1)))
     return places

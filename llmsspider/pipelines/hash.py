@@ -110,34 +110,32 @@ class HashPipeline:
             item.content, item.content_hash, item.links, item.code_languages = None, None, [], []
             vars(item).clear()
             return item
-        self._reconcile(item, record)
-        item.code_languages = record.code_languages
+        self._update(item, record)
         if not (item.content or "").strip():
             self.run.drop(record, "its pipelines left no text")
             raise CountedDrop(f"{item.url}: its pipelines left no text")
         item.change, item.seq = self.run.recorded.write(record, confirmed=item.confirmed)
         return item
 
-    def _reconcile(self, item: PageItem, record: PageRecord) -> None:
-        """Make item and record equal: as pipelines made the item, or as the same source was stored before."""
-        for name in FIXED:
-            setattr(item, name, getattr(record, name))
+    def _update(self, item: PageItem, record: PageRecord) -> None:
+        """Make the record what pipelines made of the item, and the item what is stored of the same source."""
         record.llms = item.llms
         if record.llms is not None:
             self.run.memory.llms_entries[record.llms.file] = record.llms
+        is_reverted = item.stored
         if not item.stored:
             _update_record(item, record)
-            delivered = self.run.recorded.delivered_before(record)
-            if delivered is None:
-                return
-            for name in (*FOLLOWED, "content_hash", "extra"):
-                setattr(record, name, getattr(delivered, name))
+            if (delivered := self.run.recorded.delivered_before(record)) is not None:
+                is_reverted = True
+                for name in (*FOLLOWED, "content_hash", "extra"):
+                    setattr(record, name, getattr(delivered, name))
         elif record.content_hash is None:  # changed since it was read from the store
             record.content_hash = content_hash(record.content or "")
-        for name in (*FOLLOWED, "content_hash"):
+        for name in (*FIXED, *FOLLOWED, "content_hash", "code_languages"):
             setattr(item, name, getattr(record, name))
-        vars(item).clear()
-        vars(item).update(record.extra)
+        if is_reverted:
+            vars(item).clear()
+            vars(item).update(record.extra)
 
 
 def _update_record(item: PageItem, record: PageRecord) -> None:
@@ -157,7 +155,6 @@ def _update_record(item: PageItem, record: PageRecord) -> None:
         setattr(record, name, getattr(item, name))
     record.extra = orjson.loads(orjson.dumps(added_fields(item), default=str, option=orjson.OPT_NON_STR_KEYS))
     record.content_hash = content_hash(item.content or "") if altered else record.source_hash
-    item.content_hash = record.content_hash
 
 
 # What pipelines of the user do to documents besides changing them in time.
