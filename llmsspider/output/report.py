@@ -22,7 +22,7 @@ from llmsspider.output.mirror import path_for
 from llmsspider.output.run_data import Report, StoredPages
 from llmsspider.store import Store
 
-# Charts as inline SVG: a few shapes, so no library is carried along. Colours are CSS classes of the page.
+# Charts as inline SVG: colours are CSS classes of the page.
 
 WIDTH = 640
 HEIGHT = 160
@@ -167,9 +167,7 @@ def _text(name: str) -> str:
 
 
 def report_paths(setting: str, source: str) -> tuple[Path, Path]:
-    """Return where the report and its `run.json` go.
-
-    `setting` is an HTML file, or a folder that gets `report.html`; `%(source)s` in it stands for the source.
+    """Return where the report and its `run.json` go; the setting is an HTML file, or a folder for `report.html`.
 
     >>> [str(path) for path in report_paths("out/report.htm", "x")]
     ['out/report.htm', 'out/run.json']

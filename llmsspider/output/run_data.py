@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from llmsspider.crawl.progress import Example
 from llmsspider.output.graph import site_tree
 from llmsspider.output.status import Conversion, RunStatus, run_report, stored_status
 from llmsspider.site.discovered import Probe
@@ -85,27 +86,19 @@ class Combination:
     pages: int
 
 
-@dataclass(slots=True, frozen=True)
-class GroupUrl:
-    """A URL of a group, with a detail such as the error."""
-
-    url: str
-    detail: str
-
-
 @dataclass(slots=True)
 class GroupReport:
     """URLs of one outcome: the number of all, and some of them."""
 
     meaning: str
     pages: int
-    urls: list[GroupUrl]
+    urls: list[Example]
 
     def add(self, url: str, detail: str = "") -> None:
         """Count a URL, and keep it while there is room."""
         self.pages += 1
         if len(self.urls) < MAX_PER_OUTCOME:
-            self.urls.append(GroupUrl(url, detail))
+            self.urls.append(Example(url, detail))
 
 
 @dataclass(slots=True, frozen=True)
@@ -184,15 +177,15 @@ def gather(run: Run, seen: Container[str] | None = None) -> Report:
 
 
 def _discovery(run: Run, discovery: Discovery) -> DiscoveryReport:
-    files = [(file, run.memory.description_of(file) or {}) for file in discovery.files]
+    files: list[File] = []
+    for file in discovery.files:
+        head = run.memory.description_of(file) or {}
+        files.append(File(file.url, file.kind, head.get("title"), head.get("summary"), len(file.entries)))
     return DiscoveryReport(
         requests=discovery.requests,
         file=discovery.discovered_file,
         type=discovery.discovered_file_type,
-        files=[
-            File(file.url, file.kind, header.get("title"), header.get("summary"), len(file.entries))
-            for file, header in files
-        ],
+        files=files,
         sitemaps=list(discovery.sitemaps),
         tried=discovery.tried,
         external=list(discovery.external),
@@ -234,13 +227,9 @@ def compare(
     errors: Mapping[str, tuple[str, str]],
     filtered: Mapping[str, tuple[str, str]],
 ) -> CoverageReport:
-    """Compare listed pages with crawled ones.
+    """Compare listed pages, each named once or more, with the URLs of documents by their identity.
 
-    Args:
-        listed: every listed page, once for each list or spelling that names it.
-        crawled: URL of each document by its identity.
-        errors: (kind, message) of each page that failed, by identity.
-        filtered: (reason, rule) of each filtered URL, by identity.
+    `errors` has (kind, message) of each page that failed, by identity, `filtered` (reason, rule) of each filtered URL.
     """
     known: dict[str, Listed] = {}  # a page that is listed as `.md` and as HTML is one page
     for url, in_llms, in_sitemap in listed:

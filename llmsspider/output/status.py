@@ -189,12 +189,7 @@ def run_report(run: Run) -> RunReport:
 
 
 def read_status(store: Store, record: SourceRecord) -> SourceStatus:
-    """Return the state of a source and of its last run; raises `StoreError`.
-
-    Args:
-        store: the open store of the source.
-        record: the source with status and number of pages, as `Stores.list_sources` gives it.
-    """
+    """Return the state of a source (as `Stores.list_sources` gives it) and of its last run; raises `StoreError`."""
     runs = store.runs()
     finished = [run for run in runs if run.finished_at is not None]
     return SourceStatus(

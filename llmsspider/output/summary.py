@@ -94,27 +94,26 @@ def pages(run: RunStatus) -> str:
     return f"{run.done}{' of ' if at_least else '/'}{at_least}{run.total} pages ({run.percent}%)"
 
 
-def _by_reason(
-    run: RunStatus,
-) -> Iterator[tuple[str, int, Mapping[str, int], list[tuple[str, str, str | None]]]]:
+_Reasons = tuple[str, int, Mapping[str, int], list[tuple[str, str, str | None]]]
+
+
+def _by_reason(run: RunStatus) -> Iterator[_Reasons]:
     """Yield what failed and what was filtered: a name, the number, counts by reason, and (reason, URL, detail)."""
     errors, filtered = run.errors, run.filtered
-    failed: list[tuple[str, str, str | None]] = [(one.kind, one.url, one.reason) for one in errors.urls]
-    yield "failed", errors.count, errors.by_kind, failed
-    left_out = [(one.reason, one.url, one.rule) for one in filtered.urls]
-    yield "filtered", filtered.count, filtered.by_reason, left_out
+    yield "failed", errors.count, errors.by_kind, [(one.kind, one.url, one.reason) for one in errors.urls]
+    urls = [(one.reason, one.url, one.rule) for one in filtered.urls]
+    yield "filtered", filtered.count, filtered.by_reason, urls
 
 
 def _named(urls: Iterable[tuple[str, str, str | None]], most: int, more: str | None = None) -> Iterator[str]:
     """Yield a few URLs of each reason and, where `more` is given, the number of further ones."""
-    grouped: dict[str, list[tuple[str, str | None]]] = {}
+    grouped: dict[str, list[str]] = {}
     for reason, url, detail in urls:
-        grouped.setdefault(reason, []).append((url, detail))
-    for reason, named in grouped.items():
-        for url, detail in named[:most]:
-            yield f"{reason}: {url}" + (f" ({detail})" if detail else "")
-        if more and len(named) > most:
-            yield f"{reason}: {len(named) - most} more, {more}"
+        grouped.setdefault(reason, []).append(f"{reason}: {url}" + (f" ({detail})" if detail else ""))
+    for reason, lines in grouped.items():
+        yield from lines[:most]
+        if more and len(lines) > most:
+            yield f"{reason}: {len(lines) - most} more, {more}"
 
 
 # The views.
@@ -151,12 +150,7 @@ def log_lines(run: RunReport) -> Iterator[str]:
 
 
 def console_lines(run: RunReport, outputs: list[str]) -> Iterator[str]:
-    """Yield the summary that `llmsspider` prints at the end of a crawl with documents.
-
-    Args:
-        run: the run, closed.
-        outputs: where the documents are, one line each.
-    """
+    """Yield the summary of a closed run that `llmsspider` prints; `outputs` says where the documents are."""
     number = "1 page" if run.documents == 1 else f"{run.documents} pages"
     changes = f" ({parts(run.changes)})" if run.changes else ""
     yield f"{number} of {run.source}{changes}, {duration(run.elapsed_secs)}"
@@ -178,10 +172,8 @@ def console_lines(run: RunReport, outputs: list[str]) -> Iterator[str]:
 def _incomplete(run: RunStatus) -> str:
     """Say in one line why a run is not complete, and what the next crawl does."""
     if run.outcome == "shutdown":
-        return (
-            f"stopped at {pages(run)}, not complete; nothing was deleted, and the next crawl begins again: "
-            "of the stored pages it fetches only what changed"
-        )
+        again = "the next crawl begins again: of the stored pages it fetches only what changed"
+        return f"stopped at {pages(run)}, not complete; nothing was deleted, and {again}"
     line = f"the crawl is incomplete: {run.why or run.outcome}; nothing was deleted"
     if run.why in LIMITS:
         return f"{line}, and the next crawl ends at this limit, too: -a {run.why}=0 takes all pages"
@@ -191,10 +183,8 @@ def _incomplete(run: RunStatus) -> str:
 def nothing(run: RunReport) -> str:
     """Return one line on a crawl of which no output came: why, and what to do."""
     if run.documents and run.outcome is None:
-        return (
-            f"ended at once, {pages(run)}: what was read last may not be stored, and no output was written; "
-            "the next crawl fetches what is missing"
-        )
+        unsure = "what was read last may not be stored, and no output was written"
+        return f"ended at once, {pages(run)}: {unsure}; the next crawl fetches what is missing"
     if run.documents and run.outcome != "store_failed":
         number = "1 page is" if run.documents == 1 else f"{run.documents} pages are"
         return f"{number} stored, but not all are written as files; the log says why, and the next crawl writes them"
@@ -207,37 +197,33 @@ def nothing(run: RunReport) -> str:
 
 def status_lines(status: SourceStatus) -> Iterator[str]:
     """Yield the state of a source as text."""
+    row = "  {:<11}{}".format
     run, history = status.run, status.history
     yield f"{status.source}  {status.url}"
-    yield _row("status", status.status)
+    yield row("status", status.status)
     if run is None:
         return
     if history.versions:
-        yield _row("history", f"{history.versions} earlier contents of pages, {history.bytes / 1e6:.1f} MB")
+        yield row("history", f"{history.versions} earlier contents of pages, {history.bytes / 1e6:.1f} MB")
     if run.state == "finished":
-        why = (
-            "stopped, not complete" if run.outcome == "shutdown" else f"incomplete: {run.why or run.outcome}"
-        )
-        yield _row("last crawl", f"{run.finished}, {'complete' if run.complete else why}")
-        yield _row("pages", f"{status.pages} stored; {pages(run)}")
-        yield _row("found", found(run))
-        yield _row("documents", counted(run.documents, run.origins))
-        yield _row("changes", parts(run.changes) or "none")
+        stopped = "stopped, not complete" if run.outcome == "shutdown" else ""
+        why = "complete" if run.complete else stopped or f"incomplete: {run.why or run.outcome}"
+        yield row("last crawl", f"{run.finished}, {why}")
+        yield row("pages", f"{status.pages} stored; {pages(run)}")
+        yield row("found", found(run))
+        yield row("documents", counted(run.documents, run.origins))
+        yield row("changes", parts(run.changes) or "none")
         if run.chunks:
-            yield _row("chunks", counted(sum(run.chunks.values()), run.chunks))
+            yield row("chunks", counted(sum(run.chunks.values()), run.chunks))
     else:
         rate = f", {run.pages_per_min:.0f} pages/min" if run.pages_per_min else ""
-        yield _row("progress", f"{pages(run)}, {run.phase}{rate}")
-        yield _row("found", found(run) if run.discovered_file or run.done else "nothing yet")
-    yield _row("unchanged", str(run.unchanged))
+        yield row("progress", f"{pages(run)}, {run.phase}{rate}")
+        yield row("found", found(run) if run.discovered_file or run.done else "nothing yet")
+    yield row("unchanged", str(run.unchanged))
     for name, count, by_reason, urls in _by_reason(run):
-        yield _row("errors" if name == "failed" else name, counted(count, by_reason))
+        yield row("errors" if name == "failed" else name, counted(count, by_reason))
         yield from (f"    {line}" for line in _named(urls, SHOWN, "see --json"))
-    yield _row("started", f"{run.started} (run {run.id})")
-    yield _row("elapsed", duration(run.elapsed_secs))
+    yield row("started", f"{run.started} (run {run.id})")
+    yield row("elapsed", duration(run.elapsed_secs))
     if run.state == "lost":
-        yield _row("lost", f"process {run.pid} on {run.host}, last seen {run.heartbeat}")
-
-
-def _row(name: str, value: str) -> str:
-    return f"  {name:<11}{value}"
+        yield row("lost", f"process {run.pid} on {run.host}, last seen {run.heartbeat}")
