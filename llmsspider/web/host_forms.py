@@ -123,11 +123,6 @@ class HostForms:
         """True while the form of the host is still to be learned from the URLs that an llms.txt names."""
         return bool(self.listed) and not self.has_markdown and self.named_missed < MAX_NAMED_MISSED
 
-    @property
-    def is_evident(self) -> bool:
-        """True when the host has Markdown, or an llms.txt says so."""
-        return bool(self.listed) or self.has_markdown
-
     def known(self, url: str) -> Form | None:
         """Return the form that the pages of this shape have, in the nearest directory that has shown one."""
         this = shape(url)
@@ -141,21 +136,18 @@ class HostForms:
     def expects_dead(self, *, lists: bool) -> bool:
         """Return whether a page known from links alone is more likely dead than alive, where a form is known.
 
-        Args:
-            lists: an llms.txt or sitemap names pages of the site; what it does not name is suspect from the start.
+        `lists`: an llms.txt or sitemap names pages of the site; what it does not name is suspect from the start.
         """
         return self.dead >= self.alive if lists else self.dead > self.alive
-
-    def found_by_form(self, url: str) -> bool:
-        """Return whether a guess found Markdown of pages of this shape in the page's own directory."""
-        return self._own(url).found > 0
 
     def to_try(self, url: str) -> list[tuple[Form, str]]:
         """Return the Markdown URLs worth a request for a page, most likely first; empty when there are none."""
         this = shape(url)
         if this is None or self.negotiates or self.awaits_named:
             return []
-        self._base = _common(self._base, url)
+        folders = _folders(url)
+        pairs = zip(folders if self._base is None else self._base, folders, strict=False)
+        self._base = tuple(name for name, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
         own = self._own(url)
         left = None if own.hits else self._guesses_left(url)
         if own.is_closed or left == 0:
@@ -168,7 +160,7 @@ class HostForms:
 
     def learning(self, url: str) -> bool:
         """Return whether requests for this page's Markdown are guesses, so that one page at a time should try."""
-        is_unknown = not self.negotiates and not self.found_by_form(url)
+        is_unknown = not self.negotiates and self._own(url).found == 0
         return is_unknown and (self.awaits_named or bool(self.to_try(url)))
 
     def to_retry(self, url: str) -> bool:
@@ -177,7 +169,8 @@ class HostForms:
 
     def is_open(self, url: str) -> bool:
         """Return whether a page taken as HTML may have Markdown that later pages of the host reveal."""
-        if shape(url) is None or self.negotiates or not self.is_evident or self.is_proven(url):
+        is_evident = self.listed or self.has_markdown
+        if shape(url) is None or self.negotiates or not is_evident or self.is_proven(url):
             return False
         page = identity(url)
         return page not in self.missed or page in self._tried  # else it was requested in an earlier run
@@ -222,11 +215,10 @@ class HostForms:
         self._tallies.setdefault((this, _place(url)), FormCounts()).missed += 1
 
     def learn_from_listed(self, markdown_urls: Iterable[str], pages: frozenset[str]) -> None:
-        """Learn how this host names pages and their Markdown from listed Markdown URLs and page URLs seen.
+        """Learn how this host names pages and their Markdown.
 
-        Args:
-            markdown_urls: URLs of Markdown files that llms.txt lists on this host.
-            pages: identities of pages seen on this host (links of its HTML, sitemap).
+        `markdown_urls` are Markdown files that llms.txt lists on this host, `pages` the identities of pages seen on it
+        (links of its HTML, sitemap).
         """
         votes: Counter[PageForm] = Counter()
         for url in markdown_urls:
@@ -256,9 +248,7 @@ class HostForms:
         if self.has_markdown:
             return max(MAX_WASTED + int(self.hits * SHARE_WASTED) - self.wasted, 0)
         section = self._section(_folders(url))
-        spent = sum(
-            number for folders, number in self._wasted_in.items() if self._section(folders) == section
-        )
+        spent = sum(tried for folders, tried in self._wasted_in.items() if self._section(folders) == section)
         return max(min(MAX_WASTED - self.wasted, SECTION_WASTED - spent), 0)
 
     def _section(self, folders: tuple[str, ...]) -> str:
@@ -281,61 +271,38 @@ class HostForms:
 
     def as_dict(self) -> dict[str, object]:
         """Return what the store remembers."""
-        tallies = sorted(
-            self._tallies.items(),
-            key=lambda item: -(item[1].hits.total() + item[1].below.total() + item[1].missed),
-        )
+        places: list[list[Any]] = [
+            [this, place, tally.form, tally.hits.total(), tally.below.total(), tally.missed]
+            for (this, place), tally in self._tallies.items()
+        ]
         return {
             "page_form": self.page_form,
             "negotiates": self.negotiates,
             "none": self.wasted >= MAX_WASTED and not self.has_markdown,
-            "places": [
-                [this, place, tally.form, tally.hits.total(), tally.below.total(), tally.missed]
-                for (this, place), tally in tallies[:MAX_STORED]
-            ],
+            "places": sorted(places, key=lambda place: -sum(place[3:]))[:MAX_STORED],
             "missed": list(self.missed)[-MAX_STORED:],
         }
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, object]) -> HostForms:
-        """Rebuild from `as_dict`, what earlier releases stored included.
+    def from_dict(cls, data: Mapping[str, Any]) -> HostForms:
+        """Rebuild from `as_dict`; what cannot be read counts as nothing.
 
         A host without Markdown gets a request for one form again in the next run, and so does a directory without.
         """
         forms = cls(negotiates=bool(data.get("negotiates")))
-        known = data.get("known")  # stored by earlier releases: one form for each shape
-        for this, form in known.items() if isinstance(known, dict) else ():
-            forms._restore(this, "/", form, 0, 1, 0)
-        places = data.get("places")
-        for place in places if isinstance(places, list) else ():
-            if isinstance(place, list) and len(place) == 6:
-                forms._restore(*place)
-        missed = data.get("missed")
-        forms.missed = (
-            dict.fromkeys(page for page in missed if isinstance(page, str))
-            if isinstance(missed, list)
-            else {}
-        )
-        page_form = data.get("page_form")
-        if page_form in get_args(PageForm):
-            forms.page_form = page_form  # type: ignore[assignment]
+        try:
+            for this, place, form, hits, below, missed in data.get("places", ()):
+                tally = forms._tallies[this, place] = FormCounts(missed=min(missed, MAX_MISSED - 1))
+                if form in FORMS[this]:
+                    tally.hits, tally.below = +Counter({form: hits}), +Counter({form: below})
+                    forms.has_markdown = forms.has_markdown or tally.form is not None
+            forms.missed = dict.fromkeys(data.get("missed", ()))
+        except (KeyError, TypeError, ValueError):
+            return cls()
+        forms.page_form = data["page_form"] if data.get("page_form") in get_args(PageForm) else None
         if data.get("none") and not forms.has_markdown:
             forms.wasted = MAX_WASTED - 1
         return forms
-
-    def _restore(self, this: Any, place: Any, form: Any, *numbers: Any) -> None:
-        if (
-            this not in FORMS
-            or not isinstance(place, str)
-            or not all(isinstance(number, int) for number in numbers)
-        ):
-            return
-        hits, below, missed = numbers
-        tally = self._tallies[this, place] = FormCounts(missed=min(missed, MAX_MISSED - 1))
-        if form in FORMS[this]:
-            tally.hits[form], tally.below[form] = max(hits, 0), max(below, 0)
-            tally.hits, tally.below = +tally.hits, +tally.below
-            self.has_markdown = self.has_markdown or tally.form is not None
 
 
 @lru_cache(maxsize=64)
@@ -358,11 +325,3 @@ def _places(url: str) -> Iterator[str]:
     folders = _folders(url)
     for depth in range(len(folders), -1, -1):
         yield "/" + "".join(f"{name}/" for name in folders[:depth])
-
-
-def _common(base: tuple[str, ...] | None, url: str) -> tuple[str, ...]:
-    folders = _folders(url)
-    if base is None or base == folders[: len(base)]:
-        return folders if base is None else base
-    pairs = zip(base, folders, strict=False)
-    return tuple(name for name, _other in takewhile(lambda pair: pair[0] == pair[1], pairs))

@@ -222,9 +222,9 @@ def test_a_page_without_markdown_is_remembered():
 @pytest.mark.parametrize(
     "stored",
     [
-        {"known": {"html": "nonsense"}, "page_form": "odd", "places": [["html", "/", "nonsense", 3, 1, 1]]},
-        {"known": ["html"], "places": [["html", "/"], ["odd", "/", None, 0, 0, 0], 7], "missed": [1, None]},
-        {"known": None, "places": [["html", 7, "page.md", "many", 0, None]], "missed": "all"},
+        {"page_form": "odd", "places": [["html", "/", "nonsense", 3, 1, 1]]},
+        {"places": [["html", "/"], ["odd", "/", None, 0, 0, 0], 7], "missed": [1, None]},
+        {"places": [["html", 7, "page.md", "many", 0, None]], "missed": "all"},
     ],
     ids=["unknown forms", "wrong lengths", "wrong types"],
 )
@@ -236,9 +236,7 @@ def test_a_stored_verdict_that_cannot_be_read_is_none(stored):
 
 
 def test_a_verdict_beside_a_known_form_is_not_believed():
-    forms = HostForms.from_dict(
-        {"known": {"html": "page.md"}, "page_form": None, "negotiates": False, "none": True}
-    )
+    forms = HostForms.from_dict({"places": [["html", "/", "page.md", 0, 1, 0]], "none": True})
     assert forms.wasted == 0
     assert forms.to_try("https://e.com/docs/a.html") == [("page.md", "https://e.com/docs/a.md")]
 
