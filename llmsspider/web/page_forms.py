@@ -20,22 +20,19 @@ from llmsspider.web.urls import identity, without_fragment
 
 Kind = Literal["markdown", "html", "text", "binary"]
 
-BINARY_EXTENSIONS = frozenset(
-    " ".join(
-        [
-            # images and fonts
-            "png jpg jpeg jpe gif webp avif svg svgz ico bmp tif tiff psd ai eps woff woff2 ttf otf eot",
-            # sound and film
-            "mp3 mp4 m4a m4v mov avi mkv webm ogg oga ogv wav flac aac wmv",
-            # archives, packages and programs
-            "zip gz tgz bz2 xz zst tar rar 7z jar war whl egg gem deb rpm dmg pkg msi exe apk iso bin so dll wasm",
-            # office, books and data
-            "pdf ps doc docx xls xlsx ppt pptx odt ods odp epub mobi azw azw3 rtf sqlite db parquet ipynb crate",
-            # what a page loads
-            "css js mjs cjs map inv rss atom webmanifest swf",
-        ]
-    ).split()
+_BINARY = (
+    # images and fonts
+    "png jpg jpeg jpe gif webp avif svg svgz ico bmp tif tiff psd ai eps woff woff2 ttf otf eot "
+    # sound and film
+    "mp3 mp4 m4a m4v mov avi mkv webm ogg oga ogv wav flac aac wmv "
+    # archives, packages and programs
+    "zip gz tgz bz2 xz zst tar rar 7z jar war whl egg gem deb rpm dmg pkg msi exe apk iso bin so dll wasm "
+    # office, books and data
+    "pdf ps doc docx xls xlsx ppt pptx odt ods odp epub mobi azw azw3 rtf sqlite db parquet ipynb crate "
+    # what a page loads
+    "css js mjs cjs map inv rss atom webmanifest swf"
 )
+BINARY_EXTENSIONS = frozenset(_BINARY.split())
 """Extensions of files that are never a page of documentation."""
 
 TEXT_EXTENSIONS = frozenset(
@@ -45,18 +42,8 @@ TEXT_EXTENSIONS = frozenset(
 
 MARKDOWN_TYPES = frozenset({"text/markdown", "text/x-markdown", "text/mdx"})
 HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
-TEXT_TYPES = frozenset(
-    f"application/{name}"
-    for name in (
-        "json",
-        "yaml",
-        "x-yaml",
-        "toml",
-        "xml",
-        "vnd.oai.openapi",
-        "vnd.oai.openapi+json",
-        "graphql",
-    )
+TEXT_TYPE = re.compile(
+    r"application/(?:json|(?:x-)?yaml|toml|xml|vnd\.oai\.openapi|graphql)|.*\+(?:json|yaml|xml)"
 )
 
 
@@ -73,18 +60,14 @@ def extension(url: str) -> str:
 def skipped_extension(url: str, *, listed: bool) -> str | None:
     """Return the extension for which `url` is filtered, or None. Listed text formats are fetched."""
     ending = extension(url)
-    if ending in BINARY_EXTENSIONS or (ending in TEXT_EXTENSIONS and not listed):
-        return ending
-    return None
+    is_skipped = ending in BINARY_EXTENSIONS or (ending in TEXT_EXTENSIONS and not listed)
+    return ending if is_skipped else None
 
 
 def classify(mime_type: str | None, body: bytes, *, markdown_form: bool) -> Kind:
-    """Return what a body is, by its media type and its first bytes.
+    """Return what a body is, by its media type (without parameters, lower-case, None without one) and its first bytes.
 
-    Args:
-        mime_type: media type without parameters, lower-case, or None where the server sent none.
-        body: the whole body or its first kilobyte.
-        markdown_form: the URL requested was a Markdown form, so an unclear text is Markdown.
+    `markdown_form`: the URL requested was a Markdown form, so an unclear text is Markdown.
     """
     head = body[:1024].removeprefix(b"\xef\xbb\xbf").lstrip()
     if b"\0" in body[:1024]:  # HTML may be UTF-16, or hold a stray NUL
@@ -98,7 +81,7 @@ def classify(mime_type: str | None, body: bytes, *, markdown_form: bool) -> Kind
         return "markdown" if markdown_form else ("binary" if mime_type else "html")
     if mime_type.startswith("text/"):
         return "markdown" if markdown_form else "text"
-    return "text" if mime_type in TEXT_TYPES or mime_type.endswith(("+json", "+yaml", "+xml")) else "binary"
+    return "text" if TEXT_TYPE.fullmatch(mime_type) else "binary"
 
 
 def _is_html(head: bytes) -> bool:
@@ -224,10 +207,10 @@ def page_candidates(markdown_url: str) -> dict[PageForm, str]:
     """
     parts = urlsplit(without_fragment(markdown_url))
     ending = next((ending for ending in MARKDOWN_ENDINGS if parts.path.lower().endswith(ending)), "")
-    path = _source_path(parts.path) or (parts.path[: -len(ending)] if ending else None)
-    if path is None:
+    source = _SOURCE.fullmatch(parts.path)
+    if source is None and not ending:
         return {}
-
+    path = f"{source[1]}/{source[2]}" if source else parts.path[: -len(ending)]
     page = f"{parts.scheme}://{parts.netloc}{path}"
     directory, slash, name = page.rpartition("/")
     if name in {"index", "index.html"}:
@@ -237,13 +220,8 @@ def page_candidates(markdown_url: str) -> dict[PageForm, str]:
     return {"html": f"{page}.html", "bare": page, "directory": f"{page}/"}
 
 
-def _source_path(path: str) -> str | None:
-    """Sphinx: `/_sources/a.rst.txt` is the source of `/a.html`."""
-    before, found, rest = path.partition("/_sources/")
-    for ending in (".rst.txt", ".md.txt", ".ipynb.txt", ".txt", ".rst", ".md", ".ipynb"):
-        if found and rest.endswith(ending):
-            return f"{before}/{rest.removesuffix(ending)}"
-    return None
+_SOURCE = re.compile(r"(?>(.*?)/_sources/)(.*?)(?:\.(?:rst|md|ipynb)(?:\.txt)?|\.txt)", re.DOTALL)
+"""Sphinx: `/_sources/a.rst.txt` is the source of `/a.html`."""
 
 
 def is_twin_of(markdown_url: str, page_url: str) -> bool:
@@ -270,6 +248,12 @@ MAX_HEADER_CHARS = 16_384
 """What is longer is cut: an answer needs a handful of links."""
 
 
+_LINK = re.compile(
+    r"<([^<>]*+)>((?:[ \t]*+;[ \t]*+[^=;, \t]*+(?:[ \t]*+=[ \t]*+(?:\"(?:[^\"\\]|\\.)*+(?:\"|\Z)|[^;,]*+))?+)*+)"
+)
+_PARAMETER = re.compile(r";[ \t]*+([^=;, \t]++)(?:[ \t]*+=[ \t]*+(?:\"((?:[^\"\\]|\\.)*+)|([^;,]*+)))?+")
+
+
 @dataclass(frozen=True, slots=True)
 class HeaderLink:
     """One link: absolute URL or why it is none, lower-case relation types, lower-case media type or None."""
@@ -289,31 +273,16 @@ def header_links(header: str, base: str) -> list[HeaderLink]:
     [HeaderLink(url='https://example.com/llms.txt', rel=frozenset({'describedby'}), type='text/markdown')]
     """
     found = []
-    for target, parameters in _links(header[:MAX_HEADER_CHARS]):
-        if parameters.get("anchor"):
-            continue
-        url = url_gate.parse(target, base)
-        if url is None:
-            continue
-        media_type = parameters.get("type", "").partition(";")[0].strip().lower()
-        rel = frozenset(parameters.get("rel", "").lower().split())
-        found.append(HeaderLink(url, rel, media_type or None))
-    return found
-
-
-_LINK = re.compile(
-    r"<([^<>]*+)>((?:[ \t]*+;[ \t]*+[^=;, \t]*+(?:[ \t]*+=[ \t]*+(?:\"(?:[^\"\\]|\\.)*+(?:\"|\Z)|[^;,]*+))?+)*+)"
-)
-_PARAMETER = re.compile(r";[ \t]*+([^=;, \t]++)(?:[ \t]*+=[ \t]*+(?:\"((?:[^\"\\]|\\.)*+)|([^;,]*+)))?+")
-
-
-def _links(header: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield target and parameters of each link; of a parameter that comes twice the first counts (B.2, 12 to 15)."""
-    for target, given in _LINK.findall(header):
+    for target, given in _LINK.findall(header[:MAX_HEADER_CHARS]):
         parameters: dict[str, str] = {}
-        for name, quoted, plain in _PARAMETER.findall(given):
+        for name, quoted, plain in _PARAMETER.findall(given):  # the first of one name counts (B.2, 12 to 15)
             parameters.setdefault(name.lower(), re.sub(r"\\(.)", r"\1", quoted) or plain.strip())
-        yield target.strip(), parameters
+        url = None if parameters.get("anchor") else url_gate.parse(target.strip(), base)
+        if url is not None:
+            media_type = parameters.get("type", "").partition(";")[0].strip().lower()
+            rel = frozenset(parameters.get("rel", "").lower().split())
+            found.append(HeaderLink(url, rel, media_type or None))
+    return found
 
 
 def markdown_link(header: str, base: str) -> str | None:
