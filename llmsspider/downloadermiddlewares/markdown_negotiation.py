@@ -71,8 +71,7 @@ class MarkdownNegotiationMiddleware:
     async def process_request(self, request: Request) -> Response | None:
         """Return the Markdown of the page, the start page from memory, or None to download the page itself.
 
-        Raises:
-            IgnoreRequest: the page was downloaded before and only its Markdown is requested.
+        Raises `IgnoreRequest` where the page was downloaded before and only its Markdown is requested.
         """
         page = request.meta.get(META, {})
         if not page or any(page.get(key) for key in ("nested", "synthetic", "verify")):
@@ -95,15 +94,16 @@ class MarkdownNegotiationMiddleware:
 
     async def process_response(self, request: Request, response: Response) -> Response:
         """Return the Markdown of a page that was downloaded first; learn whether linked pages are there."""
-        first, in_vain = request in self._page_first, request in self._in_vain
+        is_first, is_in_vain = request in self._page_first, request in self._in_vain
         self._page_first.discard(request)
-        if not (first or in_vain) or response.status not in {200, 304, 404, 410}:
+        if not (is_first or is_in_vain) or response.status not in {200, 304, 404, 410}:
             return response
         forms = self.run.site.forms_of(request.url)
         if response.status in {404, 410}:
             forms.dead += 1
             return response
-        markdown = await self._markdown(request) if first and is_html(response) else None
+        is_html = b"html" in (response.headers.get("Content-Type") or b"").lower()
+        markdown = await self._markdown(request) if is_first and is_html else None
         if markdown is None:
             forms.alive += 1
         if request in self._in_vain:
@@ -168,8 +168,7 @@ class MarkdownNegotiationMiddleware:
     async def _ask(self, request: Request, url: str, *, stored: bool = False) -> Response | None:
         """Download a Markdown URL; None when the answer is not this page's Markdown.
 
-        Raises:
-            RefusedRequest: the page is `stored` as this Markdown, and the site could not say what became of it.
+        Raises `RefusedRequest` where the page is `stored` as this Markdown and the site did not say what became of it.
         """
         response = await self._download(request, url, stored=stored)
         if response is not None and self._acceptable(response, url, request.url):
@@ -178,8 +177,7 @@ class MarkdownNegotiationMiddleware:
             return response
         if stored and response is not None:
             kind = kind_of_response(response.status, text_headers(response), response.body)
-            is_success = 200 <= response.status < 300
-            if kind is None and is_success and not response.body.strip():
+            if kind is None and response.status < 300 and not response.body.strip():
                 kind = "http"
             self._raise_outage(url, kind, f"HTTP status {response.status}")
         self.run.count("markdown/miss")
@@ -229,11 +227,12 @@ class MarkdownNegotiationMiddleware:
             return False
         if response.url != requested and not is_twin_of(response.url, page_url):
             return False
-        mime_type = (
-            (response.headers.get("Content-Type") or b"").decode("latin-1").partition(";")[0].strip().lower()
+        content_type = (response.headers.get("Content-Type") or b"").decode("latin-1")
+        mime_type = content_type.partition(";")[0].strip().lower() or None
+        return (
+            bool(response.body.strip())
+            and classify(mime_type, response.body, markdown_form=True) == "markdown"
         )
-        body = response.body
-        return bool(body.strip()) and classify(mime_type or None, body, markdown_form=True) == "markdown"
 
     def _raise_outage(self, url: str, kind: ErrorKind | None, message: str) -> None:
         """Raise `RefusedRequest` where the answer for stored Markdown is an outage, until that lasts too long."""
@@ -241,8 +240,3 @@ class MarkdownNegotiationMiddleware:
         if kind in OUTAGES and run.memory.doubts.again(page_key(url), f"markdown {kind}") < ACCEPTED_RUNS:
             run.count(stats.blocked("markdown-outage"))
             raise RefusedRequest(f"{message} at {url}", reason="markdown-outage", kind=kind)
-
-
-def is_html(response: Response) -> bool:
-    """Return whether an answer calls itself HTML."""
-    return b"html" in (response.headers.get("Content-Type") or b"").lower()

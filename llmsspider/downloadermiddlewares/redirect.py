@@ -60,7 +60,8 @@ class RedirectMiddleware(NoReferer, redirect.RedirectMiddleware):
     """Scrapy's, which sends no Referer.
 
     A redirect back to an address of its own chain is an error: the duplicate filter would filter it unnoticed.
-    So is one to what the gate refuses, and one to a login, which is not requested.
+    So is one to what the gate refuses, and one to a login, which is not requested. One to the page that named the
+    redirecting address as its own passes the duplicate filter.
     """
 
     def process_response(
@@ -71,31 +72,29 @@ class RedirectMiddleware(NoReferer, redirect.RedirectMiddleware):
             answer = super().process_response(request, response)
         except ValueError:  # by `urljoin` and `safe_url_string`; what they say may hold a password
             raise _refused("its address cannot be read") from None
-        if isinstance(answer, Request):
-            self._check(answer, request)
-            return self._allow_to_canonical(answer, request)
-        return answer
-
-    def _allow_to_canonical(self, redirected: Request, request: Request) -> Request:
-        """Let a redirect through to the page that named the redirecting address as its own: it is the document."""
+        if not isinstance(answer, Request):
+            return answer
+        self._check(answer, request)
         run = run_of(self.crawler)
-        if run is None:
-            return redirected
-        page = request.meta.get(META, {}).get("canonical")
-        was_named = run.site.learn_redirect(request.url, redirected.url)
-        if was_named or (page and identity(page) == identity(redirected.url)):
-            run.site.learn_leading_back(redirected.url, request.url)
-            return redirected.replace(dont_filter=True)
-        return redirected
+        if run is not None:
+            page = request.meta.get(META, {}).get("canonical")
+            was_named = run.site.learn_redirect(request.url, answer.url)
+            if was_named or (page and identity(page) == identity(answer.url)):  # it is the document
+                run.site.learn_leading_back(answer.url, request.url)
+                return answer.replace(dont_filter=True)
+        return answer
 
     def _check(self, redirected: Request, request: Request) -> None:
         if leads_to_login(request.url, redirected.url):
             raise RefusedRequest(f"redirects to a login: {redirected.url}", reason="login", kind="auth")
         if redirected.url in request.meta.get("redirect_urls", ()):
             stats.count(self.crawler.stats, stats.blocked("redirect-loop"))
-            raise RefusedRequest(
-                f"redirects in a circle over {redirected.url}", reason="redirect-loop", kind="http"
-            )
+            why = f"redirects in a circle over {redirected.url}"
+            raise RefusedRequest(why, reason="redirect-loop", kind="http")
+
+
+MAX_STUB_BYTES = 16 * 1024
+"""Size of the largest page that is read for where it leads browsers without scripts."""
 
 
 class MetaRefreshMiddleware(NoReferer, redirect.MetaRefreshMiddleware):
@@ -109,26 +108,17 @@ class MetaRefreshMiddleware(NoReferer, redirect.MetaRefreshMiddleware):
             return response
         try:
             answer = super().process_response(request, response)
-            if answer is response and (target := _refresh_without_scripts(response)):
+            is_stub = len(response.body) <= MAX_STUB_BYTES and b"<noscript" in response.body
+            if answer is not response or not is_stub or not isinstance(response, HtmlResponse):
+                return answer
+            target = read_metadata(response.body, response.url, response.encoding).meta.refresh
+            if target:
                 refresh = f'<meta http-equiv="refresh" content="0; url={escape(target)}">'
                 page = response.replace(body=refresh.encode("ascii", "xmlcharrefreplace"), encoding="ascii")
-                redirected = super().process_response(request, page)
-                return redirected if isinstance(redirected, Request) else response
-            return answer
+                answer = super().process_response(request, page)
+            return answer if isinstance(answer, Request) else response
         except (ValueError, RefusedRequest):  # by `urljoin` and `safe_url_string`, or `handle_referer`
             return response
-
-
-MAX_STUB_BYTES = 16 * 1024
-"""Size of the largest page that is read for where it leads browsers without scripts."""
-
-
-def _refresh_without_scripts(response: Response) -> str | None:
-    """Return where a page leads that only says so (`refresh_without_scripts`)."""
-    body = response.body
-    if len(body) > MAX_STUB_BYTES or b"<noscript" not in body or not isinstance(response, HtmlResponse):
-        return None
-    return read_metadata(body, response.url, response.encoding).meta.refresh
 
 
 def _refused(why: str) -> RefusedRequest:
@@ -163,12 +153,9 @@ class ScopeMiddleware:
         """Raise `FilteredRequest` for a request that may not be followed."""
         page = request.meta.get(META, {})
         run = self.run
-        if (
-            run is None
-            or run.bounds.scope is None
-            or not page
-            or any(page.get(key) for key in ("nested", "synthetic", "verify", "source"))
-        ):
+        if run is None or run.bounds.scope is None or not page:
+            return
+        if any(page.get(key) for key in ("nested", "synthetic", "verify", "source")):
             return
         if run.limit.reached:
             run.coverage.incomplete(run.limit.why)

@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Iterator, Mapping
 from email.utils import parsedate_to_datetime
-from functools import cache, lru_cache
+from functools import lru_cache
 
 from ahocorasick_rs import BytesAhoCorasick
 
@@ -60,32 +60,15 @@ SCRIPT_MARKS: tuple[tuple[str, str, str], ...] = (
 """Service, text, and pattern where the text alone says too little. Both are looked for in the markup, in lower case,
 of a page that shows little text; the texts come first because all of them are found in one pass (Aho-Corasick)."""
 
-TITLES = frozenset(
-    {
-        "just a moment...",
-        "attention required! | cloudflare",
-        "please wait... | cloudflare",
-        "ddos-guard",
-        "making sure you're not a bot!",
-        "pardon our interruption",
-        "pardon our interruption...",
-        "client challenge",
-        "vercel security checkpoint",
-        "sucuri website firewall - access denied",
-        "access denied - sucuri website firewall",
-        "robot or human?",
-        "human verification",
-        "verifying you are human",
-        "verify you are human",
-        "are you a robot?",
-        "checking your browser",
-        "checking your browser...",
-        "checking your browser before accessing",
-        "bot verification",
-        "security checkpoint",
-        "security check",
-    }
+_TITLES = (
+    "just a moment...; attention required! | cloudflare; please wait... | cloudflare; ddos-guard; "
+    "making sure you're not a bot!; pardon our interruption; pardon our interruption...; client challenge; "
+    "vercel security checkpoint; sucuri website firewall - access denied; access denied - sucuri website firewall; "
+    "robot or human?; human verification; verifying you are human; verify you are human; are you a robot?; "
+    "checking your browser; checking your browser...; checking your browser before accessing; bot verification; "
+    "security checkpoint; security check"
 )
+TITLES = frozenset(_TITLES.split("; "))
 """Titles of walls in lower case; they count only on a page that shows little text."""
 
 MAX_WALL_TEXT = 1500
@@ -95,6 +78,7 @@ MAX_WALL_LINKS = 50
 """Links above which a page is a page; counting them costs next to nothing. Walls have up to ten."""
 
 _SCRIPTS = [(name, text.encode(), re.compile(pattern.encode())) for name, text, pattern in SCRIPT_MARKS]
+_SCRIPT_TEXTS = BytesAhoCorasick([text for _, text, _ in _SCRIPTS])
 _UNSEEN = re.compile(rb"(?:script|style|svg|template)\b|!--", re.IGNORECASE)
 """How a tag begins, behind its `<`, whose content is not seen."""
 _INITIALS = frozenset([b"s", b"S", b"t", b"T", b"!"])
@@ -118,22 +102,16 @@ def challenge_of(status: int, headers: Mapping[str, str], body_prefix: bytes = b
         value = headers.get(header, "").strip().lower()
         if value and (not values or value in values):
             return name
-    if status in {204, 304} or body_prefix.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] != b"<":
-        return None
-    if body_prefix.count(b"<a ") > MAX_WALL_LINKS:
+    is_page = body_prefix.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"<"
+    if status in {204, 304} or not is_page or body_prefix.count(b"<a ") > MAX_WALL_LINKS:
         return None
     markup = body_prefix.lower()
     by_title = "unnamed" if _title(body_prefix, markup) in TITLES else None
-    has_marks = bool(_script_marks().find_matches_as_indexes(markup))
+    has_marks = bool(_SCRIPT_TEXTS.find_matches_as_indexes(markup))
     if not (by_title or has_marks) or _shows_more_than(MAX_WALL_TEXT, body_prefix):
         return None
     by_script = (name for name, text, pattern in _SCRIPTS if text in markup and pattern.search(markup))
     return next(by_script, by_title)
-
-
-@cache
-def _script_marks() -> BytesAhoCorasick:
-    return BytesAhoCorasick([text for _, text, _ in _SCRIPTS])
 
 
 def _shows_more_than(limit: int, body: bytes) -> bool:
@@ -183,20 +161,13 @@ def _title(body: bytes, lowered: bytes) -> str:
 #     parse         anything that failed while the answer was read
 # Only `not_found` says that a page is gone. No Scrapy here: `llmsspider.crawl.requests` classifies exceptions.
 
-KIND_OF_STATUS: dict[int, ErrorKind] = {
-    404: "not_found",
-    410: "not_found",
-    401: "auth",
-    403: "auth",
-    429: "rate_limited",
-}
-"""Statuses with a kind of their own."""
+KIND_OF_STATUS: dict[int, ErrorKind | None] = dict.fromkeys((200, 203, 304)) | {
+    404: "not_found", 410: "not_found", 401: "auth", 403: "auth", 429: "rate_limited"
+}  # fmt: skip
+"""Statuses with a kind of their own, None for a whole page; no range is requested, so 206 is a part of one."""
 
 OUTAGES: frozenset[ErrorKind] = frozenset({"auth", "challenge", "rate_limited", "http", "network", "parse"})
 """Kinds that say nothing of the page: it may be back tomorrow. A run that meets many of them saw half of the site."""
-
-PAGE_STATUSES = frozenset({200, 203})
-"""Statuses of a whole page. No range is requested, so 206 is a part of one (RFC 9110, section 15.3.7)."""
 
 FAULTS: tuple[tuple[str, str, str], ...] = (
     (
@@ -219,11 +190,7 @@ FAULTS: tuple[tuple[str, str, str], ...] = (
         "the connection was refused: nothing listens at that host and port",
         "check the port, and that the server is up",
     ),
-    (
-        "TimeoutError|Timeout|took longer than",
-        "no answer in time",
-        "try again later",
-    ),
+    ("TimeoutError|Timeout|took longer than", "no answer in time", "try again later"),
     (
         "ConnectionLost|ConnectionDone|ConnectionAborted|Connection to the other side was lost",
         "the server closed the connection without an answer",
@@ -242,9 +209,6 @@ REMEDIES: dict[ErrorKind, str] = {
 }
 """What to do about a start page that failed, by error kind; the message of a refused one (`blocked`) says it."""
 
-_BODY_PREFIX = 64 * 1024
-"""Bytes of a body that are looked at for a bot wall."""
-
 
 def kind_of_response(status: int, headers: Mapping[str, str], body_prefix: bytes = b"") -> ErrorKind | None:
     """Return the error kind of an answer, None where it is a page (200, 203) or says nothing changed (304).
@@ -252,13 +216,9 @@ def kind_of_response(status: int, headers: Mapping[str, str], body_prefix: bytes
     `headers` maps lower-case names to values. `body_prefix` is the start of the body; without it only
     bot walls that show in the headers are found.
     """
-    if challenge_of(status, headers, body_prefix[:_BODY_PREFIX]):
+    if challenge_of(status, headers, body_prefix[: 64 * 1024]):
         return "challenge"
-    if status in PAGE_STATUSES or status == 304:
-        return None
-    if 500 <= status < 600:
-        return "network"
-    return KIND_OF_STATUS.get(status, "http")
+    return KIND_OF_STATUS.get(status, "network" if 500 <= status < 600 else "http")
 
 
 def explained(exception: BaseException) -> str:
