@@ -18,7 +18,7 @@ from urllib.parse import parse_qsl, unquote, urljoin, urlsplit
 
 from w3lib.url import url_query_cleaner
 
-from llmsspider.crawl.links import SeenLinks
+from llmsspider.crawl.second_requests import SeenLinks
 from llmsspider.items import Section
 from llmsspider.site.llmstxt import is_llms_url
 from llmsspider.web.locales import Trees, directory_above, language_segments

@@ -23,7 +23,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from llmsspider.content.markdown import Draft, draft
@@ -31,7 +31,7 @@ from llmsspider.content.markdown.code_languages import code_languages
 from llmsspider.crawl.link_bases import LinkBases, UnsettledError
 from llmsspider.crawl.pages import PageResponse, read_page, with_valid_urls
 from llmsspider.crawl.records import utc_now
-from llmsspider.crawl.stubs import Stub, stub_of_full_text
+from llmsspider.crawl.second_requests import Stub, stub_of_full_text
 from llmsspider.errors import ConversionError, TooLargePageError
 from llmsspider.items import Digest, Page, raw_hash
 from llmsspider.site import llmsfull
@@ -79,40 +79,33 @@ class ReadPiece:
     base: Base | None = None
 
 
-class FullTextReader:
-    """Reads pages of full-text files, in a worker."""
+def read_pieces(pieces: Sequence[Piece]) -> list[ReadPiece | Draft | TooLargePageError]:
+    """Read pages of full-text files, in a worker; a `Draft` is one whose links the crawl has to join."""
+    return list(map(_read, pieces))
 
-    def read(self, pieces: Sequence[Piece]) -> list[ReadPiece | Draft | TooLargePageError]:
-        """Read pages; a `Draft` is one whose links the crawl has to join."""
-        return [self._read(piece) for piece in pieces]
 
-    def _read(self, piece: Piece) -> ReadPiece | Draft | TooLargePageError:
-        drafted = draft(piece.text)
-        try:
-            if piece.base is not None:
-                return self.finished(drafted, Joiner(piece.base).join, piece.text)
-            if piece.bases is None:
-                return drafted
-            bases = _bases(piece.bases)
-            links = bases.place(piece.url, piece.url, "llms-full", drafted.hrefs)
-            if not bases.is_settled(links):
-                return drafted
-            base = bases.base_of(links) if links.differs else None
-            return self.finished(drafted, bases.join(links), piece.text, base)
-        except UnsettledError:
+def _read(piece: Piece) -> ReadPiece | Draft | TooLargePageError:
+    drafted = draft(piece.text)
+    try:
+        if piece.base is not None:
+            return finished(drafted, Joiner(piece.base).join, piece.text)
+        bases = _bases(piece.bases) if piece.bases is not None else None
+        links = bases.place(piece.url, piece.url, "llms-full", drafted.hrefs) if bases is not None else None
+        if bases is None or links is None or not bases.is_settled(links):
             return drafted
-        except TooLargePageError as error:
-            return error
+        base = bases.base_of(links) if links.differs else None
+        return finished(drafted, bases.join(links), piece.text, base)
+    except UnsettledError:
+        return drafted
+    except TooLargePageError as error:
+        return error
 
-    def finished(
-        self, drafted: Draft, join: Callable[[str], str], text: str, base: Base | None = None
-    ) -> ReadPiece:
-        """Return a page with the links that `join` makes absolute; raises `TooLargePageError`."""
-        page = with_valid_urls(drafted.page(join))
-        stub = stub_of_full_text(page.markdown)
-        return ReadPiece(
-            page, Digest.of(page.markdown, code_languages(page.markdown)), full_text_hash(text), stub, base
-        )
+
+def finished(drafted: Draft, join: Callable[[str], str], text: str, base: Base | None = None) -> ReadPiece:
+    """Return a page with the links that `join` makes absolute; raises `TooLargePageError`."""
+    page = with_valid_urls(drafted.page(join))
+    digest, stub = Digest.of(page.markdown, code_languages(page.markdown)), stub_of_full_text(page.markdown)
+    return ReadPiece(page, digest, full_text_hash(text), stub, base)
 
 
 def full_text_hash(text: str) -> str:
@@ -131,9 +124,7 @@ def keep_bases(run: RunState, bases: LinkBases) -> Path | None:
 
 @lru_cache(maxsize=1)
 def _bases(path: Path) -> LinkBases:
-    found = pickle.loads(path.read_bytes())  # noqa: S301  # written by `keep_bases`
-    if not isinstance(found, LinkBases):
-        raise ConversionError(f"{path} holds no bases of links")
+    found: LinkBases = pickle.loads(path.read_bytes())  # noqa: S301  # written by `keep_bases`
     return found
 
 
@@ -158,12 +149,8 @@ _DESTINATION = re.compile(r"\]\([^()\s]*\)")
 _WORD = re.compile(r"[^\W_]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """A page as it is and as the file holds it, each as the hash of its words.
-
-    `is_newer` says that it has a later date than the file.
-    """
+class Sample(NamedTuple):
+    """A page as it is and as the file holds it, each as the hash of its words; and if it has a later date."""
 
     url: str
     live: str
@@ -234,9 +221,8 @@ async def find_lagging(
         if not full_text.is_usable or full_text.url in lagging.files or not pages:
             continue
         lastmod = {url: dates[identity(url)] for url in pages if identity(url) in dates}
-        wanted = {pages[url]: url for url in chosen(list(pages), lastmod, number)}
-        samples = []
-        for piece in _pieces(full_text, set(wanted)):
+        samples, wanted = [], {pages[url]: url for url in chosen(list(pages), lastmod, number)}
+        for piece in _pieces(full_text, wanted):
             url = wanted[piece.url or ""]
             run.count("full-text/samples")
             answer = await fetch(url, accept=ACCEPT)
@@ -264,17 +250,16 @@ def _stored_pages(run: RunState, full_text: FullText) -> dict[str, str]:
     return found
 
 
-def _pieces(full_text: FullText, named: set[str]) -> list[FullPage]:
+def _pieces(full_text: FullText, named: Mapping[str, str]) -> list[FullPage]:
     """Return the first page of the file under each of the addresses."""
     found: dict[str, FullPage] = {}
-    if full_text.report is None:
-        return []
-    with full_text.answer.open() as body:
-        for piece in llmsfull.cut(body, full_text.report):
-            if isinstance(piece, FullPage) and piece.url in named:
-                found.setdefault(piece.url or "", piece)
-                if len(found) == len(named):
-                    break
+    if full_text.report is not None:
+        with full_text.answer.open() as body:
+            for piece in llmsfull.cut(body, full_text.report):
+                if isinstance(piece, FullPage) and piece.url is not None and piece.url in named:
+                    found.setdefault(piece.url, piece)
+                    if len(found) == len(named):
+                        break
     return list(found.values())
 
 
@@ -288,23 +273,19 @@ async def _words(
         body = opened.read()
     answered = PageResponse(url, answer.final_url, answer.status, dict(answer.headers), body, utc_now())
     try:
-        live = (await read_page(answered, run.workers, listed=True)).page.markdown
+        live = await read_page(answered, run.workers, listed=True)
     except ConversionError:
         return None
-    (drafted,) = await run.workers.read_texts([piece.text])
-    if isinstance(drafted, ConversionError):
+    (held,) = await run.workers.read_texts([piece.text])
+    if isinstance(held, ConversionError):
         return None
-    held = drafted.page(Joiner(url).join).markdown
-    return counted_words(live), counted_words(held)
+    return counted_words(live.page.markdown), counted_words(held.page(Joiner(url).join).markdown)
 
 
 def chosen(pages: Sequence[str], dates: Mapping[str, str], number: int) -> list[str]:
     """Return the pages of a file to look at in the run of this number: those changed last, and others in turn.
 
-    Args:
-        pages: the URLs of the file's pages.
-        dates: the `lastmod` of the sitemap, by URL, as far as there is one.
-        number: number of the run.
+    `dates` has the `lastmod` of the sitemap, by URL, as far as there is one.
 
     >>> chosen(["a", "b", "c", "d"], {}, 1) != chosen(["a", "b", "c", "d"], {}, 2)
     True
@@ -326,9 +307,8 @@ def counted_words(markdown: str) -> Counter[str]:
     >>> counted_words("# A\n\nSee [the *b*](/x) &amp; `c\\_d`.\n") == counted_words("See the b & c_d.")
     True
     """
-    lines = [
-        line for line in markdown.split("\n") if not line.lstrip().startswith(("# ", "```", "~~~", ":::"))
-    ]
+    others = ("# ", "```", "~~~", ":::")
+    lines = [line for line in markdown.split("\n") if not line.lstrip().startswith(others)]
     text = _TAG.sub(" ", _DESTINATION.sub("]", "\n".join(lines)))
     return Counter(word.lower() for word in _WORD.findall(html.unescape(text)))
 
@@ -346,10 +326,8 @@ def are_alike(one: Counter[str], other: Counter[str]) -> bool:
 def is_newer(page: Mapping[str, str], lastmod: str | None, file: Mapping[str, str]) -> bool:
     """Say whether a page has a later date than a file: its Last-Modified, or its `lastmod` where it has none of use.
 
-    Args:
-        page: headers of the page's answer, with lower-case names; a Last-Modified of this very moment says nothing.
-        lastmod: of the sitemap (W3C date).
-        file: headers of the file's answer.
+    `page` and `file` are the headers of their answers, with lower-case names; a Last-Modified of this very moment says
+    nothing. `lastmod` is a W3C date.
     """
     modified, asked, of_file = (
         _seconds(parsedate_to_datetime, text)

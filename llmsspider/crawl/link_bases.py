@@ -48,13 +48,12 @@ def stem(url: str) -> str:
 
 @dataclass
 class PageLinks:
-    """The relative links of one page: where they lead from each base that they may have."""
+    """The relative links of one page: where they lead from each base; `root` is that of the documentation."""
 
     page_url: str
     group: str
     fetched_url: str
     root: str | None
-    """The root of the documentation."""
     landed: Counter[Base] = field(default_factory=Counter)
     root_landed: Counter[Base] = field(default_factory=Counter)
     is_index: bool = False
@@ -67,16 +66,15 @@ class PageLinks:
         """The bases of its links, the one that a browser would take first, each place once."""
         here, fetched_url = stem(self.page_url), self.fetched_url
         fetched = urljoin(fetched_url, ".") if "/" in urlsplit(fetched_url).path else f"{fetched_url}/"
-        places: dict[Base, str] = {"directory": f"{here}/", "source": f"{here.rpartition('/')[0]}/"}
-        if not urlsplit(here).path.strip("/"):
-            places = {"directory": f"{here}/"}
-        first = next((base for base, place in places.items() if place == fetched), None)
-        ordered: dict[Base, str] = {first: fetched} if first else {"fetched": fetched}
-        ordered.update(places)
+        places: dict[Base, str] = {"directory": f"{here}/"}
+        if urlsplit(here).path.strip("/"):
+            places["source"] = f"{here.rpartition('/')[0]}/"
+        first: Base = next((base for base, place in places.items() if place == fetched), "fetched")
+        places = {first: fetched, **places}
         if self.root and host(self.root) == host(here):
-            ordered["root"] = self.root
+            places["root"] = self.root
         unique: dict[str, Base] = {}
-        for base, place in ordered.items():
+        for base, place in places.items():
             unique.setdefault(place, base)
         return {base: Joiner(place) for place, base in unique.items()}
 
@@ -92,19 +90,9 @@ class PageLinks:
     @property
     def vote(self) -> Base | None:
         """The one base from which most links lead to known pages; None where two do or none does."""
-        ranked = self.landed.most_common(2)
-        if not ranked or (len(ranked) == 2 and ranked[0][1] == ranked[1][1]):
-            return None
-        return ranked[0][0]
-
-
-def _first(joiners: dict[Base, Joiner], base: Base) -> list[Joiner]:
-    return [joiners[base], *(joiner for name, joiner in joiners.items() if name != base)]
-
-
-def joined(joiner: Joiner, href: str) -> str:
-    """Return an href joined to a base; one that begins with `/` is relative to it, too."""
-    return joiner.join(href.lstrip("/") if href.startswith("/") else href)
+        most = max(self.landed.values(), default=0)
+        best = [base for base, number in self.landed.items() if number == most]
+        return best[0] if len(best) == 1 else None
 
 
 def ending_of(page_url: str) -> str:
@@ -115,10 +103,8 @@ def ending_of(page_url: str) -> str:
 
 def leaves(joiner: Joiner, href: str) -> bool:
     """Say whether an href goes up beyond the root of the host: nobody writes that for this base."""
-    ups = _UPS.match(href)
-    return ups is not None and ups[0].count("..") > urlsplit(joiner.base).path.strip("/").count("/") + (
-        urlsplit(joiner.base).path not in {"", "/"}
-    )
+    ups, path = _UPS.match(href), urlsplit(joiner.base).path.strip("/")
+    return ups is not None and ups[0].count("..") > (path.count("/") + 1 if path else 0)
 
 
 def is_page_like(url: str) -> bool:
@@ -151,7 +137,8 @@ MIN_VOTES = 2
 _README = re.compile(r"/(?:readme|_index)\.md$", re.IGNORECASE)
 _NAMES_A_PAGE = re.compile(r"(?!(?:index|readme|_index)\b)[^./?#][^/?#]*/?(?:[?#]|\Z)", re.IGNORECASE)
 """Hrefs that name one page; `index.md` and `../` lead to some page from every base."""
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|\Z")
+_ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|#|\Z")
+"""Hrefs with a scheme or a host, and those to the page itself."""
 
 
 def _unsettled(url: str) -> str:
@@ -161,10 +148,8 @@ def _unsettled(url: str) -> str:
 class LinkBases:
     """Learns from the links of pages what they are relative to, and makes them absolute.
 
-    Args:
-        known: gives the URLs of the pages known before the crawl (listed, linked by the start page, stored).
-        page_of: returns the page that a Markdown URL stands for, by the rule of its host; itself where none is known.
-        note: gets one line for each decision.
+    `known` gives the URLs of the pages known before the crawl (listed, linked by the start page, stored), `page_of` the
+    page that a Markdown URL stands for by the rule of its host, else itself; `note` gets one line for each decision.
     """
 
     def __init__(
@@ -193,41 +178,42 @@ class LinkBases:
 
     def learned(self) -> dict[str, Base]:
         """Return the base of each group (`host origin`): the decided one, else the one with most votes so far."""
-        leading = {group: base for group in self._votes if (base := self._leader(group)) is not None}
-        return {**leading, **{group: base for group, base in self.decided.items() if base is not None}}
+        bases = {
+            group: self.decided.get(group) or self._leader(group) for group in {**self._votes, **self.decided}
+        }
+        return {group: base for group, base in bases.items() if base is not None}
 
     def look(self, page_url: str, fetched_url: str, origin: str, hrefs: Iterable[str]) -> PageLinks:
         """Do what `place` does, and count the vote of the page for its base; index files have no vote."""
         links = self.place(page_url, fetched_url, origin, hrefs)
-        vote = links.vote
+        vote, group = links.vote, links.group
         if vote is not None and not links.is_index:
-            self._take_vote(links.group, vote)
+            votes = self._votes[group]
+            votes[vote] += 1
+            leader, most = votes.most_common(1)[0]
+            is_clear = most >= CLEAR_VOTES and most >= 3 * (votes.total() - most)
+            if is_clear and self.decided.get(group) is None:
+                self._decide(group, leader)
         return links
 
     def place(self, page_url: str, fetched_url: str, origin: str, hrefs: Iterable[str]) -> PageLinks:
         """Return where the links of a page lead from each base, without learning from them.
 
-        A page with pages below it may be the index file of their folder, whose links begin at the page.
-
-        Args:
-            page_url: the page's address.
-            fetched_url: where its Markdown comes from; the page's address for full text.
-            origin: as in `Document.origin`.
-            hrefs: destinations of links, images and definitions.
+        `fetched_url` is where its Markdown comes from; the page's address for full text. A page with pages below it may
+        be the index file of their folder, whose links begin at the page.
         """
         links = PageLinks(page_url, f"{host(page_url)} {origin}", fetched_url, self.root)
-        relative = {href for href in hrefs if not _SCHEME.match(href) and not href.startswith("#")}
+        relative = {href for href in hrefs if not _ABSOLUTE.match(href)}
         if not relative:
             return links
         self._know()
         here = stem(page_url)
         links.is_index = here in self._parents
         for href in sorted(relative):
-            from_root = href.startswith("/")
-            bases, landed = (
-                (links.root_joiners, links.root_landed) if from_root else (links.joiners, links.landed)
-            )
-            targets = {base: joined(joiner, href) for base, joiner in bases.items()}
+            bases, landed = links.joiners, links.landed
+            if from_root := href.startswith("/"):
+                bases, landed = links.root_joiners, links.root_landed
+            targets = {base: joiner.join(href.lstrip("/")) for base, joiner in bases.items()}
             links.differs = links.differs or (not from_root and len(set(targets.values())) > 1)
             landed.update(
                 base
@@ -260,29 +246,18 @@ class LinkBases:
     def conclude(self, group: str | None = None) -> None:
         """Decide by the votes so far, for one group or for all; without enough votes there is no base."""
         for name in [group] if group is not None else list(self._votes):
-            if name in self.decided:
-                continue
-            base = self._leader(name)
-            if base is not None:
-                self._decide(name, base)
-            else:
-                self.decided[name] = None
+            if name not in self.decided:
+                self._decide(name, self._leader(name))
 
     def _leader(self, group: str) -> Base | None:
         """Return the base that most pages of a group show, two at least."""
-        ranked = self._votes[group].most_common(1) if group in self._votes else []
-        return ranked[0][0] if ranked and ranked[0][1] >= MIN_VOTES else None
+        base, number = next(iter(self._votes.get(group, Counter[Base]()).most_common(1)), (None, 0))
+        return base if number >= MIN_VOTES else None
 
-    def _take_vote(self, group: str, base: Base) -> None:
-        votes = self._votes[group]
-        votes[base] += 1
-        if self.decided.get(group) is None:
-            leader, most = votes.most_common(1)[0]
-            if most >= CLEAR_VOTES and most >= 3 * (votes.total() - most):
-                self._decide(group, leader)
-
-    def _decide(self, group: str, base: Base) -> None:
+    def _decide(self, group: str, base: Base | None) -> None:
         self.decided[group] = base
+        if base is None:
+            return
         name, _, origin = group.partition(" ")
         votes = self._votes[group]
         self._note(
@@ -305,40 +280,35 @@ class LinkBases:
         plain = Joiner(links.page_url)
 
         @cache  # many pages have no relative links
-        def relative() -> list[Joiner]:
-            return _first(links.joiners, self.base_of(links))
+        def bases(*, from_root: bool) -> list[Joiner]:
+            joiners = links.root_joiners if from_root else links.joiners
+            best = max(joiners, key=links.root_landed.__getitem__) if from_root else self.base_of(links)
+            return [joiners[best], *(joiner for base, joiner in joiners.items() if base != best)]
 
-        @cache
-        def from_root() -> list[Joiner]:
-            best = max(links.root_joiners, key=lambda name: links.root_landed[name])
-            return _first(links.root_joiners, best)
-
-        def joined(href: str) -> str:
-            if _SCHEME.match(href) or href.startswith("#"):
-                return self._page_of_source(plain.join(href), links.page_url)
-            return self._resolved(href, from_root() if href.startswith("/") else relative(), links)
-
-        return joined
-
-    def _resolved(self, href: str, joiners: list[Joiner], links: PageLinks) -> str:
-        target, mark, fragment = joined(joiners[0], href).partition("#")
-        if is_page_like(target):
+        def absolute(href: str) -> str:
+            if _ABSOLUTE.match(href):
+                url = plain.join(href)
+                target, mark, fragment = url.partition(
+                    "#"
+                )  # a source file is the page that it is published as
+                if not SOURCE.search(target) or host(target) != host(links.page_url):
+                    return url
+                self._know()
+                return (self._page_at(target) or target) + mark + fragment
+            joiner, *others = bases(from_root=href.startswith("/"))
+            target, mark, fragment = joiner.join(href.lstrip("/")).partition("#")
+            if not is_page_like(target):
+                return target + mark + fragment
             self._know()
-            others = joiners[1:] if _NAMES_A_PAGE.search(href) else ()
-            for joiner in (joiners[0], *(other for other in others if not leaves(other, href))):
-                page = self._page_at(without_fragment(joined(joiner, href)))
+            if not _NAMES_A_PAGE.search(href):
+                others = []
+            for other in (joiner, *(other for other in others if not leaves(other, href))):
+                page = self._page_at(without_fragment(other.join(href.lstrip("/"))))
                 if page is not None:
                     return page + mark + fragment
-            target = self._published(target, links)
-        return target + mark + fragment
+            return self._published(target, links) + mark + fragment
 
-    def _page_of_source(self, url: str, page_url: str) -> str:
-        """Return the known page of an absolute link to a Markdown or source file of the same host, else the link."""
-        target, mark, fragment = url.partition("#")
-        if not SOURCE.search(target) or host(target) != host(page_url):
-            return url
-        self._know()
-        return (self._page_at(target) or target) + mark + fragment
+        return absolute
 
     def _page_at(self, url: str) -> str | None:
         """Return the known page at an address, in the spelling that is known."""
@@ -347,7 +317,10 @@ class LinkBases:
         return self._pages.get(stem(url)) if self._pages and "?" not in url else None
 
     def _published(self, url: str, links: PageLinks) -> str:
-        """Return the page that a source file nobody lists is published as: by its host's rule, else like this page."""
+        """Return the page that a source file nobody lists is published as: by its host's rule, else like this page.
+
+        Of a page with pages below it, the ending is that of most pages on its host.
+        """
         path, mark, query = url.partition("?")
         if not SOURCE.search(path):
             return url
@@ -357,40 +330,32 @@ class LinkBases:
             return page + mark + query
         if path == markdown and SOURCE.sub("", links.fetched_url) == stem(links.page_url):
             return url  # other pages have their Markdown there, too
-        return SOURCE.sub(self._leaf_ending(links), path) + mark + query
-
-    def _leaf_ending(self, links: PageLinks) -> str:
-        """Return the ending of pages such as this one; of one with pages below it, that of most pages on its host."""
-        if not links.is_index or not self._pages:
-            return ending_of(links.page_url)
-        name = host(links.page_url)
-        leaves = (url for key, url in self._pages.items() if host(url) == name and key not in self._parents)
-        endings = Counter(map(ending_of, islice(leaves, MAX_LEAVES)))
-        return endings.most_common(1)[0][0] if endings else ending_of(links.page_url)
+        endings, name = Counter[str](), host(links.page_url)
+        if links.is_index and self._pages:
+            pages = ((key, one) for key, one in self._pages.items() if host(one) == name)
+            leaves = (one for key, one in pages if key not in self._parents)
+            endings.update(map(ending_of, islice(leaves, MAX_LEAVES)))
+        ending = endings.most_common(1)[0][0] if endings else ending_of(links.page_url)
+        return SOURCE.sub(ending, path) + mark + query
 
     def _know(self) -> None:
-        if self._pages is not None:
-            return
-        self._pages = {}
-        for url in sorted(self._known(), key=lambda url: (bool(SOURCE.search(url)), len(url), url)):
-            self._add(url)
+        if self._pages is None:
+            self._pages = {}
+            for url in sorted(self._known(), key=lambda url: (bool(SOURCE.search(url)), len(url), url)):
+                self._add(url, self._pages)
 
     def learn(self, urls: Iterable[str], page_url: str) -> None:
         """Add the pages of its host that a page's HTML links to, to those known: links of HTML need no base."""
-        if self._pages is None:
-            return
-        name = host(page_url)
-        for url in urls:
-            if host(url) == name and is_page_like(url):
-                self._add(url)
+        if self._pages is not None:
+            for url in urls:
+                if host(url) == host(page_url) and is_page_like(url):
+                    self._add(url, self._pages)
 
-    def _add(self, url: str) -> None:
-        pages = self._pages if self._pages is not None else {}
-        name = stem(url)
+    def _add(self, url: str, pages: dict[str, str]) -> None:
         self._identities.add(identity(url))
-        if name in pages:
+        name = stem(url)
+        if pages.setdefault(name, url) is not url:
             return
-        pages[name] = url
         parent = name.rpartition("/")[0]
         while parent and parent not in self._parents:
             self._parents.add(parent)

@@ -5,8 +5,9 @@ No Scrapy classes beyond duck typing: a response is read once into `PageResponse
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from w3lib.encoding import http_content_type_encoding
 
@@ -29,12 +30,10 @@ from llmsspider.web.url_gate import InvalidUrl, Joiner, redacted
 from llmsspider.web.urls import identity, without_fragment
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from llmsspider.config.settings import Config
     from llmsspider.content.conversion.workers import ConversionPool
     from llmsspider.content.markdown import Draft
-    from llmsspider.items import Link, Origin
+    from llmsspider.items import Origin
 
 
 @dataclass(slots=True, frozen=True)
@@ -120,7 +119,7 @@ class PageResult:
     """A page that was read; `filtered` says why where it is no page of documentation.
 
     `was_stub` says that it is HTML taken in place of Markdown that is a stub; `is_undecided` that it is new Markdown
-    and that the sizes of pages yet to come decide whether it is a stub (`crawl.stubs.HostStubs`).
+    and that the sizes of pages yet to come decide whether it is a stub (`crawl.second_requests.HostStubs`).
     """
 
     page: Page
@@ -133,19 +132,12 @@ class PageResult:
 VALIDATORS = frozenset({"etag", "last-modified"})
 """Headers that say which version of a body an answer holds."""
 
-_NOTHING = Page("", [], [], PageMeta())
-
-
-class LinkJoiner(Protocol):
-    """Makes the links of a Markdown page absolute."""
-
-    def __call__(self, draft: Draft, page_url: str, fetched_url: str, origin: str) -> Callable[[str], str]:
-        """Return the function that makes hrefs absolute."""
-        ...
+LinkJoiner = Callable[["Draft", str, str, str], Callable[[str], str]]
+"""Returns what makes the links of a Markdown page absolute, by its URL, the one fetched, and its origin."""
 
 
 def plain_links(draft: Draft, page_url: str, fetched_url: str, origin: str) -> Callable[[str], str]:
-    """Return the `LinkJoiner` result for links that are relative to the fetched URL."""
+    """Make links absolute that are relative to the fetched URL: a `LinkJoiner`."""
     return Joiner(fetched_url).join
 
 
@@ -159,46 +151,36 @@ async def read_page(
 ) -> PageResult:
     """Read a body by its media type, and check the URLs in its metadata; raises `ConversionError`.
 
-    Args:
-        answered: the answer.
-        workers: where HTML is converted.
-        listed: an llms.txt lists the page, so that other text formats are documents too.
-        join: makes the links of Markdown absolute; they are relative to the fetched URL if it is not given.
-        with_listings: read the text of HTML pages that only list others, too.
+    A page that an llms.txt has `listed` may be of another text format. `join` makes the links of Markdown absolute.
+    `with_listings` reads the text of HTML pages that only list others, too.
     """
-    result = await _read_body(answered, workers, listed, join, with_listings)
-    return replace(
-        result, page=with_valid_urls(result.page, answered.headers.get("link", ""), answered.fetched_url)
-    )
-
-
-async def _read_body(
-    answered: PageResponse, workers: ConversionPool, listed: bool, join: LinkJoiner, with_listings: bool
-) -> PageResult:
-    kind = answered.kind()
+    kind, page = answered.kind(), Page("", [], [], PageMeta())
     body, url, mime_type = answered.body, answered.fetched_url, answered.mime_type or ""
+    origin: Origin = "html" if kind in {"html", "binary"} else "text"
+    filtered = None
     reader = workers.reader_of(mime_type, url, body, listed=listed and kind != "html")
     if reader is not None:
+        origin = "html" if kind == "html" else "text"
         page = await workers.read_with(reader, body, url, mime_type, answered.encoding)
-        return PageResult(page, "html" if kind == "html" else "text")
-    if kind == "html":
+    elif kind == "html":
         page = await workers.convert(body, url, answered.encoding, with_listings=with_listings)
-        return PageResult(page, "html")
-    if kind == "binary":
-        return PageResult(_NOTHING, "html", Filtered("unsupported-type", answered.mime_type or "binary"))
-    text = answered.text()
-    origin: Origin = "negotiated"
-    if is_markdown_url(answered.fetched_url):
-        origin = "markdown"
-    elif extension(answered.fetched_url) in TEXT_EXTENSIONS:
-        origin = "text"
-    if kind == "markdown" or (answered.mime_type == "text/plain" and markdown.looks_like_markdown(text)):
-        draft = await workers.read_markdown(text)
-        joined = join(draft, answered.page_url, answered.fetched_url, origin)
-        return PageResult(draft.page(joined), origin)
-    if not listed:
-        return PageResult(_NOTHING, "text", Filtered("unsupported-type", answered.mime_type or "text"))
-    return PageResult(Page(normalised(text), [], [], PageMeta(), "none"), "text")
+    elif kind == "binary":
+        filtered = Filtered("unsupported-type", mime_type or "binary")
+    else:
+        text = answered.text()
+        if kind == "markdown" or (mime_type == "text/plain" and markdown.looks_like_markdown(text)):
+            if is_markdown_url(url):
+                origin = "markdown"
+            elif extension(url) not in TEXT_EXTENSIONS:
+                origin = "negotiated"
+            draft = await workers.read_markdown(text)
+            page = draft.page(join(draft, answered.page_url, url, origin))
+        elif listed:
+            page = Page(normalised(text), [], [], PageMeta(), "none")
+        else:
+            filtered = Filtered("unsupported-type", mime_type or "text")
+    page = with_valid_urls(page, answered.headers.get("link", ""), url)
+    return PageResult(page, origin, filtered)
 
 
 def with_valid_urls(page: Page, link_header: str = "", url: str = "") -> Page:
@@ -207,10 +189,8 @@ def with_valid_urls(page: Page, link_header: str = "", url: str = "") -> Page:
     There they are counted like any other link. User names and passwords are kept of no link; the content stays as
     it is. `link_header` is the `Link` header of the answer for `url`.
     """
-    meta = page.meta
-    invalid = [
-        link.url for link in page_forms.header_links(link_header, url) if isinstance(link.url, InvalidUrl)
-    ]
+    meta, headers = page.meta, page_forms.header_links(link_header, url)
+    invalid = [link.url for link in headers if isinstance(link.url, InvalidUrl)]
 
     def passed(named: str | None) -> str | None:
         found = url_gate.parse(named) if named else None
@@ -227,11 +207,8 @@ def with_valid_urls(page: Page, link_header: str = "", url: str = "") -> Page:
         hreflang={tag: target for tag, named in meta.hreflang.items() if (target := passed(named))},
     )
     follow = [*map(redacted, page.follow), *(refused.url for refused in invalid)]
-    return replace(page, meta=meta, links=_without_passwords(page.links), follow=follow)
-
-
-def _without_passwords(links: list[Link]) -> list[Link]:
-    return [replace(link, url=redacted(link.url)) if "@" in link.url else link for link in links]
+    links = [replace(link, url=redacted(link.url)) if "@" in link.url else link for link in page.links]
+    return replace(page, meta=meta, links=links, follow=follow)
 
 
 def refused_by_page(meta: PageMeta, answered: PageResponse, config: Config) -> Filtered | None:
@@ -239,10 +216,9 @@ def refused_by_page(meta: PageMeta, answered: PageResponse, config: Config) -> F
 
     The opt-outs of headers were obeyed before the page was read; noindex counts only where the user asks for it.
     """
-    if config.obey_ai_optout:
-        reason = opt_out({}, meta.robots)
-        if reason:
-            return Filtered("ai-opt-out", reason)
+    reason = opt_out({}, meta.robots) if config.obey_ai_optout else None
+    if reason:
+        return Filtered("ai-opt-out", reason)
     if config.obey_noindex:
         header = robots_directives([answered.headers.get("x-robots-tag", "")])
         if (meta.robots | header) & {"noindex", "none"}:
@@ -263,11 +239,10 @@ def markdown_alternate(result: PageResult, answered: PageResponse) -> str | None
     """
     if result.origin not in HTML_ORIGINS:
         return None
-    url = result.page.meta.markdown_alternate or page_forms.markdown_link(
-        answered.headers.get("link", ""), answered.fetched_url
-    )
-    usable = url and same_site(url, answered.fetched_url) and identity(url) != identity(answered.fetched_url)
-    return url if usable else None
+    here = answered.fetched_url
+    in_header = page_forms.markdown_link(answered.headers.get("link", ""), here)
+    url = result.page.meta.markdown_alternate or in_header
+    return url if url and same_site(url, here) and identity(url) != identity(here) else None
 
 
 def named_llms_txt(meta: PageMeta, answered: PageResponse) -> str | None:

@@ -1,10 +1,12 @@
-"""The one meta key of the project's requests, how they are made, the download of nested ones, and how they fail."""
+"""The meta key of the project's requests, how they are made and fail; downloads of nested ones and of discovery."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast, get_args
+from urllib.parse import urlsplit
 
 from OpenSSL.SSL import Error as TlsError
 from scrapy import Request
@@ -20,17 +22,24 @@ from scrapy.exceptions import (
     ResponseDataLossError,
     UnsupportedURLSchemeError,
 )
+from scrapy.http.request import NO_CALLBACK
 from twisted.internet.error import ConnectError, ConnectionClosed, DNSLookupError
 from twisted.web.client import ResponseFailed
 
-from llmsspider.errors import ErrorKind, InvalidUrlError
+from llmsspider.crawl.pages import PageResponse, text_headers
+from llmsspider.errors import UNREAD_KINDS, ErrorKind, InvalidUrlError
 from llmsspider.items import DiscoveredBy
+from llmsspider.site.discovered import FetchResult
+from llmsspider.site.llmstxt import is_llms_url
+from llmsspider.web.outcomes import explained, kind_of_response
+from llmsspider.web.page_forms import HTML_TYPES
 from llmsspider.web.stats import BlockReason, FilterReason
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
+    from llmsspider.crawl.run import Run
     from llmsspider.web.stats import Filtered
 
 META = "llms"
@@ -118,6 +127,14 @@ async def download_nested(crawler: Crawler, url: str, parent: Request, **options
         return await crawler.engine.download_async(nested_request(url, parent, **options))
     except Exception as error:  # a page has to be made without the file, whatever its download raised
         raise NestedDownloadError(error) from error
+
+
+async def download_form(
+    crawler: Crawler, url: str, parent: Request, answered: PageResponse, **options: Any
+) -> PageResponse:
+    """Download another form of the page that `answered` is for, see `download_nested`."""
+    response = await download_nested(crawler, url, parent, **options)
+    return replace(PageResponse.from_response(response, now=answered.fetched_at), page_url=answered.page_url)
 
 
 def synthetic_request(callback: Callable[..., Any]) -> Request:
@@ -221,3 +238,85 @@ def kind_of_exception(exception: BaseException) -> ErrorKind:
     return next(
         (KIND_OF_EXCEPTION[cls] for cls in type(exception).__mro__ if cls in KIND_OF_EXCEPTION), "parse"
     )
+
+
+# --- the `fetch` of discovery, by Scrapy's engine ---
+
+DISCOVERY_TIMEOUT_SECS = 20
+"""Time that one request of discovery may take: it holds up the first page."""
+
+
+class EngineFetch:
+    """Download through every downloader middleware; failures are in the answer, never raised.
+
+    Keeps two responses for later: `start_response`, which the start page's request is answered with, and
+    `false_answer`, an HTML page that came with status 200 in place of an llms file.
+    """
+
+    def __init__(self, crawler: Crawler, run: Run):
+        self.crawler = crawler
+        self.run = run
+        self.start_url = run.arguments.url
+        self.start_response: Response | None = None
+        self.false_answer: FetchResult | None = None
+        self.api = ""
+        """URL prefixes of APIs (interfaces for programs), which robots.txt rules for pages do not apply to."""
+
+    async def __call__(
+        self, url: str, *, accept: str | None = None, max_bytes: int | None = None
+    ) -> FetchResult:
+        """See `llmsspider.site.discovery.Fetch`."""
+        robots = await self._robots(url)
+        if robots is not None:
+            return robots
+        meta: dict[str, Any] = {"download_timeout": DISCOVERY_TIMEOUT_SECS, "max_retry_times": 1}
+        if max_bytes is not None:
+            meta["download_maxsize"] = max_bytes
+        if self.api and url.startswith(self.api):
+            meta["dont_obey_robotstxt"] = True
+        headers = {"Accept": accept} if accept else None
+        request = nested_request(url, headers=headers, callback=NO_CALLBACK, meta=meta, discovery=True)
+        try:
+            response = await self.crawler.engine.download_async(request)
+        except Exception as error:  # every download error becomes the kind it is reported under
+            kind = kind_of_exception(error)
+            message = explained(error) if kind == "network" else str(error) or type(error).__name__
+            answer = FetchResult(url, url, 0, {}, b"", error=kind, message=message)
+        else:
+            answer = self._answer(url, response)
+        gone = answer.error == "not_found"
+        self.run.memory.previous_discovery.answered(url, unread=answer.error in UNREAD_KINDS, gone=gone)
+        return answer
+
+    async def _robots(self, url: str) -> FetchResult | None:
+        """Return the robots.txt that the crawl obeys; None for other files, and where none is obeyed."""
+        if self.run.robots_txt is None or urlsplit(url).path != "/robots.txt":
+            return None
+        text = await self.run.robots_txt(url)
+        if text is None:
+            return None  # it failed; the download logged the reason
+        if not text:
+            return FetchResult(url, url, 404, error="not_found", message="there is none")
+        return FetchResult(url, url, 200, {"content-type": "text/plain; charset=utf-8"}, text.encode())
+
+    def _answer(self, url: str, response: Response) -> FetchResult:
+        headers = text_headers(response)
+        kind = kind_of_response(response.status, headers, response.body)
+        message = f"HTTP status {response.status}" if kind else None
+        answer = FetchResult(
+            url, response.url, response.status, headers, response.body, error=kind, message=message
+        )
+        if url == self.start_url:
+            reasons = response.request.meta.get("redirect_reasons", ()) if response.request else ()
+            if self.run.memory.first_redirected_to(answer, reasons) is not None:
+                message = (
+                    f"it redirects to {answer.final_url}, which is believed when the next crawl meets it too"
+                )
+                return FetchResult(url, url, response.status, error="http", message=message)
+            self.start_response = response
+        if answer.ok and answer.content_type in HTML_TYPES and is_llms_url(url):
+            self.false_answer = answer
+        answer.spool = self.run.spool.put(answer.body)
+        if answer.spool is not None:
+            answer.body = b""
+        return answer

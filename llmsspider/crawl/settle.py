@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from llmsspider.items import PageMeta
@@ -74,10 +74,6 @@ class Publish(NamedTuple):
 Verdict = Drop | Ask | Fail | Wait | Publish
 
 
-def _no() -> bool:
-    return False
-
-
 @dataclass(frozen=True, slots=True)
 class ReadPage:
     """What the rules know of one page.
@@ -112,38 +108,37 @@ class ReadPage:
     may_be_markdown: bool = False
     may_be_stub: bool = False
     suspect: Suspect | None = None
-    may_have_moved: Callable[[], bool] = _no
+    may_have_moved: Callable[[], bool] = bool
 
 
-class Site(Protocol):
-    """What the rules ask about a page's site."""
+class Site(NamedTuple):
+    """What the rules ask about a page's site.
 
-    def in_scope(self, url: str) -> bool:
-        """Say whether the scope allows a URL."""
+    Attributes:
+        in_scope: whether the scope allows a URL.
+        is_published: whether the run publishes the start page: it is in scope, and listed where only listed pages are.
+        is_tag: whether another page names this one as its tag.
+        leads_back: whether the canonical address, the second, is a spelling that redirects to the page.
+        forms_are_open: whether it is not known yet how the host of a URL names its Markdown.
+        takes: whether the run takes the page: `mode=refresh` takes no new ones.
+        wall: the wall that a suspicious answer is, by the evidence so far and in earlier runs; None for no wall.
+        can_wait: whether one more page can wait for this reason; never once the crawl is drained.
+    """
 
-    def is_published(self, url: str) -> bool:
-        """Say whether the run publishes the start page: it is in scope, and listed where only listed pages are."""
-
-    def is_tag(self, url: str) -> bool:
-        """Say whether another page names this one as its tag."""
-
-    def leads_back(self, url: str, canonical: str) -> bool:
-        """Say whether the canonical address is a spelling that redirects to the page."""
-
-    def forms_are_open(self, url: str) -> bool:
-        """Say whether it is not known yet how the host names its Markdown."""
-
-    def takes(self, url: str) -> bool:
-        """Say whether the run takes the page: `mode=refresh` takes no new ones."""
-
-    def wall(self, suspect: Suspect) -> Wall | None:
-        """Return the wall that a suspicious answer is, by the evidence so far and in earlier runs."""
-
-    def can_wait(self, reason: Reason) -> bool:
-        """Say whether one more page can wait for this reason; never once the crawl is drained."""
+    in_scope: Callable[[str], bool]
+    is_published: Callable[[str], bool]
+    is_tag: Callable[[str], bool]
+    leads_back: Callable[[str, str], bool]
+    forms_are_open: Callable[[str], bool]
+    takes: Callable[[str], bool]
+    wall: Callable[[Suspect], Wall | None]
+    can_wait: Callable[[Reason], bool]
 
 
 Rule = Callable[[ReadPage, Site], Verdict | None]
+
+
+# --- a page by itself ---
 
 
 def refused(page: ReadPage, site: Site) -> Verdict | None:
@@ -161,37 +156,26 @@ def alias(page: ReadPage, site: Site) -> Verdict | None:
 def stub(page: ReadPage, site: Site) -> Verdict | None:
     """Replace a page that only leads on by the page that it leads to."""
     target = page.meta.refresh
-    if not target or identity(target) == identity(page.url):
-        return None
-    return Drop("redirect", f"meta refresh to {target}", target)
+    is_elsewhere = target and identity(target) != identity(page.url)
+    return Drop("redirect", f"meta refresh to {target}", target) if is_elsewhere else None
 
 
 def canonical(page: ReadPage, site: Site) -> Verdict | None:
     """Replace a page by the one that it names as its address, one hop."""
-    named = page.meta.canonical
-    if (
-        not named
-        or identity(named) == identity(page.url)
-        or page.is_named
-        or site.leads_back(page.url, named)
-    ):
+    named, url = page.meta.canonical, page.url
+    if not named or identity(named) == identity(url) or page.is_named or site.leads_back(url, named):
         return None
-    if not same_page_elsewhere(page.url, named) or not site.in_scope(named):
-        return None
-    return Drop("canonical", f"names {named} as its address", named)
+    is_page = same_page_elsewhere(url, named) and site.in_scope(named)
+    return Drop("canonical", f"names {named} as its address", named) if is_page else None
 
 
 def listing(page: ReadPage, site: Site) -> Verdict | None:
     """Drop a page that only lists others, by what it is or as another page's tag."""
-    if page.is_wanted:
-        return None
-    is_tag = page.meta.lists_only and (site.is_tag(page.url) or _names(page.meta.tags, page.url))
-    why = page.meta.listing or (NAMED_AS_TAG if is_tag else None)
-    return Drop("listing", why) if why is not None else None
-
-
-def _names(urls: list[str], page: str) -> bool:
-    return identity(page) in map(identity, usable(urls))
+    why, meta = page.meta.listing, page.meta
+    if not why and meta.lists_only:
+        names_itself = identity(page.url) in map(identity, usable(meta.tags))
+        why = NAMED_AS_TAG if site.is_tag(page.url) or names_itself else None
+    return Drop("listing", why) if why and not page.is_wanted else None
 
 
 def other_form(page: ReadPage, site: Site) -> Verdict | None:
@@ -199,15 +183,19 @@ def other_form(page: ReadPage, site: Site) -> Verdict | None:
     return Ask(page.markdown) if page.markdown is not None else None
 
 
+# --- beside what is stored of it ---
+
+
 def wall(page: ReadPage, site: Site) -> Verdict | None:
     """Wait with an answer that may be a bot wall until all evidence is in; one that breaks off fails at once."""
     suspect = page.suspect
-    if suspect is None:
-        return None
-    if not suspect.cut and site.can_wait("wall"):
+    if suspect is not None and not suspect.cut and site.can_wait("wall"):
         return Wait("wall")
-    found = site.wall(suspect)
+    found = site.wall(suspect) if suspect is not None else None
     return Fail(found) if found is not None else None
+
+
+# --- among the site's other pages ---
 
 
 def markdown_to_come(page: ReadPage, site: Site) -> Verdict | None:
@@ -237,16 +225,14 @@ def not_stored(page: ReadPage, site: Site) -> Verdict | None:
 
 def start_outside(page: ReadPage, site: Site) -> Verdict | None:
     """Drop the start page, which is fetched in any case, where it is not in scope."""
-    if not page.is_start or site.is_published(page.url):
-        return None
-    return Drop("out-of-scope", "the start page itself is outside the scope")
+    is_outside = page.is_start and not site.is_published(page.url)
+    return Drop("out-of-scope", "the start page itself is outside the scope") if is_outside else None
 
 
 def moved(page: ReadPage, site: Site) -> Verdict | None:
     """Wait with a new page until it is known which stored pages are gone: it may be one of them."""
-    if page.is_start or page.is_stored or not site.can_wait("moved") or not page.may_have_moved():
-        return None
-    return Wait("moved")
+    is_new = not (page.is_start or page.is_stored)
+    return Wait("moved") if is_new and site.can_wait("moved") and page.may_have_moved() else None
 
 
 BY_ITSELF: tuple[Rule, ...] = (refused, alias, stub, canonical, listing, other_form)
@@ -256,11 +242,8 @@ AMONG_OTHERS: tuple[Rule, ...] = (markdown_to_come, tag, small_markdown, not_sto
 
 def settle(page: ReadPage, site: Site, rules: Sequence[Rule]) -> Verdict:
     """Return the verdict of the first rule that has one; `Publish` where none has."""
-    for rule in rules:
-        verdict = rule(page, site)
-        if verdict is not None:
-            return verdict
-    return Publish()
+    verdicts = (rule(page, site) for rule in rules)
+    return next((verdict for verdict in verdicts if verdict is not None), Publish())
 
 
 def same_page_elsewhere(url: str, canonical: str) -> bool:

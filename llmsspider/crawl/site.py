@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from llmsspider.crawl.second_requests import HostStubs
 from llmsspider.crawl.site_titles import SiteTitles
-from llmsspider.crawl.stubs import HostStubs
 from llmsspider.site.docsify import Docsify, find_docsify
 from llmsspider.site.providers import Repository
 from llmsspider.web.host_forms import HostForms

@@ -14,8 +14,6 @@ from llmsspider.items import HTML_ORIGINS, Link
 if TYPE_CHECKING:
     from llmsspider.store import PageRecord
 
-# Titles that belong to a site and not to one page, found by comparing pages. Pure, in bounded memory.
-
 MOST_TITLES = 0.3
 """Part of a site's pages from which on a title that they share is the site's, or that of a part of it."""
 LEAST_TITLES = 4

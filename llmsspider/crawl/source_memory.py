@@ -11,7 +11,7 @@ from llmsspider.config.sources import kept_line, updated_record
 from llmsspider.crawl.bot_walls import CONFIRM_RUNS, has_end
 from llmsspider.crawl.full_text import LaggingFiles
 from llmsspider.crawl.link_bases import LinkBases
-from llmsspider.crawl.links import DeadLinks, LinkSources
+from llmsspider.crawl.second_requests import DeadLinks, LinkSources
 from llmsspider.items import Section, raw_hash
 from llmsspider.site.discovered import Discovery, FetchResult
 from llmsspider.site.llms_files import section_url

@@ -1,7 +1,7 @@
 """The one place where pages wait: read ones for what the site's other pages show, failed ones for a retry. Pure.
 
 A page that waits is settled when what it waits for is known, at the latest at the end of the crawl
-(`crawl/phases/ending.py`). So the order in which pages come decides nothing. `Spool` keeps large bodies on disk.
+(`crawl/ending.py`). So the order in which pages come decides nothing. `Spool` keeps large bodies on disk.
 """
 
 from __future__ import annotations

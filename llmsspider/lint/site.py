@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from llmsspider.config.arguments import PageArguments
 from llmsspider.config.components import check_components
 from llmsspider.config.settings import Config
-from llmsspider.crawl.fetch import EngineFetch
-from llmsspider.crawl.requests import synthetic_request
+from llmsspider.crawl.requests import EngineFetch, synthetic_request
 from llmsspider.crawl.settle import drop_reason
 from llmsspider.crawl.spiderrun import ProjectSpider
 from llmsspider.errors import ConversionError, DiscoveryError, InvalidUrlError

@@ -5,9 +5,8 @@ from __future__ import annotations
 import logging
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrapy import Request
 from scrapy.exceptions import CloseSpider
@@ -27,10 +26,9 @@ from llmsspider.config.settings import Config
 from llmsspider.config.sources import default_name
 from llmsspider.content import markdown
 from llmsspider.crawl.callbacks.reading import PageReader, count_page
-from llmsspider.crawl.fetch import EngineFetch
 from llmsspider.crawl.pages import PageResponse, PageResult, normalised, refused_by_page
 from llmsspider.crawl.records import utc_now
-from llmsspider.crawl.requests import META, kind_of_exception, synthetic_request
+from llmsspider.crawl.requests import META, EngineFetch, kind_of_exception, synthetic_request
 from llmsspider.crawl.run import Run
 from llmsspider.crawl.scheduler import queued_requests
 from llmsspider.crawl.settle import drop_reason
@@ -52,6 +50,8 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
+    from llmsspider.items import Origin, Page
+
 logger = logging.getLogger(__name__)
 
 
@@ -70,8 +70,7 @@ def page_run(crawler: Crawler, arguments: PageArguments, config: Config) -> Run:
 # One page, in whatever way works: a provider, its own content, else the llms.txt of its directory. No Scrapy here.
 
 
-@dataclass(slots=True, frozen=True)
-class FetchedPage:
+class FetchedPage(NamedTuple):
     """The content of a page and the answer it was read from."""
 
     answered: PageResponse
@@ -98,20 +97,19 @@ Extract = Callable[[], Awaitable[FetchedPage]]
 
 
 async def obtain(url: str, fetch: Fetch, extract: Extract, providers: Sequence[Provider]) -> FetchedPage:
-    """Return the page from the first source that has it.
+    """Return the page from the first source that has it: a provider, the page's own content, an llms.txt.
 
-    Args:
-        url: the page's address.
-        fetch: downloads one other URL.
-        extract: gets the page's own content.
-        providers: tried first, in their order.
-
-    Raises:
-        PageFailedError: the page failed, and no other source has it.
+    `fetch` downloads one other URL. Raises `PageFailedError` where the page failed, and no other source has it.
     """
-    provided = await _provided(url, fetch, providers)
-    if provided is not None:
-        return provided
+    for provider in providers:
+        for source in provider.sources(url):
+            answer = await fetch(source.url)
+            kind = classify(answer.content_type, answer.body, markdown_form=True)
+            if answer.ok and answer.status == 200 and kind in {"markdown", "text"}:
+                page = markdown.read(provider.markdown(answer.text), source.base)
+                if page.markdown.strip():
+                    return _fetched(url, answer, page, "markdown")
+            logger.debug("%(url)s: nothing at %(source)s", {"url": url, "source": source.url})
     try:
         own = await extract()
         if not own.result.page.markdown.strip():
@@ -123,19 +121,6 @@ async def obtain(url: str, fetch: Fetch, extract: Extract, providers: Sequence[P
             raise
         return fallback
     return own
-
-
-async def _provided(url: str, fetch: Fetch, providers: Sequence[Provider]) -> FetchedPage | None:
-    for provider in providers:
-        for source in provider.sources(url):
-            answer = await fetch(source.url)
-            kind = classify(answer.content_type, answer.body, markdown_form=True)
-            if answer.ok and answer.status == 200 and kind in {"markdown", "text"}:
-                page = markdown.read(provider.markdown(answer.text), source.base)
-                if page.markdown.strip():
-                    return FetchedPage(_answered(url, answer), PageResult(page, "markdown"))
-            logger.debug("%(url)s: nothing at %(source)s", {"url": url, "source": source.url})
-    return None
 
 
 async def _fallback(url: str, fetch: Fetch) -> FetchedPage | None:
@@ -155,16 +140,15 @@ async def _fallback(url: str, fetch: Fetch) -> FetchedPage | None:
             "Took %(candidate)s in place of %(url)s: %(length)d characters",
             {"candidate": candidate, "url": url, "length": len(text)},
         )
-        return FetchedPage(_answered(url, answer), PageResult(page, "llms-txt"))
+        return _fetched(url, answer, page, "llms-txt")
     logger.warning("No llms.txt in place of %(url)s: %(tried)s", {"url": url, "tried": "; ".join(tried)})
     return None
 
 
-def _answered(url: str, answer: FetchResult) -> PageResponse:
-    headers = dict(answer.headers)
-    return PageResponse(
-        without_fragment(url), answer.final_url, answer.status, headers, answer.body, utc_now()
-    )
+def _fetched(url: str, answer: FetchResult, page: Page, origin: Origin) -> FetchedPage:
+    headers, here = dict(answer.headers), without_fragment(url)
+    answered = PageResponse(here, answer.final_url, answer.status, headers, answer.body, utc_now())
+    return FetchedPage(answered, PageResult(page, origin))
 
 
 NO_PAGE = frozenset({"file-type", "soft-404", "unsupported-type"})
@@ -242,7 +226,7 @@ class PageSpider(Args[PageArguments], ProjectSpider):
 
     async def extract(self) -> FetchedPage:
         """Download the page, its Markdown form first, and convert it; raises `PageFailedError`."""
-        url, config = self.args.url, self.run.config
+        url = self.args.url
         for _ in range(MAX_HOPS):
             answered = await self._download(url)
             try:
@@ -250,24 +234,20 @@ class PageSpider(Args[PageArguments], ProjectSpider):
             except (ConversionError, RenderingError) as error:
                 kind = kind_of_exception(error)
                 raise PageFailedError(str(error), kind=kind, status=answered.status) from error
-            if result is None:
-                raise PageFailedError(
-                    "HTTP status 304 for a page that is not stored", kind="http", status=304
-                )
-            meta, content = result.page.meta, result.page.markdown
-            refused = None if result.filtered else refused_by_page(meta, answered, config)
-            if refused is not None:
-                raise PageFailedError(": ".join(refused), kind="blocked", status=answered.status)
-            if result.origin == "rendered" and meta.refresh and not result.filtered:
-                url = meta.refresh
-                continue
-            why = result.filtered or drop_reason(content, meta.title)
-            if why is not None:
-                is_no_page = why.reason in NO_PAGE
-                raise PageFailedError(
-                    ": ".join(why), kind=None, status=answered.status, is_no_page=is_no_page
-                )
-            return FetchedPage(answered, result)
+            assert result is not None  # noqa: S101  # no page is as it was stored: none is
+            status, meta, why = answered.status, result.page.meta, result.filtered
+            if why is None:
+                refused = refused_by_page(meta, answered, self.run.config)
+                if refused is not None:
+                    raise PageFailedError(": ".join(refused), kind="blocked", status=status)
+                if result.origin == "rendered" and meta.refresh:
+                    url = meta.refresh
+                    continue
+                why = drop_reason(result.page.markdown, meta.title)
+            if why is None:
+                return FetchedPage(answered, result)
+            is_no_page = why.reason in NO_PAGE
+            raise PageFailedError(": ".join(why), kind=None, status=status, is_no_page=is_no_page)
         raise PageFailedError("its scripts lead from one address to the next", kind="http")
 
     async def _download(self, url: str) -> PageResponse:

@@ -17,10 +17,10 @@ from scrapy.statscollectors import MemoryStatsCollector
 from scrapy.utils.request import request_from_dict
 
 from llmsspider import settings as project
+from llmsspider.crawl.beginning import Phase
 from llmsspider.crawl.callbacks.docs import DocsCallbacks
-from llmsspider.crawl.fetch import EngineFetch
-from llmsspider.crawl.phases import EngineIdle, Phase
-from llmsspider.crawl.phases.ending import failed_pages, whole_full_texts
+from llmsspider.crawl.ending import failed_pages, whole_full_texts
+from llmsspider.crawl.requests import EngineFetch
 from llmsspider.crawl.scheduler import PageDupeFilter
 from llmsspider.crawl.waiting import Failure, WaitingPage
 from llmsspider.items import Document
@@ -143,7 +143,7 @@ LISTED = {f"{SITE}/guide/gears": TAGGED, f"{SITE}/topic/things": LISTING, f"{SIT
 def settled(spider):
     """The results of the pages that wait, as the end of a crawl yields them."""
     spider.run.waiting.closed |= {"markdown", "tag", "stub"}
-    return spider.pages.settled_pages(spider.answers.as_stored)
+    return spider.pages.settled_pages()
 
 
 def documents_of(spider, pages):
@@ -295,8 +295,8 @@ def test_what_the_store_keeps_is_no_field_of_the_item(spider):
 @pytest.fixture
 def phase(spider):
     """The crawl of the spider for one phase alone, with nothing under way in its engine."""
-    idle = EngineIdle(SimpleNamespace(engine=None))
-    return Phase(spider.crawler, spider, spider.run, EngineFetch(spider.crawler, spider.run), idle)
+    idle = SimpleNamespace(engine=None)
+    return Phase(idle, spider, spider.run, EngineFetch(spider.crawler, spider.run))
 
 
 def test_the_phase_of_failed_pages_asks_for_each_once_more(phase):
@@ -305,21 +305,23 @@ def test_the_phase_of_failed_pages_asks_for_each_once_more(phase):
         request = phase.spider.requests.page(url, by="link", depth=1)
         retry = phase.spider.requests.retry(request, url)
         assert run.waiting.keep(WaitingPage("failed", retry, failure=Failure(url, "network", "lost")))
-    requests = collect(failed_pages(phase, None))
+    requests = collect(failed_pages(phase))
     assert [request.url for request in requests] == urls
     assert run.waiting.number("failed") == 0
-    assert collect(failed_pages(phase, None)) == []
+    assert collect(failed_pages(phase)) == []
 
 
 def test_the_phase_of_full_text_says_which_files_are_left_out(phase):
     start = FetchResult("https://docs.example.com/", "https://docs.example.com/", 200)
     full = "https://docs.example.com/llms-full.txt"
-    discovery = Discovery(start, start.url, full_texts=[FullText(full, FetchResult(full, full, 200))])
-    (request,) = collect(whole_full_texts(phase, discovery))
+    phase.run.discovery = Discovery(
+        start, start.url, full_texts=[FullText(full, FetchResult(full, full, 200))]
+    )
+    (request,) = collect(whole_full_texts(phase))
     assert request.callback == phase.spider.parse_settled, "no page came: it is a document itself"
     assert len(phase.spider.settled) == 1
     phase.run.progress.documents = 1
-    assert collect(whole_full_texts(phase, discovery)) == []
+    assert collect(whole_full_texts(phase)) == []
     assert phase.run.progress.filtered == {"full-text-unsplit": 1}
 
 

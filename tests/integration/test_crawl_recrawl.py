@@ -157,7 +157,7 @@ def test_too_many_deletions_are_held_until_confirmed(serve, run_crawl):
         del site.pages[f"/p{index}.html"]
     site.pages["/later.html"] = html("Later", "<p>Only a page that is gone linked to it.</p>")
     site.clear()
-    never = {"llmsspider.crawl.phases.ending.CONFIRM_RUNS": 100}
+    never = {"llmsspider.crawl.ending.CONFIRM_RUNS": 100}
     held = run_crawl(f"{site.url}/", constants=never)
     assert Counter(changes(held, site.url).values()) == {"unchanged": len(first.documents)}
     assert len(held.documents) == len(first.documents), "each page has one row"

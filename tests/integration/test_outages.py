@@ -46,7 +46,7 @@ def test_a_wall_before_a_part_of_the_site_makes_the_run_incomplete(serve, run_cr
     )
     assert status["run"]["outage"] == why
     some = run_crawl(
-        f"{site.url}/", settings=QUICK, constants={"llmsspider.crawl.phases.ending.MAX_FAILED_SHARE": 0.5}
+        f"{site.url}/", settings=QUICK, constants={"llmsspider.crawl.ending.MAX_FAILED_SHARE": 0.5}
     )
     assert some.exit_code == 0, "the share says how many may fail"
     assert Counter(changes(some, site.url).values()) == {"unchanged": 20, "deleted": 1}

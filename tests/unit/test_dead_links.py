@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from llmsspider.crawl.links import MAX_CRAWLS, MAX_STORED, DeadLinks
+from llmsspider.crawl.second_requests import MAX_CRAWLS, MAX_STORED, DeadLinks
 
 DEAD = "https://e.com/docs/gone"
 OTHER = "https://e.com/docs/other"

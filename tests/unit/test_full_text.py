@@ -12,7 +12,6 @@ from llmsspider.content.markdown import Draft, draft
 from llmsspider.content.markdown.code_languages import code_languages
 from llmsspider.crawl.full_text import (
     MAX_SAMPLES,
-    FullTextReader,
     LaggingFiles,
     Piece,
     ReadPiece,
@@ -20,7 +19,9 @@ from llmsspider.crawl.full_text import (
     are_alike,
     chosen,
     counted_words,
+    finished,
     is_newer,
+    read_pieces,
 )
 from llmsspider.crawl.link_bases import LinkBases
 from llmsspider.errors import TooLargePageError
@@ -29,7 +30,6 @@ from llmsspider.store import PageRecord
 
 SITE = "https://e.com"
 PAGES = ["/guide/", "/guide/a/", "/guide/b/", "/guide/c/", "/guide/d/", "/api/x/"]
-READER = FullTextReader()
 
 
 def learned(votes: int) -> LinkBases:
@@ -48,12 +48,12 @@ def kept(bases: LinkBases, folder: Path) -> Path:
 
 
 def read(text: str, bases: LinkBases, folder: Path, page: str = "/guide/a/"):
-    return READER.read([Piece(text, SITE + page, bases=kept(bases, folder))])[0]
+    return read_pieces([Piece(text, SITE + page, bases=kept(bases, folder))])[0]
 
 
 def here(text: str, bases: LinkBases, page: str = "/guide/a/") -> ReadPiece:
     made, url = draft(text), SITE + page
-    return READER.finished(made, bases.join(bases.look(url, url, "llms-full", made.hrefs)), text)
+    return finished(made, bases.join(bases.look(url, url, "llms-full", made.hrefs)), text)
 
 
 @pytest.mark.parametrize(
@@ -103,18 +103,18 @@ def test_a_link_that_takes_the_rule_of_its_host_is_left_to_the_crawl(tmp_path):
 
 
 def test_without_what_links_are_relative_to_it_only_parses(tmp_path):
-    (made,) = READER.read([Piece("[b](b.md)\n", f"{SITE}/guide/a/")])
+    (made,) = read_pieces([Piece("[b](b.md)\n", f"{SITE}/guide/a/")])
     assert isinstance(made, Draft)
 
 
 def test_a_file_that_is_one_page_has_its_own_address_as_base():
-    (made,) = READER.read([Piece("[b](b.md)\n", f"{SITE}/llms-full.txt", base=f"{SITE}/docs/llms-full.txt")])
+    (made,) = read_pieces([Piece("[b](b.md)\n", f"{SITE}/llms-full.txt", base=f"{SITE}/docs/llms-full.txt")])
     assert made.page.markdown == "[b](https://e.com/docs/b.md)\n"
 
 
 def test_a_page_whose_links_become_too_long_fails_alone():
     base = f"{SITE}/{'long' * 900}/"
-    read = READER.read([Piece("[a](b) " * 700, SITE, base=base), Piece("# B\n", SITE, base=base)])
+    read = read_pieces([Piece("[a](b) " * 700, SITE, base=base), Piece("# B\n", SITE, base=base)])
     assert isinstance(read[0], TooLargePageError)
     assert read[1].page.meta.title == "B"
 

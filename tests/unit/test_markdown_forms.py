@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmsspider.crawl.links import MIN_SAMPLES, LinkSources
+from llmsspider.crawl.second_requests import MIN_SAMPLES, LinkSources
 from llmsspider.web.page_forms import (
     FORMS,
     is_markdown_url,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmsspider.crawl.stubs import PROBES, SIBLINGS, HostStubs, is_fuller, is_tiny, stub
+from llmsspider.crawl.second_requests import PROBES, SIBLINGS, HostStubs, is_fuller, is_tiny, stub
 
 PROSE = (
     "A widget turns the wheel of the machine, and the machine turns the mill that grinds the corn.\n\n" * 5

@@ -1,7 +1,6 @@
 """What the spider `docs` does with each response: `docs.DocsCallbacks` holds every callback that requests name.
 
-In: responses, and failures of requests. Out: documents and requests. The callbacks call plain objects, one concern a
-module: `answers`, `reading` (with `stubs`, `rendering`), `pages`, `documents`, `link_sources` are the steps of a page
-in order; `requests` makes every request; `failures`, `suspects` (with `Verification`) and `full_text` handle the
-remaining kinds of responses. Spiders and phases import it; the spider `page` uses `reading` alone.
+In: responses, and failures of requests. Out: documents and requests. `pages` takes the answers of pages, `reading`
+(with `rendering`) reads them, `documents` yields what is published, `link_sources` and `full_text` others;
+`requests` makes every request. Spiders and phases import it; the spider `page` uses `reading` alone.
 """

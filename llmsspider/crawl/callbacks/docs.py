@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-import logging
 from collections import deque
 from collections.abc import Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
 
-from llmsspider.crawl.callbacks.answers import Answers
-from llmsspider.crawl.callbacks.documents import Documents, Failures, kind_of_failure
+from llmsspider.crawl.callbacks.documents import Documents, kind_of_failure
 from llmsspider.crawl.callbacks.full_text import FullTextPages
-from llmsspider.crawl.callbacks.link_sources import DocsifyPages, LinkSourcePages
+from llmsspider.crawl.callbacks.link_sources import LinkSourcePages
 from llmsspider.crawl.callbacks.pages import Pages
-from llmsspider.crawl.callbacks.reading import MarkdownLinks, PageReader
+from llmsspider.crawl.callbacks.reading import PageReader, joiner, seen_beside
 from llmsspider.crawl.callbacks.requests import PageRequests
-from llmsspider.crawl.callbacks.suspects import SuspectAnswers, Verification
 from llmsspider.crawl.pages import PageResponse
 from llmsspider.crawl.records import utc_now
+from llmsspider.crawl.requests import info, is_permanent
 from llmsspider.crawl.spiderrun import ProjectSpider
+from llmsspider.crawl.waiting import WaitingPage
+from llmsspider.errors import ConversionError
+from llmsspider.items import raw_hash
+from llmsspider.web.outcomes import kind_of_response
+from llmsspider.web.urls import identity, page_key
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -29,14 +33,13 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
     from llmsspider.crawl.run import Run
-
-logger = logging.getLogger(__name__)
+    from llmsspider.errors import ErrorKind
 
 
 class DocsCallbacks(ProjectSpider):
     """The callbacks and errbacks of every request of a crawl, and the objects that they call.
 
-    `parse` is the callback of pages; the phases of the crawl (`llmsspider.crawl.phases`) send synthetic requests for
+    `parse` is the callback of pages; the phases (`crawl/beginning.py`, `crawl/ending.py`) send synthetic requests for
     the callbacks that have no page.
     """
 
@@ -46,46 +49,25 @@ class DocsCallbacks(ProjectSpider):
         """Make the objects that the callbacks call; each gets the run and the other objects that it needs."""
         self.run = run
         self.settled: deque[Iterable[Any] | AsyncIterator[Any]] = deque()
-        if (
-            type(self).parse is not DocsCallbacks.parse
-        ):  # it is to see the document of each page with its response
+        if type(self).parse is not DocsCallbacks.parse:  # it is to see each page's document with its response
             run.waiting.closed |= {"links", "tag", "stub"}
         self.requests = PageRequests(self, run)
-        self.markdown_links = MarkdownLinks(run)
-        self.reader = PageReader(crawler, run, self.markdown_links.joiner)
-        docsify = DocsifyPages(crawler, run)
-        self.link_sources = LinkSourcePages(self, run, self.requests, self.reader, docsify)
+        self.reader = PageReader(crawler, run, partial(joiner, run))
+        self.link_sources = LinkSourcePages(self, run, self.requests, self.reader)
         self.documents = Documents(run, self.requests, self.link_sources)
-        self.failures = Failures(run, self.requests, self.documents)
-        self.suspects = SuspectAnswers(run, self.documents.site)
-        self.pages = Pages(
-            crawler, run, self.requests, self.documents, self.failures, self.suspects, self.reader
-        )
-        self.answers = Answers(
-            run, self.requests, self.documents, self.failures, self.suspects, self.pages, docsify
-        )
-        self.full_texts = FullTextPages(
-            run, self.requests, self.documents, self.suspects, self.markdown_links, reader=self.reader
-        )
-        self.verification = Verification(run, self.suspects)
+        self.pages = Pages(run, self.requests, self.documents, self.reader, self.link_sources)
+        self.full_texts = FullTextPages(run, self.requests, self.documents, self.reader)
 
     # --- pages ---
 
     async def parse(self, response: Response) -> AsyncIterator[Any]:
         """Yield the results of a page's response: an error, the page as it is stored, or the page that is read."""
-        request, answer = request_of(response), PageResponse.from_response(response, now=utc_now())
-        self.pages.count_named(request)
-        ended = await self.answers.results(request, answer)
-        if ended is None:
-            async for result in self.pages.read(request, answer, self.answers.as_stored):
-                yield result
-            return
-        for result in ended:
+        async for result in self.pages.results(request_of(response), _answer(response)):
             yield result
 
     def failed(self, failure: Failure) -> Iterator[Any]:
         """Yield the results of a page that failed: a request for another address, or the stored page."""
-        yield from self.failures.of_download(*request_and_error(failure))
+        yield from self.documents.download_failed(*_request_and_error(failure))
 
     async def parse_settled(self, response: Response) -> AsyncIterator[Any]:
         """Yield what the crawl knows without asking the site: full text, pages that waited, tombstones."""
@@ -104,23 +86,22 @@ class DocsCallbacks(ProjectSpider):
 
     async def parse_link_source(self, response: Response) -> AsyncIterator[Any]:
         """Yield the requests for the links of a page whose Markdown is a document already."""
-        answer = PageResponse.from_response(response, now=utc_now())
-        for request in await self.link_sources.links(request_of(response), answer):
+        for request in await self.link_sources.links(request_of(response), _answer(response)):
             yield request
 
     def link_source_failed(self, failure: Failure) -> None:
-        """Count a link source that failed."""
-        self.link_sources.failed()
+        """Count a link source that failed; its page is a document already."""
+        self.run.memory.link_sources.report(0)
+        self.run.count("link-sources/failed")
 
     async def parse_docsify_list(self, response: Response) -> AsyncIterator[Any]:
         """Yield the requests for the pages that a sidebar or the like of a Docsify site links to."""
-        answer = PageResponse.from_response(response, now=utc_now())
-        for request in await self.link_sources.docsify_links(request_of(response), answer):
+        for request in await self.link_sources.docsify_links(request_of(response), _answer(response)):
             yield request
 
     def docsify_list_failed(self, failure: Failure) -> None:
         """Count a sidebar or the like that failed."""
-        self.link_sources.docsify_list_failed(*request_and_error(failure))
+        self.link_sources.docsify_list_failed(*_request_and_error(failure))
 
     # --- full-text and llms files ---
 
@@ -130,19 +111,47 @@ class DocsCallbacks(ProjectSpider):
 
     def full_text_failed(self, failure: Failure) -> Iterator[Any]:
         """Count a full-text file that failed, and yield its stored pages or requests for them (`mode=refresh`)."""
-        yield from self.full_texts.failed(*request_and_error(failure))
+        yield from self.full_texts.failed(*_request_and_error(failure))
 
-    # --- stored pages, at the end of the crawl ---
+    # --- stored pages that nothing led to, at the end of the crawl ---
 
     async def parse_verification(self, response: Response) -> None:
-        """Record the response of a stored page that nothing led to."""
+        """Record what became of a stored page: an error, another address, or a page that nothing links to.
+
+        A page whose response differs from the stored text is kept as uncertain: it may be a bot wall.
+        """
+        run, request = self.run, request_of(response)
         answer = PageResponse.from_response(response, now="")
-        await self.verification.answered(request_of(response), answer)
+        key = bytes.fromhex(info(request)["verify"])
+        kind = kind_of_response(answer.status, answer.headers, answer.body)
+        state = run.known.states[key]
+        if kind is not None:
+            self._not_verified(request, kind)
+        elif request.meta.get("redirect_urls") and identity(request.url) != identity(state.own_url):
+            run.known.moved(key, page_key(run.page_of(request.url)), for_good=is_permanent(request))
+        elif run.coverage.unseen:
+            run.known.record_outcome(key, "kept", "not-seen")
+        else:
+            run.known.record_outcome(key, "unlinked")
+            body = raw_hash(answer.body)
+            if answer.status == 304 or run.known.same_body(state.key, answer.fetched_url, body):
+                return
+            try:
+                suspect = await seen_beside(run, answer, state)
+            except ConversionError:
+                run.known.record_outcome(state.key, "kept", "parse")
+                return
+            if suspect is not None:
+                run.waiting.keep(WaitingPage("verified", request, suspect=suspect))
 
     def verification_failed(self, failure: Failure) -> None:
         """Record that a stored page is gone, or keep it where that is not certain."""
-        request, error = request_and_error(failure)
-        self.verification.failed(request, kind_of_failure(error))
+        request, error = _request_and_error(failure)
+        self._not_verified(request, kind_of_failure(error))
+
+    def _not_verified(self, request: Request, kind: ErrorKind) -> None:
+        is_gone, key = kind == "not_found", bytes.fromhex(info(request)["verify"])
+        self.run.known.record_outcome(key, "gone" if is_gone else "kept", "not-found" if is_gone else kind)
 
 
 def request_of(response: Response) -> Request:
@@ -150,6 +159,10 @@ def request_of(response: Response) -> Request:
     return response.request if response.request is not None else Request(response.url)
 
 
-def request_and_error(failure: Failure) -> tuple[Request, BaseException]:
+def _answer(response: Response) -> PageResponse:
+    return PageResponse.from_response(response, now=utc_now())
+
+
+def _request_and_error(failure: Failure) -> tuple[Request, BaseException]:
     """Return the request and the exception of the failure that an errback is called with."""
     return failure.request, failure.value  # type: ignore[attr-defined,return-value]

@@ -1,20 +1,20 @@
-"""The documents that go to the pipelines: of pages that were read, and of stored pages in place of failed ones."""
+"""The documents that go to the pipelines: of pages that were read, and of stored ones, also where pages failed."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from scrapy.spidermiddlewares.httperror import HttpError
 
 from llmsspider.crawl.pages import PageResponse
 from llmsspider.crawl.requests import FilteredRequest, RefusedRequest, info, is_permanent, kind_of_exception
-from llmsspider.crawl.settle import AMONG_OTHERS, Drop, ReadPage, Wait, drop_reason, settle
+from llmsspider.crawl.settle import AMONG_OTHERS, Drop, ReadPage, Site, Wait, drop_reason, settle
 from llmsspider.crawl.waiting import Failure, WaitingPage
-from llmsspider.errors import TooLargePageError
-from llmsspider.items import HTML_ORIGINS, MARKDOWN_ORIGINS, PageMeta
+from llmsspider.items import HTML_ORIGINS, MARKDOWN_ORIGINS, PageMeta, raw_hash
 from llmsspider.web.outcomes import kind_of_response
-from llmsspider.web.urls import identity, page_key
+from llmsspider.web.urls import document_id, identity, page_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,42 +26,33 @@ if TYPE_CHECKING:
     from llmsspider.crawl.callbacks.requests import PageRequests
     from llmsspider.crawl.pages import PageResult
     from llmsspider.crawl.run import Run
-    from llmsspider.crawl.settle import Reason
     from llmsspider.errors import ErrorKind
     from llmsspider.items import Change, Page
-    from llmsspider.site.discovered import FetchResult
     from llmsspider.store import PageRecord, PageState
 
 READ_AS_MARKDOWN = MARKDOWN_ORIGINS | {"llms-full"}
 
 
-class _SiteOfRun:
-    """What the rules of `crawl.settle` ask about the site, answered by the run."""
+def site_of_run(run: Run) -> Site:
+    """Return what the rules of `crawl.settle` ask about the site, answered by the run."""
 
-    def __init__(self, run: Run):
-        self._run = run
-        self.in_scope = run.bounds.allowed
-        self.is_tag = run.site.is_tag
-        self.leads_back = run.site.leads_back
+    def is_published(url: str) -> bool:
+        return run.bounds.allowed(url) and (run.arguments.follow != "listed" or run.site.is_listed(url))
 
-    def is_published(self, url: str) -> bool:
-        run = self._run
-        unlisted = run.arguments.follow == "listed" and not run.site.is_listed(url)
-        return not unlisted and run.bounds.allowed(url)
+    def wall(suspect: Suspect) -> Wall | None:
+        found = run.suspects.evidence(suspect)
+        return None if found is None or run.memory.accepts(suspect, found) else found
 
-    def forms_are_open(self, url: str) -> bool:
-        return self._run.site.forms_of(url).is_open(url)
-
-    def takes(self, url: str) -> bool:
-        run = self._run
-        return run.arguments.mode != "refresh" or page_key(url) in run.known.states
-
-    def wall(self, suspect: Suspect) -> Wall | None:
-        found = self._run.suspects.evidence(suspect)
-        return None if found is None or self._run.memory.accepts(suspect, found) else found
-
-    def can_wait(self, reason: Reason) -> bool:
-        return self._run.waiting.can_keep(reason, self._run.limit.left)
+    return Site(
+        in_scope=run.bounds.allowed,
+        is_published=is_published,
+        is_tag=run.site.is_tag,
+        leads_back=run.site.leads_back,
+        forms_are_open=lambda url: run.site.forms_of(url).is_open(url),
+        takes=lambda url: run.arguments.mode != "refresh" or page_key(url) in run.known.states,
+        wall=wall,
+        can_wait=lambda reason: run.waiting.can_keep(reason, run.limit.left),
+    )
 
 
 class Documents:
@@ -72,7 +63,7 @@ class Documents:
         self._requests = requests
         self._link_sources = link_sources
         self._parts: dict[str, list[PageState]] | None = None
-        self.site = _SiteOfRun(run)
+        self.site = site_of_run(run)
 
     def with_links(
         self,
@@ -84,37 +75,25 @@ class Documents:
     ) -> Iterator[Any]:
         """Yield a page's document, the requests for its links, and that for its HTML where the policy wants it.
 
-        Args:
-            record: the page.
-            request: its request.
-            confirmed: the page is as it was stored.
-            read: the answer and what was read from it, where the page was read in this run.
+        The page is as it was stored (`confirmed`), or was read from an answer in this run (`read`).
         """
         run = self._run
         earlier = run.waiting.pop(record)
         same = confirmed or run.known.has_text(record)
         links = list(self._requests.links(record.follow, record.depth + 1, on=record.url, unchanged=same))
         page, (answer, result) = info(request), read or (None, None)
-        facts = replace(
-            self._facts(record, confirmed=confirmed),
+        facts = ReadPage(
+            record.url,
             meta=result.page.meta if result is not None else PageMeta(),
             is_wanted=result is None or self.keeps_listing(request),
             is_start=bool(page.get("start")),
+            is_stored=confirmed,
             may_be_markdown=record.origin in HTML_ORIGINS and "by" in page and not page.get("held"),
             may_be_stub=result is not None and result.is_undecided,
+            may_have_moved=partial(self._may_have_moved, record),
         )
-        yield from self.settled(
-            WaitingPage(
-                "markdown",
-                request,
-                record,
-                facts,
-                confirmed,
-                shows_pages=bool(links),
-                answer=answer,
-                read=result,
-            )
-        )
+        waiting = WaitingPage("markdown", request, record, facts, confirmed, bool(links), answer, result)
+        yield from self.settled(waiting)
         yield from links
         if earlier is not None and earlier.shows_pages:
             run.memory.link_sources.take(record.url)
@@ -123,7 +102,8 @@ class Documents:
 
     def of(self, record: PageRecord, *, confirmed: bool = False) -> Iterator[Any]:
         """Yield the document of a record; none where the run filters it, or where it waits as it may have moved."""
-        facts = self._facts(record, confirmed=confirmed)
+        moved = partial(self._may_have_moved, record)
+        facts = ReadPage(record.url, is_stored=confirmed, may_have_moved=moved)
         yield from self.settled(WaitingPage("moved", None, record, facts, confirmed))
 
     def settled(self, page: WaitingPage) -> Iterator[Any]:
@@ -152,14 +132,10 @@ class Documents:
             change: Change = "unchanged" if page.confirmed else "new"
             yield record.item(source=run.source, run=run.id, change=change, confirmed=page.confirmed)
 
-    def _facts(self, record: PageRecord, *, confirmed: bool) -> ReadPage:
+    def _may_have_moved(self, record: PageRecord) -> bool:
         run = self._run
-
-        def may_have_moved() -> bool:
-            is_text = drop_reason(record.content or "", record.title) is None
-            return is_text and run.moves.may_be_stored(record, run.known, run.recorded.keys)
-
-        return ReadPage(record.url, is_stored=confirmed, may_have_moved=may_have_moved)
+        why = drop_reason(record.content or "", record.title)
+        return why is None and run.moves.may_be_stored(record, run.known, run.recorded.keys)
 
     def keeps_listing(self, request: Request) -> bool:
         """Say whether a page is a document even if it only lists others: the user, or an llms.txt, wants it."""
@@ -179,9 +155,7 @@ class Documents:
     def parts(self, record: PageRecord, parts: list[tuple[str, Page]]) -> Iterator[Any]:
         """Yield the documents that were made of a page's body besides its own; those that it no longer has are gone.
 
-        Args:
-            record: the page.
-            parts: what follows its address in theirs, and the parts as they were read.
+        `parts` gives what follows the page's address in theirs, and the parts as they were read.
         """
         run, present = self._run, set()
         for after, page in parts:
@@ -193,7 +167,7 @@ class Documents:
             if state.key not in present:
                 run.known.record_outcome(state.key, "gone", "not-found")
 
-    def stored_parts(self, url: str) -> Iterator[Any]:
+    def _stored_parts(self, url: str) -> Iterator[Any]:
         """Yield the stored documents that were made of a page's body besides its own: it is as it was stored."""
         for state in self._parts_of(url):
             if (record := self._load(state.key)) is not None and self._run.recorded.is_first(record):
@@ -208,6 +182,49 @@ class Documents:
         return self._parts.get(url, [])
 
     # --- stored pages ---
+
+    def unchanged(self, answer: PageResponse) -> PageRecord | None:
+        """Return the stored page, under the requested address, if the answer says that it has not changed, else None.
+
+        The row of the URL that answered decides, whatever page it was stored for.
+        """
+        run, key = self._run, page_key(answer.page_url)
+        is_304 = answer.status == 304
+        stored = run.known.validated(answer.fetched_url) if is_304 else run.known.state(key)
+        if stored and not is_304 and not run.known.same_body(key, answer.fetched_url, raw_hash(answer.body)):
+            stored = None
+        if stored is None:
+            run.recorded.forget(key)
+            return None
+        record = run.recorded.load(stored.key)
+        if record is None:
+            return None
+        run.count("not-modified" if is_304 else "same-body")
+        if stored is not run.known.state(key):  # its body was stored under another address
+            record.id, record.url = document_id(run.source, answer.page_url), answer.page_url
+            record.identity, record.content_hash = identity(answer.page_url), None
+        return record
+
+    def as_stored(self, record: PageRecord | None, request: Request, answer: PageResponse) -> Iterator[Any]:
+        """Yield the results of an answer that says that a page is as stored; an error where it is not stored.
+
+        The page gets the validators of this answer, and this run's depth, `discovered_by` and entry.
+        """
+        if record is None:
+            yield from self.failed(request, "http", "HTTP status 304 for a page that is not stored", 304)
+            return
+        run, headers, page, is_304 = self._run, answer.headers, info(request), answer.status == 304
+        record.etag = headers.get("etag") or (record.etag if is_304 else None)
+        record.last_modified = headers.get("last-modified") or (record.last_modified if is_304 else None)
+        record.validators_url, record.accept = answer.fetched_url, answer.accept
+        record.status, record.fetched_at = 200, answer.fetched_at
+        if not run.memory.keeps_findings:
+            record.depth, record.discovered_by = int(request.meta.get("depth", 0)), page.get("by", "link")
+            record.llms = run.site.entries.get(identity(request.url))
+        is_same = not self.retitle(record, is_start=bool(page.get("start")))
+        confirmed = is_same and record.key in run.known.states
+        yield from self._stored_parts(record.url)
+        yield from self.with_links(record, request, confirmed=confirmed)
 
     def stored(self, key: bytes) -> Iterator[Any]:
         """Yield the document of a page as it is stored; none where it is not."""
@@ -225,23 +242,16 @@ class Documents:
             self._run.progress.kept += 1
             record.depth = record.depth if depth is None else depth
             yield from self.of(record, confirmed=True)
-            yield from self.stored_parts(record.url)
+            yield from self._stored_parts(record.url)
             yield from self._requests.links(record.follow, record.depth + 1, on=record.url, unchanged=True)
 
     def _load(self, key: bytes) -> PageRecord | None:
         state = self._run.known.state(key)
         return self._run.store.load_page(state.key) if state is not None else None
 
+    # --- pages that failed ---
 
-@dataclass(slots=True)
-class Failures:
-    """Counts pages that failed, and yields other requests for them or their stored documents."""
-
-    _run: Run
-    _requests: PageRequests
-    _documents: Documents
-
-    def of_download(self, request: Request, error: BaseException) -> Iterator[Any]:
+    def download_failed(self, request: Request, error: BaseException) -> Iterator[Any]:
         """Yield the results of a page whose download ended in an exception.
 
         A request that a middleware filtered is counted as filtered; every other exception is an error of the page.
@@ -259,67 +269,52 @@ class Failures:
             run.record_filtered(request.url, "login", str(error))
         elif isinstance(error, HttpError):
             status = error.response.status
-            yield from self.of_page(request, kind_of_failure(error), f"HTTP status {status}", status)
+            yield from self.failed(request, kind_of_failure(error), f"HTTP status {status}", status)
         else:
-            yield from self.of_page(request, kind_of_failure(error), str(error) or type(error).__name__)
+            yield from self.failed(request, kind_of_failure(error), str(error) or type(error).__name__)
 
-    def of_page(
+    def failed(
         self, request: Request, kind: ErrorKind, message: str, status: int | None = None
     ) -> Iterator[Any]:
         """Yield the results of a page that failed: another address, or, unless it is gone, the stored page.
 
         A redirect that ends in an error has moved nothing: the error holds for all its addresses, and is reported
         with the first one. A transient error is not counted yet; the page is retried at the end of the crawl.
-
-        Args:
-            request: the page's request.
-            kind: of the error.
-            message: one line.
-            status: of the response, where there is one.
         """
-        run = self._run
-        other = self._requests.other_address(request) if kind == "not_found" else None
+        run, page, is_gone = self._run, info(request), kind == "not_found"
+        other = self._requests.other_address(request) if is_gone else None
         if other is not None:
             yield other
             return
         urls = [*request.meta.get("redirect_urls", ()), request.url]
         failure = Failure(urls[0], kind, message, status)
-        if not info(request).get("late") and failure.may_pass:
+        if not page.get("late") and failure.may_pass:
             retry = self._requests.retry(request, urls[0])
             if run.waiting.keep(WaitingPage("failed", retry, failure=failure)):
                 return
-        if kind == "not_found" and self._is_in_file_only(request, failure):
-            return
+        key = page_key(urls[0])
+        state = run.known.state(key)
+        of_file = key in run.memory.lagging.pages and (state is None or state.origin == "llms-full")
+        if is_gone and of_file and run.waiting.keep(WaitingPage("in-file", request, failure=failure)):
+            return  # it is taken from the full-text file that lags
         run.fail(urls[0], kind, message if len(urls) == 1 else f"{message} at {request.url}", status)
-        if kind == "not_found":
-            self._remember_dead(request, urls[0])
-            self._run.bounds.trees.no_page(urls[0])
+        if is_gone:
+            if page.get("by") == "link" and not page.get("listed") and state is None:
+                also = filter(None, (page.get("md"), page.get("dead")))  # what the link was resolved to
+                run.memory.dead_links.died(urls[0], *also)
+            run.bounds.trees.no_page(urls[0])
         for key in dict.fromkeys(page_key(url) for url in urls):
-            if kind == "not_found":
+            if is_gone:
                 run.known.record_outcome(key, "gone", "not-found")
             else:
                 run.known.record_outcome(key, "failed", kind)
-                yield from self._documents.in_place_of_failed(key, request.meta.get("depth"))
+                yield from self.in_place_of_failed(key, request.meta.get("depth"))
 
     def given_up(self) -> Iterator[Any]:
         """Count as errors the failed pages for whose retry there was no time."""
         for page in self._run.waiting.take("failed"):
             if page.failure is not None:
-                yield from self.of_page(page.request, *page.failure[1:])
-
-    def unreadable(self, request: Request, answer: PageResponse, error: Exception) -> Iterator[Any]:
-        """Yield the results of a page whose body could not be read."""
-        if isinstance(error, TooLargePageError):
-            self._run.count("too-large")
-        yield from self.of_page(request, kind_of_exception(error), str(error), answer.status)
-
-    def of_start_page(self, start: FetchResult) -> None:
-        """Count the error of the start page. Its stored links are followed with those of the other stored pages."""
-        self._run.fail(start.url, start.error or "network", start.message or "", start.status or None)
-        gone = start.error == "not_found"
-        self._run.known.record_outcome(
-            page_key(start.final_url), "gone" if gone else "failed", "not-found" if gone else ""
-        )
+                yield from self.failed(page.request, *page.failure[1:])
 
     def note_redirect(self, request: Request) -> None:
         """Record the addresses that redirect to another page: stored ones moved."""
@@ -327,24 +322,6 @@ class Failures:
             if identity(url) != identity(request.url):
                 self._run.bounds.trees.redirected(url, request.url)
                 self._run.known.moved(page_key(url), page_key(request.url), for_good=is_permanent(request))
-
-    def _remember_dead(self, request: Request, url: str) -> None:
-        """Record a dead link by its own URL and by those of the page that it was resolved to."""
-        page = info(request)
-        if (
-            page.get("by") == "link"
-            and not page.get("listed")
-            and self._run.known.state(page_key(url)) is None
-        ):
-            self._run.memory.dead_links.died(url, *filter(None, (page.get("md"), page.get("dead"))))
-
-    def _is_in_file_only(self, request: Request, failure: Failure) -> bool:
-        """Say whether a page that is not found is in a full-text file that lags; it is taken from there then."""
-        run, key = self._run, page_key(failure.url)
-        state = run.known.state(key)
-        if key not in run.memory.lagging.pages or (state is not None and state.origin != "llms-full"):
-            return False
-        return run.waiting.keep(WaitingPage("in-file", request, failure=failure))
 
 
 def kind_of_failure(error: BaseException) -> ErrorKind:

@@ -6,16 +6,16 @@ import asyncio
 import io
 import logging
 from collections import deque
-from itertools import islice
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
 
 from llmsspider.content.markdown import Draft
 from llmsspider.crawl.callbacks.documents import kind_of_failure
-from llmsspider.crawl.callbacks.reading import count_hidden, count_page
-from llmsspider.crawl.full_text import FullTextReader, Piece, ReadPiece, full_text_hash, keep_bases
-from llmsspider.crawl.pages import PageResponse, PageResult
+from llmsspider.crawl.callbacks.reading import count_page, joiner, suspect_of
+from llmsspider.crawl.full_text import Piece, ReadPiece, finished, full_text_hash, keep_bases, read_pieces
+from llmsspider.crawl.pages import PageResponse, PageResult, text_headers
 from llmsspider.crawl.records import utc_now
 from llmsspider.errors import ConversionError, RenderingError, TooLargePageError
 from llmsspider.site import llmsfull
@@ -31,12 +31,11 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from llmsspider.crawl.callbacks.documents import Documents
-    from llmsspider.crawl.callbacks.reading import MarkdownLinks, PageReader
+    from llmsspider.crawl.callbacks.reading import PageReader
     from llmsspider.crawl.callbacks.requests import PageRequests
-    from llmsspider.crawl.callbacks.suspects import SuspectAnswers
     from llmsspider.crawl.run import Run
-    from llmsspider.crawl.stubs import Stub
-    from llmsspider.items import Document, Page
+    from llmsspider.crawl.second_requests import Stub
+    from llmsspider.items import Page
     from llmsspider.store import PageRecord, PageState
 
 
@@ -53,91 +52,57 @@ SAMPLED_PAGES = 32
 
 
 class FullTextPages:
-    """Yields the documents of the pages that full-text files hold, and the requests for their links.
+    """Yields the documents of the pages that full-text files hold, and the requests for their links."""
 
-    Args:
-        run: the run.
-        requests: makes the requests for pages that a file does not hold any more.
-        documents: yields the documents.
-        suspects: tells which pages are truncated.
-        markdown_links: provides the base URLs of the pages' links.
-        reader: takes the HTML of pages of which a file has only a stub.
-    """
-
-    def __init__(
-        self,
-        run: Run,
-        requests: PageRequests,
-        documents: Documents,
-        suspects: SuspectAnswers,
-        markdown_links: MarkdownLinks,
-        *,
-        reader: PageReader,
-    ):
+    def __init__(self, run: Run, requests: PageRequests, documents: Documents, reader: PageReader):
         self._run = run
         self._requests = requests
         self._documents = documents
-        self._suspects = suspects
-        self._markdown_links = markdown_links
         self._reader = reader
-        self._pieces = FullTextReader()
 
-    async def current(self) -> AsyncIterator[Any]:
-        """Yield the pages of the full-text files that discovery found, except for files that lag."""
-        for full_text in self._found():
-            if full_text.is_usable and full_text.url not in self._run.memory.lagging.files:
-                async for result in self._pages(full_text):
-                    yield result
+    async def pages(self, *, lagging: bool = False) -> AsyncIterator[Any]:
+        """Yield the pages of the full-text files that discovery found, except for files that lag.
 
-    async def lagging(self) -> AsyncIterator[Any]:
-        """Yield the pages of full-text files that lag which the site answers with 404."""
-        run = self._run
-        missing = {page_key(page.failure.url) for page in run.waiting.take("in-file") if page.failure}
+        Of those that are `lagging` the pages that the site answers with 404.
+        """
+        run, only = self._run, None
+        if lagging:
+            only = {page_key(page.failure.url) for page in run.waiting.take("in-file") if page.failure}
         for full_text in self._found():
-            if full_text.is_usable and full_text.url in run.memory.lagging.files:
-                async for result in self._pages(full_text, only=missing):
+            if full_text.is_usable and (full_text.url in run.memory.lagging.files) is lagging:
+                async for result in self._pages(full_text, only=only):
                     yield result
 
     async def whole(self) -> AsyncIterator[Any]:
-        """Yield each full-text file as one document: no page of the site came."""
+        """Yield each full-text file as one document: no page of the site came.
+
+        With `follow=llms` the llms files themselves are the documents, each whole: indexes, then full-text files.
+        """
+        run, as_files = self._run, self._run.arguments.follow == "llms"
+        found = run.discovery.files if run.discovery else ()
+        lists = [file for file in found if file.kind == "index" and (as_files or file.is_called_full)]
+        indexes = [
+            run.records.of_index(file).item(source=run.source, run=run.id, change="new") for file in lists
+        ]
+        for document in indexes if as_files else ():
+            yield document
         for full_text in self._found():
             async for result in self._whole_file(full_text):
                 yield result
-        if self._run.arguments.follow != "llms":
-            for document in self._indexes(only_full=True):
+        if not as_files:
+            for file, document in zip(lists, indexes, strict=True):
+                self._log_whole(file.url, "it lists pages")
                 yield document
-
-    async def llms_files(self) -> AsyncIterator[Any]:
-        """Yield the llms files themselves as documents (`follow=llms`): indexes, then full-text files, each whole."""
-        for document in self._indexes():
-            yield document
-        async for result in self.whole():
-            yield result
-
-    def _indexes(self, *, only_full: bool = False) -> Iterator[Document]:
-        """Yield the llms files that list pages as documents, each whole; with `only_full` those called llms-full."""
-        run = self._run
-        for file in run.discovery.files if run.discovery else ():
-            if file.kind == "index" and (file.is_called_full or not only_full):
-                if only_full:
-                    self._log_whole(file.url, "it lists pages")
-                yield run.records.of_index(file).item(source=run.source, run=run.id, change="new")
 
     async def refreshed(self, request: Request, response: Response) -> AsyncIterator[Any]:
         """Yield the stored pages of a full-text file as it is now (`mode=refresh`), and requests for the others."""
         run = self._run
-        states = self._stored_of_file(request.url)
+        states, body = self._stored_of_file(request.url), response.body
         titles = {state.url: run.store.title(state.key) or "" for state in states}
-        is_whole = any(state.url == state.fetched_url for state in states)
-        answer = FetchResult(
-            response.url, response.url, 200, PageResponse.from_response(response, now="").headers
-        )
-        answer.body = response.body
+        answer = FetchResult(response.url, response.url, 200, text_headers(response), body)
         full_text = FullText(states[0].fetched_url, answer)
-        full_text.report = await asyncio.to_thread(
-            llmsfull.inspect, io.BytesIO(response.body), full_text.url, titles
-        )
-        if is_whole:
+        full_text.report = await asyncio.to_thread(llmsfull.inspect, io.BytesIO(body), full_text.url, titles)
+        if any(state.url == state.fetched_url for state in states):
             async for result in self._whole_file(full_text):
                 yield result
         elif full_text.report.rule is not None:
@@ -189,7 +154,7 @@ class FullTextPages:
         with full_text.answer.open() as body:
             pieces = llmsfull.cut(body, full_text.report)
             if full_text.url in self._run.memory.previous_discovery.unread:  # truncated in its last page
-                pieces = _all_but_last(pieces)
+                pieces = (piece for piece, _ in pairwise(pieces))
             pages = self._wanted(pieces, full_text.url, only)
             batches = iter(lambda: list(islice(pages, FULL_TEXT_BATCH)), [])
             ahead: deque[asyncio.Task[list[FullTextRecord]]] = deque()
@@ -214,14 +179,12 @@ class FullTextPages:
             pages = (piece for piece in pieces if isinstance(piece, FullPage) and piece.url is not None)
             sample = list(islice(pages, SAMPLED_PAGES))
         drafts = await self._run.workers.read_texts([page.text for page in sample])
-        self._markdown_links.sample(
-            (
-                (self._run.page_of(page.url), draft)
-                for page, draft in zip(sample, drafts, strict=True)
-                if page.url is not None and not isinstance(draft, ConversionError)
-            ),
-            "llms-full",
-        )
+        bases = self._run.memory.link_bases
+        for page, draft in zip(sample, drafts, strict=True):
+            if page.url is not None and not isinstance(draft, ConversionError):
+                url = self._run.page_of(page.url)
+                bases.look(url, url, "llms-full", draft.hrefs)
+        bases.conclude()
 
     def _results(self, records: list[FullTextRecord], file: str) -> Iterator[Any]:
         of_file = Request(file)
@@ -229,9 +192,9 @@ class FullTextPages:
             if isinstance(record, Exception):
                 self._run.fail(url, "parse", str(record))
                 continue
-            suspect = None if confirmed else self._suspects.suspect(record, b"")
-            wall = self._suspects.broken_off(suspect)
-            if wall is not None:
+            suspect = None if confirmed else suspect_of(self._run, record, b"")
+            wall = self._documents.site.wall(suspect) if suspect is not None and suspect.cut else None
+            if wall is not None:  # the page breaks off, and did not in earlier runs
                 self._run.memory.previous_discovery.answered(file, unread=True)
                 self._run.fail(url, wall.kind, wall.message)
                 self._run.known.record_outcome(page_key(url), "failed", wall.kind)
@@ -285,52 +248,52 @@ class FullTextPages:
                 Piece(page.text, url, file.url if page.rule == "whole" else None, bases)
                 for page, url in fresh
             ]
-            read = await run.workers.read_each(self._pieces.read, pieces, size=lambda one: len(one.text))
+            read = await run.workers.read_each(read_pieces, pieces, size=lambda one: len(one.text))
             for (page, url), one in zip(fresh, read, strict=True):
-                found[url] = url, *await self._record_of(page, one, url, file)
+                try:
+                    found[url] = url, *await self._record_of(page, one, url, file)
+                except Exception as error:
+                    found[url] = url, error, False
         return [found[url] for _, url in batch]
 
     async def _record_of(
         self, page: FullPage, read: ReadPiece | Draft | ConversionError, url: str, file: FullText
-    ) -> tuple[PageRecord | Exception, bool]:
-        """Return what the store keeps of a page, or why it could not be read, and whether it is as stored."""
+    ) -> tuple[PageRecord, bool]:
+        """Return what the store keeps of a page, and whether it is as stored; raises `ConversionError`."""
         run = self._run
         if isinstance(read, Draft):  # what its links are relative to was not known before it
-            join = self._markdown_links.joiner(read, url, url, "llms-full", can_wait=False)
+            join = joiner(run, read, url, url, "llms-full", can_wait=False)
             try:
-                read = self._pieces.finished(read, join, page.text)
+                read = finished(read, join, page.text)
             except TooLargePageError as error:
                 read = error
         elif isinstance(read, ReadPiece) and read.base is not None:
             run.count(stats.markdown_links(read.base))
-        if isinstance(read, TooLargePageError):
-            run.count("too-large")
         if isinstance(read, ConversionError):
-            return read, False
+            if isinstance(read, TooLargePageError):
+                run.count("too-large")
+            raise read
         if page.rule != "whole" and read.stub is not None:
             html = await self._from_html(read.page, read.stub, url, file)
             if html is not None:
                 return html
-        count_hidden(run, read.page)
+        count_page(run, url, read.page)
         entry = run.site.entries.get(identity(url))
-        try:
-            record = run.records.of_full_text(
-                read.page, read.raw_hash, url=url, title=page.title, file=file, entry=entry
-            )
-            record.digest = read.digest
-            return record, False
-        except Exception as error:
-            return error, False
+        record = run.records.of_full_text(
+            read.page, read.raw_hash, url=url, title=page.title, file=file, entry=entry
+        )
+        record.digest = read.digest
+        return record, False
 
     async def _from_html(
         self, read: Page, stub: Stub, url: str, file: FullText
     ) -> tuple[PageRecord, bool] | None:
         """Return the record of a page's HTML where the file has only a stub of it, and whether it is as stored."""
         run = self._run
-        held = PageResponse(url, file.url, 200, {}, b"", utc_now())
+        held, request = PageResponse(url, file.url, 200, {}, b"", utc_now()), Request(url)
         try:
-            answer, page = await self._reader.fuller.of_stub(
-                Request(url), held, PageResult(read, "llms-full"), stub
+            answer, page = await self._reader.fuller_than_stub(
+                request, held, PageResult(read, "llms-full"), stub
             )
         except ConversionError:
             return None
@@ -362,12 +325,3 @@ class FullTextPages:
 
     def _log_whole(self, url: str, why: str) -> None:
         logger.info("no page came of the site: %(url)s is one document (%(why)s)", {"url": url, "why": why})
-
-
-def _all_but_last(pieces: Iterable[FullPage | Leftover]) -> Iterator[FullPage | Leftover]:
-    """Yield the pieces of a file without the last one."""
-    before: FullPage | Leftover | None = None
-    for piece in pieces:
-        if before is not None:
-            yield before
-        before = piece

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
 
-from llmsspider.crawl.pages import PageResponse, PageResult
-from llmsspider.crawl.requests import HTML_ACCEPT, META, NestedDownloadError, download_nested, info
+from llmsspider.crawl.pages import PageResult
+from llmsspider.crawl.requests import HTML_ACCEPT, META, NestedDownloadError, download_form, info
 from llmsspider.errors import ConversionError, RenderingError
 from llmsspider.site.docsify import configures_docsify, docsify_scripts
 from llmsspider.web.urls import identity, without_fragment
@@ -18,10 +17,9 @@ from llmsspider.web.urls import identity, without_fragment
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scrapy.crawler import Crawler
-
     from llmsspider.crawl.callbacks.reading import PageReader
     from llmsspider.crawl.callbacks.requests import PageRequests
+    from llmsspider.crawl.pages import PageResponse
     from llmsspider.crawl.run import Run
     from llmsspider.site.docsify import Docsify
     from llmsspider.store import PageRecord
@@ -30,24 +28,31 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-class DocsifyPages:
-    """Recognises Docsify sites by their pages, and reads their configurations: there, or in a script.
+class LinkSourcePages:
+    """Requests link sources where the policy (`crawl.second_requests.LinkSources`) wants them, and follows their links.
 
-    A configuration that is computed by code in part makes the run incomplete: pages that only it names are not found.
+    Recognises Docsify sites by their pages, and reads their configurations: there, or in a script. Counts
+    `llms/link-sources` and `llms/link-sources/failed`.
     """
 
-    def __init__(self, crawler: Crawler, run: Run):
-        self._crawler = crawler
+    def __init__(self, spider: Any, run: Run, requests: PageRequests, reader: PageReader):
+        self._spider = spider
         self._run = run
+        self._requests = requests
+        self._reader = reader
         self._scripts: dict[str, str] = {}
-        """The text of each script that was downloaded, by URL; empty if it configures no site."""
+        """The text of each script that was downloaded, by URL; empty if it configures no Docsify site."""
 
-    async def learn(self, request: Request, answer: PageResponse) -> Docsify | None:
-        """Return the Docsify site whose page the HTML response `answer` is; None for any other page."""
+    async def learn_docsify(self, request: Request, answer: PageResponse) -> Docsify | None:
+        """Return the Docsify site whose page the HTML response `answer` is; None for any other page.
+
+        A configuration that is computed by code in part makes the run incomplete: pages that only it names are not
+        found.
+        """
         script = ""
         for url in docsify_scripts(answer.body, answer.fetched_url):
             if url not in self._scripts:
-                self._scripts[url] = await self._download(url, request, answer)
+                self._scripts[url] = await self._script(url, request, answer)
             if script := self._scripts[url]:
                 break
         site = self._run.site.learn_docsify(answer.body, answer.page_url, script)
@@ -55,44 +60,26 @@ class DocsifyPages:
             parts = ", ".join(site.unread)
             why = f"{site.page}: programs of its configuration ({parts}) say what some of its pages are"
             if why != self._run.coverage.cut:
+                hint = "those are not read (-a render=always renders the page)"
                 logger.warning(
-                    "%(why)s; those are not read (-a render=always renders the page)",
-                    {"why": why},
-                    extra={"spider": self._crawler.spider},
+                    "%(why)s; %(hint)s", {"why": why, "hint": hint}, extra={"spider": self._spider}
                 )
             self._run.coverage.incomplete(why)
         return site
 
-    async def _download(self, url: str, request: Request, answer: PageResponse) -> str:
+    async def _script(self, url: str, request: Request, answer: PageResponse) -> str:
         try:
-            response = await download_nested(self._crawler, url, request)
+            script = await download_form(self._reader.crawler, url, request, answer)
         except NestedDownloadError as error:
             logger.info("No script at %(url)s: %(why)s", {"url": url, "why": error})
             return ""  # Docsify's defaults apply
-        script = PageResponse.from_response(response, now=answer.fetched_at).text()
-        return script if response.status == 200 and configures_docsify(script) else ""
-
-
-@dataclass(slots=True)
-class LinkSourcePages:
-    """Requests link sources where the policy (`crawl.links.LinkSources`) wants them, and follows their links.
-
-    Counts `llms/link-sources` and `llms/link-sources/failed`.
-    """
-
-    _spider: Any
-    _run: Run
-    _requests: PageRequests
-    _reader: PageReader
-    _docsify: DocsifyPages
+        text = script.text()
+        return text if script.status == 200 and configures_docsify(text) else ""
 
     def request(self, record: PageRecord, *, start: bool, unchanged: bool) -> Iterator[Request]:
         """Yield the request for a Markdown page's HTML, where the policy wants its links.
 
-        Args:
-            record: the page.
-            start: it is the start page.
-            unchanged: its document is as it was stored.
+        `start` says that it is the start page, `unchanged` that its document is as it was stored.
         """
         run, depth = self._run, record.depth
         site = run.site.docsify_of(record.url)
@@ -107,15 +94,9 @@ class LinkSourcePages:
         root, new = run.site.is_section_root(record.url), record.key not in run.known.states
         if run.memory.link_sources.wanted(record.url, start=start, section_root=root, new=new):
             run.count("link-sources")
-            yield Request(
-                record.url,
-                headers={"Accept": HTML_ACCEPT},
-                callback=self._spider.parse_link_source,
-                errback=self._spider.link_source_failed,
-                meta={"depth": depth, META: {"source": True, "unchanged": unchanged}},
-                priority=1 - depth,
-                dont_filter=True,
-            )
+            callbacks = self._spider.parse_link_source, self._spider.link_source_failed
+            own = {"unchanged": unchanged}
+            yield _source(record.url, *callbacks, own, depth, headers={"Accept": HTML_ACCEPT})
 
     def _docsify_lists(
         self, page_url: str, depth: int, site: Docsify, *, unchanged: bool
@@ -131,54 +112,31 @@ class LinkSourcePages:
         lists = site.lists if is_root else site.lists_beside(page_url)
         if site.is_history and not is_root:
             lists = [*site.lists, *lists]
+        page = site.page if is_root else page_url
+        own = {"unchanged": unchanged, "page": page, "optional": not is_root}
         for url in self._run.site.new_lists(lists):
             self._run.count("link-sources")
-            yield Request(
-                url,
-                callback=self._spider.parse_docsify_list,
-                errback=self._spider.docsify_list_failed,
-                meta={
-                    "depth": depth,
-                    META: {
-                        "source": True,
-                        "unchanged": unchanged,
-                        "page": site.page if is_root else page_url,
-                        "optional": not is_root,
-                    },
-                },
-                priority=1 - depth,
-                dont_filter=True,
-            )
+            yield _source(url, self._spider.parse_docsify_list, self._spider.docsify_list_failed, own, depth)
 
     async def links(self, request: Request, answer: PageResponse) -> list[Request]:
         """Return the requests for the links of a page's HTML; none where it is no HTML or cannot be read."""
         if answer.kind() != "html":
             return []
-        site = await self._docsify.learn(request, answer)
-        if site is not None and site.is_history:
-            return list(self._docsify_links(request, site))
+        unchanged, depth = info(request).get("unchanged", False), int(request.meta.get("depth", 0))
+        site = await self.learn_docsify(request, answer)
+        if site is not None and site.is_history:  # its Markdown was read before its HTML
+            return list(self._docsify_lists(request.url, depth, site, unchanged=unchanged))
         try:
             page = await self._run.workers.read_metadata(answer.body, answer.fetched_url, answer.encoding)
-            _, rendered = await self._reader.renderer.render(request, answer, PageResult(page, "html"))
+            _, rendered = await self._reader.renderer.in_browser(request, answer, PageResult(page, "html"))
         except (ConversionError, RenderingError):
             self._run.count("link-sources/failed")
             return []
         self._run.memory.link_bases.learn(rendered.page.follow, answer.page_url)
-        depth, on = int(request.meta.get("depth", 0)) + 1, without_fragment(request.url)
-        unchanged = info(request).get("unchanged", False)
-        requests = list(self._requests.links(rendered.page.follow, depth, on=on, unchanged=unchanged))
+        follow, on = rendered.page.follow, without_fragment(request.url)
+        requests = list(self._requests.links(follow, depth + 1, on=on, unchanged=unchanged))
         self._run.memory.link_sources.report(len(requests))
         return requests
-
-    def _docsify_links(self, request: Request, site: Docsify) -> Iterator[Request]:
-        """Yield the requests for the links of a Docsify site's page whose Markdown was read before its HTML."""
-        depth, unchanged = int(request.meta.get("depth", 0)), bool(info(request).get("unchanged"))
-        yield from self._docsify_lists(request.url, depth, site, unchanged=unchanged)
-
-    def failed(self) -> None:
-        """Count a link source that failed; its page is a document already."""
-        self._run.memory.link_sources.report(0)
-        self._run.count("link-sources/failed")
 
     async def docsify_links(self, request: Request, answer: PageResponse) -> Iterator[Request]:
         """Return the requests for the pages that a sidebar or the like of a Docsify site links to."""
@@ -201,3 +159,10 @@ class LinkSourcePages:
     def _count_unread(self, url: str, why: str) -> None:
         self._run.count("link-sources/failed")
         self._run.coverage.incomplete(f"{url}, which links to the site's pages, could not be read ({why})")
+
+
+def _source(
+    url: str, callback: Any, errback: Any, own: dict[str, Any], depth: int, **options: Any
+) -> Request:
+    meta = {"depth": depth, META: {"source": True, **own}}
+    return Request(url, callback, errback=errback, meta=meta, priority=1 - depth, dont_filter=True, **options)

@@ -1,4 +1,4 @@
-"""How the page that an answer holds is read: as Markdown, as HTML, rendered in a browser, or from an OpenAPI file."""
+"""How the page that an answer holds is read: Markdown, HTML, rendered, an OpenAPI file; answers that may be no page."""
 
 from __future__ import annotations
 
@@ -7,7 +7,17 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from llmsspider.crawl.callbacks.rendering import ApiFiles, Renderer
+from llmsspider.crawl.bot_walls import (
+    MAX_NEW_TEXT,
+    Suspect,
+    breaks_off,
+    has_lost_links,
+    is_rewritten,
+    is_shrunk,
+    own_evidence,
+    wall_fingerprint,
+)
+from llmsspider.crawl.callbacks.rendering import Renderer
 from llmsspider.crawl.link_bases import UnsettledError
 from llmsspider.crawl.pages import (
     LinkJoiner,
@@ -17,39 +27,36 @@ from llmsspider.crawl.pages import (
     plain_links,
     read_page,
 )
-from llmsspider.crawl.requests import HTML_ACCEPT, NestedDownloadError, download_nested
-from llmsspider.crawl.stubs import is_fuller
+from llmsspider.crawl.requests import HTML_ACCEPT, NestedDownloadError, download_form, info
+from llmsspider.crawl.second_requests import is_fuller
+from llmsspider.crawl.settle import drop_reason
 from llmsspider.errors import RenderingError
-from llmsspider.items import MARKDOWN_ORIGINS
+from llmsspider.items import MARKDOWN_ORIGINS, content_hash
 from llmsspider.web import stats
 from llmsspider.web.outcomes import kind_of_response
 from llmsspider.web.page_forms import is_markdown_url, page_candidates
-from llmsspider.web.urls import host, page_key
+from llmsspider.web.urls import host, identity, page_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from scrapy import Request
     from scrapy.crawler import Crawler
 
     from llmsspider.content.markdown import Draft
     from llmsspider.crawl.run import Run
-    from llmsspider.crawl.stubs import Stub
+    from llmsspider.crawl.second_requests import Stub
     from llmsspider.errors import ErrorKind
     from llmsspider.items import Page
+    from llmsspider.store import PageRecord, PageState
 
 logger = logging.getLogger(__name__)
 
 
-def count_hidden(run: Run, page: Page) -> None:
-    """Count the characters of a page's text that were removed because they are invisible to readers."""
-    if page.hidden:
-        run.count("hidden-text", page.hidden)
-
-
 def count_page(run: Run, url: str, page: Page) -> None:
     """Count the hidden text of a page that was read; count and log another converter than the chosen one."""
-    count_hidden(run, page)
+    if page.hidden:
+        run.count("hidden-text", page.hidden)
     if not page.fallback:
         return
     logger.log(
@@ -61,43 +68,29 @@ def count_page(run: Run, url: str, page: Page) -> None:
     run.progress.fallback(url, page.fallback)
 
 
-class MarkdownLinks:
-    """Makes the links of Markdown absolute, by `run.memory.link_bases`.
+def joiner(
+    run: Run, draft: Draft, page_url: str, fetched_url: str, origin: str, *, can_wait: bool = True
+) -> Callable[[str], str]:
+    """Return the function that makes the hrefs of a Markdown page absolute, by `run.memory.link_bases`.
 
     A page whose own links do not show what they are relative to waits for pages that do, so that it does not matter
     which comes first.
+
+    Raises:
+        UnsettledError: other pages of the group that it names will show what they are relative to.
     """
-
-    def __init__(self, run: Run):
-        self._run = run
-
-    def joiner(
-        self, draft: Draft, page_url: str, fetched_url: str, origin: str, *, can_wait: bool = True
-    ) -> Callable[[str], str]:
-        """Return the function that makes the hrefs of a Markdown page absolute.
-
-        Raises:
-            UnsettledError: other pages of the group that it names will show what they are relative to.
-        """
-        run = self._run
-        site = run.site.docsify_of(page_url) or run.site.repository_of(page_url)
-        if site is not None:
-            return partial(site.join, page_url=page_url)
-        bases = run.memory.link_bases
-        links = bases.look(page_url, fetched_url, origin, draft.hrefs)
-        if bases.is_open(links):
-            if can_wait and run.waiting.can_keep("links", run.limit.left):
-                raise UnsettledError(links.group)
-            bases.conclude(links.group)
-        if links.differs:
-            run.count(stats.markdown_links(bases.base_of(links)))
-        return bases.join(links)
-
-    def sample(self, pages: Iterable[tuple[str, Draft]], origin: str) -> None:
-        """Decide by the first pages of a file, given by address, before the first of them is converted."""
-        for url, draft in pages:
-            self._run.memory.link_bases.look(url, url, origin, draft.hrefs)
-        self._run.memory.link_bases.conclude()
+    site = run.site.docsify_of(page_url) or run.site.repository_of(page_url)
+    if site is not None:
+        return partial(site.join, page_url=page_url)
+    bases = run.memory.link_bases
+    links = bases.look(page_url, fetched_url, origin, draft.hrefs)
+    if bases.is_open(links):
+        if can_wait and run.waiting.can_keep("links", run.limit.left):
+            raise UnsettledError(links.group)
+        bases.conclude(links.group)
+    if links.differs:
+        run.count(stats.markdown_links(bases.base_of(links)))
+    return bases.join(links)
 
 
 class PageReader:
@@ -105,27 +98,24 @@ class PageReader:
 
     That is the body as it came; the page's HTML, where its Markdown is a stub; what a browser rendered, where scripts
     make the page; or what an OpenAPI file that the page names describes. Each of these is a nested download.
+
+    HTML in place of a stub is tried as long as that yields fuller pages of the host (`second_requests.HostStubs`);
+    the document's `origin` is then `html`. Counts `llms/markdown/stub` and `llms/markdown/stub/html`.
     """
 
     def __init__(self, crawler: Crawler, run: Run, join: LinkJoiner = plain_links):
+        self.crawler = crawler
+        self.renderer = Renderer(crawler, run)
         self._run = run
         self._join = join
-        self.renderer = Renderer(crawler, run)
-        self.fuller = FullerHtml(crawler, run)
-        self._api_files = ApiFiles(crawler, run, self.renderer)
 
     async def read(
         self, request: Request, answer: PageResponse, *, listed: bool, with_listings: bool = True
     ) -> tuple[PageResponse, PageResult | None]:
         """Return the page, and the answer that it was read from in the end.
 
-        The page is None where that answer says that it is as it was stored.
-
-        Args:
-            request: the page's request.
-            answer: what it was answered with.
-            listed: an llms.txt or sitemap names the page, so that other text formats are documents too.
-            with_listings: read the text of the page where it only lists others, too.
+        The page is None where that answer says that it is as it was stored. Other text formats are documents too where
+        an llms.txt or sitemap has it `listed`; with `with_listings` pages that only list others are read too.
 
         Raises:
             ConversionError: the body could not be converted.
@@ -137,24 +127,12 @@ class PageReader:
         page = await read_page(
             shown, self._run.workers, listed=listed, join=self._join, with_listings=with_listings
         )
-        answer, fuller = await self.fuller.of_page(request, answer, page)
+        answer, fuller = await self.fuller(request, answer, page)
         if fuller is None:
             return answer, None
-        return await self._api_files.render(request, answer, fuller)
+        return await self.renderer.rendered(request, answer, fuller)
 
-
-class FullerHtml:
-    """Takes the HTML of a page in place of Markdown that is a stub.
-
-    One nested download per stub, as long as that yields fuller pages of the host (`crawl.stubs.HostStubs`). Counts
-    `llms/markdown/stub` and `llms/markdown/stub/html`. The document's `origin` is then `html`.
-    """
-
-    def __init__(self, crawler: Crawler, run: Run):
-        self.crawler = crawler
-        self.run = run
-
-    async def of_page(
+    async def fuller(
         self, request: Request, answered: PageResponse, result: PageResult
     ) -> tuple[PageResponse, PageResult | None]:
         """Return the fuller of a page's Markdown and its HTML.
@@ -165,74 +143,137 @@ class FullerHtml:
             ConversionError: the HTML could not be converted.
             RenderingError: the HTML is what is stored, and failed this time.
         """
+        run = self._run
         if result.filtered is not None or result.origin not in MARKDOWN_ORIGINS:
             return answered, result
-        kind, is_open = self.run.site.stubs_of(request.url).judge(result.page.markdown)
-        if is_open and self.run.known.state(page_key(request.url)) is None:
+        kind, is_open = run.site.stubs_of(request.url).judge(result.page.markdown)
+        if is_open and run.known.state(page_key(request.url)) is None:
             result = replace(result, is_undecided=True)
-        may_wait = result.is_undecided and self.run.waiting.can_keep("stub", self.run.limit.left)
+        may_wait = result.is_undecided and run.waiting.can_keep("stub", run.limit.left)
         if kind is None or may_wait:
             return answered, result
-        return await self.of_stub(request, answered, result, kind)
+        return await self.fuller_than_stub(request, answered, result, kind)
 
-    async def of_stub(
+    async def fuller_than_stub(
         self, request: Request, answered: PageResponse, result: PageResult, kind: Stub
     ) -> tuple[PageResponse, PageResult | None]:
-        """Return the fuller of a page's Markdown, which may be a stub, and its HTML, as `of_page` does."""
-        stubs = self.run.site.stubs_of(request.url)
-        is_file = self.run.site.repository_of(request.url) is not None  # it has no other form
+        """Return the fuller of a page's Markdown, which may be a stub, and its HTML, as `fuller` does."""
+        run, stubs = self._run, self._run.site.stubs_of(request.url)
+        is_file = run.site.repository_of(request.url) is not None  # it has no other form
         if is_file or not stubs.pays(kind):
             return answered, result
-        self.run.count("markdown/stub")
-        html = await self._html(request, answered)
-        if html is None:
-            stubs.report(kind, fuller=False)
-            return answered, result
-        if html.status == 304:
+        run.count("markdown/stub")
+        html, asked = None, request.url  # of a Markdown file the pages that it may belong to
+        for url in page_candidates(asked).values() if is_markdown_url(asked) else (asked,):
+            html = await self._html(url, request, answered)
+            if html is not None:
+                break
+        if html is not None and html.status == 304:
             stubs.report(kind, fuller=True)
             return html, None
-        read = await read_page(html, self.run.workers, listed=False)
-        is_taken = is_documentation(read, html, self.run.config) and not read.page.meta.is_shell
-        is_taken = is_taken and is_fuller(read.page.markdown, result.page.markdown)
-        stubs.report(kind, fuller=is_taken)
-        if not is_taken:
+        read = await read_page(html, run.workers, listed=False) if html is not None else None
+        if (
+            html is None
+            or read is None
+            or not (
+                is_documentation(read, html, run.config)
+                and not read.page.meta.is_shell
+                and is_fuller(read.page.markdown, result.page.markdown)
+            )
+        ):
+            stubs.report(kind, fuller=False)
             return answered, result
-        self.run.count("markdown/stub/html")
+        stubs.report(kind, fuller=True)
+        run.count("markdown/stub/html")
         return html, replace(read, was_stub=True)
 
-    async def _html(self, request: Request, answered: PageResponse) -> PageResponse | None:
-        """Return the answer with the page's HTML, or the 304 for the stored HTML; None where there is no HTML.
+    async def _html(self, url: str, request: Request, answered: PageResponse) -> PageResponse | None:
+        """Return the answer with a page's HTML, or the 304 for the stored HTML; None where there is no HTML.
 
-        Where only the Markdown file is known, the pages that it may belong to are requested.
+        Raises `RenderingError` where the page is stored as HTML: a stub must not take its place in an outage.
         """
-        is_file = is_markdown_url(request.url)
-        for url in page_candidates(request.url).values() if is_file else (request.url,):
-            html = await self._download(url, request, answered)
-            if html is not None:
-                return html
-        return None
-
-    async def _download(self, url: str, request: Request, answered: PageResponse) -> PageResponse | None:
-        headers = {"Accept": HTML_ACCEPT}
+        known = self._run.known
+        wrong: ErrorKind | None
         try:
-            response = await download_nested(self.crawler, url, request, headers=headers)
+            html = await download_form(self.crawler, url, request, answered, headers={"Accept": HTML_ACCEPT})
         except NestedDownloadError as error:
             logger.debug("No HTML at %(url)s: %(error)r", {"url": url, "error": error.__cause__})
-            self._check_not_stored(answered, error.kind, str(error))
-            return None  # the page has its Markdown
-        html = replace(
-            PageResponse.from_response(response, now=answered.fetched_at), page_url=answered.page_url
-        )
-        if html.status == 304:
-            return html if self.run.known.validated(html.fetched_url) is not None else None
-        wrong = kind_of_response(html.status, html.headers, html.body)
-        if wrong is not None:
-            self._check_not_stored(answered, wrong, f"HTTP status {html.status}")
-        is_whole = html.status == 200 and wrong is None
-        return html if is_whole and host(html.fetched_url) == host(url) and html.kind() == "html" else None
+            wrong, why = error.kind, str(error)
+        else:
+            if html.status == 304:
+                return html if known.validated(html.fetched_url) is not None else None
+            wrong = kind_of_response(html.status, html.headers, html.body)
+            why = f"HTTP status {html.status}"
+            if wrong is None:
+                is_html = html.status == 200 and html.kind() == "html"
+                return html if is_html and host(html.fetched_url) == host(url) else None
+        state = known.state(page_key(answered.page_url))
+        if state is not None and state.origin == "html" and wrong != "not_found":
+            raise RenderingError(f"its Markdown is a stub, and its HTML failed ({why})", kind=wrong)
+        return None  # the page has its Markdown
 
-    def _check_not_stored(self, answered: PageResponse, kind: ErrorKind, why: str) -> None:
-        """Raise `RenderingError` where the page is stored as HTML: a stub must not take its place in an outage."""
-        state = self.run.known.state(page_key(answered.page_url))
-        if state is not None and state.origin == "html" and kind != "not_found":
-            raise RenderingError(f"its Markdown is a stub, and its HTML failed ({why})", kind=kind)
+
+# --- answers that may stand in place of their pages; what the evidence makes of one is in `crawl/bot_walls.py` ---
+
+
+def seen_suspect(run: Run, record: PageRecord, answer: PageResponse, request: Request) -> Suspect | None:
+    """Return the suspect of a page's answer, and record it as evidence; None for an answer without suspicion."""
+    suspect = suspect_of(run, record, answer.body)
+    if suspect is None or suspect.cut:
+        return suspect
+    suspect.start = bool(info(request).get("start"))
+    start = run.discovery.start if run.discovery is not None else None
+    led = suspect.start and start is not None and start.url != start.final_url
+    suspect.redirected = (led or "redirect_urls" in request.meta) and record.url not in run.bounds.links
+    suspect.false_304 = run.known.is_false(record, answer.headers)
+    run.suspects.see(suspect)
+    return suspect
+
+
+async def seen_beside(run: Run, answer: PageResponse, state: PageState) -> Suspect | None:
+    """Record as evidence the response for a stored page that has no document in this run, and return the suspect.
+
+    Raises:
+        ConversionError: the answer could not be converted.
+    """
+    page = await read_page(answer, run.workers, listed=True)
+    record = run.records.of_response(answer, page, depth=state.depth, by="link")
+    record.identity = identity(state.url)
+    suspect = suspect_of(run, record, answer.body)
+    if suspect is None or suspect.before is None:
+        return None
+    run.suspects.see(suspect)
+    return suspect
+
+
+def suspect_of(run: Run, record: PageRecord, body: bytes) -> Suspect | None:
+    """Return the suspect of a response whose text differs from the stored one, or is new and short; else None."""
+    text, state = record.content or "", run.known.state(record.key)
+    is_same = state is not None and (
+        state.markdown_hash == bytes.fromhex(content_hash(text))
+        or (state.raw_hash is not None and state.raw_hash == bytes.fromhex(record.raw_hash or ""))
+    )  # as stored: its Markdown, or the body that another version made Markdown of
+    if state is None or state.source_hash is not None:  # new, or stored as pipelines of the user altered it
+        is_long = len(text) > MAX_NEW_TEXT or run.bounds.is_alike(record.url)
+        if is_same or is_long or not run.known.states:
+            return None
+        evidence = own_evidence("", text, record.title, body)
+        return Suspect(record.key, wall_fingerprint(text), None, evidence)
+    stored = None if state.markdown_hash is None or is_same else run.store.load_page(state.key)
+    if stored is None:
+        return None
+    before = stored.content or ""
+    suspect = Suspect(state.key, wall_fingerprint(text), state.content_hash)
+    suspect.cut = not record.has_end_tag and breaks_off(before, text)
+    if suspect.cut:
+        return suspect
+    missing = drop_reason(text, record.title)
+    is_missing = missing is not None and missing.reason == "soft-404"
+    if is_missing or content_hash(text) in run.site.soft404_hashes or not is_rewritten(before, text):
+        return None
+    suspect.kind = own_evidence(before, text, record.title, body)
+    if drop_reason(text, None) is None:  # else it is seen twice anyway
+        shrunk = is_shrunk(before, text)
+        suspect.bare = shrunk or has_lost_links(stored.follow, record.follow)
+        suspect.blank = shrunk and not record.follow
+    return suspect

@@ -26,7 +26,7 @@ VALIDATED_BY = frozenset({b"If-None-Match", b"If-Modified-Since"})
 """The headers of a conditional request, as Scrapy writes them."""
 
 _KEPT_META = ("depth", "handle_httpstatus_list", *CARRIED)
-"""The metadata that a repeated request keeps; that of the first download is dropped."""
+"""The metadata that a repeated request keeps."""
 
 
 class PageRequests:
@@ -41,26 +41,17 @@ class PageRequests:
     def page(self, url: str, *, by: str, depth: int, listed: bool = False, **extra: Any) -> Request:
         """Return the request for a page; its priority makes the crawl breadth-first.
 
-        Args:
-            url: the page's address.
-            by: what named it (`Document.discovered_by`).
-            depth: links from a seed to the page.
-            listed: an llms.txt or sitemap names it.
-            extra: further values of `meta["llms"]` (`llmsspider.crawl.requests`).
+        `by`, `listed` and `extra` are values of `meta["llms"]` (`llmsspider.crawl.requests`).
         """
-        meta = {
-            "depth": depth,
-            "handle_httpstatus_list": ALLOWED_STATUSES,
-            META: {"by": by, "listed": listed, **extra},
-        }
+        own = {"by": by, "listed": listed, **extra}
+        meta = {"depth": depth, "handle_httpstatus_list": ALLOWED_STATUSES, META: own}
         return Request(url, callback=self._parse, errback=self._failed, meta=meta, priority=-depth)
 
     def start_page(self, url: str) -> Request:
         """Return the request for the start page, which is fetched whatever the scope."""
         page = self._run.page_of(url)
-        extra = {"md": url} if page != url and is_markdown_url(url) else {}
-        listed = self._run.bounds.is_listed(page)
-        return self.page(page, by="start", depth=0, listed=listed, start=True, **extra)
+        listed, form = self._run.bounds.is_listed(page), _named_form(page, url)
+        return self.page(page, by="start", depth=0, listed=listed, start=True, **form)
 
     def seed(self, seed: Seed) -> Request | None:
         """Return the request for a seed, at depth 0; None for one that is filtered or was requested before."""
@@ -69,9 +60,7 @@ class PageRequests:
         listed = run.bounds.is_listed(url)
         if run.requested(url) or not self.admits(url, listed=listed):
             return None
-        extra = {"md": seed.url} if url != seed.url and is_markdown_url(seed.url) else {}
-        if url != seed.url and identity(url) == identity(seed.url):
-            extra["spelled"] = seed.url
+        extra = {**_named_form(url, seed.url), **_spelled(url, seed.url)}
         request = self.page(url, by=seed.discovered_by, depth=0, listed=listed, **extra)
         return None if self._waits_for_copies(request) else request
 
@@ -112,16 +101,14 @@ class PageRequests:
 
     def stored(self, state: PageState) -> Request:
         """Return the request for a stored page."""
-        asked = state.own_url
-        extra: dict[str, Any] = {"md": asked} if asked != state.url else {}
-        return self.page(state.url, by="link", depth=state.depth, listed=True, **extra)
+        form = {"md": state.own_url} if state.own_url != state.url else {}
+        return self.page(state.url, by="link", depth=state.depth, listed=True, **form)
 
     def retry(self, request: Request, url: str) -> Request:
         """Return the request that retries a failed page at the end of the crawl, by the URL first requested."""
-        own, spider = {**info(request), "late": True}, self._spider
-        again = _once_more(url, spider.parse, spider.failed, own, request.meta.get("depth"))
-        again.meta["max_retry_times"] = 0
-        again.priority = request.priority
+        own, depth = {**info(request), "late": True}, request.meta.get("depth")
+        again = _once_more(url, self._parse, self._failed, own, depth)
+        again.meta["max_retry_times"], again.priority = 0, request.priority
         return again
 
     def pending(self) -> Iterator[Request]:
@@ -141,9 +128,8 @@ class PageRequests:
 
     def whole(self, request: Request) -> Request:
         """Return the request for a page once more, without validators: it has to be read anew."""
-        kept = {key: request.meta[key] for key in _KEPT_META if key in request.meta}
         unconditional = {name: value for name, value in request.headers.items() if name not in VALIDATED_BY}
-        whole = {**kept, META: {**info(request), "whole": True}}
+        whole = _kept_meta(request, whole=True)
         return request.replace(headers=unconditional, meta=whole, dont_filter=True)
 
     # --- one page in place of another ---
@@ -153,8 +139,7 @@ class PageRequests:
 
         The host's form is learned from it; a page is requested once more in this way, not again.
         """
-        kept = {key: request.meta[key] for key in _KEPT_META if key in request.meta}
-        again = {**kept, META: {**info(request), "md": url, "alternate": True}}
+        again = _kept_meta(request, md=url, alternate=True)
         yield request.replace(meta=again, dont_filter=True, priority=request.priority + 1)
         yield from self.links(links, int(request.meta.get("depth", 0)) + 1, on=request.url)
 
@@ -166,16 +151,12 @@ class PageRequests:
         url = self._run.page_of(without_fragment(target))
         if self._run.requested(url) or not self.admits(url, listed=self._run.bounds.is_listed(url)):
             return
-        page = info(request)
-        yield self.page(
-            url,
-            by=page.get("by", "link"),
-            depth=int(request.meta.get("depth", 0)),
-            listed=page.get("listed", False),
-            start=page.get("start", False),
-            canonical=request.url,
-            **({"uncounted": uncounted} if uncounted else {}),
-        )
+        page, depth = info(request), int(request.meta.get("depth", 0))
+        extra: dict[str, Any] = {"start": page.get("start", False), "canonical": request.url}
+        if uncounted:
+            extra["uncounted"] = uncounted
+        by, listed = page.get("by", "link"), page.get("listed", False)
+        yield self.page(url, by=by, depth=depth, listed=listed, **extra)
 
     def other_address(self, request: Request) -> Request | None:
         """Return the request for another address of a page that is not found, None where there is none.
@@ -184,28 +165,25 @@ class PageRequests:
         listed Markdown URL may belong to.
         """
         run, page = self._run, info(request)
-        spelled = page.get("spelled")
+        spelled, named_by = page.get("spelled"), page.get("canonical")
         if spelled and not is_markdown_url(spelled):
             run.site.respelled.add(identity(spelled))
             meta = {**request.meta, META: {name: value for name, value in page.items() if name != "spelled"}}
             return request.replace(url=spelled, meta=meta, dont_filter=True)
-        named_by = page.get("canonical")
         if named_by and identity(named_by) != identity(request.url):
             run.bounds.trees.no_page(request.url)
-            meta = {**request.meta, META: {**page, "canonical": named_by}}
-            return request.replace(url=named_by, meta=meta, dont_filter=True)
+            return request.replace(url=named_by, meta={**request.meta}, dont_filter=True)
         markdown = page.get("md") or page.get("dead")
+        by, listed = page.get("by", "link"), page.get("listed", False)
         for url in page_candidates(markdown).values() if markdown else ():
-            if run.requested(url) or run.bounds.refusal(url, listed=page.get("listed", False)):
+            if run.requested(url) or run.bounds.refusal(url, listed=listed):
                 continue
             entry = run.site.entries.get(identity(run.page_of(markdown or "")))
             if entry is not None:
                 run.site.entries[identity(url)] = entry
             depth = int(request.meta.get("depth", 0))
-            by, listed = page.get("by", "link"), page.get("listed", False)
-            other = self.page(url, by=by, depth=depth, listed=listed, dead=markdown)
-            info(other)["canonical"] = url  # the address it names may be the one that is not found
-            return other
+            # its own address as canonical: the one that it names may be the one that is not found
+            return self.page(url, by=by, depth=depth, listed=listed, dead=markdown, canonical=url)
         return None
 
     # --- links ---
@@ -213,68 +191,54 @@ class PageRequests:
     def links(self, urls: list[str], depth: int, *, on: str, unchanged: bool = False) -> Iterator[Request]:
         """Yield requests for the links of the page `on` that are new to this run and in scope.
 
-        Args:
-            urls: the links.
-            depth: of the pages they lead to.
-            on: URL of the page that shows them.
-            unchanged: the page is as it was stored, so that a link that was dead still is.
+        `depth` is that of the pages they lead to. The page may be `unchanged` since it was stored: a link that was
+        dead then still is.
         """
-        run = self._run
+        run, bounds, limit = self._run, self._run.bounds, self._run.limit
         if not run.follows_links:
             return
         if run.arguments.max_depth is not None and depth > run.arguments.max_depth:
-            self._too_deep(self._valid(urls))
+            self._too_deep(urls)
             return
-        plain = not run.bounds.is_alike(on)
-        room = run.limit.room(run.queued()) if run.limit.max_requests else None
+        alike = "linked" if bounds.is_alike(on) else "listed"
+        room = limit.room(run.queued()) if limit.max_requests else None
         for link, url in self._new_links(urls, unchanged=unchanged):
-            if run.limit.reached:
-                run.coverage.incomplete(run.limit.why)
+            if limit.reached:
+                run.coverage.incomplete(limit.why)
                 return
-            is_new = self._is_new(url)
-            trap = run.bounds.trap(url) if is_new else None
+            is_new = run.known.state(page_key(url)) is None
+            trap = bounds.trap(url) if is_new else None  # a stored page is no trap, it was a document
             if trap is not None:
                 run.record_filtered(url, trap.reason, trap.rule)
                 continue
             if room is not None:
                 room -= 1
                 if room < 0:
-                    run.limit.cut = True
-                    rule = f"max_requests={run.limit.max_requests}: enough are queued"
+                    limit.cut = True
+                    rule = f"max_requests={limit.max_requests}: enough are queued"
                     run.record_filtered(url, "max-requests", rule)
                     continue
-            extra = self._of_link(link, url, is_new=is_new, on_plain_page=plain)
+            extra: dict[str, Any] = {**_named_form(url, link), **_spelled(url, link)}
+            if is_new and bounds.is_alike(url):
+                extra["alike"] = alike
             request = self.page(url, by="link", depth=depth, **extra)
             if not self._waits_for_copies(request):
                 yield request
 
-    def _is_new(self, url: str) -> bool:
-        """Say whether a page is not stored; a stored one is no trap, it was a document."""
-        return self._run.known.state(page_key(url)) is None
-
-    def _of_link(self, link: str, url: str, *, is_new: bool, on_plain_page: bool) -> dict[str, Any]:
-        """Return what `meta["llms"]` says of the page that a link led to."""
-        extra: dict[str, Any] = {"md": link} if url != link and is_markdown_url(link) else {}
-        if url != link and identity(url) == identity(link):
-            extra["spelled"] = link
-        if is_new and self._run.bounds.is_alike(url):
-            extra["alike"] = "listed" if on_plain_page else "linked"
-        return extra
-
     def _new_links(self, urls: Iterable[str], *, unchanged: bool) -> Iterator[tuple[str, str]]:
         """Yield the links that are new to this run and in scope, each with the page that it stands for."""
-        run = self._run
-        if unchanged or not run.memory.dead_links.skips:
-            urls = run.bounds.links.missing(urls)
+        run, bounds, dead = self._run, self._run.bounds, self._run.memory.dead_links
+        if unchanged or not dead.skips:
+            urls = bounds.links.missing(urls)
         for link in self._valid(link for link in urls if not self._is_known(link, unchanged=unchanged)):
-            if not run.bounds.links.add(link) and (unchanged or not run.memory.dead_links.was_skipped(link)):
+            if not bounds.links.add(link) and (unchanged or not dead.was_skipped(link)):
                 continue
             url = run.page_of(without_session_id(link))
-            why = run.bounds.refusal(url)
+            why = bounds.refusal(url)
             if why is None or why.reason != "offsite":
                 if run.site.is_seed(url) or run.requested(url):
                     continue  # a listed page is a seed: it enters at depth 0 with what the list says of it
-                if unchanged and self._is_new(url) and run.memory.dead_links.skip(link, url):
+                if unchanged and run.known.state(page_key(url)) is None and dead.skip(link, url):
                     continue
             if self._is_taken(url, why):
                 yield link, url
@@ -296,13 +260,9 @@ class PageRequests:
 
     def _too_deep(self, urls: Iterable[str]) -> None:
         run = self._run
-        for link in urls:
-            url = run.page_of(link)
-            if (
-                not run.requested(url)
-                and run.bounds.allowed(url)
-                and run.bounds.links.add(f"depth {identity(url)}")
-            ):
+        for url in map(run.page_of, self._valid(urls)):
+            is_taken = not run.requested(url) and run.bounds.allowed(url)
+            if is_taken and run.bounds.links.add(f"depth {identity(url)}"):
                 run.record_filtered(url, "max-depth", f"max_depth={run.arguments.max_depth}")
 
     def admits(self, url: str, *, listed: bool) -> bool:
@@ -313,6 +273,21 @@ class PageRequests:
         if why is not None:
             self._run.record_filtered(url, *why)
         return why is None
+
+
+def _named_form(url: str, named: str) -> dict[str, Any]:
+    """Return the value of `meta["llms"]` for the Markdown URL that names a page."""
+    return {"md": named} if url != named and is_markdown_url(named) else {}
+
+
+def _spelled(url: str, named: str) -> dict[str, Any]:
+    return {"spelled": named} if url != named and identity(url) == identity(named) else {}
+
+
+def _kept_meta(request: Request, **own: Any) -> dict[str, Any]:
+    """Return the metadata of a request that is repeated; that of the first download is dropped."""
+    kept = {key: request.meta[key] for key in _KEPT_META if key in request.meta}
+    return {**kept, META: {**info(request), **own}}
 
 
 def _once_more(

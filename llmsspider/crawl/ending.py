@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Request
 
 from llmsspider.crawl.bot_walls import ACCEPTED_RUNS, CONFIRM_RUNS, MAX_MOVED_TO_ONE
-from llmsspider.crawl.deletions import DELETED, DeletionPlan, outage, plan_deletions
+from llmsspider.crawl.deletions import DELETED, outage, plan_deletions
 from llmsspider.crawl.records import utc_now
 from llmsspider.store import LINKS
 from llmsspider.web import stats
@@ -20,10 +20,9 @@ from llmsspider.web.url_gate import parse
 from llmsspider.web.urls import page_key
 
 if TYPE_CHECKING:
-    from llmsspider.crawl.phases import Phase
+    from llmsspider.crawl.beginning import Phase
     from llmsspider.crawl.run import Run
     from llmsspider.crawl.settle import Site
-    from llmsspider.site.discovered import Discovery
     from llmsspider.store import PageState
 
 logger = logging.getLogger(__name__)
@@ -38,26 +37,25 @@ MAX_FAILED_SHARE = 0.1
 """The share of pages that may fail in a run that counts as complete; one page always may."""
 
 
-async def undecided_pages(phase: Phase, discovery: Discovery | None) -> AsyncIterator[Request]:
+async def undecided_pages(phase: Phase) -> AsyncIterator[Request]:
     """Yield the pages that waited until it was known which languages and versions are copies."""
     while phase.run.waiting.number("copy"):
         for request in phase.spider.requests.decided():
             yield request
-        await phase.idle.wait_until_idle()
+        await phase.wait_until_idle()
     if phase.run.limit.cut:
         phase.run.coverage.incomplete("max_requests")
     phase.run.memory.count_dead_links()
 
 
-async def unsettled_links(phase: Phase, discovery: Discovery | None) -> AsyncIterator[Request]:
+async def unsettled_links(phase: Phase) -> AsyncIterator[Request]:
     """Settle the pages that waited for others to show what their links are relative to."""
     while phase.run.waiting.number("links"):
-        pages = phase.spider.pages.with_settled_links(phase.spider.answers.as_stored, all_pages=True)
-        yield phase.results(pages)
-        await phase.idle.wait_until_idle()
+        yield phase.results(phase.spider.pages.with_settled_links(all_pages=True))
+        await phase.wait_until_idle()
 
 
-async def failed_pages(phase: Phase, discovery: Discovery | None) -> AsyncIterator[Request]:
+async def failed_pages(phase: Phase) -> AsyncIterator[Request]:
     """Retry the pages that failed, a few at a time; those for which there is no time are given up.
 
     A retry at once meets the same outage: a server that restarts, a limit on connections, a name that does not resolve
@@ -70,12 +68,12 @@ async def failed_pages(phase: Phase, discovery: Discovery | None) -> AsyncIterat
         for page in waiting.take("failed", most=AT_ONCE):
             phase.run.count("second-chance")
             yield page.request
-        await phase.idle.wait_until_idle()
+        await phase.wait_until_idle()
     if waiting.number("failed"):
-        yield phase.results(phase.spider.failures.given_up())
+        yield phase.results(phase.spider.documents.given_up())
 
 
-async def waiting_pages(phase: Phase, discovery: Discovery | None) -> AsyncIterator[Request]:
+async def waiting_pages(phase: Phase) -> AsyncIterator[Request]:
     """Request the Markdown of pages that came before their host's forms were known; then settle all that wait."""
     waiting = phase.run.waiting
     waiting.closed |= {"copy", "markdown", "tag", "stub"}
@@ -89,26 +87,26 @@ async def waiting_pages(phase: Phase, discovery: Discovery | None) -> AsyncItera
         phase.run.count("markdown/asked-again", len(requests))
     for request in requests:
         yield request
-    await phase.idle.wait_until_idle()
-    yield phase.results(phase.spider.pages.settled_pages(phase.spider.answers.as_stored))
+    await phase.wait_until_idle()
+    yield phase.results(phase.spider.pages.settled_pages())
 
 
-async def suspect_answers(phase: Phase, discovery: Discovery | None) -> AsyncIterator[Request]:
+async def suspect_answers(phase: Phase) -> AsyncIterator[Request]:
     """Settle the answers that may stand in place of their pages."""
     while phase.run.waiting.number("wall"):
         yield phase.results(phase.spider.pages.settled_walls())
-        await phase.idle.wait_until_idle()
+        await phase.wait_until_idle()
 
 
-async def lagging_full_texts(phase: Phase, discovery: Discovery | None) -> AsyncIterator[Request]:
+async def lagging_full_texts(phase: Phase) -> AsyncIterator[Request]:
     """Take the pages that the site answers with 404 from full-text files that lag."""
     if phase.run.waiting.number("in-file"):
-        yield phase.results(phase.spider.full_texts.lagging())
+        yield phase.results(phase.spider.full_texts.pages(lagging=True))
 
 
-async def whole_full_texts(phase: Phase, discovery: Discovery | None) -> AsyncIterator[Request]:
+async def whole_full_texts(phase: Phase) -> AsyncIterator[Request]:
     """Take full-text files as documents where no page came; else count those that are not split as filtered."""
-    run = phase.run
+    run, discovery = phase.run, phase.run.discovery
     if discovery is None or run.arguments.follow == "llms":
         return
     lists = [file for file in discovery.files if file.kind == "index" and file.is_called_full]
@@ -123,7 +121,7 @@ async def whole_full_texts(phase: Phase, discovery: Discovery | None) -> AsyncIt
             run.record_filtered(url, "full-text-unsplit", f"{why}; its pages are crawled")
 
 
-async def verification(phase: Phase, discovery: Discovery | None) -> AsyncIterator[Request]:
+async def verification(phase: Phase) -> AsyncIterator[Request]:
     """Yield one request for each stored page that nothing led to this time."""
     run = phase.run
     _note_outage(run)
@@ -136,14 +134,15 @@ async def verification(phase: Phase, discovery: Discovery | None) -> AsyncIterat
     elif run.arguments.mode != "refresh":
         pages = (state for state in _unreached(run) if not state.is_part)
         stored = (phase.spider.requests.verification(state) for state in pages)
-        async for request in phase.idle.in_portions(stored):
+        async for request in phase.in_portions(stored):
             yield request
 
 
-async def moved_pages(phase: Phase, discovery: Discovery | None) -> AsyncIterator[Request]:
+async def moved_pages(phase: Phase) -> AsyncIterator[Request]:
     """Yield the new pages, those that were another stored page with its address."""
     _decide_parts(phase.run)
-    _keep_doubtful_pages(phase.run, phase.spider.documents.site)
+    if not phase.run.arguments.confirm_deletions:
+        _keep_doubtful_pages(phase.run, phase.spider.documents.site)
     _note_outage(phase.run)
     if phase.run.waiting.number("moved"):
         yield phase.results(_moved_pages(phase))
@@ -165,29 +164,51 @@ def _moved_pages(phase: Phase) -> Iterator[Any]:
         yield from phase.spider.documents.settled(page)
 
 
-async def tombstones(phase: Phase, discovery: Discovery | None) -> AsyncIterator[Request]:
+async def tombstones(phase: Phase) -> AsyncIterator[Request]:
     """Yield the tombstones of the stored pages that are gone, or those pages where none may be deleted."""
-    run = phase.run
+    run, arguments = phase.run, phase.run.arguments
     run.progress.enter("finishing")
-    if reason_not_to_delete(run) is not None:
-        if run.known.states and _exports_unreached(run):
-            unreached = (state.key for state in run.store.unreached() if run.bounds.covers(state))
-            pages = (page for key in unreached for page in phase.spider.documents.stored(key))
-            yield phase.results(pages)  # they are still current
-    elif run.known.outcomes:
-        yield phase.results(_deleted_pages(phase))
+    if reason_not_to_delete(run) is None:
+        if run.known.outcomes:
+            yield phase.results(_deleted_pages(phase))
+        return
+    # stored pages that were not reached belong to the output where the site could not show them this time: not where
+    # the crawl was limited, or obtained nothing
+    is_whole = not run.coverage.cut and not arguments.retry and arguments.mode == "crawl"
+    if run.known.states and is_whole and run.obtained > 0:
+        unreached = (state.key for state in run.store.unreached() if run.bounds.covers(state))
+        yield phase.results(page for key in unreached for page in phase.spider.documents.stored(key))
 
 
 def _deleted_pages(phase: Phase) -> Iterator[Any]:
-    """Yield the tombstones of deleted pages, and the stored pages that are kept."""
-    run = phase.run
-    plan = _deletion_plan(run)
+    """Yield the tombstones of deleted pages, and the stored pages that are kept.
+
+    A page that has a document in this run is neither. Those that moved to such a page need no guard, unless many moved
+    to the same one: that is a sign of a fault.
+    """
+    run, known = phase.run, phase.run.known
+    unreached = {state.key for state in run.store.unreached()}
+    present = {
+        target
+        for target, number in Counter(known.targets.values()).items()
+        if number <= MAX_MOVED_TO_ONE and target not in unreached and run.store.load_page(target) is not None
+    }
+    plan = plan_deletions(
+        known,
+        {key for key, state in known.states.items() if run.bounds.covers(state)},
+        unreached=unreached,
+        confirmed=run.arguments.confirm_deletions,
+        only_gone=run.arguments.mode == "refresh",
+        arrived=frozenset(key for key, target in known.targets.items() if target in present),
+        missing=run.memory.missing,
+        runs=CONFIRM_RUNS,
+    )
     run.memory.missing = dict(plan.missing)
     if plan.blocked_by:
         run.coverage.incomplete("deletions held back")
         logger.warning("%(reason)s", {"reason": plan.blocked_by}, extra={"spider": phase.spider})
-    for target in {run.known.targets[key] for key in plan.delete if key in run.known.targets}:
-        run.store.save_moved_from(target, run.known.moved_from[target])
+    for target in {known.targets[key] for key in plan.delete if key in known.targets}:
+        run.store.save_moved_from(target, known.moved_from[target])
     for key in plan.keep:
         yield from phase.spider.documents.stored(key)
     for key, reason in plan.delete.items():
@@ -198,7 +219,7 @@ def _deleted_pages(phase: Phase) -> Iterator[Any]:
             yield record.item(source=run.source, run=run.id, change="deleted")
 
 
-ENDING: tuple[Callable[[Phase, Discovery | None], AsyncIterator[Request]], ...] = (
+ENDING: tuple[Callable[[Phase], AsyncIterator[Request]], ...] = (
     unsettled_links,
     undecided_pages,
     failed_pages,
@@ -241,15 +262,21 @@ def reason_not_to_delete(run: Run) -> str | None:
     return f"{unread[0]} could not be read this time" if unread else None
 
 
+def _unreached(run: Run) -> Iterator[PageState]:
+    """Yield the stored pages inside the bounds of a run that it has neither confirmed nor recorded an outcome of."""
+    for state in run.store.unreached():
+        if state.key not in run.known.outcomes and run.bounds.covers(state):
+            yield state
+
+
 def _decide_parts(run: Run) -> None:
     """Give documents that were made of another page's body the outcome of that page, where it was not read anew."""
-    for state in list(_unreached(run)):
-        if state.is_part:
-            outcome = run.known.outcomes.get(page_key(state.whole_url))
-            if outcome in DELETED:
-                run.known.record_outcome(state.key, "unlinked" if outcome == "moved" else outcome)
-            else:
-                run.known.record_outcome(state.key, "kept", "not-seen")
+    for state in [state for state in _unreached(run) if state.is_part]:
+        outcome = run.known.outcomes.get(page_key(state.whole_url))
+        if outcome in DELETED:
+            run.known.record_outcome(state.key, "unlinked" if outcome == "moved" else outcome)
+        else:
+            run.known.record_outcome(state.key, "kept", "not-seen")
 
 
 def _keep_doubtful_pages(run: Run, site: Site) -> None:
@@ -259,42 +286,26 @@ def _keep_doubtful_pages(run: Run, site: Site) -> None:
     missing pages; pages that redirect temporarily; pages of which many redirect to the same one; and pages that only
     such pages link to.
     """
-    if run.arguments.confirm_deletions:
-        return
+    known = run.known
     for page in run.waiting.take("verified"):
         wall = site.wall(page.suspect) if page.suspect is not None else None
         if page.suspect is not None and wall is not None:
-            run.known.record_outcome(page.suspect.key, "kept", wall.kind)
-    arriving = Counter(run.known.targets.values())
-    for key, outcome in list(run.known.outcomes.items()):
-        what, needed = _doubt(run, key, outcome, arriving)
+            known.record_outcome(page.suspect.key, "kept", wall.kind)
+    arriving = Counter(known.targets.values())
+    for key, outcome in list(known.outcomes.items()):
+        what, needed = "", CONFIRM_RUNS  # the answer, and the runs in a row after which it is accepted
+        target = known.targets.get(key)
+        if outcome == "dropped" and known.reasons[key] in {"empty", "soft-404"}:
+            what = known.reasons[key]
+        elif outcome == "moved" and target is not None:
+            for_now = key in known.elsewhere_for_now
+            many = arriving[target] > (1 if for_now else MAX_MOVED_TO_ONE)
+            what = f"moved {target.hex()}" if many or for_now else ""
+            needed = ACCEPTED_RUNS if many and for_now else CONFIRM_RUNS
         if what and run.memory.doubts.again(key, what) < needed:
-            run.known.stays(key, "not-sure")
-    _keep_linked(run)
-
-
-def _doubt(run: Run, key: bytes, outcome: str, arriving: Counter[bytes]) -> tuple[str, int]:
-    """Return the answer of a page and the runs in a row after which it is accepted; empty and 0 where it is already."""
-    confirm, reason = CONFIRM_RUNS, run.known.reasons[key]
-    if outcome == "dropped" and reason in {"empty", "soft-404"}:
-        return reason, confirm
-    target = run.known.targets.get(key)
-    if outcome != "moved" or target is None:
-        return "", 0
-    for_now = key in run.known.elsewhere_for_now
-    many = arriving[target] > (1 if for_now else MAX_MOVED_TO_ONE)
-    return (
-        (f"moved {target.hex()}", ACCEPTED_RUNS if many and for_now else confirm)
-        if many or for_now
-        else ("", 0)
-    )
-
-
-def _keep_linked(run: Run) -> None:
-    """Keep the pages that nothing leads to any more but pages that are kept."""
-    outcomes = run.known.outcomes
-    kept = [key for key, outcome in outcomes.items() if outcome == "kept"]
-    while kept:
+            known.stays(key, "not-sure")
+    kept = [key for key, outcome in known.outcomes.items() if outcome == "kept"]
+    while kept:  # pages that nothing leads to any more but pages that are kept
         linked = {
             page_key(run.page_of(url))
             for record in run.store.load_pages(kept, LINKS)
@@ -302,54 +313,6 @@ def _keep_linked(run: Run) -> None:
             for url in record.follow
             if isinstance(parse(url), str)
         }
-        kept = [key for key in linked if outcomes.get(key) == "unlinked"]
+        kept = [key for key in linked if known.outcomes.get(key) == "unlinked"]
         for key in kept:
-            run.known.record_outcome(key, "kept", "not-seen")
-
-
-def _exports_unreached(run: Run) -> bool:
-    """Say whether stored pages that were not reached belong to the output: the site could not show them this time.
-
-    They do not where the crawl was limited, or obtained nothing.
-    """
-    whole = not run.coverage.cut and not run.arguments.retry and run.arguments.mode == "crawl"
-    return whole and run.obtained > 0
-
-
-def _unreached(run: Run) -> Iterator[PageState]:
-    """Yield the stored pages inside the bounds of a run that it has neither confirmed nor recorded an outcome of."""
-    for state in run.store.unreached():
-        if state.key not in run.known.outcomes and run.bounds.covers(state):
-            yield state
-
-
-def _deletion_plan(run: Run) -> DeletionPlan:
-    """Decide which stored pages are deleted and which are exported as they were.
-
-    A page that has a document in this run is neither.
-    """
-    unreached = {state.key for state in run.store.unreached()}
-    return plan_deletions(
-        run.known,
-        {key for key, state in run.known.states.items() if run.bounds.covers(state)},
-        unreached=unreached,
-        confirmed=run.arguments.confirm_deletions,
-        only_gone=run.arguments.mode == "refresh",
-        arrived=_arrived(run, unreached),
-        missing=run.memory.missing,
-        runs=CONFIRM_RUNS,
-    )
-
-
-def _arrived(run: Run, unreached: set[bytes]) -> frozenset[bytes]:
-    """Return the pages that moved to one that has a document in this run.
-
-    Many that move to one page are a sign of a fault: those are not returned.
-    """
-    arriving = Counter(run.known.targets.values())
-    present = {
-        target
-        for target, number in arriving.items()
-        if number <= MAX_MOVED_TO_ONE and target not in unreached and run.store.load_page(target) is not None
-    }
-    return frozenset(key for key, target in run.known.targets.items() if target in present)
+            known.record_outcome(key, "kept", "not-seen")

@@ -1,14 +1,19 @@
-"""The first phases: discovery through the crawl's own engine, then full text, the start page and the listed pages."""
+"""What a phase of a crawl gets (`Phase`); the first ones: discovery, full text, the start page, the listed pages."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import suppress
+from dataclasses import dataclass
 from itertools import chain, islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from scrapy import signals
 
 from llmsspider.crawl.full_text import find_lagging
 from llmsspider.crawl.pages import with_valid_urls
+from llmsspider.crawl.requests import synthetic_request
 from llmsspider.errors import ConversionError
 from llmsspider.items import Page, PageMeta, Section, content_hash
 from llmsspider.site.discovered import Options, Seed
@@ -23,14 +28,20 @@ from llmsspider.web.url_gate import usable
 from llmsspider.web.urls import host, identity, page_key
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Iterable, Iterator
 
     from scrapy import Request
+    from scrapy.crawler import Crawler
 
-    from llmsspider.crawl.phases import Phase
-    from llmsspider.site.discovered import Discovery, FetchResult
+    from llmsspider.crawl.callbacks.docs import DocsCallbacks
+    from llmsspider.crawl.requests import EngineFetch
+    from llmsspider.crawl.run import Run
+    from llmsspider.site.discovered import Discovery
 
 logger = logging.getLogger(__name__)
+
+PORTION = 1000
+"""Number of requests for stored pages that are queued at a time."""
 
 PLANNED_PAGES = 5
 """Maximum number of listed Markdown pages that a plan fetches."""
@@ -39,17 +50,65 @@ FILTERED_AT_ONCE = 1000
 """Listed URLs that are counted as filtered before other tasks get their turn."""
 
 
-async def discover_site(phase: Phase) -> Discovery | None:
-    """Discover the site, and fix the bounds of the crawl by what was found.
+@dataclass(slots=True, frozen=True)
+class Phase:
+    """The crawl that a phase belongs to, and how it waits for the engine.
 
-    Returns:
-        What was found; None for a run that goes over stored pages only.
+    A phase yields requests, and begins when nothing of the one before is under way.
     """
+
+    crawler: Crawler
+    spider: DocsCallbacks
+    run: Run
+    fetch: EngineFetch
+    """The fetch of discovery; it keeps the start page's response and the answer for a file that is not there."""
+
+    async def wait_until_idle(self) -> None:
+        """Wait until nothing is queued, downloading or being parsed."""
+        engine = self.crawler.engine
+        while engine is not None and (
+            engine.downloader.active
+            or not engine.scraper.slot.is_idle()  # type: ignore[union-attr]
+            or (engine.scheduler is not None and engine.scheduler.has_pending_requests())
+        ):
+            await self.crawler.signals.wait_for(signals.scheduler_empty)
+
+    async def wait_until_queue_is_empty(self) -> None:
+        """Wait until nothing is queued."""
+        engine = self.crawler.engine
+        while engine is not None and engine.scheduler is not None and engine.scheduler.has_pending_requests():
+            await self.crawler.signals.wait_for(signals.scheduler_empty)
+
+    async def in_portions(self, requests: Iterator[Request]) -> AsyncIterator[Request]:
+        """Yield requests, a portion whenever the last one has left the queue."""
+        while portion := list(islice(requests, PORTION)):
+            for request in portion:
+                yield request
+            await self.wait_until_queue_is_empty()
+
+    def results(self, results: Iterable[Any] | AsyncIterator[Any]) -> Request:
+        """Return the request whose callback yields what the crawl knows without asking the site."""
+        self.spider.settled.append(results)
+        return synthetic_request(self.spider.parse_settled)
+
+    def note(self, line: str) -> None:
+        """Log a line at INFO."""
+        logger.info("%(line)s", {"line": line}, extra={"spider": self.spider})
+
+
+async def discover_site(phase: Phase) -> None:
+    """Discover the site, and fix the bounds of the crawl by what was found; not if it is for stored pages only."""
     run, arguments = phase.run, phase.run.arguments
     if arguments.mode == "refresh" or arguments.retry:
-        return None
+        return
     run.progress.enter("discovery")
-    discovery, start_page = await _start_in_language(phase)
+    discovery, start_page = await _look(phase, arguments.url or "")
+    language, url = arguments.language, discovery.start.final_url
+    if language not in {None, "all"}:
+        target = start_in_language(url, language or "", start_page.meta.hreflang)
+        if target and same_site(target, url) and identity(target) != identity(url):
+            phase.note(f"language {language}: starting from {target}")
+            discovery, start_page = await _look(phase, target)
     discovery.start_url = run.memory.start_history.section_of(discovery)
     section, known = start_page.meta.section, run.memory.start_history.declared
     if section is None and known is not None:  # a wall in its place names none
@@ -62,7 +121,14 @@ async def discover_site(phase: Phase) -> Discovery | None:
     if discovery.full_texts or any(others):
         run.expect_pages()
     await _learn_soft_404(phase)
-    await _record(phase, discovery)
+    for warning in discovery.warnings:
+        logger.warning("%(warning)s", {"warning": warning}, extra={"spider": phase.spider})
+    for number, cut in enumerate(discovery.cut):
+        if number % FILTERED_AT_ONCE == 0:
+            await asyncio.sleep(0)
+        run.record_filtered(cut.url, cut.reason, cut.rule)
+    for url in discovery.external:
+        run.record_filtered(url, "offsite", "an llms file on another site")
     scope = run.bounds.scope
     if scope is not None and (discovery.seeds or not discovery.start.error):
         phase.note(scope.describe())
@@ -71,24 +137,20 @@ async def discover_site(phase: Phase) -> Discovery | None:
 
         await _sample_markdown(phase, discovery)
         run.plan = make_plan(run, run.memory.link_bases, discovery, scope, start_page)
-    return discovery
 
 
-async def _start_in_language(phase: Phase) -> tuple[Discovery, Page]:
-    """Discover from the start page, or from its translation into the language of the argument `language`."""
-    language = phase.run.arguments.language
-    discovery, start_page = await _look(phase, phase.run.arguments.url or "")
-    if language is None or language == "all":
-        return discovery, start_page
-    url = discovery.start.final_url
-    target = start_in_language(url, language, start_page.meta.hreflang)
-    if not target or not same_site(target, url) or identity(target) == identity(url):
-        return discovery, start_page
-    phase.note(f"language {language}: starting from {target}")
-    return await _look(phase, target)
+async def _learn_soft_404(phase: Phase) -> None:
+    """Remember what a site that answers 200 to everything shows for files it does not have."""
+    answer = phase.fetch.false_answer
+    if answer is not None:
+        with suppress(ConversionError):
+            page = await phase.run.workers.convert(answer.body, answer.final_url, None)
+            if page.markdown:
+                phase.run.site.soft404_hashes.add(content_hash(page.markdown))
 
 
 async def _look(phase: Phase, url: str) -> tuple[Discovery, Page]:
+    """Discover from an address; return the links and metadata of its page too, none where it is no readable HTML."""
     arguments, config = phase.run.arguments, phase.run.config
     options = Options(
         llms_txt=arguments.llms_txt,
@@ -98,60 +160,28 @@ async def _look(phase: Phase, url: str) -> tuple[Discovery, Page]:
         use_sitemaps=arguments.follow != "llms",
         enabled=config.discovery_enabled,
     )
-    phase.fetch.start_url = url
+    phase.fetch.start_url, nothing = url, Page("", [], [], PageMeta())
     repository = repository_at(url, config.repository_hosts) if config.discovery_enabled else None
     if repository is not None and not arguments.llms_txt:
         phase.fetch.api = repository.api
         phase.run.site.repository, discovery = await discover_repository(
             phase.fetch, repository, config.formats.extensions("listed"), note=phase.note
         )
-        return discovery, Page("", [], [], PageMeta())
+        return discovery, nothing
     discovery = await discover(
         phase.fetch, url, options, note=phase.note, expect_pages=phase.run.expect_pages
     )
-    return discovery, await _scan(phase, discovery.start)
-
-
-async def _scan(phase: Phase, answer: FetchResult) -> Page:
-    """Return the links and metadata of the start page; nothing where it is no HTML or cannot be read."""
+    answer, readings = discovery.start, phase.run.readings
     if not answer.ok or answer.content_type not in HTML_TYPES:
-        return Page("", [], [], PageMeta())
-    readings = phase.run.readings
-    known = readings.start_page(answer.body, answer.final_url)
-    if known is not None:
-        return known
-    try:
-        read = await phase.run.workers.read_metadata(answer.body, answer.final_url, None)
-    except ConversionError:
-        return Page("", [], [], PageMeta())
-    page = with_valid_urls(read)
-    readings.keep_start_page(page, answer.body, answer.final_url)
-    return page
-
-
-async def _learn_soft_404(phase: Phase) -> None:
-    """Remember what a site that answers 200 to everything shows for files it does not have."""
-    answer = phase.fetch.false_answer
-    if answer is None:
-        return
-    try:
-        page = await phase.run.workers.convert(answer.body, answer.final_url, None)
-    except ConversionError:
-        return
-    if page.markdown:
-        phase.run.site.soft404_hashes.add(content_hash(page.markdown))
-
-
-async def _record(phase: Phase, discovery: Discovery) -> None:
-    """Log what discovery warns of, and count what it filtered."""
-    for warning in discovery.warnings:
-        logger.warning("%(warning)s", {"warning": warning}, extra={"spider": phase.spider})
-    for number, cut in enumerate(discovery.cut):
-        if number % FILTERED_AT_ONCE == 0:
-            await asyncio.sleep(0)
-        phase.run.record_filtered(cut.url, cut.reason, cut.rule)
-    for url in discovery.external:
-        phase.run.record_filtered(url, "offsite", "an llms file on another site")
+        return discovery, nothing
+    page = readings.start_page(answer.body, answer.final_url)
+    if page is None:
+        try:
+            page = with_valid_urls(await phase.run.workers.read_metadata(answer.body, answer.final_url, None))
+        except ConversionError:
+            return discovery, nothing
+        readings.keep_start_page(page, answer.body, answer.final_url)
+    return discovery, page
 
 
 async def _sample_markdown(phase: Phase, discovery: Discovery) -> None:
@@ -181,39 +211,41 @@ LISTED_AT_ONCE = 1000
 """Listed pages that are looked at before other tasks get their turn."""
 
 
-async def seed_requests(phase: Phase, discovery: Discovery | None) -> AsyncIterator[Request]:
-    """Yield the requests that the crawl begins with."""
-    phase.run.progress.enter("crawling")
-    if discovery is not None and phase.run.arguments.follow == "llms":
-        yield phase.results(phase.spider.full_texts.llms_files())
+async def seed_requests(phase: Phase) -> AsyncIterator[Request]:
+    """Yield the requests that the crawl begins with.
+
+    Without discovery (`mode=refresh`, `retry`) they are for stored pages only, or for those that failed last time.
+    Else full text is first: the pages that it holds are not fetched. Then the start page and the listed pages.
+    """
+    run, make, discovery = phase.run, phase.spider.requests, phase.run.discovery
+    run.progress.enter("crawling")
+    if discovery is None:
+        run.without_discovery()
+        run.expect_pages()
+        requests = make.failed_before() if run.arguments.retry else make.refresh()
+        async for request in phase.in_portions(requests):
+            yield request
         return
-    async for request in _stored_or_failed(phase) if discovery is None else _site(phase, discovery):
-        yield request
-
-
-async def _stored_or_failed(phase: Phase) -> AsyncIterator[Request]:
-    """Yield the requests of a run for stored pages only (`mode=refresh`), or for those that failed last time."""
-    phase.run.without_discovery()
-    phase.run.expect_pages()
-    make = phase.spider.requests
-    requests = make.failed_before() if phase.run.arguments.retry else make.refresh()
-    async for request in phase.idle.in_portions(requests):
-        yield request
-
-
-async def _site(phase: Phase, discovery: Discovery) -> AsyncIterator[Request]:
-    """Yield full text first: the pages that it holds are not fetched. Then the start page and the listed pages."""
+    if run.arguments.follow == "llms":
+        yield phase.results(phase.spider.full_texts.whole())
+        return
     if any(full_text.is_usable for full_text in discovery.full_texts):
-        run, memory = phase.run, phase.run.memory
-        await find_lagging(run, memory.lagging, run.known.number, phase.fetch, discovery)
-        yield phase.results(phase.spider.full_texts.current())
-        await phase.idle.wait_until_idle()
-        _list_lagging(phase, discovery)
+        lagging = run.memory.lagging
+        await find_lagging(run, lagging, run.known.number, phase.fetch, discovery)
+        yield phase.results(phase.spider.full_texts.pages())
+        await phase.wait_until_idle()
+        for full_text in discovery.full_texts:
+            if full_text.is_usable and full_text.report and full_text.url in run.memory.lagging.files:
+                for url in full_text.report.urls:  # they are crawled
+                    seed = Seed(url, "llms-full.txt")
+                    lagging.pages.add(page_key(run.page_of(url)))
+                    run.site.enter(seed)
+                    discovery.seeds.append(seed)
     for request in (*_named_markdown(phase, discovery), *_start_page(phase, discovery)):
         yield request
     async for request in _listed_pages(phase, discovery):
         yield request
-    if discovery.start.error and phase.run.known.states:
+    if discovery.start.error and run.known.states:
         async for request in _stored_pages(phase):
             yield request
 
@@ -227,7 +259,7 @@ async def _listed_pages(phase: Phase, discovery: Discovery) -> AsyncIterator[Req
         if number % LISTED_AT_ONCE == 0:
             await asyncio.sleep(0)
         if queued >= SEEDS_AT_ONCE and not all_at_once:
-            await phase.idle.wait_until_queue_is_empty()
+            await phase.wait_until_queue_is_empty()
             queued = 0
         page, full = run.page_of(seed.url), run.limit.refusal
         if run.limit.reached:
@@ -242,29 +274,16 @@ async def _listed_pages(phase: Phase, discovery: Discovery) -> AsyncIterator[Req
 
 async def _stored_pages(phase: Phase) -> AsyncIterator[Request]:
     """Yield requests for stored pages where the start page failed: a few, and the rest if the site answers."""
-    run = phase.run
-    phase.note(f"the start page failed: going over {len(run.known.states)} stored pages")
+    phase.note(f"the start page failed: going over {len(phase.run.known.states)} stored pages")
     requests = phase.spider.requests.refresh()
     for request in islice(requests, SAMPLE):
         yield request
-    await phase.idle.wait_until_idle()
-    if run.obtained == 0:
+    await phase.wait_until_idle()
+    if phase.run.obtained == 0:
         phase.note("the first stored pages failed too")
         return
-    async for request in phase.idle.in_portions(requests):
+    async for request in phase.in_portions(requests):
         yield request
-
-
-def _list_lagging(phase: Phase, discovery: Discovery) -> None:
-    """Make the pages of full-text files that lag seeds."""
-    run = phase.run
-    for full_text in discovery.full_texts:
-        if full_text.is_usable and full_text.report and full_text.url in run.memory.lagging.files:
-            for url in full_text.report.urls:
-                seed = Seed(url, "llms-full.txt")
-                run.memory.lagging.pages.add(page_key(run.page_of(url)))
-                run.site.enter(seed)
-                discovery.seeds.append(seed)
 
 
 def _named_markdown(phase: Phase, discovery: Discovery) -> Iterator[Request]:
@@ -283,10 +302,13 @@ def _start_page(phase: Phase, discovery: Discovery) -> Iterator[Request]:
     """Yield the request for the start page, which discovery has downloaded; what it failed with is counted."""
     run, start = phase.run, discovery.start
     if start.error:
-        run.remember(page_key(start.final_url))
+        key, is_gone = page_key(start.final_url), start.error == "not_found"
+        run.remember(key)
         if start.error in OUTAGES:
             run.coverage.failed_in_part("the start page failed")
-        phase.spider.failures.of_start_page(start)
+        run.fail(start.url, start.error, start.message or "", start.status or None)
+        # its stored links are followed with those of the other stored pages
+        run.known.record_outcome(key, "gone" if is_gone else "failed", "not-found" if is_gone else "")
         return
     if phase.fetch.start_response is not None:
         run.prefetched.keep(start.final_url, phase.fetch.start_response)
