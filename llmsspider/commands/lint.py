@@ -64,7 +64,7 @@ class Command(OneLineCommand):
 
     def _file(self, path: Path, opts: argparse.Namespace) -> list[Finding] | None:
         from llmsspider.lint.text import lint_body
-        from llmsspider.site.llms_files import MAX_FULL_BYTES
+        from llmsspider.site.discovery import MAX_FULL_BYTES
 
         if path.is_dir():
             raise ArgumentsError([f"{path} is a folder: name the file, such as {path / 'llms.txt'}"])

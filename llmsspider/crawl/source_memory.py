@@ -14,7 +14,6 @@ from llmsspider.crawl.link_bases import LinkBases
 from llmsspider.crawl.second_requests import DeadLinks, LinkSources
 from llmsspider.items import Section, raw_hash
 from llmsspider.site.discovered import Discovery, FetchResult
-from llmsspider.site.llms_files import section_url
 from llmsspider.web.urls import directory, host, page_key
 
 if TYPE_CHECKING:
@@ -101,7 +100,7 @@ class StartHistory:
         page = answer.final_url
         if answer.url != self.url or not answer.ok or page == answer.url or _place(page) == _place(self.page):
             return None
-        now = section_url(answer.url, answer)
+        now = answer.section_url
         is_temporary = not PERMANENT.issuperset(statuses)
         is_other = directory(now) != directory(self.section) and host(now) == host(self.section)
         return page if is_temporary or is_other else None

@@ -24,8 +24,7 @@ from llmsspider.items import Page
 from llmsspider.lint.findings import Finding, finding, ordered
 from llmsspider.lint.text import lint_body, places
 from llmsspider.site.discovered import Discovery, Fetch, FetchResult, Options
-from llmsspider.site.discovery import discover
-from llmsspider.site.llms_files import describing_files
+from llmsspider.site.discovery import describing_files, discover
 from llmsspider.site.llmstxt import is_llms_url
 from llmsspider.spiders.page import page_run
 from llmsspider.web import page_forms

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Literal, NamedTuple, Protocol
@@ -16,18 +16,24 @@ from w3lib.encoding import http_content_type_encoding
 from llmsspider.errors import ErrorKind
 from llmsspider.items import DiscoveredBy, LlmsEntry
 from llmsspider.site.llmsfull import SplitReport
-from llmsspider.site.llmstxt import Entry, decode, is_llms_url
+from llmsspider.site.llmstxt import Entry, decode, directory_or_page, is_llms_url, section_url
+from llmsspider.web import page_forms
 from llmsspider.web.addresses import hostname
-from llmsspider.web.page_forms import is_markdown_url, page_candidates
+from llmsspider.web.page_forms import HeaderLink
 from llmsspider.web.stats import FilterReason
 from llmsspider.web.url_gate import INVALID_URL, InvalidUrl
-from llmsspider.web.urls import identity
 
 
 def is_full_name(url: str) -> bool:
     """Return whether the name of an llms file is one of full text."""
     return "full" in urlsplit(url).path.rpartition("/")[2].lower()
 
+
+MAX_HEAD_BYTES = 512 * 1024
+"""How much of a page is searched for its `<head>`, in bytes."""
+
+MAX_LINK_BYTES = 4 * 1024 * 1024
+"""How much of a start page is searched for links, in bytes."""
 
 FileType = Literal["llms.txt", "llms-full.txt", "sitemap", "repository", "none"]
 
@@ -55,6 +61,18 @@ class FetchResult:
         return self.error is None and 200 <= self.status < 300
 
     @property
+    def page_url(self) -> str:
+        """The URL to probe from: the one after redirects, with a slash where it is a directory."""
+        if not self.ok or hostname(self.final_url) is None:
+            return self.url
+        return directory_or_page(self.final_url, self.head(MAX_LINK_BYTES).decode("utf-8", "replace"))
+
+    @property
+    def section_url(self) -> str:
+        """The URL whose directory is the section of the site to crawl, see `llmstxt.section_url`."""
+        return self.page_url if self.final_url == self.url else section_url(self.url, self.page_url)
+
+    @property
     def content_type(self) -> str | None:
         """The media type alone, lower-case; None where the answer names none."""
         return self.headers.get("content-type", "").partition(";")[0].strip().lower() or None
@@ -74,6 +92,14 @@ class FetchResult:
             return self.body[:size]
         with self.spool.open("rb") as file:
             return file.read(size)
+
+    def links(self, rel: str) -> list[HeaderLink]:
+        """Return the links with a relation, of the `Link:` header, then of the head; none of a page that failed."""
+        if not self.ok:
+            return []
+        links = page_forms.header_links(self.headers.get("link", ""), self.final_url)
+        links += page_forms.head_links(self.head(MAX_HEAD_BYTES), self.final_url)
+        return [link for link in links if rel in link.rel]
 
     @property
     def text(self) -> str:
@@ -247,12 +273,6 @@ class Discovery:
         """Return the URLs of the files that gave seeds or documents: llms files and sitemaps."""
         return [*(file.url for file in self.files), *self.sitemaps]
 
-    def titles(self) -> dict[str, str]:
-        """Map the URLs that indexes list and those of the seeds to their titles, empty where there is none."""
-        indexes = [file for file in self.files if file.kind == "index"]
-        listed = {entry.url: entry.title or "" for file in indexes for entry in file.entries}
-        return {**listed, **{seed.url: "" for seed in self.seeds if seed.url not in listed}}
-
 
 MAX_SITEMAP_SEEDS = 250_000
 """So many pages are taken from sitemaps; what is more is counted as cut."""
@@ -262,37 +282,22 @@ MAX_LLMS_SEEDS = 250_000
 
 
 class SeedList:
-    """Collects seeds; the first source to name a URL wins, later ones add what it did not say."""
+    """Collects the seeds of a discovery; the first source to name a URL wins, later ones add what it did not say.
 
-    def __init__(self, start_urls: Iterable[str], optional: Literal["include", "skip"]):
-        self.start_entry: LlmsEntry | None = None
-        self.start_listed = False
-        self.start_in_sitemap = False
+    `known` are seeds of before, which are not collected again.
+    """
+
+    def __init__(self, found: Discovery, optional: Literal["include", "skip"], known: Iterable[Seed] = ()):
         self.cut: list[FilteredLink] = []
-        self._start_urls = set(start_urls)
-        self._seeds: dict[str, Seed] = {}
+        self._found = found
+        self._start_urls = {found.start.url.partition("#")[0], found.start.final_url, found.start_url}
+        self._seeds = {seed.url: seed for seed in known}
         self._skip_optional = optional == "skip"
         self._order = 0
-        self._from_sitemaps = 0
-        self._from_llms = 0
+        self._room: dict[DiscoveredBy, int] = {"llms.txt": MAX_LLMS_SEEDS, "sitemap": MAX_SITEMAP_SEEDS}
 
-    def all(self) -> list[Seed]:
-        """Return the seeds in order."""
-        return list(self._seeds.values())
-
-    def new_in_sitemaps(self) -> int:
-        """Return how many pages only sitemaps name, neither as HTML nor as Markdown do the llms files."""
-        named = {
-            identity(page)
-            for seed in self._seeds.values()
-            if seed.llms is not None and is_markdown_url(seed.url)
-            for page in page_candidates(seed.url).values()
-        }
-        return sum(seed.llms is None and identity(seed.url) not in named for seed in self._seeds.values())
-
-    def add_entries(self, file: LlmsFile) -> list[Seed]:
-        """Add what an index lists; return the seeds that are new."""
-        added = []
+    def add_entries(self, file: LlmsFile) -> None:
+        """Add what an index lists."""
         for entry in file.entries:
             order, self._order = self._order, self._order + 1
             if is_llms_url(entry.url):
@@ -303,31 +308,30 @@ class SeedList:
             listed = (entry.section, entry.title, entry.description, order, entry.optional)
             described = LlmsEntry(file.url, *listed, file.title, file.summary, file.notes)
             if entry.url in self._start_urls:
-                self.start_listed = True
-                self.start_entry = self.start_entry or described
-            elif entry.url not in self._seeds and self._from_llms >= MAX_LLMS_SEEDS:
-                self.cut.append(FilteredLink(entry.url, "too-many-llms-pages"))
+                self._found.start_listed = True
+                self._found.start_entry = self._found.start_entry or described
             elif entry.url not in self._seeds:
-                self._from_llms += 1
-                self._seeds[entry.url] = Seed(entry.url, "llms.txt", described)
-                added.append(self._seeds[entry.url])
-        return added
+                self._add(Seed(entry.url, "llms.txt", described), "too-many-llms-pages")
 
-    def add_page(self, url: str, lastmod: str | None, alternates: Mapping[str, str]) -> bool:
-        """Add what a sitemap lists; return False once there is no room for more."""
-        self.start_in_sitemap = self.start_in_sitemap or url in self._start_urls
-        self.start_listed = self.start_listed or self.start_in_sitemap
+    def add_page(self, url: str, lastmod: str | None, alternates: Mapping[str, str]) -> None:
+        """Add what a sitemap lists."""
+        if url in self._start_urls:
+            self._found.start_listed = self._found.start_in_sitemap = True
         known = self._seeds.get(url)
         if known is not None:
             known.lastmod = known.lastmod or lastmod
             known.alternates = known.alternates or alternates
             known.in_sitemap = True
         elif url not in self._start_urls and not is_llms_url(url):
-            if self._from_sitemaps >= MAX_SITEMAP_SEEDS:
-                return False
-            self._from_sitemaps += 1
-            self._seeds[url] = Seed(url, "sitemap", None, lastmod, alternates, True)
-        return True
+            self._add(Seed(url, "sitemap", None, lastmod, alternates, True), "too-many-sitemap-pages")
+
+    def _add(self, seed: Seed, too_many: FilterReason) -> None:
+        self._room[seed.discovered_by] -= 1
+        if self._room[seed.discovered_by] < 0:
+            self.cut.append(FilteredLink(seed.url, too_many))
+        else:
+            self._seeds[seed.url] = seed
+            self._found.seeds.append(seed)
 
 
 SILENT_LIMIT = 3
@@ -363,10 +367,6 @@ class Session:
         if answer.ok:
             self._answers.setdefault(answer.final_url, answer)
         return answer
-
-    async def get_all(self, urls: Sequence[str], max_bytes: int | None = None) -> list[FetchResult]:
-        """Fetch several URLs at once; the answers come in the order of the URLs."""
-        return list(await asyncio.gather(*(self.get(url, max_bytes) for url in urls)))
 
     def is_unresponsive(self, url: str) -> bool:
         """Return whether the host of a URL has left the last requests without an answer."""

@@ -8,10 +8,12 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 from llmsspider.errors import DiscoveryError
-from llmsspider.site import llms_files, llmsfull, llmstxt
+from llmsspider.site import llmsfull, llmstxt
 from llmsspider.site.discovered import (
     Discovery,
     Fetch,
@@ -27,13 +29,23 @@ from llmsspider.site.discovered import (
     Session,
     is_full_name,
 )
-from llmsspider.site.llms_files import LinkedFiles
-from llmsspider.site.llmstxt import MAX_CANDIDATES
+from llmsspider.site.llmstxt import MAX_CANDIDATES, Entry, decode, is_llms_url
 from llmsspider.site.sitemaps import SitemapStep
 from llmsspider.web.addresses import same_site
+from llmsspider.web.locales import alias_of
+from llmsspider.web.page_forms import is_markdown_url, page_candidates
+from llmsspider.web.stats import FilterReason
+from llmsspider.web.url_gate import InvalidUrl
+from llmsspider.web.urls import identity
 
 MAX_REQUESTS = 14
 """Maximum number of requests to a site that offers nothing, before its first page; the start page included."""
+
+_FULL_NAME = re.compile(r"/llms-(?:full|ctx)[^/]*\.txt$", re.IGNORECASE)
+_TEXT_TYPES = frozenset({None, "text/markdown", "text/plain", "text/x-markdown"})
+
+MAX_DESCRIBEDBY = 2
+"""How many files one page may name; more are ignored."""
 
 _ABRIDGED = re.compile(r"small|medium|mini|tiny|lite|compact|abridged|short")
 
@@ -61,11 +73,22 @@ async def discover(
         llmstxt.candidates(options.llms_txt)
     session = Session(fetch)
     start = await session.get(start_url)
-    found = Discovery(start, llms_files.section_url(start_url, start))
+    found = Discovery(start, start.section_url)
     cascade = _Cascade(session, found, options, note, expect_pages)
     await cascade.run()
     found.requests = session.requests
     return found
+
+
+def describing_files(answer: FetchResult) -> tuple[list[str], list[InvalidUrl]]:
+    """Return the URLs a page names as the llms.txt that covers it (`rel="describedby"`), and those that are none.
+
+    Both the `Link:` header and `<link>` elements of the head count (llms.txt v2); files of another
+    site and of types that are no text are omitted.
+    """
+    described = dict.fromkeys(link.url for link in answer.links("describedby") if link.type in _TEXT_TYPES)
+    found = [url for url in described if isinstance(url, str) and same_site(url, answer.final_url)]
+    return found[:MAX_DESCRIBEDBY], [url for url in described if isinstance(url, InvalidUrl)]
 
 
 async def read_described(fetch: Fetch, url: str, found: Discovery, options: Options) -> list[Seed]:
@@ -82,42 +105,95 @@ async def read_described(fetch: Fetch, url: str, found: Discovery, options: Opti
     found.linked_files.append(url)
     found.requests += 1
     answer = await fetch(url, max_bytes=llmstxt.MAX_BYTES)
-    verdict = llms_files.classify_file(answer, url, main=True)
+    verdict = classify_file(answer, url, main=True)
     if verdict.kind != "index":
         found.tried.append(Probe(url, "rejected", verdict.reason or "full text"))
         return []
     found.tried.append(Probe(url, "found"))
-    file = await llms_files.read(answer, "index")
-    known = {seed.url for seed in found.seeds}
-    seeds = SeedList({*known, found.start.url, found.start.final_url, found.start_url}, options.optional)
-    new = seeds.add_entries(file)
+    file = await _parsed(answer, "index")
+    more = Discovery(found.start, found.start_url)
+    seeds = SeedList(more, options.optional, found.seeds)
+    seeds.add_entries(file)
     found.cut += [*map(FilteredLink.invalid, file.invalid), *seeds.cut]
     found.files.append(file)
-    found.seeds.extend(new)
-    return new
+    found.seeds += more.seeds
+    return more.seeds
 
 
+MAX_FULL_BYTES = 200 * 1024 * 1024
+"""The largest full-text file that is read, in bytes."""
+
+SAMPLE_BYTES = 2 * 1024 * 1024
+"""How much of a file too large for an index is classified by, in bytes."""
+
+MAX_SEARCHED = 256 * 1024
+"""How many characters of full text are searched for entries."""
+
+
+class Classified(NamedTuple):
+    """`kind` is None for what is no llms file, and `reason` says why."""
+
+    kind: Literal["index", "full"] | None
+    reason: str | None = None
+
+
+def classify_file(answer: FetchResult, url: str, *, main: bool) -> Classified:
+    """Return whether an answer to the request of `url` is an index, full text or no llms file.
+
+    A `main` file, found by probing, is full text only when it is delimited into pages or lists none:
+    long prose with links is still an index there.
+    """
+    if answer.error is not None:
+        return Classified(None, answer.message or answer.error)
+    if answer.size > MAX_FULL_BYTES:
+        return Classified(None, "larger than 200 MB")
+    is_large = answer.size > llmstxt.MAX_BYTES
+    body = answer.head(SAMPLE_BYTES if is_large else llmstxt.MAX_BYTES)
+    content_type = answer.headers.get("content-type")
+    reason = llmstxt.reject_reason(answer.status, url, answer.final_url, content_type, body)
+    if reason is not None:
+        return Classified(None, reason)
+    text = decode(body[:SAMPLE_BYTES])
+    kind = llmstxt.classify(text)
+    if kind == "index" and is_full_name(url) and llmsfull.looks_split(text, url, named=True):
+        kind = "full"
+    if main and kind == "full" and not llmsfull.looks_split(text):
+        has_links = "](" in text or "://" in text
+        if has_links or llmstxt.parse(text[:MAX_SEARCHED], "https://site.invalid/").entries:
+            kind = "index"
+    if is_large and kind == "index":
+        return Classified(None, "larger than 20 MB")
+    return Classified(kind)
+
+
+async def _parsed(answer: FetchResult, kind: Literal["index", "full"]) -> LlmsFile:
+    """Parse a file of a known kind; full text is not searched for entries unless it is short."""
+    if kind == "full" and answer.size > SAMPLE_BYTES:
+        return LlmsFile(answer.final_url, kind, None, None, "", ())
+    text = answer.text
+    parsed = await asyncio.to_thread(llmstxt.parse, text, answer.final_url)
+    entries, alias = parsed.entries, alias_of(answer.final_url, (entry.url for entry in parsed.entries))
+    if alias is not None:
+        entries = tuple(replace(entry, url=alias.of(entry.url)) for entry in entries)
+    head = (answer.final_url, kind, parsed.title, parsed.summary)
+    if kind == "full":
+        return LlmsFile(*head, "", entries, parsed.warnings)
+    return LlmsFile(*head, text, entries, parsed.warnings, parsed.invalid, parsed.notes)
+
+
+@dataclass
 class _Cascade:
     """One discovery under way: each step adds to `found`."""
 
-    def __init__(
-        self,
-        session: Session,
-        found: Discovery,
-        options: Options,
-        note: Callable[[str], None],
-        expect_pages: Callable[[], None],
-    ):
-        self.expect_pages = expect_pages
-        self.session = session
-        self.found = found
-        self.options = options
-        self.note = note
-        self.page_url = llms_files.page_url(found.start.url, found.start)
-        start = found.start
-        self.seeds = SeedList(
-            (start.url.partition("#")[0], start.final_url, found.start_url), options.optional
-        )
+    session: Session
+    found: Discovery
+    options: Options
+    note: Callable[[str], None]
+    expect_pages: Callable[[], None]
+
+    def __post_init__(self) -> None:
+        self.page_url = self.found.start.page_url
+        self.seeds = SeedList(self.found, self.options.optional)
 
     async def run(self) -> None:
         """Take the steps of the cascade."""
@@ -129,34 +205,34 @@ class _Cascade:
             await self._find_full_text()
         if self.options.enabled and self.options.use_sitemaps:
             await self._read_sitemaps()
-        self.found.seeds = self.seeds.all()
-        self.found.start_entry = self.seeds.start_entry
-        self.found.start_listed = self.seeds.start_listed
-        self.found.start_in_sitemap = self.seeds.start_in_sitemap
         self.found.cut += self.seeds.cut
         await self._inspect_full_texts()
         if self.found.discovered_file_type == "none" and not self.found.start.error:
             self.note("no llms.txt or sitemap, following links")
 
     async def _find_llms_txt(self) -> LlmsFile | None:
-        """Probe one location after the other and read the first llms.txt."""
-        if self.options.llms_txt:
-            return await self._read_named(self.options.llms_txt)
-        for url in self._locations():
+        """Read the file that the options name, else the first llms.txt of the locations, probed one by one."""
+        named = self.options.llms_txt
+        for url in [named] if named else self._locations():
             if self.session.is_unresponsive(url):
                 break
-            answer = await self.session.get(url, llmstxt.MAX_BYTES)
+            answer = await self.session.get(url, MAX_FULL_BYTES if named else llmstxt.MAX_BYTES)
             file = await self._read(answer, url, main=True)
             if file is not None:
                 self._discovered(file.url, "llms.txt")
                 return file
+        if named:
+            reason = self.found.tried[-1].reason
+            raise DiscoveryError(
+                f"llms_txt={named} cannot be used: {reason}. Check the address, or omit llms_txt."
+            )
         return None
 
     def _locations(self) -> list[str]:
         """Return where to look: the start page if it is an llms file, what it names, then by its path."""
         start = self.found.start
         named = [start.url] if llmstxt.is_llms_url(start.url) else []
-        described, invalid = llms_files.describing_files(start)
+        described, invalid = describing_files(start)
         named += described
         self.found.cut += map(FilteredLink.invalid, invalid)
         candidates = [url for url in llmstxt.candidates(self.page_url) if url not in named]
@@ -165,26 +241,15 @@ class _Cascade:
             candidates = candidates[: room - 2] + candidates[-2:]
         return named + candidates
 
-    async def _read_named(self, url: str) -> LlmsFile:
-        answer = await self.session.get(url, llms_files.MAX_FULL_BYTES)
-        file = await self._read(answer, url, main=True)
-        if file is None:
-            reason = self.found.tried[-1].reason
-            raise DiscoveryError(
-                f"llms_txt={url} cannot be used: {reason}. Check the address, or omit llms_txt."
-            )
-        self._discovered(file.url, "llms.txt")
-        return file
-
     async def _read(self, answer: FetchResult, url: str, *, main: bool) -> LlmsFile | None:
         """Classify an answer, record the outcome, and take in what the file holds."""
-        verdict = llms_files.classify_file(answer, url, main=main)
+        verdict = classify_file(answer, url, main=main)
         if verdict.kind is None:
             failed = answer.error is not None or answer.status != 200
             self.found.tried.append(Probe(url, "failed" if failed else "rejected", verdict.reason))
             return None
         self.found.tried.append(Probe(url, "found"))
-        file = await llms_files.read(answer, verdict.kind)
+        file = await _parsed(answer, verdict.kind)
         if any(known.url == file.url for known in self.found.files):
             return None
         self.found.files.append(file)
@@ -202,30 +267,55 @@ class _Cascade:
         return file
 
     async def _follow_links(self, main: LlmsFile) -> None:
-        """Read the llms files the main file links, level by level, each level at once."""
-        links = LinkedFiles(main.url, self.options)
-        level = links.next_level([main])
-        if level:
-            plural = "" if len(level) == 1 else "s"
-            self.note(
-                f"found {len(level)} linked llms.txt file{plural}, reading {'them' if plural else 'it'}"
-            )
-        while level:
-            answers = await self.session.get_all(level, llms_files.MAX_FULL_BYTES)
-            read = [
-                await self._read(answer, url, main=False) for url, answer in zip(level, answers, strict=True)
-            ]
+        """Read the llms files the main file links, level by level, each level at once and each file once."""
+        external: list[str] = []
+        cut: list[FilteredLink] = []
+        seen, read, depth = {main.url}, [main], 0
+        while read:
+            depth += 1
+            seen.update(file.url for file in read)
+            level: list[str] = []
+            for entry in (entry for file in read for entry in file.entries if is_llms_url(entry.url)):
+                if entry.url in seen:
+                    continue
+                seen.add(entry.url)
+                if not same_site(entry.url, main.url):
+                    external.append(entry.url)
+                elif reason := self._reason_against(entry, main, depth, len(level)):
+                    cut.append(FilteredLink(entry.url, reason))
+                else:
+                    level.append(entry.url)
+            if level and depth == 1:
+                them = "it" if len(level) == 1 else "them"
+                self.note(f"found {_number(len(level), 'linked llms.txt file')}, reading {them}")
+            answers = await asyncio.gather(*(self.session.get(url, MAX_FULL_BYTES) for url in level))
+            files = [await self._read(*answered, main=False) for answered in zip(answers, level, strict=True)]
             self.found.linked_files += level
-            level = links.next_level([file for file in read if file is not None])
-        self.found.cut += links.cut
-        self.found.external += links.external
-        if links.external:
-            more = f" and {len(links.external) - 5} more" if len(links.external) > 5 else ""
-            examples = ", ".join(links.external[:5])
+            read = [file for file in files if file is not None]
+        self.found.cut += cut
+        self.found.external += external
+        if external:
+            more = f" and {len(external) - 5} more" if len(external) > 5 else ""
+            examples = ", ".join(external[:5])
             self.found.warnings.append(f"llms files on other sites are not followed: {examples}{more}")
         if self.found.linked_files:
             count = len(self.found.files)
             self.note(f"read {count} llms.txt files (1 main + {count - 1} linked)")
+
+    def _reason_against(self, entry: Entry, main: LlmsFile, depth: int, ahead: int) -> FilterReason | None:
+        """Return why a linked file is not followed: from the second level on only those below the main one are."""
+        options = self.options
+        if depth > options.link_depth:
+            return "link-depth"
+        if depth > 1 and not entry.url.startswith(llmstxt.directory_url(main.url)):
+            return "outside-directory"
+        if entry.optional and options.optional == "skip":
+            return "optional"
+        if not options.full_text and _FULL_NAME.search(urlsplit(entry.url).path):
+            return "full-text-off"
+        return (
+            "max-linked-files" if len(self.found.linked_files) + ahead >= options.max_linked_files else None
+        )
 
     async def _find_full_text(self) -> None:
         """Look for llms-full.txt beside the llms.txt found, else in the start directory and the root."""
@@ -237,7 +327,7 @@ class _Cascade:
             url = urljoin(place, "llms-full.txt")
             if url in self.found.linked_files or self.session.is_unresponsive(url):
                 continue
-            answer = await self.session.get(url, llms_files.MAX_FULL_BYTES)
+            answer = await self.session.get(url, MAX_FULL_BYTES)
             if await self._read(answer, url, main=False) is not None:
                 self._discovered(answer.final_url, "llms-full.txt")
                 return
@@ -245,7 +335,9 @@ class _Cascade:
     async def _inspect_full_texts(self) -> None:
         """Find out how the full-text files split, now that every page the site lists is known."""
         self.found.full_texts.sort(key=_completeness)
-        titles = self.found.titles()
+        indexes = [file for file in self.found.files if file.kind == "index"]
+        listed = {entry.url: entry.title or "" for file in indexes for entry in file.entries}
+        titles = {**listed, **{seed.url: "" for seed in self.found.seeds if seed.url not in listed}}
         for full_text in self.found.full_texts:
             with full_text.answer.open() as body:
                 full_text.report = await asyncio.to_thread(llmsfull.inspect, body, full_text.url, titles)
@@ -263,12 +355,17 @@ class _Cascade:
         step = SitemapStep(self.session, self.found, self.seeds, self.page_url)
         is_bare = self.found.discovered_file_type == "none"
         await step.run(MAX_REQUESTS - self.session.requests if is_bare else 3)
-        if self.found.sitemaps:
-            count = self.seeds.new_in_sitemaps()
-            self._discovered(self.found.sitemaps[0], "sitemap")
-            if count:
-                files = len(self.found.sitemaps)
-                self.note(f"{_number(count, 'more page')} from {_number(files, 'sitemap file')}")
+        if not self.found.sitemaps:
+            return
+        self._discovered(self.found.sitemaps[0], "sitemap")
+        listed = [
+            seed.url for seed in self.found.seeds if seed.llms is not None and is_markdown_url(seed.url)
+        ]
+        named = {identity(page) for url in listed for page in page_candidates(url).values()}
+        count = sum(seed.llms is None and identity(seed.url) not in named for seed in self.found.seeds)
+        if count:
+            files = _number(len(self.found.sitemaps), "sitemap file")
+            self.note(f"{_number(count, 'more page')} from {files}")
 
     def _discovered(self, url: str, kind: FileType) -> None:
         """Say what was found; the first find is the discovered file."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from itertools import takewhile
 from typing import Literal
 from urllib.parse import unquote, urlsplit, urlunsplit
 
@@ -12,11 +13,13 @@ import orjson
 from llmsspider.errors import InvalidUrlError
 from llmsspider.site.llmsfull import looks_split
 from llmsspider.site.llmstxt_parser import Entry, LlmsTxt, parse
+from llmsspider.web import url_gate
 from llmsspider.web.addresses import hostname, same_site
+from llmsspider.web.locales import axis_of
 
 __all__ = [
-    "MAX_BYTES", "MAX_CANDIDATES", "Entry", "LlmsTxt", "candidates", "classify", "decode", "directory_url",
-    "is_llms_url", "parse", "reject_reason",
+    "MAX_BYTES", "MAX_CANDIDATES", "Entry", "LlmsTxt", "candidates", "classify", "decode", "directory_or_page",
+    "directory_url", "is_llms_url", "parse", "reject_reason", "section_url",
 ]  # fmt: skip
 
 # Where a site keeps its llms.txt, and which URLs are llms files.
@@ -24,6 +27,11 @@ __all__ = [
 MAX_CANDIDATES = 8
 """Most directories probed for one start URL, `/.well-known/` apart."""
 
+_EXTENSION = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,9}$")
+_HREF = re.compile(
+    r"<a\s[^<>]{0,600}?\bhref\s*+=\s*+(?:\"([^\"]{1,2000})\"|'([^']{1,2000})'|([^\s\"'>]{1,2000}))|\]\(([^)\s]{1,2000})",
+    re.IGNORECASE,
+)
 _LLMS_NAME = re.compile(r"llms(?:-[^/]+)?\.txt|llms\.(?:md|mdx|markdown)", re.IGNORECASE)
 
 
@@ -55,6 +63,41 @@ def directory_url(url: str) -> str:
     """
     root, segments = _root_and_directories(url)
     return root + "/" + "".join(f"{name}/" for name in segments)
+
+
+def directory_or_page(url: str, text: str) -> str:
+    """Return the URL of a page, with a slash at its end where it is a directory.
+
+    An extensionless page whose text links below it (`/docs` linking `/docs/intro`) is the directory `/docs/`.
+    """
+    parts = urlsplit(url)
+    name, below = parts.path.rpartition("/")[2], f"{parts.path}/"
+    if not name or _EXTENSION.search(name):
+        return url
+    for groups in _HREF.findall(text):
+        target = url_gate.parse("".join(groups), url)
+        to = urlsplit(target) if isinstance(target, str) else None
+        if to and to.netloc == parts.netloc and to.path.startswith(below) and to.path != below:
+            return urlunsplit((parts.scheme, parts.netloc, below, "", ""))
+    return url
+
+
+def section_url(url: str, page: str) -> str:
+    """Return the URL whose directory is the section of the site to crawl, for a URL that redirected to a page.
+
+    It is that of the page, unless a directory redirected to a page below itself (`/docs/` to
+    `/docs/intro/first`): then it is that directory, with the language and version it chose
+    (`/` to `/en/latest/` is `/en/latest/`).
+    """
+    requested, parts = urlsplit(url).path, urlsplit(page)
+    name = requested.rpartition("/")[2]
+    directory = f"{requested}/" if name else requested or "/"
+    if _EXTENSION.search(name) or not parts.path.startswith(directory):
+        return page
+    *folders, _ = parts.path[len(directory) :].split("/")
+    trees = takewhile(lambda folder: axis_of(folder) is not None or folder.lower() == "release", folders)
+    path = directory + "".join(f"{folder}/" for folder in trees)
+    return urlunsplit((parts.scheme, parts.netloc, path, "", ""))
 
 
 def is_llms_url(url: str) -> bool:

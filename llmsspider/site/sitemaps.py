@@ -9,13 +9,14 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import BinaryIO
 from urllib.parse import urljoin, urlsplit
 
 from lxml import etree
 from protego import Protego
 
-from llmsspider.site import llms_files, llmstxt
+from llmsspider.site import llmstxt
 from llmsspider.site.discovered import Discovery, FetchResult, FilteredLink, Probe, SeedList, Session
 from llmsspider.web import url_gate
 from llmsspider.web.addresses import same_site
@@ -38,7 +39,7 @@ MAX_ENTRY_ELEMENTS = 20_000
 _AMPERSAND = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos|#\d{1,7}|#x[0-9a-fA-F]{1,6});)")
 _CHUNK = 64 * 1024
 _ENTRY = frozenset({"url", "sitemap"})
-_ROOTS = {"urlset": "url", "sitemapindex": "sitemap"}
+_ROOTS = frozenset({"urlset", "sitemapindex"})
 _URL_LINE = re.compile(r"https?://\S+", re.IGNORECASE)
 
 
@@ -90,43 +91,29 @@ def read(source: BinaryIO, url: str) -> Iterator[SitemapEntry | SubSitemap | Inv
 
 def _decompressed(source: BinaryIO) -> Iterator[bytes]:
     """Yield the body in chunks, gunzipped where it begins like gzip, never more than `MAX_BYTES`."""
-    first = source.read(_CHUNK)
-    gunzip = zlib.decompressobj(wbits=31) if first.startswith(b"\x1f\x8b") else None
+    data = source.read(_CHUNK)
+    gunzip = zlib.decompressobj(wbits=31) if data.startswith(b"\x1f\x8b") else None
     total = 0
-    while first:
-        for chunk in _gunzip(gunzip, first) if gunzip else (first,):
-            total += len(chunk)
-            if total > MAX_BYTES:
-                raise SitemapError(f"larger than {MAX_BYTES // 1024 // 1024} MB")
-            yield chunk
-        first = source.read(_CHUNK)
-
-
-def _gunzip(decompressor: zlib._Decompress, data: bytes) -> Iterator[bytes]:
     while data:
         try:
-            chunk = decompressor.decompress(data, _CHUNK)
+            chunk = gunzip.decompress(data, _CHUNK) if gunzip else data
         except zlib.error as error:
             raise SitemapError(f"broken gzip: {error}") from None
+        total += len(chunk)
+        if total > MAX_BYTES:
+            raise SitemapError(f"larger than {MAX_BYTES // 1024 // 1024} MB")
         if chunk:
             yield chunk
-        elif decompressor.eof:
+        if gunzip and gunzip.eof:
             return
-        data = decompressor.unconsumed_tail
+        data = (gunzip.unconsumed_tail if gunzip else b"") or source.read(_CHUNK)
 
 
 def _read_xml(  # noqa: C901, PLR0912 - one loop over one stream
     first: bytes, chunks: Iterator[bytes], base: str
 ) -> Iterator[SitemapEntry | SubSitemap | InvalidUrl]:
-    parser = etree.XMLPullParser(
-        events=("start", "end"),
-        resolve_entities=False,
-        no_network=True,
-        load_dtd=False,
-        huge_tree=False,
-        recover=True,
-        remove_comments=True,
-        remove_pis=True,
+    parser = etree.XMLPullParser(  # no network and no DTD are its defaults
+        events=("start", "end"), resolve_entities=False, recover=True, remove_comments=True, remove_pis=True
     )
     if b"<!ENTITY" in first.replace(b"\0", b""):
         raise SitemapError("declares entities")
@@ -145,8 +132,7 @@ def _read_xml(  # noqa: C901, PLR0912 - one loop over one stream
             if held > MAX_ENTRY_ELEMENTS:
                 raise SitemapCutError(f"has more than {MAX_ENTRY_ELEMENTS:,} elements in one entry")
             if root is None:
-                _check_root(element)
-                root = element
+                root = _checked_root(element)
             elif event == "end" and element is root:
                 ended = True
             elif event == "end" and element.getparent() is root and _name(element)[1] in _ENTRY:
@@ -192,15 +178,14 @@ def _escaped(text: bytes) -> bytes:
     return b"".join([*pieces, _AMPERSAND.sub(b"&amp;", text[position:])])
 
 
-def _check_root(root: etree._Element) -> None:
-    dtd = root.getroottree().docinfo.internalDTD
+def _checked_root(root: etree._Element) -> etree._Element:
+    dtd, name = root.getroottree().docinfo.internalDTD, _name(root)[1]
     if dtd is not None and list(dtd.entities()):
         raise SitemapError("declares entities")
-    name = _name(root)[1]
-    if name in {"html", "head", "body"}:
-        raise SitemapError("an HTML page")
     if name not in _ROOTS:
-        raise SitemapError(f"<{name[:40]}> is no sitemap")
+        is_page = name in {"html", "head", "body"}
+        raise SitemapError("an HTML page" if is_page else f"<{name[:40]}> is no sitemap")
+    return root
 
 
 def _entry(element: etree._Element, base: str) -> Iterator[SitemapEntry | SubSitemap | InvalidUrl]:
@@ -229,23 +214,18 @@ def _entry(element: etree._Element, base: str) -> Iterator[SitemapEntry | SubSit
 
 def _read_text(first: bytes, chunks: Iterator[bytes]) -> Iterator[SitemapEntry | InvalidUrl]:
     """Read a text sitemap, one URL a line; a document without any is refused."""
-    rest = b""
-    seen = 0
-    chunk: bytes | None = first.removeprefix(b"\xef\xbb\xbf")
-    while chunk is not None:
-        *lines, rest = (rest + chunk).splitlines(keepends=True) or [b""]
-        chunk = next(chunks, None)
-        if chunk is None or rest.endswith((b"\n", b"\r")):
-            lines, rest = [*lines, rest], b""
+    rest, has_urls = b"", False
+    for chunk in chain((first.removeprefix(b"\xef\xbb\xbf"),), chunks, (b"\n",)):
+        *lines, rest = (rest + chunk.replace(b"\r", b"\n")).split(b"\n")
         if len(rest) > _CHUNK:
             raise SitemapError("no list of URLs")
         for line in lines:
             text = line.decode("utf-8", "replace").strip()
             url = url_gate.parse(text) if _URL_LINE.fullmatch(text) else None
             if url is not None:
-                seen += 1
+                has_urls = True
                 yield SitemapEntry(url) if isinstance(url, str) else url
-    if not seen:
+    if not has_urls:
         raise SitemapError("no list of URLs")
 
 
@@ -263,10 +243,10 @@ MAX_SITEMAPS = 500
 MAX_INDEX_DEPTH = 3
 """An index may name indexes; deeper ones are not followed."""
 
-MAX_ROBOTS_BYTES = 512 * 1024
+MAX_NAMED = 2
+"""How many sitemaps the start page may name; more are ignored."""
 
-_INLINE_BYTES = 1024 * 1024
-"""Sitemaps up to this size are read at once; larger ones in a thread."""
+MAX_ROBOTS_BYTES = 512 * 1024
 
 
 class SitemapStep:
@@ -284,16 +264,13 @@ class SitemapStep:
 
         At most `room` requests go to usual places that neither names.
         """
-        named = [*await self._named_in_robots(), *llms_files.named_sitemaps(self._found.start)]
-        if named:
-            await self._read_all(named)
+        named = dict.fromkeys(link.url for link in self._found.start.links("sitemap"))
+        on_page = [url for url in named if isinstance(url, str)]
+        await self._read_all([*await self._named_in_robots(), *on_page[:MAX_NAMED]])
         root, directory = urljoin(self._page_url, "/"), llmstxt.directory_url(self._page_url)
         section = llmstxt.directory_url(self._found.start_url)
-        top = urljoin(
-            root, urlsplit(directory).path[1:].partition("/")[0] + "/"
-        )  # a project on a shared host
-        places = dict.fromkeys((root, section, top, directory))
-        for place in list(places)[: max(room - 1, 0)]:
+        project = urljoin(root, urlsplit(directory).path[1:].partition("/")[0] + "/")  # on a shared host
+        for place in list(dict.fromkeys((root, section, project, directory)))[: max(room - 1, 0)]:
             if self._found.sitemaps:
                 return
             await self._read_all([urljoin(place, "sitemap.xml")])
@@ -305,8 +282,8 @@ class SitemapStep:
         answer = await self._session.get(url, MAX_ROBOTS_BYTES)
         if not answer.ok or not same_site(url, answer.final_url):
             return []
-        robots = Protego.parse(answer.text[:MAX_ROBOTS_BYTES])
-        named = [url_gate.parse(line, answer.final_url) for line in dict.fromkeys(robots.sitemaps)]
+        lines = dict.fromkeys(Protego.parse(answer.text[:MAX_ROBOTS_BYTES]).sitemaps)
+        named = [url_gate.parse(line, answer.final_url) for line in lines]
         self._found.cut += [FilteredLink.invalid(url) for url in named if isinstance(url, InvalidUrl)]
         return [url for url in named if isinstance(url, str)]
 
@@ -315,43 +292,37 @@ class SitemapStep:
         queue = deque((url, 0) for url in urls)
         while queue:
             url, depth = queue.popleft()
-            if url in self._seen or not self._may_read(url, depth):
+            if url in self._seen:
+                continue
+            reason: FilterReason | None = None
+            if not same_site(url, self._page_url):
+                reason = "sitemap-other-site"
+            elif depth > MAX_INDEX_DEPTH:
+                reason = "sitemap-too-deep"
+            elif len(self._seen) >= MAX_SITEMAPS:
+                reason = "too-many-sitemaps"
+            if reason is not None:
+                self._found.cut.append(FilteredLink(url, reason))
                 continue
             self._seen.add(url)
             if self._session.is_unresponsive(url):
                 return
             answer = await self._session.get(url, MAX_BYTES)
-            if answer.size > _INLINE_BYTES:
-                inner = await asyncio.to_thread(self._read_one, url, answer)
-            else:
-                inner = self._read_one(url, answer)
+            inner = await asyncio.to_thread(self._read_one, url, answer)
             self._session.forget(url)
             queue.extendleft((sub, depth + 1) for sub in reversed(inner))
 
-    def _may_read(self, url: str, depth: int) -> bool:
-        reason: FilterReason | None = None
-        if not same_site(url, self._page_url):
-            reason = "sitemap-other-site"
-        elif depth > MAX_INDEX_DEPTH:
-            reason = "sitemap-too-deep"
-        elif len(self._seen) >= MAX_SITEMAPS:
-            reason = "too-many-sitemaps"
-        if reason is not None:
-            self._found.cut.append(FilteredLink(url, reason))
-        return reason is None
-
     def _read_one(self, url: str, answer: FetchResult) -> list[str]:
         """Add the pages of one sitemap to the seeds; return the sitemaps it names."""
+        inner: list[str] = []
         if not answer.ok:
             reason = answer.message or answer.error or f"status {answer.status}"
             self._found.tried.append(Probe(url, "failed", reason))
-            return []
-        if not same_site(url, answer.final_url):
-            self._found.tried.append(Probe(url, "rejected", "redirected to another site"))
-            return []
-        inner: list[str] = []
-        alias = _alias(answer)
+            return inner
         try:
+            if not same_site(url, answer.final_url):
+                raise SitemapError("redirected to another site")
+            alias = _alias(answer)
             with answer.open() as body:
                 for entry in read(body, answer.final_url):
                     if isinstance(entry, InvalidUrl):
@@ -360,8 +331,7 @@ class SitemapStep:
                         inner.append(entry.url)
                     elif same_site(entry.url, self._page_url):
                         page = entry.url if alias is None else alias.of(entry.url)
-                        if not self._seeds.add_page(page, entry.lastmod, entry.alternates):
-                            self._found.cut.append(FilteredLink(page, "too-many-sitemap-pages"))
+                        self._seeds.add_page(page, entry.lastmod, entry.alternates)
         except SitemapCutError as error:
             self._found.broken.append(answer.final_url)
             self._found.warnings.append(f"{answer.final_url} {error}")

@@ -37,7 +37,7 @@ from llmsspider.errors import ConversionError, ErrorKind, RenderingError
 from llmsspider.pipelines import register
 from llmsspider.site import llmstxt
 from llmsspider.site.discovered import Fetch, FetchResult
-from llmsspider.site.llms_files import classify_file
+from llmsspider.site.discovery import classify_file
 from llmsspider.site.providers import Provider
 from llmsspider.web.loading import own_arguments
 from llmsspider.web.outcomes import kind_of_response

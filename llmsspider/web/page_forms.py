@@ -14,6 +14,8 @@ from functools import lru_cache
 from typing import Literal
 from urllib.parse import unquote, urlsplit, urlunsplit
 
+from lxml import etree, html
+
 from llmsspider.web import url_gate
 from llmsspider.web.url_gate import InvalidUrl
 from llmsspider.web.urls import identity, without_fragment
@@ -281,6 +283,27 @@ def header_links(header: str, base: str) -> list[HeaderLink]:
         if url is not None:
             media_type = parameters.get("type", "").partition(";")[0].strip().lower()
             rel = frozenset(parameters.get("rel", "").lower().split())
+            found.append(HeaderLink(url, rel, media_type or None))
+    return found
+
+
+_HEAD_END = re.compile(rb"</head\s*>|<body[\s>]", re.IGNORECASE)
+
+
+def head_links(start: bytes, base: str) -> list[HeaderLink]:
+    """Return each `<link>` in the head of a page, given its first bytes, as links of the `Link:` header."""
+    if b"<" not in start[:1024]:
+        return []
+    end = _HEAD_END.search(start)
+    try:
+        head = html.document_fromstring(start[: end.start()] if end else start)
+    except (etree.LxmlError, ValueError):
+        return []
+    found = []
+    for link in head.iter("link"):
+        if (url := url_gate.parse(link.get("href") or "", base)) is not None:
+            media_type = (link.get("type") or "").partition(";")[0].strip().lower()
+            rel = frozenset((link.get("rel") or "").lower().split())
             found.append(HeaderLink(url, rel, media_type or None))
     return found
 

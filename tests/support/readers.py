@@ -19,7 +19,7 @@ from llmsspider.changes.compare import most_similar, word_counts
 from llmsspider.content.extraction import titles
 from llmsspider.content.extraction.parsing import parse, read_source
 from llmsspider.crawl.bot_walls import has_end
-from llmsspider.site import llms_files
+from llmsspider.site import discovery
 from llmsspider.site.discovered import FetchResult
 from llmsspider.site.llmsfull import cut
 from llmsspider.site.llmsfull import inspect as inspect_full
@@ -66,7 +66,7 @@ def _root(text: str) -> Any:
 
 
 SPECIAL: dict[str, Callable[[str], Any]] = {
-    "site.llms_files.classify_file": lambda text: llms_files.classify_file(
+    "site.discovery.classify_file": lambda text: discovery.classify_file(
         _answer(text.encode()), URL, main=True
     ),
     "crawl.bot_walls.has_end": lambda text: has_end(text.encode(), "html"),
@@ -74,9 +74,7 @@ SPECIAL: dict[str, Callable[[str], Any]] = {
         word_counts(text, URL), [(1, word_counts(text, URL))]
     ),
     "web.outcomes.challenge_of": lambda text: outcomes.challenge_of(200, {}, f"<html>{text}".encode()),
-    "site.llms_files.page_url": lambda text: llms_files.page_url(URL[:-1], _answer(text.encode())),
-    "site.llms_files.section_url": lambda text: llms_files.section_url(URL[:-1], _answer(text.encode())),
-    "site.llms_files.describing_files": lambda text: llms_files.describing_files(_answer(text.encode())),
+    "site.discovery.describing_files": lambda text: discovery.describing_files(_answer(text.encode())),
     "content.extraction.titles.headline": lambda text: titles.headline(_root(text), text),
     "web.page_forms.classify": lambda text: classify("text/html", text.encode(), False),
     "site.llmsfull.inspect": lambda text: inspect_full(io.BytesIO(text.encode()), URL),
