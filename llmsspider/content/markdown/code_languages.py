@@ -17,20 +17,9 @@ _WORD = re.compile(r"(?:lang(?:uage)?-)?([^\W\d_][\w+#.-]{0,30}|[12]c)(?=[\s,:;{
 _BRACES = re.compile(r"\{\s*(\.?)([\w+#-]{1,40})[^{}]*\}\s*(.*)")
 _DIRECTIVES = frozenset({"code-block", "code", "code-cell", "sourcecode", "literalinclude", "prompt"})
 """Directives of MyST whose argument is the language."""
-_NONE = frozenset(
-    {
-        "text",
-        "txt",
-        "plain",
-        "plaintext",
-        "plain-text",
-        "none",
-        "no-highlight",
-        "nohighlight",
-        "default",
-        "output",
-    }
-    | {"raw", "code", "null", "undefined", "auto", "unknown", "other"}
+_NONE = re.compile(
+    "text|txt|plain|plaintext|plain-text|none|no-highlight|nohighlight|default|output|raw|code|null|undefined|auto|"
+    "unknown|other"
 )
 """Words that name no language."""
 
@@ -111,7 +100,7 @@ def normalised(word: str) -> str:
     """
     name = word.lower()
     name = _ONE_NAME.get(name) or _ONE_NAME.get(name.replace("_", "-"), name)
-    return "" if name in _NONE else name
+    return "" if _NONE.fullmatch(name) else name
 
 
 def code_languages(markdown: str) -> list[str]:
@@ -123,9 +112,8 @@ def code_languages(markdown: str) -> list[str]:
     return list(_languages(markdown))
 
 
-@lru_cache(4)
+@lru_cache(4)  # a page is asked when its item is made and again when it is stored
 def _languages(markdown: str) -> tuple[str, ...]:
-    """Return them once read: a page is asked when its item is made and again when it is stored."""
     found: dict[str, None] = {}
     fence = ""
     for before, mark, info in _fences(markdown):
@@ -144,8 +132,8 @@ def _languages(markdown: str) -> tuple[str, ...]:
 def _fences(markdown: str) -> Iterator[tuple[str, str, str]]:
     """Yield the lines that may begin or end a block: what stands before the mark, the mark, what stands behind it."""
     backticks, tildes = markdown.find("```"), markdown.find("~~~")
-    while backticks >= 0 or tildes >= 0:
-        place = min(backticks, tildes) if min(backticks, tildes) >= 0 else max(backticks, tildes)
+    while places := [place for place in (backticks, tildes) if place >= 0]:
+        place = min(places)
         line = _FENCE.match(markdown, markdown.rfind("\n", 0, place) + 1)
         if line is not None:
             yield line[1], line[2], line[3].strip()

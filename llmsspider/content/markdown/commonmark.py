@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from llmsspider.items import Page
 
 
-# The parsers of CommonMark: pyromark, and markdown-it-py for blocks with their lines.
-# markdown-it-py is loaded where it is needed, since most crawls never do.
+# The parsers: pyromark, and markdown-it-py for blocks with their lines, which most crawls never need to load.
 
 _PARSER = Markdown(options=Options.ENABLE_TABLES)
 _PLAIN = re.compile(
@@ -53,6 +52,10 @@ def events_with_range(text: str) -> Iterator[tuple[Any, Any]]:
         yield from _PARSER.events_with_range(text, merge_text=True)
 
 
+_BY_ITS_TEXT = {"Autolink", "Email", "Shortcut", "Collapsed"}
+"""The links whose text is also their target, or names it."""
+
+
 def map_prose(text: str, change: Callable[[str], str]) -> str:
     r"""Return a text with its prose changed, piece by piece: code, HTML, addresses and link targets stay.
 
@@ -65,7 +68,9 @@ def map_prose(text: str, change: Callable[[str], str]) -> str:
         if not isinstance(event, dict) or place["start"] < done:
             continue
         start = event.get("Start")
-        if isinstance(start, dict) and _is_no_prose(start):
+        start = start if isinstance(start, dict) else {}
+        link = start.get("Link") or start.get("Image") or {}
+        if "CodeBlock" in start or link.get("link_type") in _BY_ITS_TEXT:
             pieces.append(source[done : place["end"]].decode())
             done = place["end"]
         elif "Text" in event:
@@ -73,15 +78,6 @@ def map_prose(text: str, change: Callable[[str], str]) -> str:
             pieces += [source[done : place["start"]].decode(), change(piece)]
             done = place["end"]
     return "".join(pieces) + source[done:].decode()
-
-
-_BY_ITS_TEXT = {"Autolink", "Email", "Shortcut", "Collapsed"}
-"""The links whose text is also their target, or names it."""
-
-
-def _is_no_prose(start: dict[str, Any]) -> bool:
-    link = start.get("Link") or start.get("Image") or {}
-    return "CodeBlock" in start or link.get("link_type") in _BY_ITS_TEXT
 
 
 def definitions(text: str) -> dict[str, Any]:
@@ -171,13 +167,22 @@ def without_invisible(text: str) -> tuple[str, int]:
     >>> without_invisible("a\U000e0041\U000e0042b `\u200b\u200b` \u200b\u200c")
     ('ab `\u200b\u200b` ', 2)
     """
-    if text.isascii() or not _ANY.search(_beyond_ascii(text)) or not _MAYBE.search(text):
+    if text.isascii():
+        return text, 0
+    # to look only at what is not ASCII takes a twentieth of the time of a search in all of the text
+    others = text.encode(errors="surrogatepass").translate(None, _ASCII).decode(errors="surrogatepass")
+    if not _ANY.search(others) or not _MAYBE.search(text):
         return text, 0
     text = encodable(text)
     source = text.encode()
     pieces: list[str] = []
     position = removed = 0
-    for start, end in [*_code(text), (len(source), len(source))]:
+    code = [
+        (span["start"], span["end"])
+        for event, span in events_with_range(text)
+        if isinstance(event, dict) and ("Code" in event or "CodeBlock" in event.get("Start", ""))
+    ]
+    for start, end in [*code, (len(source), len(source))]:
         if start < position:
             continue
         cleaned, count = cleaned_line(source[position:start].decode())
@@ -186,18 +191,12 @@ def without_invisible(text: str) -> tuple[str, int]:
     return "".join(pieces), removed
 
 
-def _beyond_ascii(text: str) -> str:
-    """Return the characters of a text that are not ASCII, in a twentieth of the time of a search in all of it."""
-    return text.encode(errors="surrogatepass").translate(None, _ASCII).decode(errors="surrogatepass")
-
-
 def take_invisible(page: Page) -> None:
     """Take the invisible runs out of a page's Markdown, title, description and link texts; count those in Markdown."""
-    page.markdown, removed = without_invisible(page.markdown)
+    text, removed = without_invisible(page.markdown)
     if removed:  # a first or last line may have been nothing else
-        page.markdown = page.markdown.strip("\n") + "\n"
-    if not page.markdown.strip():
-        page.markdown = ""
+        text = text.strip("\n") + "\n"
+    page.markdown = text if text.strip() else ""
     page.hidden += removed
     meta = page.meta
     meta.title = meta.title and cleaned_line(meta.title)[0]
@@ -219,17 +218,6 @@ def cleaned_line(text: str) -> tuple[str, int]:
         return ""
 
     return (text, 0) if text.isascii() else (_INVISIBLE.sub(replace, text), removed)
-
-
-def _code(text: str) -> list[tuple[int, int]]:
-    """Return the spans of code in a text, in bytes of UTF-8, in order."""
-    spans: list[tuple[int, int]] = []
-    for event, span in events_with_range(text):
-        if isinstance(event, dict) and (
-            "Code" in event or (isinstance(event.get("Start"), dict) and "CodeBlock" in event["Start"])
-        ):
-            spans.append((span["start"], span["end"]))
-    return spans
 
 
 _NO_ALNUM = bytes(code for code in range(128) if not chr(code).isalnum())
