@@ -70,7 +70,7 @@ FALLBACK = "markdownify"
 
 NAMES = (DEFAULT, FALLBACK)
 
-_FALLBACK_CLASS = "llmsspider.content.extraction.markdownified.MarkdownifyConverter"
+_FALLBACK_CLASS = "llmsspider.content.extraction.html_format.MarkdownifyConverter"
 
 
 class Converter(Protocol):

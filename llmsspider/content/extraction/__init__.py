@@ -19,12 +19,10 @@ from llmsspider.content.extraction import (  # the converters of elements regist
     components,  # noqa: F401
     inlines,  # noqa: F401
     lists,
-    tables,  # noqa: F401
 )
 from llmsspider.content.extraction.formats import MarkdownFormat
 from llmsspider.content.extraction.generators import UNKNOWN, Generator, own_generators
 from llmsspider.content.extraction.hidden import HiddenText
-from llmsspider.content.extraction.html_format import HtmlFormat
 from llmsspider.content.extraction.listings import listing_of, lists_only, tags_of
 from llmsspider.content.extraction.main_content import find_main, without_navigation
 from llmsspider.content.extraction.metadata import held_markdown, read_page, whole_title
@@ -47,7 +45,6 @@ from llmsspider.web.url_gate import Growth, Joiner
 __all__ = ["convert", "read_metadata"]
 
 _MARKDOWN = MarkdownFormat()
-_HTML = HtmlFormat()
 _TEX = (b"MathJax", b"mathjax", b"katex")
 """MathJax, or KaTeX as its files spell it: prose says `KaTeX`, which does not count."""
 _BLANK_LINES = re.compile(r"\n{3,}")
@@ -129,7 +126,11 @@ def _write(
 ) -> None:
     """Set `markdown`, `links` and what the main content says of the page."""
     meta, native = page.meta, page.converter == loading.DEFAULT
-    engine = None if native else loading.converter_named(page.converter)
+    engine, written = None, _MARKDOWN
+    if not native:
+        from llmsspider.content.extraction.html_format import HtmlFormat  # noqa: PLC0415  # loads markdownify
+
+        engine, written = loading.converter_named(page.converter), HtmlFormat()
     whole = whole_title(root)
     hidden = HiddenText(root, source)
     main, generator = find_main(root, source, meta.generator, meta.title, whole, own=own, hidden=hidden)
@@ -152,7 +153,7 @@ def _write(
         main,
         rules_for(generator.drop),
         joiner,
-        _MARKDOWN if native else _HTML,
+        written,
         source,
         generator=generator,
         has_tex=source.may_hold(b"mathjax", b"katex") and any(name in source.body for name in _TEX),

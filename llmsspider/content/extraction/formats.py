@@ -72,7 +72,9 @@ def escape_brackets(text: str) -> str:
     """
     opened: list[int] = []
     alone: list[int] = []
-    ends = _ends_of_runs(text) if "`" in text else {}
+    ends: dict[int, list[int]] = {}  # where runs of backticks end, by their length, the last one first
+    for run in reversed([*_BACKTICKS.finditer(text)]):
+        ends.setdefault(len(run[0]), []).append(run.end())
     position = 0
     while found := _BRACKET.search(text, position):
         start, position = found.span()
@@ -92,14 +94,6 @@ def escape_brackets(text: str) -> str:
     return "\\".join(text[start:end] for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True))
 
 
-def _ends_of_runs(text: str) -> dict[int, list[int]]:
-    """Return where the runs of backticks in a text end, by their length, the last one first."""
-    ends: dict[int, list[int]] = {}
-    for found in reversed(list(_BACKTICKS.finditer(text))):
-        ends.setdefault(len(found[0]), []).append(found.end())
-    return ends
-
-
 # A format (Markdown itself, or as its subclass the plain HTML that a library engine is given) turns pieces into text.
 # Inline pieces are strings; a block is a string without a trailing newline, a container gets the list of its blocks.
 
@@ -115,6 +109,9 @@ class Items:
 
 
 # Markdown: CommonMark with the extensions that GitHub reads.
+
+HTML_MARKS = {"*": "em", "**": "strong", "~~": "del"}
+"""Elements of HTML by the mark of emphasis that says the same."""
 
 _KEPT = "\ufdd0"
 _CLOSING = re.compile(r"(?:(?<=\s)|\A)#+\Z")
@@ -151,7 +148,8 @@ class MarkdownFormat:
         """
         if "`" not in text:
             return f"`{text}`"
-        fence = "`" * _free_run(text)
+        runs = {len(run) for run in _BACKTICKS.findall(text)}
+        fence = "`" * next(size for size in range(1, len(runs) + 2) if size not in runs)
         pad = " " if text[0] == "`" or text[-1] == "`" else ""
         return f"{fence}{pad}{text}{pad}{fence}"
 
@@ -163,7 +161,7 @@ class MarkdownFormat:
                 return f"{mark}{inner}{mark}"
             if before == "\\*" and "_" not in inner and not after.isalnum():  # a star that is text
                 return inner.join([mark.replace("*", "_")] * 2)
-        tag = {"*": "em", "**": "strong", "~~": "del"}[mark]
+        tag = HTML_MARKS[mark]
         return f"<{tag}>{inner}</{tag}>"
 
     def raw(self, html: str) -> str:
@@ -194,11 +192,12 @@ class MarkdownFormat:
 
     def line(self, run: list[str]) -> str:
         """Return inline pieces as one line (a heading, a cell)."""
-        return _single_spaced("".join(run)).strip(" \n\xa0")
+        text = "".join(run)
+        return (_SPACES.sub(" ", text) if "  " in text else text).strip(" \n\xa0")
 
     def paragraph(self, run: list[str]) -> str:
         r"""Return inline pieces as a paragraph; `\n` in them is a line break."""
-        text = _single_spaced("".join(run)).strip(" \n\xa0")
+        text = self.line(run)
         if "\n" in text:
             return "  \n".join(escape_start(line.strip(" ")) for line in text.split("\n") if line.strip(" "))
         return escape_start(text)
@@ -259,6 +258,8 @@ class MarkdownFormat:
         return "\n\n".join(blocks).replace(_KEPT, "") + "\n" if blocks else ""
 
 
+_NESTED = re.compile(r"\s*(?:[-*] |[0-9]\.|[1-9][0-9])")
+"""How a list begins: in a tight item it stands right below the text."""
 _RULERS = {"": "---", "left": ":--", "right": "--:", "center": ":-:"}
 
 
@@ -267,25 +268,11 @@ def _item(marker: str, blocks: list[str], tight: bool, indent: str | None = None
         return marker.rstrip()
     joined = blocks[0]
     for block in blocks[1:]:
-        joined += ("\n" if tight and block.lstrip()[:2] in _NESTED else "\n\n") + block
+        joined += ("\n" if tight and _NESTED.match(block) else "\n\n") + block
     if "\n" not in joined:
         return marker + joined
     pad = "\n" + (indent or " " * len(marker))
     return marker + _LINE_START.sub(pad, joined)
-
-
-_NESTED = frozenset(
-    {
-        "- ",
-        "* ",
-        *(f"{digit}." for digit in range(10)),
-        *(f"{digit}{other}" for digit in range(1, 10) for other in range(10)),
-    }
-)
-
-
-def _single_spaced(text: str) -> str:
-    return _SPACES.sub(" ", text) if "  " in text else text
 
 
 def _cell(text: str) -> str:
@@ -294,22 +281,14 @@ def _cell(text: str) -> str:
     return "<br>".join(line.strip(" ") for line in text.split("\n")) if "\n" in text else text
 
 
-def _free_run(text: str) -> int:
-    runs = {len(run) for run in _BACKTICKS.findall(text)}
-    return next(size for size in range(1, len(runs) + 2) if size not in runs)
-
-
 def _flanks(outside: str, inside: str) -> bool:
     """Return True if a mark between these characters opens or closes (left- and right-flanking, simplified)."""
     return not outside or not outside.isalnum() or inside.isalnum()
 
 
 def _destination(url: str) -> str:
-    if "(" in url or ")" in url or " " in url:
-        if url.count("(") == url.count(")") and " " not in url:
-            return url
-        return f"<{url}>"
-    return url
+    is_plain = " " not in url and url.count("(") == url.count(")")
+    return url if is_plain else f"<{url}>"
 
 
 def _title(title: str) -> str:

@@ -1,14 +1,15 @@
-"""`HtmlFormat`: the result of the walk as plain HTML, in elements that every library engine supports."""
+"""`HtmlFormat`: the result of the walk as plain HTML for other engines; `MarkdownifyConverter`: one of them."""
 
 from __future__ import annotations
 
-import re
 from html import escape as escape_html
+from typing import Any
 
-from llmsspider.content.extraction.formats import Items, MarkdownFormat
+from markdownify import ATX, MarkdownConverter
+
+from llmsspider.content.extraction.formats import HTML_MARKS, Items, MarkdownFormat
 from llmsspider.content.extraction.tree import collapsed
-
-_SPACES = re.compile(r" {2,}")
+from llmsspider.content.markdown.commonmark import code_block
 
 
 class HtmlFormat(MarkdownFormat):
@@ -28,12 +29,12 @@ class HtmlFormat(MarkdownFormat):
 
     def emphasis(self, inner: str, mark: str, before: str, after: str) -> str:
         """Return emphasis; `mark` is `*`, `**` or `~~`, `before` and `after` the characters around."""
-        tag = {"*": "em", "**": "strong", "~~": "del"}[mark]
+        tag = HTML_MARKS[mark]
         return f"<{tag}>{inner}</{tag}>"
 
     def link(self, inner: str, url: str, title: str) -> str:
         """Return a link."""
-        return f'<a href="{escape_html(url)}"{_attribute("title", title)}>{inner}</a>'
+        return f'<a href="{escape_html(url)}"{_title(title)}>{inner}</a>'
 
     def autolink(self, url: str) -> str:
         """Return a link whose text is its URL."""
@@ -41,7 +42,7 @@ class HtmlFormat(MarkdownFormat):
 
     def image(self, alt: str, url: str, title: str) -> str:
         """Return an image."""
-        return f'<img src="{escape_html(url)}" alt="{escape_html(alt)}"{_attribute("title", title)}>'
+        return f'<img src="{escape_html(url)}" alt="{escape_html(alt)}"{_title(title)}>'
 
     def math(self, tex: str) -> str:
         """Return inline TeX."""
@@ -53,11 +54,12 @@ class HtmlFormat(MarkdownFormat):
 
     def line(self, run: list[str]) -> str:
         """Return inline pieces as one line (a heading, a cell)."""
-        return _SPACES.sub(" ", "".join(run)).strip(" \n\xa0").replace("\n", "<br>")
+        return super().line(run).replace("\n", "<br>")
 
     def paragraph(self, run: list[str]) -> str:
         r"""Return inline pieces as a paragraph; `\n` in them is a line break."""
-        return f"<p>{self.line(run)}</p>" if self.line(run) else ""
+        line = self.line(run)
+        return f"<p>{line}</p>" if line else ""
 
     def heading(self, level: int, inner: str) -> str:
         """Return a heading of level 1 to 6."""
@@ -86,16 +88,15 @@ class HtmlFormat(MarkdownFormat):
 
     def items(self, listing: Items) -> str:
         """Return a list."""
-        items = "".join(f"<li>{self._item(blocks, listing.tight)}</li>" for blocks in listing.items)
+        items = ""
+        for blocks in listing.items:
+            first, rest = "".join(blocks[:1]), "".join(blocks[1:])
+            if listing.tight and first.startswith("<p>") and first.endswith("</p>"):
+                first = first[3:-4]
+            items += f"<li>{first}{rest}</li>"
         if listing.numbers is None:
             return f"<ul>{items}</ul>"
         return f'<ol start="{listing.numbers[0]}">{items}</ol>'
-
-    @staticmethod
-    def _item(blocks: list[str], tight: bool) -> str:
-        if tight and blocks and blocks[0].startswith("<p>") and blocks[0].endswith("</p>"):
-            return blocks[0][3:-4] + "".join(blocks[1:])
-        return "".join(blocks)
 
     def definition(self, terms: list[str], definitions: list[str]) -> str:
         """Return terms with their one-paragraph definitions."""
@@ -117,5 +118,36 @@ class HtmlFormat(MarkdownFormat):
         return "\n".join(blocks)
 
 
-def _attribute(name: str, value: str) -> str:
-    return f' {name}="{escape_html(value)}"' if value else ""
+def _title(title: str) -> str:
+    return f' title="{escape_html(title)}"' if title else ""
+
+
+class MarkdownifyConverter(MarkdownConverter):
+    """The markdownify package: fenced code with its language, lists and tables that parse back the same."""
+
+    class Options(MarkdownConverter.DefaultOptions):  # type: ignore[misc, name-defined]
+        """ATX headings, `-` bullets, text escaped, sub- and superscripts kept as HTML."""
+
+        heading_style = ATX
+        bullets = "-"
+        autolinks = False
+        escape_misc = True
+        sub_symbol = "<sub>"
+        sup_symbol = "<sup>"
+
+    def convert(self, html: str) -> str:
+        """Return the Markdown of an HTML fragment."""
+        return str(super().convert(html))
+
+    def convert_pre(self, el: Any, text: str, parent_tags: set[str]) -> str:
+        """Return a fenced block with the exact text and the language of `<code class="language-…">`."""
+        content = el.get_text()
+        if not content.strip():
+            return ""
+        names = (name for child in el.find_all("code") for name in child.get("class") or ())
+        language = next((name for name in names if name.startswith("language-")), "")
+        return f"\n\n{code_block(content, language.removeprefix('language-'))}\n\n"
+
+    def convert_kbd(self, el: Any, text: str, parent_tags: set[str]) -> str:
+        """Return a key as HTML."""
+        return f"<kbd>{text}</kbd>"

@@ -1,7 +1,7 @@
 """The walk over the main content: every element becomes a block or an inline piece of the output format.
 
 The walk decides what each element is, by its tag and class, and calls the converter that is registered for it. The
-modules with the converters (`blocks`, `inlines`, `lists`, `tables`, `components`) import this one and register
+modules with the converters (`blocks`, `inlines`, `lists`, `components`) import this one and register
 themselves here; it imports none of them.
 """
 
