@@ -15,12 +15,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import closing, nullcontext, suppress
 from pathlib import Path
 from typing import IO, Any
 
 from llmsspider.answers.embedding import embedder_of
 from llmsspider.answers.library import Library
+from llmsspider.answers.ranking import choose_source
 from llmsspider.config.settings import Config
 from llmsspider.config.sources import default_name
 from llmsspider.errors import ArgumentsError, LlmsspiderError, SearchError
@@ -47,7 +48,9 @@ def configuration(client: str, arguments: Sequence[str]) -> str:
         client: one of `CLIENTS`.
         arguments: of `llmsspider mcp`.
     """
-    command = [_program(), "mcp", *arguments]
+    program = Path(sys.argv[0])  # as an absolute path: clients start it with a path of their own
+    is_ours = program.name.startswith("llmsspider") and program.exists()
+    command = [str(program.absolute()) if is_ours else "llmsspider", "mcp", *arguments]
     if client == "claude-code":
         return f"claude mcp add {NAME} -- {shlex.join(command)}"
     entry = {"command": command[0], "args": command[1:]}
@@ -60,16 +63,6 @@ def configuration(client: str, arguments: Sequence[str]) -> str:
     return f"// {file}\n" + json.dumps({"mcpServers": {NAME: entry}}, indent=2)
 
 
-def _program() -> str:
-    """The command as an absolute path: clients start it with a path of their own."""
-    program = Path(sys.argv[0])
-    return (
-        str(program.absolute())
-        if program.name.startswith("llmsspider") and program.exists()
-        else "llmsspider"
-    )
-
-
 # `llmsspider mcp`: an MCP server over the crawled documentation.
 
 TOKEN_VARIABLE = "LLMSSPIDER_MCP_TOKEN"  # noqa: S105  # the name of a variable
@@ -80,35 +73,21 @@ DEFAULT_ADDRESS = "127.0.0.1:8808"
 
 def parser() -> argparse.ArgumentParser:
     """The options of the command."""
-    made = OneLineParser(
-        prog="llmsspider mcp",
-        description="Let agents search and read the crawled documentation (Model Context Protocol).",
+    about = "Let agents search and read the crawled documentation (Model Context Protocol)."
+    made = OneLineParser(prog="llmsspider mcp", description=about)
+    folder = "a folder that `llmsspider URL -o FOLDER` wrote (default: the stores of the project)"
+    http = f"serve streamable HTTP (default {DEFAULT_ADDRESS}) in place of stdio; ${TOKEN_VARIABLE}: bearer token"
+    host = "a further Host header to answer over HTTP"
+    no_token = (
+        f"serve HTTP beyond this machine without ${TOKEN_VARIABLE}: whoever reaches the port may use it"
     )
-    made.add_argument(
-        "folder",
-        nargs="?",
-        help="a folder that `llmsspider URL -o FOLDER` wrote (default: the stores of the project)",
-    )
-    made.add_argument(
-        "--http", nargs="?", const=DEFAULT_ADDRESS, metavar="HOST:PORT",
-        help=f"serve streamable HTTP (default {DEFAULT_ADDRESS}) in place of stdio; ${TOKEN_VARIABLE}: bearer token",
-    )  # fmt: skip
-    made.add_argument(
-        "--allow-host",
-        action="append",
-        default=[],
-        metavar="HOST[:PORT]",
-        help="a further Host header to answer over HTTP",
-    )
-    made.add_argument(
-        "--no-token",
-        action="store_true",
-        help=f"serve HTTP beyond this machine without ${TOKEN_VARIABLE}: whoever reaches the port may use it",
-    )
+    client = f"print lines for {', '.join(CLIENTS)}"
+    made.add_argument("folder", nargs="?", help=folder)
+    made.add_argument("--http", nargs="?", const=DEFAULT_ADDRESS, metavar="HOST:PORT", help=http)
+    made.add_argument("--allow-host", action="append", default=[], metavar="HOST[:PORT]", help=host)
+    made.add_argument("--no-token", action="store_true", help=no_token)
     made.add_argument("--allow-crawl", action="store_true", help="let clients add and recrawl sources")
-    made.add_argument(
-        "--print-config", choices=CLIENTS, metavar="CLIENT", help=f"print lines for {', '.join(CLIENTS)}"
-    )
+    made.add_argument("--print-config", choices=CLIENTS, metavar="CLIENT", help=client)
     made.add_argument(
         "-s", dest="settings", action="append", default=[], metavar="NAME=VALUE", help="a setting"
     )
@@ -121,9 +100,9 @@ def main(argv: Sequence[str]) -> int:
     try:
         given = pairs(options.settings, "-s")
         if options.print_config:
-            sys.stdout.write(configuration(options.print_config, _placed(options, _kept(argv))) + "\n")
+            sys.stdout.write(configuration(options.print_config, _placed(options, argv)) + "\n")
             return 0
-        address = _address(options.http) if options.http else None
+        address = _address(options) if options.http else None
         settings = _settings(options.folder, given)
         if lack := missing_extra("mcp"):
             raise ArgumentsError([lack])
@@ -134,17 +113,20 @@ def main(argv: Sequence[str]) -> int:
         return _refuse(getattr(error, "problems", [str(error)]), WRONG)
     if problems and not sources:
         return _refuse(problems, FAILED)
-    crawls = CrawlProcesses(library, _of_crawls(settings, given)) if options.allow_crawl else None
-    try:
-        return _serve(library, crawls, address, options)
-    except ArgumentsError as error:
-        return _refuse(error.problems, WRONG)
-    except (KeyboardInterrupt, BrokenPipeError):
-        return 0
-    finally:
-        if crawls is not None:
-            crawls.close()
-        library.close()
+    from llmsspider.answers import mcp  # noqa: PLC0415  # the SDK is an extra, and takes a second
+
+    places = {name: settings.get(name) or "" for name in ("LLMS_DATA_DIR", "LLMS_STORE_URL")}
+    with closing(library), closing(CrawlProcesses(library, {**places, **given})) as crawls:
+        server = mcp.make_server(library, crawls.tools if options.allow_crawl else ())
+        with suppress(KeyboardInterrupt, BrokenPipeError):
+            if address is None:
+                server.run("stdio")
+            else:
+                hosts = [*answered_hosts(*address), *options.allow_host]
+                where = f"http://{host_and_port(*address)}{mcp.PATH}"
+                _warn(f"{where}, Ctrl-C ends it; it answers to {', '.join(hosts)}")
+                mcp.serve_http(server, *address, hosts=hosts, token=os.environ.get(TOKEN_VARIABLE))
+    return 0
 
 
 def _warn(line: str) -> None:
@@ -157,37 +139,18 @@ def _refuse(problems: Sequence[str], code: int) -> int:
     return code
 
 
-def _serve(
-    library: Library,
-    crawls: CrawlProcesses | None,
-    address: tuple[str, int] | None,
-    options: argparse.Namespace,
-) -> int:
-    from llmsspider.answers import mcp  # noqa: PLC0415  # the SDK is an extra, and takes a second
-
-    token = os.environ.get(TOKEN_VARIABLE)
-    if address is not None and not (token or options.no_token or is_loopback(address[0])):
-        why = f"--http {options.http}: whoever reaches this port could use the server. Set ${TOKEN_VARIABLE}, or give"
-        remedy = "--no-token; --allow-host HOST:PORT names the Host header that other machines send"
-        raise ArgumentsError([f"{why} {remedy}"])
-    server = mcp.make_server(library, crawls)
-    if address is None:
-        mcp.serve_stdio(server)
-    else:
-        where = f"http://{host_and_port(*address)}{mcp.PATH}"
-        hosts = [*answered_hosts(*address), *options.allow_host]
-        _warn(f"{where}, Ctrl-C ends it; it answers to {', '.join(hosts)}")
-        mcp.serve_http(server, *address, hosts=hosts, token=token)
-    return 0
-
-
-def _address(given: str) -> tuple[str, int]:
+def _address(options: argparse.Namespace) -> tuple[str, int]:
+    given: str = options.http
     host, mark, port = given.rpartition(":")
-    host = host.strip("[]") if mark else given
-    if not mark:
-        port = DEFAULT_ADDRESS.rpartition(":")[2]
+    host, port = (host.strip("[]"), port) if mark else (given, DEFAULT_ADDRESS.rpartition(":")[2])
     if not host or not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
         raise ArgumentsError([f"--http {given!r}: HOST:PORT is accepted, e.g. {DEFAULT_ADDRESS}"])
+    if not (os.environ.get(TOKEN_VARIABLE) or options.no_token or is_loopback(host)):
+        why = (
+            f"--http {given}: whoever reaches this port could use the server. Set ${TOKEN_VARIABLE}, or give"
+        )
+        remedy = "--no-token; --allow-host HOST:PORT names the Host header that other machines send"
+        raise ArgumentsError([f"{why} {remedy}"])
     return host, int(port)
 
 
@@ -233,14 +196,11 @@ def _settings(folder: str | None, given: dict[str, str]) -> Any:
     return settings
 
 
-def _of_crawls(settings: Any, given: dict[str, str]) -> dict[str, object]:
-    """The settings of crawls: those that were given, and where the stores are."""
-    own = {name: settings.get(name) or "" for name in ("LLMS_DATA_DIR", "LLMS_STORE_URL")}
-    return {**own, **given}
-
-
-def _placed(options: argparse.Namespace, kept: list[str]) -> list[str]:
-    """The arguments with the place of the stores made absolute: clients start the server in a folder of their own."""
+def _placed(options: argparse.Namespace, argv: Sequence[str]) -> list[str]:
+    """The arguments for a client to start the server with, in a folder of its own: the place of the stores absolute."""
+    kept = list(argv)
+    place = next(n for n, part in enumerate(kept) if part.startswith("--print-config"))
+    del kept[place : place + (1 if "=" in kept[place] else 2)]
     if options.folder is not None:
         return [str(Path(part).absolute()) if part == options.folder else part for part in kept]
     if any(pair.startswith(("LLMS_DATA_DIR=", "LLMS_STORE_URL=")) for pair in options.settings):
@@ -248,22 +208,17 @@ def _placed(options: argparse.Namespace, kept: list[str]) -> list[str]:
     return [*kept, "-s", f"LLMS_DATA_DIR={resolve_data_dir()}"]
 
 
-def _kept(argv: Sequence[str]) -> list[str]:
-    """The arguments without `--print-config CLIENT`, for the client to start the server with."""
-    kept = list(argv)
-    place = next(n for n, part in enumerate(kept) if part.startswith("--print-config"))
-    del kept[place : place + (1 if "=" in kept[place] else 2)]
-    return kept
-
-
 # The crawls that clients start.
+
+Answer = tuple[dict[str, Any], str]
+"""Of a tool, as in `answers.mcp`."""
 
 MAX_CRAWLS = 4
 """Maximum number of crawls at the same time."""
 
 
 class CrawlProcesses:
-    """The crawls that the clients of one server started (`answers.mcp.Crawls`); `close` stops those that run.
+    """The crawls that the clients of one server started, and the tools for that; `close` stops those that run.
 
     Args:
         library: of the server.
@@ -274,65 +229,56 @@ class CrawlProcesses:
         self._library = library
         self._settings = settings
         self._started: dict[str, tuple[subprocess.Popen[bytes], IO[bytes]]] = {}
+        self.tools = (self.add_source, self.recrawl_source, self.crawl_status, self.cancel)
 
-    def add(self, url: str, name: str | None, max_pages: int | None) -> str:
-        """Start the first crawl of a site; returns the name of its source.
+    # The docstrings of tools are for clients.
 
-        Raises:
-            InvalidUrlError: the URL is no http(s) URL.
-            SearchError: a crawl of the source is running, or too many are.
+    def add_source(self, url: str, name: str | None = None, max_pages: int | None = None) -> Answer:
+        """Crawl a documentation site in the background.
+
+        Url: any page of it. name: of the source (name@version for a version).
         """
         source = name or default_name(require_http_url(url))
-        arguments = {"url": url, "source": source}
-        if max_pages is not None:
-            arguments["max_pages"] = str(max_pages)
         if source in self._library.names():
             raise SearchError(f"source {source!r} is there already; use recrawl_source")
-        self._start(source, arguments)
-        return source
+        limit = {} if max_pages is None else {"max_pages": str(max_pages)}
+        return self._start({"url": url, "source": source, **limit})
 
-    def recrawl(self, source: str) -> str:
-        """Start the next crawl of a source; returns its full name."""
-        name = self._library.open(source).name
-        self._start(name, {"source": name})
-        return name
+    def recrawl_source(self, source: str) -> Answer:
+        """Fetch what changed on a source's site, in the background."""
+        return self._start({"source": self._library.open(source).name})
 
-    def status(self, source: str) -> dict[str, Any]:
-        """The progress of the crawl of a source, or how the last one ended."""
+    def crawl_status(self, source: str) -> Answer:
+        """Return the progress of the crawl of a source, or how it ended."""
         running = self._is_running(source)
-        if source not in self._library.names():
-            if source in self._started:
-                return {
-                    "source": source,
-                    "going": running,
-                    "status": "PENDING" if running else "ERROR",
-                    "said": self._last_lines(source),
-                }
-            self._library.open(source)  # says what there is
-        record = next(one for one in self._library.stores.list() if one.name == source)
-        with self._library.stores.open(source, create=False) as store:
-            return {
-                "source": source,
-                "going": running,
-                "status": record.status,
-                "pages": record.pages,
-                **_last(store),
-            } | ({} if running else {"said": self._last_lines(source)})
+        status: dict[str, Any] = {"source": source, "going": running}
+        if source not in (names := self._library.names()) and source in self._started:
+            status |= {"status": "PENDING" if running else "ERROR", "said": self._last_lines(source)}
+        else:
+            name = choose_source(source, names)  # or says what there is
+            record = next(one for one in self._library.stores.list() if one.name == name)
+            with self._library.stores.open(name, create=False) as store:
+                status |= {"status": record.status, "pages": record.pages, **_last(store)}
+            status |= {} if running else {"said": self._last_lines(source)}
+        return status, "\n".join(f"{name}: {value}" for name, value in status.items() if value is not None)
 
-    def cancel(self, source: str) -> bool:
-        """Stop the crawl of a source as Ctrl-C does.
+    def cancel(self, source: str) -> Answer:
+        """Stop the crawl of a source that this server started."""
+        running = self._stop(source)
+        outcome = "is stopping; what was fetched is kept" if running else "was not started here, or has ended"
+        return {"source": source, "stopping": running}, f"The crawl of {source} {outcome}."
 
-        What was fetched is kept; returns whether one was running.
-        """
-        if not self._is_running(source):
-            return False
-        self._started[source][0].send_signal(signal.SIGINT)
-        return True
+    def _stop(self, source: str) -> bool:
+        """Stop a crawl as Ctrl-C does; returns whether it was running."""
+        running = self._is_running(source)
+        if running:
+            self._started[source][0].send_signal(signal.SIGINT)
+        return running
 
     def close(self) -> None:
         """Stop the crawls that are running and wait for them."""
         for source, (process, log) in self._started.items():
-            if self.cancel(source):
+            if self._stop(source):
                 try:
                     process.wait(60)
                 except subprocess.TimeoutExpired:
@@ -340,7 +286,8 @@ class CrawlProcesses:
                     process.wait()
             log.close()
 
-    def _start(self, source: str, arguments: Mapping[str, str]) -> None:
+    def _start(self, arguments: Mapping[str, str]) -> Answer:
+        source = arguments["source"]
         if self._is_running(source):
             raise SearchError(f"a crawl of {source!r} is running; crawl_status returns its progress")
         if sum(self._is_running(one) for one in self._started) >= MAX_CRAWLS:
@@ -362,6 +309,8 @@ class CrawlProcesses:
         if source in self._started:
             self._started[source][1].close()
         self._started[source] = process, log
+        text = f"Crawling {source}; crawl_status returns its progress."
+        return {"source": source, "started": True}, text
 
     def _is_running(self, source: str) -> bool:
         return source in self._started and self._started[source][0].poll() is None
@@ -376,8 +325,7 @@ class CrawlProcesses:
 
 
 def _last(store: Store) -> dict[str, Any]:
-    runs = store.runs()
-    if not runs:
+    if not (runs := store.runs()):
         return {}
     last = runs[-1]
     done = last.counts.get("documents")
