@@ -23,12 +23,11 @@ from llmsspider.content.extraction import (  # the converters of elements regist
 from llmsspider.content.extraction.formats import MarkdownFormat
 from llmsspider.content.extraction.generators import UNKNOWN, Generator, own_generators
 from llmsspider.content.extraction.hidden import HiddenText
-from llmsspider.content.extraction.listings import listing_of, lists_only, tags_of
 from llmsspider.content.extraction.main_content import find_main, without_navigation
 from llmsspider.content.extraction.metadata import held_markdown, read_page, whole_title
 from llmsspider.content.extraction.parsing import Source, parse, read_source
+from llmsspider.content.extraction.place import listing_of, lists_only, section_of, tags_of
 from llmsspider.content.extraction.rules import rules_for
-from llmsspider.content.extraction.section import section_of
 from llmsspider.content.extraction.titles import (
     clear_site_name,
     outer_title,
@@ -139,7 +138,7 @@ def _write(
     if results and results.encode() in source.body and main.find(f".//*[@id='{results}']") is not None:
         return  # a page for searches
     meta.lists_only = lists_only(main, joiner)
-    meta.listing = listing_of(root, main, joiner, source, only_lists=meta.lists_only)
+    meta.listing = listing_of(root, main, joiner, source, meta)
     meta.tags = tags_of(root, joiner, source)
     is_drawn = meta.is_shell or meta.api_files is not None  # its text decides whether it needs a browser
     if meta.listing and not (with_listings or is_drawn):
