@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable
 from enum import Enum, auto
 from functools import lru_cache
-from typing import NamedTuple
 
 from lxml.etree import XPath, _Element
 
@@ -85,7 +84,7 @@ COMMON_DROPS = (
     # copy buttons and toolbars of code
     ".copy", ".copybtn", ".copy-button", ".btn-copy", ".btn-clipboard", ".clipboard-copy", ".copy-code-button",
     ".md-clipboard", ".code-copy-button", ".code-copy", ".copy-to-clipboard-button", ".zeroclipboard-container",
-    "div.toolbar", "div.zeroclipboard-container", ".copy-popup-wrapper",
+    "div.toolbar", ".copy-popup-wrapper",
     # tables of contents, breadcrumbs, previous and next
     ".toc", ".table-of-contents", ".on-this-page", ".page-toc", ".local-toc", ".md-toc", "#toc", "#TOC",
     "#table-of-contents", ".toctree-wrapper.hidden", ".breadcrumb", ".breadcrumbs", ".pagination", ".pager",
@@ -144,10 +143,6 @@ _BARE_ADMONITION = frozenset(
     {"note", "tip", "warning", "important", "caution", "danger", "information", "seealso"}
 )
 _ADMONITION_TAGS = frozenset({"div", "aside", "blockquote", "section", "details", "figure", "p", "article"})
-_TABS = frozenset(
-    {"tabbed-set", "tab-set", "sphinx-tabs", "tabs-container", "panel-tabset", "vp-code-group", "tabs",
-     "tabset", "sd-tab-set", "book-tabs", "code-tabs", "code-group", "nextra-tabs", "tab-view"}
-)  # fmt: skip
 _MATH = frozenset(
     {"math", "katex", "katex-display", "katex-block", "arithmatex", "MathJax_Preview", "MathJax",
      "MathJax_Display", "MJXc-display", "math-display", "math-inline", "stemblock", "latex"}
@@ -156,34 +151,22 @@ _CODE_TAGS = frozenset({"pre", "code"})
 """Elements in which a class `latex` is the name of a language."""
 GRIDS = {"two-column-summary": 2, "three-column-summary": 3, "four-column-summary": 4}
 """Classes of a `<div>` whose children are the cells of a table (javadoc), with the number of columns."""
-_CODE_BLOCKS = frozenset(
-    {("div", "fragment"), ("blockquote", "SCodeFlow"), ("table", "RktBlk"), ("table", "RBoxed")}
-)
-"""Tags and classes of code that stands in no `<pre>` (Doxygen, Scribble)."""
-_SIGNATURES = frozenset(
-    {"sig", "sig-object", "member-signature", "memproto", "type-signature", "code-header", "method-heading"}
-)
-
-_SIGNATURE_BLOCKS = frozenset({("p", "src"), ("div", "attr")})
-"""Tags and classes of signatures, where the class alone says too little (Haddock, pdoc)."""
-
-
-class _Attribute(NamedTuple):
-    """An attribute other than the class that filters elements: with any value, or with one of `values`."""
-
-    name: str
-    values: frozenset[str]
-    values_in: XPath
-    attributes: XPath
-
-
+_KINDS = (
+    (
+        Kind.TABS,
+        {"tabbed-set", "tab-set", "sphinx-tabs", "tabs-container", "panel-tabset", "vp-code-group", "tabs", "tabset",
+         "sd-tab-set", "book-tabs", "code-tabs", "code-group", "nextra-tabs", "tab-view"},
+    ),
+    (
+        Kind.SIGNATURE,  # those with a tag of Haddock and pdoc
+        {"sig", "sig-object", "member-signature", "memproto", "type-signature", "code-header", "method-heading",
+         "p.src", "div.attr"},
+    ),
+    (Kind.GRID, {f"div.{name}" for name in GRIDS}),
+    (Kind.CODE, {"div.fragment", "blockquote.SCodeFlow", "table.RktBlk", "table.RBoxed"}),  # Doxygen, Scribble
+)  # fmt: skip
+"""Classes that say what an element is, with a tag where the class alone says too little; the first kind counts."""
 _XML_NAME = re.compile(r"[A-Za-z_][\w.-]*")
-
-
-def _attribute(name: str, values: Iterable[str]) -> _Attribute:
-    step = f"@{name}" if _XML_NAME.fullmatch(name) else f'@*[name() = "{name}"]'  # `v-on:click`
-    path = f"descendant::*/{step}"
-    return _Attribute(name, frozenset(values), XPath(path, smart_strings=False), XPath(path))
 
 
 class Rules:
@@ -195,8 +178,24 @@ class Rules:
         self._pairs: set[tuple[str, str]] = set()
         attributes: dict[str, set[str]] = {}
         for selector in selectors:
-            self._add(selector, attributes)
-        self._attributes = [_attribute(name, values) for name, values in attributes.items()]
+            tag, _, name = selector.partition(".")
+            if selector.startswith("["):
+                name, _, value = selector[1:-1].partition("=")
+                attributes.setdefault(name, set()).update({value} if value else ())
+            elif selector.startswith("#"):
+                attributes.setdefault("id", set()).add(selector[1:])
+            elif not name:
+                self._tags.add(tag)
+            elif tag:
+                self._pairs.add((tag, name))
+            else:
+                self._classes.add(name)
+        # Attributes other than the class, with any value if `values` is empty, and what finds their values.
+        self._attributes: list[tuple[str, set[str], XPath, XPath]] = []
+        for name, values in attributes.items():
+            step = f"@{name}" if _XML_NAME.fullmatch(name) else f'@*[name() = "{name}"]'  # `v-on:click`
+            path = f"descendant::*/{step}"
+            self._attributes.append((name, values, XPath(path, smart_strings=False), XPath(path)))
 
     def kind(self, element: _Element) -> Kind:
         """Return what an element is."""
@@ -235,20 +234,6 @@ class Rules:
                     found[element] = kind
         return found
 
-    def _add(self, selector: str, attributes: dict[str, set[str]]) -> None:
-        if selector.startswith("["):
-            name, _, value = selector[1:-1].partition("=")
-            attributes.setdefault(name, set()).update({value} if value else ())
-        elif selector.startswith("#"):
-            attributes.setdefault("id", set()).add(selector[1:])
-        elif selector.startswith("."):
-            self._classes.add(selector[1:])
-        elif "." in selector:
-            tag, _, name = selector.partition(".")
-            self._pairs.add((tag, name))
-        else:
-            self._tags.add(selector)
-
 
 def classify(element: _Element, by_name: Kind) -> Kind:
     """Return the kind of an element by its content; `by_name` is the kind by tag and class, not plain."""
@@ -270,17 +255,8 @@ def _special(tag: str, names: list[str], classes: str) -> Kind:
         return Kind.PLAIN if is_drawn_so else Kind.ADMONITION
     if tag == "dl" and "section" in names and not _BARE_ADMONITION.isdisjoint(names):
         return Kind.ADMONITION
-    return _plainer(tag, names)
-
-
-def _plainer(tag: str, names: list[str]) -> Kind:
-    if not _TABS.isdisjoint(names):
-        return Kind.TABS
-    if not _SIGNATURES.isdisjoint(names) or any((tag, name) in _SIGNATURE_BLOCKS for name in names):
-        return Kind.SIGNATURE
-    if tag == "div" and not GRIDS.keys().isdisjoint(names):
-        return Kind.GRID
-    return Kind.CODE if any((tag, name) in _CODE_BLOCKS for name in names) else Kind.PLAIN
+    found = {*names, *(f"{tag}.{name}" for name in names)}
+    return next((kind for kind, special in _KINDS if not special.isdisjoint(found)), Kind.PLAIN)
 
 
 _CONTENTS = re.compile(r"toc|contents|on-this-page|section-index", re.IGNORECASE)
