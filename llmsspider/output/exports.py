@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from llmsspider.content.markdown.chunks import Chunker, Count
-    from llmsspider.crawl.run import Run
 
 
 # Writing the documents of a store to a file: the formats, and the file that is complete or not there.
@@ -189,16 +188,25 @@ def page_text(record: PageRecord) -> str:
 # Feed formats: JSON Lines by orjson (20 times less work a document than by Scrapy's exporter), and those of ours.
 
 
-class JsonLinesExporter(BaseItemExporter):
+class FileExporter(BaseItemExporter):
+    """Writes to the file of a feed; a format that needs more than the items has the run of the spider."""
+
+    def __init__(self, file: IO[bytes], *, run: Any = None, **kwargs: Any):
+        super().__init__(dont_fail=True, **kwargs)
+        self.file, self.run = file, run
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, file: IO[bytes], **kwargs: Any) -> Self:
+        """Take the run of the spider."""
+        return cls(file, run=getattr(crawler.spider, "run", None), **kwargs)
+
+
+class JsonLinesExporter(FileExporter):
     """One document a line, keys in the order of `Document`, UTF-8, never escaped.
 
     Feed options that choose or rename fields (`fields`) work as Scrapy documents them; then, and for items of
     other spiders, the row is built by Scrapy's rules.
     """
-
-    def __init__(self, file: IO[bytes], **kwargs: Any):
-        super().__init__(dont_fail=True, **kwargs)
-        self.file = file
 
     def export_item(self, item: Any) -> None:
         """Write one line."""
@@ -217,21 +225,7 @@ class CsvExporter(CsvItemExporter):
         return without_formula(super().serialize_field(field, name, value))
 
 
-class RunExporter(BaseItemExporter):
-    """A format that needs more than the items: the run knows it."""
-
-    def __init__(self, file: IO[bytes], *, run: Run, **kwargs: Any):
-        super().__init__(dont_fail=True, **kwargs)
-        self.file = file
-        self.run = run
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler, file: IO[bytes], **kwargs: Any) -> Self:
-        """Take the run of the spider."""
-        return cls(file, run=crawler.spider.run, **kwargs)  # type: ignore[union-attr]
-
-
-class ChunksExporter(RunExporter):
+class ChunksExporter(FileExporter):
     """The format `chunks`: one chunk a line, as many as a document has, and tombstones for those that are gone."""
 
     def export_item(self, item: Any) -> None:
@@ -295,7 +289,7 @@ class ParquetExporter(BaseItemExporter):
         self._rows, self._held = [], 0
 
 
-class GraphExporter(RunExporter):
+class GraphExporter(FileExporter):
     """The format `graph`: pages, failed pages and links as `scrapy export --format graph` writes them, at the end."""
 
     def export_item(self, item: Any) -> None:

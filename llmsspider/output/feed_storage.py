@@ -78,17 +78,11 @@ class StagedFileFeedStorage(FileFeedStorage):
     goes replaces nothing before the crawl has ended; a new one is there once its documents are stored.
     """
 
-    def __init__(
-        self,
-        uri: str,
-        *,
-        feed_options: dict[str, Any] | None = None,
-        run: Any = None,
-        resumable: bool = False,
-    ):
+    run: Any = None
+    resumable = False
+
+    def __init__(self, uri: str, *, feed_options: dict[str, Any] | None = None):
         super().__init__(uri, feed_options=feed_options)
-        self.run = run
-        self.resumable = resumable
         self.is_lines = (feed_options or {}).get("format") in LINE_FORMATS
         self.target = Path(self.path)
         self.staged = self.target.with_name(self.target.name + ".part")
@@ -103,11 +97,9 @@ class StagedFileFeedStorage(FileFeedStorage):
         Raises:
             NotConfigured: the target cannot be written; Scrapy logs it and goes on without feeds.
         """
-        run = run_of(crawler)
-        resumable = bool(crawler.settings.get("JOBDIR"))
-        storage = cls(uri, feed_options=feed_options, run=run, resumable=resumable)
-        problem = unwritable(storage.target)
-        if problem:
+        storage = cls(uri, feed_options=feed_options)
+        storage.run, storage.resumable = run_of(crawler), bool(crawler.settings.get("JOBDIR"))
+        if problem := unwritable(storage.target):
             raise NotConfigured(problem)
         return storage
 

@@ -36,7 +36,9 @@ def run(*, succeeded: bool = True, resumes: str | None = None) -> SimpleNamespac
 
 def storage(target: Path, the_run, *, resumable: bool = False, **options) -> StagedFileFeedStorage:
     given = {"overwrite": True, "format": "jsonlines", **options}
-    return StagedFileFeedStorage(str(target), feed_options=given, run=the_run, resumable=resumable)
+    made = StagedFileFeedStorage(str(target), feed_options=given)
+    made.run, made.resumable = the_run, resumable
+    return made
 
 
 def write(target: Path, text: str, the_run, **options) -> None:
