@@ -117,7 +117,7 @@ EXTENSIONS_BASE: dict[str, int | None] = {
     "llmsspider.extensions.console.TerminalProgress": -20,  # gives the terminal back before the summary
     "llmsspider.pipelines.hash.PipelineOutcomes": -15,  # before the feed exporter, too
     "llmsspider.extensions.run_summary.RunSummary": -10,  # before Scrapy's feed exporter, which is at 0
-    "llmsspider.extensions.heartbeat.Heartbeat": 0,
+    "llmsspider.extensions.run_summary.Heartbeat": 0,
     "llmsspider.extensions.run_summary.SearchIndex": 15,  # after the summary, which says that documents are there
     "llmsspider.extensions.run_summary.ChangeNews": 17,
     "llmsspider.extensions.run_summary.ReportWriter": 20,  # after the summary: its path is the last line
@@ -136,7 +136,7 @@ FEED_EXPORTERS_BASE = {
 }
 
 # --- stats, logs and feeds ---
-STATS_CLASS = "llmsspider.extensions.heartbeat.PlainStatsCollector"  # Scrapy's, without a check of each call
+STATS_CLASS = "llmsspider.extensions.PlainStatsCollector"  # Scrapy's, without a check of each call
 LOG_LEVEL = "INFO"
 LOG_FORMATTER = "llmsspider.extensions.console.ShortLogFormatter"
 FEED_EXPORT_ENCODING = "utf-8"
@@ -164,7 +164,7 @@ if os.environ.get("SHUB_JOBKEY"):
     EXTENSIONS_BASE |= {
         "llmsspider.extensions.scrapy_cloud.ScrapyCloud": 100,  # beside the platform's own, whose items it takes over
         "scrapy.extensions.memusage.MemoryUsage": None,
-        "llmsspider.extensions.heartbeat.JobMemory": 0,  # the limit is for all processes of the job
+        "llmsspider.extensions.scrapy_cloud.JobMemory": 0,  # the limit is for all processes of the job
     }
 
 __all__ = [

@@ -12,7 +12,6 @@ from llmsspider.items import Change, Origin
 from llmsspider.web.stats import FILTERED_AFTER_FETCH, Filtered, FilterReason
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from llmsspider.site.discovered import Discovery
@@ -331,23 +330,6 @@ class Outputs:
     """Where the HTML report was written, and its text."""
     chunks_before: dict[str, frozenset[str]] = field(default_factory=dict)
     """Ids of the chunks that changed and deleted documents had, by document id, where a feed asks for chunks."""
-
-
-def delivered(
-    stats: Mapping[str, Any], *, feeds: bool, active: bool, undelivered: Sequence[str] = ()
-) -> bool | None:
-    """Say whether every output was delivered; None where none is configured.
-
-    Args:
-        stats: Scrapy's stats, with those of the feed exports.
-        feeds: an output is configured.
-        active: Scrapy's feed exporter is working; it switches itself off where a feed is misconfigured.
-        undelivered: what an output said that it did not deliver.
-    """
-    if not feeds:
-        return None
-    failed = any(name.startswith("feedexport/failed_count/") and number for name, number in stats.items())
-    return active and not failed and not undelivered
 
 
 def replay_command(source: str, since: int) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Self
 
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
+from scrapy.statscollectors import MemoryStatsCollector
 
 from llmsspider.crawl.spiderrun import required_run
 
@@ -57,3 +58,13 @@ class RunExtension:
     def log_line(self, level: int, line: str) -> None:
         """Log a line."""
         self.log.log(level, "%(line)s", {"line": line}, extra={"spider": self.crawler.spider})
+
+
+class PlainStatsCollector(MemoryStatsCollector):
+    """Scrapy's default collector (`STATS_CLASS`), without a check that costs more than counting.
+
+    Scrapy 2.19 checks each call for the deprecated `spider` argument: three Python calls for each of the about 18 stats
+    that a page updates.
+    """
+
+    __getattribute__ = object.__getattribute__

@@ -1,4 +1,4 @@
-"""The end of a run: it is closed and summed up in the log; search index, published changes and report follow."""
+"""A run that goes has heartbeats; at its end it is closed and summed up, and index, changes and report follow."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from scrapy.extensions.feedexport import FeedExporter
+from scrapy.utils.asyncio import create_looping_call
 
 from llmsspider.answers import has_index
-from llmsspider.crawl.progress import delivered, replay_command
+from llmsspider.crawl.progress import replay_command
 from llmsspider.crawl.scheduler import mark_job
 from llmsspider.errors import LlmsspiderError, StoreError, command
 from llmsspider.extensions import RunExtension
@@ -31,8 +32,34 @@ if TYPE_CHECKING:
     from llmsspider.crawl.run import Run
     from llmsspider.store import SourceRecord
 
+HEARTBEAT_SECS = 5.0
+"""Seconds between two heartbeats; a run without one for a minute counts as lost."""
+
 outputs_log = logging.getLogger(f"{__name__}.outputs")
 """Of what `llmsspider` shows besides its own summary."""
+
+
+class Heartbeat(RunExtension):
+    """Write the counts of the run to the store every five seconds."""
+
+    def __init__(self, crawler: Crawler, run: Run):
+        super().__init__(crawler, run)
+        self._task = create_looping_call(self._beat)
+
+    def spider_opened(self) -> None:
+        """Start."""
+        self._task.start(HEARTBEAT_SECS, now=False)
+
+    def engine_stopped(self) -> None:
+        """Stop; the feeds, which may take long to upload, are stored by then."""
+        if self._task.running:
+            self._task.stop()
+
+    def _beat(self) -> None:
+        try:
+            self.run.heartbeat()
+        except StoreError:  # the writer logged it; the next page to be stored ends the crawl
+            self._task.stop()
 
 
 class RunSummary(RunExtension):
@@ -54,19 +81,14 @@ class RunSummary(RunExtension):
 
     def feed_exporter_closed(self) -> None:
         """Close the run, with what became of its outputs."""
-        run, config = self.run, self.run.config
-        undelivered = [*run.outputs.undelivered]
-        if config.mirror_dir is not None and run.outputs.mirror is None:
-            undelivered.append(config.mirror_dir)
-        no_feeds = not self.crawler.settings.getdict("FEEDS")
-        run.close(
-            delivered=delivered(
-                self.crawler.stats.get_stats() if self.crawler.stats else {},
-                feeds=_has_output(self.crawler) or config.mirror_dir is not None,
-                active=no_feeds or self.crawler.get_extension(FeedExporter) is not None,
-                undelivered=undelivered,
-            )
-        )
+        run, tree = self.run, self.run.config.mirror_dir
+        stats = self.crawler.stats.get_stats() if self.crawler.stats else {}
+        failed = any(stats[name] for name in stats if name.startswith("feedexport/failed_count/"))
+        # Scrapy's feed exporter switches itself off where a feed is misconfigured
+        is_off = self.crawler.settings.getdict("FEEDS") and self.crawler.get_extension(FeedExporter) is None
+        missing = failed or is_off or run.outputs.undelivered or (tree and run.outputs.mirror is None)
+        has_outputs = _has_output(self.crawler) or tree is not None
+        run.close(delivered=not missing if has_outputs else None)
         if run.outcome == "store_failed" and self.reason != run.outcome and self.crawler.stats:
             self.reason = run.outcome
             self.crawler.stats.set_value("finish_reason", run.outcome)

@@ -1,16 +1,21 @@
-"""Scrapy Cloud: the stores of the last job, documents as items within its limits."""
+"""Scrapy Cloud: the stores of the last job, documents as items within its limits, the memory of all processes."""
 
 from __future__ import annotations
 
 import json
 import logging
 import os
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from itemadapter import ItemAdapter
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
+from scrapy.extensions.memusage import MemoryUsage
 from scrapy.signalmanager import SignalManager
 from scrapy.utils.misc import load_object
 
@@ -126,6 +131,8 @@ def in_parts(document: dict[str, Any], limit: int) -> list[dict[str, Any]]:
 PLATFORM_EXTENSION = "sh_scrapy.extension.HubstorageExtension"
 """What writes the items of a job; the platform adds it to the extensions."""
 
+PROCESSES = Path("/proc")
+
 MAX_ITEM_BYTES = 1024 * 1024 - 1024
 """JSON bytes of an item: the platform's 1 MiB, less what it adds itself."""
 
@@ -188,3 +195,29 @@ class ScrapyCloud:
             self.platform.item_scraped(part, spider)
         if len(parts) > 1:
             stats.count(self.crawler.stats, "cloud/split")
+
+
+class JobMemory(MemoryUsage):
+    """`memusage/max`, the warning and the limit count the processes that the crawl started.
+
+    Scrapy Cloud kills a job above its limit, and sets `MEMUSAGE_LIMIT_MB` to it so that Scrapy stops first.
+    """
+
+    def get_virtual_size(self) -> int:
+        """Return the peak of this process and what its children have now, in bytes."""
+        size = super().get_virtual_size()
+        for child in descendants(os.getpid()):
+            with suppress(OSError):  # it has ended
+                rollup = (PROCESSES / str(child) / "smaps_rollup").read_text(encoding="ascii")
+                found = re.search(r"^Pss: +(\d+) kB$", rollup, re.MULTILINE)
+                size += int(found[1]) * 1024 if found else 0
+        return size
+
+
+def descendants(pid: int) -> Iterator[int]:
+    """Yield the ids of the processes below one, where the system lists them (Linux)."""
+    for listing in (PROCESSES / str(pid) / "task").glob("*/children"):
+        with suppress(OSError):  # the thread has ended
+            for child in map(int, listing.read_text(encoding="ascii").split()):
+                yield child
+                yield from descendants(child)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 from collections import Counter
 from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from urllib.parse import urlsplit
 import orjson
 
 from llmsspider.errors import MirrorError
+from llmsspider.items import content_hash as sha256
 from llmsspider.output.exports import page_text
 from llmsspider.output.mirror_files import (
     CONTENTS,
@@ -295,7 +295,7 @@ def _update_tree(kept: _Folder) -> None:
         lines.append(ContentsLine(file, title, description, section, order))
     kept.manifest.write(kept.folder)  # before the first file: a killed run leaves no unknown ones
     # what links can lead to: while it stays, unchanged pages need no second look
-    shape = _digest("\n".join(sorted(line.file for line in lines)))
+    shape = sha256("\n".join(sorted(line.file for line in lines)))[:32]
     for page in store.iter_pages(parts=OUTLINE):
         _update_page(kept, page.record, shape, links)
     table = contents(lines, source.url, source.introduction).encode("utf-8", "replace")
@@ -309,7 +309,7 @@ def _update_page(kept: _Folder, outline: PageRecord, shape: str, links: LinkMap)
     """Bring the file of a page in step; its text is read only where the file may have to change."""
     entry = kept.entries.setdefault(identity(outline.url), FileEntry(""))
     undated = front_matter(outline, kept.source.name, fetched_at="")
-    key = _digest(f"{undated}{shape}")
+    key = sha256(f"{undated}{shape}")[:32]
     if entry.key == key and kept.is_there(entry):
         kept.report.untouched += 1
         return
@@ -318,7 +318,7 @@ def _update_page(kept: _Folder, outline: PageRecord, shape: str, links: LinkMap)
         return
     text = file_text(record, entry.file, links.file)
     head = front_matter(record, kept.source.name, fetched_at=record.fetched_at)
-    kept.put(entry, _digest(undated + text), head + text)
+    kept.put(entry, sha256(undated + text)[:32], head + text)
     entry.key = key
 
 
@@ -333,9 +333,9 @@ def _update_skill(kept: _Folder, budget: int | None) -> None:
     for one in references:
         pages = [page for record in one.pages if (page := kept.store.load_page(record.key)) is not None]
         text = reference_text(one.section, pages)
-        kept.put(kept.entries[one.file], _digest(text), text)
+        kept.put(kept.entries[one.file], sha256(text)[:32], text)
     text = skill_text(kept.source, references, omitted)
-    kept.put(kept.entries[SKILL], _digest(text), text)
+    kept.put(kept.entries[SKILL], sha256(text)[:32], text)
     kept.remove_others({SKILL, *(one.file for one in references)})
 
 
@@ -371,8 +371,3 @@ def _references(
             references[-1].pages.append(record)
             size += needed
     return references, omitted
-
-
-def _digest(text: str) -> str:
-    """The digest of a text, as the manifest has it."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]

@@ -6,7 +6,6 @@ The format of a skill is that of https://agentskills.io/specification: a folder 
 
 from __future__ import annotations
 
-import hashlib
 import posixpath
 import re
 import unicodedata
@@ -16,6 +15,7 @@ from itertools import chain, groupby
 from urllib.parse import quote, unquote_to_bytes, urlsplit
 
 from llmsspider.content.markdown.scan import one_line, scan
+from llmsspider.items import content_hash as sha256
 from llmsspider.output.exports import page_text
 from llmsspider.store import PageRecord, SourceRecord
 from llmsspider.web.urls import host, identity, loose_key, page_key
@@ -72,7 +72,7 @@ class MirrorNames:
         key = identity(url)
         if key not in self._names:
             name = wanted = safe_name(key, self.main_host)
-            digest = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
+            digest = sha256(key)
             length = 8
             while _folded(name) in self._taken or self._occupied(name):
                 name = f"{wanted.removesuffix('.md')}~{digest[:length]}.md"
@@ -101,7 +101,7 @@ def safe_name(url: str, main_host: str) -> str:
         page = "home"
     if parts.query:
         page += f"@{parts.query}"
-    segments = [_folder(part) for part in folders] + [_cut(_device_safe(_segment(page) or "_"), page) + ".md"]
+    segments = [_folder(part) for part in folders] + [_cut(_segment(page), page) + ".md"]
     if not at_home:
         segments.insert(0, _folder(f"@{host(url)}"))
     elif segments[0].startswith("@") and len(segments) > 1:
@@ -114,13 +114,13 @@ def safe_name(url: str, main_host: str) -> str:
         if len("/".join([*kept, segment]).encode()) > MAX_PATH // 2:
             break
         kept.append(segment)
-    digest = hashlib.sha256(url.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    digest = sha256(url)[:16]
     last = segments[-1].removesuffix(".md").encode()[:100].decode("utf-8", "ignore")
     return "/".join([*kept, f"{last}~{digest}.md"])
 
 
 def _folder(text: str) -> str:
-    name = _device_safe(_segment(text) or "_")
+    name = _segment(text)
     return _cut(name + "_" if name.lower().endswith(".md") else name, text)
 
 
@@ -137,18 +137,14 @@ def _segment(text: str) -> str:
         safe = f"%{ord(safe[0]):02X}{safe[1:]}"
     if safe.endswith((".", " ")):
         safe = f"{safe[:-1]}%{ord(safe[-1]):02X}"
-    return safe
-
-
-def _device_safe(name: str) -> str:
-    stem, dot, rest = name.partition(".")
-    return f"{stem}_{dot}{rest}" if _DEVICES.match(stem.rstrip()) else name
+    stem, dot, rest = (safe or "_").partition(".")
+    return f"{stem}_{dot}{rest}" if _DEVICES.match(stem.rstrip()) else safe or "_"
 
 
 def _cut(name: str, whole: str) -> str:
     if len(name.encode()) <= MAX_SEGMENT:
         return name
-    digest = hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    digest = sha256(whole)[:16]
     kept = name.encode()[: MAX_SEGMENT - 17].decode("utf-8", "ignore")
     return f"{re.sub(r'%.?$', '', kept)}~{digest}"
 

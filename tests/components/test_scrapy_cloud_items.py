@@ -13,8 +13,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.settings import Settings
 
 from llmsspider.crawl.run import Run
-from llmsspider.extensions.heartbeat import descendants
-from llmsspider.extensions.scrapy_cloud import MAX_ITEM_BYTES, ScrapyCloud
+from llmsspider.extensions.scrapy_cloud import MAX_ITEM_BYTES, ScrapyCloud, descendants
 from llmsspider.items import Document
 
 
