@@ -223,14 +223,8 @@ class NotAFeedError(ValueError):
 def updated_feed(existing: bytes | None, changes: SourceChanges, url: str, now: datetime) -> bytes:
     """Return the feed with the changes in front of the entries that it has; those that it has already stay as they are.
 
-    Args:
-        existing: the feed as it is; None makes a new one.
-        changes: what changed.
-        url: where the source starts.
-        now: the time of the changes.
-
-    Raises:
-        NotAFeedError: `existing` is something else, or the feed of another source.
+    `existing` is the feed as it is, None makes a new one; `url` is where the source starts. Raises `NotAFeedError`
+    for something else, or the feed of another source.
     """
     feed_id = f"urn:llmsspider:{quote(changes.source, safe='')}"
     at = now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
@@ -14,6 +13,7 @@ from urllib.parse import urlsplit
 from llmsspider.changes.compare import MAX_PAIRS, Hunk, blocks, compare, most_similar, word_counts
 from llmsspider.changes.meaning import Evidence, Names, evidence, names, noise_of, volatile_lines, without
 from llmsspider.errors import ArgumentsError
+from llmsspider.items import content_hash
 
 if TYPE_CHECKING:
     from llmsspider.store import PageHistory, PageRecord, Store, Version
@@ -33,17 +33,11 @@ class NothingBeforeError(ValueError):
 
 
 def since(store: Store, source: str, value: str | None) -> int:
-    """Return the number of the last change that belongs to the state before.
+    """Return the number of the last change that belongs to the state before; `source` is the name, for messages.
 
-    Args:
-        store: the open store of the source.
-        source: its name, for messages.
-        value: a run (its id or how that begins), a date or time (ISO 8601, UTC unless it says otherwise), an age
-            such as `7d`, or a number of a change; None for the run before the last one.
-
-    Raises:
-        ArgumentsError: it is none of these, or no such run or change.
-        NothingBeforeError: the source has one run, or none.
+    `value` is a run (its id or how that begins), a date or time (ISO 8601, UTC unless it says otherwise), an age such
+    as `7d`, or a number of a change; None stands for the run before the last one. Raises `ArgumentsError` for another,
+    and `NothingBeforeError` when the source has one run, or none.
     """
     runs = store.runs()
     if value is None:
@@ -149,13 +143,9 @@ class SourceChanges:
 
 
 def changes_since(store: Store, source: str, since: int, *, keep_noise: bool = False) -> SourceChanges:
-    """Compare every page that changed after `since` with what it was then. Raises `StoreError`.
+    """Compare every page that changed after the change `since` with what it was then. Raises `StoreError`.
 
-    Args:
-        store: the open store of the source.
-        source: its name.
-        since: the number of a change.
-        keep_noise: report noise as any other change.
+    `keep_noise` reports noise as any other change.
     """
     result = SourceChanges(source, since, store.last_seq())
     pages = list(_compared_pages(store.history_since(since), since))
@@ -203,14 +193,14 @@ _Gone = tuple["PageHistory", "Version | None"]
 def _new_pages(new: list[PageHistory], gone: dict[str, _Gone]) -> Iterator[_Compared]:
     """Compare new pages with the deleted ones; one that moved is taken out of `gone`."""
     texts = {url: before.content for url, (_, before) in gone.items() if before is not None}
-    by_digest: dict[str, list[str]] = defaultdict(list)
+    by_text: dict[str, list[str]] = defaultdict(list)  # its links may hold the address of the page
     for url, text in texts.items():
-        by_digest[digest_without_address(text, url)].append(url)
+        by_text[content_hash(text.replace(url, "\0"))].append(url)
     is_small = len(new) * len(gone) <= MAX_PAIRS
     words = {url: word_counts(text, url) for url, text in texts.items()} if new and is_small else {}
     for page in new:
         record, content = page.now.record, page.now.record.content or ""
-        same = by_digest[digest_without_address(content, record.url)]
+        same = by_text[content_hash(content.replace(record.url, "\0"))]
         former = next((one for one in (*record.moved_from, *same) if one in gone), None)
         if former is None and words:
             others = ((one, counts) for one, counts in words.items() if one in gone)
@@ -221,16 +211,6 @@ def _new_pages(new: list[PageHistory], gone: dict[str, _Gone]) -> Iterator[_Comp
         gone_page, before = gone.pop(former)
         change = _change("moved", page, moved_from=former)
         yield _Compared(change) if former in same else _compared(change, page, before, gone_page.versions)
-
-
-def digest_without_address(content: str, url: str) -> str:
-    """The digest of a text without the page's own address, which its links may hold.
-
-    >>> one = digest_without_address("[x](https://e.com/a#x)", "https://e.com/a")
-    >>> one == digest_without_address("[x](https://e.com/b#x)", "https://e.com/b")
-    True
-    """
-    return hashlib.sha256(content.replace(url, "\0").encode("utf-8", "replace")).hexdigest()
 
 
 def _compared(

@@ -70,13 +70,9 @@ def payload(changes: SourceChanges, url: str, run: str) -> bytes:
 
 
 def signed_headers(body: bytes, message: str, at: int, secret: str | None) -> dict[str, str]:
-    """Return the headers of a delivery.
+    """Return the headers of a delivery at a time in seconds since the epoch; each attempt has the same id, `message`.
 
-    Args:
-        body: what is sent.
-        message: its id, the same for each attempt.
-        at: the time, in seconds since the epoch.
-        secret: the secret both sides know, `whsec_` and base64 or any text; None signs nothing.
+    Both sides know the secret, `whsec_` and base64 or any text; None signs nothing.
     """
     headers = {
         "Content-Type": "application/json",
@@ -105,8 +101,7 @@ async def send(
 ) -> None:
     """Post the body, again after a pause where the other side was not there; redirects are not followed.
 
-    Raises:
-        WebhookError: it was not taken, in the end.
+    Raises `WebhookError` when it was not taken, in the end.
     """
     refusal = allowed.refusal(url)
     if refusal is not None:

@@ -136,11 +136,7 @@ FREE = "%(line)s"
 
 
 class ForPeople(logging.Filter):
-    """Keep what the project says of the crawl: no log lines of libraries, no tracebacks, few lines of one form.
-
-    Args:
-        level: of the records that are shown at least.
-    """
+    """Keep what the project says of the crawl from a level on: no lines of libraries, no tracebacks, few alike."""
 
     def __init__(self, level: int = logging.INFO):
         super().__init__()

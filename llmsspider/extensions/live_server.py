@@ -129,10 +129,8 @@ HEADERS = {
 class LiveServer:
     """Serves `/`, `/status.json`, `/events` (server-sent events) and, once there is one, `/report.html`.
 
-    Args:
-        state: gives all of the state of the run.
-        numbers: gives the part of it that every event carries.
-        report: gives the HTML of the report, None while there is none.
+    `state` gives all of the state of the run, `numbers` the part of it that every event carries, `report` the HTML of
+    the report.
     """
 
     def __init__(

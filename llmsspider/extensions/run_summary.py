@@ -7,7 +7,7 @@ import logging
 import time
 from contextlib import closing
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scrapy.extensions.feedexport import FeedExporter
 from scrapy.utils.asyncio import create_looping_call
@@ -18,11 +18,9 @@ from llmsspider.crawl.scheduler import mark_job
 from llmsspider.errors import LlmsspiderError, StoreError, command
 from llmsspider.extensions import RunExtension
 from llmsspider.extensions.scrapy_cloud import ScrapyCloud
-from llmsspider.items import Document
 from llmsspider.output import summary
 from llmsspider.output.mirror import path_for
 from llmsspider.output.status import run_report
-from llmsspider.pipelines.export import NotAskedFor
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -30,7 +28,6 @@ if TYPE_CHECKING:
 
     from llmsspider.changes.source import SourceChanges
     from llmsspider.crawl.run import Run
-    from llmsspider.store import SourceRecord
 
 HEARTBEAT_SECS = 5.0
 """Seconds between two heartbeats; a run without one for a minute counts as lost."""
@@ -207,7 +204,8 @@ class ChangeNews(RunExtension):
 
         run = self.run
         with closing(run.config.stores.open(run.source, create=False)) as store:
-            unpublished = _unpublished(store.source_record())
+            record = store.source_record()
+            unpublished: Any = record.discovery.get(UNPUBLISHED, {}) if record is not None else {}
             since = {
                 channel: min(run.seq_before, unpublished.get(channel, run.seq_before)) for channel in CHANNELS
             }
@@ -259,19 +257,12 @@ class ChangeNews(RunExtension):
         unpublished = {channel: changes[channel].since for channel in CHANNELS if not published[channel]}
         with closing(self.run.config.stores.open(self.run.source, create=False)) as store:
             record = store.source_record()
-            if record is not None and _unpublished(record) != unpublished:
+            if record is not None and record.discovery.get(UNPUBLISHED, {}) != unpublished:
                 record.discovery[UNPUBLISHED] = unpublished
                 store.upsert_source(record)
 
     def _fail(self, what: str, error: Exception) -> None:
         self.log_line(logging.ERROR, f"{what}: {getattr(error, 'strerror', None) or error}")
-
-
-def _unpublished(record: SourceRecord | None) -> dict[str, int]:
-    """The last change that was published in each of the two, as stored."""
-    found = record.discovery.get(UNPUBLISHED) if record is not None else None
-    values = found.items() if isinstance(found, dict) else ()
-    return {channel: seq for channel, seq in values if channel in CHANNELS and isinstance(seq, int)}
 
 
 class ReportWriter(RunExtension):
@@ -282,21 +273,10 @@ class ReportWriter(RunExtension):
     def __init__(self, crawler: Crawler, run: Run):
         super().__init__(crawler, run)
         self._setting = str(crawler.settings.get("LLMS_REPORT") or "")
-        self._seen: set[str] = set()
 
     def is_wanted(self) -> bool:
         """Return whether a place was given."""
         return self.run.watched and bool(self._setting)
-
-    def item_scraped(self, item: Any) -> None:
-        """Note the pages that have a document in this run; a first crawl has no stored pages to compare."""
-        if self.run.known.states and isinstance(item, Document):
-            self._seen.add(item.id)
-
-    def item_dropped(self, item: Any, exception: Exception) -> None:
-        """Note those that did not change and are not exported for it."""
-        if isinstance(exception, NotAskedFor):
-            self.item_scraped(item)
 
     def engine_stopped(self) -> None:
         """Write it; Jinja2 is imported here, since a crawl without a report does without."""
@@ -306,9 +286,8 @@ class ReportWriter(RunExtension):
         if not self.run.id:
             self.log_line(logging.WARNING, "no report: the run did not begin")
             return
-        seen = None if self.run.resumes else self._seen  # other processes yielded a part of them
         try:
-            path, html = write_report(gather(self.run, seen), self._setting)
+            path, html = write_report(gather(self.run), self._setting)
         except (OSError, StoreError) as error:
             self.log_line(logging.ERROR, f"the report could not be written: {error}")
             return

@@ -92,14 +92,8 @@ def in_parts(document: dict[str, Any], limit: int) -> list[dict[str, Any]]:
     """Return the document as it is where it is small enough, else as parts with `part` (from 1) and `parts`.
 
     Every part repeats the other fields; `content` is cut at line ends and `links` between two links, so that the
-    parts joined in order give what the document had. `content_hash` stays that of the whole.
-
-    Args:
-        document: a document as a plain dictionary.
-        limit: bytes of JSON that one item may have.
-
-    Raises:
-        ItemTooLargeError: the fields that are repeated leave no room.
+    parts joined in order give what the document had. `content_hash` stays that of the whole. `limit` are the bytes of
+    JSON that one item may have; raises `ItemTooLargeError` when what is repeated leaves no room.
     """
     if encoded_size(document) <= limit:
         return [document]

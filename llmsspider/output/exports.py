@@ -122,11 +122,7 @@ def flat_row(document: Document, *, with_extra: bool = False) -> dict[str, Any]:
 
 
 def write_parquet(rows: Iterable[Document], out: Any, *, with_extra: bool = False) -> None:
-    """One document a row, compressed by zstd; `llms` and `links` as JSON text.
-
-    Raises:
-        ArgumentsError: the extra is not installed.
-    """
+    """One document a row, compressed by zstd; `llms` and `links` as JSON text. Raises as `ParquetExporter` does."""
     exporter = ParquetExporter(out, with_extra=with_extra)
     for document in rows:
         exporter.export_item(document)
@@ -243,8 +239,7 @@ class ChunksExporter(FileExporter):
 class ParquetExporter(BaseItemExporter):
     """The format `parquet`: grows by row groups, which are all that is held in memory; the file stays open.
 
-    Raises:
-        ArgumentsError: the extra is not installed.
+    Raises `ArgumentsError` when the extra is not installed.
     """
 
     def __init__(self, file: Any, *, with_extra: bool = False, **kwargs: Any):

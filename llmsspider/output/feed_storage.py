@@ -94,8 +94,7 @@ class StagedFileFeedStorage(FileFeedStorage):
     ) -> StagedFileFeedStorage:
         """Take the run of the spider, which knows how the crawl ended.
 
-        Raises:
-            NotConfigured: the target cannot be written; Scrapy logs it and goes on without feeds.
+        Raises `NotConfigured` for a target that cannot be written: Scrapy logs it and goes on without feeds.
         """
         storage = cls(uri, feed_options=feed_options)
         storage.run, storage.resumable = run_of(crawler), bool(crawler.settings.get("JOBDIR"))

@@ -267,14 +267,10 @@ class _Node:
 
 
 def site_tree(urls: Sequence[str], links: Iterable[tuple[int, int]]) -> dict[str, Any]:
-    """Lay out pages; returns JSON-ready columns.
+    """Lay out the pages with these addresses, and links as pairs of indexes into them; returns JSON-ready columns.
 
     `nodes` holds [name, parent, index of the page or -1, x, y] with the root first; `links` pairs of nodes;
     `pages_left` and `links_left` say what is not in the picture.
-
-    Args:
-        urls: the address of each page.
-        links: pairs of indexes into `urls`.
     """
     nodes = [_Node("", -1, 0)]
     of_page: dict[int, int] = {}

@@ -86,8 +86,7 @@ class Manifest:
 def read_manifest(folder: Path) -> Manifest | None:
     """The manifest of `folder`, None where there is none.
 
-    Raises:
-        MirrorError: it cannot be read, is of a newer version, or names files outside the folder.
+    Raises `MirrorError` for one that cannot be read, is of a newer version, or names files outside the folder.
     """
     path = folder / MANIFEST
     try:
@@ -123,39 +122,30 @@ def folder_for(setting: str, source: str) -> Path:
     if SOURCE_PLACEHOLDER not in setting or unique.exists():
         return unique
     readable = Path(setting.replace(SOURCE_PLACEHOLDER, readable_name(source))).expanduser()
-    try:
-        manifest = read_manifest(readable)
-        is_free = manifest is not None or not readable.exists() or not _holds_other_files(readable)
-    except (MirrorError, OSError):
-        return unique
-    return readable if is_free and (manifest is None or manifest.source == source) else unique
+    return unique if folder_problem(readable, source, None) else readable
 
 
-def folder_problem(folder: Path, source: str, kind: Kind = "tree") -> str | None:
+def folder_problem(folder: Path, source: str, kind: Kind | None = "tree") -> str | None:
     """Return in one line why the tree, or the skill, of `source` cannot be kept in `folder`, or None."""
     try:
         if folder.exists() and not folder.is_dir():
             return f"{folder} is a file; a folder is needed"
         manifest = read_manifest(folder)
-        if manifest is None and folder.exists() and _holds_other_files(folder):
+        if manifest is None:
+            others = folder.iterdir() if folder.exists() else ()
+            if all(path.name in {STORE_FOLDER, PART} for path in others):
+                return None
             return f"{folder} holds files that are not from llmsspider; choose an empty or a new folder"
     except (MirrorError, OSError) as error:
         return f"{folder}: {error.strerror}" if isinstance(error, OSError) else str(error)
-    if manifest is None:
-        return None
     if manifest.source != source:
-        setting = "LLMS_MIRROR_DIR" if kind == "tree" else "LLMS_SKILL_DIR"
+        setting = "LLMS_SKILL_DIR" if kind == "skill" else "LLMS_MIRROR_DIR"
         return (
             f"{folder} holds the source {manifest.source!r}; choose another folder for {source!r}, or put "
             f"{SOURCE_PLACEHOLDER} into {setting}"
         )
-    held = "tree" if manifest.main_host != SKILL_HOST else "skill"
-    what = {"tree": "a tree of Markdown", "skill": "a skill"}[held]
-    return f"{folder} holds {what} of this source; choose another folder" if held != kind else None
-
-
-def _holds_other_files(folder: Path) -> bool:
-    return any(path.name not in {STORE_FOLDER, PART} for path in folder.iterdir())
+    held, what = ("skill", "a skill") if manifest.main_host == SKILL_HOST else ("tree", "a tree of Markdown")
+    return None if kind in {None, held} else f"{folder} holds {what} of this source; choose another folder"
 
 
 def replace_file(path: Path, body: bytes) -> None:
@@ -192,24 +182,16 @@ def sync(store: Store, folder: Path) -> MirrorReport:
     """Make `folder` hold one file for each living page of the store; index.md counts in no list.
 
     The store is what decides: a page that a failed or partial crawl did not reach is in it, and so stays here.
-    A source without pages leaves the folder alone. Memory: the names of all pages, one page's text.
-
-    Raises:
-        MirrorError: the folder belongs to something else, or cannot be written; one line.
+    A source without pages leaves the folder alone. Memory: the names of all pages, one page's text. Raises
+    `MirrorError`, one line, when the folder belongs to something else or cannot be written.
     """
     return _synced(store, folder, "tree", _update_tree)
 
 
 def sync_skill(store: Store, folder: Path, *, budget: int | None = None) -> MirrorReport:
-    """Make `folder` the skill of the source; unchanged files are not touched.
+    """Make `folder` the skill of the source, as `sync` does; unchanged files are not touched.
 
-    Args:
-        store: the open store of the source. One without pages leaves the folder alone.
-        folder: where the skill is; it holds nothing else.
-        budget: tokens of all references; for the pages beyond only the address is written.
-
-    Raises:
-        MirrorError: the folder belongs to something else, or cannot be written; one line.
+    `budget` are the tokens of all references; for the pages beyond only the address is written.
     """
     return _synced(store, folder, "skill", partial(_update_skill, budget=budget))
 
@@ -245,10 +227,9 @@ class _Folder:
 
     def is_there(self, entry: FileEntry) -> bool:
         """Return whether a file is as it was written, by its size."""
-        try:
+        with contextlib.suppress(OSError):
             return (self.folder / entry.file).stat().st_size == entry.size
-        except OSError:
-            return False
+        return False
 
     def put(self, entry: FileEntry, digest: str, text: str) -> None:
         """Write a file, unless it has the digest."""

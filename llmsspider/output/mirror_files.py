@@ -50,10 +50,8 @@ _INDEX = frozenset({"index", ""})
 class MirrorNames:
     """The names of one tree: the same URL has the same name for as long as the tree lives.
 
-    Args:
-        main_host: `urls.host` of the site; its pages lie at the top.
-        known: the names an earlier run gave, by identity; they stay.
-        occupied: whether a file that is not of this tree has the name already.
+    The pages of `main_host` lie at the top. `known` are the names an earlier run gave, by identity; they stay.
+    `occupied` says whether a file that is not of this tree has the name already.
     """
 
     def __init__(

@@ -136,18 +136,16 @@ class Report:
     tree: dict[str, Any]
 
 
-def gather(run: Run, seen: Container[str] | None = None) -> Report:
+def gather(run: Run) -> Report:
     """Return the report of a run that is closed; raises `StoreError`.
 
-    Args:
-        run: the run.
-        seen: ids of the documents it yielded; stored pages that are not among them are `NOT_REACHED`. None where
-            that is not known: those that did not change are then taken for reached.
+    Stored pages that have no document in it are `NOT_REACHED`; where other processes yielded a part of the documents,
+    those that did not change are taken for reached.
     """
     report = run_report(run)
     with closing(run.config.stores.open(run.source, create=False)) as store:
         status = stored_status(store, next(one for one in store.runs() if one.id == report.id))
-        pages = StoredPages(store, report.id, seen)
+        pages = StoredPages(store, report.id, None if run.resumes else run.recorded.keys)
         if status.changes.get("deleted"):
             pages.add_deleted(store, report)
     coverage = compare(
@@ -264,12 +262,12 @@ def compare(
 class StoredPages:
     """The pages of the store as rows (see `Report`), those this run deleted or failed on at the end; links by row."""
 
-    def __init__(self, store: Store, run: str | None, seen: Container[str] | None):
+    def __init__(self, store: Store, run: str | None, seen: Container[bytes] | None):
         self.rows: list[list[Any]] = []
         self._places: dict[str, int] = {}
         self._targets: list[list[str]] = []
         for page in store.iter_pages("depth", LINKS):
-            reached = seen is None or page.record.id in seen
+            reached = seen is None or page.record.key in seen
             change = page.change if page.run == run else "unchanged" if reached else NOT_REACHED
             self._places[page.record.identity] = len(self.rows)
             self.rows.append([*_row(page.record), change, page.record.depth, page.record.discovered_by])

@@ -22,10 +22,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-class NotAskedFor(CountedDrop):
-    """An unchanged document, which `emit=changes` keeps out of the feeds; it is stored and counted."""
-
-
 class ExportPipeline:
     """Count each document by origin and change; with `emit=changes`, keep unchanged ones from the feeds.
 
@@ -42,7 +38,7 @@ class ExportPipeline:
         return cls(required_run(crawler))
 
     def process_item(self, item: Any) -> Any:
-        """Return the document, or raise `NotAskedFor`; an item of yours is counted, and left as it is."""
+        """Return the document, or raise `CountedDrop`; an item of yours is counted, and left as it is."""
         if not isinstance(item, Document):
             self.run.count("items")
             return item
@@ -56,7 +52,7 @@ class ExportPipeline:
         run.count("documents")
         run.count(stats.origin(item.origin))
         if item.change == "unchanged" and run.arguments.emit == "changes":
-            raise NotAskedFor(f"{item.url}: unchanged (emit=changes)")
+            raise CountedDrop(f"{item.url}: unchanged (emit=changes)")
         return item
 
     async def close_spider(self) -> None:

@@ -139,11 +139,7 @@ class HashPipeline:
 
 
 def _update_record(item: PageItem, record: PageRecord) -> None:
-    """Copy into the record what pipelines made of the item.
-
-    Raises:
-        TypeError: a field is not what it has to be.
-    """
+    """Copy into the record what pipelines made of the item; raises `TypeError` for a field of another type."""
     for name, kinds in KINDS.items():
         value = getattr(item, name)
         if not isinstance(value, kinds):
