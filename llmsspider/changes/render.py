@@ -65,20 +65,15 @@ def text(changes: SourceChanges, *, summary: bool = False) -> Iterator[str]:
     """Yield the lines for a terminal."""
     yield f"{changes.source}: {headline(changes)}"
     for section, pages in changes.by_section().items():
-        yield ""
-        yield section
+        yield f"\n{section}"
         for page in pages:
             yield f"  {MARKS[page.kind]} {page.title}  {page.url}"
             yield from (f"      {words}" for words in in_words(page))
     if changes.folded:
-        yield ""
-        yield f"folded: {folded_in_words(changes)}"
-    if summary:
-        return
+        yield f"\nfolded: {folded_in_words(changes)}"
     for page in changes.pages:
-        if page.hunks:
-            yield ""
-            yield f"=== {page.title}  {page.url}"
+        if page.hunks and not summary:
+            yield f"\n=== {page.title}  {page.url}"
             for hunk in page.hunks:
                 yield from _hunk_text(hunk)
 
@@ -91,16 +86,12 @@ def folded_in_words(changes: SourceChanges) -> str:
 
 
 def _hunk_text(hunk: Hunk) -> Iterator[str]:
-    yield ""
-    if hunk.headings:
-        yield f"  {' > '.join(hunk.headings)}"
+    yield f"\n  {' > '.join(hunk.headings)}" if hunk.headings else ""
     if hunk.is_whole:
         yield from (f"    {line}" for line in lines_of(hunk))
     elif hunk.words:
-        yield "  ~ " + "".join(
-            {"equal": piece, "delete": f"[-{piece}-]", "insert": f"{{+{piece}+}}"}[op]
-            for op, piece in hunk.words
-        )
+        marks = {"equal": ("", ""), "delete": ("[-", "-]"), "insert": ("{+", "+}")}
+        yield "  ~ " + "".join(piece.join(marks[op]) for op, piece in hunk.words)
     else:
         mark, block = ("+", hunk.after) if hunk.change == "added" else ("-", hunk.before)
         yield f"  {mark} {block if len(block) <= MAX_BLOCK else block[: MAX_BLOCK - 1] + '…'}"
@@ -108,39 +99,29 @@ def _hunk_text(hunk: Hunk) -> Iterator[str]:
 
 def markdown(changes: SourceChanges, *, summary: bool = False) -> Iterator[str]:
     """Yield the lines of a Markdown document."""
-    yield f"# Changes of {changes.source}"
-    yield ""
-    yield f"{headline(changes)}."
+    yield f"# Changes of {changes.source}\n\n{headline(changes)}."
     for section, pages in changes.by_section().items():
-        yield ""
-        yield f"## {section}"
-        yield ""
+        yield f"\n## {section}\n"
         for page in pages:
             words = ": " + "; ".join(found) if (found := in_words(page)) else ""
             yield f"- **{page.kind}** [{escape(page.title)}]({page.url}){words}"
     if changes.folded:
-        yield ""
-        yield f"Folded, since it changes every time: {folded_in_words(changes)}"
+        yield f"\nFolded, since it changes every time: {folded_in_words(changes)}"
     detailed = [] if summary else [page for page in changes.pages if page.hunks]
-    yield from ["", "## In detail"] if detailed else []
+    if detailed:
+        yield "\n## In detail"
     for page in detailed:
-        yield ""
-        yield f"### [{escape(page.title)}]({page.url})"
+        yield f"\n### [{escape(page.title)}]({page.url})"
         for hunk in page.hunks:
-            yield ""
             yield from _hunk_markdown(hunk)
 
 
 def _hunk_markdown(hunk: Hunk) -> Iterator[str]:
-    if hunk.headings:
-        yield f"*{' › '.join(hunk.headings)}*"
-        yield ""
+    yield f"\n*{' › '.join(hunk.headings)}*\n" if hunk.headings else ""
     if hunk.is_whole:
         lines = lines_of(hunk)
         fence = fence_for("\n".join(lines))
-        yield f"{fence}diff"
-        yield from lines
-        yield fence
+        yield from (f"{fence}diff", *lines, fence)
     elif hunk.words:
         marks = {"equal": ("", ""), "delete": ("~~", "~~"), "insert": ("**", "**")}
         yield "".join(_marked(piece, *marks[op]) for op, piece in hunk.words)
@@ -158,11 +139,10 @@ def lines_of(hunk: Hunk) -> Sequence[str]:
 
 def _marked(piece: str, begin: str, end: str) -> str:
     """Return a piece with its emphasis inside of the white space at its ends."""
-    stripped = piece.strip()
-    if not begin or not stripped:
+    if not (text := piece.strip()):
         return piece
-    lead = piece[: len(piece) - len(piece.lstrip())]
-    return f"{lead}{begin}{stripped}{end}{piece[len(piece.rstrip()) :]}"
+    lead, tail = piece.split(text, 1)
+    return f"{lead}{begin}{text}{end}{tail}"
 
 
 def as_dict(changes: SourceChanges) -> dict[str, Any]:

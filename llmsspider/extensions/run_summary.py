@@ -7,7 +7,7 @@ import logging
 import time
 from contextlib import closing
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scrapy.extensions.feedexport import FeedExporter
 from scrapy.utils.asyncio import create_looping_call
