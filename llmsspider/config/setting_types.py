@@ -161,7 +161,8 @@ if TYPE_CHECKING:
     from llmsspider.content.conversion.handlers import Handlers
     from llmsspider.content.formats import Formats
     from llmsspider.content.markdown.chunks import Chunker
-    from llmsspider.site.providers import Kind, Provider
+    from llmsspider.site.providers import Provider
+    from llmsspider.site.repositories import Kind
     from llmsspider.store import Retention, Store
     from llmsspider.web.addresses import AllowedAddresses
     from llmsspider.web.credentials import Credentials
@@ -190,7 +191,7 @@ else:  # what the checks return; a process that only reads settings need not imp
     History = Annotated[Any, by("llmsspider.store:Retention.parse", VERSIONS)]
     HttpAuth = Annotated[Any, by("llmsspider.web.credentials:Credentials.from_setting")]
     Providers = Annotated[Any, by("llmsspider.site.providers:load_providers", first=_paths)]
-    RepositoryHosts = Annotated[Any, by("llmsspider.site.providers:parse_hosts")]
+    RepositoryHosts = Annotated[Any, by("llmsspider.site.repositories:parse_hosts")]
     StoreClass = Annotated[Any, by("llmsspider.store.store:store_class")]
 
 

@@ -18,8 +18,7 @@ from llmsspider.errors import ConversionError
 from llmsspider.items import Page, PageMeta, Section, content_hash
 from llmsspider.site.discovered import Options, Seed
 from llmsspider.site.discovery import discover
-from llmsspider.site.providers import repository_at
-from llmsspider.site.repository_listing import discover_repository
+from llmsspider.site.repositories import discover_repository, repository_at
 from llmsspider.web.addresses import same_site
 from llmsspider.web.locales import start_in_language
 from llmsspider.web.outcomes import OUTAGES
@@ -163,7 +162,7 @@ async def _look(phase: Phase, url: str) -> tuple[Discovery, Page]:
     phase.fetch.start_url, nothing = url, Page("", [], [], PageMeta())
     repository = repository_at(url, config.repository_hosts) if config.discovery_enabled else None
     if repository is not None and not arguments.llms_txt:
-        phase.fetch.api = repository.api
+        phase.fetch.api = repository.project
         phase.run.site.repository, discovery = await discover_repository(
             phase.fetch, repository, config.formats.extensions("listed"), note=phase.note
         )

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from llmsspider.crawl.second_requests import HostStubs
 from llmsspider.crawl.site_titles import SiteTitles
-from llmsspider.site.docsify import Docsify, find_docsify
-from llmsspider.site.providers import Repository
+from llmsspider.site.providers import Docsify, find_docsify
+from llmsspider.site.repositories import Repository
 from llmsspider.web.host_forms import HostForms
 from llmsspider.web.page_forms import MARKDOWN_TYPES, is_markdown_url, twins
 from llmsspider.web.urls import host, identity, loose_key, split_route
@@ -297,7 +297,7 @@ class SiteKnowledge:
             "titles": self.titles.as_list(),
             "docsify": [asdict(site) for site in self._docsify],
             "routed": sorted(self._routed),
-            "repository": self.repository.as_dict() if self.repository else None,
+            "repository": asdict(self.repository) if self.repository else None,
         }
         if any(shared.values()):
             learned[_EVERYWHERE] = {name: values for name, values in shared.items() if values}

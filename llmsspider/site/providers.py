@@ -1,22 +1,17 @@
-"""Pages whose Markdown lies at another address by rule: those of repositories, and what a user's providers know.
-
-A page of a repository on GitHub or GitLab has the address at which its host shows the file; its text is the raw file.
-"""
+"""Pages whose Markdown lies at another address by rule: what providers know, and sites made with Docsify."""
 
 from __future__ import annotations
 
 import contextlib
-import json
-import posixpath
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, Protocol, cast, get_args
-from urllib.parse import quote, unquote, urljoin, urlsplit
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+from urllib.parse import unquote, urljoin, urlsplit
 
 from llmsspider.errors import ArgumentsError
 from llmsspider.web.loading import find
-from llmsspider.web.urls import without_fragment
+from llmsspider.web.urls import identity, split_route, without_fragment
 
 # Providers: sites whose pages have a Markdown source at another address, known by the page's URL alone.
 # Register your own with the setting `LLMS_PAGE_PROVIDERS` (docs/how-to/page-spider.md).
@@ -106,194 +101,300 @@ class GitHub:
         )
 
 
-# Addresses of repositories: which page shows a file, where it is raw, what links mean.
+# Docsify sites: one HTML page that renders Markdown files, each under a route (`/#/guide` renders `guide.md`).
+# With `routerMode: 'history'` a route is a path (`/guide`). Sites are recognised by the configuration or the loader
+# script in the page. Pure: text in, URLs out.
 
-Kind = Literal["github", "gitlab", "off"]
+MAX_PAGE_BYTES = 256 * 1024
+"""Number of bytes at the beginning of a page or script that are searched for the configuration."""
 
-HOSTS: Mapping[str, Kind] = {"github.com": "github", "gitlab.com": "gitlab"}
-"""The hosts that are known without the setting `LLMS_REPOSITORY_HOSTS`."""
+MAX_ALIASES = 50
+"""Maximum number of aliases of one site that are used."""
 
-INDEXES = ("readme", "index")
-"""Files that stand for their folder, without extension, in any case of letters."""
-PICTURES = frozenset({"apng", "avif", "bmp", "gif", "ico", "jpeg", "jpg", "png", "svg", "webp"})
-_NO_OWNERS = frozenset(
-    " ".join(
-        [
-            "about apps collections customer-stories enterprise events explore features groups help login marketplace",
-            "notifications orgs pricing search settings site solutions sponsors topics trending users",
-        ]
-    ).split()
+MAX_SCRIPTS = 5
+"""Maximum number of scripts of one page that are searched for the configuration."""
+
+_CONFIG = re.compile(
+    r"\$docsify\s*=\s*(?:[\w.$]{1,40}\s*\|\|\s*)?\{"
+    r"|\$docsify\s*=\s*Object\.assign\s*\((?:\s*(?:\{\s*\}|[\w.$]{1,60}(?:\s*\|\|\s*\{\s*\})?)\s*,){1,3}\s*\{"
+    r"|\bObject\.assign\s*\(\s*(?:[\w.]{1,40}\.)?\$docsify\s*,\s*\{"
+    r"|\$docsify\.\w+\s*=(?!=)"
 )
-"""First parts of paths that are pages of the host itself."""
-
-
-def parse_hosts(value: object) -> dict[str, Kind]:
-    """Read the setting: a kind by host, as a dict or as JSON; added to `HOSTS`.
-
-    Raises:
-        ValueError: one line that says what is wrong.
-    """
-    try:
-        given = json.loads(value) if isinstance(value, str) else value
-    except ValueError:
-        given = None
-    if not isinstance(given, Mapping):
-        raise ValueError('a dict of kinds by host is accepted, such as {"git.example.com": "gitlab"}')
-    for name, kind in given.items():
-        if kind not in get_args(Kind):
-            raise ValueError(f"{name}={kind!r}: accepted are {', '.join(get_args(Kind))}")
-    return {**HOSTS, **{str(name).lower(): cast("Kind", kind) for name, kind in given.items()}}
-
-
-@dataclass(frozen=True, slots=True)
-class Address:
-    """The address of a repository: `web` is its front page, `path` what follows `tree/`, a ref and maybe a folder."""
-
-    kind: Kind
-    web: str
-    path: tuple[str, ...] = ()
-
-    @property
-    def place(self) -> str:
-        """Owner and name, for GitLab with its groups."""
-        return urlsplit(self.web).path.strip("/")
-
-    @property
-    def api(self) -> str:
-        """Where the API of the host begins."""
-        parts = urlsplit(self.web)
-        if parts.netloc == "github.com":
-            return "https://api.github.com/"
-        return f"{parts.scheme}://{parts.netloc}/api/{'v3' if self.kind == 'github' else 'v4'}/"
-
-    @property
-    def project(self) -> str:
-        """Where the API has this repository."""
-        if self.kind == "github":
-            return f"{self.api}repos/{quote(self.place)}"
-        return f"{self.api}projects/{quote(self.place, safe='')}"
-
-
-def repository_at(url: str, hosts: Mapping[str, Kind] = HOSTS) -> Address | None:
-    """Return the repository that a URL is the address of, or a folder of it; None for any other page.
-
-    >>> repository_at("https://github.com/o/r/tree/main/docs")
-    Address(kind='github', web='https://github.com/o/r', path=('main', 'docs'))
-    >>> repository_at("https://gitlab.com/group/sub/r/-/tree/v1").web, repository_at("https://github.com/o/r/issues")
-    ('https://gitlab.com/group/sub/r', None)
-    """
-    parts = urlsplit(url)
-    netloc = parts.netloc.lower().rpartition("@")[2].removeprefix("www.")
-    kind = hosts.get(netloc, "off")
-    segments = [unquote(segment) for segment in parts.path.split("/") if segment]
-    if kind == "off" or len(segments) < 2 or segments[0].lower() in _NO_OWNERS:
-        return None
-    if kind == "gitlab":
-        end = segments.index("-") if "-" in segments else len(segments)
-        place, rest = segments[:end], segments[end + 1 :]
-    else:
-        place, rest = segments[:2], segments[2:]
-    if len(place) < 2 or (rest and (rest[0] != "tree" or len(rest) < 2)):
-        return None
-    place[-1] = place[-1].removesuffix(".git")
-    return Address(kind, f"{parts.scheme}://{netloc}/{quote('/'.join(place))}", tuple(rest[1:]))
+_NAMED_CONFIG = re.compile(r"\$docsify\s*=\s*([A-Za-z_$][\w$]{0,60})\s*(?:[;,<\n]|$)")
+_DECLARED = re.compile(
+    r"(?<![\w$.])([A-Za-z_$][\w$]{0,60})\s*=\s*"
+    r"(?:Object\.assign\s*\(\s*(?:(?:\{\s*\}|[\w.$]{1,60})\s*,\s*){1,3})?\{"
+)
+_ASSIGNED = re.compile(r"\$docsify\.(\w{1,40})\s*=(?!=)")
+_OWN_SCRIPT = re.compile(r"<script\b[^<>]{0,500}?\bsrc\s*=\s*[\"']?([^\"'\s<>]{1,500})")
+_PROGRAM = re.compile(r"docsify(?:\.min)?\.js|docsify@|[.-]min\.|prism|/plugins?/", re.IGNORECASE)
+_LOADER = re.compile(
+    r"<script\b[^<>]{0,500}\bsrc\s*=\s*[\"']?[^\"'\s<>]{0,500}\bdocsify(?:@[^\"'\s<>/]{0,50})?[^\"'\s<>]{0,200}"
+)
+_SETTING = re.compile(
+    r"(?<![\w$])[\"']?(\w+)[\"']?\s*:\s*(?:(true|false)\b|\"([^\"\n]{0,500})\"|'([^'\n]{0,500})')"
+)
+_ALIASES = re.compile(r"(?<![\w$])[\"']?alias[\"']?\s*:\s*\{([^{}]{0,10000})\}")
+_PROGRAMS = {
+    "alias": re.compile(r"(?<![\w$])[\"']?alias[\"']?\s*:"),
+    "routes": re.compile(r"(?<![\w$])[\"']?routes[\"']?\s*:\s*(?:\{\s*[^\s}]|[\w$])"),
+}
+"""Settings that may be code, or pages whose text is in the configuration itself: not read completely."""
+_ALIAS = re.compile(r"[\"']([^\"'\n]{1,200})[\"']\s*:\s*[\"']([^\"'\n]{1,200})[\"']")
+_WILDCARD = re.compile(r"\(?(?:\.|\[\^/\])[*+]\??\)?")
+_ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
+_EXTENSION = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,9}$")
 
 
 @dataclass(frozen=True)
-class Repository:
-    """A repository whose documentation is read: `web` is its front page, `ref` a branch, tag or commit.
+class Docsify:
+    """One Docsify site.
 
-    `files` are the paths of the pages, the first one is that of the start page.
+    Attributes:
+        page: the URL of its HTML page; with `is_history` that of the folder whose paths are its routes.
+        files: the URL of the folder of its Markdown files, with a slash at the end.
+        homepage, ext: the file of the route `/`, and the ending of files.
+        sidebar, navbar, cover: names of files with links; empty where the site has none.
+        is_relative: links are relative to the file that they are in, not to `files`.
+        aliases: (pattern, target) pairs: `*` in a pattern is any text, `$1` in its target that text.
+        is_history: routes are paths, all answered with the same page.
+        unread: names of settings that are code, and could not be read.
+        is_configured: whether a configuration was found, not just the loader script.
     """
 
-    kind: Kind
-    web: str
-    ref: str
-    files: tuple[str, ...]
-    _names: dict[str, str] = field(init=False, repr=False, compare=False, default_factory=dict)
-
-    def __post_init__(self) -> None:
-        """Know the pages by what links may call them."""
-        for path in self.files:
-            self._names[path] = path
-        for path in self.files:
-            stem = posixpath.splitext(path)[0]
-            folder, _, name = stem.rpartition("/")
-            self._names.setdefault(stem, path)
-            if name.lower() in INDEXES:
-                self._names.setdefault(folder, path)
+    page: str
+    files: str
+    homepage: str = "README.md"
+    ext: str = ".md"
+    sidebar: str = ""
+    navbar: str = ""
+    cover: str = ""
+    is_relative: bool = False
+    aliases: tuple[tuple[str, str], ...] = ()
+    is_history: bool = False
+    unread: tuple[str, ...] = ()
+    is_configured: bool = True
 
     @classmethod
-    def from_dict(cls, data: object) -> Repository | None:
-        """Return what `as_dict` wrote, None for anything else."""
-        with contextlib.suppress(TypeError, ValueError, KeyError):
-            fields = cast("dict[str, Any]", data)
-            return cls(fields["kind"], fields["web"], fields["ref"], tuple(map(str, fields["files"])))
-        return None
+    def from_list(cls, data: object) -> list[Docsify]:
+        """Return the sites of a list of dictionaries made by `dataclasses.asdict`; others are omitted."""
+        found = []
+        for given in data if isinstance(data, list) else []:
+            with contextlib.suppress(TypeError, ValueError, KeyError, AttributeError):
+                fields = {name: value for name, value in given.items() if name in cls.__dataclass_fields__}
+                fields["aliases"] = tuple((str(pattern), str(target)) for pattern, target in given["aliases"])
+                fields["unread"] = tuple(map(str, given.get("unread", ())))
+                found.append(cls(**fields))
+        return found
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return what the store keeps."""
-        return {"kind": self.kind, "web": self.web, "ref": self.ref, "files": list(self.files)}
+    @property
+    def lists(self) -> list[str]:
+        """The URLs of the files that link to pages: sidebar, navigation bar, cover."""
+        named = filter(None, (self.sidebar, self.navbar, self.cover))
+        return list(dict.fromkeys(self._file(f"/{name.lstrip('/')}") for name in named))
 
-    def at(self, view: Literal["blob", "tree", "raw"], path: str = "", ref: str | None = None) -> str:
-        """Return the address of a file or folder: as the host shows it, or as it is."""
-        ref = quote(self.ref if ref is None else ref)
-        if view == "raw" and urlsplit(self.web).netloc == "github.com":
-            return f"https://raw.githubusercontent.com{urlsplit(self.web).path}/{ref}/{quote(path)}"
-        return f"{self.web}/{'-/' if self.kind == 'gitlab' else ''}{view}/{ref}/{quote(path)}"
+    def lists_beside(self, url: str) -> list[str]:
+        """Return the URLs of the sidebar and navigation bar that the folder of a route's file may have of its own.
 
-    def path_of(self, url: str) -> str | None:
-        """Return the path of the file that a URL shows or holds, None for any other URL."""
-        url = without_fragment(url).partition("?")[0]
-        for ref in (self.ref, "HEAD"):
-            for root in (self.at("blob", ref=ref), self.at("raw", ref=ref)):
-                if url.startswith(root):
-                    return unquote(url[len(root) :])
-        return None
+        Docsify requests them in each folder, and uses those of the folders above where there are none.
+
+        >>> Docsify("https://e.com/", "https://e.com/", sidebar="_sidebar.md").lists_beside("https://e.com/#/guide/a")
+        ['https://e.com/guide/_sidebar.md']
+        """
+        folder = self.file_of(url).rpartition("/")[0].removeprefix(self.files.rstrip("/")).strip("/")
+        names = [name for name in (self.sidebar, self.navbar) if name and not name.startswith("/")]
+        beside = [self._file(f"/{folder}/{name}") for name in names] if folder else []
+        return [name for name in dict.fromkeys(beside) if name not in self.lists]
 
     def has_page(self, url: str) -> bool:
-        """Return whether a URL is the address of a file of the repository."""
-        return url.startswith(self.at("blob"))
+        """Return whether a URL is one of the site's routes, or its page."""
+        if self.is_history:
+            path = self._route_of(url) if without_fragment(url).startswith(self.page) else ".none"
+            return not _EXTENSION.search(path) or path.endswith(".html")
+        return identity(split_route(url)[0]) == identity(self.page)
+
+    def _route_of(self, url: str) -> str:
+        """Return the route that a URL stands for: a path such as `/guide/`."""
+        if self.is_history:
+            path = without_fragment(url).partition("?")[0].removeprefix(self.page.rstrip("/"))
+            return path.removesuffix("index.html") or "/"
+        return split_route(url)[1].lstrip("#!") or "/"
 
     def file_of(self, url: str) -> str:
-        """Return where the text of a page is."""
-        return self.at("raw", self.path_of(url) or "")
+        """Return the URL of the Markdown file of a route.
+
+        >>> Docsify("https://e.com/", "https://e.com/").file_of("https://e.com/#/guide/")
+        'https://e.com/guide/README.md'
+        >>> Docsify("https://e.com/", "https://e.com/", is_history=True).file_of("https://e.com/guide")
+        'https://e.com/guide.md'
+        """
+        return self._file(self._route_of(url))
+
+    def _file(self, route: str) -> str:
+        path = route
+        for pattern, target in self.aliases:
+            before, wildcard, after = pattern.partition("*")
+            is_long = bool(wildcard) and len(route) >= len(before) + len(after)
+            if route == pattern or (is_long and route.startswith(before) and route.endswith(after)):
+                text = route[len(before) : len(route) - len(after)]
+                path = target if route == pattern else target.replace("$1", text)
+                break
+        if path.endswith("/"):
+            path += f"README{self.ext}"
+        elif not path.endswith((self.ext, ".html")):
+            path += self.ext
+        if path == f"/README{self.ext}":
+            path = self.homepage
+        return path if _ABSOLUTE.match(path) else urljoin(self.files, path.lstrip("/"))
 
     def page_of(self, url: str) -> str | None:
-        """Return the page of a file by any of its addresses, None for another URL."""
-        if url.rstrip("/") == self.web and (readme := self._names.get("")) is not None:
-            return self.at("blob", readme)
-        path = self.path_of(url)
-        return None if path is None else self.at("blob", path)
+        """Return the URL of the page that renders a Markdown file; None for any other URL, and for sidebars.
+
+        >>> Docsify("https://e.com/d/", "https://e.com/d/").page_of("https://e.com/d/guide/README.md")
+        'https://e.com/d/#/guide/'
+        """
+        path = without_fragment(url)
+        if not path.startswith(self.files) or not path.endswith(self.ext):
+            return None
+        lists = {name.rpartition("/")[2] for name in (self.sidebar, self.navbar) if name}
+        if path in self.lists or path.rpartition("/")[2] in lists:
+            return None
+        if path == urljoin(self.files, self.homepage):
+            return self.page
+        return self.page_at(path.removeprefix(self.files))
+
+    def page_at(self, path: str) -> str:
+        """Return the URL of the page that renders a file, which is given as a path relative to `files`."""
+        name = path.lstrip("/").removesuffix(self.ext)
+        if name == "README" or name.endswith("/README"):
+            name = name.removesuffix("README")
+        if self.is_history:
+            return f"{self.page}{name}"
+        return f"{self.page}#/{name}" if name else self.page
 
     def join(self, href: str, page_url: str) -> str:
-        """Return what an href of a file means: a page, or what the host shows in its place.
+        """Return the URL that an href in a Markdown file leads to: a page of the site, or a file.
 
-        >>> at = Repository("github", "https://github.com/o/r", "main", ("doc/a.md", "doc/guide/index.md"))
-        >>> at.join("guide/#use", at.at("blob", "doc/a.md")), at.join("/setup.py", at.at("blob", "doc/a.md"))
-        ('https://github.com/o/r/blob/main/doc/guide/index.md#use', 'https://github.com/o/r/blob/main/setup.py')
+        >>> site = Docsify("https://e.com/", "https://e.com/")
+        >>> site.join("guide.md#use", "https://e.com/"), site.join("pic.png", "https://e.com/#/a")
+        ('https://e.com/#/guide?id=use', 'https://e.com/pic.png')
         """
         href = href.strip()
-        parts = urlsplit(href)
-        if parts.scheme or href.startswith("//"):
-            absolute = urljoin(page_url, href)
-            page = self.page_of(without_fragment(absolute))
-            return absolute if page is None else page + (f"#{parts.fragment}" if parts.fragment else "")
-        behind = f"#{parts.fragment}" if parts.fragment else ""
-        if not parts.path:
-            return without_fragment(page_url) + behind
-        here = self.path_of(page_url) or ""
-        given = unquote(parts.path)
-        path = posixpath.normpath(posixpath.join(posixpath.dirname(here), given)).lstrip("/")
-        if path.startswith(".."):
-            return urljoin(page_url, href)
-        return self._target("" if path == "." else path, is_folder=given.endswith("/")) + behind
+        if _ABSOLUTE.match(href):
+            return urljoin(self.page, href)
+        route = href.lstrip("#!") if href.startswith(("#/", "#!/")) else href
+        path, _, anchor = route.partition("#")
+        path, _, query = path.partition("?")
+        anchor = anchor or next((part[3:] for part in query.split("&") if part.startswith("id=")), "")
+        if not path:
+            return self._place(page_url, anchor)
+        here = self._route_of(page_url) if self.is_relative else "/"
+        path = urlsplit(urljoin(f"https://x{here}", path)).path
+        if _EXTENSION.search(path) and not path.endswith(self.ext):
+            return urljoin(self.files, path.lstrip("/"))
+        return self._place(self.page_at(path), anchor)
 
-    def _target(self, path: str, *, is_folder: bool) -> str:
-        stem, ending = posixpath.splitext(path)
-        named = self._names.get(path) or (self._names.get(stem) if ending in {".html", ".htm"} else None)
-        if named is not None:
-            return self.at("blob", named)
-        if ending[1:].lower() in PICTURES:
-            return self.at("raw", path)
-        return self.at("tree" if is_folder or not ending else "blob", path)
+    def _place(self, page_url: str, anchor: str) -> str:
+        """Return the URL of a heading of a page; that of the page if `anchor` is empty."""
+        if not anchor:
+            return page_url
+        if self.is_history:
+            return f"{without_fragment(page_url)}#{anchor}"
+        return f"{page_url if split_route(page_url)[1] else f'{self.page}#/'}?id={anchor}"
+
+
+def docsify_scripts(body: bytes, url: str) -> list[str]:
+    """Return the URLs of scripts on a page's host that may configure Docsify; none if the page itself does."""
+    if b"docsify" not in body[:MAX_PAGE_BYTES]:
+        return []
+    html = body[:MAX_PAGE_BYTES].decode("utf-8", "replace")
+    if not _LOADER.search(html) or docsify_configuration(html) is not None:
+        return []
+    sources = (urljoin(url, src) for src in _OWN_SCRIPT.findall(html) if not _PROGRAM.search(src))
+    return [src for src in dict.fromkeys(sources) if urlsplit(src)[:2] == urlsplit(url)[:2]][:MAX_SCRIPTS]
+
+
+def docsify_configuration(text: str) -> str | None:
+    """Return the part of a page or script that begins with the settings of Docsify, None if it has none.
+
+    Assignments to single settings (`$docsify.ext = …`) are written as those of an object (`ext: …`) in it.
+    """
+    named = _NAMED_CONFIG.search(text)
+    if named is not None:
+        begin = next((found for found in _DECLARED.finditer(text) if found[1] == named[1]), None)
+        return text[begin.end() :] if begin is not None else None
+    config = _CONFIG.search(text)
+    return _ASSIGNED.sub(r"\1:", text[config.start() :]) if config is not None else None
+
+
+def find_docsify(body: bytes, url: str, script: str = "") -> Docsify | None:
+    """Return the Docsify site whose page, at `url`, this is, None for any other page.
+
+    `script` is the text of the script that configures it (`docsify_scripts`), if the page does not.
+    """
+    if b"docsify" not in body[:MAX_PAGE_BYTES]:
+        return None
+    html = body[:MAX_PAGE_BYTES].decode("utf-8", "replace")
+    text = docsify_configuration(html) or (docsify_configuration(script[:MAX_PAGE_BYTES]) if script else None)
+    if text is None and not _LOADER.search(html):
+        return None
+    is_configured, text = text is not None, text or ""
+    written = _ALIASES.search(text)
+    aliases, is_complete = _read_aliases(written[1] if written else "")
+    is_read = written is not None and is_complete
+    unread = [
+        name for name, code in _PROGRAMS.items() if code.search(text) and not (name == "alias" and is_read)
+    ]
+    given: dict[str, str | bool] = {}
+    for name, word, quoted, apostrophed in _SETTING.findall(_ALIASES.sub("", text, count=1)):
+        given.setdefault(name, word == "true" if word else quoted or apostrophed)
+    base = given.get("basePath") or given.get("sourcePath")
+    base = base if isinstance(base, str) else ""
+    is_history = given.get("routerMode") == "history"
+    page = split_route(without_fragment(url))[0]
+    if is_history:
+        root = urljoin(page, "/")
+        below = urljoin(root, f"{base.strip('/')}/" if base.strip("/.") else "")
+        page = below if page.startswith(below) else root
+        files = urljoin(root, base or "/")
+    else:
+        files = urljoin(page, base or ".")
+
+    def named(setting: str, usual: str) -> str:
+        value = given.get(setting, False)
+        return value if isinstance(value, str) else usual if value else ""
+
+    ext = named("ext", ".md") or ".md"
+    return Docsify(
+        page=page,
+        files=files if files.endswith("/") else f"{files}/",
+        homepage=named("homepage", "README.md") or f"README{ext}",
+        ext=ext,
+        sidebar=named("loadSidebar", f"_sidebar{ext}"),
+        navbar=named("loadNavbar", f"_navbar{ext}"),
+        cover=named("coverpage", f"_coverpage{ext}"),
+        is_relative=given.get("relativePath") is True,
+        aliases=aliases,
+        is_history=is_history,
+        unread=tuple(unread),
+        is_configured=is_configured,
+    )
+
+
+def _read_aliases(text: str) -> tuple[tuple[tuple[str, str], ...], bool]:
+    """Return the aliases whose pattern has at most one wildcard, then written `*`, and whether these are all.
+
+    Others are regular expressions or functions of the site, which are not run.
+    """
+    pairs = _ALIAS.findall(text)
+    plain = [
+        (
+            _WILDCARD.sub("*", pattern.replace("\\\\.", "."), count=1).removesuffix("$").removeprefix("^"),
+            target,
+        )
+        for pattern, target in pairs[:MAX_ALIASES]
+    ]
+    found = tuple(
+        pair for pair in plain if pair[0].count("*") <= 1 and not re.search(r"[()\[\]+?{}|\\$]", pair[0])
+    )
+    return found, len(found) == len(pairs) and "=>" not in text and "function" not in text

@@ -7,7 +7,7 @@ from urllib.parse import urljoin
 
 import pytest
 
-from llmsspider.site.docsify import Docsify, configures_docsify, docsify_scripts, find_docsify
+from llmsspider.site.providers import Docsify, docsify_configuration, docsify_scripts, find_docsify
 from llmsspider.web.urls import identity
 
 URL = "https://e.com/docs/"
@@ -156,7 +156,7 @@ def test_the_forms_of_a_configuration(script, is_own):
     shown = "<script src='config.js'></script>" if is_own else f"<script>{script}</script>"
     page = f"{shown}{LOADER}<script src='/js/docsify.min.js'></script>".encode()
     assert docsify_scripts(page, URL) == ([f"{URL}config.js"] if is_own else [])
-    assert configures_docsify(script)
+    assert docsify_configuration(script) is not None
     site = find_docsify(page, URL, script if is_own else "")
     assert (site.homepage, site.is_configured, site.unread) == ("h.md", True, ())
     assert not find_docsify(page, URL).is_configured or not is_own

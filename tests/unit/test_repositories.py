@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import pytest
 
-from llmsspider.site.providers import HOSTS, Address, Repository, parse_hosts, repository_at
+from llmsspider.site.repositories import HOSTS, Address, Repository, parse_hosts, repository_at
 
 ADDRESSES = {
     "https://github.com/o/r": ("https://github.com/o/r", ()),
@@ -37,10 +39,13 @@ def test_the_api_of_a_host():
     assert own == {**HOSTS, "git.example.com:8443": "github", "github.com": "off"}
     found = repository_at("http://git.example.com:8443/o/r", own)
     assert isinstance(found, Address)
-    assert (found.api, found.place) == ("http://git.example.com:8443/api/v3/", "o/r")
+    assert found.project == "http://git.example.com:8443/api/v3/repos/o/r"
     assert repository_at("https://github.com/o/r", own) is None
-    assert Address("github", "https://github.com/o/r").api == "https://api.github.com/"
-    assert Address("gitlab", "https://gitlab.com/g/s/r").api == "https://gitlab.com/api/v4/"
+    assert Address("github", "https://github.com/o/r").project == "https://api.github.com/repos/o/r"
+    assert (
+        Address("gitlab", "https://gitlab.com/g/s/r").project
+        == "https://gitlab.com/api/v4/projects/g%2Fs%2Fr"
+    )
 
 
 @pytest.mark.parametrize("value", ["github", "[1]", '{"a.b": "svn"}', "{", 3])
@@ -98,6 +103,6 @@ def test_a_page_and_its_file():
     assert repository.file_of(page) == "https://gitlab.com/g/r/-/raw/main/docs/a%20b.md"
     assert repository.page_of(repository.file_of(page)) == page
     assert repository.page_of("https://gitlab.com/g/r/-/issues") is None
-    assert Repository.from_dict(repository.as_dict()) == repository
+    assert Repository.from_dict(asdict(repository)) == repository
     assert Repository.from_dict(None) is None
     assert Repository.from_dict({"kind": "github"}) is None

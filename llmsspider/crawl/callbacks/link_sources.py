@@ -11,7 +11,7 @@ from scrapy import Request
 from llmsspider.crawl.pages import PageResult
 from llmsspider.crawl.requests import HTML_ACCEPT, META, NestedDownloadError, download_form, info
 from llmsspider.errors import ConversionError, RenderingError
-from llmsspider.site.docsify import configures_docsify, docsify_scripts
+from llmsspider.site.providers import docsify_configuration, docsify_scripts
 from llmsspider.web.urls import identity, without_fragment
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from llmsspider.crawl.callbacks.requests import PageRequests
     from llmsspider.crawl.pages import PageResponse
     from llmsspider.crawl.run import Run
-    from llmsspider.site.docsify import Docsify
+    from llmsspider.site.providers import Docsify
     from llmsspider.store import PageRecord
 
 
@@ -74,7 +74,7 @@ class LinkSourcePages:
             logger.info("No script at %(url)s: %(why)s", {"url": url, "why": error})
             return ""  # Docsify's defaults apply
         text = script.text()
-        return text if script.status == 200 and configures_docsify(text) else ""
+        return text if script.status == 200 and docsify_configuration(text) is not None else ""
 
     def request(self, record: PageRecord, *, start: bool, unchanged: bool) -> Iterator[Request]:
         """Yield the request for a Markdown page's HTML, where the policy wants its links.
