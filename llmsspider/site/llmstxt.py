@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections.abc import Callable
+from contextlib import suppress
 from itertools import takewhile
 from typing import Literal
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 import orjson
 
-from llmsspider.errors import InvalidUrlError
 from llmsspider.site.llmsfull import looks_split
 from llmsspider.site.llmstxt_parser import Entry, LlmsTxt, parse
 from llmsspider.web import url_gate
-from llmsspider.web.addresses import hostname, same_site
+from llmsspider.web.addresses import same_site
 from llmsspider.web.locales import axis_of
+from llmsspider.web.urls import require_http_url
 
 __all__ = [
     "MAX_BYTES", "MAX_CANDIDATES", "Entry", "LlmsTxt", "candidates", "classify", "decode", "directory_or_page",
@@ -125,19 +127,10 @@ def is_llms_url(url: str) -> bool:
 
 def _root_and_directories(url: str) -> tuple[str, list[str]]:
     """Split into `scheme://host` and the names of the directories above the last path segment."""
-    if hostname(url) is None:
-        raise InvalidUrlError(
-            f"{url!r} is not a web address: give a full one such as https://docs.example.com/"
-        )
-    parts = urlsplit(url)
-    try:
-        parts.port  # noqa: B018 - raises for a port that is not a number
-    except ValueError as error:
-        raise InvalidUrlError(f"{url!r} is not a web address: {error}") from None
-    directories = parts.path.split("/")[:-1]
+    parts = urlsplit(require_http_url(url))
     user, at, address = parts.netloc.rpartition("@")
     root = urlunsplit((parts.scheme, user + at + address.lower(), "", "", ""))
-    return root, [name for name in directories if name]
+    return root, [name for name in parts.path.split("/")[:-1] if name]
 
 
 # What counts as an llms.txt, and whether a file is an index or full text.
@@ -156,6 +149,8 @@ MIN_CHARS = 20
 TEXT_TYPES = frozenset({"text/markdown", "text/plain", "text/x-markdown"})
 AMBIGUOUS_TYPES = frozenset({"", "application/octet-stream", "binary/octet-stream"})
 
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
+_STRANGE = re.compile("[\x1b\ufffd]")
 _SPACE = re.compile(r"\s*+")
 _HTML_START = re.compile(
     r"<(?:!doctype\s+html|html|head|body|script|style|meta|link|title|base|iframe)[\s>/]", re.IGNORECASE
@@ -201,21 +196,14 @@ def reject_reason(
 
 def decode(body: bytes, charset: str | None = None) -> str:
     """Decode text of the web: a byte order mark, strict UTF-8, the declared charset, then Latin-1."""
-    for mark, name in (
-        (codecs.BOM_UTF8, "utf-8"),
-        (codecs.BOM_UTF16_LE, "utf-16"),
-        (codecs.BOM_UTF16_BE, "utf-16"),
-    ):
-        if body.startswith(mark):
-            return body.decode(name, "replace").removeprefix("\ufeff")
-    try:
-        return body.decode("utf-8")
-    except UnicodeDecodeError:
-        pass
-    try:
-        return body.decode(charset or "cp1252", "strict" if charset else "replace")
-    except (LookupError, UnicodeDecodeError):
-        return body.decode("cp1252", "replace")
+    if body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return body.decode("utf-16", "replace")
+    if body.startswith(codecs.BOM_UTF8):
+        return body.decode("utf-8-sig", "replace")
+    for encoding in ("utf-8", charset or "cp1252"):
+        with suppress(LookupError, UnicodeDecodeError):
+            return body.decode(encoding)
+    return body.decode("cp1252", "replace")
 
 
 def classify(text: str) -> Literal["index", "full"]:
@@ -227,7 +215,16 @@ def classify(text: str) -> Literal["index", "full"]:
     text = text[:MAX_CLASSIFIED_CHARS]
     if looks_split(text):
         return "full"
-    listed, prose = _weigh(text)
+    listed = prose = 0
+    in_code = False
+    for line in text.splitlines():
+        stripped = line.strip()
+        if _FENCE.match(line):
+            in_code = not in_code
+        elif not in_code and _LINK_LINE.match(stripped[:1000]):
+            listed += len(stripped)
+        elif in_code or not (stripped.startswith(("#", ">")) or _TAG_LINE.match(stripped[:1000])):
+            prose += len(stripped)
     if prose < 2_000:
         return "index" if listed else "full"
     return "full" if prose > 2 * listed else "index"
@@ -239,7 +236,8 @@ def _reject_body(body: bytes, *, ambiguous: bool) -> str | None:
     if b"\0" in body:
         return "binary"
     text = decode(body).strip().strip("\ufeff\u200b").strip()
-    if ambiguous and _looks_binary(body):
+    start = body[:4096].decode("utf-8", "replace") if ambiguous else ""
+    if _CONTROL.search(start) or len(_STRANGE.findall(start)) > len(body[:4096]) * 0.25:
         return "binary"
     if len(text) < MIN_CHARS:
         return f"shorter than {MIN_CHARS} characters" if text else "empty"
@@ -257,21 +255,13 @@ def _is_html(text: str) -> bool:
     return tag is not None and text.endswith(">") and len(text) > tag.end() and not _MARKDOWN.search(text)
 
 
-def _is_not_found(text: str) -> bool:
-    """Return whether a text is a "not found" page: short, and without anything a list of pages would have."""
-    return len(text) < 500 and not _MARKDOWN.search(text) and _NOT_FOUND.search(text) is not None
-
-
 def _is_json(text: str) -> bool:
-    if text[0] not in "{[":
+    if text[0] in "{[" and not _JSON_START.match(text):
+        with suppress(orjson.JSONDecodeError):
+            orjson.loads(text)
+            return True
         return False
-    if _JSON_START.match(text):
-        return True
-    try:
-        orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return False
-    return True
+    return text[0] in "{["
 
 
 def _is_robots(text: str) -> bool:
@@ -280,36 +270,13 @@ def _is_robots(text: str) -> bool:
     return rules > len(lines) * 0.6 and any(map(_AGENT_LINE.match, lines))
 
 
-_NOT_LLMS_TXT = {
+_NOT_LLMS_TXT: dict[str, Callable[[str], bool]] = {
     "an HTML page": _is_html,
     "XML": lambda text: _XML_START.match(text) is not None,
     "JSON": _is_json,
     "a robots.txt": _is_robots,
-    "a not-found message": _is_not_found,
+    "a not-found message": lambda text: (
+        len(text) < 500 and not _MARKDOWN.search(text) and _NOT_FOUND.search(text) is not None
+    ),
 }
 """Each reason to reject a body, and its test; applied in order."""
-
-
-def _looks_binary(body: bytes) -> bool:
-    """Return whether a body has control characters, or high bytes that are no UTF-8."""
-    sample = body[:4096]
-    text = sample.decode("utf-8", "replace")
-    strange = sum(1 for char in text if (char < " " and char not in "\t\n\r\f") or char == "\ufffd")
-    return strange > len(sample) * 0.25 or any(char < " " and char not in "\t\n\r\f\x1b" for char in text)
-
-
-def _weigh(text: str) -> tuple[int, int]:
-    """Return the characters on lines that list links and on lines of prose or code."""
-    listed = prose = 0
-    in_code = False
-    for line in text.splitlines():
-        stripped = line.strip()
-        if _FENCE.match(line):
-            in_code = not in_code
-        elif in_code:
-            prose += len(stripped)
-        elif _LINK_LINE.match(stripped[:1000]):
-            listed += len(stripped)
-        elif not stripped.startswith(("#", ">")) and not _TAG_LINE.match(stripped[:1000]):
-            prose += len(stripped)
-    return listed, prose
