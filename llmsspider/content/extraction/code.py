@@ -56,13 +56,12 @@ def formula(element: _Element) -> Formula | None:
     tex = _tex(element)
     if tex is None:
         return None
-    found = _DELIMITED.match(tex)
     display = (
         tag in {"div", "p", "section"} or element.get("display") in {"block", "true"} or "display" in classes
     )
-    if found:
-        display = display or bool(found["d"] or found["dd"] or found["b"])
-        tex = next(part for part in found.groups() if part is not None)
+    if found := _DELIMITED.match(tex):
+        display = display or found.lastgroup in {"d", "dd", "b"}
+        tex = found[found.lastgroup or 0]
     return Formula(tex.replace("\u200b", "").strip(), display)
 
 
@@ -94,9 +93,8 @@ def in_text(text: str) -> list[tuple[str, bool]] | None:
 def script_formula(script: _Element) -> Formula | None:
     """Return the formula of a MathJax 2 `<script type="math/tex">`, or None for another script."""
     kind = script.get("type") or ""
-    if not kind.startswith("math/tex"):
-        return None
-    return Formula((script.text or "").strip(), "mode=display" in kind)
+    is_tex = kind.startswith("math/tex")
+    return Formula((script.text or "").strip(), "mode=display" in kind) if is_tex else None
 
 
 def _tex(element: _Element) -> str | None:
@@ -114,10 +112,9 @@ def _tex(element: _Element) -> str | None:
     return text if plain and text.strip() else None
 
 
-# Code blocks: the exact text and the language, from any highlighter.
-# Text is kept as the page shows it: line numbers, copy buttons and hidden lines are filtered, prompts and blank lines
-# stay. The language comes from the class conventions of the highlighters (HTML standard 4.5.15 `language-`, Prism,
-# highlight.js, Pygments, Rouge, Chroma, Shiki, GitHub, MediaWiki, SyntaxHighlighter).
+# Code blocks. Text is kept as the page shows it: line numbers, copy buttons and hidden lines are filtered, prompts and
+# blank lines stay. The language comes from the class conventions of the highlighters (HTML standard 4.5.15 `language-`,
+# Prism, highlight.js, Pygments, Rouge, Chroma, Shiki, GitHub, MediaWiki, SyntaxHighlighter).
 
 _CODE = XPath("descendant::code[1]", smart_strings=False)
 _CLASSES = XPath("descendant::*/@class", smart_strings=False)
@@ -146,12 +143,15 @@ _WRAPPERS = frozenset(
 
 def code_text(pre: _Element) -> str:
     """Return the exact text of a code block, without empty first lines and without trailing white space."""
-    hidden = False
+    is_hidden = False
     if len(pre) and _has_special(pre):
         parts: list[str] = []
         _collect(pre, parts)
-        hidden = _starts_hidden(pre)
         text = _BLANK.sub("", "".join(parts))  # a space gives an empty line a height
+        first = pre[0]
+        while len(first) and first.tag in {"pre", "code"}:
+            first = first[0]
+        is_hidden = "boring" in (first.get("class") or "").split()
     else:
         text = inner_text(pre)
     if "\r" in text:
@@ -159,16 +159,13 @@ def code_text(pre: _Element) -> str:
     if "\xa0" in text and (" " not in text or _INDENT_NBSP.search(text)):
         text = text.replace("\xa0", " ")
     text = text.replace("\u200b", "")
+    length = len(text.rstrip(" \t\n"))
     if not text.strip():
         return ""
-    return _without_last_lines(text.removeprefix("\n") if hidden else text.lstrip("\n"))
-
-
-def _without_last_lines(text: str) -> str:
-    """Return a text without the blank lines at its end."""
-    length = len(text.rstrip(" \t\n"))
+    # mdBook hides the first lines: an empty line after them is part of the code
+    start = int(text.startswith("\n")) if is_hidden else len(text) - len(text.lstrip("\n"))
     end = text.find("\n", length)
-    return text[:end] if end >= 0 else text
+    return text[start:end] if end >= 0 else text[start:]
 
 
 def is_listing(element: _Element) -> bool:
@@ -195,14 +192,6 @@ def broken_lines(element: _Element) -> str:
     return text.replace("\xa0", " ").strip("\n")
 
 
-def _starts_hidden(pre: _Element) -> bool:
-    """Return True if mdBook hides the first lines; an empty line after them is part of the code."""
-    first = pre[0]
-    while len(first) and first.tag in {"pre", "code"}:
-        first = first[0]
-    return "boring" in (first.get("class") or "").split()
-
-
 @lru_cache(maxsize=4096)
 def _is_skipped(tag: str, classes: str) -> bool:
     """Return True for an element that is not code, such as line numbers. `<code>` never is: its classes are options."""
@@ -218,17 +207,12 @@ def _has_special(pre: _Element) -> bool:
     """Return True if a code block holds more than coloured text."""
     if next(pre.iter(*_SPECIAL_TAGS), None) is not None or _DATA_LINE(pre):
         return True
-    if any(_is_skipped("", classes) or _is_line(classes) for classes in set(_CLASSES(pre))):
-        return any(map(_is_special, pre.iterdescendants()))  # the class of a `<code>` is no evidence
-    return False
-
-
-def _is_special(element: _Element) -> bool:
-    """Return True for an element that is not just coloured text."""
-    classes = element.get("class")
-    if classes and (_is_skipped(element.tag, classes) or _is_line(classes)):
-        return True
-    return element.tag in _SPECIAL_TAGS or element.get("data-line") is not None
+    if not any(_is_skipped("", classes) or _is_line(classes) for classes in set(_CLASSES(pre))):
+        return False
+    marked = (
+        (part.tag, part.get("class")) for part in pre.iterdescendants()
+    )  # of a `<code>` it is no evidence
+    return any(classes and (_is_skipped(tag, classes) or _is_line(classes)) for tag, classes in marked)
 
 
 def _collect(element: _Element, parts: list[str], depth: int = 0) -> None:
@@ -241,11 +225,8 @@ def _collect(element: _Element, parts: list[str], depth: int = 0) -> None:
         if child.tag == "br":
             parts.append("\n")
         elif child.tag not in _SKIPPED_TAGS and not (classes and _is_skipped(child.tag, classes)):
-            is_line = (
-                bool(classes and _is_line(classes))
-                or child.get("data-line") is not None
-                or child.tag in {"div", "li", "tr"}
-            )
+            is_line = child.tag in {"div", "li", "tr"} or child.get("data-line") is not None
+            is_line = is_line or bool(classes and _is_line(classes))
             if is_line and open_line:
                 parts.append("\n")
             start = len(parts)
@@ -258,22 +239,17 @@ def _collect(element: _Element, parts: list[str], depth: int = 0) -> None:
 
 def code_language(pre: _Element) -> str:
     """Return the language tag of a code block, lower case, as its site names it; '' where it names none."""
-    for element in (*_CODE(pre), pre, *_wrappers(pre)):
+    around: list[_Element] = []  # what holds nothing but this block and its title, buttons, output
+    element = pre.getparent()
+    while element is not None and len(around) < 8 and element.tag in _WRAPPERS:
+        if element.tag != "tr" and next(islice(element, 4, None), None) is not None:
+            break
+        around.append(element)
+        element = element.getparent()
+    for element in (*_CODE(pre), pre, *around):
         if element.attrib and (language := _language_of(element)):
             return language
     return ""
-
-
-def _wrappers(pre: _Element) -> list[_Element]:
-    """Return up to four ancestors that hold nothing but this block (and its title, buttons, output)."""
-    found: list[_Element] = []
-    element = pre.getparent()
-    while element is not None and len(found) < 8 and element.tag in _WRAPPERS:
-        if element.tag != "tr" and next(islice(element, 4, None), None) is not None:
-            break
-        found.append(element)
-        element = element.getparent()
-    return found
 
 
 def _language_of(element: _Element) -> str:
@@ -290,15 +266,10 @@ def _language_in(classes: str, is_code: bool) -> str:
     for found in (*_PREFIXED.finditer(classes), *_SPHINX.finditer(classes)):
         if language := _accepted(found.group(found.lastindex or 1)):
             return language
-    if is_code and (classes in COMMON_LANGUAGES or _MARKED.search(classes)):
-        for value in classes.split():
-            if (
-                _WORD.fullmatch(value)
-                and (language := _accepted(value))
-                and (language.isalnum() or language in _PLAIN_NAMES)
-            ):
-                return language
-    return ""
+    if not is_code or (classes not in COMMON_LANGUAGES and not _MARKED.search(classes)):
+        return ""
+    named = (_accepted(word) for word in classes.split() if _WORD.fullmatch(word))
+    return next((name for name in named if name.isalnum() or name in _PLAIN_NAMES), "")
 
 
 def _accepted(value: str) -> str:

@@ -26,9 +26,8 @@ _NAMES = {"warn": "warning", "information": "info", "secondary": "note", "primar
 _TITLE = re.compile(
     r"(?:^|\s|_|-)(?:title|admonition-?title|(?:custom-block|custom-container|hint-container|markdown-alert|"
     r"blockquote-tag|callout|hint|alert|aside_|admonition_)[-_]title|callout-title-container|callout-header|"
-    r"(?:admonition|callout|alert)-head(?:er|ing))(?=\s|$)"
+    r"(?:admonition|callout|alert)-head(?:er|ing))(?=\s|$)|admonitionHeading_|admonition-heading"
 )
-_MODULE_TITLE = re.compile(r"admonitionHeading_|admonition-heading")
 _ICONS = {"⚠": "warning", "🚧": "warning", "💡": "tip", "ℹ": "info", "📘": "info", "🚫": "error",
           "❗": "important", "👍": "success", "✅": "success", "📝": "note"}  # fmt: skip
 """The icons that stand for the type where nothing else does (Nextra, ReadMe)."""
@@ -39,11 +38,8 @@ _EMPTY_MARKS = frozenset({"svg", "i", "button", "img"})
 def admonition(walk: Walk, element: _Element) -> list[str] | None:
     """Return an admonition as a quote, or None where the element has the class but no type."""
     classes = element.get("class") or ""
-    kind = (
-        _type_of(classes)
-        or _type_of(element.get("data-callout") or element.get("data-callout-type") or "")
-        or _type_of(element.get("data-type") or "")
-    )
+    callout = element.get("data-callout") or element.get("data-callout-type")
+    kind = _type_of(classes) or _type_of(callout) or _type_of(element.get("data-type"))
     title = _title(element)
     label = walk.line(title) if title is not None else ""
     if kind is None:
@@ -54,17 +50,12 @@ def admonition(walk: Walk, element: _Element) -> list[str] | None:
             kind = "note"
     if title is not None:
         title.clear(keep_tail=True)
-    blocks = _body(walk, element, label, kind)
-    if blocks and (by_icon := _ICONS.get(blocks[0].strip("\ufe0f"))):
-        kind, blocks = by_icon, blocks[1:]
-    return [walk.format.alert(kind, blocks)] if blocks or label else []
-
-
-def _body(walk: Walk, element: _Element, label: str, kind: str) -> list[str]:
     blocks = walk.blocks(_cell(element))
     if label and label.lower().replace(" ", "").strip(":.!¶*") not in {kind, f"{kind}s", ""}:
         blocks.insert(0, walk.format.paragraph([walk.bold(label)]))
-    return blocks
+    if blocks and (by_icon := _ICONS.get(blocks[0].strip("\ufe0f"))):
+        kind, blocks = by_icon, blocks[1:]
+    return [walk.format.alert(kind, blocks)] if blocks or label else []
 
 
 def _cell(element: _Element) -> _Element:
@@ -77,8 +68,8 @@ def _cell(element: _Element) -> _Element:
     return next((cell for cell in cells if "content" in (cell.get("class") or "").split()), element)
 
 
-def _type_of(classes: str) -> str | None:
-    found = _TYPE.findall(classes)
+def _type_of(classes: str | None) -> str | None:
+    found = _TYPE.findall(classes or "")
     found = [name for name in found if name.lower() != "hint"] or found
     return _NAMES.get(found[0].lower(), found[0].lower()) if found else None
 
@@ -89,13 +80,9 @@ def _title(element: _Element) -> _Element | None:
         if not isinstance(child.tag, str) or child.tag in _EMPTY_MARKS:
             continue
         classes = child.get("class") or ""
-        is_label = child.tag == "p" and classes == "label"  # DocC
-        if (
-            is_label
-            or child.tag in {"summary", "dt"}
-            or _TITLE.search(classes)
-            or _MODULE_TITLE.search(classes)
-        ):
+        if child.tag in {"summary", "dt"} or _TITLE.search(classes):
+            return child
+        if child.tag == "p" and classes == "label":  # DocC
             return child
         if child.tag in {"pre", "ul", "ol", "dl", "blockquote"}:
             break
@@ -114,6 +101,9 @@ _BLOCKS = XPath(
 )
 _LABELS = XPath("*[contains(@class,'tabbed-labels')]/label", smart_strings=False)
 
+_TAB_SETS = frozenset({"tab-set", "sd-tab-set", "book-tabs"})
+"""Classes of sets of tabs in which a `<label>` is directly before its panel."""
+
 MAX_TAB_LISTS = 200
 """Maximum number of sets of tabs of one page that get their labels."""
 MAX_TABS = 100
@@ -124,16 +114,12 @@ MAX_STEPS_UP = 6
 
 @converts(FINDERS, "tabs")
 def find_tabs(walk: Walk, main: _Element) -> None:
-    """Find the tab (label) of each tab panel in a main content."""
+    """Find the tab (label) of each panel in a main content: by `aria-controls`, by `aria-labelledby`, else by order."""
+    walk.tabs = {}
     panels = holders(main, _PANELS) if walk.source.may_hold(b"tablist") else []
-    walk.tabs = _tabs_of(main, panels) if panels else {}
-    if panels:
-        walk.first_blocks.append(panel)
-
-
-def _tabs_of(main: _Element, panels: list[_Element]) -> dict[_Element, _Element]:
-    """Return the tab of each panel: by `aria-controls`, by `aria-labelledby`, else by their order."""
-    found: dict[_Element, _Element] = {}
+    if not panels:
+        return
+    walk.first_blocks.append(panel)
     by_id = {panel.get("id"): panel for panel in panels if panel.get("id")}
     by_label = {panel.get("aria-labelledby"): panel for panel in panels if panel.get("aria-labelledby")}
     outermost: dict[_Element, list[_Element]] = {}
@@ -141,17 +127,12 @@ def _tabs_of(main: _Element, panels: list[_Element]) -> dict[_Element, _Element]
         tabs = holders(tab_list, _TABS)
         named = {}
         for tab in tabs:
-            target = (
-                tab.get("aria-controls")
-                or (tab.get("href") or "").partition("#")[2]
-                or (tab.get("data-bs-target") or "")[1:]
-            )
-            panel = by_id.get(target) if target else None
-            panel = by_label.get(tab.get("id")) if panel is None else panel
-            if panel is not None:
-                named[panel] = tab
-        found.update(named or zip(_panels_after(tab_list, outermost), tabs, strict=False))
-    return found
+            fragment, selector = (tab.get("href") or "").partition("#")[2], tab.get("data-bs-target") or ""
+            own = by_id.get(tab.get("aria-controls") or fragment or selector[1:])
+            own = by_label.get(tab.get("id")) if own is None else own
+            if own is not None:
+                named[own] = tab
+        walk.tabs.update(named or zip(_panels_after(tab_list, outermost), tabs, strict=False))
 
 
 def _panels_after(tab_list: _Element, outermost: dict[_Element, list[_Element]]) -> list[_Element]:
@@ -171,14 +152,26 @@ def tab_set(walk: Walk, element: _Element) -> list[str] | None:
     """Return a set of tabs as blocks, or None where the element only has the class of one."""
     if element.get("role") == "tablist":
         return []
-    classes = (element.get("class") or "").split()
+    classes = frozenset((element.get("class") or "").split())
     if "tabbed-set" in classes:
-        return _material(walk, element)
-    if "tab-set" in classes or "sd-tab-set" in classes or "book-tabs" in classes:
-        return _labels_between(walk, element)
-    if "vp-code-group" in classes:
-        return _vitepress(walk, element)
-    return None
+        labels, panels = _LABELS(element), _BLOCKS(element)
+        if panels and len(labels) == len(panels):
+            return titled(walk, [walk.line(label) for label in labels], panels)
+    elif classes.isdisjoint(_TAB_SETS):
+        if "vp-code-group" not in classes:
+            return None
+        panels = next(
+            (list(child) for child in element if "blocks" in (child.get("class") or "").split()), []
+        )
+        return titled(walk, [walk.line(label) for label in element.iter("label")], panels) or None
+    found: list[str] = []
+    name = ""
+    for child in element:  # `input`, `label`, `div`, …
+        if child.tag == "label":
+            name = walk.line(child)
+        elif child.tag == "div":
+            found += titled(walk, [name], [child])
+    return found or None
 
 
 def panel(walk: Walk, element: _Element) -> list[str] | None:
@@ -198,31 +191,6 @@ def titled(walk: Walk, names: list[str], panels: list[_Element]) -> list[str]:
             found.append(walk.format.paragraph([walk.bold(name)]))
         found += blocks
     return found
-
-
-def _material(walk: Walk, element: _Element) -> list[str] | None:
-    names, panels = _LABELS(element), _BLOCKS(element)
-    if panels and len(names) == len(panels):
-        return titled(walk, [walk.line(name) for name in names], panels)
-    return _labels_between(walk, element)
-
-
-def _labels_between(walk: Walk, element: _Element) -> list[str] | None:
-    """Return tabs as blocks where each `<label>` is directly before its panel (`input`, `label`, `div`, …)."""
-    found: list[str] = []
-    name = ""
-    for child in element:
-        if child.tag == "label":
-            name = walk.line(child)
-        elif child.tag == "div":
-            found += titled(walk, [name], [child])
-    return found or None
-
-
-def _vitepress(walk: Walk, element: _Element) -> list[str] | None:
-    names = [walk.line(label) for label in element.iter("label")]
-    panels = next((list(child) for child in element if "blocks" in (child.get("class") or "").split()), [])
-    return titled(walk, names, panels) or None
 
 
 # Footnotes: `[^1]` where the text refers to one, `[^1]: …` where it is defined.
@@ -246,20 +214,14 @@ _NOTE_HEADINGS = frozenset({"h3", "h4", "h5"})
 
 @converts(FINDERS, "footnotes")
 def find_footnotes(walk: Walk, main: _Element) -> None:
-    """Find the footnotes that a main content refers to."""
-    walk.notes = _labels(main) if walk.source.may_hold(b"footnote", b"noteref", b"#fn") else {}
+    """Find the footnotes that a main content refers to: the label of each, by the id of its element."""
+    walk.notes = {}
+    for link in _REFERENCES(main) if walk.source.may_hold(b"footnote", b"noteref", b"#fn") else ():
+        if label := _NOT_LABEL.sub("", inner_text(link)):
+            walk.notes.setdefault(link.get("href")[1:], label)
     if walk.notes:
         walk.first_blocks.append(definition)
         walk.first_inlines.append(reference)
-
-
-def _labels(main: _Element) -> dict[str, str]:
-    """Return the footnotes that the text of `main` refers to: element id to label."""
-    found: dict[str, str] = {}
-    for link in _REFERENCES(main):
-        if label := _NOT_LABEL.sub("", inner_text(link)):
-            found.setdefault(link.get("href")[1:], label)
-    return found
 
 
 def reference(walk: Walk, element: _Element, before: list[str]) -> str | None:
@@ -276,27 +238,21 @@ def reference(walk: Walk, element: _Element, before: list[str]) -> str | None:
 
 def definition(walk: Walk, element: _Element) -> list[str] | None:
     """Return the footnote that `element` defines, or the notes of a list of footnotes; None for anything else."""
-    if element.tag in {"ol", "ul"} and len(element) and element[0].get("id") in walk.notes:
+    tag, notes = element.tag, walk.notes
+    if (own := element.get("id")) in notes:
+        if tag in _NOTE_TAGS:
+            return _definition(walk, element)
+        if tag == "table":
+            return _from_table(walk, element, notes[own])
+    first = element[0].get("id") if len(element) else None
+    if first not in notes:
+        return None
+    if tag in {"ol", "ul"}:
         return [note for child in element for note in _definition(walk, child)]
-    if element.tag == "dl" and len(element) and element[0].get("id") in walk.notes:
+    if tag == "dl":
         return _from_terms(walk, element)
-    if element.tag in _NOTE_TAGS and element.get("id") in walk.notes:
-        return _definition(walk, element)
-    if element.tag == "table" and element.get("id") in walk.notes:
-        return _from_table(walk, element)
-    if element.tag in _NOTE_HEADINGS and len(element) == 1 and element[0].get("id") in walk.notes:
-        return _below_heading(walk, element)
-    return None
-
-
-def _below_heading(walk: Walk, heading: _Element) -> list[str]:
-    blocks = []
-    for following in heading.itersiblings():
-        if following.tag == heading.tag:
-            break
-        blocks += walk.block(following)
-        following.clear(keep_tail=True)  # otherwise the walk would convert it again
-    return [walk.format.footnote(walk.notes[heading[0].get("id")], blocks)] if blocks else []
+    is_heading = tag in _NOTE_HEADINGS and len(element) == 1
+    return _below_heading(walk, element, notes[first]) if is_heading else None
 
 
 def _from_terms(walk: Walk, element: _Element) -> list[str]:
@@ -310,45 +266,45 @@ def _from_terms(walk: Walk, element: _Element) -> list[str]:
     return found
 
 
-def _from_table(walk: Walk, element: _Element) -> list[str]:
+def _below_heading(walk: Walk, heading: _Element, label: str) -> list[str]:
+    blocks = []
+    for following in heading.itersiblings():
+        if following.tag == heading.tag:
+            break
+        blocks += walk.block(following)
+        following.clear(keep_tail=True)  # otherwise the walk would convert it again
+    return [walk.format.footnote(label, blocks)] if blocks else []
+
+
+def _from_table(walk: Walk, element: _Element, label: str) -> list[str]:
     """Return the footnote that docutils sets in a table: a cell with its label, one with links back and its text."""
-    note = next(iter(list(element.iter("td"))[-1:]), None)
-    if note is None:
+    cells = list(element.iter("td"))
+    if not cells:
         return []
-    if len(note) and all(_BACK.search(link.get("class") or "") for link in note[0]) and len(note[0]):
+    note = cells[-1]
+    if len(note) and len(note[0]) and all(_BACK.search(link.get("class") or "") for link in note[0]):
         note[0].clear(keep_tail=True)
     blocks = walk.blocks(note)
-    return [walk.format.footnote(walk.notes[element.get("id") or ""], blocks)] if blocks else []
+    return [walk.format.footnote(label, blocks)] if blocks else []
 
 
 def _definition(walk: Walk, element: _Element) -> list[str]:
     label = walk.notes.get(element.get("id") or "")
     _without_back_links(element, label)
     blocks = walk.blocks(element)
-    if label is None:
-        return blocks
-    return [walk.format.footnote(label, blocks)] if blocks else []
+    return [walk.format.footnote(label, blocks)] if blocks and label is not None else blocks
 
 
 def _without_back_links(element: _Element, label: str | None = None) -> None:
     for child in list(element.iterdescendants("a", "sup", "span", "strong")):
         classes, shown = child.get("class") or "", inner_text(child).strip()
-        if (
-            label
-            and child.tag == "a"
-            and _NOT_LABEL.sub("", shown) == label
-            and (child.get("href") or "").startswith("#")
-            and (
-                element[0] is child or (element[0].tag == "p" and len(element[0]) and element[0][0] is child)
-            )
-        ):
+        is_label = bool(label) and _NOT_LABEL.sub("", shown) == label
+        first = {element[0], *(element[0][:1] if element[0].tag == "p" else ())}
+        if is_label and child in first and child.tag == "a" and (child.get("href") or "").startswith("#"):
             child.tail = settable(child.tail).removeprefix(".")
             shown = "↩"
         is_back = _BACK.search(classes) or shown in _BACK_SIGNS or child.get("role") == "doc-backlink"
-        is_label = (
-            label and _NOT_LABEL.sub("", shown) == label and ("label" in classes or "brackets" in classes)
-        )
-        if is_back or is_label:
+        if is_back or (is_label and ("label" in classes or "brackets" in classes)):
             child.clear(keep_tail=True)
             child.tag = "span"
     if label and element.text and element.text.strip(" .[]") == label:

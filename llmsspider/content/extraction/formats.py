@@ -164,10 +164,6 @@ class MarkdownFormat:
         tag = HTML_MARKS[mark]
         return f"<{tag}>{inner}</{tag}>"
 
-    def raw(self, html: str) -> str:
-        """Return an HTML tag that Markdown has no form for."""
-        return html
-
     def link(self, inner: str, url: str, title: str) -> str:
         """Return an inline link."""
         if "[" in inner or "]" in inner:

@@ -56,6 +56,11 @@ _PROSE = BLOCKS - {"div", "ul", "ol", "li"}
 """Blocks that no code is drawn with."""
 
 
+def _spaced(outer: str, piece: str) -> str:
+    """Return a piece with a space on each side where the text that it is made of has one."""
+    return f"{' ' if outer[0] == ' ' else ''}{piece}{' ' if outer[-1] == ' ' else ''}"
+
+
 @converts(INLINE_TAGS, "a")
 def anchor(walk: Walk, element: _Element, before: list[str]) -> str:
     """Return an `<a>`: a link, the text only for a heading's link to itself, or nothing for a permalink."""
@@ -71,11 +76,12 @@ def anchor(walk: Walk, element: _Element, before: list[str]) -> str:
             return ""
         if is_own and walk.in_heading:
             return walk.content(element)
-        if is_own and (SKIP.fullmatch(text.lower()) or (text or _alternatives(element)).lower() in TO_TOP):
+        shown = text or " ".join(image.get("alt") or "" for image in element.iter("img")).strip()
+        if is_own and (SKIP.fullmatch(text.lower()) or shown.lower() in TO_TOP):
             return ""
     if walk.in_heading and walk.joiner.join(href).partition("#")[0] == walk.joiner.page:
         return walk.content(element)
-    is_card = len(element) > 0 and not walk.in_heading and _part_title(element)
+    is_card = len(element) > 0 and not walk.in_heading and _separate_title(element)
     walk.in_link = True
     inner = walk.content(element)
     walk.in_link = False
@@ -88,8 +94,8 @@ _CARD_WORDS = 3
 """Minimum number of words of the text of a card: fewer may be the rest of a name (`<b>Java</b>Script`)."""
 
 
-def _part_title(link: _Element) -> bool:
-    """Part the title of a card from its text, where only a style sheet does; say whether the link is such a card."""
+def _separate_title(link: _Element) -> bool:
+    """Set a space behind the title of a card, which only a style sheet does; return whether the link is such a card."""
     title = link[0]
     if title.tag not in _CARD_TITLES or (link.text or "").strip():
         return False
@@ -116,11 +122,6 @@ def _behind(before: list[str], piece: str) -> str:
     return piece
 
 
-def _alternatives(element: _Element) -> str:
-    """Return the alternative texts of the images in a link, joined by spaces."""
-    return " ".join(image.get("alt") or "" for image in element.iter("img")).strip()
-
-
 def _link(walk: Walk, href: str, inner: str, text: str) -> str:
     """Return a link to `href` around `inner`, and note it with its visible `text`; white space goes outside."""
     stripped = inner.strip(" \n")
@@ -132,11 +133,9 @@ def _link(walk: Walk, href: str, inner: str, text: str) -> str:
         return inner
     if on_web:
         walk.links.append(Link(text, url))
-    if text == url and on_web:
-        piece = walk.format.autolink(url)
-    else:
-        piece = walk.format.link(stripped.replace("\n", " "), url, "")
-    return f"{' ' if inner[0] == ' ' else ''}{piece}{' ' if inner[-1] == ' ' else ''}"
+        if text == url:
+            return _spaced(inner, walk.format.autolink(url))
+    return _spaced(inner, walk.format.link(stripped.replace("\n", " "), url, ""))
 
 
 @converts(AROUND_BLOCKS, "a")
@@ -147,17 +146,12 @@ def card(walk: Walk, element: _Element) -> list[str] | None:
     leaves = (leaf for leaf in element.iter(*BLOCKS) if not has_blocks(leaf) and visible(leaf))
     target = next((leaf for leaf in leaves if walk.rules.kind(leaf) is not Kind.DROP), None)
     if target is not None:
-        _wrap(target, element)
+        wrapper = target.makeelement("a", {"href": settable(element.get("href"))})
+        wrapper.text, target.text = settable(target.text), None
+        wrapper.extend(list(target))
+        target.append(wrapper)
     element.attrib.pop("href")
     return walk.block(element)
-
-
-def _wrap(target: _Element, outer: _Element) -> None:
-    wrapper = target.makeelement("a", {"href": settable(outer.get("href"))})
-    wrapper.text, target.text = settable(target.text), None
-    for child in list(target):
-        wrapper.append(child)
-    target.append(wrapper)
 
 
 @converts(INLINE_TAGS, "img")
@@ -200,37 +194,22 @@ def _flat_pre(walk: Walk, element: _Element, before: list[str]) -> str:
     return "\n" + "\n".join(lines) + "\n" if lines else ""
 
 
-@converts(INLINE_TAGS, *SKIPPED)
-def _skipped(walk: Walk, element: _Element, before: list[str]) -> str:
-    return ""
-
-
-@converts(INLINE_TAGS, "script")
-def _script(walk: Walk, element: _Element, before: list[str]) -> Piece:
-    found = code.script_formula(element)
-    if found is None:
-        return ""
-    return (
-        [walk.format.math_block(found.tex)] if found.display else walk.format.math(_SPACE.sub(" ", found.tex))
-    )
-
-
-@converts(INLINE_TAGS, "math", "mjx-container")
+@converts(INLINE_TAGS, "script", "math", "mjx-container")
 def _math(walk: Walk, element: _Element, before: list[str]) -> Piece:
     piece = _formula(walk, element, before)
-    return walk.content(element) if piece is None else piece
+    if piece is None:
+        return "" if element.tag == "script" else walk.content(element)
+    return piece
 
 
 @converts(INLINE_KINDS, Kind.MATH)
 def _formula(walk: Walk, element: _Element, before: list[str]) -> Piece | None:
-    found = code.formula(element)
+    found = code.script_formula(element) if element.tag == "script" else code.formula(element)
     if found is None:
         return None
-    if not found.tex:
-        return ""
-    if found.display:
+    if found.display and found.tex:
         return [walk.format.math_block(found.tex)]
-    return walk.format.math(_SPACE.sub(" ", found.tex))
+    return walk.format.math(_SPACE.sub(" ", found.tex)) if found.tex else ""
 
 
 @converts(AROUND_BLOCKS, "code")
@@ -250,12 +229,8 @@ def _code(walk: Walk, element: _Element, before: list[str]) -> str:
         text = inner_text(element)
     else:
         text = element.text or ""
-    span = _remembered if len(text) <= _SHORT else _span
-    return _beside(before, span(walk.format.code_span, text))
-
-
-def _beside(before: list[str], span: str) -> str:
-    """Return a code span, separated by a space from one directly before it: both would read as one span."""
+    span = (_remembered if len(text) <= _SHORT else _span)(walk.format.code_span, text)
+    # two spans beside each other would read as one
     is_adjacent = bool(before) and before[-1][-1:] == span[:1] == before[-1][:1] == "`"
     return f" {span}" if is_adjacent else span
 
@@ -275,9 +250,7 @@ def _span(write: Callable[[str], str], text: str) -> str:
     if not stripped:
         return text
     piece = write(stripped)
-    if len(stripped) == len(text):
-        return piece
-    return f"{' ' if text[0] == ' ' else ''}{piece}{' ' if text[-1] == ' ' else ''}"
+    return piece if len(stripped) == len(text) else _spaced(text, piece)
 
 
 _remembered = lru_cache(maxsize=4096)(_span)
@@ -290,11 +263,8 @@ def _linked_code(walk: Walk, element: _Element) -> str:
         if link is None:
             text += part
             continue
-        inner = _span(walk.format.code_span, part)
-        pieces += [
-            _span(walk.format.code_span, text),
-            _link(walk, link.get("href") or "", inner, visible(link)),
-        ]
+        linked = _link(walk, link.get("href") or "", _span(walk.format.code_span, part), visible(link))
+        pieces += [_span(walk.format.code_span, text), linked]
         text = ""
     return "".join([*pieces, _span(walk.format.code_span, text)])
 
@@ -324,13 +294,8 @@ def _emphasis(mark: str) -> InlineConverter:
         stripped = inner.strip(" \n")
         if not stripped:
             return " " if inner else ""
-        if (
-            mark == "**"
-            and walk.in_heading
-            and not before
-            and not (element.tail or "").strip()
-            and element.getnext() is None
-        ):
+        is_last = element.getnext() is None and not (element.tail or "").strip()
+        if mark == "**" and walk.in_heading and not before and is_last:
             return inner
         if stripped.startswith(mark) and stripped.endswith(mark) and mark != "*":
             return inner
@@ -349,11 +314,9 @@ def _emphasis(mark: str) -> InlineConverter:
 @converts(INLINE_TAGS, "kbd")
 def _key(walk: Walk, element: _Element, before: list[str]) -> str:
     inner = walk.format.line(walk.run(element))
-    return (
-        f"{walk.format.raw('<kbd>')}{inner}{walk.format.raw('</kbd>')}"
-        if inner and "<kbd>" not in inner
-        else inner
-    )
+    if not inner or "<kbd>" in inner:
+        return inner
+    return f"<kbd>{inner}</kbd>"
 
 
 @converts(INLINE_TAGS, "sub", "sup")
@@ -361,19 +324,12 @@ def _raised(walk: Walk, element: _Element, before: list[str]) -> str:
     inner = walk.content(element)
     if not inner.strip() or inner.startswith("[^"):
         return inner
-    return f"{walk.format.raw(f'<{element.tag}>')}{inner}{walk.format.raw(f'</{element.tag}>')}"
+    return f"<{element.tag}>{inner}</{element.tag}>"
 
 
-@converts(INLINE_TAGS, "br")
-def _break(walk: Walk, element: _Element, before: list[str]) -> str:
-    return "\n"
-
-
-@converts(INLINE_TAGS, "q")
-def _quoted(walk: Walk, element: _Element, before: list[str]) -> str:
-    return f"“{walk.content(element)}”"
-
-
+converts(INLINE_TAGS, *SKIPPED)(lambda walk, element, before: "")
+converts(INLINE_TAGS, "br")(lambda walk, element, before: "\n")
+converts(INLINE_TAGS, "q")(lambda walk, element, before: f"“{walk.content(element)}”")
 _italic = converts(INLINE_TAGS, "em")(_emphasis("*"))
 converts(INLINE_TAGS, "strong", "b")(_emphasis("**"))
 converts(INLINE_TAGS, "del", "s", "strike")(_emphasis("~~"))

@@ -38,10 +38,19 @@ def listing(walk: Walk, element: _Element) -> list[str]:
     numbers: list[int] = []
     tight = True
     number = _number(element.get("start"), 1)
-    if stray := _stray(walk, element.text):
-        items.append(stray)
-        numbers.append(number)
-        number += 1
+
+    def add(blocks: list[str]) -> None:
+        if blocks:
+            items.append(blocks)
+            numbers.append(number)
+
+    def stray(text: str | None) -> int:
+        """Add text directly in the list, which browsers show; return how many items it is."""
+        blocks = [walk.format.paragraph([walk.text(text)])] if text and not text.isspace() else []
+        add(blocks)
+        return len(blocks)
+
+    number += stray(element.text)
     for child in element:
         if child.tag == "li":
             number = _number(child.get("value"), number)
@@ -50,33 +59,18 @@ def listing(walk: Walk, element: _Element) -> list[str]:
                 items[-1].extend(blocks)
             elif blocks:
                 tight = tight and _is_tight(child, blocks)
-                items.append(blocks)
-                numbers.append(number)
+                add(blocks)
                 number += 1
         elif isinstance(child.tag, str) and child.tag not in SKIPPED:
             if items and child.tag in _BELOW:
                 items[-1].extend(walk.block(child))
-            elif blocks := walk.blocks(child) if child.tag in _BELOW else _loose(walk, child):
-                items.append(blocks)
-                numbers.append(number)
-        if (tail := child.tail) and (stray := _stray(walk, tail)):
-            items.append(stray)
-            numbers.append(number)
-            number += 1
+            else:
+                add(walk.blocks(child) if child.tag in _BELOW else _loose(walk, child))
+        number += stray(child.tail)
     if not items:
         return []
-    return [
-        walk.format.items(
-            Items(
-                items, numbers if element.tag == "ol" else None, tight, alternate=_follows_list(walk, element)
-            )
-        )
-    ]
-
-
-def _stray(walk: Walk, text: str | None) -> list[str]:
-    """Return text directly in a list, outside of its items: browsers show it."""
-    return [walk.format.paragraph([walk.text(text)])] if text and not text.isspace() else []
+    alternate = _follows_list(walk, element)
+    return [walk.format.items(Items(items, numbers if element.tag == "ol" else None, tight, alternate))]
 
 
 def _loose(walk: Walk, element: _Element) -> list[str]:
@@ -96,9 +90,9 @@ def _is_nested_alone(item: _Element) -> bool:
 
 def _is_tight(item: _Element, blocks: list[str]) -> bool:
     """Return True for an item of one line of text, with lists below it or not."""
-    if len(item) > 1 and sum(part.tag == "p" for part in item) > 1:
+    if len(item) > 1 and len(item.findall("p")) > 1:
         return False
-    return len(blocks) == 1 or all(_LIST.match(block) for block in blocks[1:])
+    return all(map(_LIST.match, blocks[1:]))
 
 
 def _number(value: str | None, default: int) -> int:
@@ -138,14 +132,12 @@ _SIGNS = frozenset({"#", "¶", "§", "🔗"})
 _SIGNATURE_BREAKS = 2
 """Line breaks that a signature can have where it is set as a listing."""
 _BLOCK_START = re.compile(r"(?:[-*+>|] |#+ |\d+[.)] |```|\$\$|---|: )")
-
-
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 
 
 @dataclass(slots=True)
 class _Entry:
-    """Terms that share definitions; `signature` is the block of an API signature."""
+    """Terms that share definitions, which are `inline` if each is one line; `loose` are blocks that are neither."""
 
     terms: list[str] = field(default_factory=list)
     bodies: list[list[str]] = field(default_factory=list)
@@ -157,27 +149,36 @@ class _Entry:
 def definition_list(walk: Walk, element: _Element) -> list[str]:
     """Return a `<dl>` as blocks."""
     entries = _read(walk, element)
-    short = all(_is_short(entry) for entry in entries)
+    bodies = [blocks for entry in entries for blocks in entry.bodies]
+    short = all(
+        len(blocks) == 1 and not _BLOCK_START.match(blocks[0]) and "\n: " not in blocks[0]
+        for blocks in bodies
+    )
     return [block for entry in entries for block in _write(walk, entry, short)]
 
 
 def _read(walk: Walk, element: _Element) -> list[_Entry]:
     entries = [_Entry()]
     _set_bodies(element)
-    for child in _entries(element):
+    # HTML allows a `<div>` around each group
+    groups = (list(child) if child.tag == "div" and _holds_entries(child) else [child] for child in element)
+    for child in [child for group in groups for child in group]:
         if child.tag == "dt":
             kind = walk.kind(child)
             if entries[-1].bodies or entries[-1].loose:
                 entries.append(_Entry())
-            if kind is Kind.PLAIN and _is_code(child) and _is_long(child):
+            # Nim: a term that is nothing but a block of code
+            is_code = kind is Kind.PLAIN and len(child) == 1 and child[0].tag == "pre"
+            is_code = is_code and not (child.text or "").strip()
+            if is_code and inner_text(child).strip().count("\n") > _SIGNATURE_BREAKS:
                 entries[-1].loose += walk.block(child[0])
-            elif kind is Kind.SIGNATURE or (kind is Kind.PLAIN and _is_code(child)):
+            elif is_code or kind is Kind.SIGNATURE:
                 entries[-1].loose += signature(walk, child)
-            elif kind is not Kind.DROP and len(child) and next(child.iter(*_HEADINGS), None) is not None:
+            elif kind is Kind.DROP:
+                continue
+            elif len(child) and next(child.iter(*_HEADINGS), None) is not None:
                 entries[-1].loose += walk.blocks(child)
-            elif kind is not Kind.DROP and (
-                term := walk.line(_with_delimiters(child) if len(child) else child)
-            ):
+            elif term := walk.line(_with_delimiters(child)):
                 entries[-1].terms.append(term.replace("\n", " "))
         elif child.tag == "dd":
             if blocks := walk.block(child):
@@ -195,8 +196,8 @@ def _set_bodies(element: _Element) -> None:
         body = element.makeelement("dd", {})
         body.text, element.text = settable(element.text), None
         element.insert(0, body)
-    for child in list(element):
-        if child is body or not isinstance(child.tag, str):
+    for child in element[0 if body is None else 1 :]:
+        if not isinstance(child.tag, str):
             continue
         if child.tag in INLINE or (body is not None and child.tag in _BELOW and not _holds_entries(child)):
             if body is None:
@@ -226,34 +227,6 @@ def _with_delimiters(term: _Element) -> _Element:
         elif before.get("class") != "classifier-delimiter":
             before.tail = f"{settable(before.tail).rstrip()} : "
     return term
-
-
-def _entries(element: _Element) -> list[_Element]:
-    """Return the terms and definitions, out of the `<div>`s that HTML allows around groups."""
-    entries: list[_Element] = []
-    for child in element:
-        if child.tag == "div" and _holds_entries(child):
-            entries.extend(child)
-        else:
-            entries.append(child)
-    return entries
-
-
-def _is_code(term: _Element) -> bool:
-    """Return True for a term that is nothing but a block of code (Nim)."""
-    return len(term) == 1 and term[0].tag == "pre" and not (term.text or "").strip()
-
-
-def _is_long(term: _Element) -> bool:
-    """Return True for code whose lines matter: the members of a type, not a broken signature."""
-    return inner_text(term).strip().count("\n") > _SIGNATURE_BREAKS
-
-
-def _is_short(entry: _Entry) -> bool:
-    return all(
-        len(blocks) == 1 and not _BLOCK_START.match(blocks[0]) and "\n: " not in blocks[0]
-        for blocks in entry.bodies
-    )
 
 
 def _write(walk: Walk, entry: _Entry, short: bool) -> list[str]:
