@@ -50,6 +50,8 @@ def candidates(url: str) -> list[str]:
     >>> candidates("https://example.com/project/readme.md?v=1#top")[:2]
     ['https://example.com/project/llms.txt', 'https://example.com/llms.txt']
     """
+    if not isinstance(url_gate.parse(url), str):
+        require_http_url(url)  # raises, with the reason
     root, segments = _root_and_directories(url)
     depths = range(len(segments), -1, -1)
     probed = depths if len(depths) <= MAX_CANDIDATES else (*depths[: MAX_CANDIDATES - 1], 0)
@@ -127,7 +129,7 @@ def is_llms_url(url: str) -> bool:
 
 def _root_and_directories(url: str) -> tuple[str, list[str]]:
     """Split into `scheme://host` and the names of the directories above the last path segment."""
-    parts = urlsplit(require_http_url(url))
+    parts = urlsplit(url)
     user, at, address = parts.netloc.rpartition("@")
     root = urlunsplit((parts.scheme, user + at + address.lower(), "", "", ""))
     return root, [name for name in parts.path.split("/")[:-1] if name]
