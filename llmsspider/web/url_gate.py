@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -162,9 +163,7 @@ def _invalid(url: str, why: str) -> InvalidUrl:
 
 def _authority_fault(url: str) -> str | None:
     found = _AUTHORITY.match(url)
-    if found is None:
-        return "not an absolute http(s) URL with a host"
-    return _host_fault(found[1])
+    return _host_fault(found[1]) if found else "not an absolute http(s) URL with a host"
 
 
 @lru_cache(maxsize=4096)
@@ -172,24 +171,22 @@ def _host_fault(authority: str) -> str | None:
     """Return why `host:port` cannot be used, or None; the exceptions of the parsers may hold a password."""
     if "@" in authority:
         return "it has a user name or password, which belong in LLMS_HTTP_AUTH"
-    if ("[" in authority or "]" in authority) and not _BRACKETED.match(authority):
-        return "its host cannot be read"
     try:
         parts = urlsplit(f"http://{authority}/")
         name = parts.hostname or ""
     except ValueError:
+        name = "["
+    if "[" in name or (set("[]") & set(authority) and not _BRACKETED.match(authority)):
         return "its host cannot be read"
     try:
         _ = parts.port
     except ValueError:
         return _BAD_PORT
-    try:
+    with suppress(ValueError):
         parse_host(name)
-    except ValueError:
-        return "its host is neither a host name nor an address"
-    is_known = hostname(f"http://{authority}/") is not None
-    is_known = is_known and (":" in name or is_resolvable(name.removesuffix(".")))
-    return None if is_known else "its host is neither a host name nor an address"
+        if hostname(f"http://{authority}/") and (":" in name or is_resolvable(name.removesuffix("."))):
+            return None
+    return "its host is neither a host name nor an address"
 
 
 # How much larger than what was received a page may become: a small page cannot fill the machine.
@@ -214,15 +211,13 @@ class Growth:
     def check(self, chars: int) -> None:
         """Raise for a part of the page that is as long as that."""
         if chars > self.most:
-            raise TooLargePageError(
-                f"too-large: {self.size:,} bytes became more than {self.most:,} characters"
-            )
+            why = f"too-large: {self.size:,} bytes became more than {self.most:,} characters"
+            raise TooLargePageError(why)
 
     def count(self, chars: int) -> None:
         """Add to what was counted before."""
         self._counted += chars
-        if self._counted > self.most:
-            self.check(self._counted)
+        self.check(self._counted)
 
     def counted(self, join: Callable[[str], str]) -> Callable[[str], str]:
         """Return `join` with the length of each URL counted: a long base makes many short hrefs long."""
@@ -240,37 +235,8 @@ HTTP = ("http://", "https://")
 
 _CONTROL = re.compile(r"[\t\n\r]")
 _PLAIN = re.compile(r"(?!\.)[\w~-][^:?/\\]*(?:/(?!\.)[^:/\\]+)*/?\Z")
-
-
-@lru_cache(maxsize=8192)
-def _below(directory: str, origin: int, path: str) -> str | None:
-    """Return a plain relative path joined to a directory, whose origin has so many characters; None for any other.
-
-    Pages of a directory share their navigation: most of a page's paths were joined for the page before.
-    """
-    relative = path.removeprefix("./")
-    up = 0
-    while relative.startswith("../", up * 3):
-        up += 1
-    rest = relative[up * 3 :]
-    if rest and not _PLAIN.match(rest):
-        return None
-    if not up:
-        return directory + rest
-    folders = directory[origin + 1 : -1].split("/") if len(directory) > origin + 1 else []
-    return "/".join([directory[:origin], *folders[: max(len(folders) - up, 0)], rest])
-
-
 _OF_DIRECTORY = re.compile(r"(?:https?://|(?![\w+.-]*:)[\w./~])[^\t\r\n]{0,200}\Z")
 """Hrefs that lead to the same URL from each page of a directory; long ones are not remembered."""
-_MAX_JOINED = 4096
-"""Hrefs of one directory that are remembered."""
-
-
-@lru_cache(maxsize=16)
-def _joined_in(directory: str) -> dict[str, str]:
-    """Return where the joined hrefs of a directory are remembered: its pages share their navigation."""
-    return {}
 
 
 class Joiner:
@@ -286,47 +252,46 @@ class Joiner:
         base_url = parse(base_href, self.page) if base_href else None
         self.base = base_url if isinstance(base_url, str) else self.page
         parts = urlsplit(self.base)
-        self._origin = f"{parts.scheme}://{parts.netloc}"
-        self._scheme = parts.scheme
-        folders = parts.path.split("/")[1:-1]
-        self._directory = "/".join([self._origin, *folders, ""])
-        self._joined = _joined_in(self._directory)
+        self._directory = "/".join([f"{parts.scheme}://{parts.netloc}", *parts.path.split("/")[1:-1], ""])
 
     def join(self, href: str) -> str:
         """Return `href` as an absolute URL, fragment kept."""
-        found = self._joined.get(href)
-        if found is None:
-            found = self._join(href)
-            if _OF_DIRECTORY.match(href):
-                if len(self._joined) >= _MAX_JOINED:
-                    self._joined.clear()
-                self._joined[href] = found
+        url = _in_directory(self._directory, href) if _OF_DIRECTORY.match(href) else _joined(self.base, href)
         if self.growth is not None:
-            self.growth.count(len(found))
-        return found
+            self.growth.count(len(url))
+        return url
 
-    def _join(self, href: str) -> str:
-        href = href.strip()
-        if "\n" in href or "\t" in href or "\r" in href:
-            href = _CONTROL.sub("", href)
-        path, hash_sign, fragment = href.partition("#")
-        if not path:
-            return self.base + hash_sign + fragment
-        url = self._absolute(path)
-        if " " in url:
-            url = url.replace(" ", "%20")
-        return url + hash_sign + fragment if fragment else url + hash_sign
 
-    def _absolute(self, path: str) -> str:
-        if path.startswith(HTTP):
-            return path if "/." not in path else self._safe_join(path, "")
-        if path[0] == "/" and "/." not in path:
-            return f"{self._scheme}:{path}" if path[1:2] == "/" else self._origin + path
-        return _below(self._directory, len(self._origin), path) or self._safe_join(self.base, path)
+@lru_cache(maxsize=16_384)
+def _in_directory(directory: str, href: str) -> str:
+    """Do what `_joined` does: pages of a directory share their navigation."""
+    return _joined(directory, href)
 
-    @staticmethod
-    def _safe_join(base: str, href: str) -> str:
-        try:
-            return urljoin(base, href)
-        except ValueError:
-            return href
+
+def _joined(base: str, href: str) -> str:
+    path, hash_sign, fragment = _CONTROL.sub("", href.strip()).partition("#")
+    if not path:
+        return base + hash_sign + fragment
+    scheme, origin = base.partition(":")[0], base[: base.find("/", len("https://"))]
+    if path.startswith(HTTP) and "/." not in path:
+        url = path
+    elif path[0] == "/" and "/." not in path and "/" in base[len("https://") :]:
+        url = f"{scheme}:{path}" if path[1:2] == "/" else origin + path
+    else:
+        url = _below(base, len(origin), path)
+    return url.replace(" ", "%20") + hash_sign + fragment
+
+
+def _below(base: str, origin: int, path: str) -> str:
+    """Return a path joined to a base; a plain relative one to a directory without parsing either."""
+    relative, up = path.removeprefix("./"), 0
+    while relative.startswith("../", up * 3):
+        up += 1
+    rest = relative[up * 3 :]
+    if base.endswith("/") and "?" not in base and (not rest or _PLAIN.match(rest)):
+        folders = base[origin + 1 : -1].split("/") if up and len(base) > origin + 1 else []
+        return "/".join([base[:origin], *folders[: max(len(folders) - up, 0)], rest]) if up else base + rest
+    try:
+        return urljoin(base, path)
+    except ValueError:
+        return path

@@ -44,10 +44,9 @@ from llmsspider.web.page_forms import (
 from llmsspider.web.politeness import content_signals
 from llmsspider.web.scope import build_scope
 from llmsspider.web.url_gate import (
-    _MAX_JOINED,
     InvalidUrl,
     Joiner,
-    _joined_in,
+    _in_directory,
     fault,
     parse,
     printable_url,
@@ -261,16 +260,9 @@ def test_what_is_remembered_of_a_directory_holds_for_each_of_its_pages(hrefs, ba
     for page in pages:
         alone = {}
         for href in HREFS:
-            _joined_in.cache_clear()
+            _in_directory.cache_clear()
             alone[href] = Joiner(page, base).join(href)
         for other in pages:
             for href in hrefs:
                 Joiner(other, base).join(href)
         assert {href: Joiner(page, base).join(href) for href in HREFS} == alone
-
-
-def test_no_more_than_so_much_is_remembered_of_a_directory():
-    joiner = Joiner("https://e.com/many/")
-    for number in range(3 * _MAX_JOINED):
-        assert joiner.join(f"{number}.html") == f"https://e.com/many/{number}.html"
-    assert len(_joined_in("https://e.com/many/")) <= _MAX_JOINED
