@@ -235,8 +235,8 @@ HTTP = ("http://", "https://")
 
 _CONTROL = re.compile(r"[\t\n\r]")
 _PLAIN = re.compile(r"(?!\.)[\w~-][^:?/\\]*(?:/(?!\.)[^:/\\]+)*/?\Z")
-_OF_DIRECTORY = re.compile(r"(?:https?://|(?![\w+.-]*:)[\w./~])[^\t\r\n]{0,200}\Z")
-"""Hrefs that lead to the same URL from each page of a directory; long ones are not remembered."""
+MAX_SHARED = 200
+"""Characters of the longest href that is remembered for all pages of a directory."""
 
 
 class Joiner:
@@ -256,7 +256,9 @@ class Joiner:
 
     def join(self, href: str) -> str:
         """Return `href` as an absolute URL, fragment kept."""
-        url = _in_directory(self._directory, href) if _OF_DIRECTORY.match(href) else _joined(self.base, href)
+        is_plain = href[:1].isalnum() or href.startswith(("/", "."))
+        is_shared = is_plain and len(href) <= MAX_SHARED and (":" not in href or href.startswith(HTTP))
+        url = _in_directory(self._directory, href) if is_shared else _joined(self.base, href)
         if self.growth is not None:
             self.growth.count(len(url))
         return url
