@@ -25,8 +25,7 @@ from llmsspider.crawl.requests import META
 from llmsspider.downloadermiddlewares.address_guard import guarded_resolver
 from llmsspider.errors import BrowserUnavailableError, RenderingError
 from llmsspider.web import stats
-from llmsspider.web.addresses import AllowedAddresses
-from llmsspider.web.credentials import Credentials
+from llmsspider.web.addresses import AllowedAddresses, Credentials
 from llmsspider.web.loading import missing_extra
 from llmsspider.web.politeness import with_contact
 from llmsspider.web.signing import Signer

@@ -164,8 +164,7 @@ if TYPE_CHECKING:
     from llmsspider.site.providers import Provider
     from llmsspider.site.repositories import Kind
     from llmsspider.store import Retention, Store
-    from llmsspider.web.addresses import AllowedAddresses
-    from llmsspider.web.credentials import Credentials
+    from llmsspider.web.addresses import AllowedAddresses, Credentials
 
     Addresses = AllowedAddresses
     ChunkSize = Chunker
@@ -189,7 +188,7 @@ else:  # what the checks return; a process that only reads settings need not imp
     ]
     FormatModes = Annotated[Any, by("llmsspider.content.formats:Formats.parse")]
     History = Annotated[Any, by("llmsspider.store:Retention.parse", VERSIONS)]
-    HttpAuth = Annotated[Any, by("llmsspider.web.credentials:Credentials.from_setting")]
+    HttpAuth = Annotated[Any, by("llmsspider.web.addresses:Credentials.from_setting")]
     Providers = Annotated[Any, by("llmsspider.site.providers:load_providers", first=_paths)]
     RepositoryHosts = Annotated[Any, by("llmsspider.site.repositories:parse_hosts")]
     StoreClass = Annotated[Any, by("llmsspider.store.store:store_class")]

@@ -19,12 +19,11 @@ from llmsspider.items import Page, PageMeta, Section, content_hash
 from llmsspider.site.discovered import Options, Seed
 from llmsspider.site.discovery import discover
 from llmsspider.site.repositories import discover_repository, repository_at
-from llmsspider.web.addresses import same_site
 from llmsspider.web.locales import start_in_language
 from llmsspider.web.outcomes import OUTAGES
 from llmsspider.web.page_forms import HTML_TYPES, MARKDOWN_TYPES, is_markdown_url
 from llmsspider.web.url_gate import usable
-from llmsspider.web.urls import host, identity, page_key
+from llmsspider.web.urls import host, identity, page_key, same_site
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator

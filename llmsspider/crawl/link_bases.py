@@ -19,8 +19,8 @@ from urllib.parse import urljoin, urlsplit
 
 from llmsspider.web.page_forms import skipped_extension
 from llmsspider.web.stats import LinkBase
-from llmsspider.web.url_gate import Joiner
-from llmsspider.web.urls import host, identity, without_fragment
+from llmsspider.web.url_gate import Joiner, without_fragment
+from llmsspider.web.urls import host, identity
 
 Base = LinkBase
 """What links are relative to, for a page `/guide/a/`: its address as a `directory` (`/guide/a/`), the folder of its

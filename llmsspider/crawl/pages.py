@@ -16,7 +16,6 @@ from llmsspider.content.markdown.commonmark import with_line_feeds
 from llmsspider.items import HTML_ORIGINS, MARKDOWN_ORIGINS, Page, PageMeta
 from llmsspider.site.llmstxt import is_llms_url
 from llmsspider.web import page_forms, url_gate
-from llmsspider.web.addresses import same_site
 from llmsspider.web.page_forms import (
     TEXT_EXTENSIONS,
     Kind,
@@ -26,8 +25,8 @@ from llmsspider.web.page_forms import (
 )
 from llmsspider.web.politeness import opt_out, robots_directives
 from llmsspider.web.stats import Filtered
-from llmsspider.web.url_gate import InvalidUrl, Joiner, redacted
-from llmsspider.web.urls import identity, without_fragment
+from llmsspider.web.url_gate import InvalidUrl, Joiner, redacted, without_fragment
+from llmsspider.web.urls import identity, same_site
 
 if TYPE_CHECKING:
     from llmsspider.config.settings import Config

@@ -12,7 +12,8 @@ from llmsspider.site.providers import Docsify, find_docsify
 from llmsspider.site.repositories import Repository
 from llmsspider.web.host_forms import HostForms
 from llmsspider.web.page_forms import MARKDOWN_TYPES, is_markdown_url, twins
-from llmsspider.web.urls import host, identity, loose_key, split_route
+from llmsspider.web.url_gate import split_route
+from llmsspider.web.urls import host, identity, loose_key
 
 if TYPE_CHECKING:
     from llmsspider.items import LlmsEntry

@@ -22,7 +22,7 @@ from scrapy.settings import BaseSettings
 
 from llmsspider.crawl.requests import RefusedRequest
 from llmsspider.web import stats
-from llmsspider.web.credentials import Credentials, SecretsFilter, origin_of
+from llmsspider.web.addresses import Credentials, SecretsFilter, origin_of
 from llmsspider.web.politeness import product_token, with_contact
 
 if sys.version_info >= (3, 14):

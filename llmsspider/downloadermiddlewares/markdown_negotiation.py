@@ -23,10 +23,10 @@ from llmsspider.crawl.requests import (
 )
 from llmsspider.crawl.spiderrun import required_run
 from llmsspider.web import stats
-from llmsspider.web.addresses import same_site
 from llmsspider.web.outcomes import OUTAGES, kind_of_response
 from llmsspider.web.page_forms import classify, is_markdown_url, is_twin_of, page_candidates
-from llmsspider.web.urls import host, identity, page_key, split_route
+from llmsspider.web.url_gate import split_route
+from llmsspider.web.urls import host, identity, page_key, same_site
 
 if TYPE_CHECKING:
     from scrapy import Request

@@ -16,7 +16,8 @@ from llmsspider.crawl.pages import text_headers
 from llmsspider.crawl.requests import META, is_plain, nested_request
 from llmsspider.crawl.spiderrun import required_run
 from llmsspider.store import Reading
-from llmsspider.web.urls import host, without_fragment
+from llmsspider.web.url_gate import without_fragment
+from llmsspider.web.urls import host
 
 if TYPE_CHECKING:
     from scrapy import Request

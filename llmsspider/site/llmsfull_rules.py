@@ -23,7 +23,8 @@ from llmsspider.site.llmsfull_marks import (
     Titles,
 )
 from llmsspider.web import url_gate
-from llmsspider.web.addresses import hostname, registrable_domain, same_site
+from llmsspider.web.addresses import hostname
+from llmsspider.web.urls import registrable_domain, same_site
 
 _MARKED = re.compile(r"[#<=>]|\s*(?:`{3}|~{3}|-{3}|\*{3}|_{3})")
 """How a line begins that is a heading, a tag, a fence, a separator or a banner."""

@@ -15,9 +15,8 @@ import orjson
 from llmsspider.site.llmsfull import looks_split
 from llmsspider.site.llmstxt_parser import Entry, LlmsTxt, parse
 from llmsspider.web import url_gate
-from llmsspider.web.addresses import same_site
 from llmsspider.web.locales import axis_of
-from llmsspider.web.urls import require_http_url
+from llmsspider.web.urls import require_http_url, same_site
 
 __all__ = [
     "MAX_BYTES", "MAX_CANDIDATES", "Entry", "LlmsTxt", "candidates", "classify", "decode", "directory_or_page",

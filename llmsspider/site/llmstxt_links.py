@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from llmsspider.web import url_gate
-from llmsspider.web.addresses import same_site
+from llmsspider.web.urls import same_site
 
 _SCHEME = re.compile(r"(?![\w.-]+:\d+(?:/|$))[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _HOST_LIKE = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}(?::\d+)?(?=[/?#]|$)", re.IGNORECASE)

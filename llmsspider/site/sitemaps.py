@@ -19,10 +19,10 @@ from protego import Protego
 from llmsspider.site import llmstxt
 from llmsspider.site.discovered import Discovery, FetchResult, FilteredLink, Probe, SeedList, Session
 from llmsspider.web import url_gate
-from llmsspider.web.addresses import same_site
 from llmsspider.web.locales import Alias, alias_of, tree_of
 from llmsspider.web.stats import FilterReason
 from llmsspider.web.url_gate import InvalidUrl
+from llmsspider.web.urls import same_site
 
 # A sitemap may hold 50 MB and 50,000 pages, and comes from strangers: nothing but the page at hand is kept,
 # decompression is bounded, and a document that declares entities is refused.

@@ -1,4 +1,4 @@
-"""Hosts of URLs: which belong to one site, and which addresses a crawl may reach. Without any network.
+"""Hosts: which addresses a crawl may reach, and which secrets it has for them. Without any network.
 
 A page can name any host it likes. Whoever writes the pages must not be able to turn the crawl against
 the machine or the network it runs in, so only addresses that are reachable on the public Internet are
@@ -7,26 +7,25 @@ visited, unless the operator lists others in `LLMS_ALLOW_PRIVATE_ADDRESSES`.
 Two questions are answered here. `AllowedAddresses.refusal` checks the text of a URL before anything is
 sent: scheme, and hosts that are addresses in any of the spellings a URL parser or `getaddrinfo` takes for
 one (https://url.spec.whatwg.org/#host-parsing). `AllowedAddresses.permits` checks an address a name
-resolved to. docs/explanation/security.md has the table.
+resolved to. docs/explanation/security.md has the table. `Credentials` are the headers of `LLMS_HTTP_AUTH`.
 """
 
 from __future__ import annotations
 
+import base64
 import ipaddress
+import json
+import logging
 import re
 import socket
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import cache, lru_cache
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from functools import lru_cache
 from urllib.parse import unquote, urlsplit
 
 from llmsspider.errors import ArgumentsError
-
-if TYPE_CHECKING:
-    from tldextract import TLDExtract
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
 """By scheme of the URLs that a crawl can follow."""
@@ -231,18 +230,8 @@ def _entry(text: str) -> tuple[Network | str, int | None]:
     return parsed if isinstance(parsed, str) else ipaddress.ip_network(parsed), port
 
 
-# Which hosts belong to one site: those of one registrable domain.
-
 _PLAIN = re.compile(r"https?://([a-z0-9_-]+(?:\.[a-z0-9_-]+)*)\.?(?::\d{1,5})?(?=[/?#]|$)", re.IGNORECASE)
 """The usual shape, read without splitting the URL: four times faster on a sitemap of 50,000 pages."""
-
-
-@cache
-def _suffix_list() -> TLDExtract:
-    """Return the public suffix list, loaded at its first use: many crawls never need it."""
-    from tldextract import TLDExtract  # noqa: PLC0415
-
-    return TLDExtract(include_psl_private_domains=True, suffix_list_urls=(), cache_dir=None)
 
 
 def hostname(url: str) -> str | None:
@@ -272,61 +261,135 @@ def hostname(url: str) -> str | None:
     return name if re.fullmatch(r"[a-z0-9._-]+|[0-9a-f:.]+(%[\w.~-]+)?", name) else None
 
 
-def registrable_domain(url: str) -> str | None:
-    """Return the registrable domain of a URL, None for IP addresses, single labels and public suffixes.
+# Secrets of the sites a crawl may read: which headers go to which host, and keeping them out of sight.
 
-    A name under a suffix the list does not know follows its last rule, `*`
-    (https://github.com/publicsuffix/list/wiki/Format#formal-algorithm).
+Origin = tuple[str, str, int]
+"""Scheme, host in lower case, port."""
 
-    >>> registrable_domain("https://docs.example.co.uk/a")
-    'example.co.uk'
-    >>> registrable_domain("https://alice.github.io/")
-    'alice.github.io'
-    >>> registrable_domain("http://127.0.0.1/") is None
-    True
-    """
-    name = hostname(url)
-    return _registrable(name) if name else None
+REDACTED = "[redacted]"
+"""What stands in a log where a secret was."""
 
+EXPECTED = (
+    'expected {"docs.example.com": {"Authorization": "Bearer …"}} or {"docs.example.com": "user:password"}'
+)
 
-def same_site(a: str, b: str) -> bool:
-    """Return whether two URLs lie on the same registrable domain; scheme and port do not count.
-
-    What cannot be parsed belongs to no site.
-
-    >>> same_site("https://docs.site.com/", "http://site.com:8080/x")
-    True
-    >>> same_site("https://docs.site.com/", "https://docs.site.org/")
-    False
-    """
-    return _same_site(_origin(a), _origin(b))
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")
+_HEADER_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]+\Z")
 
 
-def _origin(url: str) -> str:
-    """Return an http(s) URL without its path, any other as it is."""
-    end = url.find("/", len("https://")) if url.startswith(("http://", "https://")) else -1
-    return url if end < 0 else url[:end]
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """Headers to send, by origin. Printing one shows no header."""
+
+    by_origin: Mapping[Origin, Mapping[str, str]] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def from_setting(cls, value: object) -> Credentials:
+        """Read `LLMS_HTTP_AUTH`: a dict, or the same as JSON text; empty for None and "".
+
+        Keys are `host`, `host:port`, or an origin such as `http://host:port`. Without a scheme the secret
+        is sent over https only. A value is a dict of headers, or `user:password` for basic authentication.
+        `ArgumentsError` has a line for each entry that cannot be used. No line shows a secret.
+        """
+        if not value:
+            return cls()
+        try:
+            table = json.loads(value) if isinstance(value, str) else value
+        except ValueError:
+            raise ArgumentsError([f"LLMS_HTTP_AUTH: not JSON; {EXPECTED}"]) from None
+        if not isinstance(table, Mapping):
+            raise ArgumentsError([f"LLMS_HTTP_AUTH: {EXPECTED}"])
+        by_origin: dict[Origin, Mapping[str, str]] = {}
+        problems: list[str] = []
+        for key, entry in table.items():
+            try:
+                parts = urlsplit(key if "://" in str(key) else f"https://{key}")
+                origin = origin_of(parts.geturl())
+                if (
+                    not origin
+                    or "@" in parts.netloc
+                    or parts.path.strip("/")
+                    or parts.query
+                    or parts.fragment
+                ):
+                    raise ValueError("the key is not a host")
+                by_origin[origin] = _headers(entry)
+            except ValueError as error:
+                shown = str(key).rpartition("@")[2]  # what stands before an @ may be a password
+                problems.append(f"LLMS_HTTP_AUTH for {shown}: {error}; {EXPECTED}")
+        if problems:
+            raise ArgumentsError(problems)
+        return cls(by_origin)
+
+    def headers_for(self, url: str) -> Mapping[str, str]:
+        """Return the headers to send with a request for `url`, empty for a host that is not listed."""
+        origin = origin_of(url)
+        return self.by_origin.get(origin, {}) if origin else {}
+
+    def secrets(self) -> frozenset[str]:
+        """Return every text that must not be shown: header values and the parts that stand on their own."""
+        found: set[str] = set()
+        for value in (value for headers in self.by_origin.values() for value in headers.values()):
+            found.update({value, *re.split(r"[;\s]\s*", value)})
+            found.update(part.partition("=")[2] for part in value.split(";"))
+            scheme, _, encoded = value.partition(" ")
+            with suppress(ValueError):
+                decoded = (
+                    base64.b64decode(encoded, validate=True).decode() if scheme.lower() == "basic" else ""
+                )
+                found.update({decoded, decoded.partition(":")[2]})
+        return frozenset(text for text in found if len(text) >= 6)
+
+    def __bool__(self) -> bool:
+        return bool(self.by_origin)
 
 
-@lru_cache(maxsize=4096)
-def _same_site(a: str, b: str) -> bool:
-    host_a, host_b = hostname(a), hostname(b)
-    if host_a is None or host_b is None:
-        return False
-    if host_a == host_b:
+class SecretsFilter(logging.Filter):
+    """Put `REDACTED` in place of every secret in the log records of a handler."""
+
+    def __init__(self, credentials: Credentials):
+        super().__init__()
+        longest_first = sorted(credentials.secrets(), key=len, reverse=True)
+        self._pattern = re.compile("|".join(map(re.escape, longest_first)) or r"(?!)")
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Redact the message, and the traceback; keep every record."""
+        message = record.getMessage()
+        if self._pattern.search(message):
+            record.msg, record.args = self._pattern.sub(REDACTED, message), None
+        if record.exc_info and not record.exc_text:
+            record.exc_text = logging.Formatter().formatException(record.exc_info)
+        if record.exc_text:
+            record.exc_text = self._pattern.sub(REDACTED, record.exc_text)
         return True
-    if host_a.split(".")[-2:] != host_b.split(".")[-2:]:
-        return False  # a registrable domain has two labels or more
-    domain = _registrable(host_a)
-    return domain is not None and domain == _registrable(host_b)
 
 
-@lru_cache(maxsize=4096)
-def _registrable(name: str) -> str | None:
-    labels = name.split(".")
-    if ":" in name or len(labels) < 2 or not all(labels) or _NUMBER.fullmatch(labels[-1]):
+def origin_of(url: str) -> Origin | None:
+    """Return scheme, host and port of an http(s) URL, None for anything else.
+
+    >>> origin_of("https://Docs.example.com/a")
+    ('https', 'docs.example.com', 443)
+    """
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
         return None
-    found = _suffix_list().extract_str(name)
-    if found.suffix:
-        return found.top_domain_under_public_suffix or None
-    return ".".join(labels[-2:])
+    if parts.scheme not in DEFAULT_PORTS or not parts.hostname:
+        return None
+    return parts.scheme, parts.hostname.removesuffix("."), port or DEFAULT_PORTS[parts.scheme]
+
+
+def _headers(entry: object) -> Mapping[str, str]:
+    if isinstance(entry, str):
+        if ":" not in entry:
+            raise ValueError("the value is not user:password")
+        return {"Authorization": "Basic " + base64.b64encode(entry.encode()).decode("ascii")}
+    if not isinstance(entry, Mapping) or not entry:
+        raise ValueError("the value is neither headers nor user:password")
+    for name, value in entry.items():
+        if not isinstance(name, str) or not _HEADER_NAME.match(name):
+            raise ValueError("a header name has characters that headers cannot have")
+        if not isinstance(value, str) or not _HEADER_VALUE.match(value):
+            raise ValueError(f"the value of header {name} is not one line of text")
+    return {str(name): str(value) for name, value in entry.items()}

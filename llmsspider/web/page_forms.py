@@ -17,8 +17,8 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 from lxml import etree, html
 
 from llmsspider.web import url_gate
-from llmsspider.web.url_gate import InvalidUrl
-from llmsspider.web.urls import identity, without_fragment
+from llmsspider.web.url_gate import InvalidUrl, without_fragment
+from llmsspider.web.urls import identity
 
 Kind = Literal["markdown", "html", "text", "binary"]
 

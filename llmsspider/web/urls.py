@@ -1,4 +1,4 @@
-"""URL rules of the crawl: when two URLs are the same page, and what part of a site a URL stands in.
+"""URL rules of the crawl: when two URLs are the same page or one site, and what part of a site a URL stands in.
 
 Two strengths of sameness (docs/reference/urls.md):
 
@@ -10,20 +10,19 @@ from __future__ import annotations
 
 import hashlib
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
 
 from w3lib.url import canonicalize_url, url_query_cleaner
 
 from llmsspider.errors import InvalidUrlError
 from llmsspider.web import url_gate
-from llmsspider.web.addresses import DEFAULT_PORTS
-from llmsspider.web.url_gate import split_route, without_fragment
+from llmsspider.web.addresses import DEFAULT_PORTS, hostname
+from llmsspider.web.url_gate import split_route
 
-__all__ = [
-    "directory", "document_id", "host", "identity", "identity_key", "loose_key", "page_key", "require_http_url",
-    "split_route", "without_fragment",
-]  # fmt: skip
+if TYPE_CHECKING:
+    from tldextract import TLDExtract
 
 INDEX_FILES = ("index.html", "index.htm", "index.md", "index.html.md", "index.mdx")
 """Files a server shows for their directory."""
@@ -176,3 +175,77 @@ def directory(url: str) -> str:
     """
     path = urlsplit(url).path
     return path[: path.rfind("/") + 1] or "/"
+
+
+# Which hosts belong to one site: those of one registrable domain.
+
+_NUMERIC_LABEL = re.compile(r"\d+|0x[0-9a-f]*")
+"""A host whose last label looks so is an IPv4 address (https://url.spec.whatwg.org/#ends-in-a-number-checker)."""
+
+
+@cache
+def _suffix_list() -> TLDExtract:
+    """Return the public suffix list, loaded at its first use: many crawls never need it."""
+    from tldextract import TLDExtract  # noqa: PLC0415
+
+    return TLDExtract(include_psl_private_domains=True, suffix_list_urls=(), cache_dir=None)
+
+
+def registrable_domain(url: str) -> str | None:
+    """Return the registrable domain of a URL, None for IP addresses, single labels and public suffixes.
+
+    A name under a suffix the list does not know follows its last rule, `*`
+    (https://github.com/publicsuffix/list/wiki/Format#formal-algorithm).
+
+    >>> registrable_domain("https://docs.example.co.uk/a")
+    'example.co.uk'
+    >>> registrable_domain("https://alice.github.io/")
+    'alice.github.io'
+    >>> registrable_domain("http://127.0.0.1/") is None
+    True
+    """
+    name = hostname(url)
+    return _registrable(name) if name else None
+
+
+def same_site(a: str, b: str) -> bool:
+    """Return whether two URLs lie on the same registrable domain; scheme and port do not count.
+
+    What cannot be parsed belongs to no site.
+
+    >>> same_site("https://docs.site.com/", "http://site.com:8080/x")
+    True
+    >>> same_site("https://docs.site.com/", "https://docs.site.org/")
+    False
+    """
+    return _same_site(_origin(a), _origin(b))
+
+
+def _origin(url: str) -> str:
+    """Return an http(s) URL without its path, any other as it is."""
+    end = url.find("/", len("https://")) if url.startswith(("http://", "https://")) else -1
+    return url if end < 0 else url[:end]
+
+
+@lru_cache(maxsize=4096)
+def _same_site(a: str, b: str) -> bool:
+    host_a, host_b = hostname(a), hostname(b)
+    if host_a is None or host_b is None:
+        return False
+    if host_a == host_b:
+        return True
+    if host_a.split(".")[-2:] != host_b.split(".")[-2:]:
+        return False  # a registrable domain has two labels or more
+    domain = _registrable(host_a)
+    return domain is not None and domain == _registrable(host_b)
+
+
+@lru_cache(maxsize=4096)
+def _registrable(name: str) -> str | None:
+    labels = name.split(".")
+    if ":" in name or len(labels) < 2 or not all(labels) or _NUMERIC_LABEL.fullmatch(labels[-1]):
+        return None
+    found = _suffix_list().extract_str(name)
+    if found.suffix:
+        return found.top_domain_under_public_suffix or None
+    return ".".join(labels[-2:])

@@ -38,7 +38,6 @@ NOT_READERS = (
     "crawl.distributed.",
     "crawl.plan.",
     "crawl.requests.",
-    "web.credentials.",
     "web.url_gate.",
     "web.loading.",
     "web.politeness.product_token",

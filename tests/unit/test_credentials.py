@@ -6,7 +6,7 @@ import logging
 import pytest
 
 from llmsspider.errors import ArgumentsError
-from llmsspider.web.credentials import REDACTED, Credentials, SecretsFilter
+from llmsspider.web.addresses import REDACTED, Credentials, SecretsFilter
 
 TABLE = {
     "docs.example.com": {"Authorization": "Bearer s3cr3t-token", "Cookie": "sid=c00kie-value"},

@@ -28,8 +28,7 @@ from llmsspider.site import llmstxt, sitemaps
 from llmsspider.site.llmsfull_rules import Locator
 from llmsspider.site.llmstxt_links import absolute_url
 from llmsspider.web import page_forms
-from llmsspider.web.addresses import AllowedAddresses, hostname, same_site
-from llmsspider.web.credentials import Credentials
+from llmsspider.web.addresses import AllowedAddresses, Credentials, hostname
 from llmsspider.web.locales import directory_above, tree_of
 from llmsspider.web.page_forms import (
     FORMS,
@@ -52,7 +51,7 @@ from llmsspider.web.url_gate import (
     printable_url,
     redacted,
 )
-from llmsspider.web.urls import directory, document_id, host, identity, loose_key, page_key
+from llmsspider.web.urls import directory, document_id, host, identity, loose_key, page_key, same_site
 
 MALFORMED = {
     "word for a port": "http://localhost:PORT/",

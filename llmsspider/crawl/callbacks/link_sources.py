@@ -12,7 +12,8 @@ from llmsspider.crawl.pages import PageResult
 from llmsspider.crawl.requests import HTML_ACCEPT, META, NestedDownloadError, download_form, info
 from llmsspider.errors import ConversionError, RenderingError
 from llmsspider.site.providers import docsify_configuration, docsify_scripts
-from llmsspider.web.urls import identity, without_fragment
+from llmsspider.web.url_gate import without_fragment
+from llmsspider.web.urls import identity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

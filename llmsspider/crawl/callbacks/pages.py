@@ -32,8 +32,8 @@ from llmsspider.site.discovered import Options
 from llmsspider.site.discovery import read_described
 from llmsspider.web import page_forms
 from llmsspider.web.outcomes import kind_of_response
-from llmsspider.web.url_gate import usable
-from llmsspider.web.urls import identity, page_key, split_route, without_fragment
+from llmsspider.web.url_gate import split_route, usable, without_fragment
+from llmsspider.web.urls import identity, page_key
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator

@@ -11,8 +11,8 @@ from llmsspider.crawl.requests import ALLOWED_STATUSES, CARRIED, META, info
 from llmsspider.crawl.waiting import WaitingPage
 from llmsspider.site.discovery import MAX_FULL_BYTES
 from llmsspider.web.page_forms import is_markdown_url, page_candidates
-from llmsspider.web.url_gate import INVALID_URL, InvalidUrl, parse
-from llmsspider.web.urls import identity, page_key, without_fragment
+from llmsspider.web.url_gate import INVALID_URL, InvalidUrl, parse, without_fragment
+from llmsspider.web.urls import identity, page_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
