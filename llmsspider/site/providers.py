@@ -45,8 +45,7 @@ class Provider(Protocol):
 def load_providers(paths: Iterable[str]) -> list[Provider]:
     """Return an instance of each class named in `LLMS_PAGE_PROVIDERS`.
 
-    Raises:
-        ArgumentsError: with one line for each path that is not that of a provider.
+    Raises `ArgumentsError` with one line for each path that is not that of a provider.
     """
     found: list[Provider] = []
     problems: list[str] = []
