@@ -10,7 +10,7 @@ import logging
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,7 +24,6 @@ from llmsspider.answers import VECTORS, WORDS, index_file
 from llmsspider.answers.embedding import Embedder, VectorIndex
 from llmsspider.answers.index import SourceIndex
 from llmsspider.answers.ranking import (
-    Candidates,
     RankedPage,
     SearchResult,
     SearchResults,
@@ -35,7 +34,7 @@ from llmsspider.answers.ranking import (
     rank,
     similar,
 )
-from llmsspider.answers.words import Query, corrected, parse_query
+from llmsspider.answers.words import corrected, parse_query
 from llmsspider.errors import SearchError, StoreError, UnknownSourceError
 from llmsspider.store import CONTENT, PageRecord, Store, Stores
 from llmsspider.store.database import POSTGRESQL_SCHEMA, open_postgresql, resolve_data_dir, source_file
@@ -52,10 +51,8 @@ READ_AHEAD = 10
 MAX_MORE = 4
 """Maximum number of further headings of a page that a result names."""
 
-DEFAULT_LIMIT = 8
+DEFAULT_LIMIT, MAX_RESULTS = 8, 50
 """Results of a search."""
-
-MAX_RESULTS = 50
 
 SYNC_SECS = 30.0
 """Seconds a search may spend on updating an index before it answers from what is indexed."""
@@ -85,29 +82,28 @@ class OpenSource:
     def search(self, text: str, limit: int, section: str | None) -> SearchResults:
         """Search this source."""
         query = parse_query(text)
-        found, note = self._candidates(query)
+        found, note = self.index.candidates(query), None
+        missing = [" ".join(term.words) for term in found.unknown if term.words]
+        if found.passages or found.pages:
+            note = f"no page has: {', '.join(dict.fromkeys(missing))}" if missing else None
+        elif query.terms:
+            tried, instead = corrected(query, found.unknown, self.index.vocabulary())
+            if instead:
+                words = ", ".join(f"{other!r} for {word!r}" for word, other in instead.items())
+                found, note = self.index.candidates(tried), f"nothing was found; searched for {words}"
         ranked = rank(query, found)
         if self.vectors is not None and query.text:
             ranked = fused(ranked, rank(query, self.vectors.candidates(self.index, query.text)))
-        results = list(self._results(ranked, limit, section))
-        return SearchResults(query.text, results, note if results else _nothing(query, section, self))
+        results = self._results(ranked, limit, section)
+        if not results:
+            where = f"section {section!r} of {self.name}" if section else self.name
+            nothing = f"nothing found in {where} ({self.index.count()[0]} pages); try fewer or other words"
+            note = nothing if query.terms else "the query has no word to search for"
+        return SearchResults(query.text, results, note)
 
-    def _candidates(self, query: Query) -> tuple[Candidates, str | None]:
-        found = self.index.candidates(query)
-        if found.passages or found.pages or not query.terms:
-            missing = [" ".join(term.words) for term in found.unknown if term.words]
-            return found, f"no page has: {', '.join(dict.fromkeys(missing))}" if missing else None
-        tried, instead = corrected(query, found.unknown, self.index.vocabulary())
-        if not instead:
-            return found, None
-        words = ", ".join(f"{other!r} for {word!r}" for word, other in instead.items())
-        return self.index.candidates(tried), f"nothing was found; searched for {words}"
-
-    def _results(
-        self, ranked: Sequence[RankedPage], limit: int, section: str | None
-    ) -> Iterator[SearchResult]:
-        """Yield the results; of passages with the same text one is yielded, with the addresses of the other pages."""
-        wanted = section.casefold() if section else None
+    def _results(self, ranked: Sequence[RankedPage], limit: int, section: str | None) -> list[SearchResult]:
+        """The results; of passages with the same text there is one, with the addresses of the other pages."""
+        wanted = (section or "").casefold()
         given: list[SearchResult] = []
         words: list[frozenset[str]] = []
         for start in range(0, len(ranked), READ_AHEAD):
@@ -116,8 +112,8 @@ class OpenSource:
             pages = ranked[start : start + READ_AHEAD]
             records = self.store.load_pages([one.key for one in pages], CONTENT)
             for page, record in zip(pages, records, strict=True):
-                result = None if record is None else self._result(page, record)
-                if result is None or (wanted and wanted not in (result.section or "").casefold()):
+                result = record and self._result(page, record)
+                if not result or wanted not in (result.section or "").casefold():
                     continue
                 own = content_words(result.text)
                 same = next((place for place, other in enumerate(words) if similar(other, own)), None)
@@ -126,7 +122,7 @@ class OpenSource:
                 elif len(given) < limit:
                     given.append(result)
                     words.append(own)
-        yield from given
+        return given
 
     def _result(self, page: RankedPage, record: PageRecord) -> SearchResult | None:
         hits = page.passages or self.index.passages_of(page.key)[:1]
@@ -162,24 +158,12 @@ class OpenSource:
         self.store.close()
 
 
-def _nothing(query: Query, section: str | None, opened: OpenSource) -> str:
-    if not query.terms:
-        return "the query has no word to search for"
-    pages, _ = opened.index.count()
-    where = f"section {section!r} of {opened.name}" if section else opened.name
-    return f"nothing found in {where} ({pages} pages); try fewer or other words"
-
-
 class Library:
     """All sources of a project. Use from one thread at a time; close it, or use it in a `with` statement.
 
-    Where the folder of the stores cannot be written to, indexes are made in a temporary folder.
-
-    Args:
-        stores: where the page stores are.
-        embedder: makes vectors for semantic search, or None.
-        sync_secs: seconds that one search may spend on updating an index.
-        warn: called with a line for the user.
+    `embedder` makes vectors for semantic search, `sync_secs` are the seconds that one search may spend on updating an
+    index, `warn` is called with a line for the user. Where the folder of the stores cannot be written to, indexes are
+    made in a temporary folder.
     """
 
     def __init__(
@@ -199,34 +183,19 @@ class Library:
     def search(
         self, text: str, source: str | None = None, *, section: str | None = None, limit: int = DEFAULT_LIMIT
     ) -> SearchResults:
-        """Search one source, or all.
-
-        Args:
-            text: words, "quoted phrases", identifiers, or a question.
-            source: a name, with `@version` where versions are sources of their own; None searches every source.
-            section: a section of llms.txt, or a part of its name.
-            limit: the number of pages at most (1 to 50).
-
-        Raises:
-            UnknownSourceError: there is no such source or version; the message says what there is.
-            SearchError: an index cannot be made or read.
-            StoreError: a page store cannot be opened.
-        """
+        """Search one source, or all where none is named; arguments and errors are those of the function `search`."""
         limit = max(1, min(limit, MAX_RESULTS))
+        names = self.names() if source is None else [source]
+        found = [self._one(self.open(name), text, limit, section) for name in names]
         if source is not None:
-            return self._one(self.open(source), text, limit, section)
-        found = [self._one(self.open(name), text, limit, section) for name in self.names()]
+            return found[0]
         results = sorted((one for each in found for one in each.results), key=lambda one: -one.score)[:limit]
         if results:
             return SearchResults(found[0].query, results)
-        nothing = (
-            found[0].note
-            if len(found) == 1
-            else f"nothing found in {len(found)} sources; try fewer or other words"
-        )
-        return SearchResults(
-            " ".join(text.split())[:200], [], nothing if found else "nothing has been crawled yet"
-        )
+        note = f"nothing found in {len(found)} sources; try fewer or other words"
+        if len(found) < 2:
+            note = found[0].note or note if found else "nothing has been crawled yet"
+        return SearchResults(" ".join(text.split())[:200], [], note)
 
     def page(self, page: str) -> tuple[str, PageRecord]:
         """Return the source and the record, with content and links, of a page named by its id or its URL.
@@ -243,14 +212,11 @@ class Library:
             record = opened.store.page_by_url(url) if url else None
             if record is not None:
                 return name, record
-        near = self._nearest_pages(page, names)
-        there = f"the nearest are {', '.join(near)}" if near else "search for it first"
-        raise SearchError(f"no source has the page {page[:200]!r}; {there}")
-
-    def _nearest_pages(self, page: str, names: Sequence[str]) -> list[str]:
         text = unquote(urlsplit(page).path).partition(".")[0] if "://" in page else page
-        found = [one for name in names for one in self.open(name).search(text, 3, None).results]
-        return [one.url for one in sorted(found, key=lambda one: -one.score)[:3]]
+        near = [one for name in names for one in self.open(name).search(text, 3, None).results]
+        near = sorted(near, key=lambda one: -one.score)[:3]
+        there = f"the nearest are {', '.join(one.url for one in near)}" if near else "search for it first"
+        raise SearchError(f"no source has the page {page[:200]!r}; {there}")
 
     def _one(self, opened: OpenSource, text: str, limit: int, section: str | None) -> SearchResults:
         in_step = opened.sync(self._sync_secs)
@@ -264,9 +230,8 @@ class Library:
         """The names of all sources that can be read."""
         return [record.name for record in self.stores.list()]
 
-    def open(self, source: str) -> OpenSource:
+    def open(self, name: str) -> OpenSource:
         """The open source of a name (`choose_source`); opened again where its store was deleted or replaced since."""
-        name = source
         known = self._opened.get(name)
         if known is not None and self._is_there(known):
             return known
@@ -274,8 +239,7 @@ class Library:
         try:
             store = self.stores.open(name, create=False)
         except UnknownSourceError:
-            chosen = choose_source(name, self.names())
-            if chosen == name:
+            if (chosen := choose_source(name, self.names())) == name:
                 raise
             return self.open(chosen)
         try:
@@ -311,9 +275,7 @@ class Library:
         file = index_file(self.stores, name, suffix)
         with suppress(OSError):
             file.parent.mkdir(parents=True, exist_ok=True)
-        if all(
-            os.access(path, os.W_OK) for path in (file.parent, file) if path == file.parent or path.exists()
-        ):
+        if os.access(file.parent, os.W_OK) and (not file.exists() or os.access(file, os.W_OK)):
             return file
         if self._temporary is None:
             self._temporary = TemporaryDirectory(prefix="llmsspider-search-")
@@ -378,9 +340,8 @@ def search(
 def store_id(store: Store) -> str:
     """A value that differs for another store of the same name: when its source was first crawled."""
     record = store.source_record()
-    if record is None or record.created_at is None:
-        return ""
-    return record.created_at.isoformat() + own_mark(record.extractor_version)
+    made = record and record.created_at
+    return made.isoformat() + own_mark(record.extractor_version) if record and made else ""
 
 
 def _drop_earlier_index(url: str) -> None:
