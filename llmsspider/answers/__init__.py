@@ -17,9 +17,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from llmsspider.errors import SearchError
 from llmsspider.store import Stores
-from llmsspider.store.database import resolve_data_dir, source_slug
+from llmsspider.store.database import delete_sqlite, resolve_data_dir, source_slug
 
 WORDS = ".search"
 VECTORS = ".vectors"
@@ -35,22 +34,7 @@ def has_index(stores: Stores, source: str) -> bool:
     return index_file(stores, source).exists()
 
 
-def remove_index(file: Path) -> bool:
-    """Delete the file of an index, with what SQLite keeps beside it; returns whether it was there.
-
-    Raises:
-        SearchError: it cannot be deleted.
-    """
-    is_there = file.exists()
-    try:
-        for suffix in ("", "-wal", "-shm"):
-            file.with_name(file.name + suffix).unlink(missing_ok=True)
-    except OSError as error:
-        raise SearchError(f"{file}: cannot be deleted: {error.strerror}") from error
-    return is_there
-
-
 def delete_index(stores: Stores, source: str) -> list[str]:
-    """Delete the search index and the vectors of a source; returns what there was. Raises `SearchError`."""
+    """Delete the search index and the vectors of a source; returns what there was. Raises `StoreError`."""
     kinds = ((WORDS, "search index"), (VECTORS, "vectors"))
-    return [what for suffix, what in kinds if remove_index(index_file(stores, source, suffix))]
+    return [what for suffix, what in kinds if delete_sqlite(index_file(stores, source, suffix))]

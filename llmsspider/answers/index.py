@@ -16,12 +16,11 @@ from typing import Any, Self
 
 from sqlalchemy import Connection
 
-from llmsspider.answers import remove_index
 from llmsspider.answers.ranking import Candidates, Hit, PageSignals, outline_of, version_key
 from llmsspider.answers.words import Query, WordParts, digest_of, passages, word_parts
 from llmsspider.errors import SearchError, StoreError
 from llmsspider.store import CONTENT, OUTLINE, PageRecord, Store
-from llmsspider.store.database import Database, batches, open_sqlite
+from llmsspider.store.database import Database, batches, delete_sqlite, open_sqlite
 from llmsspider.web.locales import replaced, tree_of
 
 LinkedPage = tuple[PageRecord, Iterable[Sequence[str]]]
@@ -108,7 +107,7 @@ class SourceIndex:
         try:
             return cls(open_sqlite(path), store)
         except (SearchError, StoreError):
-            remove_index(path)
+            delete_sqlite(path)
             return cls(open_sqlite(path), store)
 
     @staticmethod

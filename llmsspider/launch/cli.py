@@ -29,8 +29,8 @@ from llmsspider.config.sources import default_name
 from llmsspider.errors import ArgumentsError, LlmsspiderError, MirrorError
 from llmsspider.launch.storecommand import WRONG, OneLineParser, pairs
 from llmsspider.output.mirror import read_manifest
+from llmsspider.store import Store
 from llmsspider.store.database import DATA_DIR_VARIABLE, STORE_FOLDER, project_dir, readable_name
-from llmsspider.store.runs import list_sources
 from llmsspider.web.urls import require_http_url
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ def _trees(folders: Sequence[Path] | Iterator[Path]) -> Iterator[Tree]:
             continue
         if manifest is not None:
             yield Tree(folder, manifest.source)
-        elif store.is_dir() and len(stored := list_sources(None, store)[0]) == 1:
+        elif store.is_dir() and len(stored := Store.list_sources(None, store)[0]) == 1:
             yield Tree(folder, stored[0].name)
 
 

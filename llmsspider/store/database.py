@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
+from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,7 +22,6 @@ from urllib.parse import quote
 from sqlalchemy import URL, Connection, Engine, QueuePool, Table, create_engine, event, make_url
 from sqlalchemy.exc import (
     ArgumentError,
-    DBAPIError,
     InterfaceError,
     NoSuchModuleError,
     OperationalError,
@@ -133,40 +133,31 @@ class Database:
 
     def insert(self, table: Table) -> Any:
         """The dialect's `insert`. Loading the other dialect would be a twentieth of a crawl's start."""
-        if self.is_sqlite:
-            from sqlalchemy.dialects import sqlite  # noqa: PLC0415
-
-            return sqlite.insert(table)
-        from sqlalchemy.dialects import postgresql  # noqa: PLC0415
-
-        return postgresql.insert(table)
+        return import_module(f"sqlalchemy.dialects.{self.engine.dialect.name}").insert(table)
 
     @contextmanager
     def faults(self) -> Iterator[None]:
         """Turn any database error into a one-line `StoreError`."""
         try:
             yield
-        except DBAPIError as error:
-            why = "database or disk is full" if _is_full(error) else _first_line(error.orig or error)
-            raise StoreError(f"page store {self.label}: {why}") from error
         except SQLAlchemyError as error:
-            raise StoreError(f"page store {self.label}: {_first_line(error)}") from error
+            lines = str(getattr(error, "orig", None) or error).strip().splitlines() or [type(error).__name__]
+            why = "database or disk is full" if _is_full(error) else lines[0]
+            raise StoreError(f"page store {self.label}: {why}") from error
 
     def with_retry(self, work: Callable[[], T]) -> T:
         """Do the work, again after a pause while the database is away; its faults are `StoreError`."""
-        for pause in RETRY_SECS[self.engine.dialect.name]:
+        pauses = iter(RETRY_SECS[self.engine.dialect.name])
+        while True:
             try:
                 with self.faults():
                     return work()
             except StoreError as error:
-                if not isinstance(error.__cause__, OperationalError | InterfaceError) or _is_full(
-                    error.__cause__
-                ):
+                is_away = isinstance(error.__cause__, OperationalError | InterfaceError)
+                if not is_away or _is_full(error.__cause__) or (pause := next(pauses, None)) is None:
                     raise
                 logger.warning("%s; trying again in %s s", error, pause)
                 time.sleep(pause)
-        with self.faults():
-            return work()
 
     def write(self, work: Callable[[Connection], T]) -> T:
         """Do the work in one write transaction, with retries: it may run more than once, and is committed once."""
@@ -188,9 +179,7 @@ class Database:
     @contextmanager
     def snapshot(self) -> Iterator[Connection]:
         """A connection that sees one moment of the database for as long as it is used."""
-        level: dict[str, Any] = (
-            {"begin": "DEFERRED"} if self.is_sqlite else {"isolation_level": "REPEATABLE READ"}
-        )
+        level: Any = {"begin": "DEFERRED"} if self.is_sqlite else {"isolation_level": "REPEATABLE READ"}
         with self.faults(), ExitStack() as opened:
 
             def begin() -> Connection:
@@ -235,6 +224,17 @@ def open_sqlite(path: Path) -> Database:
         event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     return Database(engine, str(path), read_only=read_only)
+
+
+def delete_sqlite(path: Path) -> bool:
+    """Delete a file with what SQLite keeps beside it; returns whether it was there. Raises `StoreError`."""
+    is_there = path.exists()
+    try:
+        for suffix in ("", "-wal", "-shm"):
+            path.with_name(path.name + suffix).unlink(missing_ok=True)
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be deleted: {error.strerror}") from error
+    return is_there
 
 
 def _read_only_url(path: Path) -> URL:
@@ -303,17 +303,10 @@ def _begin_sqlite(connection: Connection) -> None:
         connection.exec_driver_sql(f"BEGIN {mode}")
 
 
-def _is_full(error: DBAPIError) -> bool:
+def _is_full(error: object) -> bool:
     """Return whether SQLite's disk is full: nobody makes room within seconds."""
-    return getattr(error.orig, "sqlite_errorcode", None) in {
-        sqlite3.SQLITE_FULL,
-        sqlite3.SQLITE_IOERR_SHMSIZE,
-    }
-
-
-def _first_line(error: object) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__
+    code = getattr(getattr(error, "orig", None), "sqlite_errorcode", None)
+    return code in {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE}
 
 
 def batches(values: Iterable[T], size: int) -> Iterator[list[T]]:

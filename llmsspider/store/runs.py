@@ -1,4 +1,4 @@
-"""Sources and their runs: opening, listing and deleting sources; beginning and finishing runs, and what these drop."""
+"""Sources and their runs: their rows, beginning and finishing a run, what that drops, the state of a source."""
 
 from __future__ import annotations
 
@@ -7,25 +7,16 @@ import re
 import secrets
 import socket
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, true, update
 
-from llmsspider.errors import StoreError, UnknownSourceError, command
-from llmsspider.store.database import (
-    Database,
-    open_postgresql,
-    open_sqlite,
-    resolve_data_dir,
-    source_file,
-    source_files,
-)
-from llmsspider.store.records import RunRecord, SourceRecord, Status
+from llmsspider.errors import UnknownSourceError, command
+from llmsspider.store.database import Database
+from llmsspider.store.records import Json, RunRecord, SourceRecord, Status
 from llmsspider.store.schema import (
     alias,
     change,
@@ -39,19 +30,18 @@ from llmsspider.store.schema import (
     version,
 )
 
-_SOURCE = frozenset(one.name for one in fields(SourceRecord)) - {"status", "pages", "undelivered_since"}
+SOURCE_COLUMNS = frozenset(one.name for one in fields(SourceRecord)) - {
+    "status",
+    "pages",
+    "undelivered_since",
+}
 _RUN = frozenset(one.name for one in fields(RunRecord)) - {"source", "lost"}
 """The fields of records that are columns of the same name."""
 
 
 def source_record(row: Any) -> SourceRecord:
     """The record of a row of `source`; `status` and `pages` are filled by the caller."""
-    return SourceRecord(**{name: row[name] for name in _SOURCE})
-
-
-def source_row(record: SourceRecord) -> dict[str, Any]:
-    """Columns of `source` that a run may set."""
-    return {name: getattr(record, name) for name in _SOURCE - {"created_at"}}
+    return SourceRecord(**{name: row[name] for name in SOURCE_COLUMNS})
 
 
 @dataclass(slots=True, frozen=True)
@@ -81,19 +71,6 @@ class Retention:
         if found := re.fullmatch(r"(\d{1,5})\s*d(?:ays?)?", text, re.ASCII | re.IGNORECASE):
             return cls(0, int(found[1]))
         raise ValueError(f"{value!r} is neither a number of versions nor of days")
-
-
-# Opening the database of one source, by name
-
-
-def open_database(url: str | None, data_dir: Path | None, source_name: str, *, create: bool) -> Database:
-    """The migrated database of a source, for `Store.open`."""
-    path = source_file(resolve_data_dir(data_dir), source_name)
-    if not url and not create and not path.exists():
-        raise unknown_source(source_name)
-    database = open_postgresql(url) if url else open_sqlite(path)
-    migrate(database)
-    return database
 
 
 def unknown_source(name: str) -> UnknownSourceError:
@@ -163,15 +140,11 @@ def begin(
     return record, reach_from
 
 
-def finish(
-    connection: Connection, source_id: int, number: int, values: dict[str, Any], retention: Retention
-) -> None:
+def finish(connection: Connection, source_id: int, number: int, values: Json, retention: Retention) -> None:
     """Mark a run as finished, delete the details of runs long past. Call in a write transaction."""
     now = time.time()
-    this_run = (run.c.source_id == source_id, run.c.number == number)
-    connection.execute(
-        update(run).where(*this_run).values(values | {"finished_at": now, "heartbeat_at": now})
-    )
+    values = values | {"finished_at": now, "heartbeat_at": now}
+    connection.execute(update(run).where(run.c.source_id == source_id, run.c.number == number).values(values))
     for table in (error, filtered):
         past = table.c.run <= number - DETAIL_RUNS
         connection.execute(delete(table).where(table.c.source_id == source_id, past))
@@ -188,9 +161,8 @@ def _drop_versions(connection: Connection, source_id: int, number: int, retentio
     elif retention.versions:
         later = version.alias("later")
         follows = (later.c.page_id == version.c.page_id) & (later.c.seq > version.c.seq)
-        beyond = (
-            select(func.count()).select_from(later).where(follows).scalar_subquery() >= retention.versions
-        )
+        number_of = select(func.count()).select_from(later).where(follows).scalar_subquery()
+        beyond = number_of >= retention.versions
         of_source = of_source.where(page.c.run == number)
     connection.execute(delete(version).where(version.c.page_id.in_(of_source), beyond))
 
@@ -283,67 +255,29 @@ def is_alive(pid: int) -> bool:
     return True
 
 
-# All sources of a data directory or a database
-
-
-def list_sources(url: str | None, data_dir: Path | None) -> tuple[list[SourceRecord], list[str]]:
-    """Every source with status and number of pages, by name; and a line for each file that cannot be read.
-
-    Raises `StoreError` when the PostgreSQL of `url` cannot be read.
-    """
-    if url:
-        with _opened(open_postgresql(url)) as database:
-            return list(_sources(database)), []
-    found: list[SourceRecord] = []
-    problems: list[str] = []
-    for path in source_files(resolve_data_dir(data_dir)):
-        try:
-            with _opened(open_sqlite(path)) as database:
-                found.extend(_sources(database))
-        except StoreError as fault:
-            problems.append(str(fault))
-    return sorted(found, key=lambda record: record.name), problems
-
-
-def delete_source(url: str | None, data_dir: Path | None, name: str) -> None:
-    """Delete a source with everything stored of it, for `Store.delete`, which has made sure that it may go."""
-    if url:
-        with _opened(open_postgresql(url)) as database:
-            database.write(lambda connection: _delete_rows(connection, name))
-        return
-    path = source_file(resolve_data_dir(data_dir), name)
-    for file in (path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")):
-        try:
-            file.unlink(missing_ok=True)
-        except OSError as error:
-            raise StoreError(f"page store {file}: cannot be deleted: {error.strerror}") from error
-
-
-@contextmanager
-def _opened(database: Database) -> Iterator[Database]:
+def all_sources(database: Database) -> list[SourceRecord]:
+    """Every source of a database, with status and number of pages, by name; the database is closed after it."""
     migrate(database)
     try:
-        yield database
+        with database.snapshot() as connection:
+            found = connection.execute(select(source).order_by(source.c.name)).mappings().all()
+            return [_with_state(connection, row) for row in found]
     finally:
         database.engine.dispose()
 
 
-def _sources(database: Database) -> Iterator[SourceRecord]:
-    with database.snapshot() as connection:
-        for row in connection.execute(select(source).order_by(source.c.name)).mappings().all():
-            record = source_record(row)
-            living = select(func.count()).where(page.c.source_id == row["id"], page.c.gone.is_(False))
-            record.pages = connection.execute(living).scalar_one()
-            known = all_runs(connection, row["id"], record.name)
-            record.status = status(known, record.pages)
-            record.undelivered_since = undelivered_since(known, row["last_seq"])
-            yield record
+def _with_state(connection: Connection, row: Any) -> SourceRecord:
+    record = source_record(row)
+    living = select(func.count()).where(page.c.source_id == row["id"], page.c.gone.is_(False))
+    record.pages = connection.execute(living).scalar_one()
+    known = all_runs(connection, row["id"], record.name)
+    record.status = status(known, record.pages)
+    record.undelivered_since = undelivered_since(known, row["last_seq"])
+    return record
 
 
-def _delete_rows(connection: Connection, name: str) -> None:
-    source_id = connection.execute(select(source.c.id).where(source.c.name == name)).scalar()
-    if source_id is None:
-        raise unknown_source(name)
+def delete_rows(connection: Connection, source_id: int) -> None:
+    """Delete a source with everything stored of it. Call in a write transaction."""
     for table in (error, filtered, alias, change, page, run):
         connection.execute(delete(table).where(table.c.source_id == source_id))
     connection.execute(delete(source).where(source.c.id == source_id))

@@ -23,7 +23,15 @@ from w3lib.url import canonicalize_url
 from llmsspider.errors import ArgumentsError, StoreError, UnknownSourceError
 from llmsspider.items import Change
 from llmsspider.store import runs
-from llmsspider.store.database import Database
+from llmsspider.store.database import (
+    Database,
+    delete_sqlite,
+    open_postgresql,
+    open_sqlite,
+    resolve_data_dir,
+    source_file,
+    source_files,
+)
 from llmsspider.store.reader import SourceReader
 from llmsspider.store.records import (
     FilteredUrl,
@@ -36,7 +44,7 @@ from llmsspider.store.records import (
     RunRecord,
     SourceRecord,
 )
-from llmsspider.store.schema import page, source
+from llmsspider.store.schema import migrate, page, source
 from llmsspider.store.writer import USE_READING, RunWriter, Write
 from llmsspider.web.loading import find
 
@@ -66,7 +74,12 @@ class Store(SourceReader):
         to be known (`UnknownSourceError`). Raises `StoreError`, one line, when the store cannot be opened, is damaged,
         newer than this program, or not a store; it is left untouched then.
         """
-        store = cls(runs.open_database(url, data_dir, source, create=create), source)
+        path = source_file(resolve_data_dir(data_dir), source)
+        if not (url or create or path.exists()):
+            raise runs.unknown_source(source)
+        database = open_postgresql(url) if url else open_sqlite(path)
+        migrate(database)
+        store = cls(database, source)
         if not create and store.source_record() is None:
             store.close()
             raise runs.unknown_source(source)
@@ -78,7 +91,16 @@ class Store(SourceReader):
 
         Raises `StoreError` when nothing can be read.
         """
-        return runs.list_sources(url, data_dir)
+        if url:
+            return runs.all_sources(open_postgresql(url)), []
+        found: list[SourceRecord] = []
+        problems: list[str] = []
+        for path in source_files(resolve_data_dir(data_dir)):
+            try:
+                found += runs.all_sources(open_sqlite(path))
+            except StoreError as fault:
+                problems.append(str(fault))
+        return sorted(found, key=lambda record: record.name), problems
 
     @classmethod
     def delete(cls, url: str | None, data_dir: Path | None, source: str) -> None:
@@ -88,9 +110,12 @@ class Store(SourceReader):
         """
         with cls.open(url, data_dir, source, create=False) as store:
             going = [run.id for run in store.runs() if run.finished_at is None and not run.lost]
-        if going:
-            raise StoreError(f"source {source!r} is being crawled by run {going[-1]}; stop that first")
-        runs.delete_source(url, data_dir, source)
+            if going:
+                raise StoreError(f"source {source!r} is being crawled by run {going[-1]}; stop that first")
+            if url:
+                store._database.write(lambda connection: runs.delete_rows(connection, store._known_source()))
+        if not url:
+            delete_sqlite(source_file(resolve_data_dir(data_dir), source))
 
     # The source and its runs
 
@@ -98,7 +123,7 @@ class Store(SourceReader):
         """Create the source or replace what is stored of it; its name must be that of the store."""
         if record.name != self._name:
             raise StoreError(f"page store of {self._name!r}: cannot hold the source {record.name!r}")
-        values = runs.source_row(record)
+        values = {name: getattr(record, name) for name in runs.SOURCE_COLUMNS - {"created_at"}}
         fresh = {"created_at": time.time(), "next_seq": 1, "last_seq": 0}
 
         def upsert(connection: Connection) -> Any:
