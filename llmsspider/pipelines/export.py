@@ -6,36 +6,24 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Any
 
-from llmsspider.crawl.spiderrun import required_run
 from llmsspider.errors import MirrorError, StoreError
 from llmsspider.items import Document
 from llmsspider.output.mirror import MirrorReport, folder_for, sync, sync_skill
-from llmsspider.pipelines import CountedDrop
+from llmsspider.pipelines import CountedDrop, RunPipeline
 from llmsspider.web import stats
 
 if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-
     from llmsspider.config.settings import Config
-    from llmsspider.crawl.run import Run
 
 logger = logging.getLogger(__name__)
 
 
-class ExportPipeline:
+class ExportPipeline(RunPipeline):
     """Count each document by origin and change; with `emit=changes`, keep unchanged ones from the feeds.
 
     With `LLMS_MIRROR_DIR`, the tree is brought in step with the store when every page is through. That happens in a
     thread: the heartbeat of the run goes on.
     """
-
-    def __init__(self, run: Run):
-        self.run = run
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> ExportPipeline:
-        """Take the run of the spider."""
-        return cls(required_run(crawler))
 
     def process_item(self, item: Any) -> Any:
         """Return the document, or raise `CountedDrop`; an item of yours is counted, and left as it is."""

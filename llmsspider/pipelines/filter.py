@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from llmsspider.crawl.settle import drop_reason
-from llmsspider.crawl.spiderrun import required_run
 from llmsspider.items import Document, content_hash
-from llmsspider.pipelines import CountedDrop
+from llmsspider.pipelines import CountedDrop, RunPipeline
 from llmsspider.store import PageItem
 from llmsspider.web.stats import Filtered
 from llmsspider.web.urls import loose_key, page_key
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from llmsspider.crawl.run import Run
 
 
-class FilterPipeline:
+class FilterPipeline(RunPipeline):
     """Drop documents that are empty, soft 404s or a looser spelling of a page already exported.
 
     Two pages with different addresses are never joined for equal content alone: their addresses have to be
@@ -29,14 +28,9 @@ class FilterPipeline:
     min_characters = 1
     """Documents with fewer characters are left out as empty; a subclass, which a profile names, may want more."""
 
-    def __init__(self, run: Run):
-        self.run = run
+    def __init__(self, crawler: Crawler, run: Run):
+        super().__init__(crawler, run)
         self._spellings: dict[str, str] = {}
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> FilterPipeline:
-        """Take the run of the spider."""
-        return cls(required_run(crawler))
 
     def process_item(self, item: Any) -> Any:
         """Return the document, or raise `DropItem`; an item of yours is left as it is."""

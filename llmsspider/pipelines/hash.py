@@ -5,17 +5,16 @@ from __future__ import annotations
 import asyncio
 import logging
 from types import NoneType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import orjson
 from itemadapter import ItemAdapter
 from scrapy import signals
 from scrapy.settings import SETTINGS_PRIORITIES
 
-from llmsspider.crawl.spiderrun import required_run
 from llmsspider.errors import StoreError
 from llmsspider.items import Link, LlmsEntry, added_fields, content_hash
-from llmsspider.pipelines import CountedDrop
+from llmsspider.pipelines import CountedDrop, RunPipeline
 from llmsspider.store import PageItem
 from llmsspider.web import stats
 from llmsspider.web.loading import OURS
@@ -47,7 +46,7 @@ FIXED = ("id", "url", "fetched_url")
 """The fields that belong to the crawl."""
 
 
-class HashPipeline:
+class HashPipeline(RunPipeline):
     """Compare each document with the stored page and record it as it is here: `change`, `seq`, `content_hash`.
 
     Content that comes from the store has been through the pipelines before: what they do to it now is reverted. A
@@ -55,25 +54,25 @@ class HashPipeline:
     one finds those pages again.
     """
 
-    def __init__(self, crawler: Crawler, run: Run, *, chunks: bool = False):
-        self.crawler = crawler
-        self.run = run
-        self.chunks = chunks
-        self._ending: asyncio.Future[None] | None = None
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> HashPipeline:
-        """Take the run of the spider; a feed of chunks needs to know which ones a page had."""
+    def __init__(self, crawler: Crawler, run: Run):
+        super().__init__(crawler, run)
         feeds = crawler.settings.getdict("FEEDS").values()
-        return cls(
-            crawler, required_run(crawler), chunks=any(feed.get("format") == "chunks" for feed in feeds)
-        )
+        self._chunks = any(
+            feed.get("format") == "chunks" for feed in feeds
+        )  # they need those that a page had
+        self._ending: asyncio.Future[None] | None = None
 
     def process_item(self, item: Any) -> Any:
         """Return the document as it is stored; raises `DropItem` for one that is not."""
         record: PageRecord | None = getattr(item, "record", None) if isinstance(item, PageItem) else None
         if record is None:
-            self._check_is_not_ours(item)
+            found = ItemAdapter(item) if ItemAdapter.is_item(item) else {}
+            if self.run.id and found.get("run") == self.run.id:  # the store would not know its page
+                raise TypeError(
+                    f"a pipeline before order 800 returned {type(item).__name__} in place of the item: change the "
+                    "fields of the item that it is given and return that, or make items of your own in a pipeline "
+                    "above 900"
+                )
             return item  # of a spider of yours
         if not self.run.recorded.is_first(record):
             self.run.count("twice")
@@ -81,27 +80,17 @@ class HashPipeline:
         try:
             return self._recorded(item, record)
         except StoreError as error:
-            self._end(error)
+            if self._ending is None and self.crawler.engine is not None:
+                self.run.fault = str(error)
+                logger.error(
+                    "The crawl ends: %(error)s", {"error": error}, extra={"spider": self.crawler.spider}
+                )
+                closing = self.crawler.engine.close_spider_async(reason="store_failed")
+                self._ending = asyncio.ensure_future(closing)
             raise CountedDrop(f"{item.url}: not stored") from error
 
-    def _check_is_not_ours(self, item: Any) -> None:
-        """Raise `TypeError` for another object in place of a document, whose page the store would not know."""
-        found = ItemAdapter(item) if ItemAdapter.is_item(item) else {}
-        if self.run.id and found.get("run") == self.run.id:
-            raise TypeError(
-                f"a pipeline before order 800 returned {type(item).__name__} in place of the item: change the fields "
-                "of the item that it is given and return that, or make items of your own in a pipeline above 900"
-            )
-
-    def _end(self, error: StoreError) -> None:
-        if self._ending is None and self.crawler.engine is not None:
-            self.run.fault = str(error)
-            logger.error("The crawl ends: %(error)s", {"error": error}, extra={"spider": self.crawler.spider})
-            closing = self.crawler.engine.close_spider_async(reason="store_failed")
-            self._ending = asyncio.ensure_future(closing)
-
     def _recorded(self, item: PageItem, record: PageRecord) -> PageItem:
-        if self.chunks and not item.confirmed and record.key in self.run.known.states:
+        if self._chunks and not item.confirmed and record.key in self.run.known.states:
             before = self.run.store.load_page(record.key)
             if before is not None and before.content is not None:
                 self.run.outputs.chunks_before[item.id] = self.run.config.chunker.ids(item.id, before.content)
@@ -156,7 +145,7 @@ def _update_record(item: PageItem, record: PageRecord) -> None:
 # What pipelines of the user do to documents besides changing them in time.
 
 
-class PipelineOutcomes:
+class PipelineOutcomes(RunPipeline):
     """Count a page that a pipeline dropped, and note that one for which a pipeline failed is kept as it is stored.
 
     A tombstone is recorded whatever a pipeline does to it. Changes by pipelines after the store come too late; that is
@@ -164,14 +153,13 @@ class PipelineOutcomes:
     """
 
     def __init__(self, crawler: Crawler, run: Run):
-        self.crawler = crawler
-        self.run = run
+        super().__init__(crawler, run)
         self._warned: set[str] = set()
 
     @classmethod
-    def from_crawler(cls, crawler: Crawler) -> PipelineOutcomes:
+    def from_crawler(cls, crawler: Crawler) -> Self:
         """Take the run of the spider."""
-        extension, settings = cls(crawler, required_run(crawler)), crawler.settings
+        extension, settings = super().from_crawler(crawler), crawler.settings
         crawler.signals.connect(extension.item_dropped, signal=signals.item_dropped)
         crawler.signals.connect(extension.item_error, signal=signals.item_error)
         named = {**settings.getdict("ITEM_PIPELINES_BASE"), **settings.getdict("ITEM_PIPELINES")}
