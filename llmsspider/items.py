@@ -178,15 +178,13 @@ class Digest:
 class PageMeta:
     """What a page says about itself, read in the same parse as its content.
 
-    URLs are absolute. `hreflang` maps a language tag to a URL. `robots` holds the lower-case directives
-    of `<meta name="robots">`. `refresh` is the target of a meta refresh. `is_shell` is True when the page
-    holds no text of its own and has to be rendered by a browser. `section` is looked for on the start page only.
-    `api_files` are the OpenAPI files that an API reference names, None for other pages, `held_apis` the
-    descriptions that its scripts hold, as JSON; `api_scripts` are files of scripts or configurations that may name or
-    hold them, where the page itself does not.
-    `listing` says why a page only lists others, `lists_only` that its main content is nothing but links and teasers,
-    `tags` holds the pages that it names as its tags.
-    `routes` are the links to routes of the page itself (`#/guide`).
+    URLs are absolute. `hreflang` maps a language tag to a URL. `robots` holds the lower-case directives of
+    `<meta name="robots">`. `refresh` is the target of a meta refresh. `is_shell` is True when the page holds no text of
+    its own and has to be rendered by a browser. `section` is looked for on the start page only. `api_files` are the
+    OpenAPI files that an API reference names, None for other pages, `held_apis` the descriptions that its scripts hold,
+    as JSON; `api_scripts` are files that may name or hold them, where the page itself does not. `listing` says why a
+    page only lists others, `lists_only` that its main content is nothing but links and teasers, `tags` holds the pages
+    that it names as its tags. `routes` are the links to routes of the page itself (`#/guide`).
     """
 
     title: str | None = None
@@ -215,13 +213,12 @@ class PageMeta:
 class Page:
     r"""A converted page: what the worker returns for `(body, url, encoding)`.
 
-    `follow` holds every http(s) URL the page links to anywhere (navigation included), absolute, without
-    fragment, each once, in page order. `links` holds the links of the main content, fragments kept.
-    `markdown` is normalised: `\n` line ends, one trailing newline, empty string when there is no content.
-    `converter` names the engine that produced the Markdown, `fallback` says why it is not the chosen one. `hidden`
-    counts the pieces of text that were removed because no reader of the page sees them. `parts` are documents of their
-    own that were made of the same body, each with what follows the page's address in its own (`?tag=ships`).
-    `digest` is what a worker derived from the Markdown.
+    `follow` holds every http(s) URL the page links to anywhere (navigation included), absolute, without fragment, each
+    once, in page order. `links` holds the links of the main content, fragments kept. `markdown` is normalised: `\n`
+    line ends, one trailing newline, empty when there is no content. `converter` names the engine that produced the
+    Markdown, `fallback` says why it is not the chosen one. `hidden` counts the pieces of text that were removed because
+    no reader of the page sees them. `parts` are documents of their own that were made of the same body, each with what
+    follows the page's address in its own (`?tag=ships`). `digest` is what a worker derived from the Markdown.
     """
 
     markdown: str

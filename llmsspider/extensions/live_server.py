@@ -139,10 +139,13 @@ class LiveServer:
         numbers: Callable[[], dict[str, Any]],
         report: Callable[[], str | None],
     ):
-        self._state = state
-        self._numbers = numbers
-        self._report = report
-        self._runner: web.AppRunner | None = None
+        self._state, self._numbers, self._report = state, numbers, report
+        app = web.Application(middlewares=[self._guard])
+        for path in ("/", "/report.html"):
+            app.router.add_get(path, self._page)
+        app.router.add_get("/status.json", self._status)
+        app.router.add_get("/events", self._events)
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5)
         self._listener: asyncio.Server | None = None
         self._hosts: set[str] = set()
         self._ended = asyncio.Event()
@@ -150,16 +153,6 @@ class LiveServer:
 
     async def start(self, ports: Iterable[int]) -> str | None:
         """Listen on the first free port; returns the address, None when none is free."""
-        app = web.Application(middlewares=[self._guard])
-        app.add_routes(
-            [
-                web.get("/", self._page),
-                web.get("/status.json", self._status),
-                web.get("/events", self._events),
-                web.get("/report.html", self._page),
-            ]
-        )
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5)
         await self._runner.setup()
         for port in ports:
             with suppress(OSError):
@@ -168,19 +161,18 @@ class LiveServer:
                 self._hosts = {f"{HOST}:{taken}", f"localhost:{taken}"}
                 return f"http://{HOST}:{taken}/"
         await self._runner.cleanup()
-        self._runner = None
         return None
 
     def _protocol(self) -> asyncio.BaseProtocol:
         """Return what answers a new connection: the server, or nobody when there are too many."""
-        server = self._runner.server if self._runner is not None else None
+        server = self._runner.server
         if server is None or len(server.connections) >= MAX_CONNECTIONS:
             return _Refusal()
         return server()
 
     async def stop(self) -> None:
         """Send the last event, give open pages time to fetch the report, and close."""
-        if self._runner is None:
+        if self._listener is None:
             return
         self._ended.set()
         deadline = asyncio.get_running_loop().time() + SHUTDOWN_GRACE_SECS
@@ -188,10 +180,8 @@ class LiveServer:
             if asyncio.get_running_loop().time() >= deadline:
                 break
             await asyncio.sleep(0.05)
-        if self._listener is not None:
-            self._listener.close()
+        self._listener.close()
         await self._runner.cleanup()
-        self._runner = None
 
     @web.middleware
     async def _guard(
@@ -233,7 +223,7 @@ class LiveServer:
                     break
                 await response.write(_event("numbers", self._numbers()))
             await response.write(_event("end", self._state()))
-            while self._runner is not None and not transport.is_closing():  # noqa: ASYNC110  # as above
+            while not transport.is_closing():  # noqa: ASYNC110  # as above
                 await asyncio.sleep(0.05)  # the page closes the stream when it has what it wants
         except ConnectionResetError:
             pass
