@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from llmsspider.crawl.known_pages import KnownPages
     from llmsspider.crawl.pages import PageResponse
     from llmsspider.items import DiscoveredBy, LlmsEntry
-    from llmsspider.site.discovered import FullText, LlmsFile
+    from llmsspider.site.discovered import FullText
+    from llmsspider.site.llmstxt import LlmsTxt
     from llmsspider.web.stats import FilterReason
 
 
@@ -132,7 +133,7 @@ class Records:
         record.status, record.mime_type = file.answer.status, file.answer.content_type
         return record
 
-    def of_index(self, file: LlmsFile) -> PageRecord:
+    def of_index(self, file: LlmsTxt) -> PageRecord:
         """Return the record of an llms.txt that is a document itself: `follow=llms`, or no page of the site came.
 
         Its links are not followed: they lead to pages that such a crawl does not fetch.

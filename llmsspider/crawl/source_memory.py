@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from llmsspider.crawl.bot_walls import Suspect, Wall
     from llmsspider.crawl.state import RunState
     from llmsspider.items import LlmsEntry
-    from llmsspider.site.discovered import LlmsFile
+    from llmsspider.site.llmstxt import LlmsTxt
     from llmsspider.store import RunRecord, SourceRecord
     from llmsspider.web.page_forms import Kind
 
@@ -256,7 +256,7 @@ class SourceMemory:
             kept["link_sources"] = self.link_sources.requested
         return source
 
-    def description_of(self, file: LlmsFile) -> dict[str, str | None] | None:
+    def description_of(self, file: LlmsTxt) -> dict[str, str | None] | None:
         """Return title, summary and notes of an llms.txt: as pipelines of the user left them, where there are any.
 
         None for a file whose pages have not passed them.

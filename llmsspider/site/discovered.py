@@ -9,25 +9,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Literal, NamedTuple, Protocol
-from urllib.parse import urlsplit
 
 from w3lib.encoding import http_content_type_encoding
 
 from llmsspider.errors import ErrorKind
 from llmsspider.items import DiscoveredBy, LlmsEntry
 from llmsspider.site.llmsfull import SplitReport
-from llmsspider.site.llmstxt import Entry, decode, directory_or_page, is_llms_url, section_url
+from llmsspider.site.llmstxt import LlmsTxt, decode, directory_or_page, is_llms_url, section_url
 from llmsspider.web import page_forms
 from llmsspider.web.addresses import hostname
 from llmsspider.web.page_forms import HeaderLink
 from llmsspider.web.stats import FilterReason
 from llmsspider.web.url_gate import INVALID_URL, InvalidUrl
-
-
-def is_full_name(url: str) -> bool:
-    """Return whether the name of an llms file is one of full text."""
-    return "full" in urlsplit(url).path.rpartition("/")[2].lower()
-
 
 MAX_HEAD_BYTES = 512 * 1024
 """How much of a page is searched for its `<head>`, in bytes."""
@@ -87,10 +80,8 @@ class FetchResult:
         return self.spool.open("rb") if self.spool else io.BytesIO(self.body)
 
     def head(self, size: int) -> bytes:
-        """Return the first `size` bytes of the body."""
-        if self.spool is None:
-            return self.body[:size]
-        with self.spool.open("rb") as file:
+        """Return the first `size` bytes of the body, all for -1."""
+        with self.open() as file:
             return file.read(size)
 
     def links(self, rel: str) -> list[HeaderLink]:
@@ -105,7 +96,7 @@ class FetchResult:
     def text(self) -> str:
         """The body as text: strict UTF-8 first, then the declared charset, then Latin-1."""
         charset = http_content_type_encoding(self.headers.get("content-type"))
-        return decode(self.body if self.spool is None else self.spool.read_bytes(), charset)
+        return decode(self.head(-1), charset)
 
 
 class Fetch(Protocol):
@@ -153,29 +144,6 @@ class Seed:
     lastmod: str | None = None
     alternates: Mapping[str, str] = field(default_factory=dict)
     in_sitemap: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class LlmsFile:
-    """An llms file that was read. `kind` is decided by its content.
-
-    `text` is the file as it came for an index; a full-text file is in `Discovery.full_texts`.
-    """
-
-    url: str
-    kind: Literal["index", "full"]
-    title: str | None
-    summary: str | None
-    text: str = field(repr=False)
-    entries: tuple[Entry, ...] = field(repr=False)
-    warnings: tuple[str, ...] = ()
-    invalid: tuple[InvalidUrl, ...] = ()
-    notes: str | None = None
-
-    @property
-    def is_called_full(self) -> bool:
-        """Whether its name is one of full text, whatever it contains."""
-        return is_full_name(self.url)
 
 
 @dataclass(slots=True)
@@ -252,7 +220,7 @@ class Discovery:
     start_in_sitemap: bool = False
     discovered_file: str | None = None
     discovered_file_type: FileType = "none"
-    files: list[LlmsFile] = field(default_factory=list, repr=False)
+    files: list[LlmsTxt] = field(default_factory=list, repr=False)
     linked_files: list[str] = field(default_factory=list)
     full_texts: list[FullText] = field(default_factory=list)
     sitemaps: list[str] = field(default_factory=list)
@@ -265,7 +233,7 @@ class Discovery:
     requests: int = 0
 
     @property
-    def main_file(self) -> LlmsFile | None:
+    def main_file(self) -> LlmsTxt | None:
         """The llms.txt or llms-full.txt that was found first, which says what the site is."""
         return next((file for file in self.files if file.url == self.discovered_file), None)
 
@@ -274,11 +242,8 @@ class Discovery:
         return [*(file.url for file in self.files), *self.sitemaps]
 
 
-MAX_SITEMAP_SEEDS = 250_000
-"""So many pages are taken from sitemaps; what is more is counted as cut."""
-
-MAX_LLMS_SEEDS = 250_000
-"""So many pages are taken from llms.txt files; what is more is counted as cut."""
+MAX_SEEDS = 250_000
+"""So many pages are taken from sitemaps, and so many from llms.txt files; what is more is counted as cut."""
 
 
 class SeedList:
@@ -294,9 +259,9 @@ class SeedList:
         self._seeds = {seed.url: seed for seed in known}
         self._skip_optional = optional == "skip"
         self._order = 0
-        self._room: dict[DiscoveredBy, int] = {"llms.txt": MAX_LLMS_SEEDS, "sitemap": MAX_SITEMAP_SEEDS}
+        self._room: dict[DiscoveredBy, int] = {"llms.txt": MAX_SEEDS, "sitemap": MAX_SEEDS}
 
-    def add_entries(self, file: LlmsFile) -> None:
+    def add_entries(self, file: LlmsTxt) -> None:
         """Add what an index lists."""
         for entry in file.entries:
             order, self._order = self._order, self._order + 1

@@ -21,15 +21,13 @@ from llmsspider.site.discovered import (
     FileType,
     FilteredLink,
     FullText,
-    LlmsFile,
     Options,
     Probe,
     Seed,
     SeedList,
     Session,
-    is_full_name,
 )
-from llmsspider.site.llmstxt import MAX_CANDIDATES, Entry, decode, is_llms_url
+from llmsspider.site.llmstxt import MAX_CANDIDATES, Entry, LlmsTxt, decode, is_full_name, is_llms_url
 from llmsspider.site.sitemaps import SitemapStep
 from llmsspider.web.locales import alias_of
 from llmsspider.web.page_forms import is_markdown_url, page_candidates
@@ -165,19 +163,18 @@ def classify_file(answer: FetchResult, url: str, *, main: bool) -> Classified:
     return Classified(kind)
 
 
-async def _parsed(answer: FetchResult, kind: Literal["index", "full"]) -> LlmsFile:
+async def _parsed(answer: FetchResult, kind: Literal["index", "full"]) -> LlmsTxt:
     """Parse a file of a known kind; full text is not searched for entries unless it is short."""
     if kind == "full" and answer.size > SAMPLE_BYTES:
-        return LlmsFile(answer.final_url, kind, None, None, "", ())
+        return LlmsTxt(answer.final_url, None, None, (), kind=kind)
     text = answer.text
-    parsed = await asyncio.to_thread(llmstxt.parse, text, answer.final_url)
-    entries, alias = parsed.entries, alias_of(answer.final_url, (entry.url for entry in parsed.entries))
+    file = await asyncio.to_thread(llmstxt.parse, text, answer.final_url)
+    alias = alias_of(answer.final_url, (entry.url for entry in file.entries))
     if alias is not None:
-        entries = tuple(replace(entry, url=alias.of(entry.url)) for entry in entries)
-    head = (answer.final_url, kind, parsed.title, parsed.summary)
+        file = replace(file, entries=tuple(replace(entry, url=alias.of(entry.url)) for entry in file.entries))
     if kind == "full":
-        return LlmsFile(*head, "", entries, parsed.warnings)
-    return LlmsFile(*head, text, entries, parsed.warnings, parsed.invalid, parsed.notes)
+        return replace(file, kind=kind, invalid=(), notes=None)
+    return replace(file, text=text)
 
 
 @dataclass
@@ -209,7 +206,7 @@ class _Cascade:
         if self.found.discovered_file_type == "none" and not self.found.start.error:
             self.note("no llms.txt or sitemap, following links")
 
-    async def _find_llms_txt(self) -> LlmsFile | None:
+    async def _find_llms_txt(self) -> LlmsTxt | None:
         """Read the file that the options name, else the first llms.txt of the locations, probed one by one."""
         named = self.options.llms_txt
         for url in [named] if named else self._locations():
@@ -240,7 +237,7 @@ class _Cascade:
             candidates = candidates[: room - 2] + candidates[-2:]
         return named + candidates
 
-    async def _read(self, answer: FetchResult, url: str, *, main: bool) -> LlmsFile | None:
+    async def _read(self, answer: FetchResult, url: str, *, main: bool) -> LlmsTxt | None:
         """Classify an answer, record the outcome, and take in what the file holds."""
         verdict = classify_file(answer, url, main=main)
         if verdict.kind is None:
@@ -265,7 +262,7 @@ class _Cascade:
             self.seeds.add_entries(file)
         return file
 
-    async def _follow_links(self, main: LlmsFile) -> None:
+    async def _follow_links(self, main: LlmsTxt) -> None:
         """Read the llms files the main file links, level by level, each level at once and each file once."""
         external: list[str] = []
         cut: list[FilteredLink] = []
@@ -301,7 +298,7 @@ class _Cascade:
             count = len(self.found.files)
             self.note(f"read {count} llms.txt files (1 main + {count - 1} linked)")
 
-    def _reason_against(self, entry: Entry, main: LlmsFile, depth: int, ahead: int) -> FilterReason | None:
+    def _reason_against(self, entry: Entry, main: LlmsTxt, depth: int, ahead: int) -> FilterReason | None:
         """Return why a linked file is not followed: from the second level on only those below the main one are."""
         options = self.options
         if depth > options.link_depth:

@@ -216,20 +216,38 @@ def cut(source: BinaryIO, report: SplitReport) -> Iterator[FullPage | Leftover]:
     """
     if report.rule is None:
         raise UnsplittableError(report.reason or "no page boundaries")
-    marks = iter(report.marks)
-    current: Mark | None = None
-    following, piece = next(marks, None), _Piece()
+    for mark, lines, chars in _pieces(source, report.marks):
+        text = _trimmed(lines)
+        if chars > MAX_PAGE_CHARS:
+            yield Leftover("full-text-too-long", text[:_SAMPLE_CHARS], chars)
+        elif mark is not None:
+            yield FullPage(mark.url, mark.title or _first_heading(text), text, report.rule, report.kind)
+        elif text:
+            yield Leftover("full-text-outside", text, len(text))
+
+
+def _pieces(source: BinaryIO, marks: Iterable[Mark]) -> Iterator[tuple[Mark | None, list[str], int]]:
+    """Yield each mark, or None outside of pages, with its lines, as many as a page may have, and their characters."""
+    coming = iter(marks)
+    current, following = None, next(coming, None)
+    lines: list[str] = []
+    chars, skip = 0, frozenset[int]()
     for number, line in enumerate(Lines(source)):
-        if following is not None and number >= following.start:
-            yield from piece.end(current, report)
-            current, following = following, next(marks, None)
-            piece = _Piece(current)
-        elif current is not None and number == current.end:  # the line that closes the page
-            yield from piece.end(current, report)
-            current, piece = None, _Piece()
+        begins = following is not None and number >= following.start
+        ends = current is not None and number == current.end  # the line that closes the page
+        if begins or ends:
+            yield current, lines, chars
+            current = following if begins else None
+            following = next(coming, None) if begins else following
+            lines, chars = [current.lead] if current else [], 0
+            skip = frozenset(current.skip if current else ())
+        if ends and not begins:
             continue
-        piece.add(number, line)
-    yield from piece.end(current, report)
+        kept = current.sections.get(number, "") if current is not None and number in skip else line
+        chars += len(kept)
+        if chars <= MAX_PAGE_CHARS:
+            lines.append(kept)
+    yield current, lines, chars
 
 
 def read_whole(source: BinaryIO, url: str, report: SplitReport) -> FullPage:
@@ -263,35 +281,6 @@ def looks_split(text: str, url: str = "", *, named: bool = False) -> bool:
     below_title = choice.rule == "title-label" and choice.marks[0].level == 1
     explicit = named or below_title or choice.rule in EXPLICIT_RULES or choice.rule.endswith("-tag")
     return scan.chars / len(choice.marks) >= (MIN_EXPLICIT_CHARS if explicit else MIN_MEAN_CHARS)
-
-
-class _Piece:
-    """A run of lines of one page, or of what stands outside pages; no more is kept of it than a page may have."""
-
-    def __init__(self, mark: Mark | None = None):
-        self._skip = frozenset(mark.skip if mark else ())
-        self._sections = mark.sections if mark else {}
-        self._lines = [mark.lead] if mark and mark.lead else []
-        self._size = 0
-
-    def add(self, number: int, line: str) -> None:
-        """Take a line, or what stands for it where it belongs to a mark."""
-        if number in self._skip:
-            line = self._sections.get(number, "")
-        self._size += len(line)
-        if self._size <= MAX_PAGE_CHARS:
-            self._lines.append(line)
-
-    def end(self, mark: Mark | None, report: SplitReport) -> Iterator[FullPage | Leftover]:
-        """Yield the page that begins with `mark`, or text outside pages for None; nothing where there is no text."""
-        text = _trimmed(self._lines)
-        if self._size > MAX_PAGE_CHARS:
-            yield Leftover("full-text-too-long", text[:_SAMPLE_CHARS], self._size)
-        elif mark is None:
-            if text:
-                yield Leftover("full-text-outside", text, len(text))
-        else:
-            yield FullPage(mark.url, mark.title or _first_heading(text), text, report.rule or "", report.kind)
 
 
 def _trimmed(lines: list[str]) -> str:

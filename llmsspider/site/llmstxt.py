@@ -13,14 +13,14 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 import orjson
 
 from llmsspider.site.llmsfull import looks_split
-from llmsspider.site.llmstxt_parser import Entry, LlmsTxt, parse
+from llmsspider.site.llmstxt_parser import Entry, LlmsTxt, is_full_name, parse
 from llmsspider.web import url_gate
 from llmsspider.web.locales import axis_of
 from llmsspider.web.urls import require_http_url, same_site
 
 __all__ = [
     "MAX_BYTES", "MAX_CANDIDATES", "Entry", "LlmsTxt", "candidates", "classify", "decode", "directory_or_page",
-    "directory_url", "is_llms_url", "parse", "reject_reason", "section_url",
+    "directory_url", "is_full_name", "is_llms_url", "parse", "reject_reason", "section_url",
 ]  # fmt: skip
 
 # Where a site keeps its llms.txt, and which URLs are llms files.

@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 import textwrap
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
+from urllib.parse import urlsplit
 
 from llmsspider.content import markdown
 from llmsspider.content.markdown import commonmark
@@ -91,7 +92,8 @@ class Entry:
 class LlmsTxt:
     """What one llms.txt says. `entries` holds each URL once, in the order of the file, `invalid` what is no URL.
 
-    `notes` is the Markdown between summary and first section, its links absolute.
+    `notes` is the Markdown between summary and first section, its links absolute. Discovery adds the `kind`, decided by
+    the content, and for an index the `text` of the file as it came.
     """
 
     url: str
@@ -101,6 +103,18 @@ class LlmsTxt:
     warnings: tuple[str, ...] = ()
     invalid: tuple[InvalidUrl, ...] = ()
     notes: str | None = None
+    kind: Literal["index", "full"] = "index"
+    text: str = field(default="", repr=False)
+
+    @property
+    def is_called_full(self) -> bool:
+        """Whether its name is one of full text, whatever it contains."""
+        return is_full_name(self.url)
+
+
+def is_full_name(url: str) -> bool:
+    """Return whether the name of an llms file is one of full text."""
+    return "full" in urlsplit(url).path.rpartition("/")[2].lower()
 
 
 def parse(text: str, url: str) -> LlmsTxt:
