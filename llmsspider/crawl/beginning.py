@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
-from scrapy import signals
+from scrapy import Request, signals
 
 from llmsspider.crawl.full_text import find_lagging
 from llmsspider.crawl.pages import with_valid_urls
-from llmsspider.crawl.requests import synthetic_request
+from llmsspider.crawl.requests import EngineFetch, synthetic_request
 from llmsspider.errors import ConversionError
 from llmsspider.items import Page, PageMeta, Section, content_hash
-from llmsspider.site.discovered import Options, Seed
+from llmsspider.site.discovered import Discovery, Options, Seed
 from llmsspider.site.discovery import discover
 from llmsspider.site.repositories import discover_repository, repository_at
 from llmsspider.web.locales import start_in_language
@@ -28,24 +28,18 @@ from llmsspider.web.urls import host, identity, page_key, same_site
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator
 
-    from scrapy import Request
     from scrapy.crawler import Crawler
 
     from llmsspider.crawl.callbacks.docs import DocsCallbacks
-    from llmsspider.crawl.requests import EngineFetch
     from llmsspider.crawl.run import Run
-    from llmsspider.site.discovered import Discovery
 
 logger = logging.getLogger(__name__)
 
-PORTION = 1000
-"""Number of requests for stored pages that are queued at a time."""
+AT_ONCE = 1000
+"""Number of URLs that are dealt with before other tasks get their turn; stored pages that are queued at a time."""
 
 PLANNED_PAGES = 5
 """Maximum number of listed Markdown pages that a plan fetches."""
-
-FILTERED_AT_ONCE = 1000
-"""Listed URLs that are counted as filtered before other tasks get their turn."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -79,7 +73,7 @@ class Phase:
 
     async def in_portions(self, requests: Iterator[Request]) -> AsyncIterator[Request]:
         """Yield requests, a portion whenever the last one has left the queue."""
-        while portion := list(islice(requests, PORTION)):
+        while portion := list(islice(requests, AT_ONCE)):
             for request in portion:
                 yield request
             await self.wait_until_queue_is_empty()
@@ -122,7 +116,7 @@ async def discover_site(phase: Phase) -> None:
     for warning in discovery.warnings:
         logger.warning("%(warning)s", {"warning": warning}, extra={"spider": phase.spider})
     for number, cut in enumerate(discovery.cut):
-        if number % FILTERED_AT_ONCE == 0:
+        if number % AT_ONCE == 0:
             await asyncio.sleep(0)
         run.record_filtered(cut.url, cut.reason, cut.rule)
     for url in discovery.external:
@@ -162,13 +156,12 @@ async def _look(phase: Phase, url: str) -> tuple[Discovery, Page]:
     repository = repository_at(url, config.repository_hosts) if config.discovery_enabled else None
     if repository is not None and not arguments.llms_txt:
         phase.fetch.api = repository.project
-        phase.run.site.repository, discovery = await discover_repository(
-            phase.fetch, repository, config.formats.extensions("listed"), note=phase.note
-        )
+        listed = config.formats.extensions("listed")
+        listing = await discover_repository(phase.fetch, repository, listed, note=phase.note)
+        phase.run.site.repository, discovery = listing
         return discovery, nothing
-    discovery = await discover(
-        phase.fetch, url, options, note=phase.note, expect_pages=phase.run.expect_pages
-    )
+    expect = phase.run.expect_pages
+    discovery = await discover(phase.fetch, url, options, note=phase.note, expect_pages=expect)
     answer, readings = discovery.start, phase.run.readings
     if not answer.ok or answer.content_type not in HTML_TYPES:
         return discovery, nothing
@@ -204,9 +197,6 @@ SAMPLE = 8
 
 SEEDS_AT_ONCE = 20_000
 """How many listed pages are queued at a time."""
-
-LISTED_AT_ONCE = 1000
-"""Listed pages that are looked at before other tasks get their turn."""
 
 
 async def seed_requests(phase: Phase) -> AsyncIterator[Request]:
@@ -254,7 +244,7 @@ async def _listed_pages(phase: Phase, discovery: Discovery) -> AsyncIterator[Req
     all_at_once = run.arguments.max_depth is not None  # depths are exact only in one go
     queued = 0
     for number, seed in enumerate(discovery.seeds):
-        if number % LISTED_AT_ONCE == 0:
+        if number % AT_ONCE == 0:
             await asyncio.sleep(0)
         if queued >= SEEDS_AT_ONCE and not all_at_once:
             await phase.wait_until_queue_is_empty()

@@ -13,7 +13,7 @@ from scrapy import Request
 from llmsspider.crawl.bot_walls import ACCEPTED_RUNS, CONFIRM_RUNS, MAX_MOVED_TO_ONE
 from llmsspider.crawl.deletions import DELETED, outage, plan_deletions
 from llmsspider.crawl.records import utc_now
-from llmsspider.store import LINKS
+from llmsspider.store import LINKS, PageState
 from llmsspider.web import stats
 from llmsspider.web.outcomes import OUTAGES
 from llmsspider.web.url_gate import parse
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from llmsspider.crawl.beginning import Phase
     from llmsspider.crawl.run import Run
     from llmsspider.crawl.settle import Site
-    from llmsspider.store import PageState
 
 logger = logging.getLogger(__name__)
 
@@ -81,9 +80,8 @@ async def waiting_pages(phase: Phase) -> AsyncIterator[Request]:
         return
     requests = list(phase.spider.requests.pending())
     if requests:
-        phase.note(
-            f"requesting the Markdown of {len(requests)} pages, whose URL was not known when they came"
-        )
+        pages = f"{len(requests)} pages, whose URL was not known when they came"
+        phase.note(f"requesting the Markdown of {pages}")
         phase.run.count("markdown/asked-again", len(requests))
     for request in requests:
         yield request
@@ -188,10 +186,9 @@ def _deleted_pages(phase: Phase) -> Iterator[Any]:
     """
     run, known = phase.run, phase.run.known
     unreached = {state.key for state in run.store.unreached()}
+    few = [target for target, times in Counter(known.targets.values()).items() if times <= MAX_MOVED_TO_ONE]
     present = {
-        target
-        for target, number in Counter(known.targets.values()).items()
-        if number <= MAX_MOVED_TO_ONE and target not in unreached and run.store.load_page(target) is not None
+        target for target in few if target not in unreached and run.store.load_page(target) is not None
     }
     plan = plan_deletions(
         known,

@@ -28,7 +28,7 @@ from urllib.parse import urlsplit
 
 from llmsspider.content.markdown import Draft, draft
 from llmsspider.content.markdown.code_languages import code_languages
-from llmsspider.crawl.link_bases import LinkBases, UnsettledError
+from llmsspider.crawl.link_bases import Base, LinkBases, UnsettledError
 from llmsspider.crawl.pages import PageResponse, read_page, with_valid_urls
 from llmsspider.crawl.records import utc_now
 from llmsspider.crawl.second_requests import Stub, stub_of_full_text
@@ -40,7 +40,6 @@ from llmsspider.web.url_gate import Joiner
 from llmsspider.web.urls import identity, page_key
 
 if TYPE_CHECKING:
-    from llmsspider.crawl.link_bases import Base
     from llmsspider.crawl.state import RunState
     from llmsspider.site.discovered import Discovery, Fetch, FetchResult, FullText
     from llmsspider.store import PageRecord
@@ -51,32 +50,23 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, frozen=True)
 class Piece:
-    """The text of a page of a full-text file, and its address.
-
-    `base` is the URL that its links are relative to, None where that is to be found out. `bases` is the file of
-    `keep_bases`, None where a worker cannot know what relative links begin at.
-    """
+    """The text of a page of a full-text file, and its address."""
 
     text: str
     url: str
-    base: str | None = None
-    bases: Path | None = None
+    base: str | None = None  # the URL that its links are relative to, None where that is to be found out
+    bases: Path | None = None  # the file of `keep_bases`, None where a worker cannot know what links begin at
 
 
 @dataclass(slots=True, frozen=True)
 class ReadPiece:
-    """A page of a full-text file as it was read.
+    """A page of a full-text file as it was read."""
 
-    `page` has valid URLs only, `digest` is that of its Markdown, `raw_hash` the SHA-256 in hex of the text that it was
-    read from. `stub` says why its HTML may say more, None where it does not. `base` is what its relative links begin
-    at, None where that makes no difference.
-    """
-
-    page: Page
-    digest: Digest
-    raw_hash: str
-    stub: Stub | None
-    base: Base | None = None
+    page: Page  # with valid URLs only
+    digest: Digest  # of its Markdown
+    raw_hash: str  # SHA-256 in hex of the text that it was read from
+    stub: Stub | None  # why its HTML may say more
+    base: Base | None = None  # what its relative links begin at, None where that makes no difference
 
 
 def read_pieces(pieces: Sequence[Piece]) -> list[ReadPiece | Draft | TooLargePageError]:
@@ -105,12 +95,7 @@ def finished(drafted: Draft, join: Callable[[str], str], text: str, base: Base |
     """Return a page with the links that `join` makes absolute; raises `TooLargePageError`."""
     page = with_valid_urls(drafted.page(join))
     digest, stub = Digest.of(page.markdown, code_languages(page.markdown)), stub_of_full_text(page.markdown)
-    return ReadPiece(page, digest, full_text_hash(text), stub, base)
-
-
-def full_text_hash(text: str) -> str:
-    """Return the SHA-256 in hex of a page as the full-text file holds it."""
-    return raw_hash(text.encode("utf-8", "surrogatepass"))
+    return ReadPiece(page, digest, raw_hash(text.encode("utf-8", "surrogatepass")), stub, base)
 
 
 def keep_bases(run: RunState, bases: LinkBases) -> Path | None:
@@ -175,10 +160,8 @@ class LaggingFiles:
         """Read what `to_json` wrote; anything else gives an empty value."""
         if not isinstance(found, dict):
             return cls()
-        samples = {
-            file: {url: (live, held) for url, (live, held) in pages.items()}
-            for file, pages in found.get("samples", {}).items()
-        }
+        stored = found.get("samples", {}).items()
+        samples = {file: {url: (*hashes,) for url, hashes in pages.items()} for file, pages in stored}
         return cls(set(found.get("files", ())), samples)
 
     def to_json(self) -> dict[str, Any]:
@@ -293,10 +276,8 @@ def chosen(pages: Sequence[str], dates: Mapping[str, str], number: int) -> list[
     most = min(MAX_SAMPLES, max(1, len(pages) // 4))
     dated = sorted((page for page in pages if page in dates), key=lambda page: dates[page], reverse=True)
     last = dated[: min(BY_DATE, most)] if len(set(dates.values())) > 1 else []
-    others = sorted(
-        set(pages) - set(last),
-        key=lambda url: hashlib.sha256(urlsplit(url).path.encode("utf-8", "surrogatepass")).digest(),
-    )
+    paths = {url: urlsplit(url).path.encode("utf-8", "surrogatepass") for url in set(pages) - set(last)}
+    others = sorted(paths, key=lambda url: hashlib.sha256(paths[url]).digest())
     begin, room = number * most, most - len(last)
     return last + [others[(begin + place) % len(others)] for place in range(min(room, len(others)))]
 
@@ -329,10 +310,8 @@ def is_newer(page: Mapping[str, str], lastmod: str | None, file: Mapping[str, st
     `page` and `file` are the headers of their answers, with lower-case names; a Last-Modified of this very moment says
     nothing. `lastmod` is a W3C date.
     """
-    modified, asked, of_file = (
-        _seconds(parsedate_to_datetime, text)
-        for text in (page.get("last-modified"), page.get("date"), file.get("last-modified"))
-    )
+    dates = page.get("last-modified"), page.get("date"), file.get("last-modified")
+    modified, asked, of_file = (_seconds(parsedate_to_datetime, text) for text in dates)
     if modified is not None and asked is not None and asked - modified < SLACK_SECS:
         modified = None
     date = modified if modified is not None else _seconds(datetime.fromisoformat, lastmod)

@@ -56,10 +56,8 @@ class PageLinks:
     root: str | None
     landed: Counter[Base] = field(default_factory=Counter)
     root_landed: Counter[Base] = field(default_factory=Counter)
-    is_index: bool = False
-    """Whether known pages lie below the page: its source may be the index file of their folder."""
-    differs: bool = False
-    """Whether the bases make a difference for any of the links."""
+    is_index: bool = False  # known pages lie below the page: its source may be the index file of their folder
+    differs: bool = False  # the bases make a difference for some link
 
     @cached_property
     def joiners(self) -> dict[Base, Joiner]:
@@ -178,10 +176,9 @@ class LinkBases:
 
     def learned(self) -> dict[str, Base]:
         """Return the base of each group (`host origin`): the decided one, else the one with most votes so far."""
-        bases = {
-            group: self.decided.get(group) or self._leader(group) for group in {**self._votes, **self.decided}
-        }
-        return {group: base for group, base in bases.items() if base is not None}
+        groups = {**self._votes, **self.decided}
+        bases = ((group, self.decided.get(group) or self._leader(group)) for group in groups)
+        return {group: base for group, base in bases if base is not None}
 
     def look(self, page_url: str, fetched_url: str, origin: str, hrefs: Iterable[str]) -> PageLinks:
         """Do what `place` does, and count the vote of the page for its base; index files have no vote."""

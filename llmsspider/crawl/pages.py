@@ -13,7 +13,7 @@ from w3lib.encoding import http_content_type_encoding
 
 from llmsspider.content import markdown
 from llmsspider.content.markdown.commonmark import with_line_feeds
-from llmsspider.items import HTML_ORIGINS, MARKDOWN_ORIGINS, Page, PageMeta
+from llmsspider.items import HTML_ORIGINS, MARKDOWN_ORIGINS, Origin, Page, PageMeta
 from llmsspider.site.llmstxt import is_llms_url
 from llmsspider.web import page_forms, url_gate
 from llmsspider.web.page_forms import (
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from llmsspider.config.settings import Config
     from llmsspider.content.conversion.workers import ConversionPool
     from llmsspider.content.markdown import Draft
-    from llmsspider.items import Origin
 
 
 @dataclass(slots=True, frozen=True)
@@ -54,19 +53,12 @@ class PageResponse:
     @classmethod
     def from_response(cls, response: Any, *, now: str) -> PageResponse:
         """Read a Scrapy response; `now` is an ISO 8601 time."""
-        request = response.request
-        headers = text_headers(response)
+        request, fetched_url = response.request, without_fragment(response.url)
+        page_url = without_fragment(request.url) if request is not None else fetched_url
         accept = request.headers.get("Accept") if request is not None else None
-        return cls(
-            page_url=without_fragment(request.url if request is not None else response.url),
-            fetched_url=without_fragment(response.url),
-            status=response.status,
-            headers=headers,
-            body=response.body,
-            fetched_at=now,
-            accept=accept.decode("latin-1") if accept else None,
-            is_whole="partial" not in response.flags,
-        )
+        accepted, is_whole = accept.decode("latin-1") if accept else None, "partial" not in response.flags
+        headers, body = text_headers(response), response.body
+        return cls(page_url, fetched_url, response.status, headers, body, now, accepted, is_whole=is_whole)
 
     @property
     def mime_type(self) -> str | None:
@@ -127,6 +119,9 @@ class PageResult:
     was_stub: bool = False
     is_undecided: bool = False
 
+
+Read = tuple[PageResponse, PageResult | None]
+"""An answer and the page that was read from it; None where the answer says that the page is as it was stored."""
 
 VALIDATORS = frozenset({"etag", "last-modified"})
 """Headers that say which version of a body an answer holds."""

@@ -33,14 +33,13 @@ from llmsspider.site.discovered import FetchResult
 from llmsspider.site.llmstxt import is_llms_url
 from llmsspider.web.outcomes import explained, kind_of_response
 from llmsspider.web.page_forms import HTML_TYPES
-from llmsspider.web.stats import BlockReason, FilterReason
+from llmsspider.web.stats import BlockReason, Filtered, FilterReason
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
     from llmsspider.crawl.run import Run
-    from llmsspider.web.stats import Filtered
 
 META = "llms"
 ALLOWED_STATUSES = [304]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import sys
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from statistics import median
 from typing import Literal
 
@@ -94,14 +94,10 @@ def stub(markdown: str, typical: int = 0) -> Stub | None:
 
 
 def stub_of_full_text(markdown: str) -> Stub | None:
-    """Return why a page of a full-text file may be a stub of its page, or None where it is not."""
+    """Return why a page of a full-text file may be a stub of its page; a short one only with next to no text."""
     kind = stub(markdown)
-    return None if kind == "short" and not is_tiny(markdown) else kind
-
-
-def is_tiny(markdown: str) -> bool:
-    """Say whether a page of a full-text file has next to no text."""
-    return len(markdown) < 4 * TINY + 400 and _letters_outside_markup(markdown) < TINY
+    is_tiny = len(markdown) < 4 * TINY + 400 and _letters_outside_markup(markdown) < TINY
+    return None if kind == "short" and not is_tiny else kind
 
 
 def _is_unfilled(line: str) -> bool:
@@ -235,44 +231,39 @@ class LinkSources:
         self._roots = 0
         self._samples = 0
         self._without_new = 0
-        self._requested: set[str] = set()
-        self._sampled_directories: set[str] = set()
-
-    @property
-    def requested(self) -> list[str]:
+        self.requested: set[str] = set()
         """The pages that were wanted, by identity."""
-        return sorted(self._requested)
+        self._sampled_directories: set[str] = set()
 
     def wanted(self, url: str, *, start: bool = False, section_root: bool = False, new: bool = True) -> bool:
         """Say whether to fetch this page's HTML as well; `new` pages were not there in the last crawl."""
         self._pages += 1
         page = identity(url)
-        if page in self._requested:
+        if page in self.requested:
             return False
         if self._earlier and not new:
-            if start or page in self._earlier:
-                self._requested.add(page)
-            return page in self._requested
-        place = f"{host(url)}{directory(page.rstrip('/'))}"
-        if not start:
-            opens_place = section_root and place not in self._sampled_directories
-            if opens_place and self._roots < MAX_ROOTS:
-                self._roots += 1
-            elif not self._sample(place):
-                return False
-        self._requested.add(page)
-        self._sampled_directories.add(place)
-        return True
+            wanted = start or page in self._earlier
+        else:
+            place = f"{host(url)}{directory(page.rstrip('/'))}"
+            wanted = start or self._takes(place, section_root=section_root)
+            if wanted:
+                self._sampled_directories.add(place)
+        if wanted:
+            self.requested.add(page)
+        return wanted
 
     def take(self, url: str) -> None:
         """Count a page whose HTML was read before its Markdown as a link source, for the next crawl."""
-        self._requested.add(identity(url))
+        self.requested.add(identity(url))
 
-    def _sample(self, place: str) -> bool:
+    def _takes(self, place: str, *, section_root: bool) -> bool:
+        is_known = place in self._sampled_directories
+        if section_root and not is_known and self._roots < MAX_ROOTS:
+            self._roots += 1
+            return True
+        is_enough = self._samples >= MIN_SAMPLES and is_known and self._without_new > 0
         allowed = max(MIN_SAMPLES, int(self._pages * MAX_SHARE))
-        still_shows_new = self._without_new < MIN_SAMPLES
-        known_place = place in self._sampled_directories and self._without_new > 0
-        if self._samples >= allowed or not still_shows_new or (known_place and self._samples >= MIN_SAMPLES):
+        if is_enough or self._samples >= allowed or self._without_new >= MIN_SAMPLES:
             return False
         self._samples += 1
         return True
@@ -302,36 +293,19 @@ class DeadLinks:
 
     def __init__(self, stored: object = None, *, trusted: bool = True) -> None:
         items = stored.items() if isinstance(stored, dict) else ()
-        self._before: dict[str, int] = {
-            url: crawls for url, crawls in items if isinstance(url, str) and isinstance(crawls, int)
-        }
+        self._before = {url: n for url, n in items if isinstance(url, str) and isinstance(n, int)}
         self._trusted = trusted
         self._now: dict[str, int] = {}
-        self._skipped: dict[str, str] = {}
-        """The links that were skipped in this crawl, as pages spell them, with the identity they are known by."""
+        self.skipped: dict[str, str] = {}
+        """Links skipped in this crawl, as pages spell them, and their identity; a changed page may request one."""
 
     def skip(self, link: str, page: str) -> bool:
         """Say whether to skip a link of an unchanged page, and remember it then; `page` is what the link stands for."""
-        if not self._trusted or not self._before:
-            return False
-        for known in (identity(page), identity(link)):
+        for known in (identity(page), identity(link)) if self._trusted and self._before else ():
             if self._before.get(known, MAX_CRAWLS) < MAX_CRAWLS:
-                self._skipped[link] = known
+                self.skipped[link] = known
                 return True
         return False
-
-    @property
-    def skips(self) -> bool:
-        """True once a link was skipped."""
-        return bool(self._skipped)
-
-    def was_skipped(self, link: str) -> bool:
-        """Say whether the link was skipped: a page that changed may still lead to a request for it."""
-        return link in self._skipped
-
-    def skipped(self) -> Iterator[str]:
-        """Yield the links that were skipped, one spelling of each."""
-        yield from {known: link for link, known in self._skipped.items()}.values()
 
     def died(self, *urls: str) -> None:
         """Remember a link whose request was answered with 404, by each of its addresses."""
@@ -339,7 +313,7 @@ class DeadLinks:
 
     def to_keep(self, *, whole: bool) -> dict[str, int]:
         """Return what the next crawl needs; one that did not see the `whole` site keeps the links it did not meet."""
-        skipped = {known: self._before[known] + 1 for known in self._skipped.values()}
+        skipped = {known: self._before[known] + 1 for known in self.skipped.values()}
         kept = {**({} if whole else self._before), **skipped, **self._now}
         return dict(list(kept.items())[-MAX_STORED:])
 

@@ -23,20 +23,19 @@ from llmsspider.web.urls import identity, loose_key
 if TYPE_CHECKING:
     from llmsspider.crawl.bot_walls import Suspect, Wall
 
-Reason = Literal["copy", "failed", "markdown", "tag", "stub", "wall", "moved", "verified", "in-file", "links"]
-"""Why a page waits:
-
-- `copy`: it is not requested yet; its language or version may be a copy.
-- `failed`: the network or the server failed; an outage may be over at the end of the crawl.
-- `links`: other pages show what the relative links of its Markdown are relative to.
-- `markdown`: it is HTML, and it is not known yet how its host names its Markdown.
-- `tag`: it is nothing but links, and another page may name it as its tag.
-- `stub`: its Markdown is small, and may be a stub beside the host's other Markdown.
-- `wall`: its answer may be a bot wall, which other answers show.
-- `moved`: it is new, and may be a stored page that is gone.
-- `verified`: it is stored, nothing led to it, and its answer may be a bot wall.
-- `in-file`: it is not found, and a full-text file that lags has it.
-"""
+Reason = Literal[
+    "copy",  # it is not requested yet; its language or version may be a copy
+    "failed",  # the network or the server failed; an outage may be over at the end of the crawl
+    "links",  # other pages show what the relative links of its Markdown are relative to
+    "markdown",  # it is HTML, and it is not known yet how its host names its Markdown
+    "tag",  # it is nothing but links, and another page may name it as its tag
+    "stub",  # its Markdown is small, and may be a stub beside the host's other Markdown
+    "wall",  # its answer may be a bot wall, which other answers show
+    "moved",  # it is new, and may be a stored page that is gone
+    "verified",  # it is stored, nothing led to it, and its answer may be a bot wall
+    "in-file",  # it is not found, and a full-text file that lags has it
+]
+"""Why a page waits."""
 
 NAMED_AS_TAG = "other pages name it as their tag (rel=tag)"
 
@@ -76,63 +75,45 @@ Verdict = Drop | Ask | Fail | Wait | Publish
 
 @dataclass(frozen=True, slots=True)
 class ReadPage:
-    """What the rules know of one page.
+    """What the rules know of one page."""
 
-    Attributes:
-        url: the address that was requested.
-        meta: what the page says of itself.
-        refused: why it is filtered whatever it says: its type, or its publisher's opt-out.
-        with_slash: the address with a slash whose Markdown this is.
-        is_only_linked: nothing but links gives the page this spelling of its address.
-        is_named: another page named this address as its own; what this one names is not followed.
-        markdown: the URL of the Markdown that its HTML names.
-        is_wanted: it is a document even if it only lists others.
-        is_start: it is the start page.
-        is_stored: it is as it was stored.
-        may_be_markdown: it is HTML whose Markdown can be requested again.
-        may_be_stub: it is small Markdown; the sizes of other pages decide whether it is a stub.
-        suspect: why the answer may stand in place of the page; None where nothing speaks for it.
-        may_have_moved: returns whether it may be a stored page at a new address.
-    """
-
-    url: str
-    meta: PageMeta = field(default_factory=PageMeta)
-    refused: Filtered | None = None
-    with_slash: str | None = None
-    is_only_linked: bool = False
-    is_named: bool = False
-    markdown: str | None = None
-    is_wanted: bool = False
+    url: str  # the address that was requested
+    meta: PageMeta = field(default_factory=PageMeta)  # what the page says of itself
+    refused: Filtered | None = None  # filtered whatever it says: its type, or its publisher's opt-out
+    with_slash: str | None = None  # the address with a slash whose Markdown this is
+    is_only_linked: bool = False  # nothing but links gives the page this spelling of its address
+    is_named: bool = False  # another page named this address as its own; what this one names is not followed
+    markdown: str | None = None  # the URL of the Markdown that its HTML names
+    is_wanted: bool = False  # it is a document even if it only lists others
     is_start: bool = False
-    is_stored: bool = False
-    may_be_markdown: bool = False
-    may_be_stub: bool = False
-    suspect: Suspect | None = None
-    may_have_moved: Callable[[], bool] = bool
+    is_stored: bool = False  # it is as it was stored
+    may_be_markdown: bool = False  # it is HTML whose Markdown can be requested again
+    may_be_stub: bool = False  # it is small Markdown; the sizes of other pages decide whether it is a stub
+    suspect: Suspect | None = (
+        None  # why the answer may stand in place of the page; None: nothing speaks for it
+    )
+    may_have_moved: Callable[[], bool] = bool  # whether it may be a stored page at a new address
 
 
 class Site(NamedTuple):
-    """What the rules ask about a page's site.
+    """What the rules ask about a page's site."""
 
-    Attributes:
-        in_scope: whether the scope allows a URL.
-        is_published: whether the run publishes the start page: it is in scope, and listed where only listed pages are.
-        is_tag: whether another page names this one as its tag.
-        leads_back: whether the canonical address, the second, is a spelling that redirects to the page.
-        forms_are_open: whether it is not known yet how the host of a URL names its Markdown.
-        takes: whether the run takes the page: `mode=refresh` takes no new ones.
-        wall: the wall that a suspicious answer is, by the evidence so far and in earlier runs; None for no wall.
-        can_wait: whether one more page can wait for this reason; never once the crawl is drained.
-    """
-
-    in_scope: Callable[[str], bool]
-    is_published: Callable[[str], bool]
-    is_tag: Callable[[str], bool]
-    leads_back: Callable[[str, str], bool]
-    forms_are_open: Callable[[str], bool]
-    takes: Callable[[str], bool]
-    wall: Callable[[Suspect], Wall | None]
-    can_wait: Callable[[Reason], bool]
+    in_scope: Callable[[str], bool]  # whether the scope allows a URL
+    is_published: Callable[
+        [str], bool
+    ]  # the start page: in scope, and listed where only listed pages are published
+    is_tag: Callable[[str], bool]  # whether another page names this one as its tag
+    leads_back: Callable[
+        [str, str], bool
+    ]  # whether the second, canonical, is a spelling that redirects to the page
+    forms_are_open: Callable[
+        [str], bool
+    ]  # whether it is not known yet how the host of a URL names its Markdown
+    takes: Callable[[str], bool]  # whether the run takes the page: `mode=refresh` takes no new ones
+    wall: Callable[[Suspect], Wall | None]  # the wall that a suspicious answer is, by all evidence so far
+    can_wait: Callable[
+        [Reason], bool
+    ]  # whether one more page can wait for it; never once the crawl is drained
 
 
 Rule = Callable[[ReadPage, Site], Verdict | None]

@@ -65,19 +65,15 @@ class SiteTitles:
         """Say whether a title is that of so many pages that it is none of theirs."""
         return title in self._known or self._titles[title] >= max(LEAST_TITLES, MOST_TITLES * self.pages)
 
-    def may_be_shared(self, title: str) -> bool:
-        """Say whether a title is that of so many pages, or that of the start page and of another one."""
-        is_starts = title == self.start and self.pages > 1 and self._titles[title] > 1
-        return is_starts or self.is_shared(title)
-
     def see_links(self, links: Iterable[Link]) -> None:
         """Take note of what the links of a page call others, `MAX_LINKED` pages at most."""
         for link in links:
             if len(self._linked) >= MAX_LINKED:
                 return
-            url = link.url.partition("#")[0]
-            if url not in self._linked and _says_something(link.text):
-                self._linked[url] = link.text
+            url, text = link.url.partition("#")[0], link.text
+            is_name = 1 < len(text) <= _MAX_NAME and text.strip(" .…»›→").casefold() not in _POINTING
+            if url not in self._linked and is_name:
+                self._linked[url] = text
 
     def linked(self, url: str) -> str | None:
         """Return what the first link to a page calls it, None where none was seen."""
@@ -85,15 +81,15 @@ class SiteTitles:
 
     def retitle(self, record: PageRecord, *, is_start: bool) -> bool:
         """Count a page of HTML, and give it a title of its own where pages share one; return whether it is another."""
-        title = record.title
+        title, content = record.title, record.content or ""
         if record.origin not in HTML_ORIGINS or not title:
             return False
-        self.see(title, record.content or "", start=is_start)
+        self.see(title, content, start=is_start)
         self.see_links(record.links)
-        if not is_start and self.may_be_shared(title):
+        if not is_start:
             named = record.llms.title if record.llms else None
             linked, path = self.linked(record.url), title_from_url(record.url)
-            record.title = self.own(title, record.content or "", named, linked, path)
+            record.title = self.own(title, content, named, linked, path)
         return record.title != title
 
     def own(self, title: str, markdown: str, named: str | None, *last: str | None) -> str:
@@ -103,22 +99,22 @@ class SiteTitles:
         llms.txt calls the page), the first heading that no other pages have, or the first of `last` (what links and
         its URL call it).
         """
-        if not self.may_be_shared(title):
+        is_starts = title == self.start and self.pages > 1 and self._titles[title] > 1
+        if not is_starts and not self.is_shared(title):
             return title
-        is_shared = self.is_shared(title)
         headings = list(_headings(markdown))
-        if not is_shared:
-            return self._right_below(title, headings) or title
+        right_below = self._right_below(title, headings)
+        if not self.is_shared(title):
+            return right_below or title
         candidates = [
-            self._right_below(title, headings),
+            right_below,
             *(text for level, text, _ in headings if level == 1 and text != title),
             named,
             *(text for level, text, _ in headings if level < 5 and not self._is_common(text)),
             *last,
         ]
-        return next(
-            (name for name in candidates if name and name != title and not self.is_shared(name)), title
-        )
+        own = (name for name in candidates if name and name != title and not self.is_shared(name))
+        return next(own, title)
 
     def _right_below(self, title: str, headings: list[tuple[int, str, bool]]) -> str | None:
         """Return the heading that follows the one that says the site's title, nothing in between."""
@@ -164,7 +160,3 @@ def _headings(markdown: str) -> Iterable[tuple[int, str, bool]]:
             yield len(found[1]), _NUMBER.sub("", text)[:200] or text[:200], follows
         if line.strip():
             follows = found is not None
-
-
-def _says_something(text: str) -> bool:
-    return 1 < len(text) <= _MAX_NAME and text.strip(" .…»›→").casefold() not in _POINTING

@@ -253,7 +253,7 @@ class SourceMemory:
         if run.outcome and run.follows_links:
             kept["dead_links"] = self.dead_links.to_keep(whole=complete and run.resumes is None)
         if complete:
-            kept["link_sources"] = self.link_sources.requested
+            kept["link_sources"] = sorted(self.link_sources.requested)
         return source
 
     def description_of(self, file: LlmsTxt) -> dict[str, str | None] | None:
@@ -314,7 +314,7 @@ class SourceMemory:
 
     def count_dead_links(self) -> None:
         """Count, when all pages are through, the links that were dead before and not requested."""
-        for link in self.dead_links.skipped():
+        for link in {known: link for link, known in self.dead_links.skipped.items()}.values():
             if not self._run.requested(self._run.page_of(link)):
                 self._run.record_filtered(
                     link, "dead-link", "404 in an earlier crawl, and no page that links to it changed"

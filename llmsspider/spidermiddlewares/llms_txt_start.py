@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scrapy.exceptions import CloseSpider, NotConfigured
 
@@ -18,7 +18,6 @@ from llmsspider.errors import LlmsspiderError, StoreError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
-    from typing import Any
 
     from scrapy.crawler import Crawler
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -45,8 +45,6 @@ from llmsspider.web.page_forms import classify
 from llmsspider.web.url_gate import without_fragment
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
@@ -57,10 +55,8 @@ logger = logging.getLogger(__name__)
 
 def page_run(crawler: Crawler, arguments: PageArguments, config: Config) -> Run:
     """Return the run of one page: nothing comes before it, and nothing is stored."""
-    url = arguments.url
-    as_docs = DocsArguments(
-        url=url, source=default_name(url), render=arguments.render, profile=arguments.profile
-    )
+    url, render, profile = arguments.url, arguments.render, arguments.profile
+    as_docs = DocsArguments(url=url, source=default_name(url), render=render, profile=profile)
     run = Run(as_docs, None, config, counter(crawler), partial(queued_requests, crawler))
     run.discovers = run.remembers = False
     run.progress.crawl_type = "page"
@@ -87,9 +83,7 @@ class PageFailedError(Exception):
         self, message: str, *, kind: ErrorKind | None, status: int | None = None, is_no_page: bool = False
     ):
         super().__init__(message)
-        self.kind = kind
-        self.status = status
-        self.is_no_page = is_no_page
+        self.kind, self.status, self.is_no_page = kind, status, is_no_page
 
 
 Extract = Callable[[], Awaitable[FetchedPage]]

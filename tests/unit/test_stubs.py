@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmsspider.crawl.second_requests import PROBES, SIBLINGS, HostStubs, is_fuller, is_tiny, stub
+from llmsspider.crawl.second_requests import PROBES, SIBLINGS, HostStubs, is_fuller, stub, stub_of_full_text
 
 PROSE = (
     "A widget turns the wheel of the machine, and the machine turns the mill that grinds the corn.\n\n" * 5
@@ -100,9 +100,11 @@ def test_the_typical_size_of_a_host_does_not_depend_on_the_order_of_its_pages(si
     assert one.typical == other.typical > 0
 
 
-@pytest.mark.parametrize(("text", "expected"), [("# A\n\nSee below.\n", True), ("", True), (PROSE, False)])
-def test_a_page_of_next_to_no_text(text, expected):
-    assert is_tiny(text) is expected
+@pytest.mark.parametrize(
+    ("text", "expected"), [("# A\n\nSee below.\n", True), ("", True), (PROSE[:200], False), (PROSE, False)]
+)
+def test_a_page_of_a_full_text_file_is_a_stub_with_next_to_no_text(text, expected):
+    assert (stub_of_full_text(text) == "short") is expected
 
 
 @pytest.mark.parametrize("data", [None, "x", [1], ["a", 2], [True, False], [1, 2, 3]])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -20,20 +20,17 @@ from llmsspider.crawl.records import utc_now
 from llmsspider.crawl.requests import info, is_permanent
 from llmsspider.crawl.spiderrun import ProjectSpider
 from llmsspider.crawl.waiting import WaitingPage
-from llmsspider.errors import ConversionError
+from llmsspider.errors import ConversionError, ErrorKind
 from llmsspider.items import raw_hash
 from llmsspider.web.outcomes import kind_of_response
 from llmsspider.web.urls import identity, page_key
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
-
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
     from llmsspider.crawl.run import Run
-    from llmsspider.errors import ErrorKind
 
 
 class DocsCallbacks(ProjectSpider):

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.spidermiddlewares.httperror import HttpError
 
-from llmsspider.crawl.pages import PageResponse
+from llmsspider.crawl.pages import PageResponse, PageResult
 from llmsspider.crawl.requests import FilteredRequest, RefusedRequest, info, is_permanent, kind_of_exception
 from llmsspider.crawl.settle import AMONG_OTHERS, Drop, ReadPage, Site, Wait, drop_reason, settle
 from llmsspider.crawl.waiting import Failure, WaitingPage
-from llmsspider.items import HTML_ORIGINS, MARKDOWN_ORIGINS, PageMeta, raw_hash
+from llmsspider.items import HTML_ORIGINS, MARKDOWN_ORIGINS, Change, Page, PageMeta, raw_hash
 from llmsspider.web.outcomes import kind_of_response
 from llmsspider.web.urls import document_id, identity, page_key
 
@@ -24,10 +24,8 @@ if TYPE_CHECKING:
     from llmsspider.crawl.bot_walls import Suspect, Wall
     from llmsspider.crawl.callbacks.link_sources import LinkSourcePages
     from llmsspider.crawl.callbacks.requests import PageRequests
-    from llmsspider.crawl.pages import PageResult
     from llmsspider.crawl.run import Run
     from llmsspider.errors import ErrorKind
-    from llmsspider.items import Change, Page
     from llmsspider.store import PageRecord, PageState
 
 READ_AS_MARKDOWN = MARKDOWN_ORIGINS | {"llms-full"}

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Request
 
 from llmsspider.content.markdown import Draft
-from llmsspider.crawl.callbacks.documents import kind_of_failure
-from llmsspider.crawl.callbacks.reading import count_page, joiner, suspect_of
-from llmsspider.crawl.full_text import Piece, ReadPiece, finished, full_text_hash, keep_bases, read_pieces
+from llmsspider.crawl.callbacks.documents import Documents, kind_of_failure
+from llmsspider.crawl.callbacks.reading import PageReader, count_page, joiner, suspect_of
+from llmsspider.crawl.full_text import Piece, ReadPiece, finished, keep_bases, read_pieces
 from llmsspider.crawl.pages import PageResponse, PageResult, text_headers
 from llmsspider.crawl.records import utc_now
 from llmsspider.errors import ConversionError, RenderingError, TooLargePageError
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from scrapy.http import Response
 
-    from llmsspider.crawl.callbacks.documents import Documents
-    from llmsspider.crawl.callbacks.reading import PageReader
     from llmsspider.crawl.callbacks.requests import PageRequests
     from llmsspider.crawl.run import Run
     from llmsspider.crawl.second_requests import Stub
@@ -81,9 +79,8 @@ class FullTextPages:
         run, as_files = self._run, self._run.arguments.follow == "llms"
         found = run.discovery.files if run.discovery else ()
         lists = [file for file in found if file.kind == "index" and (as_files or file.is_called_full)]
-        indexes = [
-            run.records.of_index(file).item(source=run.source, run=run.id, change="new") for file in lists
-        ]
+        records = [run.records.of_index(file) for file in lists]
+        indexes = [record.item(source=run.source, run=run.id, change="new") for record in records]
         for document in indexes if as_files else ():
             yield document
         for full_text in self._found():
@@ -244,10 +241,8 @@ class FullTextPages:
         fresh = [(page, url) for page, url in batch if url not in found]
         if fresh:
             run.count("converted", len(fresh))
-            pieces = [
-                Piece(page.text, url, file.url if page.rule == "whole" else None, bases)
-                for page, url in fresh
-            ]
+            base = {"whole": file.url}
+            pieces = [Piece(page.text, url, base.get(page.rule), bases) for page, url in fresh]
             read = await run.workers.read_each(read_pieces, pieces, size=lambda one: len(one.text))
             for (page, url), one in zip(fresh, read, strict=True):
                 try:
@@ -278,10 +273,8 @@ class FullTextPages:
             if html is not None:
                 return html
         count_page(run, url, read.page)
-        entry = run.site.entries.get(identity(url))
-        record = run.records.of_full_text(
-            read.page, read.raw_hash, url=url, title=page.title, file=file, entry=entry
-        )
+        found, title, entry = read.page, page.title, run.site.entries.get(identity(url))
+        record = run.records.of_full_text(found, read.raw_hash, url=url, title=title, file=file, entry=entry)
         record.digest = read.digest
         return record, False
 
@@ -290,33 +283,27 @@ class FullTextPages:
     ) -> tuple[PageRecord, bool] | None:
         """Return the record of a page's HTML where the file has only a stub of it, and whether it is as stored."""
         run = self._run
-        held, request = PageResponse(url, file.url, 200, {}, b"", utc_now()), Request(url)
+        held, page = PageResponse(url, file.url, 200, {}, b"", utc_now()), PageResult(read, "llms-full")
         try:
-            answer, page = await self._reader.fuller_than_stub(
-                request, held, PageResult(read, "llms-full"), stub
-            )
+            answer, html = await self._reader.fuller_than_stub(Request(url), held, page, stub)
         except ConversionError:
             return None
         except RenderingError as error:
             logger.info("%(url)s stays as it is stored: %(error)s", {"url": url, "error": error})
-            answer, page = held, None
-        if page is None:
+            answer, html = held, None
+        if html is None:
             stored = run.store.load_page(page_key(url))
             return None if stored is None else (stored, True)
         if answer is held:
             return None
-        count_page(run, url, page.page)
+        count_page(run, url, html.page)
         entry = run.site.entries.get(identity(url))
-        return run.records.of_response(answer, page, depth=0, by="llms-full.txt", entry=entry), False
+        return run.records.of_response(answer, html, depth=0, by="llms-full.txt", entry=entry), False
 
     def _same_as_stored(self, page: FullPage, url: str, file: FullText) -> PageRecord | None:
-        run, key = self._run, page_key(url)
-        state = run.known.state(key)
-        if state is None or not run.known.same_body(key, file.url, full_text_hash(page.text)):
-            return None
-        record = run.store.load_page(state.key)
+        run, text = self._run, page.text.encode("utf-8", "surrogatepass")
+        record = self._documents.unchanged(PageResponse(url, file.url, 200, {}, text, ""))
         if record is not None:
-            run.count("same-body")
             record.fetched_at = utc_now()
             if not run.memory.keeps_findings:
                 entry = run.site.entries.get(identity(url))

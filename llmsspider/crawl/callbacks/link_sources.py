@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
 
-from llmsspider.crawl.pages import PageResult
+from llmsspider.crawl.pages import PageResponse, PageResult
 from llmsspider.crawl.requests import HTML_ACCEPT, META, NestedDownloadError, download_form, info
 from llmsspider.errors import ConversionError, RenderingError
-from llmsspider.site.providers import docsify_configuration, docsify_scripts
+from llmsspider.site.providers import Docsify, docsify_configuration, docsify_scripts
 from llmsspider.web.url_gate import without_fragment
 from llmsspider.web.urls import identity
 
@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 
     from llmsspider.crawl.callbacks.reading import PageReader
     from llmsspider.crawl.callbacks.requests import PageRequests
-    from llmsspider.crawl.pages import PageResponse
     from llmsspider.crawl.run import Run
-    from llmsspider.site.providers import Docsify
     from llmsspider.store import PageRecord
 
 
@@ -61,10 +59,8 @@ class LinkSourcePages:
             parts = ", ".join(site.unread)
             why = f"{site.page}: programs of its configuration ({parts}) say what some of its pages are"
             if why != self._run.coverage.cut:
-                hint = "those are not read (-a render=always renders the page)"
-                logger.warning(
-                    "%(why)s; %(hint)s", {"why": why, "hint": hint}, extra={"spider": self._spider}
-                )
+                line = f"{why}; those are not read (-a render=always renders the page)"
+                logger.warning("%(line)s", {"line": line}, extra={"spider": self._spider})
             self._run.coverage.incomplete(why)
         return site
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from llmsspider.crawl.callbacks.reading import count_page, seen_beside, seen_suspect
+from llmsspider.crawl.callbacks.reading import PageReader, count_page, seen_beside, seen_suspect
 from llmsspider.crawl.callbacks.rendering import MIN_ROUTES
 from llmsspider.crawl.full_text import keep_text_of_file
 from llmsspider.crawl.link_bases import UnsettledError
@@ -21,13 +21,14 @@ from llmsspider.crawl.settle import (
     Drop,
     Fail,
     ReadPage,
+    Verdict,
     Wait,
     drop_reason,
     settle,
 )
 from llmsspider.crawl.waiting import WaitingPage
 from llmsspider.errors import ConversionError, RenderingError, TooLargePageError
-from llmsspider.items import HTML_ORIGINS
+from llmsspider.items import HTML_ORIGINS, PageMeta
 from llmsspider.site.discovered import Options
 from llmsspider.site.discovery import read_described
 from llmsspider.web import page_forms
@@ -42,12 +43,9 @@ if TYPE_CHECKING:
 
     from llmsspider.crawl.callbacks.documents import Documents
     from llmsspider.crawl.callbacks.link_sources import LinkSourcePages
-    from llmsspider.crawl.callbacks.reading import PageReader
     from llmsspider.crawl.callbacks.requests import PageRequests
     from llmsspider.crawl.pages import PageResponse, PageResult
     from llmsspider.crawl.run import Run
-    from llmsspider.crawl.settle import Verdict
-    from llmsspider.items import PageMeta
     from llmsspider.store import PageRecord
 
 logger = logging.getLogger(__name__)
@@ -68,9 +66,8 @@ class Pages:
         page = info(request)
         named_by, rule = page.get("canonical"), page.get("uncounted")
         if rule and named_by and identity(named_by) != identity(request.url):
-            self._run.record_filtered(
-                named_by, "canonical", rule
-            )  # the page that it was requested in place of
+            # the page in whose place this one was requested
+            self._run.record_filtered(named_by, "canonical", rule)
         unread = await self._unread(request, answer)
         if unread is None:
             async for result in self.read(request, answer):
@@ -121,10 +118,8 @@ class Pages:
 
     async def _docsify(self, request: Request, answer: PageResponse) -> Iterator[Any] | None:
         """Return the request for the Markdown file of a Docsify site's page; None for any other page."""
-        site, is_alternate = (
-            await self._link_sources.learn_docsify(request, answer),
-            info(request).get("alternate"),
-        )
+        site = await self._link_sources.learn_docsify(request, answer)
+        is_alternate = info(request).get("alternate")
         is_route = bool(split_route(request.url)[1]) and self._run.site.docsify_of(request.url) is not None
         if is_route or (site is not None and site.is_history and is_alternate):
             message = "HTML in place of its Markdown file"
@@ -162,11 +157,10 @@ class Pages:
     async def read(self, request: Request, answer: PageResponse) -> AsyncIterator[Any]:
         """Yield the results of an answer whose body has to be read: its document, and requests for its links."""
         run, documents = self._run, self._documents
-        listed, keeps_listing = bool(info(request).get("listed")), documents.keeps_listing(request)
+        listed, with_listings = bool(info(request).get("listed")), documents.keeps_listing(request)
         try:
-            answer, page = await self._reader.read(
-                request, answer, listed=listed, with_listings=keeps_listing
-            )
+            read = self._reader.read(request, answer, listed=listed, with_listings=with_listings)
+            answer, page = await read
         except UnsettledError as error:
             waiting = WaitingPage("links", request, answer=answer, group=str(error))
             run.waiting.keep(waiting, room=run.limit.left)
@@ -282,9 +276,8 @@ class Pages:
                 try:
                     html, fuller = await self._reader.fuller(page.request, html, fuller)
                 except (ConversionError, RenderingError) as error:
-                    logger.info(
-                        "%(url)s stays Markdown: %(error)s", {"url": page.request.url, "error": error}
-                    )
+                    why = {"url": page.request.url, "error": error}
+                    logger.info("%(url)s stays Markdown: %(error)s", why)
             results: Iterable[Any] = self._documents.settled(page)
             if html is not None and html is not page.answer:
                 results = self._results_of(fuller, html, page.request)

@@ -7,31 +7,24 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from llmsspider.crawl.bot_walls import (
-    MAX_NEW_TEXT,
-    Suspect,
-    breaks_off,
-    has_lost_links,
-    is_rewritten,
-    is_shrunk,
-    own_evidence,
-    wall_fingerprint,
-)
+from llmsspider.crawl import bot_walls
+from llmsspider.crawl.bot_walls import Suspect
 from llmsspider.crawl.callbacks.rendering import Renderer
 from llmsspider.crawl.link_bases import UnsettledError
 from llmsspider.crawl.pages import (
     LinkJoiner,
     PageResponse,
     PageResult,
+    Read,
     is_documentation,
     plain_links,
     read_page,
 )
 from llmsspider.crawl.requests import HTML_ACCEPT, NestedDownloadError, download_form, info
-from llmsspider.crawl.second_requests import is_fuller
+from llmsspider.crawl.second_requests import Stub, is_fuller
 from llmsspider.crawl.settle import drop_reason
-from llmsspider.errors import RenderingError
-from llmsspider.items import MARKDOWN_ORIGINS, content_hash
+from llmsspider.errors import ErrorKind, RenderingError
+from llmsspider.items import MARKDOWN_ORIGINS, Page, content_hash
 from llmsspider.web import stats
 from llmsspider.web.outcomes import kind_of_response
 from llmsspider.web.page_forms import is_markdown_url, page_candidates
@@ -45,9 +38,6 @@ if TYPE_CHECKING:
 
     from llmsspider.content.markdown import Draft
     from llmsspider.crawl.run import Run
-    from llmsspider.crawl.second_requests import Stub
-    from llmsspider.errors import ErrorKind
-    from llmsspider.items import Page
     from llmsspider.store import PageRecord, PageState
 
 logger = logging.getLogger(__name__)
@@ -111,37 +101,26 @@ class PageReader:
 
     async def read(
         self, request: Request, answer: PageResponse, *, listed: bool, with_listings: bool = True
-    ) -> tuple[PageResponse, PageResult | None]:
+    ) -> Read:
         """Return the page, and the answer that it was read from in the end.
 
-        The page is None where that answer says that it is as it was stored. Other text formats are documents too where
-        an llms.txt or sitemap has it `listed`; with `with_listings` pages that only list others are read too.
+        Other text formats are documents too where an llms.txt or sitemap has it `listed`; with `with_listings` pages
+        that only list others are read too.
 
-        Raises:
-            ConversionError: the body could not be converted.
-            RenderingError: the browser could not render it.
-            UnsettledError: what its links are relative to is not known yet.
+        Raises `ConversionError`, `RenderingError`, and `UnsettledError` where it is not known yet what its links are
+        relative to.
         """
         is_shown = self._run.site.repository_of(answer.page_url) is not None  # links are relative to the page
         shown = replace(answer, fetched_url=answer.page_url) if is_shown else answer
-        page = await read_page(
-            shown, self._run.workers, listed=listed, join=self._join, with_listings=with_listings
-        )
+        workers, join = self._run.workers, self._join
+        page = await read_page(shown, workers, listed=listed, join=join, with_listings=with_listings)
         answer, fuller = await self.fuller(request, answer, page)
-        if fuller is None:
-            return answer, None
-        return await self.renderer.rendered(request, answer, fuller)
+        return (answer, None) if fuller is None else await self.renderer.rendered(request, answer, fuller)
 
-    async def fuller(
-        self, request: Request, answered: PageResponse, result: PageResult
-    ) -> tuple[PageResponse, PageResult | None]:
+    async def fuller(self, request: Request, answered: PageResponse, result: PageResult) -> Read:
         """Return the fuller of a page's Markdown and its HTML.
 
-        The result is None where the HTML is the one that is stored.
-
-        Raises:
-            ConversionError: the HTML could not be converted.
-            RenderingError: the HTML is what is stored, and failed this time.
+        Raises `ConversionError`, and `RenderingError` where the HTML is what is stored, and failed this time.
         """
         run = self._run
         if result.filtered is not None or result.origin not in MARKDOWN_ORIGINS:
@@ -156,7 +135,7 @@ class PageReader:
 
     async def fuller_than_stub(
         self, request: Request, answered: PageResponse, result: PageResult, kind: Stub
-    ) -> tuple[PageResponse, PageResult | None]:
+    ) -> Read:
         """Return the fuller of a page's Markdown, which may be a stub, and its HTML, as `fuller` does."""
         run, stubs = self._run, self._run.site.stubs_of(request.url)
         is_file = run.site.repository_of(request.url) is not None  # it has no other form
@@ -172,20 +151,14 @@ class PageReader:
             stubs.report(kind, fuller=True)
             return html, None
         read = await read_page(html, run.workers, listed=False) if html is not None else None
-        if (
-            html is None
-            or read is None
-            or not (
-                is_documentation(read, html, run.config)
-                and not read.page.meta.is_shell
-                and is_fuller(read.page.markdown, result.page.markdown)
-            )
-        ):
-            stubs.report(kind, fuller=False)
-            return answered, result
-        stubs.report(kind, fuller=True)
-        run.count("markdown/stub/html")
-        return html, replace(read, was_stub=True)
+        if html is not None and read is not None and not read.page.meta.is_shell:
+            is_page = is_documentation(read, html, run.config)
+            if is_page and is_fuller(read.page.markdown, result.page.markdown):
+                stubs.report(kind, fuller=True)
+                run.count("markdown/stub/html")
+                return html, replace(read, was_stub=True)
+        stubs.report(kind, fuller=False)
+        return answered, result
 
     async def _html(self, url: str, request: Request, answered: PageResponse) -> PageResponse | None:
         """Return the answer with a page's HTML, or the 304 for the stored HTML; None where there is no HTML.
@@ -233,8 +206,7 @@ def seen_suspect(run: Run, record: PageRecord, answer: PageResponse, request: Re
 async def seen_beside(run: Run, answer: PageResponse, state: PageState) -> Suspect | None:
     """Record as evidence the response for a stored page that has no document in this run, and return the suspect.
 
-    Raises:
-        ConversionError: the answer could not be converted.
+    Raises `ConversionError`.
     """
     page = await read_page(answer, run.workers, listed=True)
     record = run.records.of_response(answer, page, depth=state.depth, by="link")
@@ -254,26 +226,27 @@ def suspect_of(run: Run, record: PageRecord, body: bytes) -> Suspect | None:
         or (state.raw_hash is not None and state.raw_hash == bytes.fromhex(record.raw_hash or ""))
     )  # as stored: its Markdown, or the body that another version made Markdown of
     if state is None or state.source_hash is not None:  # new, or stored as pipelines of the user altered it
-        is_long = len(text) > MAX_NEW_TEXT or run.bounds.is_alike(record.url)
+        is_long = len(text) > bot_walls.MAX_NEW_TEXT or run.bounds.is_alike(record.url)
         if is_same or is_long or not run.known.states:
             return None
-        evidence = own_evidence("", text, record.title, body)
-        return Suspect(record.key, wall_fingerprint(text), None, evidence)
+        evidence = bot_walls.own_evidence("", text, record.title, body)
+        return Suspect(record.key, bot_walls.wall_fingerprint(text), None, evidence)
     stored = None if state.markdown_hash is None or is_same else run.store.load_page(state.key)
     if stored is None:
         return None
     before = stored.content or ""
-    suspect = Suspect(state.key, wall_fingerprint(text), state.content_hash)
-    suspect.cut = not record.has_end_tag and breaks_off(before, text)
+    suspect = Suspect(state.key, bot_walls.wall_fingerprint(text), state.content_hash)
+    suspect.cut = not record.has_end_tag and bot_walls.breaks_off(before, text)
     if suspect.cut:
         return suspect
-    missing = drop_reason(text, record.title)
-    is_missing = missing is not None and missing.reason == "soft-404"
-    if is_missing or content_hash(text) in run.site.soft404_hashes or not is_rewritten(before, text):
+    dropped = drop_reason(text, record.title)
+    reason = dropped.reason if dropped is not None else None
+    is_missing = reason == "soft-404" or content_hash(text) in run.site.soft404_hashes
+    if is_missing or not bot_walls.is_rewritten(before, text):
         return None
-    suspect.kind = own_evidence(before, text, record.title, body)
-    if drop_reason(text, None) is None:  # else it is seen twice anyway
-        shrunk = is_shrunk(before, text)
-        suspect.bare = shrunk or has_lost_links(stored.follow, record.follow)
+    suspect.kind = bot_walls.own_evidence(before, text, record.title, body)
+    if reason is None:  # one without text is seen twice anyway
+        shrunk = bot_walls.is_shrunk(before, text)
+        suspect.bare = shrunk or bot_walls.has_lost_links(stored.follow, record.follow)
         suspect.blank = shrunk and not record.follow
     return suspect

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin
@@ -15,6 +16,7 @@ from llmsspider.crawl.pages import (
     VALIDATORS,
     PageResponse,
     PageResult,
+    Read,
     is_documentation,
     markdown_alternate,
     read_page,
@@ -27,20 +29,17 @@ from llmsspider.crawl.requests import (
     nested_request,
 )
 from llmsspider.errors import BrowserUnavailableError, ConversionError, RenderingError
-from llmsspider.items import HTML_ORIGINS
+from llmsspider.items import HTML_ORIGINS, Page
 from llmsspider.web.outcomes import kind_of_response
 from llmsspider.web.stats import Filtered
 from llmsspider.web.url_gate import fault, split_route
 from llmsspider.web.urls import identity, page_key, same_site
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from scrapy import Request
     from scrapy.crawler import Crawler
 
     from llmsspider.crawl.run import Run
-    from llmsspider.items import Page
 
 logger = logging.getLogger(__name__)
 
@@ -65,8 +64,8 @@ MIN_ROUTES = 2
 
 _BYTES = re.compile(r"\breceive (\d+) bytes")
 
-_Made = tuple[PageResponse, PageResult | None]
-"""The answer that a page is made from, and the page; None where that answer says that it is as it was stored."""
+_Files = Sequence[str | PageResponse]
+"""OpenAPI files: their URLs, or answers that hold them."""
 
 
 class Renderer:
@@ -94,7 +93,7 @@ class Renderer:
         self._unread: dict[str, str] = {}
         """Why OpenAPI files could not be read, by URL, in one line each."""
 
-    async def rendered(self, request: Request, answered: PageResponse, result: PageResult) -> _Made:
+    async def rendered(self, request: Request, answered: PageResponse, result: PageResult) -> Read:
         """Return a page made from its OpenAPI file, else as the browser rendered it (`in_browser`).
 
         The result is None where the file is the one that is stored.
@@ -107,7 +106,7 @@ class Renderer:
         made = await self._made(request, answered, result, held)
         if made is not None:
             return made[0] if made[1] is None else answered, made[1]
-        files: Sequence[str | PageResponse] = (named or [])[:MAX_FILES]
+        files: _Files = (named or [])[:MAX_FILES]
         if named == [] and meta.api_scripts:
             files = await self._in_scripts(request, answered, meta.api_scripts)
         made = await self._made(request, answered, result, files)
@@ -163,12 +162,9 @@ class Renderer:
             if failed or (is_stopped and not is_api):
                 self._check_size(request, page, failed)
         except BrowserUnavailableError as error:
-            logger.log(
-                logging.DEBUG if self._warned else logging.WARNING,
-                "Pages that need JavaScript are filtered: %(error)s",
-                {"error": error},
-                extra={"spider": self.crawler.spider},
-            )
+            level, spider = logging.DEBUG if self._warned else logging.WARNING, self.crawler.spider
+            why = "Pages that need JavaScript are filtered: %(error)s"
+            logger.log(level, why, {"error": error}, extra={"spider": spider})
             self._warned = True
             return answered, self._unrendered(request, result, f"there is no browser{besides}")
         except RenderingError as error:
@@ -208,7 +204,7 @@ class Renderer:
             raise RenderingError(f"HTTP status {rendered.status} in the browser", kind=kind)
         if len(rendered.body) > self._max_size:
             raise RenderingError("what the browser rendered is larger than DOWNLOAD_MAXSIZE", kind="blocked")
-        headers = {name: value for name, value in rendered.headers.items() if name not in VALIDATORS}
+        headers = _without_validators(rendered)
         data, failed = tuple(info(nested).get("data", ())), info(nested).get("failed", {})
         own = {url: why for url, why in failed.items() if same_site(url, answered.fetched_url)}
         page = replace(rendered, page_url=answered.page_url, headers=headers, accept=None, data=data)
@@ -232,21 +228,18 @@ class Renderer:
     def _unrendered(self, request: Request, result: PageResult, why: str) -> PageResult:
         """Return the page as it is without a browser; a stored rendering is preferred to a shell's loading notice."""
         state, meta = self.run.known.state(page_key(request.url)), result.page.meta
-        if meta.is_shell and (info(request).get("start") or len(meta.routes) >= MIN_ROUTES):
-            self.run.coverage.incomplete(
-                f"{request.url} and the pages that it leads to are rendered by scripts ({why})"
-            )
+        if not meta.is_shell:
+            return result
+        if info(request).get("start") or len(meta.routes) >= MIN_ROUTES:
+            pages = f"{request.url} and the pages that it leads to"
+            self.run.coverage.incomplete(f"{pages} are rendered by scripts ({why})")
         text = "".join(result.page.markdown.split())
         is_enough = len(text) >= SOME_TEXT and (state is None or state.origin != "rendered")
-        if not meta.is_shell or is_enough:
-            return result
-        return PageResult(result.page, "html", Filtered("needs-browser", why))
+        return result if is_enough else PageResult(result.page, "html", Filtered("needs-browser", why))
 
     # --- from OpenAPI files ---
 
-    async def _in_scripts(
-        self, request: Request, answered: PageResponse, urls: Sequence[str]
-    ) -> Sequence[str | PageResponse]:
+    async def _in_scripts(self, request: Request, answered: PageResponse, urls: Sequence[str]) -> _Files:
         """Return the files that the scripts of a page's own site name, or a script that holds the API itself."""
         from llmsspider.content.openapi import scripts  # noqa: PLC0415  # loads YAML
 
@@ -266,12 +259,8 @@ class Renderer:
         return ()
 
     async def _made(
-        self,
-        request: Request,
-        answered: PageResponse,
-        result: PageResult,
-        files: Sequence[str | PageResponse],
-    ) -> _Made | None:
+        self, request: Request, answered: PageResponse, result: PageResult, files: _Files
+    ) -> Read | None:
         """Return what is made from the files of a page, None where none of them describes an API."""
         made: list[tuple[PageResponse, Page]] = []
         for named in files:
@@ -291,9 +280,23 @@ class Renderer:
         if not made:
             return None
         self.run.count("openapi/documents")
-        if len(made) == 1 and result.page.meta.is_shell and made[0][0].fetched_url != answered.fetched_url:
-            return made[0][0], PageResult(_with_links(made[0][1], result.page), "text")
-        return _together(answered, result, made)
+        html = result.page
+        page = replace(made[0][1], follow=list(dict.fromkeys([*html.follow, *made[0][1].follow])))
+        if len(made) == 1 and html.meta.is_shell and made[0][0].fetched_url != answered.fetched_url:
+            return made[0][0], PageResult(page, "text")
+        # its own text, unless it has none, and the documents of its files; no validators: those of one part do not
+        # cover the others
+        own = [] if html.meta.is_shell or result.origin == "rendered" else [html]
+        parts = [*own, *(part for _, part in made)]
+        page = replace(
+            page,
+            markdown="\n".join(part.markdown for part in parts if part.markdown),
+            links=[link for part in parts for link in part.links],
+            meta=replace(html.meta, title=html.meta.title or page.meta.title),
+        )
+        body = b"\n".join([answered.body, *(file.body for file, _ in made)])
+        answer = replace(answered, headers=_without_validators(answered), body=body)
+        return answer, PageResult(page, "text")
 
     async def _download(self, url: str, request: Request, answered: PageResponse) -> PageResponse | None:
         """Return the answer with the file, or the 304 for the stored file; None where there is no file."""
@@ -321,29 +324,5 @@ class Renderer:
         logger.info("No OpenAPI file at %(url)s: %(why)s", what, extra={"spider": self.crawler.spider})
 
 
-def _together(
-    answered: PageResponse, result: PageResult, made: list[tuple[PageResponse, Page]]
-) -> tuple[PageResponse, PageResult]:
-    """Return a page of several parts: its own text, unless it has none, and the documents of its files.
-
-    It has no validators (ETag, Last-Modified), since those of one part do not cover the others.
-    """
-    own = result.page
-    parts = [
-        *([] if own.meta.is_shell or result.origin == "rendered" else [own]),
-        *(page for _, page in made),
-    ]
-    page = replace(
-        _with_links(made[0][1], own),
-        markdown="\n".join(part.markdown for part in parts if part.markdown),
-        links=[link for part in parts for link in part.links],
-        meta=replace(own.meta, title=own.meta.title or made[0][1].meta.title),
-    )
-    headers = {name: value for name, value in answered.headers.items() if name not in VALIDATORS}
-    body = b"\n".join([answered.body, *(file.body for file, _ in made)])
-    return replace(answered, headers=headers, body=body), PageResult(page, "text")
-
-
-def _with_links(page: Page, html: Page) -> Page:
-    """Return a page that follows the links of its HTML too."""
-    return replace(page, follow=list(dict.fromkeys([*html.follow, *page.follow])))
+def _without_validators(answer: PageResponse) -> dict[str, str]:
+    return {name: value for name, value in answer.headers.items() if name not in VALIDATORS}

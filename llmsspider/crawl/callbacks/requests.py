@@ -15,7 +15,7 @@ from llmsspider.web.url_gate import INVALID_URL, InvalidUrl, parse, without_frag
 from llmsspider.web.urls import identity, page_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from llmsspider.crawl.run import Run
     from llmsspider.site.discovered import Seed
@@ -228,10 +228,10 @@ class PageRequests:
     def _new_links(self, urls: Iterable[str], *, unchanged: bool) -> Iterator[tuple[str, str]]:
         """Yield the links that are new to this run and in scope, each with the page that it stands for."""
         run, bounds, dead = self._run, self._run.bounds, self._run.memory.dead_links
-        if unchanged or not dead.skips:
+        if unchanged or not dead.skipped:
             urls = bounds.links.missing(urls)
         for link in self._valid(link for link in urls if not self._is_known(link, unchanged=unchanged)):
-            if not bounds.links.add(link) and (unchanged or not dead.was_skipped(link)):
+            if not bounds.links.add(link) and (unchanged or link not in dead.skipped):
                 continue
             url = run.page_of(without_session_id(link))
             why = bounds.refusal(url)
@@ -246,7 +246,7 @@ class PageRequests:
     def _is_known(self, link: str, *, unchanged: bool) -> bool:
         """Say whether a link was seen in this run exactly as it is written, which most were, and may be passed over."""
         run = self._run
-        is_known = link in run.bounds.links and (unchanged or not run.memory.dead_links.was_skipped(link))
+        is_known = link in run.bounds.links and (unchanged or link not in run.memory.dead_links.skipped)
         return is_known and not run.bounds.links.add(link)  # it stays among those seen lately
 
     def _valid(self, urls: Iterable[str]) -> Iterator[str]:
@@ -290,9 +290,7 @@ def _kept_meta(request: Request, **own: Any) -> dict[str, Any]:
     return {**kept, META: {**info(request), **own}}
 
 
-def _once_more(
-    url: str, callback: Callable[..., Any], errback: Callable[..., Any], own: object, depth: int | None
-) -> Request:
+def _once_more(url: str, callback: Any, errback: Any, own: object, depth: int | None) -> Request:
     """Return a request that passes the dupefilter."""
     meta = {"handle_httpstatus_list": ALLOWED_STATUSES, META: own}
     if depth is not None:
