@@ -8,7 +8,7 @@ from itertools import islice
 from lxml.etree import XPath, _Element
 
 from llmsspider.content.extraction.rules import Kind
-from llmsspider.content.extraction.tree import has_image, holders, inner_text, settable, visible
+from llmsspider.content.extraction.tree import holders, inner_text, settable, visible
 from llmsspider.content.extraction.walk import BLOCK_KINDS, BLOCK_TAGS, FINDERS, Walk, converts
 
 # Admonitions of every generator, as a block quote that names the type: `> [!NOTE]`.
@@ -63,7 +63,7 @@ def _cell(element: _Element) -> _Element:
     if not (len(element) == 1 and element[0].tag == "table"):
         return element
     cells = list(element.iter("td"))
-    if len(cells) > 1 and has_image(cells[0]) and not visible(cells[0]):
+    if len(cells) > 1 and next(cells[0].iter("img"), None) is not None and not visible(cells[0]):
         return cells[1]
     return next((cell for cell in cells if "content" in (cell.get("class") or "").split()), element)
 

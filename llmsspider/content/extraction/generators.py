@@ -345,7 +345,14 @@ def own_generators(paths: tuple[str, ...]) -> tuple[Generator, ...]:
     problems: list[str] = []
     for path in paths:
         try:
-            found.append(_checked(find(path)))
+            one = find(path)
+            if not isinstance(one, Generator):
+                raise TypeError("it is no llmsspider.content.extraction.generators.Generator")
+            if not one.marks or not one.main:
+                raise ValueError("it has no marks, or no main")
+            for selector in one.main:
+                HTMLTranslator().css_to_xpath(selector)
+            found.append(one)
         except Exception as error:  # whatever the user's module raises
             why = f"{type(error).__name__}: {error}"
             said = f"the path of a Generator is accepted, see docs/how-to/extending.md ({why})"
@@ -353,16 +360,6 @@ def own_generators(paths: tuple[str, ...]) -> tuple[Generator, ...]:
     if problems:
         raise ArgumentsError(problems)
     return tuple(found)
-
-
-def _checked(found: object) -> Generator:
-    if not isinstance(found, Generator):
-        raise TypeError("it is no llmsspider.content.extraction.generators.Generator")
-    if not found.marks or not found.main:
-        raise ValueError("it has no marks, or no main")
-    for selector in found.main:
-        HTMLTranslator().css_to_xpath(selector)
-    return found
 
 
 def fingerprint_of(generators: Iterable[Generator]) -> str:

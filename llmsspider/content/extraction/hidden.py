@@ -37,16 +37,9 @@ _OPENED = re.compile(
     re.IGNORECASE,
 )
 """Classes of elements that a reader can open."""
-_LABELLED = 2
-"""Number of ancestors whose `aria-label` is compared with the text of a hidden element."""
-_BEHIND = 3
-"""Maximum number of elements before a hidden one that are searched for a control that opens it."""
 _MAX_PAGES = 5
 """Maximum number of hidden elements kept because they hold the page; they are nested."""
 _MATH = re.compile(r"(?:^|\s)(?:math|katex|mathjax|mjx|mwe-math|mathml|arithmatex|MJX)", re.IGNORECASE)
-_MATH_NAMES = (b"math", b"katex", b"mjx", b"arithmatex")
-"""Byte strings, in lower case, of which a page with an element named for math has one."""
-_CODE = frozenset({"pre", "code", "kbd", "samp"})
 _SCREEN_READER = frozenset({"sr-only", "visually-hidden", "screen-reader-text", "visuallyhidden"})
 """Classes of text for screen readers only."""
 _VOID = frozenset({"br", "hr", "img", "input", "embed", "iframe", "area", "object"})
@@ -54,8 +47,6 @@ _VOID = frozenset({"br", "hr", "img", "input", "embed", "iframe", "area", "objec
 _FALLBACKS = frozenset({"noembed", "noframes", "audio", "canvas", "video", "object", "progress", "meter"})
 """Elements whose content is a fallback for old browsers."""
 _NEVER_OPENED = _FALLBACKS | {"template", "dialog"}
-_NO_SIZE = frozenset({"0", "1", "0px", "1px"})
-"""Widths and heights of an invisible image."""
 
 
 class HiddenText:
@@ -110,7 +101,8 @@ class HiddenText:
         groups = [
             holders(scope, values)
             for marks, values in _MARKED
-            if source.may_hold(*marks) and (marks != (b"hidden",) or source.may_match(_HIDDEN))
+            if source.may_hold(*marks)
+            and (marks != (b"hidden",) or not source.shows_names or _HIDDEN.search(source.lowered))
         ]
         if source.may_hold(*ELEMENTS):
             groups.append(list(scope.iterdescendants(*_NEVER_OPENED)))
@@ -134,7 +126,7 @@ class HiddenText:
                 before.tag in {"button", "summary"}
                 or before.get("role") == "button"
                 or before.get("onclick", before.get("aria-expanded")) is not None
-                for before in islice(element.itersiblings(preceding=True), _BEHIND)
+                for before in islice(element.itersiblings(preceding=True), 3)
             )
         )
 
@@ -155,24 +147,18 @@ class HiddenText:
         return float(_HEADS(self._root))
 
     def _is_needed(self, element: _Element) -> bool:
-        """Say whether a hidden element stays.
-
-        That is a part of a formula; and, if nothing but `aria-hidden` hides it, code or text that screen readers get
-        from elsewhere.
-        """
-        if self._source.may_hold(*_MATH_NAMES):
+        """Say whether a hidden element stays: a part of a formula, or what is only hidden from screen readers."""
+        if self._source.may_hold(b"math", b"katex", b"mjx", b"arithmatex"):
             for near in (element, *element.iterancestors()):
                 if near.tag == "mjx-container" or _MATH.search((near.get("class") or "")[:MAX_STYLE]):
                     return near in self._with_formula
         if element.get("aria-hidden") is None or element.get("hidden") is not None or _has_style(element):
             return False
-        if element.tag in _CODE or element in self._with_pre:
+        if element.tag in {"pre", "code", "kbd", "samp"} or element in self._with_pre:
             return True
         if self._source.may_hold(b"aria-label"):
             text = " ".join(inner_text(element).split())
-            if text and any(
-                above.get("aria-label") == text for above in islice(element.iterancestors(), _LABELLED)
-            ):
+            if text and any(above.get("aria-label") == text for above in islice(element.iterancestors(), 2)):
                 return True
         beside = [
             one.get("class") or "" for one in (element.getprevious(), element.getnext()) if one is not None
@@ -216,7 +202,7 @@ def _is_hidden(element: _Element) -> bool:
         return True
     if tag == "dialog":
         return element.get("open") is None
-    return tag == "img" and {element.get("width"), element.get("height")} <= _NO_SIZE
+    return tag == "img" and {element.get("width"), element.get("height")} <= {"0", "1", "0px", "1px"}
 
 
 # Inline styles that hide an element: by size, position, colour, clip or opacity.

@@ -16,7 +16,6 @@ from llmsspider.content.extraction.tree import (
     SKIPPED,
     collapsed,
     has_blocks,
-    has_image,
     inner_text,
     settable,
     visible,
@@ -72,7 +71,7 @@ def anchor(walk: Walk, element: _Element, before: list[str]) -> str:
         text = visible(element)
         is_own = href[0] == "#"
         is_permalink = (is_own or walk.in_heading) and text.lower() in PERMALINK_SIGNS
-        if is_permalink and not has_image(element):
+        if is_permalink and next(element.iter("img"), None) is None:
             return ""
         if is_own and walk.in_heading:
             return walk.content(element)

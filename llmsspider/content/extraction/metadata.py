@@ -184,10 +184,6 @@ def _routes(root: _Element, joiner: Joiner) -> list[str]:
 _WORDS = (
     b"swagger", b"redoc", b"rapi-doc", b"rapidoc", b"openapi", b"elements-api", b"api-reference", b"createapireference",
 )  # fmt: skip
-_DRAWING = (b"swagger", b"redoc", b"rapi-doc", b"elements-api")
-"""Those of them that are in pages with an element for a script to render an API reference in."""
-_HOLDERS = (b"api-reference", b"elements-api")
-"""Those of them that name elements with an API, or the URL of one, inside."""
 _SPEAKS = re.compile(r"swagger|redoc|rapidoc|openapi|apireference|loadspec", re.IGNORECASE)
 """Matches the inline scripts that are searched for APIs."""
 _CONFIGURED = XPath("//*[@id='api-reference']/@data-configuration", smart_strings=False)
@@ -215,8 +211,6 @@ _PLACES = XPath(
     " or contains(concat(' ', @class, ' '), ' sl-elements-api ')])",
     smart_strings=False,
 )
-MAX_HELD = 3
-"""Maximum number of APIs read from the scripts of one page."""
 MAX_FILES = 10
 """Maximum number of API files read from one page."""
 MAX_SCRIPTS = 3
@@ -229,8 +223,8 @@ def _read_apis(meta: PageMeta, root: _Element, source: Source, joiner: Joiner) -
         return
     inline = [script for script in _INLINE_SCRIPTS(root) if _SPEAKS.search(script)]
     named = [url.strip() for mark, path in _NAMED if source.may_hold(mark) for url in path(root)]
-    is_drawn = source.may_hold(*_DRAWING) and _PLACES(root)
-    may_hold = source.may_hold(*_HOLDERS)
+    is_drawn = source.may_hold(b"swagger", b"redoc", b"rapi-doc", b"elements-api") and _PLACES(root)
+    may_hold = source.may_hold(b"api-reference", b"elements-api")
     if not (inline or named or is_drawn or may_hold):
         return
     from llmsspider.content.openapi import scripts  # noqa: PLC0415  # few pages are API references
@@ -239,7 +233,7 @@ def _read_apis(meta: PageMeta, root: _Element, source: Source, joiner: Joiner) -
     named += [url for script in inline for url in scripts.files_in(script)]
     holding = [f"export default {text}" for text in _HOLDING(root)] if may_hold else []
     held = [api for script in (*holding, *inline) for api in scripts.apis_in(script)]
-    meta.held_apis = list(dict.fromkeys(map(json.dumps, held)))[:MAX_HELD]
+    meta.held_apis = list(dict.fromkeys(map(json.dumps, held)))[: scripts.MAX_HELD]
     files = _of_web(named[:MAX_FILES], joiner)
     meta.api_files = files if files or is_drawn else None
     if meta.api_files == []:
@@ -273,8 +267,6 @@ _SHOWN_FILES = XPath("//zero-md/@src | //md-block/@src | //wc-markdown/@src", sm
 _NO_TEXT = frozenset({"script", "style", "noscript", "template", "svg", "title", "head"})
 _SHELL_TEXT = 200
 """Characters of text below which a page with scripts can be a shell."""
-_NO_CONTENT = 40
-"""Characters of text below which a page with scripts is a shell whatever its elements are called."""
 _HOLDER = re.compile(
     r"<(?:(xmp)\b[^<>]{0,500}|(script)\b[^<>]{0,300}?\btype\s*=\s*[\"']?text/(?:x-)?markdown\b[^<>]{0,300}"
     r"|(textarea)\b[^<>]{0,300}?\b(?:id\s*=\s*[\"']?source\b|theme\s*=)[^<>]{0,300})>",
@@ -288,9 +280,9 @@ _PROPERTY = re.compile(r"\s*[a-z][a-z-]*:(?:\s|$)")
 
 
 def _is_shell(root: _Element) -> bool:
-    """Return True if the page has scripts, next to no text, and a place for scripts to draw in."""
+    """Return True if the page has scripts, next to no text, and a place for scripts to draw in, or no text at all."""
     size = _text_size(root)
-    return size <= _SHELL_TEXT and bool(_SCRIPTS(root)) and (size <= _NO_CONTENT or bool(_ROOTS(root)))
+    return size <= _SHELL_TEXT and bool(_SCRIPTS(root)) and (size <= 40 or bool(_ROOTS(root)))
 
 
 def held_markdown(root: _Element, source: Source) -> str | None:

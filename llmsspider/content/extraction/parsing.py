@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from codecs import getincrementaldecoder
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 
 from ahocorasick_rs import BytesAhoCorasick, Implementation
 from lxml.etree import HTMLParser, ParserError, XMLSyntaxError, XPath, _Element, fromstring, iterwalk
@@ -77,16 +78,12 @@ KNOWN = frozenset(
 )
 """All byte strings that are searched for."""
 MARKS = tuple(sorted(KNOWN))
-
-
-@cache
-def _searcher() -> BytesAhoCorasick:
-    return BytesAhoCorasick(MARKS, implementation=Implementation.DFA)
+_SEARCHER = BytesAhoCorasick(MARKS, implementation=Implementation.DFA)
 
 
 def marks_in(lowered: bytes) -> frozenset[bytes]:
     """Return those of `MARKS` that stand in the bytes of a page, in lower case."""
-    numbers = {found[0] for found in _searcher().find_matches_as_indexes(lowered, overlapping=True)}
+    numbers = {found[0] for found in _SEARCHER.find_matches_as_indexes(lowered, overlapping=True)}
     return frozenset([MARKS[number] for number in numbers])
 
 
@@ -96,8 +93,6 @@ def marks_in(lowered: bytes) -> frozenset[bytes]:
 
 CHARSETS = ("cp932", "euc_jp", "cp949", "gb18030", "big5hkscs")
 """Python's names of the charsets that are recognised, each the superset that browsers read."""
-_LEAST = 0.45
-"""Minimum share (0 to 1) of non-ASCII letters that must be common ones."""
 _FEWEST = 12
 """Minimum number of non-ASCII letters for a result."""
 _LOOKED_AT = 65_536
@@ -119,12 +114,15 @@ _TRADITIONAL = (
     "碼檔案使用頁面介面函式參數返回值類型設定安裝預設輸入錯誤字串範例說明選項版本編譯執行資料庫物件方法建立刪除修改查詢伺服器用戶端網路程式"
 )
 _MARKS = "、。，「」（）：；！？・ー"
-_KANA = re.compile(r"[\u3041-\u3096\u30a1-\u30fa]")
-_HANGUL = re.compile(r"[\uac00-\ud7a3]")
+_JAPANESE = frozenset([*map(chr, (*range(0x3041, 0x3097), *range(0x30A1, 0x30FB))), *_MARKS])
 _COMMON = {
-    "gb18030": frozenset(_SIMPLIFIED + _MARKS),
-    "big5hkscs": frozenset(_TRADITIONAL + _MARKS),
+    "cp932": (_JAPANESE, 0.3),
+    "euc_jp": (_JAPANESE, 0.3),
+    "cp949": (frozenset(map(chr, range(0xAC00, 0xD7A4))), 0.45),
+    "gb18030": (frozenset(_SIMPLIFIED + _MARKS), 0.45),
+    "big5hkscs": (frozenset(_TRADITIONAL + _MARKS), 0.45),
 }
+"""The common letters of a charset, and the minimum share (0 to 1) of non-ASCII letters that must be such."""
 
 
 def east_asian_charset(body: bytes) -> str | None:
@@ -134,32 +132,24 @@ def east_asian_charset(body: bytes) -> str | None:
     'euc_jp'
     """
     sample = _TAGS.sub(b" ", body[:_LOOKED_AT])
-    if sample.isascii():
-        return None
-    scores = {name: score for name in CHARSETS if (score := _score(sample, name)) >= _LEAST}
-    return max(scores, key=scores.__getitem__) if scores else None
+    scores = {} if sample.isascii() else {name: _score(sample, name) for name in CHARSETS}
+    best = max(scores, key=scores.__getitem__, default=None)
+    return best if best and scores[best] >= 1 else None
 
 
 def _score(sample: bytes, charset: str) -> float:
-    """Return the share (0 to 1) of non-ASCII letters common in the languages of a charset; 0 if not decodable."""
+    """Return the share of common letters among the non-ASCII ones, 1 for the least share; 0 if not decodable."""
     try:
-        text = sample.decode(charset)
-    except UnicodeDecodeError as error:
-        if error.start < len(sample) - 4:  # ignore a character cut at the end of the sample
-            return 0.0
-        text = sample[: error.start].decode(charset)
-    letters = [letter for letter in text if not letter.isascii() and not letter.isspace()]
-    if len(letters) < _FEWEST:
+        text = getincrementaldecoder(charset)().decode(
+            sample
+        )  # ignores a character cut at the end of the sample
+    except UnicodeDecodeError:
         return 0.0
-    joined = "".join(letters)
-    if charset in {"cp932", "euc_jp"}:
-        kana = len(_KANA.findall(joined))
-        marks = sum(map(joined.count, _MARKS))
-        return min(1.0, 1.5 * (kana + marks) / len(letters)) if kana >= 0.15 * len(letters) else 0.0
-    if charset == "cp949":
-        return len(_HANGUL.findall(joined)) / len(letters)
-    common = _COMMON[charset]
-    return sum(letter in common for letter in letters) / len(letters)
+    letters = [letter for letter in text if not letter.isascii() and not letter.isspace()]
+    common, least = _COMMON[charset]
+    return (
+        sum(letter in common for letter in letters) / len(letters) / least if len(letters) >= _FEWEST else 0.0
+    )
 
 
 # Bytes to an lxml tree: the one parse a page gets.
@@ -174,7 +164,6 @@ _META_CHARSET = re.compile(rb"<meta[^<>]+charset\s*+=\s*+[\"']?+\s*+([A-Za-z0-9_
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 _EMPTY = b"<html><body></body></html>"
 _WINDOWS = {"iso-8859-1", "latin-1", "latin1", "ascii", "us-ascii", "iso8859-1", "windows-1252", "cp1252"}
-_UTF_8 = {"utf-8", "utf8"}
 _ASCII_BASED = re.compile(
     r"utf-?8|windows-(?:125\d|874)|cp125\d|iso-?8859-\d{1,2}|latin-?1|(?:us-)?ascii|koi8-[ru]|shift[_-]jis"
     r"|euc-(?:jp|kr)|gb2312|gbk|gb18030|big5"
@@ -225,10 +214,6 @@ class Source:
         if not KNOWN.issuperset(names):
             raise KeyError(names)
         return not self.marks.isdisjoint(names)
-
-    def may_match(self, names: re.Pattern[bytes]) -> bool:
-        """Return False if nothing in the bytes, in lower case, matches a pattern of names. See `may_hold`."""
-        return not self.shows_names or names.search(self.lowered) is not None
 
     def may_name(self, attribute: str) -> bool:
         """Return False if no element of the tree has an attribute of this name, given in lower case."""
@@ -310,12 +295,10 @@ def _flatten(element: _Element) -> None:
 
 
 def _decode_choice(body: bytes, encoding: str | None) -> tuple[bytes, str]:
-    for bom, name in _BOMS:
-        if body.startswith(bom):
-            text = body[len(bom) :]
-            return (text, name) if name == "utf-8" else (_as_utf8(text, name), "utf-8")
-    if encoding is None and (found := _META_CHARSET.search(body, 0, 4096)):
-        encoding = found.group(1).decode("ascii").lower()
+    if found := next((found for found in _BOMS if body.startswith(found[0])), None):
+        body, encoding = body.removeprefix(found[0]), found[1]
+    elif encoding is None and (declared := _META_CHARSET.search(body, 0, 4096)):
+        encoding = declared[1].decode("ascii").lower()
     if encoding is None:
         encoding = "utf-8" if _is_utf8(body) else east_asian_charset(body) or "windows-1252"
         if encoding in CHARSETS:
@@ -326,7 +309,7 @@ def _decode_choice(body: bytes, encoding: str | None) -> tuple[bytes, str]:
     body = body.replace(b"\0", b"")
     if encoding in _WINDOWS:
         return body, "utf-8" if not body.isascii() and _is_utf8(body) else "windows-1252"
-    if encoding in _UTF_8 and not body.isascii() and not _MULTIBYTE.search(body):
+    if encoding in {"utf-8", "utf8"} and not body.isascii() and not _MULTIBYTE.search(body):
         return body, "windows-1252"
     return body, encoding
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Iterator
 from urllib.parse import urljoin, urlsplit
@@ -22,8 +21,6 @@ from llmsspider.web.urls import directory, host, identity, loose_key
 # heading, or its URL names a listing (`/tags/`, `/page/2`) and no sidebar or menu links to it. A page with prose of its
 # own is none.
 
-_FRAME_LINKS = 3
-"""Minimum number of links of a page that is the list of a frame set."""
 _OWN_WINDOWS = frozenset({"", "_self", "_blank", "_top"})
 """Targets of links that open in the page's own window, a new one, or out of all frames (HTML standard, 7.3.1.6)."""
 PROSE = 80
@@ -59,12 +56,7 @@ _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _UNREAD = _HEADINGS | {"script", "style", "template"}
 _MOST_READ = 1_000
 """Maximum number of characters of a text whose letters are counted."""
-_ENTRIES = frozenset({"li", "tr", "dt", "dd"})
-_BLOCKS = frozenset({"article", "div", "section"})
 _TITLE_LINKS = XPath("(h2 | h3 | h4 | header//h2 | header//h3 | div/h2 | div/h3)//a | a[h2 or h3 or h4]")
-_REL_TAG = re.compile(
-    rb"rel\s*+=\s*+(?:\"[^\"=]{0,200}(?:tag|&)|'[^'=]{0,200}(?:tag|&)|[^\s>=]{0,200}(?:tag|&))"
-)
 _TAGS = XPath("//a[contains(concat(' ', @rel, ' '), ' tag ')]/@href", smart_strings=False)
 _SIDEBARS = XPath(
     "//nav[not(ancestor::header)]//a | //aside//a | //*[contains(@class, 'sidebar') or contains(@class, 'menu')]//a"
@@ -93,7 +85,7 @@ def _by_content(root: _Element, main: _Element, joiner: Joiner, meta: PageMeta) 
     frame = "" if base.lower() in _OWN_WINDOWS else base
     if meta.lists_only:
         targets = [link.get("target") or base for link in main.iter("a") if link.get("href")]
-        is_framed = len(targets) >= (1 if frame else _FRAME_LINKS) and all(
+        is_framed = len(targets) >= (1 if frame else 3) and all(
             target.lower() not in _OWN_WINDOWS for target in targets
         )
     else:
@@ -110,9 +102,8 @@ def _by_content(root: _Element, main: _Element, joiner: Joiner, meta: PageMeta) 
 
 def tags_of(root: _Element, joiner: Joiner, source: Source) -> list[str]:
     """Return the URLs of the pages that a page names as its tags (`rel=tag`)."""
-    if not (source.may_hold(*TAGS) and source.may_match(_REL_TAG)):
-        return []
-    return list(dict.fromkeys(joiner.join(href).partition("#")[0] for href in _TAGS(root)))
+    hrefs = _TAGS(root) if source.may_hold(*TAGS) else []
+    return list(dict.fromkeys(joiner.join(href).partition("#")[0] for href in hrefs))
 
 
 def lists_only(main: _Element, joiner: Joiner) -> bool:
@@ -132,9 +123,9 @@ def lists_only(main: _Element, joiner: Joiner) -> bool:
                 return False
             links = (
                 child.iter("a")
-                if tag in _ENTRIES
+                if tag in {"li", "tr", "dt", "dd"}
                 else _TITLE_LINKS(child)
-                if has_titles and tag in _BLOCKS
+                if has_titles and tag in {"article", "div", "section"}
                 else ()
             )
             if tag == "a":
@@ -184,7 +175,6 @@ MIN_LINKS = 3
 """Minimum number of links of a navigation that is evidence for a section."""
 MAX_NAVIGATIONS = 50
 """Maximum number of elements that are examined as a navigation."""
-MAX_BREADCRUMBS = 5
 BLOGS = frozenset({"blog", "blogs", "posts"})
 NEWS = frozenset({"news", "press"})
 """Directories of articles beside the documentation; `/news/` itself may be a page of it."""
@@ -320,7 +310,7 @@ def _navigation(root: _Element, joiner: Joiner) -> str | None:
 def _breadcrumb(root: _Element, joiner: Joiner) -> str | None:
     """Return the topmost directory below the host's root that a breadcrumb names and that holds the page."""
     here = directory(joiner.page)
-    for element in _BREADCRUMBS(root)[:MAX_BREADCRUMBS]:
+    for element in _BREADCRUMBS(root)[:5]:
         folders = [_folder(urlsplit(url).path) for url in _in_site(element, joiner)]
         if above := [folder for folder in folders if folder != "/" and here.startswith(folder)]:
             return min(above, key=len)

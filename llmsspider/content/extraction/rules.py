@@ -142,13 +142,10 @@ _ADMONITION = re.compile(
 _BARE_ADMONITION = frozenset(
     {"note", "tip", "warning", "important", "caution", "danger", "information", "seealso"}
 )
-_ADMONITION_TAGS = frozenset({"div", "aside", "blockquote", "section", "details", "figure", "p", "article"})
 _MATH = frozenset(
     {"math", "katex", "katex-display", "katex-block", "arithmatex", "MathJax_Preview", "MathJax",
      "MathJax_Display", "MJXc-display", "math-display", "math-inline", "stemblock", "latex"}
 )  # fmt: skip
-_CODE_TAGS = frozenset({"pre", "code"})
-"""Elements in which a class `latex` is the name of a language."""
 GRIDS = {"two-column-summary": 2, "three-column-summary": 3, "four-column-summary": 4}
 """Classes of a `<div>` whose children are the cells of a table (javadoc), with the number of columns."""
 _KINDS = (
@@ -246,9 +243,9 @@ def classify(element: _Element, by_name: Kind) -> Kind:
 
 
 def _special(tag: str, names: list[str], classes: str) -> Kind:
-    if not _MATH.isdisjoint(names) and not (tag in _CODE_TAGS and "latex" in names):
+    if not _MATH.isdisjoint(names) and not (tag in {"pre", "code"} and "latex" in names):
         return Kind.MATH
-    if tag in _ADMONITION_TAGS and (
+    if tag in {"div", "aside", "blockquote", "section", "details", "figure", "p", "article"} and (
         _ADMONITION.search(classes) or (len(names) == 1 and names[0].lower() in _BARE_ADMONITION)
     ):
         is_drawn_so = tag == "details" and "alert" in names  # Docusaurus draws every <details> as an alert

@@ -78,7 +78,6 @@ NOT_A_LANGUAGE = _words(
 
 _INLINE_CLASSES = frozenset({"doc-md-description"})
 """Blocks that their site's style sets into the line (mkdocstrings)."""
-_CODE = frozenset({"code", "tt", "samp"})
 
 Flow = Literal["block", "inline", "code", "math", "set in line", "unknown"]
 """How elements of a tag and class are laid out, before their content is known.
@@ -98,7 +97,7 @@ def flow_of(tag: str, classes: str | None) -> Flow:
         return "block"
     if tag not in INLINE:
         return "unknown"
-    return "code" if tag in _CODE else "math" if tag == "math" else "inline"
+    return "code" if tag in {"code", "tt", "samp"} else "math" if tag == "math" else "inline"
 
 
 _NAVIGATION = re.compile(
@@ -109,13 +108,12 @@ _NAVIGATION = re.compile(
 """Classes and ids of what stands around the content."""
 _UTILITIES = re.compile(r"(?<!\S)(?:[^\s\[(:/]*+[\[(:/]\S*+|(?:bg|text|border)-\S++)")
 """Classes that only say how an element looks (Tailwind): `lg:grid-cols-[var(--sidebar-width)_1fr]`, `bg-sidebar`."""
-_WHOLES = frozenset({"html", "body", "main", "article"})
 
 
 def is_named_navigation(element: _Element) -> bool:
     """Return True if the class or id of an element names navigation, not content."""
     name = f"{element.get('class') or ''} {element.get('id') or ''}"
-    if name == " " or element.tag in _WHOLES or not _NAVIGATION.search(name):
+    if name == " " or element.tag in {"html", "body", "main", "article"} or not _NAVIGATION.search(name):
         return False
     return not _UTILITIES.search(name) or bool(_NAVIGATION.search(_UTILITIES.sub(" ", name)))
 
@@ -154,25 +152,17 @@ def holders(element: _Element, attributes: XPath) -> list[_Element]:
 
 def remove_elements(elements: Iterable[_Element]) -> None:
     """Remove elements that are given in document order; the text behind each stays."""
-    left: dict[tuple[_Element, bool], list[str]] = {}
+    left: dict[tuple[_Element, str], list[str]] = {}
     for element in elements:
         parent, before = element.getparent(), element.getprevious()
         if parent is None:
             continue
         if element.tail:
-            key = (parent, True) if before is None else (before, False)
+            key = (parent, "text") if before is None else (before, "tail")
             left.setdefault(key, []).append(settable(element.tail))
         parent.remove(element)
-    for (holder, is_inside), texts in left.items():
-        if is_inside:
-            holder.text = settable(holder.text) + "".join(texts)
-        else:
-            holder.tail = settable(holder.tail) + "".join(texts)
-
-
-def has_image(element: _Element) -> bool:
-    """Return True if an image is inside."""
-    return next(element.iter("img"), None) is not None
+    for (holder, place), texts in left.items():
+        setattr(holder, place, settable(getattr(holder, place)) + "".join(texts))
 
 
 def inner_text(element: _Element) -> str:
