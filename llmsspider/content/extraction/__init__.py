@@ -169,11 +169,7 @@ def _write(
 
 
 def _with_contents(headings: Walk, title: str | None) -> str:
-    """Return a document that had only headings, this time with its table of contents.
-
-    Empty if the table of contents links to no other page. `headings` is the walk that found only headings; its `links`
-    are replaced by those found.
-    """
+    """Return a document that had only headings with its table of contents; empty if that links to no other page."""
     walk = replace(headings, rules=rules_for(headings.generator.drop, contents=True), links=[], title=None)
     for entries in list(walk.main.iter("dl")):
         lists.entries_as_items(entries)

@@ -181,8 +181,7 @@ def _with_headings(chosen: _Element, page: _Element, sizes: dict[_Element, int])
 def _measure(start: _Element, page: _Element | None, *, links: bool = False) -> dict[_Element, int]:
     """Return the length of text in each element, navigation and (without `links`) links not counted; empty for none.
 
-    A tag or name that speaks for navigation is evidence, not proof: an element with most of the text and the
-    heading of the page (`page`, else any `<h1>`) is its content whatever it is called.
+    What is named like navigation is content if it has most of the text and the heading (`page`, else any `<h1>`).
     """
     sizes: dict[_Element, int] = {}
     doubtful: list[_Element] = []
@@ -212,11 +211,7 @@ def _measure(start: _Element, page: _Element | None, *, links: bool = False) -> 
 
 
 def _descend(element: _Element, sizes: dict[_Element, int], page: _Element | None, around: float) -> _Element:
-    """Go down while one child holds nearly all text of its parent, and `page`, the heading of the page.
-
-    A step may lose at most `around` characters of text; all steps together at most `_PARAGRAPHS` characters in `<p>`
-    beside the path.
-    """
+    """Go down while one child holds `page`, the heading of the page, and all but `around` characters of the text."""
     outer, beside = element, 0
     while True:
         best = max(element, key=lambda child: sizes.get(child, 0), default=None)

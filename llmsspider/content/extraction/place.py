@@ -56,6 +56,7 @@ _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _UNREAD = _HEADINGS | {"script", "style", "template"}
 _MOST_READ = 1_000
 """Maximum number of characters of a text whose letters are counted."""
+_ENTRIES = frozenset({"li", "tr", "dt", "dd"})
 _TITLE_LINKS = XPath("(h2 | h3 | h4 | header//h2 | header//h3 | div/h2 | div/h3)//a | a[h2 or h3 or h4]")
 _TAGS = XPath("//a[contains(concat(' ', @rel, ' '), ' tag ')]/@href", smart_strings=False)
 _SIDEBARS = XPath(
@@ -85,9 +86,7 @@ def _by_content(root: _Element, main: _Element, joiner: Joiner, meta: PageMeta) 
     frame = "" if base.lower() in _OWN_WINDOWS else base
     if meta.lists_only:
         targets = [link.get("target") or base for link in main.iter("a") if link.get("href")]
-        is_framed = len(targets) >= (1 if frame else 3) and all(
-            target.lower() not in _OWN_WINDOWS for target in targets
-        )
+        is_framed = len(targets) >= (1 if frame else 3) and _OWN_WINDOWS.isdisjoint(map(str.lower, targets))
     else:
         is_framed = bool(frame) and letters_outside_links(main) < PROSE
     if is_framed:
@@ -121,13 +120,8 @@ def lists_only(main: _Element, joiner: Joiner) -> bool:
                 continue
             if tag in {"pre", "video", "iframe"}:
                 return False
-            links = (
-                child.iter("a")
-                if tag in {"li", "tr", "dt", "dd"}
-                else _TITLE_LINKS(child)
-                if has_titles and tag in {"article", "div", "section"}
-                else ()
-            )
+            is_block = has_titles and tag in {"article", "div", "section"}
+            links = _TITLE_LINKS(child) if is_block else child.iter("a") if tag in _ENTRIES else ()
             if tag == "a":
                 entries += _leads_away(child, joiner)
             elif any(_leads_away(link, joiner) for link in links):
@@ -264,10 +258,7 @@ def _named_roots(body: bytes) -> Iterator[tuple[str, str]]:
 
 
 def _before(body: bytes, file: bytes) -> str | None:
-    """Return the part of an attribute value before the first `file` in it: a folder, relative or absolute, as written.
-
-    None if the page does not hold `file`, or the value begins more than `MAX_ROOT_BYTES` bytes before it.
-    """
+    """Return the part of an attribute value before the first `file` in it: a folder, as written; None if it is far."""
     at = body.find(file)
     before = body[max(at - MAX_ROOT_BYTES, 0) : at] if at >= 0 else b""
     quote = max(before.rfind(b'"'), before.rfind(b"="))

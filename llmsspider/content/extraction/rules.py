@@ -170,23 +170,19 @@ class Rules:
     """Classifies elements. Built once per generator, from its drop selectors and the common ones."""
 
     def __init__(self, selectors: Iterable[str]):
-        self._tags: set[str] = set()
+        self._names: set[str] = set()
         self._classes: set[str] = set()
-        self._pairs: set[tuple[str, str]] = set()
         attributes: dict[str, set[str]] = {}
         for selector in selectors:
-            tag, _, name = selector.partition(".")
             if selector.startswith("["):
                 name, _, value = selector[1:-1].partition("=")
                 attributes.setdefault(name, set()).update({value} if value else ())
             elif selector.startswith("#"):
                 attributes.setdefault("id", set()).add(selector[1:])
-            elif not name:
-                self._tags.add(tag)
-            elif tag:
-                self._pairs.add((tag, name))
+            elif selector.startswith("."):
+                self._classes.add(selector[1:])
             else:
-                self._classes.add(name)
+                self._names.add(selector)
         # Attributes other than the class, with any value if `values` is empty, and what finds their values.
         self._attributes: list[tuple[str, set[str], XPath, XPath]] = []
         for name, values in attributes.items():
@@ -202,7 +198,7 @@ class Rules:
     def by_name(self, tag: str, classes: str) -> Kind:
         """Return the kind of elements with a tag and class; for kinds in `OVERRULED_BY_TITLE` call `classify` next."""
         names = classes.split()
-        if tag in self._tags or any((tag, name) in self._pairs for name in names):
+        if not self._names.isdisjoint((tag, *(f"{tag}.{name}" for name in names))):
             return Kind.DROP
         found = self._classes.intersection(names)
         if found:
@@ -222,14 +218,13 @@ class Rules:
 
         To read all values of a page costs a third of a look at the attributes of each element.
         """
-        found: dict[_Element, Kind] = {}
-        for name, values, values_in, attributes in self._attributes:
-            if not source.may_name(name) or (values and values.isdisjoint(values_in(main))):
-                continue
-            for element in holders(main, attributes):
-                if (kind := self.by_attribute(element)) is not Kind.PLAIN:
-                    found[element] = kind
-        return found
+        near = [
+            element
+            for name, values, values_in, attributes in self._attributes
+            if source.may_name(name) and not (values and values.isdisjoint(values_in(main)))
+            for element in holders(main, attributes)
+        ]
+        return {element: kind for element in near if (kind := self.by_attribute(element)) is not Kind.PLAIN}
 
 
 def classify(element: _Element, by_name: Kind) -> Kind:

@@ -133,11 +133,7 @@ def _keys(*titles: str | None) -> list[str]:
 
 
 def _rest(title: str | None) -> str | None:
-    """Return what follows the first of three or more parts of a title.
-
-    >>> _rest("JSDoc: Class: Wheel"), _rest("Wheel | Widget")
-    ('Class: Wheel', None)
-    """
+    """Return what follows the first of three or more parts of a title: of "JSDoc: Class: Wheel" the "Class: Wheel"."""
     parts = _PARTS.split(title or "")
     return (title or "")[len(parts[0]) :].lstrip(" |:·–—»›-") if len(parts) > 2 else None
 

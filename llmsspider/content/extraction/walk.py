@@ -157,10 +157,7 @@ class Walk:
         return self.format.document([*above, *self._without_remains(blocks)])
 
     def _without_remains(self, blocks: list[str]) -> list[str]:
-        """Return the blocks of a document without what is left over around filtered content.
-
-        That is thematic breaks, headings of nothing, repeated headings, and tables of contents written as headings.
-        """
+        """Return blocks without what was around filtered content: breaks, empty and repeated headings, contents."""
         headings, rule = self.headings, self.format.rule()
         kept: list[str] = []
         later: set[str] = set()
