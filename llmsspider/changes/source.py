@@ -109,12 +109,6 @@ class PageChange:
     remade: bool = False
     reason: str | None = None
 
-    @property
-    def is_noise(self) -> bool:
-        """True for a changed page in which nothing but noise changed."""
-        in_substance = self.hunks or self.unknown or self.shifted or self.title_before
-        return self.kind == "changed" and not in_substance
-
 
 @dataclass(slots=True)
 class SourceChanges:
@@ -151,11 +145,14 @@ def changes_since(store: Store, source: str, since: int, *, keep_noise: bool = F
     pages = list(_compared_pages(store.history_since(since), since))
     if not keep_noise:
         _fold(pages)
-    result.pages = [page.change for page in pages if keep_noise or not page.change.is_noise]
+    for page in pages:
+        change = page.change
+        in_substance = change.hunks or change.unknown or change.shifted or change.title_before
+        if in_substance or keep_noise or change.kind != "changed":
+            result.pages.append(change)
+        result.folded.update(page.folded)
     result.pages.sort(key=lambda page: (page.order is None, page.order or 0, page.section, page.url))
     result.noise = len(pages) - len(result.pages)
-    for page in pages:
-        result.folded.update(page.folded)
     return result
 
 

@@ -53,15 +53,9 @@ def payload(changes: SourceChanges, url: str, run: str) -> bytes:
             "counts": {kind: changes.count(kind) for kind in MARKS},
             "noise": changes.noise,
             "pages": [
-                {
-                    "change": page.kind,
-                    "url": page.url,
-                    "title": page.title,
-                    "section": page.section,
-                    "moved_from": page.moved_from,
-                    "seq": page.seq,
-                    "in_words": in_words(page),
-                }
+                {"change": page.kind}
+                | {name: getattr(page, name) for name in ("url", "title", "section", "moved_from", "seq")}
+                | {"in_words": in_words(page)}
                 for page in named
             ],
             "left_out": len(changes.pages) - len(named),

@@ -63,13 +63,9 @@ def staged(path: Path) -> Iterator[BinaryIO]:
             yield out
             out.flush()
             os.fsync(out.fileno())
-        try:
-            mode = target.stat().st_mode & 0o7777
-        except OSError:  # what a new file would get
-            mask = os.umask(0)
-            os.umask(mask)
-            mode = 0o666 & ~mask
-        stage.chmod(mode)
+        mask = os.umask(0)  # what a new file would get
+        os.umask(mask)
+        stage.chmod(target.stat().st_mode & 0o7777 if target.exists() else 0o666 & ~mask)
         stage.replace(target)
     except BaseException:
         stage.unlink(missing_ok=True)
@@ -157,11 +153,12 @@ def write_flat(
     count = count or tokens
     source = store.source_record()
     introduction = source.introduction if source else ""
-    written, size = 0, count(introduction) if introduction else 0
+    size = count(introduction) if introduction else 0
     if budget is not None and size > budget:
         introduction, size = "", 0
     out.write(introduction.encode("utf-8", "replace"))
     tree = SiteTree(store)
+    written = 0
     for _, _, record in tree.pages(order, CONTENT):
         text = page_text(record)
         needed = count(text)
