@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from llmsspider import errors
 from llmsspider.crawl.link_bases import WORDS, LinkBases
+from llmsspider.site.discovered import Probe
 from llmsspider.web.locales import tree_of
 from llmsspider.web.outcomes import remedied
 from llmsspider.web.stats import FilterReason
@@ -56,15 +57,6 @@ class PlanFile:
 
 
 @dataclass(slots=True, frozen=True)
-class TriedLocation:
-    """A location that discovery requested, and what came of it."""
-
-    url: str
-    outcome: str
-    reason: str | None
-
-
-@dataclass(slots=True, frozen=True)
 class PlanScope:
     """The scope of the crawl; `text` is what the log says of it."""
 
@@ -98,7 +90,7 @@ class Plan:
     found: FoundFile
     files: list[PlanFile]
     sitemaps: list[str]
-    tried: list[TriedLocation]
+    tried: list[Probe]
     scope: PlanScope
     seeds: int
     sections: dict[str, int]
@@ -148,7 +140,7 @@ def make_plan(run: RunState, bases: LinkBases, discovery: Discovery, scope: Scop
         found=FoundFile(discovery.discovered_file_type, discovery.discovered_file),
         files=[PlanFile(file.url, file.kind, len(file.entries)) for file in discovery.files],
         sitemaps=list(discovery.sitemaps),
-        tried=[TriedLocation(one.url, one.outcome, one.reason) for one in discovery.tried],
+        tried=discovery.tried,
         scope=PlanScope(scope.kind, scope.section, scope.describe()),
         seeds=sum(sections.values()),
         sections=dict(sections),

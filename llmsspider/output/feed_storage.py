@@ -136,7 +136,9 @@ class StagedFileFeedStorage(FileFeedStorage):
         try:
             yield
         except (OSError, StoreError) as error:
-            self._undelivered(f"{self.target}: {getattr(error, 'strerror', None) or error}")
+            if self.run is not None:
+                why = getattr(error, "strerror", None) or error
+                self.run.outputs.undelivered.append(f"{self.target}: {why}")
             raise
 
     async def _swap_in_at_the_end(self) -> None:
@@ -148,15 +150,11 @@ class StagedFileFeedStorage(FileFeedStorage):
             self.staged.replace(self.target)
             return
         self.staged.replace(self.partial)
-        self._undelivered(f"{self.target}: put aside as {self.partial}")
+        self.run.outputs.undelivered.append(f"{self.target}: put aside as {self.partial}")
         logger.warning(
             "%(target)s is left as it was, since the crawl did not end by itself; what it got is in %(partial)s",
             {"target": self.target, "partial": self.partial},
         )
-
-    def _undelivered(self, what: str) -> None:
-        if self.run is not None:
-            self.run.outputs.undelivered.append(what)
 
 
 def is_running(run: Any) -> bool:

@@ -137,9 +137,9 @@ def nodes(store: Store) -> Iterator[dict[str, Any]]:
 
     `links` are those of the main content; `to` is the id of the node a link leads to, null where it is none.
     """
-    tree, source = SiteTree(store), _source(store)
+    tree, source = SiteTree(store), store.source_record()
     failed = {page_key(error.url): error for error in failures(store, tree)}
-    names = {key: document_id(source, error.url) for key, error in failed.items()}
+    names = {key: document_id(source.name if source else "", error.url) for key, error in failed.items()}
     for _, _, record in tree.pages("breadth", LINKS):
         yield {
             "id": record.id,
@@ -183,7 +183,7 @@ def _target(url: str, tree: SiteTree, failed: dict[bytes, str]) -> str | None:
 def write_json(store: Store, out: IO[bytes]) -> None:
     """An object with `source`, `url` and `nodes`, written node by node."""
     record = store.source_record()
-    head = {"source": _source(store), "url": record.url if record else None}
+    head = {"source": record.name if record else "", "url": record.url if record else None}
     out.write(orjson.dumps(head)[:-1] + b',"nodes":[')
     out.writelines(
         (b",\n" if place else b"\n") + orjson.dumps(node) for place, node in enumerate(nodes(store))
@@ -240,11 +240,6 @@ def _printable(text: str) -> str:
 
 def _label(record: PageRecord) -> str:
     return f"{_printable(' '.join((record.title or '').split()))} <{record.url}>".strip()
-
-
-def _source(store: Store) -> str:
-    record = store.source_record()
-    return record.name if record else ""
 
 
 # The picture of a site in its report: pages as a tree of paths in a circle, with the links between them.

@@ -72,25 +72,6 @@ def _polyline(points: Sequence[tuple[float, float]]) -> str:
 # The report as one HTML file: no request, no external asset, every text of the site escaped.
 
 
-def render(report: Report) -> str:
-    """Return the HTML of a report."""
-    living = [row for row in report.documents if row[4] != "deleted"]
-    return _page(
-        "report.html.j2",
-        report_script(),
-        report.documents,
-        report.tree,
-        data=report.data,
-        run=report.data.run,
-        living=len(living),
-        bars=bars,
-        timeline=timeline(report.data.timings.timeline),
-        origins=dict(Counter(row[3] for row in living)),
-        changes=dict(Counter(row[4] for row in report.documents)),
-        sections=dict(Counter(row[2] or "(none)" for row in living).most_common(30)),
-    )
-
-
 def _page(
     template: str, script: str, documents: list[list[Any]], tree: dict[str, Any], **values: object
 ) -> str:
@@ -183,7 +164,21 @@ def write_report(report: Report, setting: str) -> tuple[Path, str]:
     """Write HTML and JSON; returns the absolute path of the HTML, and its text. Raises `OSError`."""
     page, data = report_paths(setting, report.data.source)
     page.parent.mkdir(parents=True, exist_ok=True)
-    text = render(report)
+    living = [row for row in report.documents if row[4] != "deleted"]
+    text = _page(
+        "report.html.j2",
+        report_script(),
+        report.documents,
+        report.tree,
+        data=report.data,
+        run=report.data.run,
+        living=len(living),
+        bars=bars,
+        timeline=timeline(report.data.timings.timeline),
+        origins=dict(Counter(row[3] for row in living)),
+        changes=dict(Counter(row[4] for row in report.documents)),
+        sections=dict(Counter(row[2] or "(none)" for row in living).most_common(30)),
+    )
     with staged(data) as out:
         out.write(orjson.dumps(report.data, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
     with staged(page) as out:
