@@ -291,7 +291,7 @@ def _start_page(phase: Phase, discovery: Discovery) -> Iterator[Request]:
     run, start = phase.run, discovery.start
     if start.error:
         key, is_gone = page_key(start.final_url), start.error == "not_found"
-        run.remember(key)
+        run.requested_pages.add(key)
         if start.error in OUTAGES:
             run.coverage.failed_in_part("the start page failed")
         run.fail(start.url, start.error, start.message or "", start.status or None)

@@ -6,15 +6,12 @@ and closed when the spider has closed.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import logging
-from collections.abc import Callable
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from llmsspider.crawl.bounds import Bounds
 from llmsspider.crawl.known_pages import KnownPages, RecordedPages
-from llmsspider.crawl.progress import PageLimit, succeeded
+from llmsspider.crawl.progress import succeeded
 from llmsspider.crawl.records import Readings
 from llmsspider.crawl.settle import drop_reason
 from llmsspider.crawl.source_memory import SourceMemory
@@ -22,90 +19,54 @@ from llmsspider.crawl.state import RunState
 from llmsspider.errors import StoreError
 from llmsspider.items import content_hash
 from llmsspider.site.llmstxt import directory_url
-from llmsspider.store import RunKind
-from llmsspider.web.stats import Stat
 from llmsspider.web.url_gate import usable
 from llmsspider.web.urls import identity, page_key
 
 if TYPE_CHECKING:
-    from llmsspider.config.arguments import DocsArguments
-    from llmsspider.config.settings import Config
     from llmsspider.crawl.plan import Plan
     from llmsspider.items import Page
     from llmsspider.site.discovered import Discovery
-    from llmsspider.store import PageRecord, RunRecord, SourceRecord
-
-logger = logging.getLogger(__name__)
+    from llmsspider.store import PageRecord
 
 
 class Run(RunState):
-    """One crawl of one source.
+    """One crawl of one source; see `RunState`."""
 
-    Args:
-        arguments: of the run, those of the stored source included.
-        source: as stored, None on its first crawl.
-        config: the project's settings.
-        count: adds a number to a stat by its name.
-        queued: returns how many pages are waiting or under way.
-        resumes: id of the run that a JOBDIR continues, None for a new one.
-    """
+    plan: Plan | None = None
+    """What the crawl would do, for `scrapy plan`."""
 
-    def __init__(
-        self,
-        arguments: DocsArguments,
-        source: SourceRecord | None,
-        config: Config,
-        count: Callable[[Stat, int], None],
-        queued: Callable[[], int],
-        *,
-        resumes: str | None = None,
-    ):
-        super().__init__(arguments, config, count, resumes=resumes)
-        self.limit = PageLimit(arguments.max_pages, self.progress, arguments.max_requests)
-        self.memory = SourceMemory(self, source)
-        self.bounds = Bounds(
-            arguments,
-            config,
-            self.site,
-            requested=self.requested,
-            is_read=self._is_read,
-            texts=self._texts_of_shape,
-        )
-        self.plan: Plan | None = None
-        """What the crawl would do, for `scrapy plan`."""
-        self.ended = asyncio.Event()
-        """Set once `outcome` is known."""
-        self.queued = queued
+    @cached_property
+    def memory(self) -> SourceMemory:
+        """What runs of the source remember."""
+        return SourceMemory(self, self.stored_source)
 
     # --- life ---
 
     def open(self) -> None:
         """Open store and workers and begin the run in the store; raises `StoreError`."""
-        config = self.config
+        config, arguments = self.config, self.arguments
         if config.plan_only:
             return
         store = self._store = config.stores.open(self.source)
         self.memory.recall()
         store.upsert_source(self.memory.to_keep())
         self.outputs.undelivered_since = store.undelivered_since()
-        kind: RunKind = "refresh" if self.arguments.mode == "refresh" else "crawl"
-        given = self.arguments.model_dump(mode="json", exclude_unset=True)
-        self._record = store.begin_run(kind, given, resumes=self.resumes, retention=config.history)
+        given = arguments.model_dump(mode="json", exclude_unset=True)
+        self.record = store.begin_run(arguments.mode, given, resumes=self.resumes, retention=config.history)
         self.known = KnownPages(
             store.page_states(),
             store.aliases(),
             self.records.extractor_version,
-            trusted=not self.arguments.full,
-            number=self._record.number,
+            trusted=not arguments.full,
+            number=self.record.number,
             unbelieved=self.memory.unbelieved,
             store=None if config.own_code else store,  # pipelines may take out what the site's own text has
             moved_from=store.moved_from(),
         )
-        self.recorded = RecordedPages(
-            self.known, store if self.remembers else None, own_code=bool(config.own_code)
-        )
+        written_to = store if self.remembers else None
+        self.recorded = RecordedPages(self.known, written_to, own_code=bool(config.own_code))
         settings = (
-            f"listings={self.arguments.listings} render={self.arguments.render} "
+            f"listings={arguments.listings} render={arguments.render} "
             f"ai_optout={config.obey_ai_optout} noindex={config.obey_noindex}"
         )
         self.readings = Readings(self.known, settings, self.memory.note_false_304)
@@ -145,10 +106,8 @@ class Run(RunState):
         for page in self.waiting.take("failed", "wall", "links"):
             if page.failure is not None:
                 self.fail(*page.failure)
-                self.recorded.confirm(page_key(page.failure.url))
-            else:
-                key = page.suspect.key if page.suspect is not None else page_key(page.request.url)
-                self.recorded.confirm(key)
+            url = page.failure.url if page.failure is not None else page.request.url
+            self.recorded.confirm(page.suspect.key if page.suspect is not None else page_key(url))
         if not is_stopped or self.config.own_code:
             return
         for page in self.waiting.take("markdown", "tag", "stub", "moved"):
@@ -219,11 +178,6 @@ class Run(RunState):
     def succeeded(self) -> bool:
         """True when the crawl ended by itself or by a limit the user set, with something to show."""
         return succeeded(self.outcome)
-
-    @property
-    def record(self) -> RunRecord | None:
-        """The run as it began in the store; None before, and where nothing is stored."""
-        return self._record
 
     @property
     def obtained(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator
@@ -14,7 +15,7 @@ from llmsspider.crawl.bounds import Bounds, shape_of
 from llmsspider.crawl.deletions import Moves
 from llmsspider.crawl.known_pages import KnownPages, RecordedPages
 from llmsspider.crawl.pages import PrefetchedResponses
-from llmsspider.crawl.progress import Coverage, Outputs, Progress
+from llmsspider.crawl.progress import Coverage, Outputs, PageLimit, Progress
 from llmsspider.crawl.records import Readings, Records
 from llmsspider.crawl.site import SiteKnowledge
 from llmsspider.crawl.waiting import Spool, Waiting
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from llmsspider.config.arguments import DocsArguments
     from llmsspider.config.settings import Config
     from llmsspider.site.discovered import Discovery
-    from llmsspider.store import PageRecord, RunRecord, Store
+    from llmsspider.store import PageRecord, RunRecord, SourceRecord, Store
 
 logger = logging.getLogger(__name__)
 
@@ -41,12 +42,12 @@ class RunState:
 
     Args:
         arguments: of the run, those of the stored source included.
+        stored_source: as stored, None on its first crawl.
         config: the project's settings.
         count: adds a number to a stat by its name.
+        queued: returns how many pages are waiting or under way.
         resumes: id of the run that a JOBDIR continues, None for a new one.
     """
-
-    bounds: Bounds
 
     outcome = ""
     """Scrapy's finish reason, once the spider has closed."""
@@ -63,17 +64,26 @@ class RunState:
     def __init__(
         self,
         arguments: DocsArguments,
+        stored_source: SourceRecord | None,
         config: Config,
         count: Callable[[Stat, int], None],
+        queued: Callable[[], int],
         *,
         resumes: str | None = None,
     ):
-        self.arguments = arguments
-        self.config = config
+        self.arguments, self.stored_source, self.config = arguments, stored_source, config
         self.source: str = arguments.source or ""
-        self.progress = Progress()
+        self.resumes, self.queued = resumes, queued
+        self._count = count
+        self._store: Store | None = None
+        self.record: RunRecord | None = None
+        """The run as it began in the store; None before, and where nothing is stored."""
+        self.ended = asyncio.Event()
+        """Set once `outcome` is known."""
+        self.progress, self.coverage, self.outputs = Progress(), Coverage(), Outputs()
+        self.limit = PageLimit(arguments.max_pages, self.progress, arguments.max_requests)
         self.requested_pages: set[bytes] = set()
-        """The keys (`urls.page_key`) of the pages that were requested in this crawl."""
+        """The keys (`urls.page_key`) of the pages that were requested in this crawl, or that came another way."""
         self.workers = ConversionPool(
             config.convert_workers,
             CONVERT_TIMEOUT_SECS,
@@ -84,31 +94,33 @@ class RunState:
         )
         self.spool = Spool()
         self.site = SiteKnowledge()
+        self.bounds = Bounds(
+            arguments,
+            config,
+            self.site,
+            requested=self.requested,
+            is_read=self._is_read,
+            texts=self._texts_of_shape,
+        )
         self.known = KnownPages()
         self.recorded = RecordedPages(self.known)
         self.readings = Readings(self.known)
         self.records = Records(self.source, config.converter_fingerprint)
-        self.suspects = Suspects()
+        self.suspects, self.moves, self.waiting = Suspects(), Moves(), Waiting()
+        self.prefetched = PrefetchedResponses()
         self.discovery: Discovery | None = None
         self.robots_txt: Callable[[str], Awaitable[str | None]] | None = None
         """Returns the robots.txt of a URL's host, None where it failed; set by what obeys it."""
-        self.resumes = resumes
-        self._count = count
-        self._store: Store | None = None
-        self._record: RunRecord | None = None
-        self.prefetched = PrefetchedResponses()
-        self.waiting, self.moves = Waiting(), Moves()
-        self.coverage, self.outputs = Coverage(), Outputs()
 
     @property
     def id(self) -> str:
         """The id of the run; empty before it was opened."""
-        return self._record.id if self._record else ""
+        return self.record.id if self.record else ""
 
     @property
     def seq_before(self) -> int:
         """The last change that was stored before this run."""
-        return self._record.seq_before if self._record else 0
+        return self.record.seq_before if self.record else 0
 
     @property
     def is_open(self) -> bool:
@@ -125,8 +137,8 @@ class RunState:
     @property
     def follows_links(self) -> bool:
         """True when links of pages lead to further pages in this run."""
-        arguments = self.arguments
-        return arguments.mode == "crawl" and arguments.follow == "links" and not arguments.retry
+        given = self.arguments
+        return given.mode == "crawl" and given.follow == "links" and not given.retry
 
     def page_of(self, url: str) -> str:
         """Return the page a URL stands for: the page of a Markdown URL, the first spelling of joined ones.
@@ -142,10 +154,6 @@ class RunState:
     def requested(self, url: str) -> bool:
         """Say whether the page was requested in this run already."""
         return page_key(url) in self.requested_pages
-
-    def remember(self, key: bytes) -> None:
-        """Count a page as requested that comes another way, such as one that a full-text file holds."""
-        self.requested_pages.add(key)
 
     def _is_read(self, url: str) -> bool:
         """Say whether there is a document of a page, of this run or stored.

@@ -67,7 +67,7 @@ def answer(spider, response, **meta):
 @pytest.mark.parametrize("url", [URL])
 def test_a_recorded_page_gives_its_document_and_its_links(response, spider):
     response = response.replace(headers={"Content-Type": "text/html; charset=utf-8"})
-    spider.run.remember(page_key(URL))
+    spider.run.requested_pages.add(page_key(URL))
     results = collect(spider.parse(answer(spider, response)))
     (document,) = [result for result in results if isinstance(result, Document)]
     assert document.content == (
@@ -94,7 +94,7 @@ def test_a_link_is_followed_once(spider):
 def test_run_and_dupefilter_have_one_set_of_pages(spider):
     dupefilter = PageDupeFilter()
     dupefilter.share(spider.run)
-    spider.run.remember(page_key(URL))
+    spider.run.requested_pages.add(page_key(URL))
     assert dupefilter.request_seen(Request(URL))
     assert not dupefilter.request_seen(Request("https://docs.example.com/other"))
     assert spider.run.requested("https://docs.example.com/other#part")

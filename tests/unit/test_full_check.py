@@ -38,7 +38,7 @@ def test_never_is_never(monkeypatch):
 def test_a_host_whose_304_was_false_is_not_believed_again(monkeypatch):
     monkeypatch.setattr(known_pages, "FULL_CHECK_RUNS", 0)
     said: list[str] = []
-    run = RunState(DocsArguments(url="https://e.com/"), Config(), lambda *_: None)
+    run = RunState(DocsArguments(url="https://e.com/"), None, Config(), lambda *_: None, lambda: 0)
     monkeypatch.setattr(run, "note", said.append)
     memory = SourceMemory(run, None)
     memory.note_false_304("https://e.com/a")

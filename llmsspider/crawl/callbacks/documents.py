@@ -159,7 +159,7 @@ class Documents:
         for after, page in parts:
             part = run.records.of_part(record, after, page)
             present.add(part.key)
-            run.remember(part.key)
+            run.requested_pages.add(part.key)
             yield from self.of(part)
         for state in self._parts_of(record.url):
             if state.key not in present:

@@ -136,7 +136,7 @@ class FullTextPages:
             except llmsfull.UnsplittableError as error:
                 self._run.record_filtered(full_text.url, "full-text-too-long", str(error))
                 return
-        self._run.remember(page_key(full_text.url))
+        self._run.requested_pages.add(page_key(full_text.url))
         if self._run.discovery is not None and self._run.arguments.follow != "llms":
             self._log_whole(full_text.url, full_text.why_whole)
         records = await self._records([(page, full_text.url)], full_text, None)
@@ -223,7 +223,7 @@ class FullTextPages:
             elif run.requested(url):
                 run.record_filtered(url, "full-text-repeated", f"{file} holds a page that was taken before")
             elif self._requests.admits(url, listed=True):
-                run.remember(page_key(url))
+                run.requested_pages.add(page_key(url))
                 yield piece, url
 
     async def _records(
