@@ -27,6 +27,7 @@ from twisted.internet.error import ConnectError, ConnectionClosed, DNSLookupErro
 from twisted.web.client import ResponseFailed
 
 from llmsspider.crawl.pages import PageResponse, text_headers
+from llmsspider.crawl.waiting import SPOOLED_BYTES
 from llmsspider.errors import UNREAD_KINDS, ErrorKind, InvalidUrlError
 from llmsspider.items import DiscoveredBy
 from llmsspider.site.discovered import FetchResult
@@ -315,7 +316,6 @@ class EngineFetch:
             self.start_response = response
         if answer.ok and answer.content_type in HTML_TYPES and is_llms_url(url):
             self.false_answer = answer
-        answer.spool = self.run.spool.put(answer.body)
-        if answer.spool is not None:
-            answer.body = b""
+        if len(answer.body) >= SPOOLED_BYTES:
+            answer.spool, answer.body = self.run.spool.keep(answer.body), b""
         return answer

@@ -21,8 +21,6 @@ from llmsspider.web import stats
 from llmsspider.web.urls import identity, page_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from scrapy import Request, Spider
     from scrapy.crawler import Crawler
     from scrapy.statscollectors import StatsCollector
@@ -55,9 +53,8 @@ def resumed_run(path: str | None) -> str | None:
     if state.get("outcome") == RESUMABLE and state.get("run"):
         return str(state["run"])
     if state.get("outcome") is None:
-        logger.warning(
-            "JOBDIR %s was left by a crawl that did not end cleanly: it is discarded, all is crawled", path
-        )
+        why = "was left by a crawl that did not end cleanly: it is discarded, all is crawled"
+        logger.warning("JOBDIR %s %s", path, why)
     for name in ("requests.queue", "requests.seen", "spider.state", MARKER):
         target = Path(path, name)
         if target.is_dir():
@@ -88,42 +85,30 @@ class PageDupeFilter(BaseDupeFilter):
     `requests.seen`.
     """
 
-    redirected: Callable[[bytes, bool], None] | None = None
-
-    def __init__(self, path: str | None = None, collector: StatsCollector | None = None):
-        self._collector = collector
+    def __init__(
+        self, path: str | None = None, collector: StatsCollector | None = None, run: Run | None = None
+    ):
+        self._collector, self._run = collector, run
+        self._pages: set[bytes] = run.requested_pages if run is not None else set()
         self._file: IO[bytes] | None = None
-        self._jobs_pages: set[bytes] = set()
-        self._pages = self._jobs_pages
         if path:
             self._file = Path(path, "requests.seen").open("a+b")  # noqa: SIM115  # until `close`
             self._file.seek(0)
             kept = self._file.read()
-            self._jobs_pages.update(kept[at : at + KEY_BYTES] for at in range(0, len(kept), KEY_BYTES))
+            self._pages.update(kept[at : at + KEY_BYTES] for at in range(0, len(kept), KEY_BYTES))
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Use the run's set of pages, which links are tested against before a Request exists."""
-        dupefilter = cls(job_dir(crawler.settings), crawler.stats)
-        run = run_of(crawler)
-        if run is not None:
-            dupefilter.share(run)
-        return dupefilter
-
-    def share(self, run: Run) -> None:
-        """Add the pages of a JOBDIR to the run's set, and use that in place of an own one."""
-        run.requested_pages |= self._jobs_pages
-        self._pages = run.requested_pages
-        self.redirected = run.suspects.see_redirect
+        return cls(job_dir(crawler.settings), crawler.stats, run_of(crawler))
 
     def request_seen(self, request: Request) -> bool:
         """Return whether the request's page was requested before, and remember it."""
-        redirects = request.meta.get("redirect_urls")
+        key, redirects = page_key(request.url), request.meta.get("redirect_urls")
         if redirects and identity(redirects[-1]) == identity(request.url):
             return False
-        if redirects and self.redirected is not None:
-            self.redirected(page_key(request.url), not is_permanent(request))
-        key = page_key(request.url)
+        if redirects and self._run is not None:
+            self._run.suspects.see_redirect(key, not is_permanent(request))
         if key in self._pages:
             return True
         self._pages.add(key)
@@ -157,9 +142,8 @@ REQUESTED_AGAIN: tuple[Reason, ...] = ("copy", "failed", "links", "markdown", "t
 class BreadthFirstScheduler(Scheduler):
     """Scrapy's scheduler; with `max_depth` set, depth d+1 waits until every page of depth d is done.
 
-    What waits in the queue of a JOBDIR is sent once the scope is known again: what a page leads to is judged by it.
-
-    Without the wait a page can be reached first over a longer path, and be filtered or given a wrong depth. With
+    Without the wait a page can be reached first over a longer path, and be filtered or given a wrong depth. What waits
+    in the queue of a JOBDIR is sent once the scope is known again: what a page leads to is judged by it. With
     `max_pages` set, no more requests are under way than documents are left to export, or `LAST_UNDER_WAY` if larger.
     """
 
@@ -168,15 +152,23 @@ class BreadthFirstScheduler(Scheduler):
 
     def next_request(self) -> Request | None:
         """Return the next request, or None while it has to wait."""
-        if self._has_enough() or self._waits_for_scope():
+        run = self._run
+        if run is None:
+            return super().next_request()
+        left = run.limit.left or 0
+        if left > 0 and max(left, LAST_UNDER_WAY) <= self._under_way():
+            return None  # those under way may reach `max_pages`; the rest is filtered then
+        if run.discovers and run.resumes is not None and run.bounds.scope is None:
             return None
-        if self._held is not None:
-            return self._release()
-        request = super().next_request()
-        if request is None or not self._bounded() or request.meta.get("depth", 0) <= self._depth:
+        request, self._held = self._held or super().next_request(), None
+        depth = request.meta.get("depth", 0) if request is not None else 0
+        if run.arguments.max_depth is None or depth <= self._depth:
             return request
-        self._held = request
-        return self._release()
+        if self._under_way():
+            self._held = request
+            return None
+        self._depth = depth
+        return request
 
     def __len__(self) -> int:
         return super().__len__() + (self._held is not None)
@@ -195,14 +187,6 @@ class BreadthFirstScheduler(Scheduler):
         self._held = None
         return super().close(reason)
 
-    def _release(self) -> Request | None:
-        if self._under_way():
-            return None
-        request, self._held = self._held, None
-        if request is not None:
-            self._depth = max(self._depth, request.meta.get("depth", 0))
-        return request
-
     def _under_way(self) -> int:
         """Return how many requests are being downloaded or their answers read."""
         engine = self.crawler.engine if self.crawler else None
@@ -211,18 +195,6 @@ class BreadthFirstScheduler(Scheduler):
         slot = engine.scraper.slot
         reading = len(slot.active) + len(slot.queue) + slot.itemproc_size if slot is not None else 0
         return len(engine.downloader.active) + reading
-
-    def _has_enough(self) -> bool:
-        """Return whether the requests under way may reach `max_pages`; the rest is filtered then."""
-        left = (self._run.limit.left if self._run is not None else None) or 0
-        return left > 0 and max(left, LAST_UNDER_WAY) <= self._under_way()
-
-    def _waits_for_scope(self) -> bool:
-        run = self._run
-        return run is not None and run.discovers and run.resumes is not None and run.bounds.scope is None
-
-    def _bounded(self) -> bool:
-        return self._run is not None and self._run.arguments.max_depth is not None
 
     @cached_property
     def _run(self) -> Run | None:
@@ -234,9 +206,7 @@ def queued_requests(crawler: Crawler) -> int:
 
     The downloads that belong to a page (its Markdown form) have no callback and are not counted.
     """
-    if not crawler.crawling:
-        return 0
-    engine = crawler.engine
+    engine = crawler.engine if crawler.crawling else None
     slot = getattr(engine, "_slot", None)  # Scrapy has no public way
     if engine is None or slot is None:
         return 0

@@ -76,34 +76,27 @@ class SiteKnowledge:
         """Learn from the outcome of discovery; `start_links` is every URL that the start page links to."""
         start = discovery.start
         self.learn_docsify(start.body, start.final_url)
-        full_text = [
-            url for text in discovery.full_texts if text.is_usable and text.report for url in text.report.urls
-        ]
-        named = [
-            url for url in (*(seed.url for seed in discovery.seeds), *full_text) if not is_markdown_url(url)
-        ]
+        usable = [text.report for text in discovery.full_texts if text.is_usable and text.report]
+        urls = [*(seed.url for seed in discovery.seeds), *(url for report in usable for url in report.urls)]
+        named = [url for url in urls if not is_markdown_url(url)]
         self._pages = frozenset(identity(url) for url in (start.final_url, *start_links, *named))
         if start.content_type in MARKDOWN_TYPES and not is_markdown_url(start.final_url):
             self.forms_of(start.final_url).negotiates = True
         self._start = identity(start.final_url)
-        self._learn_page_forms([*(seed.url for seed in discovery.seeds), *full_text])
+        by_host: dict[str, list[str]] = {}
+        for url in urls:
+            by_host.setdefault(host(url), []).append(url)
+        for name, on_host in by_host.items():
+            self.forms(name).learn_from_listed(on_host, self._pages)
+        for url in filter(is_markdown_url, urls):
+            page = self._by_markdown.setdefault(identity(url), self.page_of(url))
+            self._markdown_of.setdefault(identity(page), url)
         if discovery.start_entry is not None:
             self.entries[identity(start.final_url)] = discovery.start_entry
         if discovery.start_listed:
             self._listed.add(identity(start.final_url))
         for seed in discovery.seeds:
             self.enter(seed)
-
-    def _learn_page_forms(self, urls: list[str]) -> None:
-        by_host: dict[str, list[str]] = {}
-        for url in urls:
-            by_host.setdefault(host(url), []).append(url)
-        for name, named in by_host.items():
-            self.forms(name).learn_from_listed(named, self._pages)
-        for url in urls:
-            if is_markdown_url(url):
-                page = self._by_markdown.setdefault(identity(url), self.page_of(url))
-                self._markdown_of.setdefault(identity(page), url)
 
     def enter(self, seed: Seed) -> None:
         """Count a seed's page as listed; the first entry that names a page is the one kept."""
@@ -268,21 +261,13 @@ class SiteKnowledge:
 
     def remember(self, forms: Mapping[str, Any]) -> None:
         """Take over what an earlier run learned: forms, whether the HTML of stubs pays, what pages share."""
-        self._forms = {
-            name: HostForms.from_dict(data)
-            for name, data in forms.items()
-            if isinstance(data, dict) and name != _EVERYWHERE
-        }
-        everywhere = forms.get(_EVERYWHERE)
-        if isinstance(everywhere, dict):
-            self.learn_tags(url for url in everywhere.get("tags") or [] if isinstance(url, str))
-            self.titles.remember(everywhere.get("titles"))
-        self._stubs = {
-            name: HostStubs.from_list(data["stubs"])
-            for name, data in forms.items()
-            if isinstance(data, dict) and "stubs" in data
-        }
-        shared = everywhere if isinstance(everywhere, dict) else {}
+        hosts = {name: data for name, data in forms.items() if isinstance(data, dict)}
+        shared = hosts.pop(_EVERYWHERE, {})
+        self._forms = {name: HostForms.from_dict(data) for name, data in hosts.items()}
+        stubs = {name: data["stubs"] for name, data in hosts.items() if "stubs" in data}
+        self._stubs = {name: HostStubs.from_list(kept) for name, kept in stubs.items()}
+        self.learn_tags(url for url in shared.get("tags") or [] if isinstance(url, str))
+        self.titles.remember(shared.get("titles"))
         self._docsify = Docsify.from_list(shared.get("docsify"))
         self.repository = Repository.from_dict(shared.get("repository"))
         self._routed = {url for url in shared.get("routed") or [] if isinstance(url, str)}

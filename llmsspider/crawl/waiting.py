@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from math import inf
+from operator import itemgetter
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
@@ -127,7 +128,9 @@ class Waiting:
         if record is not None and reason in BY_DOCUMENT:
             key = record.id
         if record is not None and reason == "wall":
-            self._offsets[key] = self._write(record)
+            self._file = self._file or tempfile.TemporaryFile()  # noqa: SIM115  # until `close`
+            self._offsets[key] = self._file.seek(0, 2)
+            pickle.dump(replace(record, digest=None), self._file)
             page.record = None
         elif record is not None and reason == "moved":
             self._characters += len(record.content or "")
@@ -154,17 +157,22 @@ class Waiting:
         where: Callable[[WaitingPage], bool] = lambda _page: True,
     ) -> Iterator[WaitingPage]:
         """Yield pages, which wait no more: those of one reason as they came, those of several by their addresses."""
-        keys = [
-            (reason, key) for reason in reasons for key, page in self._pages[reason].items() if where(page)
+        found = [
+            (page.record.url if page.record is not None else "", reason, key)
+            for reason in reasons
+            for key, page in self._pages[reason].items()
+            if where(page)
         ]
         if len(reasons) > 1:
-            keys.sort(key=lambda found: self._url(*found))
-        for reason, key in keys[:most]:
+            found.sort(key=itemgetter(0))
+        for _, reason, key in found[:most]:
             page = self._pages[reason].pop(key, None)
-            if page is not None:
-                if reason == "wall":
-                    page.record = self._read(self._offsets.pop(key))
-                yield page
+            if page is None:
+                continue
+            if reason == "wall" and self._file is not None:
+                self._file.seek(self._offsets.pop(key))
+                page.record = pickle.load(self._file)  # noqa: S301 - written by this process
+            yield page
 
     def close(self) -> None:
         """Release the file; idempotent."""
@@ -172,27 +180,9 @@ class Waiting:
             self._file.close()
             self._file = None
 
-    def _url(self, reason: Reason, key: object) -> str:
-        record = self._pages[reason][key].record
-        return record.url if record is not None else ""
 
-    def _write(self, record: PageRecord) -> int:
-        if self._file is None:
-            self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed at the end of the run
-        offset = self._file.seek(0, 2)
-        pickle.dump(replace(record, digest=None), self._file)
-        return offset
-
-    def _read(self, offset: int) -> PageRecord:
-        if self._file is None:
-            raise RuntimeError("the run has ended")
-        self._file.seek(offset)
-        record: PageRecord = pickle.load(self._file)  # noqa: S301 - written by this process
-        return record
-
-
-MIN_BYTES = 4 * 1024 * 1024
-"""Bodies below this stay in memory."""
+SPOOLED_BYTES = 4 * 1024 * 1024
+"""Bodies below this stay in memory, see `Spool`."""
 
 
 class Spool:
@@ -202,12 +192,8 @@ class Spool:
         self._folder: Path | None = None
         self._count = 0
 
-    def put(self, body: bytes) -> Path | None:
-        """Write a body to a file of its own and return its path; None for a body that may stay in memory."""
-        return None if len(body) < MIN_BYTES else self.keep(body)
-
     def keep(self, body: bytes) -> Path:
-        """Write a body of any size to a file of its own and return its path; raises `OSError`."""
+        """Write a body to a file of its own and return its path; raises `OSError`."""
         if self._folder is None:
             self._folder = Path(tempfile.mkdtemp(prefix="llmsspider-"))
         self._count += 1
