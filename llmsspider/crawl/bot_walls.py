@@ -72,7 +72,7 @@ def is_login_url(url: str) -> bool:
     >>> is_login_url("https://e.com/auth/login?next=/guide"), is_login_url("https://e.com/guide/login-page.html")
     (True, False)
     """
-    return any(segment.lower() in _LOGIN_SEGMENTS for segment in urlsplit(url).path.split("/"))
+    return not _LOGIN_SEGMENTS.isdisjoint(urlsplit(url).path.lower().split("/"))
 
 
 def leads_to_login(asked: str, final: str) -> bool:
@@ -152,28 +152,36 @@ class Wall(NamedTuple):
 
 
 @dataclass(slots=True)
+class _SameText:
+    """What the stored pages that answered with one text show together."""
+
+    before: set[bytes] = field(default_factory=set)
+    """The contents that they had before."""
+    kind: ErrorKind | None = None
+    bare: bool = False
+    """Little is left of one of them."""
+    blank: bool = False
+    """So little that it is accepted after `ACCEPTED_RUNS` only."""
+
+
+@dataclass(slots=True)
 class Suspects:
     """What speaks for bot walls in one run."""
 
-    _before: dict[str, set[bytes]] = field(default_factory=dict)
-    """By text: the contents that the pages with it had before."""
-    _kinds: dict[str, ErrorKind] = field(default_factory=dict)
-    _bare: set[str] = field(default_factory=set)
-    """The texts of pages of which little is left, and those of them that are accepted after `ACCEPTED_RUNS` only."""
-    _blank: set[str] = field(default_factory=set)
+    _texts: dict[str, _SameText] = field(default_factory=dict)
     _redirects: Counter[bytes] = field(default_factory=Counter)
     _redirects_for_now: Counter[bytes] = field(default_factory=Counter)
 
     def see(self, suspect: Suspect) -> None:
         """Take an answer in as evidence."""
-        if suspect.before is not None:
-            self._before.setdefault(suspect.text, set()).add(suspect.before)
-            if suspect.bare:
-                self._bare.add(suspect.text)
-            if suspect.blank or (suspect.bare and suspect.start):
-                self._blank.add(suspect.text)
-            if suspect.kind is not None and self._kinds.get(suspect.text) != "auth":
-                self._kinds[suspect.text] = suspect.kind
+        if suspect.before is None:
+            return
+        same = self._texts.setdefault(suspect.text, _SameText())
+        same.before.add(suspect.before)
+        same.bare |= suspect.bare
+        same.blank |= suspect.blank or (suspect.bare and suspect.start)
+        if same.kind != "auth":
+            same.kind = suspect.kind or same.kind
 
     def see_redirect(self, target: bytes, for_now: bool) -> None:
         """Count a page that redirects to another one, for good or for now."""
@@ -184,32 +192,24 @@ class Suspects:
         """Return the wall that an answer is by the evidence so far, or None."""
         if suspect.cut:
             return Wall("network", "the page breaks off where it went on before", CONFIRM_RUNS)
-        pages = len(self._before.get(suspect.text, ()))
-        shared = self._kinds.get(suspect.text)
-        kind = suspect.kind or shared
+        same = self._texts.get(suspect.text, _SameText())
+        kind = suspect.kind or same.kind
         if kind is not None:
             what = "a login" if kind == "auth" else "a notice or a form"
-            return Wall(
-                kind, f"{what} in place of the page, with status 200", self._runs(suspect, kind, shared)
-            )
-        message, target = "", suspect.key
-        is_led_to = self._redirects[target] > MAX_MOVED_TO_ONE or self._redirects_for_now[target] > 1
-        if pages >= SAME_TEXT:
-            message = f"the same text in place of {pages} pages, with status 200"
-        elif suspect.redirected and is_led_to:
-            message = f"{self._redirects[suspect.key]} pages redirect here, and nothing links here"
-        if message:
+            is_alone = suspect.before is None and same.kind is None  # a new page may really be one
+            alone, together = (CONFIRM_RUNS, ACCEPTED_RUNS) if kind == "http" else (ACCEPTED_RUNS, 0)
+            message = f"{what} in place of the page, with status 200"
+            return Wall(kind, message, alone if is_alone else together)
+        redirects, for_now = self._redirects[suspect.key], self._redirects_for_now[suspect.key]
+        if len(same.before) >= SAME_TEXT:
+            message = f"the same text in place of {len(same.before)} pages, with status 200"
             return Wall("http", message, ACCEPTED_RUNS)
-        if suspect.text not in self._bare:
+        if suspect.redirected and (redirects > MAX_MOVED_TO_ONE or for_now > 1):
+            return Wall("http", f"{redirects} pages redirect here, and nothing links here", ACCEPTED_RUNS)
+        if not same.bare:
             return None
         message = "next to nothing is left of its text, or of its links, with status 200"
-        return Wall("http", message, ACCEPTED_RUNS if suspect.text in self._blank else CONFIRM_RUNS)
-
-    def _runs(self, suspect: Suspect, kind: ErrorKind, shared: ErrorKind | None) -> int:
-        """Return the runs after which a login or a notice is accepted: a new page may really be one."""
-        if suspect.before is None and shared is None:
-            return CONFIRM_RUNS if kind == "http" else ACCEPTED_RUNS
-        return ACCEPTED_RUNS if kind == "http" else 0
+        return Wall("http", message, ACCEPTED_RUNS if same.blank else CONFIRM_RUNS)
 
 
 # Pages that break off without a sign. Pure.

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from llmsspider.changes.compare import MAX_PAIRS, most_similar, word_counts
+from llmsspider.crawl.bot_walls import CONFIRM_RUNS
 from llmsspider.items import content_hash
 from llmsspider.web.outcomes import OUTAGES
 
@@ -38,13 +40,7 @@ class Moves:
     """Keys of the stored pages by the hash of their text."""
 
     def may_be_stored(self, record: PageRecord, known: KnownPages, recorded: Container[bytes]) -> bool:
-        """Say whether a new page may be a stored one that has no document in this run yet.
-
-        Args:
-            record: the page as it came.
-            known: the stored pages.
-            recorded: keys of the pages that have a document in this run.
-        """
+        """Say whether a new page may be a stored one that has no document in this run (`recorded`) yet."""
         if known.state(record.key) is not None:
             return False
         candidates = known.states if self.every else self._alike(record, known)
@@ -58,19 +54,20 @@ class Moves:
             known: the stored pages and their outcomes.
             text: the stored text of a page, by its key.
         """
-        stored: dict[bytes, Counter[str]] = {}
+
+        @cache
+        def words(key: bytes) -> Counter[str]:
+            return word_counts(text(key), known.states[key].url)
 
         def most_similar_of(record: PageRecord, keys: list[bytes]) -> bytes | None:
-            for key in keys:
-                if key not in stored:
-                    stored[key] = word_counts(text(key), known.states[key].url)
             here = word_counts(record.content or "", record.url) if keys else Counter[str]()
-            return most_similar(here, [(key, stored[key]) for key in keys])
+            return most_similar(here, [(key, words(key)) for key in keys])
 
         others = []
         for record in records:
+            here = _text_hash(record)
             gone = [key for key in self._alike(record, known) if _is_gone(key, known)]
-            same_text = [key for key in gone if self._is_same(key, record, known)]
+            same_text = [key for key in gone if known.states[key].markdown_hash == here]
             same_name = [key for key in gone if _name(known.states[key].url) == _name(record.url)]
             if len(same_text) == 1 or (same_text and len(same_name) == 1 and same_name[0] in same_text):
                 known.moved((same_name if len(same_text) > 1 else same_text)[0], record.key)
@@ -94,11 +91,12 @@ class Moves:
                     self._stored[state.markdown_hash].append(key)
                 self._named[_name(state.url)].append(key)
         named = self._named.get(_name(record.url), [])
-        same = self._stored.get(bytes.fromhex(content_hash(record.content or "")), [])
+        same = self._stored.get(_text_hash(record), [])
         return list(dict.fromkeys([*same, *(named if len(named) <= MAX_NAMESAKES else ())]))
 
-    def _is_same(self, key: bytes, record: PageRecord, known: KnownPages) -> bool:
-        return known.states[key].markdown_hash == bytes.fromhex(content_hash(record.content or ""))
+
+def _text_hash(record: PageRecord) -> bytes:
+    return bytes.fromhex(content_hash(record.content or ""))
 
 
 def _is_gone(key: bytes, known: KnownPages) -> bool:
@@ -127,10 +125,9 @@ def outage(failed: Mapping[str, int], obtained: int, share: float) -> str | None
     """
     failures = Counter({kind: number for kind, number in failed.items() if kind in OUTAGES})
     requested = failures.total() + obtained
-    if failures.total() <= max(1, share * requested):
-        return None
     kinds = ", ".join(f"{kind} {number}" for kind, number in failures.most_common())
-    return f"{failures.total()} of {requested} pages failed ({kinds})"
+    too_many = failures.total() > max(1, share * requested)
+    return f"{failures.total()} of {requested} pages failed ({kinds})" if too_many else None
 
 
 # The deletion guard: which of the stored pages that a run did not confirm are deleted. Pure.
@@ -167,7 +164,6 @@ def plan_deletions(
     only_gone: bool = False,
     arrived: frozenset[bytes] = frozenset(),
     missing: Mapping[bytes, int] | None = None,
-    runs: int = 2,
 ) -> DeletionPlan:
     """Decide over the stored pages that a run did not confirm.
 
@@ -178,8 +174,8 @@ def plan_deletions(
         confirmed: the user confirmed a large number of deletions.
         only_gone: delete only what answered 404 or 410 (`mode=refresh`); what moved is kept.
         arrived: keys of pages that moved to a page which has a document in this run; they need no guard.
-        missing: `DeletionPlan.missing` of the complete run before this one.
-        runs: complete runs in a row after which a page that answers 404 or 410 needs no guard; 0 for none.
+        missing: `DeletionPlan.missing` of the complete run before this one; a page that answers 404 or 410 in
+            `CONFIRM_RUNS` complete runs in a row needs no guard.
     """
     deleted = frozenset({"gone"}) if only_gone else DELETED
     kept = {"kept", "moved"} - deleted
@@ -191,15 +187,16 @@ def plan_deletions(
     sure = {
         key
         for key, reason in delete.items()
-        if reason == "pipeline" or key in arrived or (runs and times.get(key, 0) >= runs)
+        if reason == "pipeline" or key in arrived or times.get(key, 0) >= CONFIRM_RUNS
     }
     doubtful = {key: reason for key, reason in delete.items() if key not in sure}
-    if confirmed or len(doubtful) <= _deletable(len(in_bounds)):
+    pages = len(in_bounds)
+    if confirmed or len(doubtful) <= max(MAX_DELETED_SHARE * pages, min(ALWAYS_DELETED, pages // 2)):
         return DeletionPlan(delete, keep)
     reasons = ", ".join(f"{reason} {number}" for reason, number in Counter(doubtful.values()).most_common())
     blocked_by = (
-        f"{len(doubtful)} of {len(in_bounds)} pages would be deleted ({reasons}): more than {MAX_DELETED_SHARE:.0%}, "
-        f"so none of them is; those that answer 404 or 410 in {runs} complete runs in a row are; if the site "
+        f"{len(doubtful)} of {pages} pages would be deleted ({reasons}): more than {MAX_DELETED_SHARE:.0%}, "
+        f"so none of them is; those that answer 404 or 410 in {CONFIRM_RUNS} complete runs in a row are; if the site "
         "really changed so much, confirm with -a confirm_deletions=true"
     )
     return DeletionPlan(
@@ -208,8 +205,3 @@ def plan_deletions(
         blocked_by,
         {key: times[key] for key in doubtful if key in times},
     )
-
-
-def _deletable(pages: int) -> float:
-    """Return how many of so many pages may be deleted without confirmation."""
-    return max(MAX_DELETED_SHARE * pages, min(ALWAYS_DELETED, pages // 2))

@@ -198,7 +198,6 @@ def _deleted_pages(phase: Phase) -> Iterator[Any]:
         only_gone=run.arguments.mode == "refresh",
         arrived=frozenset(key for key, target in known.targets.items() if target in present),
         missing=run.memory.missing,
-        runs=CONFIRM_RUNS,
     )
     run.memory.missing = dict(plan.missing)
     if plan.blocked_by:

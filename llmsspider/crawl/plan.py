@@ -7,6 +7,7 @@ import shlex
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from llmsspider import errors
@@ -19,7 +20,6 @@ from llmsspider.web.url_gate import INVALID_URL, InvalidUrl, parse, usable
 from llmsspider.web.urls import host, identity
 
 if TYPE_CHECKING:
-    from llmsspider.crawl.progress import Progress
     from llmsspider.crawl.state import RunState
     from llmsspider.items import Page
     from llmsspider.site.discovered import Discovery
@@ -106,7 +106,12 @@ class Plan:
 
 def make_plan(run: RunState, bases: LinkBases, discovery: Discovery, scope: Scope, start_page: Page) -> Plan:
     """Return the plan of a run whose discovery is done: nothing is fetched."""
-    pages = _pages(run, discovery, start_page)
+    start = discovery.start
+    pages: dict[str, tuple[str | None, bool]] = {}  # by identity: the section, and whether it is listed
+    for seed in discovery.seeds:
+        pages.setdefault(identity(run.page_of(seed.url)), (seed.llms.section if seed.llms else None, True))
+    for url in usable(start_page.follow):
+        pages.setdefault(identity(run.page_of(url)), (None, False))
     sections: Counter[str] = Counter()
     filtered: dict[str, FilteredPages] = defaultdict(FilteredPages)
     links = 0
@@ -132,11 +137,10 @@ def make_plan(run: RunState, bases: LinkBases, discovery: Discovery, scope: Scop
         else:
             links += 1
     trees = [tree_of(page) for page in pages if host(page) == host(discovery.start_url)]
+    usable_texts = [text.report for text in discovery.full_texts if text.report and text.is_usable]
     return Plan(
         url=run.arguments.url,
-        start=StartPage(
-            discovery.start.final_url, discovery.start.status, discovery.start.error, discovery.start.message
-        ),
+        start=StartPage(start.final_url, start.status, start.error, start.message),
         found=FoundFile(discovery.discovered_file_type, discovery.discovered_file),
         files=[PlanFile(file.url, file.kind, len(file.entries)) for file in discovery.files],
         sitemaps=list(discovery.sitemaps),
@@ -144,42 +148,30 @@ def make_plan(run: RunState, bases: LinkBases, discovery: Discovery, scope: Scop
         scope=PlanScope(scope.kind, scope.section, scope.describe()),
         seeds=sum(sections.values()),
         sections=dict(sections),
-        full_text_pages=sum(
-            text.report.pages for text in discovery.full_texts if text.report and text.is_usable
-        ),
+        full_text_pages=sum(report.pages for report in usable_texts),
         start_links=links,
         markdown_links={group: WORDS[base] for group, base in bases.learned().items()},
         languages=dict(Counter(tree["language"] for tree in trees if "language" in tree)),
         versions=dict(Counter(tree["version"] for tree in trees if "version" in tree)),
         left_out=dict(filtered),
         requests=discovery.requests,
-        arguments=_arguments(run, scope, set(filtered)),
+        arguments=_commands(run.arguments.url, scope, filtered),
     )
 
 
-def _pages(run: RunState, discovery: Discovery, start_page: Page) -> dict[str, tuple[str | None, bool]]:
-    """Return each page known by its identity, with its section and whether it is listed."""
-    pages: dict[str, tuple[str | None, bool]] = {}
-    for seed in discovery.seeds:
-        pages.setdefault(identity(run.page_of(seed.url)), (seed.llms.section if seed.llms else None, True))
-    for url in usable(start_page.follow):
-        pages.setdefault(identity(run.page_of(url)), (None, False))
-    return pages
-
-
-def _arguments(run: RunState, scope: Scope, filtered: Container[str]) -> dict[str, str]:
+def _commands(url: str | None, scope: Scope, filtered: Container[str]) -> dict[str, str]:
     """Return ready-to-paste commands by what they do."""
-    start = errors.command("crawl", "docs", "-a", f"url={run.arguments.url}")
-    suggestions = {"as planned": start}
+    start = errors.command("crawl", "docs", "-a", f"url={url}")
+    commands = {"as planned": start}
     if "out-of-scope" in filtered:
-        suggestions["the whole host"] = f"{start} -a scope={'domain' if scope.section == '/' else 'host'}"
+        commands["the whole host"] = f"{start} -a scope={'domain' if scope.section == '/' else 'host'}"
     if "version" in filtered:
-        suggestions["every version"] = f"{start} -a versions=all"
+        commands["every version"] = f"{start} -a versions=all"
     if "language" in filtered:
-        suggestions["every language"] = f"{start} -a language=all"
+        commands["every language"] = f"{start} -a language=all"
     if scope.section == "/":
-        suggestions["one part only"] = f"{start} -a 'allow=/docs/**' -a 'block=/docs/archive/**'"
-    return suggestions
+        commands["one part only"] = f"{start} -a 'allow=/docs/**' -a 'block=/docs/archive/**'"
+    return commands
 
 
 def with_options(commands: dict[str, str], options: Sequence[str]) -> dict[str, str]:
@@ -250,29 +242,6 @@ WHAT_TO_DO = {
 """What to do where no document came of the pages, by the reason that filtered most of them."""
 
 
-def no_documents(filtered: Counter[str]) -> str:
-    """Return what to do where pages answered and none became a document, to follow a sentence.
-
-    >>> no_documents(Counter({"ai-opt-out": 1}))
-    ': its publisher asks to be left out of AI use'
-    """
-    reasons = [WHAT_TO_DO[reason] for reason, _ in filtered.most_common() if reason in WHAT_TO_DO]
-    return f": {reasons[0]}" if reasons else ""
-
-
-def _why_no_document(progress: Progress, url: str) -> str:
-    """Return what to do, and what was said of the start page, to follow a sentence."""
-    remedy = no_documents(progress.filtered)
-    if remedy:  # a shell: "no browser; why its OpenAPI file was not read"
-        shells = progress.filtered_examples.get("needs-browser", ())
-        details = [example.detail.partition("; ")[2] for example in shells]
-    else:
-        errors = progress.error_examples.values()
-        details = [example.detail for examples in errors for example in examples if example.url == url]
-    said = next(filter(None, details), "")
-    return remedy + (f"{';' if remedy else ':'} {said}" if said else "")
-
-
 STORE_FAILED = (
     "the page store took no more: make room or free it, and crawl again; what was stored is whole, and nothing was "
     "deleted"
@@ -299,22 +268,25 @@ def start_failure(run: RunState) -> str | None:
 
 def nothing_obtained(run: RunState) -> str:
     """One line on why a run came to nothing, and what to do; it says what the start page answered."""
-    start = run.discovery.start if run.discovery is not None else None
+    start, progress = run.discovery.start if run.discovery is not None else None, run.progress
     if start is None or run.fault:
         return f"nothing was obtained from {run.source}: {run.fault or 'the crawl did not start'}"
-    if not start.error:
-        why = _why_no_document(run.progress, start.final_url)
-        return f"{start.final_url} answered, but no document came of it{why}"
-    why = forbidden_start(run) or remedied(start.error, start.message or f"HTTP status {start.status}")
-    return f"nothing was obtained from {start.final_url}: {why}"
-
-
-def forbidden_start(run: RunState) -> str | None:
-    """One line on a start page whose address is not public, with the setting that allows it, or None."""
-    start = run.discovery.start if run.discovery is not None else None
-    if start is None or start.error != "blocked" or ALLOWS not in (start.message or ""):
-        return None
-    return f"{host(start.url)} is not a public address: -s {ALLOWS}={host(start.url)} allows it"
+    if start.error:
+        why = remedied(start.error, start.message or f"HTTP status {start.status}")
+        if start.error == "blocked" and ALLOWS in (start.message or ""):
+            name = host(start.url)
+            why = f"{name} is not a public address: -s {ALLOWS}={name} allows it"
+        return f"nothing was obtained from {start.final_url}: {why}"
+    remedies = [WHAT_TO_DO[reason] for reason, _ in progress.filtered.most_common() if reason in WHAT_TO_DO]
+    if remedies:  # a shell: "no browser; why its OpenAPI file was not read"
+        shells = progress.filtered_examples.get("needs-browser", ())
+        details = [example.detail.partition("; ")[2] for example in shells]
+    else:
+        failed = chain.from_iterable(progress.error_examples.values())
+        details = [example.detail for example in failed if example.url == start.final_url]
+    said = next(filter(None, details), "")
+    why = (f": {remedies[0]}" if remedies else "") + (f"{';' if remedies else ':'} {said}" if said else "")
+    return f"{start.final_url} answered, but no document came of it{why}"
 
 
 def links_out_of_scope(run: RunState) -> str | None:

@@ -92,8 +92,7 @@ def test_a_link_is_followed_once(spider):
 
 
 def test_run_and_dupefilter_have_one_set_of_pages(spider):
-    dupefilter = PageDupeFilter()
-    dupefilter.share(spider.run)
+    dupefilter = PageDupeFilter(run=spider.run)
     spider.run.requested_pages.add(page_key(URL))
     assert dupefilter.request_seen(Request(URL))
     assert not dupefilter.request_seen(Request("https://docs.example.com/other"))
