@@ -293,7 +293,7 @@ def _start_page(phase: Phase, discovery: Discovery) -> Iterator[Request]:
         key, is_gone = page_key(start.final_url), start.error == "not_found"
         run.requested_pages.add(key)
         if start.error in OUTAGES:
-            run.coverage.failed_in_part("the start page failed")
+            run.coverage.outage = "the start page failed"
         run.fail(start.url, start.error, start.message or "", start.status or None)
         # its stored links are followed with those of the other stored pages
         run.known.record_outcome(key, "gone" if is_gone else "failed", "not-found" if is_gone else "")

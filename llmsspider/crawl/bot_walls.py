@@ -129,17 +129,12 @@ class Suspect:
     key: bytes
     text: str
     before: bytes | None
-    kind: ErrorKind | None = None
-    """The error kind that the answer shows by itself, see `own_evidence`."""
-    bare: bool = False
-    """A tenth of the stored text is left, or less; or none of the stored links."""
-    blank: bool = False
-    """A tenth of the stored text is left, or less, and there is no link at all."""
-    cut: bool = False
-    """It ends where the stored text went on."""
+    kind: ErrorKind | None = None  # the error kind that the answer shows by itself, see `own_evidence`
+    bare: bool = False  # a tenth of the stored text is left, or less; or none of the stored links
+    blank: bool = False  # a tenth of the stored text is left, or less, and there is no link at all
+    cut: bool = False  # it ends where the stored text went on
     start: bool = False
-    redirected: bool = False
-    """It was reached by a redirect, and nothing links to it."""
+    redirected: bool = False  # it was reached by a redirect, and nothing links to it
     false_304: bool = False
 
 
@@ -155,13 +150,10 @@ class Wall(NamedTuple):
 class _SameText:
     """What the stored pages that answered with one text show together."""
 
-    before: set[bytes] = field(default_factory=set)
-    """The contents that they had before."""
+    before: set[bytes] = field(default_factory=set)  # the contents that they had before
     kind: ErrorKind | None = None
-    bare: bool = False
-    """Little is left of one of them."""
-    blank: bool = False
-    """So little that it is accepted after `ACCEPTED_RUNS` only."""
+    bare: bool = False  # little is left of one of them
+    blank: bool = False  # so little that it is accepted after `ACCEPTED_RUNS` only
 
 
 @dataclass(slots=True)

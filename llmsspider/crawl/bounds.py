@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from llmsspider.site.discovered import Discovery
     from llmsspider.store import PageState
 
-TrapReason = Literal["url-length", "path-depth", "path-repetition", "session-id", "calendar", "query"]
+TrapReason = Literal["path-depth", "path-repetition", "session-id", "calendar", "query"]
 
 MAX_URL_LENGTH = 2083
 """Characters; Scrapy's `URLLENGTH_LIMIT`."""
@@ -79,8 +79,6 @@ def trap_reason(url: str) -> TrapReason | None:
     >>> trap_reason("https://example.com/blog/2024/05/12/release") is None
     True
     """
-    if len(url) > MAX_URL_LENGTH:
-        return "url-length"
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -213,9 +211,7 @@ class LookAlikes:
     def admits(self, url: str, *, listed: bool = False) -> bool:
         """Say whether one more page of this shape is worth a request.
 
-        Args:
-            url: an absolute URL.
-            listed: a page without numbers or query in its own URL links to it.
+        `listed` says that a page without numbers or query in its own URL links to it.
 
         >>> days = LookAlikes(2)
         >>> for day in (1, 2, 3):

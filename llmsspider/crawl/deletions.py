@@ -49,10 +49,7 @@ class Moves:
     def pair(self, records: Iterable[PageRecord], known: KnownPages, text: Callable[[bytes], str]) -> None:
         """Find where stored pages moved to that are gone, or that nothing links to any more, and note it in `known`.
 
-        Args:
-            records: the new pages.
-            known: the stored pages and their outcomes.
-            text: the stored text of a page, by its key.
+        `records` are the new pages, `text` returns the stored text of a page by its key.
         """
 
         @cache

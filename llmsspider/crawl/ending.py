@@ -240,7 +240,7 @@ def _note_outage(run: Run) -> None:
     failed = run.progress.errors + Counter(kept)
     why = outage(failed, obtained, MAX_FAILED_SHARE)
     if why is not None:
-        run.coverage.failed_in_part(why)
+        run.coverage.outage = why
 
 
 def reason_not_to_delete(run: Run) -> str | None:

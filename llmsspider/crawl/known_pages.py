@@ -58,28 +58,18 @@ class KnownPages:
 
     What is no document (llms files, sitemaps, robots.txt, pages that were filtered or read for their links) is looked
     up in the store, by URL, representation (`Accept`), and what read it.
-
-    Args:
-        states: the compact state of each stored page.
-        aliases: key of another spelling to the key of its page.
-        extractor_version: what stored content must be made with to be used again.
-        trusted: False ignores hashes and validators (`full=true`).
-        number: number of the run.
-        unbelieved: hosts whose 304 was false.
-        store: where what is no document is kept; None keeps none.
     """
 
-    states: dict[bytes, PageState] = field(default_factory=dict)
-    aliases: dict[bytes, bytes] = field(default_factory=dict)
-    extractor_version: str = ""
-    trusted: bool = True
-    number: int = 0
-    unbelieved: set[str] = field(default_factory=set)
-    store: Store | None = None
+    states: dict[bytes, PageState] = field(default_factory=dict)  # the compact state of each stored page
+    aliases: dict[bytes, bytes] = field(default_factory=dict)  # key of another spelling to that of its page
+    extractor_version: str = ""  # what stored content must be made with to be used again
+    trusted: bool = True  # False ignores hashes and validators (`full=true`)
+    number: int = 0  # of the run
+    unbelieved: set[str] = field(default_factory=set)  # hosts whose 304 was false
+    store: Store | None = None  # where what is no document is kept; None keeps none
     outcomes: dict[bytes, PageOutcome] = field(default_factory=dict)
     reasons: dict[bytes, str] = field(default_factory=dict)
-    targets: dict[bytes, bytes] = field(default_factory=dict)
-    """Where pages moved to, by key."""
+    targets: dict[bytes, bytes] = field(default_factory=dict)  # where pages moved to, by key
     elsewhere_for_now: set[bytes] = field(default_factory=set)
     """Those of them whose redirect was not one for good."""
     moved_from: dict[bytes, list[str]] = field(default_factory=dict)
@@ -140,12 +130,7 @@ class KnownPages:
         return validators(found.etag, found.last_modified) if found else {}
 
     def is_false(self, record: PageRecord, headers: Mapping[str, str]) -> bool:
-        """Say whether a page has another text than stored under validators that say it has not.
-
-        Args:
-            record: the page as it is now.
-            headers: those of its answer, with lower-case names.
-        """
+        """Say whether a page has another text than stored under validators (`headers` of its answer) that deny it."""
         state = self.state(record.key)
         return (
             state is not None
@@ -254,10 +239,7 @@ AT_ONCE = 16
 class RecordedPages:
     """Writes the pages of one run to the store, each once, and compares them with what is stored.
 
-    Args:
-        known: the pages that were stored before the run.
-        store: where they are; None for a run that stores nothing.
-        own_code: pipelines of the user may alter documents.
+    Without a store nothing is written. `own_code` says that pipelines of the user may alter documents.
     """
 
     def __init__(self, known: KnownPages, store: Store | None = None, *, own_code: bool = False):

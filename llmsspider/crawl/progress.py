@@ -66,27 +66,21 @@ class Progress:
     linked_files: int = 0
     crawl_type: str = "links"
     documents: int = 0
-    kept: int = 0
-    """Pages that failed and whose stored document is exported in their place."""
+    kept: int = 0  # pages that failed and whose stored document is exported in their place
     origins: Counter[str] = field(default_factory=Counter)
     changes: Counter[str] = field(default_factory=Counter)
     errors: Counter[str] = field(default_factory=Counter)
     filtered: Counter[str] = field(default_factory=Counter)
-    chunks: Counter[str] = field(default_factory=Counter)
-    """Rows of chunk feeds, by change."""
+    chunks: Counter[str] = field(default_factory=Counter)  # rows of chunk feeds, by change
     error_examples: dict[str, list[Example]] = field(default_factory=lambda: defaultdict(list))
     filtered_examples: dict[str, list[Example]] = field(default_factory=lambda: defaultdict(list))
-    fallbacks: int = 0
-    """Pages that another engine converted than the chosen one."""
+    fallbacks: int = 0  # pages that another engine converted than the chosen one
     fallback_examples: list[Example] = field(default_factory=list)
     began: float = field(default_factory=time.monotonic)
     ended: float | None = None
-    stored_at_stop: int = 0
-    """Pages that waited when the crawl was stopped: stored, and not exported."""
-    unread: int = 0
-    """Pages that were known and not done when the crawl was stopped."""
-    recent: deque[RecentPage] = field(default_factory=lambda: deque(maxlen=MAX_RECENT))
-    """The pages done last."""
+    stored_at_stop: int = 0  # pages that waited when the crawl was stopped: stored, and not exported
+    unread: int = 0  # pages that were known and not done when the crawl was stopped
+    recent: deque[RecentPage] = field(default_factory=lambda: deque(maxlen=MAX_RECENT))  # the pages done last
     phases: list[tuple[Phase, float]] = field(default_factory=list)
     """The phases entered, each with the seconds since the start."""
     timeline: list[Point] = field(default_factory=list)
@@ -288,20 +282,15 @@ def succeeded(outcome: str) -> bool:
 class Coverage:
     """Whether a run saw the whole site; after an incomplete run no page is deleted."""
 
-    cut: str | None = None
-    """Why the run did not see the whole site: a limit, a stop, a fault."""
+    cut: str | None = None  # why the run did not see the whole site: a limit, a stop, a fault
     outage: str | None = None
-    """How the site kept the run from seeing everything."""
+    """How the site kept the run from seeing everything: stored pages stay, and the exit code of the command says it."""
     unseen: set[str] = field(default_factory=set)
     """The limits that filtered pages, by reason: pages that only those lead to were not seen."""
 
     def incomplete(self, why: str) -> None:
         """Record that the run did not see the whole site; the first reason stays."""
         self.cut = self.cut or why
-
-    def failed_in_part(self, why: str) -> None:
-        """Record that only a part of the site answered: stored pages stay, and the exit code of the command says it."""
-        self.outage = why
 
     @property
     def complete(self) -> bool:
@@ -320,14 +309,11 @@ class Outputs:
 
     delivered: bool | None = None
     """Whether the outputs were stored where they belong, once the run is closed; None where there are none."""
-    undelivered: list[str] = field(default_factory=list)
-    """What an output could not deliver, in words."""
+    undelivered: list[str] = field(default_factory=list)  # what an output could not deliver, in words
     undelivered_since: int | None = None
     """The change to replay from, where an earlier run stored changes that it did not deliver."""
-    mirror: str | None = None
-    """What was done to the Markdown tree, in one line, once all pages are through."""
-    report: tuple[Path, str] | None = None
-    """Where the HTML report was written, and its text."""
+    mirror: str | None = None  # what was done to the Markdown tree, in one line, once all pages are through
+    report: tuple[Path, str] | None = None  # where the HTML report was written, and its text
     chunks_before: dict[str, frozenset[str]] = field(default_factory=dict)
     """Ids of the chunks that changed and deleted documents had, by document id, where a feed asks for chunks."""
 

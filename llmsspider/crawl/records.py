@@ -36,15 +36,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """Makes the records of one crawl's pages.
-
-    Args:
-        source: name of the source.
-        converter: fingerprint of the converter (`Config.converter_fingerprint`).
-    """
+    """Makes the records of one crawl's pages."""
 
     source: str
-    converter: str
+    converter: str  # its fingerprint (`Config.converter_fingerprint`)
 
     @property
     def extractor_version(self) -> str:
@@ -185,19 +180,12 @@ _META = (
 
 @dataclass(slots=True, frozen=True)
 class Reading:
-    """What was read of a page that is no document.
-
-    Attributes:
-        why: why it is none.
-        meta: its metadata; only the fields in `_META` are stored.
-        follow: the URLs to follow; empty for a page whose links are not followed.
-        raw_hash: the SHA-256 of the body in hexadecimal.
-    """
+    """What was read of a page that is no document."""
 
     why: Drop
-    meta: PageMeta
-    follow: list[str]
-    raw_hash: str
+    meta: PageMeta  # only the fields in `_META` are stored
+    follow: list[str]  # URLs; empty for a page whose links are not followed
+    raw_hash: str  # the SHA-256 of the body in hexadecimal
 
     @property
     def textless(self) -> Drop | None:

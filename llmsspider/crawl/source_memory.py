@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from llmsspider.store import RunRecord, SourceRecord
     from llmsspider.web.page_forms import Kind
 
-PERMANENT = frozenset({301, 308})
-
 
 class Doubts:
     """Odd answers, each with the number of runs in a row in which its page gave it: it counts after enough of them.
@@ -91,17 +89,13 @@ class StartHistory:
     def led_elsewhere(self, answer: FetchResult, statuses: Sequence[object]) -> str | None:
         """Return the page to which a start page redirects unlike before, None where that changes nothing.
 
-        That is a temporary redirect to another page than before, and any to another section of the same host.
-
-        Args:
-            answer: of the start page.
-            statuses: of its redirects.
+        That is a temporary redirect (`statuses`) to another page than before, and any to another section of the host.
         """
         page = answer.final_url
         if answer.url != self.url or not answer.ok or page == answer.url or _place(page) == _place(self.page):
             return None
         now = answer.section_url
-        is_temporary = not PERMANENT.issuperset(statuses)
+        is_temporary = not {301, 308}.issuperset(statuses)
         is_other = directory(now) != directory(self.section) and host(now) == host(self.section)
         return page if is_temporary or is_other else None
 
@@ -160,12 +154,7 @@ class PreviousDiscovery:
 
 
 class SourceMemory:
-    """What runs of one source remember from one to the next, besides pages.
-
-    Args:
-        run: the run.
-        source: the source as stored, None on its first crawl.
-    """
+    """What runs of one source remember from one to the next, besides pages."""
 
     def __init__(self, run: RunState, source: SourceRecord | None):
         self._run = run

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING
 
 from scrapy import Spider
@@ -51,12 +52,7 @@ def run_of(crawler: Crawler) -> Run | None:
 
 def counter(crawler: Crawler) -> Callable[[Stat, int], None]:
     """Return what adds to a stat of the crawl. Spiders are made before the crawler has its stats collector."""
-
-    def count(stat: Stat, number: int) -> None:
-        if crawler.stats is not None:
-            crawler.stats.inc_value(stats.PREFIX + stat, number)
-
-    return count
+    return lambda stat, number: stats.count(crawler.stats, stat, number)
 
 
 def required_run(crawler: Crawler) -> Run:
@@ -76,12 +72,13 @@ def on_scrapy_cloud() -> bool:
     return bool(os.environ.get(CLOUD_VARIABLE))
 
 
-def is_job() -> bool:
-    """Say whether Scrapyd or Scrapy Cloud runs this process, so that nobody can open a page of the machine."""
-    return any(os.environ.get(name) for name in ("SCRAPY_JOB", CLOUD_VARIABLE, "SCRAPY_PROJECT_ID"))
-
-
 def is_terminal(stream: object) -> bool:
     """Say whether a stream is a terminal; what Scrapy Cloud puts in the place of stderr has no `isatty`."""
     isatty = getattr(stream, "isatty", None)
     return isatty is not None and bool(isatty())
+
+
+def is_watched() -> bool:
+    """Say whether somebody watches at a terminal: in a job of Scrapyd or Scrapy Cloud nobody does."""
+    jobs = ("SCRAPY_JOB", CLOUD_VARIABLE, "SCRAPY_PROJECT_ID")
+    return is_terminal(sys.stderr) and not any(map(os.environ.get, jobs))

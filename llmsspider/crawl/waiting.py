@@ -71,33 +71,19 @@ class Failure(NamedTuple):
 
 @dataclass(slots=True)
 class WaitingPage:
-    """A page that waits.
-
-    Attributes:
-        reason: why.
-        request: the request that it answered; of `copy` and `failed` the one to send.
-        record: the page as it was read; None where it was not.
-        facts: what the rules know of it.
-        confirmed: it is as it was stored.
-        shows_pages: its HTML linked to pages that nothing had shown before.
-        answer: the answer, of pages that are read again.
-        read: the page of small Markdown.
-        group: the group of pages (`LinkBases.decided`) that shows what its links are relative to.
-        suspect: what speaks for a bot wall.
-        failure: the error of a failed page.
-    """
+    """A page that waits, and why."""
 
     reason: Reason
-    request: Any = None
-    record: PageRecord | None = None
-    facts: ReadPage | None = None
-    confirmed: bool = False
-    shows_pages: bool = False
-    answer: PageResponse | None = None
-    read: PageResult | None = None
-    group: str = ""
-    suspect: Suspect | None = None
-    failure: Failure | None = None
+    request: Any = None  # the request that it answered; of `copy` and `failed` the one to send
+    record: PageRecord | None = None  # the page as it was read; None where it was not
+    facts: ReadPage | None = None  # what the rules know of it
+    confirmed: bool = False  # it is as it was stored
+    shows_pages: bool = False  # its HTML linked to pages that nothing had shown before
+    answer: PageResponse | None = None  # of pages that are read again
+    read: PageResult | None = None  # the page of small Markdown
+    group: str = ""  # the group of pages (`LinkBases.decided`) that shows what its links are relative to
+    suspect: Suspect | None = None  # what speaks for a bot wall
+    failure: Failure | None = None  # the error of a failed page
 
 
 class Waiting:

@@ -20,7 +20,7 @@ from scrapy.utils.asyncio import create_looping_call
 
 from llmsspider.config.setting_types import parse_ports
 from llmsspider.crawl.progress import duration
-from llmsspider.crawl.spiderrun import is_job, is_terminal
+from llmsspider.crawl.spiderrun import is_terminal, is_watched
 from llmsspider.extensions import RunExtension
 from llmsspider.output import summary
 from llmsspider.output.status import run_report
@@ -368,8 +368,7 @@ class LivePage(RunExtension):
         """Return whether the page is wanted: where someone is watching, unless the setting says otherwise."""
         wanted = str(self.crawler.settings.get("LLMS_STATUS_PORT"))
         self._ports = parse_ports(wanted)
-        watching = is_terminal(sys.stderr) and not is_job()
-        return self.run.watched and self._ports is not None and (wanted != "auto" or watching)
+        return self.run.watched and self._ports is not None and (wanted != "auto" or is_watched())
 
     async def spider_opened(self) -> None:
         """Start; the server is imported here, since most crawls run without."""

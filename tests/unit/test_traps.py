@@ -12,7 +12,6 @@ from llmsspider.crawl.bounds import LookAlikes, shape_of, trap_reason, without_s
 SITE = "https://example.com"
 
 TRAPS = [
-    ("too long", "/" + "a" * 2100, "url-length"),
     ("too deep", "/" + "/".join(f"s{n}" for n in range(26)), "path-depth"),
     ("one segment again and again", "/docs" * 8, "path-repetition"),
     ("two segments again and again", "/guide/intro" * 4, "path-repetition"),
