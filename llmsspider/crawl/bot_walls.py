@@ -83,11 +83,7 @@ def leads_to_login(asked: str, final: str) -> bool:
 def own_evidence(before: str, now: str, title: str | None, body: bytes) -> ErrorKind | None:
     """Return the error kind that an answer shows by itself, without other pages, or None.
 
-    Args:
-        before: the stored text, of which the new one is no edition, see `is_rewritten`; empty for a new page.
-        now: the new text.
-        title: the new title.
-        body: the new body as it came.
+    `before` is the stored text, of which the new one is no edition, see `is_rewritten`; empty for a new page.
     """
     if len(now) > MAX_WALL_TEXT:
         return None

@@ -198,9 +198,8 @@ class LookAlikes:
     does not depend on the order of links. Texts that differ in numbers only ("Day 17", "Day 18") are one text, except
     for pages that a page without numbers in its URL links to: such a page is a list somebody wrote, and it ends.
 
-    Args:
-        limit: pages of one shape that may bring nothing new; 0 for any number.
-        stored: returns the texts of the stored pages of a shape, where there are `limit` or more of them.
+    `limit` 0 is for any number. `stored` returns the texts of the stored pages of a shape, where there are `limit` or
+    more of them.
     """
 
     def __init__(self, limit: int, stored: Callable[[str], Iterable[str]] = lambda _shape: ()):
@@ -251,13 +250,8 @@ class LookAlikes:
 class Bounds:
     """Which URLs belong to a crawl. Before `discovered` or `stored` is called there is no scope, and all are allowed.
 
-    Args:
-        arguments: the arguments of the run.
-        config: the project's settings, which name the file types that it reads.
-        site: what is known of the site's pages.
-        requested: says whether a page was requested in this run.
-        is_read: says whether there is a document of a page, of this run or an earlier one.
-        texts: `stored` of `LookAlikes`.
+    `requested` says whether a page was requested in this run, `is_read` whether there is a document of it, of this run
+    or an earlier one; `texts` is `stored` of `LookAlikes`.
     """
 
     def __init__(

@@ -197,12 +197,9 @@ MIN_QUEUE = 1000
 
 
 class PageLimit:
-    """How many documents a crawl may export, and how many requests it may send for them.
+    """How many documents a crawl may export, and how many requests it may send for them; 0 is no limit.
 
-    Args:
-        max_pages: documents; 0 is no limit.
-        progress: where the documents are counted.
-        max_requests: requests; 0 is no limit, None that which follows from `max_pages`.
+    `max_requests` None is that which follows from `max_pages`.
     """
 
     def __init__(self, max_pages: int, progress: Progress, max_requests: int | None = None):

@@ -219,10 +219,8 @@ class Readings:
     It is used again only with the same extractor, converter and settings, and for a page that is listed if it was
     listed then; otherwise the page is read anew. Kept are complete responses with status 200 at the page's own URL.
 
-    Args:
-        known: the stored pages.
-        settings: those that decide whether a page is a document, as one line.
-        note_false_304: takes the URL of a page that says something else under unchanged validators.
+    `settings` are those that decide whether a page is a document, as one line. `note_false_304` takes the URL of a page
+    that says something else under unchanged validators.
     """
 
     def __init__(

@@ -23,7 +23,7 @@ from scrapy.exceptions import (
     UnsupportedURLSchemeError,
 )
 from scrapy.http.request import NO_CALLBACK
-from twisted.internet.error import ConnectError, ConnectionClosed, DNSLookupError
+from twisted.internet.error import ConnectError, ConnectionClosed
 from twisted.web.client import ResponseFailed
 
 from llmsspider.crawl.pages import PageResponse, text_headers
@@ -112,12 +112,12 @@ def nested_request(
 
 
 async def download_nested(crawler: Crawler, url: str, parent: Request, **options: Any) -> Response:
-    """Download a file that belongs to another page.
+    """Download a file that belongs to another page; middlewares apply, the scheduler does not.
 
     Args:
-        crawler: the crawler whose engine downloads it; middlewares apply, the scheduler does not.
+        crawler: the crawler.
         url: the URL of the file, of any form: one that cannot be requested is an error too.
-        parent: the request of the page, see `nested_request`.
+        parent: the request of the page.
         options: further arguments of `nested_request`.
 
     Raises:
@@ -198,12 +198,11 @@ KIND_OF_EXCEPTION: dict[type[BaseException], ErrorKind] = {
             DownloadTimeoutError,
             ResponseDataLossError,
             ResponseFailed,
-            DNSLookupError,
             ConnectError,
             ConnectionClosed,
             TunnelError,
             TlsError,
-            OSError,
+            OSError,  # with it `DNSLookupError`
         ),
         "network",
     ),

@@ -93,7 +93,6 @@ class Run(RunState):
         self.ended.set()
         self.workers.close()
         self.spool.close()
-        self.waiting.close()
         if outcome != "finished":
             self.coverage.incomplete(outcome)
 

@@ -40,13 +40,8 @@ CONVERT_TIMEOUT_SECS = 60
 class RunState:
     """What one crawl of one source knows; each concern has an object.
 
-    Args:
-        arguments: of the run, those of the stored source included.
-        stored_source: as stored, None on its first crawl.
-        config: the project's settings.
-        count: adds a number to a stat by its name.
-        queued: returns how many pages are waiting or under way.
-        resumes: id of the run that a JOBDIR continues, None for a new one.
+    `arguments` include those of the stored source, which is None on its first crawl. `count` adds a number to a stat,
+    `queued` returns how many pages are waiting or under way. `resumes` is the id of the run that a JOBDIR continues.
     """
 
     outcome = ""
@@ -106,7 +101,7 @@ class RunState:
         self.recorded = RecordedPages(self.known)
         self.readings = Readings(self.known)
         self.records = Records(self.source, config.converter_fingerprint)
-        self.suspects, self.moves, self.waiting = Suspects(), Moves(), Waiting()
+        self.suspects, self.moves, self.waiting = Suspects(), Moves(), Waiting(self.spool)
         self.prefetched = PrefetchedResponses()
         self.discovery: Discovery | None = None
         self.robots_txt: Callable[[str], Awaitable[str | None]] | None = None

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from math import inf
 from operator import itemgetter
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from llmsspider.crawl.settle import ReadPage, Reason
 
@@ -86,16 +86,43 @@ class WaitingPage:
     failure: Failure | None = None  # the error of a failed page
 
 
+SPOOLED_BYTES = 4 * 1024 * 1024
+"""Bodies below this stay in memory, see `Spool`."""
+
+
+class Spool:
+    """A temporary folder, made with the first body that is put there and removed by `close`."""
+
+    def __init__(self) -> None:
+        self._folder: Path | None = None
+        self._count = 0
+
+    def keep(self, body: bytes) -> Path:
+        """Write a body to a file of its own and return its path; raises `OSError`."""
+        if self._folder is None:
+            self._folder = Path(tempfile.mkdtemp(prefix="llmsspider-"))
+        self._count += 1
+        path = self._folder / str(self._count)
+        path.write_bytes(body)
+        return path
+
+    def close(self) -> None:
+        """Remove the files; idempotent."""
+        folder, self._folder = self._folder, None
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
 class Waiting:
     """The pages of one run that wait. `closed` has the reasons for which none does: a stop would lose them."""
 
-    def __init__(self) -> None:
+    def __init__(self, spool: Spool) -> None:
         self.closed: set[Reason] = {"moved"}
         self._pages: dict[Reason, dict[object, WaitingPage]] = {reason: {} for reason in LIMITS}
         self._kept: Counter[Reason] = Counter()
         self._characters = 0
-        self._file: IO[bytes] | None = None
-        self._offsets: dict[object, int] = {}
+        self._spool = spool
+        self._on_disk: dict[tuple[Reason, object], Path] = {}
 
     def can_keep(self, reason: Reason, room: int | None = None) -> bool:
         """Say whether one more page can wait, where `room` more documents are allowed (None: any number)."""
@@ -114,9 +141,7 @@ class Waiting:
         if record is not None and reason in BY_DOCUMENT:
             key = record.id
         if record is not None and reason == "wall":
-            self._file = self._file or tempfile.TemporaryFile()  # noqa: SIM115  # until `close`
-            self._offsets[key] = self._file.seek(0, 2)
-            pickle.dump(replace(record, digest=None), self._file)
+            self._on_disk[reason, key] = self._spool.keep(pickle.dumps(replace(record, digest=None)))
             page.record = None
         elif record is not None and reason == "moved":
             self._characters += len(record.content or "")
@@ -155,40 +180,7 @@ class Waiting:
             page = self._pages[reason].pop(key, None)
             if page is None:
                 continue
-            if reason == "wall" and self._file is not None:
-                self._file.seek(self._offsets.pop(key))
-                page.record = pickle.load(self._file)  # noqa: S301 - written by this process
+            if (path := self._on_disk.pop((reason, key), None)) is not None:
+                page.record = pickle.loads(path.read_bytes())  # noqa: S301 - written by this process
+                path.unlink()
             yield page
-
-    def close(self) -> None:
-        """Release the file; idempotent."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
-
-
-SPOOLED_BYTES = 4 * 1024 * 1024
-"""Bodies below this stay in memory, see `Spool`."""
-
-
-class Spool:
-    """A temporary folder, made with the first body that is put there and removed by `close`."""
-
-    def __init__(self) -> None:
-        self._folder: Path | None = None
-        self._count = 0
-
-    def keep(self, body: bytes) -> Path:
-        """Write a body to a file of its own and return its path; raises `OSError`."""
-        if self._folder is None:
-            self._folder = Path(tempfile.mkdtemp(prefix="llmsspider-"))
-        self._count += 1
-        path = self._folder / str(self._count)
-        path.write_bytes(body)
-        return path
-
-    def close(self) -> None:
-        """Remove the files; idempotent."""
-        folder, self._folder = self._folder, None
-        if folder is not None:
-            shutil.rmtree(folder, ignore_errors=True)

@@ -6,7 +6,7 @@ import pytest
 from stores import record
 
 from llmsspider.crawl import waiting as module
-from llmsspider.crawl.waiting import LIMITS, Failure, Waiting, WaitingPage
+from llmsspider.crawl.waiting import LIMITS, Failure, Spool, Waiting, WaitingPage
 from llmsspider.items import Digest, Link, LlmsEntry
 
 
@@ -33,7 +33,7 @@ def test_what_may_have_passed_by_the_end_of_the_crawl(kind, status, may_pass):
 
 
 def test_pages_come_back_in_order_and_once():
-    waiting = Waiting()
+    waiting = Waiting(Spool())
     assert all(waiting.keep(failed(number)) for number in range(3))
     assert [page.request for page in waiting.take("failed", most=2)] == [0, 1]
     assert [page.request for page in waiting.take("failed")] == [2]
@@ -41,7 +41,7 @@ def test_pages_come_back_in_order_and_once():
 
 
 def test_no_more_wait_than_the_limit_says_whether_they_came_back_or_not():
-    waiting = Waiting()
+    waiting = Waiting(Spool())
     number = int(LIMITS["failed"].pages)
     assert [waiting.keep(failed(one)) for one in range(number + 5)].count(True) == number
     assert len(list(waiting.take("failed", most=10))) == 10
@@ -49,7 +49,7 @@ def test_no_more_wait_than_the_limit_says_whether_they_came_back_or_not():
 
 
 def test_none_waits_where_a_stop_would_lose_it_nor_near_the_limit_of_documents(monkeypatch):
-    waiting = Waiting()
+    waiting = Waiting(Spool())
     assert not waiting.keep(WaitingPage("moved", record=record("new"))), "not before the store was read"
     waiting.closed.clear()
     assert not waiting.keep(WaitingPage("moved", record=record("new")), room=LIMITS["moved"].room)
@@ -58,11 +58,11 @@ def test_none_waits_where_a_stop_would_lose_it_nor_near_the_limit_of_documents(m
     assert not waiting.keep(WaitingPage("moved", record=record("more")))
     assert waiting.keep(WaitingPage("wall", record=record("wall"))), "it waits on disk"
     assert waiting.keep(failed(1)), "it has no text"
-    waiting.close()
+    waiting._spool.close()
 
 
 def test_a_new_page_that_comes_twice_waits_twice_and_the_first_one_is_the_first():
-    waiting = Waiting()
+    waiting = Waiting(Spool())
     waiting.closed.clear()
     for text in ("first", "second"):
         waiting.keep(WaitingPage("moved", record=record("new", text)))
@@ -70,7 +70,7 @@ def test_a_new_page_that_comes_twice_waits_twice_and_the_first_one_is_the_first(
 
 
 def test_a_page_whose_markdown_came_waits_no_more():
-    waiting = Waiting()
+    waiting = Waiting(Spool())
     for path in "ba":
         waiting.keep(WaitingPage("markdown", record=record(path)))
     waiting.keep(WaitingPage("tag", record=record("c")))
@@ -81,7 +81,7 @@ def test_a_page_whose_markdown_came_waits_no_more():
 
 
 def test_possible_bot_walls_wait_on_disk_as_they_are():
-    waiting, records = Waiting(), [record("a", "Text \udc80 with\nlines\n"), record("a")]
+    waiting, records = Waiting(Spool()), [record("a", "Text \udc80 with\nlines\n"), record("a")]
     records[0].links = [Link("a", "https://e.com/a")]
     records[0].llms = LlmsEntry("https://e.com/llms.txt", None, "T", None, 3)
     records[1].digest = Digest.of("Text", ())
@@ -90,5 +90,5 @@ def test_possible_bot_walls_wait_on_disk_as_they_are():
     assert [page.record for page in pages] == [None, None]
     assert [page.record for page in waiting.take("wall")] == records
     assert list(waiting.take("wall")) == []
-    waiting.close()
-    waiting.close()
+    waiting._spool.close()
+    waiting._spool.close()
