@@ -31,9 +31,6 @@ logger = logging.getLogger(__name__)
 # Whether an answer to HEAD says that a page is as it was stored, and whether a host's HEAD can be believed. Pure.
 # RFC 9110, section 9.3.2: HEAD should send the header fields that GET would. Not every server does.
 
-BUSY_STATUSES = frozenset({429, 503})
-"""Statuses that say "not now", whatever the method."""
-
 
 @dataclass(frozen=True, slots=True)
 class HeadAnswer:
@@ -50,11 +47,7 @@ class HeadAnswer:
         return cls(status, etag or None, headers.get("last-modified") or None)
 
     def is_unchanged(self, sent: Mapping[str, str]) -> bool:
-        """Return whether this answer to HEAD means that the page is as it was.
-
-        Args:
-            sent: the conditional request headers, `If-None-Match` and `If-Modified-Since`.
-        """
+        """Return whether this answer to a HEAD with these conditional headers says that nothing changed."""
         etag, date = sent.get("If-None-Match", "").removeprefix("W/"), sent.get("If-Modified-Since")
         if self.status == 304:
             return not (etag and self.etag) or etag == self.etag
@@ -64,14 +57,12 @@ class HeadAnswer:
 
 def disagreement(head: HeadAnswer, get: HeadAnswer) -> str | None:
     """Return what is wrong with an answer to HEAD that did not say "unchanged", by what GET says; else None."""
-    answered = {200, 304}
-    if {head.status, get.status} & BUSY_STATUSES:
-        return None
+    if {head.status, get.status} & {429, 503}:
+        return None  # "not now", whatever the method
     if head.status == 0:
         return "HEAD is not answered"
-    if not {head.status, get.status} <= answered:
-        is_same = head.status == get.status and head.status not in answered
-        return None if is_same else f"HEAD answers {head.status}, GET {get.status}"
+    if not {head.status, get.status} <= {200, 304}:
+        return None if head.status == get.status else f"HEAD answers {head.status}, GET {get.status}"
     tags, dates = (head.etag, get.etag), (head.last_modified, get.last_modified)
     if head.status == get.status == 200 and (tags[0] == tags[1] if any(tags) else dates[0] == dates[1]):
         return None
@@ -114,10 +105,9 @@ class RevalidationMiddleware:
         for name, value in known.items():
             request.headers[name] = value
         self.run.count("revalidated")
-        if self.run.config.revalidate_method != "HEAD" or request.meta.get("playwright"):
-            return None
         is_others = not request.meta.get(META)  # robots.txt: the HEAD would wait for it
-        if is_others or host(request.url) in self._get_only:
+        is_get = self.run.config.revalidate_method != "HEAD" or request.meta.get("playwright")
+        if is_get or is_others or host(request.url) in self._get_only:
             return None
         return await self._by_head(request, known)
 
@@ -137,13 +127,13 @@ class RevalidationMiddleware:
         return run.known.conditional_headers(url, accept, read_by=read_by)
 
     async def _by_head(self, request: Request, sent: dict[str, str]) -> Response | None:
-        own = {"dont_retry": True, "dont_redirect": True}
         timeout = request.meta.get("download_timeout")
+        own = {"dont_retry": True, "dont_redirect": True} | ({"download_timeout": timeout} if timeout else {})
         head_request = nested_request(
             request.url,
             request,
             discovery=bool(request.meta.get(META, {}).get("discovery")),
-            meta={**own, "download_timeout": timeout} if timeout else own,
+            meta=own,
             method="HEAD",
             headers=request.headers,
         )

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 def find(path: str) -> object:
     """Return the class or function at a path such as `package.module.Name`.
 
-    Raises:
-        ImportError: there is no such module, or nothing of that name in it. Importing can raise anything else.
+    Raises `ImportError` where there is no such module, or nothing of that name in it; importing can raise anything.
 
     >>> find("llmsspider.content.markdown.chunks.tokens").__name__
     'tokens'
@@ -43,10 +42,7 @@ def find(path: str) -> object:
 
 
 def path_of(value: object) -> str:
-    """Return the dotted path of a class, for another process to import; a path stays as it is.
-
-    Raises:
-        ImportError: another process could not import it.
+    """Return the dotted path of a class, for another process to import, else `ImportError`; a path stays as it is.
 
     >>> path_of(dict), path_of("builtins.dict")
     ('builtins.dict', 'builtins.dict')
@@ -65,12 +61,8 @@ def path_of(value: object) -> str:
 # `markdownify`, or a class of the user's. docs/explanation/extraction.md has the measurements behind the default.
 
 DEFAULT = "native"
-
 FALLBACK = "markdownify"
-
 NAMES = (DEFAULT, FALLBACK)
-
-_FALLBACK_CLASS = "llmsspider.content.extraction.html_format.MarkdownifyConverter"
 
 
 class Converter(Protocol):
@@ -84,9 +76,7 @@ class Converter(Protocol):
 def check_converter(given: object) -> str:
     """Return the name of an engine, or the path of the class that `given` is or names.
 
-    Raises:
-        ImportError: there is no such class. Importing a user's module can raise anything else.
-        TypeError: it has no method `convert`.
+    Raises `TypeError` for a class without a method `convert`, and what `find` raises.
     """
     if given in NAMES:
         return str(given)
@@ -99,7 +89,9 @@ def check_converter(given: object) -> str:
 @lru_cache(maxsize=4)
 def converter_named(name: str) -> Converter:
     """Return the engine of this name or class path; raises what importing it raises."""
-    made: Any = find(_FALLBACK_CLASS if name == FALLBACK else name)
+    made: Any = find(
+        "llmsspider.content.extraction.html_format.MarkdownifyConverter" if name == FALLBACK else name
+    )
     return cast("Converter", made())
 
 
@@ -130,17 +122,11 @@ def missing_extra(extra: Extra) -> str | None:
     True
     """
     packages = EXTRAS[extra]
-    if all(map(_is_installed, packages)):
-        return None
+    with suppress(ValueError):  # one that was set aside in sys.modules
+        if all(map(find_spec, packages)):
+            return None
     install = shlex.join([sys.executable, "-m", "pip", "install", *packages.values()])
     return f'the extra "{extra}" is missing: {install}'
-
-
-def _is_installed(module: str) -> bool:
-    try:
-        return find_spec(module) is not None
-    except ValueError:  # it was set aside in sys.modules
-        return False
 
 
 # --- the code of a user that documents pass before the store: item pipelines, a spider derived from one of ours ---
@@ -166,20 +152,15 @@ def own_mark(extractor_version: str) -> str:
 def own_code(settings: SettingsOfPipelines, spider: type | None = None) -> str:
     """Return the fingerprint of the code of the user that documents pass before they are stored; empty without any.
 
-    It covers the order of that code and the source of its modules.
-
-    Args:
-        settings: name the pipelines; none of them counts where no pipeline writes the store.
-        spider: the class of the spider; one counts that is derived from ours and has methods of its own.
+    It covers the order of that code and the source of its modules: of the pipelines that `settings` name, where one of
+    them writes the store, and of a `spider` class that is derived from ours and has methods of its own.
     """
-    functions = (FunctionType, classmethod, staticmethod, property)
+    methods = (FunctionType, classmethod, staticmethod, property)
     spiders = [
-        kind for kind in _derived(spider) if any(isinstance(one, functions) for one in vars(kind).values())
+        kind for kind in _derived(spider) if any(isinstance(one, methods) for one in vars(kind).values())
     ]
     known = [(_path(one), source_of(one)) for one in [*spiders, *_pipelines(settings)]]
-    if not known:
-        return ""
-    return OWN_MARK + hashlib.sha256(repr(known).encode("utf-8", "replace")).hexdigest()[:8]
+    return OWN_MARK + hashlib.sha256(repr(known).encode("utf-8", "replace")).hexdigest()[:8] if known else ""
 
 
 def own_arguments(spider: type) -> frozenset[str]:
@@ -199,13 +180,11 @@ def _derived(spider: type | None) -> Iterator[type]:
 def _pipelines(settings: SettingsOfPipelines) -> list[object]:
     """Return the pipelines of the user before the one that writes the store, as far as they can be imported."""
     configured = {**(settings.get("ITEM_PIPELINES_BASE") or {}), **(settings.get("ITEM_PIPELINES") or {})}
-    enabled = sorted((order, number) for number, order in enumerate(configured.values()) if order is not None)
-    names = list(configured)
+    enabled = {found: order for found, order in configured.items() if order is not None}
     own: list[object] = []
-    for _, number in enabled:
-        found = names[number]
+    for found in sorted(enabled, key=lambda name: enabled[name]):
         with suppress(Exception):  # whatever the user's module raises; `check_components` says it
-            found = find(found) if isinstance(found, str) else found
+            found = find(found) if isinstance(found, str) else found  # noqa: PLW2901
         if STORE_PIPELINE in map(_path, getattr(found, "__mro__", ())):
             return own
         if _path(found) != FILTER_PIPELINE:
