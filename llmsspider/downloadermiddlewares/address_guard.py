@@ -10,6 +10,7 @@ import logging
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from types import SimpleNamespace
 from typing import Any, cast
 from urllib.parse import urlsplit
 from urllib.request import getproxies
@@ -34,34 +35,6 @@ from llmsspider.web.stats import BlockReason
 from llmsspider.web.url_gate import without_user
 
 logger = logging.getLogger(__name__)
-
-
-@implementer(IResolutionReceiver)
-class _PermittedOnly:
-    """Pass on the addresses of one look-up that `resolver` permits, and fail it when none was."""
-
-    def __init__(self, receiver: Any, resolver: AddressGuardResolver, host: str, port: int):
-        self._receiver = receiver
-        self._resolver = resolver
-        self._host = host
-        self._port = port
-        self._refused: list[str] = []
-        self._passed = False
-
-    def resolutionBegan(self, resolution: IHostResolution) -> None:  # noqa: N802
-        self._receiver.resolutionBegan(resolution)
-
-    def addressResolved(self, address: IAddress) -> None:  # noqa: N802
-        ip = str(getattr(address, "host", ""))
-        if self._resolver.permits(ip, self._host, self._port):
-            self._passed = True
-            self._receiver.addressResolved(address)
-        else:
-            self._refused.append(ip)
-
-    def resolutionComplete(self) -> None:  # noqa: N802
-        self._resolver.record(self._host, self._port, [] if self._passed else self._refused)
-        self._receiver.resolutionComplete()
 
 
 @implementer(IHostnameResolver)
@@ -98,16 +71,6 @@ class AddressGuardResolver(CachingHostnameResolver):
         rules = self.crawls.values() or (self._default,)
         return all(rule.permits(ip.partition("%")[0], host, port) for rule in rules)
 
-    def record(self, host: str, port: int, refused: list[str]) -> None:
-        """Remember that `host` has nothing but the addresses `refused`, or with none that it is fine."""
-        if refused:
-            self._refused[host.lower(), port] = (
-                f"{host} resolves to {', '.join(dict.fromkeys(refused))}, which is not public "
-                "(LLMS_ALLOW_PRIVATE_ADDRESSES lists the exceptions)"
-            )
-        else:
-            self._refused.pop((host.lower(), port), None)
-
     def refusal(self, host: str, port: int) -> str | None:
         """Say why the last look-up of `host` came to nothing, None where it did not or there was none."""
         return self._refused.get((host.lower(), port))
@@ -120,12 +83,37 @@ class AddressGuardResolver(CachingHostnameResolver):
         addressTypes: Sequence[type[IAddress]] | None = None,  # noqa: N803
         transportSemantics: str = "TCP",  # noqa: N803
     ) -> IHostResolution:
-        """See `IHostnameResolver.resolveHostName`."""
-        receiver: Any = _PermittedOnly(resolutionReceiver, self, hostName, portNumber)
+        """Look a name up, and pass on the addresses that are permitted."""
+        wanted: Any = resolutionReceiver
+        passed: list[IAddress] = []
+        refused: list[str] = []
+
+        def resolved(address: IAddress) -> None:
+            ip = str(getattr(address, "host", ""))
+            if self.permits(ip, hostName, portNumber):
+                passed.append(address)
+                wanted.addressResolved(address)
+            else:
+                refused.append(ip)
+
+        def complete() -> None:
+            if refused and not passed:
+                self._refused[hostName.lower(), portNumber] = (
+                    f"{hostName} resolves to {', '.join(dict.fromkeys(refused))}, which is not public "
+                    "(LLMS_ALLOW_PRIVATE_ADDRESSES lists the exceptions)"
+                )
+            else:
+                self._refused.pop((hostName.lower(), portNumber), None)
+            wanted.resolutionComplete()
+
+        began = wanted.resolutionBegan
+        receiver: Any = SimpleNamespace(
+            resolutionBegan=began, addressResolved=resolved, resolutionComplete=complete
+        )
         if not is_resolvable(hostName):  # Twisted would wait for an answer that never comes
             resolution: IHostResolution = cast("Any", HostResolution(hostName))
-            receiver.resolutionBegan(resolution)
-            receiver.resolutionComplete()
+            began(resolution)
+            complete()
             return resolution
         return super().resolveHostName(receiver, hostName, portNumber, addressTypes, transportSemantics)
 

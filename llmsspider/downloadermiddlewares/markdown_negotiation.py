@@ -193,18 +193,17 @@ class MarkdownNegotiationMiddleware:
     async def _only_markdown(self, request: Request, forms: HostForms) -> Response | None:
         """Handle a page known only by its Markdown URL: that URL, and if it is dead the HTML page it may belong to."""
         response = await self._download(request, request.url)
-        if response is not None and self._acceptable(response, request.url, request.url):
-            forms.hit(request.url, request.url, named=True)
-            self.run.count("markdown/hit")
+        if response is not None:
             response.request = request
-            return response
+            if self._acceptable(response, request.url, request.url):
+                forms.hit(request.url, request.url, named=True)
+                self.run.count("markdown/hit")
+                return response
         for form, url in page_candidates(request.url).items():
             page = await self._download(request, url, accept=HTML_ACCEPT)
             if page is not None and page.status == 200:
                 forms.page_form = form
                 return page.replace(request=request.replace(url=url))
-        if response is not None:
-            response.request = request
         return response
 
     async def _download(
@@ -223,9 +222,8 @@ class MarkdownNegotiationMiddleware:
         """Return whether an answer is the page's Markdown (docs/explanation/markdown-forms.md)."""
         if response.status == 304:
             return self.run.known.validated(requested) is not None
-        if response.status != 200 or not same_site(response.url, requested):
-            return False
-        if response.url != requested and not is_twin_of(response.url, page_url):
+        is_asked = response.url == requested or is_twin_of(response.url, page_url)
+        if response.status != 200 or not is_asked or not same_site(response.url, requested):
             return False
         content_type = (response.headers.get("Content-Type") or b"").decode("latin-1")
         mime_type = content_type.partition(";")[0].strip().lower() or None
