@@ -243,51 +243,41 @@ def _grid(
 ) -> list[str]:
     header = int(_HEAD_ROWS(element)) > 0 or all(cell.tag == "th" for cell in _cells(rows[0]))
     width = max((len(row) for row in grid), default=0)
-    if not width:
-        return []
     texts = [[_cell(walk, cell) for cell in [*row, *[None] * (width - len(row))]] for row in grid]
-    if not any(any(row) for row in texts):
-        return []
     texts = [row for place, row in enumerate(texts) if any(row) or (header and not place)]
-    if not header:
-        texts.insert(0, [""] * width)
-    used = [column for column in range(width) if any(row[column] for row in texts)]
-    texts = [[row[column] for column in used] for row in texts]
-    first = grid[0]
-    align = [_align(first[column]) if column < len(first) else "" for column in used]
-    return [walk.format.table(texts, align)]
+    align = [_align(cell) for cell in grid[0]] if grid else []
+    return _written(walk, texts if header else [[""] * width, *texts], align + [""] * (width - len(align)))
+
+
+def _written(walk: Walk, rows: list[list[str]], align: list[str]) -> list[str]:
+    """Return a table without its empty columns; none where all are empty."""
+    used = [column for column in range(len(align)) if any(row[column] for row in rows)]
+    texts = [[row[column] for column in used] for row in rows]
+    return [walk.format.table(texts, [align[column] for column in used])] if used else []
 
 
 def _members(walk: Walk, rows: list[_Element]) -> list[str]:
     """Return Doxygen's table of member declarations: headings, and tables of type, member and brief description."""
     found: list[str] = []
-    members: list[list[str]] = []
+    head = ["", "", ""]
+    members = [head]
     template = ""
     for row in rows:
         cells = _cells(row)
         classes = " ".join(cell.get("class") or "" for cell in cells)
         texts = [_cell(walk, cell) for cell in cells]
         if next(row.iter("h2", "h3"), None) is not None:
-            found += _member_table(walk, members) + walk.blocks(cells[0] if cells else row)
-            members = []
+            found += _written(walk, members, head) + walk.blocks(cells[0] if cells else row)
+            members = [head]
         elif "memTemplParams" in classes:
             template = " ".join(texts)
         elif "memItem" in classes or "memTempl" in classes:
             kind, member = (["", *texts] if len(texts) < 2 else texts)[:2]
             members.append([kind, f"{template} {member}".strip(), ""])
             template = ""
-        elif "mdescRight" in classes and members:
+        elif "mdescRight" in classes and len(members) > 1:
             members[-1][2] = texts[-1]
-    return found + _member_table(walk, members)
-
-
-def _member_table(walk: Walk, members: list[list[str]]) -> list[str]:
-    """Return members as a table without its empty columns."""
-    used = [column for column in range(3) if any(member[column] for member in members)]
-    if not used:
-        return []
-    rows = [[""] * len(used), *([member[column] for column in used] for member in members)]
-    return [walk.format.table(rows, [""] * len(used))]
+    return found + _written(walk, members, head)
 
 
 def _cell(walk: Walk, cell: _Element | None) -> str:
@@ -317,15 +307,17 @@ def _expand(rows: list[_Element]) -> list[list[_Element | None]] | None:
     pending: dict[int, int] = {}
     for row in rows:
         cells: list[_Element | None] = []
-        for cell in _cells(row):
-            _skip_spanned(cells, pending)
-            width, height = _span(cell, "colspan"), _span(cell, "rowspan")
-            for offset in range(width):
-                pending[len(cells) + offset] = height - 1
+        for cell in [*_cells(row), None]:
+            while pending.get(len(cells)):
+                pending[len(cells)] -= 1
+                cells.append(None)
+            if cell is None:
+                break
+            width, height = _span(cell.get("colspan")), _span(cell.get("rowspan"))
+            pending.update(dict.fromkeys(range(len(cells), len(cells) + width), height - 1))
             cells += [cell, *[None] * (width - 1)]
             if places + len(cells) > most:
                 return None
-        _skip_spanned(cells, pending)
         if cells:
             grid.append(cells)
             places += len(cells)
@@ -335,12 +327,5 @@ def _expand(rows: list[_Element]) -> list[list[_Element | None]] | None:
     return grid
 
 
-def _skip_spanned(cells: list[_Element | None], pending: dict[int, int]) -> None:
-    while pending.get(len(cells)):
-        pending[len(cells)] -= 1
-        cells.append(None)
-
-
-def _span(cell: _Element, name: str) -> int:
-    value = cell.get(name) or "1"
-    return min(int(value), _MAX_SPAN) if value.isdigit() and int(value) > 0 else 1
+def _span(value: str | None) -> int:
+    return min(max(int(value), 1), _MAX_SPAN) if value and value.isdecimal() else 1

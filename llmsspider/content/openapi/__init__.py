@@ -11,8 +11,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import quote
 
 from llmsspider.content import markdown
@@ -128,22 +127,17 @@ class _Room:
         return "\n\n".join(block for block in kept if block) + "\n"
 
 
-@dataclass(frozen=True, slots=True)
-class _Operation:
-    """One operation: its endpoint (`GET /ships`), its object in the file, and that of its path."""
+class _Operation(NamedTuple):
+    """One operation: endpoint (`GET /ships`), `operationId`, text of its heading, its object, that of its path."""
 
     endpoint: str
+    id: str
+    title: str
     operation: dict[str, Any]
     shared: dict[str, Any]
 
-    @property
-    def title(self) -> str:
-        """The text of its heading."""
-        return line(self.operation.get("summary")) or self.endpoint
 
-
-@dataclass(frozen=True, slots=True)
-class _Group:
+class _Group(NamedTuple):
     """The operations of one tag, or those without one."""
 
     name: str
@@ -160,8 +154,9 @@ def _groups_of(api: Description) -> list[_Group]:
         for method in METHODS:
             if isinstance(operation := shared.get(method), dict):
                 tag = next((tag for tag in as_list(operation.get("tags")) if isinstance(tag, str)), None)
-                one = _Operation(line(f"{method.upper()} {path}"), operation, shared)
-                by_tag.setdefault(tag, []).append(one)
+                endpoint = line(f"{method.upper()} {path}")
+                name, title = line(operation.get("operationId")), line(operation.get("summary")) or endpoint
+                by_tag.setdefault(tag, []).append(_Operation(endpoint, name, title, operation, shared))
     has_tags = any(tag is not None and found for tag, found in by_tag.items())
     others = "Other operations" if has_tags else "Operations"
     return [
@@ -178,18 +173,13 @@ _Document = tuple[str, _Group, list[_Operation]]
 def _documents(groups: list[_Group], by: str, sign: str) -> list[_Document]:
     if by == "tag":
         return [(f"{sign}tag={quote(group.name, safe='')}", group, group.operations) for group in groups]
-    every = [
-        (line(one.operation.get("operationId")), group, one) for group in groups for one in group.operations
-    ]
-    ids = Counter(name for name, _, _ in every)
-    return [
-        (
-            f"{sign}operation={quote(name if name and ids[name] == 1 else one.endpoint, safe='')}",
-            group,
-            [one],
-        )
-        for name, group, one in every
-    ]
+    ids = Counter(one.id for group in groups for one in group.operations)
+    documents = []
+    for group in groups:
+        for one in group.operations:
+            name = one.id if one.id and ids[one.id] == 1 else one.endpoint
+            documents.append((f"{sign}operation={quote(name, safe='')}", group, [one]))
+    return documents
 
 
 def _document(api: Description) -> Iterator[str]:
@@ -283,7 +273,7 @@ def _schema_blocks(api: Description, level: int) -> Iterator[str]:
         if blocks := schema_table(api, schema):
             yield from blocks
         else:
-            yield f"{type_of(api, found)}{after('. ', meaning_of({**found, 'description': None}))}"
+            yield f"{type_of(found)}{after('. ', meaning_of({**found, 'description': None}))}"
         yield from examples(api, {"schema": schema})
 
 
@@ -336,5 +326,5 @@ def _parameter_table(api: Description, parameters: list[dict[str, Any]]) -> str:
         schema = one.get("schema", one)  # 2.0 has the type in the parameter itself
         meaning = meaning_of(api.resolved(schema), one.get("description"))
         required = "yes" if one.get("required") is True else "no"
-        rows.append((code(one["name"]), line(one.get("in")), type_of(api, schema), required, meaning))
+        rows.append((code(one["name"]), line(one.get("in")), type_of(schema), required, meaning))
     return table(("Name", "In", "Type", "Required", "Description"), rows)

@@ -60,13 +60,11 @@ def read_description(body: bytes) -> Description:
     except (ValueError, RecursionError, yaml.YAMLError) as error:
         message = str(error).partition("\n")[0]
         raise NotOpenApiError(f"neither JSON nor YAML that can be read: {message}") from None
-    api = as_dict(read)
-    is_named = api.get("openapi") or api.get("swagger")
-    if not is_named or not any(
-        isinstance(api.get(part), dict) for part in ("paths", "webhooks", "components")
-    ):
+    api = Description(as_dict(read))
+    has_parts = any(isinstance(api.get(part), dict) for part in ("paths", "webhooks", "components"))
+    if not has_parts or not (api.get("openapi") or api.get("swagger")):
         raise NotOpenApiError("it says neither `openapi` nor `swagger`, or has no paths")
-    return Description(api)
+    return api
 
 
 def _from_yaml(text: str) -> object:
@@ -133,47 +131,41 @@ INLINE_LEVELS = 3
 MAX_EXAMPLE_NODES = 2_000
 """Maximum number of values of one example that are rendered."""
 
-_BOUNDS = (
-    ("default", "Default"),
-    ("minimum", "Minimum"),
-    ("maximum", "Maximum"),
-    ("minLength", "Minimum length"),
-    ("maxLength", "Maximum length"),
-    ("pattern", "Pattern"),
-    ("example", "Example"),
-)
+_BOUNDS = {
+    "default": "Default",
+    "minimum": "Minimum",
+    "maximum": "Maximum",
+    "minLength": "Minimum length",
+    "maxLength": "Maximum length",
+    "pattern": "Pattern",
+    "example": "Example",
+}
 
 
-def type_of(api: Description, schema: object, depth: int = 0) -> str:
+def type_of(schema: object, depth: int = 0) -> str:
     """Return the type of a schema in words.
 
-    >>> type_of(Description(), {"type": "array", "items": {"$ref": "#/components/schemas/Ship"}})
+    >>> type_of({"type": "array", "items": {"$ref": "#/components/schemas/Ship"}})
     'array of Ship'
-    >>> type_of(Description(), {"type": ["string", "null"], "format": "date"})
+    >>> type_of({"type": ["string", "null"], "format": "date"})
     'string (date) or null'
     """
     if not isinstance(schema, dict) or depth > INLINE_LEVELS:
         return "any"
-    reference = schema.get("$ref")
-    if isinstance(reference, str):
+    if isinstance(reference := schema.get("$ref"), str):
         return reference.rpartition("/")[2]
-    for word in ("oneOf", "anyOf"):
-        if isinstance(schema.get(word), list):
-            return " or ".join(dict.fromkeys(type_of(api, part, depth + 1) for part in schema[word]))
-    if isinstance(schema.get("allOf"), list):
-        parts = [type_of(api, part, depth + 1) for part in schema["allOf"]]
-        return " and ".join(dict.fromkeys(parts)) or "object"
+    for word, join in (("oneOf", " or "), ("anyOf", " or "), ("allOf", " and ")):
+        if isinstance(parts := schema.get(word), list):
+            types = join.join(dict.fromkeys(type_of(part, depth + 1) for part in parts))
+            return types or ("object" if word == "allOf" else "")
     kinds = schema.get("type")
     words = [str(kind) for kind in (kinds if isinstance(kinds, list) else [kinds]) if kind]
-    if not words:
-        words = ["object" if "properties" in schema else "any"]
+    words = words or ["object" if "properties" in schema else "any"]
     if words[0] == "array":
-        words[0] = f"array of {type_of(api, schema.get('items'), depth + 1)}"
+        words[0] = f"array of {type_of(schema.get('items'), depth + 1)}"
     elif isinstance(schema.get("format"), str):
         words[0] += f" ({schema['format']})"
-    if schema.get("nullable") is True:
-        words.append("null")
-    return " or ".join(words)
+    return " or ".join([*words, "null"] if schema.get("nullable") is True else words)
 
 
 def meaning_of(schema: object, description: object = None) -> str:
@@ -183,20 +175,16 @@ def meaning_of(schema: object, description: object = None) -> str:
     parts = [text.strip()] if isinstance(text, str) and text.strip() else []
     if schema.get("deprecated") is True:
         parts.insert(0, "Deprecated.")
-    values = schema.get("enum")
-    if isinstance(values, list) and values:
+    if values := as_list(schema.get("enum")):
         more = ", …" if len(values) > MAX_ROWS else ""
-        parts.append(f"One of {', '.join(code(value) for value in values[:MAX_ROWS])}{more}.")
+        parts.append(f"One of {', '.join(map(code, values[:MAX_ROWS]))}{more}.")
+    bounds = {word: schema[name] for name, word in _BOUNDS.items() if name in schema}
     parts += [
-        f"{word}: {code(schema[name])}."
-        for name, word in _BOUNDS
-        if name in schema and not isinstance(schema[name], dict | list)
+        f"{word}: {code(value)}." for word, value in bounds.items() if not isinstance(value, dict | list)
     ]
-    return (
-        " ".join(part if part[-1] in ".!?:" else f"{part}." for part in parts)
-        if parts[1:]
-        else "".join(parts)
-    )
+    if len(parts) < 2:
+        return "".join(parts)
+    return " ".join(part if part[-1] in ".!?:" else f"{part}." for part in parts)
 
 
 def schema_table(api: Description, schema: object) -> list[str]:
@@ -214,7 +202,7 @@ def _rows(api: Description, schema: object, prefix: str, depth: int) -> Iterator
         found, depth = api.resolved(found.get("items")), depth + 1
     required: set[str] = set()
     for name, part in _properties(api, found, required, []):
-        yield code(prefix + name), type_of(api, part), "yes" if name in required else "no", meaning_of(part)
+        yield code(prefix + name), type_of(part), "yes" if name in required else "no", meaning_of(part)
         is_inline = isinstance(part, dict) and "$ref" not in part and "$ref" not in (part.get("items") or {})
         if is_inline and depth < INLINE_LEVELS:
             yield from _rows(api, part, f"{prefix}{name}.", depth + 1)
@@ -256,7 +244,7 @@ def contents(api: Description, holder: dict[str, Any]) -> Iterator[str]:
         media = api.resolved(given)
         name = code(mime_type) if mime_type else "Type"
         schema = media.get("schema")
-        yield f"{name}: {type_of(api, schema)}" if schema else name
+        yield f"{name}: {type_of(schema)}" if schema else name
         if schema and schema not in before:
             yield from schema_table(api, schema)
             before.append(schema)
