@@ -7,8 +7,6 @@ import sys
 import time
 from pathlib import Path
 
-from llmsspider.downloadermiddlewares.backoff import Turns
-
 
 def wait_once(marker: str) -> int:
     """Write the id of the process to the file and wait for ever; where the file exists, return the id."""
@@ -55,6 +53,10 @@ def spin(secs: float) -> int:
 
 def take_turns(file: str, number: int) -> list[float]:
     """Take so many turns, all at the same moment."""
+    from llmsspider.downloadermiddlewares.backoff import (
+        Turns,  # loads Scrapy, which other processes are seen not to do
+    )
+
     turns = Turns(Path(file))
     taken = [turns.reserve("e.com", 1.0, 100.0) for _ in range(number)]
     turns.close()
