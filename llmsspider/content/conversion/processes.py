@@ -51,14 +51,9 @@ _LOCK = threading.Lock()
 
 
 class Worker:
-    """One process and the socket to it. Making one blocks until the process is ready.
+    """One process and the socket to it. Making one blocks until the process is ready, having called `prepare`.
 
-    Args:
-        context: how processes are started.
-        prepare: called in the process before it is ready.
-
-    Raises:
-        OSError, EOFError: when the process did not start.
+    Raises `OSError` or `EOFError` when the process did not start.
     """
 
     def __init__(self, context: ForkServerContext | SpawnContext, prepare: Callable[[], object]):
@@ -146,12 +141,10 @@ class Worker:
 
 
 class ProcessPool:
-    """Calls functions in processes, one at a time in each.
+    """Calls functions in `size` processes, one at a time in each.
 
-    Args:
-        size: number of processes.
-        preload: modules that a process needs; where processes are forked, they are imported once, before the fork.
-        prepare: called in each process before its first call.
+    Where processes are forked, the modules `preload` are imported once, before the fork. `prepare` is called in each
+    process before its first call.
     """
 
     def __init__(self, size: int, preload: Sequence[str], prepare: Callable[[], object]):
@@ -179,15 +172,12 @@ class ProcessPool:
         self._starting += [self._start() for _ in range(self.size)]
 
     async def run(self, function: Callable[..., T], arguments: Sequence[object], timeout_secs: float) -> T:
-        """Return what the function returns in a process, or raise the `ConversionError` it raises.
+        """Return what the function of a module returns in a process, or raise the `ConversionError` it raises.
 
-        Args:
-            function: a function of a module.
-            arguments: what it is called with; they and the result are pickled.
-            timeout_secs: time the call may take; the process of one that takes longer is killed.
+        The arguments and the result are pickled. The process of a call that takes longer than `timeout_secs` is killed.
 
         Raises:
-            TimeoutError: the call took longer than `timeout_secs`.
+            TimeoutError: the call took longer.
             ConversionError: also where the process died, and so did that of the second attempt.
         """
         async with self._slots:

@@ -61,14 +61,10 @@ def automatic_workers() -> int:
 class ConversionPool:
     """Converts pages in `workers` processes; with 0 workers, short pages are converted in the crawling process.
 
-    Args:
-        workers: number of processes. With 0, one is still started for pages that cannot be converted in place.
-        timeout_secs: time one page may take in a worker.
-        converter: name of the HTML to Markdown engine.
-        handlers: paths of the user's classes that convert other responses, by media type. They always run in a worker
-            process, so that the time limit applies.
-        formats: which formats besides HTML and Markdown are converted (`LLMS_FORMATS`).
-        generators: paths of the user's rules for generators.
+    One is still started for pages that cannot be converted in place, and `handlers` (paths of the user's classes that
+    convert other responses, by media type) always run in one, so that the time limit for a page, `timeout_secs`,
+    applies. `converter` names the HTML to Markdown engine, `generators` are paths of the user's rules for generators,
+    `formats` (`LLMS_FORMATS`) says which others are converted, `openapi` how an OpenAPI file is split into documents.
     """
 
     def __init__(
@@ -105,14 +101,10 @@ class ConversionPool:
     async def convert(
         self, body: bytes, url: str, encoding: str | None, *, with_listings: bool = True
     ) -> Page:
-        """Return the converted page.
+        """Return the converted page; without `with_listings`, one that only lists others has no Markdown and links.
 
         While no worker has started, the first few pages are converted in place: a short crawl needs no worker.
-
-        Without `with_listings`, pages that only list other pages are returned without Markdown and links.
-
-        Raises:
-            ConversionError: when the worker crashed, ran out of time or memory, or the conversion raised.
+        Raises `ConversionError` when the worker crashed, ran out of time or memory, or the conversion raised.
         """
         self._left_in_place -= 1
         here = not self.workers or (self._left_in_place >= 0 and not self.processes.has_started)
@@ -147,12 +139,8 @@ class ConversionPool:
     ) -> list[T | ConversionError]:
         """Return what `read` makes of each of the values given, in order, in one call of a worker.
 
-        A value that `read` fails for gives its `ConversionError`; the others are not affected.
-
-        Args:
-            read: a function of a module, or a method of a value that can be pickled.
-            given: the values.
-            size: returns the number of characters of a value.
+        A value that `read` fails for gives its `ConversionError`; the others are not affected. `read` can be pickled;
+        `size` returns the number of characters of a value.
         """
         in_place = not self.workers and sum(map(size, given)) <= MAX_HTML_IN_PLACE
         try:

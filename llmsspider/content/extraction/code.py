@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
+from typing import NamedTuple
 
 from lxml.etree import XPath, _Element
 
@@ -40,8 +40,7 @@ _DRAWN = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Formula:
+class Formula(NamedTuple):
     """A formula; `tex` is empty for a rendering whose TeX source is in another element of the page."""
 
     tex: str
@@ -49,8 +48,12 @@ class Formula:
 
 
 def formula(element: _Element) -> Formula | None:
-    """Return the formula that `element` (a `math` element, or one with a class of math) is, or None."""
+    """Return the formula that a `math` element, a script of MathJax or an element with a class of math is, or None."""
     tag, classes = element.tag, element.get("class") or ""
+    if tag == "script":
+        kind = element.get("type") or ""
+        is_tex = kind.startswith("math/tex")
+        return Formula((element.text or "").strip(), "mode=display" in kind) if is_tex else None
     if not _DRAWN.isdisjoint(classes.split()) and (_MATHJAX_SCRIPT(element) or "Preview" in classes):
         return Formula("", display=False)
     tex = _tex(element)
@@ -90,19 +93,10 @@ def in_text(text: str) -> list[tuple[str, bool]] | None:
     return [*parts, (text[position:], False)] if parts else None
 
 
-def script_formula(script: _Element) -> Formula | None:
-    """Return the formula of a MathJax 2 `<script type="math/tex">`, or None for another script."""
-    kind = script.get("type") or ""
-    is_tex = kind.startswith("math/tex")
-    return Formula((script.text or "").strip(), "mode=display" in kind) if is_tex else None
-
-
 def _tex(element: _Element) -> str | None:
-    if element.tag == "img":
-        return str(element.get("alt") or "") or None
-    for name in ("alttext", "data-tex", "data-latex", "data-expr"):
-        if value := element.get(name):
-            return str(value)
+    names = ("alt",) if element.tag == "img" else ("alttext", "data-tex", "data-latex", "data-expr")
+    if (value := next(filter(None, map(element.get, names)), None)) or element.tag == "img":
+        return value
     if tex := _ANNOTATION(element):
         return str(tex)
     text = inner_text(element)

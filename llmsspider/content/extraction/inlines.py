@@ -167,24 +167,19 @@ def image(walk: Walk, element: _Element, before: list[str]) -> str:
     return walk.format.image(alt, walk.joiner.join(source), "" if title == alt else title)
 
 
-@converts(INLINE_TAGS, *FLATTENED)
-def _flat_block(walk: Walk, element: _Element, before: list[str]) -> str:
-    """Return a block inside a line (a paragraph in a cell): its content, separated from the text around it."""
-    inner = walk.format.line(walk.run(element))
-    return f"\n{inner}\n" if inner else ""
+def _flat(begin: str, end: str) -> InlineConverter:
+    """Return the converter of a block inside a line (a paragraph in a cell): its content, separated from the rest."""
+
+    def convert(walk: Walk, element: _Element, before: list[str]) -> str:
+        inner = walk.format.line(walk.run(element))
+        return f"{begin}{inner}{end}" if inner else ""
+
+    return convert
 
 
-@converts(INLINE_TAGS, "li")
-def _flat_item(walk: Walk, element: _Element, before: list[str]) -> str:
-    inner = walk.format.line(walk.run(element))
-    return f"\n- {inner}\n" if inner else ""
-
-
-@converts(INLINE_TAGS, "td", "th")
-def _flat_cell(walk: Walk, element: _Element, before: list[str]) -> str:
-    """Return a cell of a table inside a line (a table in a cell), separated from the cells beside it."""
-    inner = walk.format.line(walk.run(element))
-    return f" {inner} " if inner else ""
+converts(INLINE_TAGS, *FLATTENED)(_flat("\n", "\n"))
+converts(INLINE_TAGS, "li")(_flat("\n- ", "\n"))
+converts(INLINE_TAGS, "td", "th")(_flat(" ", " "))
 
 
 @converts(INLINE_TAGS, "pre")
@@ -203,7 +198,7 @@ def _math(walk: Walk, element: _Element, before: list[str]) -> Piece:
 
 @converts(INLINE_KINDS, Kind.MATH)
 def _formula(walk: Walk, element: _Element, before: list[str]) -> Piece | None:
-    found = code.script_formula(element) if element.tag == "script" else code.formula(element)
+    found = code.formula(element)
     if found is None:
         return None
     if found.display and found.tex:

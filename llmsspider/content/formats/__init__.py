@@ -31,7 +31,7 @@ class LinkedFormat(NamedTuple):
     """How a format is recognised, and the class that converts it. `sniff` must match within the first `_HEAD` bytes."""
 
     reader: str
-    types: frozenset[str]
+    types: tuple[str, ...]
     extensions: tuple[str, ...]
     default: Mode = "listed"
     sniff: re.Pattern[bytes] | None = None
@@ -41,29 +41,29 @@ class LinkedFormat(NamedTuple):
 FORMATS: dict[str, LinkedFormat] = {
     "openapi": LinkedFormat(
         "llmsspider.content.openapi.OpenApiHandler",
-        frozenset({"application/vnd.oai.openapi", "application/vnd.oai.openapi+json"}),
+        ("application/vnd.oai.openapi", "application/vnd.oai.openapi+json"),
         ("json", "yaml", "yml"),
         sniff=re.compile(rb'["\']?(?:openapi|swagger)["\']?\s{0,9}:\s{0,9}["\']?[23]\.'),
     ),
     "notebook": LinkedFormat(
         "llmsspider.content.formats.notebook.NotebookHandler",
-        frozenset({"application/x-ipynb+json"}),
+        ("application/x-ipynb+json",),
         ("ipynb",),
         sniff=re.compile(rb'"(?:cells|nbformat|worksheets)"\s{0,9}:'),
     ),
     "rst": LinkedFormat(
         "llmsspider.content.formats.markup.RstHandler",
-        frozenset({"text/x-rst", "text/prs.fallenstein.rst"}),
+        ("text/x-rst", "text/prs.fallenstein.rst"),
         ("rst", "rest", "rst.txt"),
     ),
     "asciidoc": LinkedFormat(
         "llmsspider.content.formats.markup.AsciiDocHandler",
-        frozenset({"text/asciidoc", "text/x-asciidoc"}),
+        ("text/asciidoc", "text/x-asciidoc"),
         ("adoc", "asciidoc"),
     ),
     "pdf": LinkedFormat(
         "llmsspider.content.formats.pdf.PdfHandler",
-        frozenset({"application/pdf"}),
+        ("application/pdf",),
         ("pdf",),
         default="off",
         extra="pdf",
