@@ -124,7 +124,8 @@ class Command(DescribedCommand, CrawlCommand):
         else:
             why = summary.nothing(report) if report is not None else "the crawl did not start"
             lines = [f"llmsspider: {why}"]
-        lines += [f"log: {console.relative_path(self._log)}"] if self._log else []
+        if (log := self._log) is not None:
+            lines.append(f"log: {log.relative_to(Path.cwd()) if log.is_relative_to(Path.cwd()) else log}")
         if self.folder is not None and out is sys.stdout:
             index = self.folder / "index.md"
             lines.append(f"Start with {index}. To fetch what has changed, later: {self.again}")

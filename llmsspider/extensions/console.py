@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from scrapy import signals
-from scrapy.crawler import Crawler
 from scrapy.logformatter import LogFormatter, LogFormatterResult
 from scrapy.utils.asyncio import create_looping_call
 
@@ -187,12 +186,6 @@ def listen(level: int) -> None:
     logging.root.addHandler(handler)
 
 
-def relative_path(path: Path) -> str:
-    """Return a path as a person in the working directory would write it."""
-    here = Path.cwd()
-    return str(path.relative_to(here) if path.is_relative_to(here) else path)
-
-
 # --- the progress of the crawl ---
 
 REFRESH_SECS = 0.5
@@ -210,7 +203,12 @@ class TerminalProgress(RunExtension):
 
     def __init__(self, crawler: Crawler, run: Run):
         super().__init__(crawler, run)
-        self._display = Display(run) if wants_display(crawler.settings, sys.stderr) else None
+        feeds = {str(uri).partition(":")[0] for uri in crawler.settings.getdict("FEEDS")}
+        is_shared = {"-", "stdout"} & feeds and is_terminal(
+            sys.stdout
+        )  # documents are written to the terminal
+        is_plain = os.environ.get("TERM", "dumb") == "dumb" or not is_terminal(sys.stderr)
+        self._display = None if is_plain or is_shared else Display(run)
         self._interval = crawler.settings.getfloat("LOGSTATS_INTERVAL")
         self._logged_phase = ""
         self._logged_secs = 0.0
@@ -247,14 +245,6 @@ class TerminalProgress(RunExtension):
             self._logged_secs = progress.elapsed_secs
             self.log_line(logging.INFO, summary.progress_line(run_report(self.run)))
         self._logged_phase = progress.phase
-
-
-def wants_display(settings: BaseSettings, stream: TextIO) -> bool:
-    """Return whether a live display belongs on a stream: a real terminal that nothing else writes to."""
-    if os.environ.get("TERM", "dumb") == "dumb":
-        return False
-    feeds = {str(uri).partition(":")[0] for uri in settings.getdict("FEEDS")}
-    return is_terminal(stream) and not ({"-", "stdout"} & feeds and is_terminal(sys.stdout))
 
 
 class Display:
