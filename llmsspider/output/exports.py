@@ -27,7 +27,7 @@ from llmsspider.web.loading import missing_extra, own_code
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-    from llmsspider.content.markdown.chunks import Chunker, Count
+    from llmsspider.content.markdown.chunks import Chunker
 
 
 # Writing the documents of a store to a file: the formats, and the file that is complete or not there.
@@ -137,31 +137,23 @@ class Flattened(NamedTuple):
 
 
 def write_flat(
-    store: Store,
-    out: BinaryIO,
-    *,
-    order: Order = "breadth",
-    budget: int | None = None,
-    count: Count | None = None,
+    store: Store, out: BinaryIO, *, order: Order = "breadth", budget: int | None = None
 ) -> Flattened:
     """Write the introduction of the source, then page after page, each with a `Source:` line below its title.
 
-    The page that would exceed `budget` and those after it are omitted. `count` counts tokens where none is given.
+    The page that would exceed `budget`, in tokens, and those after it are omitted.
     """
     from llmsspider.content.markdown.chunks import tokens  # noqa: PLC0415  # every crawl loads the feed formats
 
-    count = count or tokens
-    source = store.source_record()
+    source, tree = store.source_record(), SiteTree(store)
     introduction = source.introduction if source else ""
-    size = count(introduction) if introduction else 0
+    written, size = 0, tokens(introduction) if introduction else 0
     if budget is not None and size > budget:
         introduction, size = "", 0
     out.write(introduction.encode("utf-8", "replace"))
-    tree = SiteTree(store)
-    written = 0
     for _, _, record in tree.pages(order, CONTENT):
         text = page_text(record)
-        needed = count(text)
+        needed = tokens(text)
         if budget is not None and size + needed > budget:
             break
         out.write(text.encode("utf-8", "replace"))
