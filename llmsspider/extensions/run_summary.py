@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -79,13 +80,16 @@ class RunSummary(RunExtension):
     def feed_exporter_closed(self) -> None:
         """Close the run, with what became of its outputs."""
         run, tree = self.run, self.run.config.mirror_dir
-        stats = self.crawler.stats.get_stats() if self.crawler.stats else {}
-        failed = any(stats[name] for name in stats if name.startswith("feedexport/failed_count/"))
-        # Scrapy's feed exporter switches itself off where a feed is misconfigured
+        no_tree = [tree] if tree is not None and run.outputs.mirror is None else []
         is_off = self.crawler.settings.getdict("FEEDS") and self.crawler.get_extension(FeedExporter) is None
-        missing = failed or is_off or run.outputs.undelivered or (tree and run.outputs.mirror is None)
-        has_outputs = _has_output(self.crawler) or tree is not None
-        run.close(delivered=not missing if has_outputs else None)
+        run.close(
+            delivered=delivered(
+                self.crawler.stats.get_stats() if self.crawler.stats else {},
+                feeds=_has_output(self.crawler) or tree is not None,
+                active=not is_off,
+                undelivered=[*run.outputs.undelivered, *no_tree],
+            )
+        )
         if run.outcome == "store_failed" and self.reason != run.outcome and self.crawler.stats:
             self.reason = run.outcome
             self.crawler.stats.set_value("finish_reason", run.outcome)
@@ -116,6 +120,17 @@ class RunSummary(RunExtension):
                 "no output is configured: the documents are in the store only; write them with -O documents.jsonl, "
                 f"FEEDS, or `{command('export', self.run.source)}`",
             )
+
+
+def delivered(
+    stats: Mapping[str, Any], *, feeds: bool, active: bool, undelivered: Sequence[str] = ()
+) -> bool | None:
+    """Say whether every output was delivered; None where none is configured.
+
+    Scrapy's feed exporter switches itself off (it is not `active`) where a feed is misconfigured.
+    """
+    failed = any(name.startswith("feedexport/failed_count/") and number for name, number in stats.items())
+    return active and not failed and not undelivered if feeds else None
 
 
 def _has_output(crawler: Crawler) -> bool:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from llmsspider.crawl.progress import delivered
+from llmsspider.extensions.run_summary import delivered
 from llmsspider.store import RunRecord
 from llmsspider.store.runs import undelivered_since
 
