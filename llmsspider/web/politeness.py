@@ -161,9 +161,8 @@ class HostPace:
 
     def require_delay(self, secs: float) -> float:
         """Keep at least `secs` between requests from now on, `max_wait` at most; return what is kept."""
-        kept = min(secs, self.max_wait)
-        self.requested = max(self.requested, kept)
-        self.floor = max(self.floor, kept)
+        self.requested = max(self.requested, min(secs, self.max_wait))
+        self.floor = max(self.floor, self.requested)
         self.delay = max(self.delay, self.floor)
         return self.floor
 
@@ -280,8 +279,7 @@ def robots_directives(values: Iterable[str], user_agent: str = "llmsspider") -> 
         for part in value.lower().split(","):
             name, colon, rest = (text.strip() for text in part.partition(":"))
             if colon and name not in _WITH_VALUE:
-                applies = name in {"*", user_agent.lower()}
-                name = rest
+                applies, name = name in {"*", user_agent.lower()}, rest
             if applies and name:
                 found.add(name.partition(":")[0].strip())
     return frozenset(found)
@@ -357,18 +355,8 @@ def _signal_lines(robots_txt: str) -> dict[str | None, list[str]]:
 def _fits(pattern: str, path: str) -> bool:
     """Return whether `path` begins with `pattern`: `*` is any text, `$` at the end ends the path (RFC 9309, 2.2.3).
 
-    Each part is looked for once, leftmost: a regular expression would try every way to share a path among its stars.
+    Each part is looked for once, leftmost, and not given back: there are many ways to share a path among the stars.
     """
-    first, *parts = pattern.removesuffix("$").split("*")
-    if not path.startswith(first):
-        return False
-    ends = pattern.endswith("$")
-    if not parts:
-        return not ends or path == first
-    position = len(first)
-    for part in parts[:-1] if ends else parts:
-        found = path.find(part, position)
-        if found < 0:
-            return False
-        position = found + len(part)
-    return not ends or (path.endswith(parts[-1]) and len(path) - len(parts[-1]) >= position)
+    first, *parts = map(re.escape, pattern.removesuffix("$").split("*"))
+    last = (f".*{parts.pop()}" if parts else "") + r"\Z" if pattern.endswith("$") else ""
+    return re.match(first + "".join(f"(?>.*?{part})" for part in parts) + last, path, re.DOTALL) is not None

@@ -71,18 +71,14 @@ def without_fragment(url: str) -> str:
     >>> without_fragment("https://e.com/a#b"), without_fragment("https://e.com/#/guide")
     ('https://e.com/a', 'https://e.com/#/guide')
     """
-    if "#" not in url:
-        return url
-    page, route = split_route(url)
-    return page + route
+    return "".join(split_route(url)) if "#" in url else url
 
 
 def parse(href: str, base: str = "") -> str | InvalidUrl | None:
     """Return the absolute http(s) URL that a link written as `href` leads to from `base`, without fragment but a route.
 
     The result is an `InvalidUrl` where the link cannot be used, None where it names no web page at all: it is
-    empty or has another scheme. White space and control characters are treated as browsers do: dropped at the
-    ends, tabs and line breaks everywhere, the others percent-encoded
+    empty or has another scheme. White space and control characters are treated as browsers do
     (https://url.spec.whatwg.org/#concept-basic-url-parser).
 
     >>> parse("../guide#top", "https://example.com/docs/llms.txt")

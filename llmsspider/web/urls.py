@@ -45,8 +45,7 @@ _PAGE_ENDING = re.compile(r"(?:\.html?)?(?:\.(?:md|mdx|markdown))?$", re.IGNOREC
 def require_http_url(text: str) -> str:
     """Return `text`, stripped, when it is an absolute http(s) URL with a host.
 
-    Raises:
-        InvalidUrlError: with one line that says what is wrong and what to do.
+    Raises `InvalidUrlError` with one line that says what is wrong and what to do.
 
     >>> require_http_url(" https://docs.example.com/ ")
     'https://docs.example.com/'
@@ -102,11 +101,10 @@ def identity(url: str) -> str:
 
 
 def _canonical(url: str) -> str:
-    if "?" in url:
-        names = {pair.partition("=")[0] for pair in url.partition("?")[2].split("&")}
-        tracking = [name for name in names if TRACKING.match(name)]
-        if tracking:
-            url = url_query_cleaner(url, tracking, remove=True, unique=False)
+    names = {pair.partition("=")[0] for pair in url.partition("?")[2].split("&")}
+    tracking = [name for name in names if TRACKING.match(name)]
+    if tracking:
+        url = url_query_cleaner(url, tracking, remove=True, unique=False)
     return _without_default_port(canonicalize_url(url))
 
 
@@ -154,8 +152,7 @@ def host(url: str) -> str:
     >>> host("https://Docs.Example.com:443/a"), host("http://127.0.0.1:8000/")
     ('docs.example.com', '127.0.0.1:8000')
     """
-    end = url.find("/", len("https://")) if url.startswith(("http://", "https://")) else -1
-    return _host(url if end < 0 else url[:end])
+    return _host(_origin(url))
 
 
 @lru_cache(maxsize=4096)
@@ -184,8 +181,7 @@ _NUMERIC_LABEL = re.compile(r"\d+|0x[0-9a-f]*")
 
 
 @cache
-def _suffix_list() -> TLDExtract:
-    """Return the public suffix list, loaded at its first use: many crawls never need it."""
+def _suffix_list() -> TLDExtract:  # many crawls never need it
     from tldextract import TLDExtract  # noqa: PLC0415
 
     return TLDExtract(include_psl_private_domains=True, suffix_list_urls=(), cache_dir=None)
@@ -223,18 +219,16 @@ def same_site(a: str, b: str) -> bool:
 
 def _origin(url: str) -> str:
     """Return an http(s) URL without its path, any other as it is."""
-    end = url.find("/", len("https://")) if url.startswith(("http://", "https://")) else -1
+    end = url.find("/", len("https://")) if url.startswith(url_gate.HTTP) else -1
     return url if end < 0 else url[:end]
 
 
 @lru_cache(maxsize=4096)
 def _same_site(a: str, b: str) -> bool:
     host_a, host_b = hostname(a), hostname(b)
-    if host_a is None or host_b is None:
-        return False
-    if host_a == host_b:
-        return True
-    if host_a.split(".")[-2:] != host_b.split(".")[-2:]:
+    if host_a is None or host_a == host_b:
+        return host_a is not None
+    if host_b is None or host_a.split(".")[-2:] != host_b.split(".")[-2:]:
         return False  # a registrable domain has two labels or more
     domain = _registrable(host_a)
     return domain is not None and domain == _registrable(host_b)
