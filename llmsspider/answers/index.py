@@ -21,7 +21,7 @@ from llmsspider.answers.words import Query, WordParts, digest_of, passages, word
 from llmsspider.errors import SearchError, StoreError
 from llmsspider.store import CONTENT, OUTLINE, PageRecord, Store
 from llmsspider.store.database import Database, batches, delete_sqlite, open_sqlite
-from llmsspider.web.locales import replaced, tree_of
+from llmsspider.web.scope import replaced, tree_of
 
 LinkedPage = tuple[PageRecord, Iterable[Sequence[str]]]
 """A page with its content, and text and URL of each link in that."""

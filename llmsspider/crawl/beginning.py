@@ -19,14 +19,14 @@ from llmsspider.items import Page, PageMeta, Section, content_hash
 from llmsspider.site.discovered import Discovery, Options, Seed
 from llmsspider.site.discovery import discover
 from llmsspider.site.repositories import discover_repository, repository_at
-from llmsspider.web.locales import start_in_language
 from llmsspider.web.outcomes import OUTAGES
 from llmsspider.web.page_forms import HTML_TYPES, MARKDOWN_TYPES, is_markdown_url
+from llmsspider.web.scope import replaced, same_language, tree_of
 from llmsspider.web.url_gate import usable
 from llmsspider.web.urls import host, identity, page_key, same_site
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Iterator
+    from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 
     from scrapy.crawler import Crawler
 
@@ -302,3 +302,17 @@ def _start_page(phase: Phase, discovery: Discovery) -> Iterator[Request]:
         run.prefetched.keep(start.final_url, phase.fetch.start_response)
         phase.fetch.start_response = None
     yield phase.spider.requests.start_page(start.final_url)
+
+
+def start_in_language(start_url: str, language: str, translations: Mapping[str, str]) -> str | None:
+    """Return where the documentation starts in a language: what hreflang names, else the same path in its tree.
+
+    None when the start page is in that language already, or nothing is known of another.
+    """
+    for tag, url in translations.items():
+        if same_language(language, tag):
+            return url
+    home = tree_of(start_url).get("language")
+    if home is None or same_language(language, home):
+        return None
+    return replaced(start_url, home, language)

@@ -21,8 +21,7 @@ from w3lib.url import url_query_cleaner
 from llmsspider.crawl.second_requests import SeenLinks
 from llmsspider.items import Section
 from llmsspider.site.llmstxt import is_llms_url
-from llmsspider.web.locales import Trees, directory_above, language_segments
-from llmsspider.web.scope import Scope, build_scope
+from llmsspider.web.scope import Scope, Trees, build_scope, directory_above, language_segments
 from llmsspider.web.stats import Filtered
 from llmsspider.web.urls import directory, host, identity
 

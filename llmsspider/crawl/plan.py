@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from llmsspider import errors
 from llmsspider.crawl.link_bases import WORDS, LinkBases
 from llmsspider.site.discovered import Probe
-from llmsspider.web.locales import tree_of
 from llmsspider.web.outcomes import remedied
+from llmsspider.web.scope import tree_of
 from llmsspider.web.stats import FilterReason
 from llmsspider.web.url_gate import INVALID_URL, InvalidUrl, parse, usable
 from llmsspider.web.urls import host, identity

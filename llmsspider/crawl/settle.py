@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from llmsspider.items import PageMeta
-from llmsspider.web.locales import axis_of
+from llmsspider.web.scope import axis_of
 from llmsspider.web.stats import Filtered, FilterReason
 from llmsspider.web.url_gate import usable
 from llmsspider.web.urls import identity, loose_key

@@ -28,8 +28,7 @@ from llmsspider.site.discovered import (
     Session,
 )
 from llmsspider.site.llmstxt import MAX_CANDIDATES, Entry, LlmsTxt, decode, is_full_name, is_llms_url
-from llmsspider.site.sitemaps import SitemapStep
-from llmsspider.web.locales import alias_of
+from llmsspider.site.sitemaps import SitemapStep, alias_of
 from llmsspider.web.page_forms import is_markdown_url, page_candidates
 from llmsspider.web.stats import FilterReason
 from llmsspider.web.url_gate import InvalidUrl

@@ -6,11 +6,11 @@ import asyncio
 import re
 import zlib
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 from lxml import etree
@@ -19,7 +19,7 @@ from protego import Protego
 from llmsspider.site import llmstxt
 from llmsspider.site.discovered import Discovery, FetchResult, FilteredLink, Probe, SeedList, Session
 from llmsspider.web import url_gate
-from llmsspider.web.locales import Alias, alias_of, tree_of
+from llmsspider.web.scope import VERSION_NAMES, axis_of, directory_of, tree_of
 from llmsspider.web.stats import FilterReason
 from llmsspider.web.url_gate import InvalidUrl
 from llmsspider.web.urls import same_site
@@ -350,3 +350,36 @@ def _alias(answer: FetchResult) -> Alias | None:
         entries = (entry for entry in read(body, answer.final_url) if isinstance(entry, SitemapEntry))
         return alias_of(answer.final_url, (entry.url for entry in entries))
     return None
+
+
+class Alias(NamedTuple):
+    """A version under two addresses: a file in the directory `kept` lists its pages below `listed`, both URLs."""
+
+    listed: str
+    kept: str
+
+    def of(self, url: str) -> str:
+        """Return the address below `kept` of a page below `listed`, any other as it is."""
+        return self.kept + url.removeprefix(self.listed) if url.startswith(self.listed) else url
+
+
+def alias_of(place: str, urls: Iterable[str]) -> Alias | None:
+    """Return the version that a file in the directory of another one lists in place of its own, or None.
+
+    A site that is built as `/2.1/` and served as `/latest/`, too, lists `/2.1/` in both. So every version listed beside
+    that of the file is the same one, and one of the two has a name that stands for a version.
+
+    >>> alias_of("https://e.com/latest/llms.txt", ["https://e.com/2.1/", "https://e.com/2.1/a", "https://e.com/blog"])
+    Alias(listed='https://e.com/2.1/', kept='https://e.com/latest/')
+    >>> alias_of("https://e.com/latest/llms.txt", ["https://e.com/2.1/a", "https://e.com/latest/b"])
+    """
+    segment = tree_of(place).get("version")
+    if segment is None:
+        return None
+    kept = urljoin(place, directory_of(place, segment))
+    above = urljoin(kept, "..")
+    listed = {url[len(above) :].partition("/")[0] for url in urls if url.startswith(above)}
+    others = [other for other in listed if axis_of(other) == "version"]
+    if len(others) != 1 or others == [segment] or not {segment.lower(), others[0].lower()} & VERSION_NAMES:
+        return None
+    return Alias(f"{above}{others[0]}/", kept)

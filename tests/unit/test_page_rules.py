@@ -6,11 +6,12 @@ import pytest
 
 from llmsspider.config.arguments import DocsArguments, check_arguments
 from llmsspider.config.profiles import load, names
+from llmsspider.crawl.beginning import start_in_language
 from llmsspider.crawl.records import title_from_url
 from llmsspider.crawl.settle import drop_reason, same_page_elsewhere
 from llmsspider.errors import ArgumentsError
-from llmsspider.web.locales import Trees, directory_above, language_segments, start_in_language
 from llmsspider.web.page_forms import classify, skipped_extension
+from llmsspider.web.scope import Trees, directory_above, language_segments
 
 BODIES = {
     "html": ("text/html", b"<!doctype html><p>x", False, "html"),

@@ -29,7 +29,6 @@ from llmsspider.site.llmsfull_rules import Locator
 from llmsspider.site.llmstxt_links import absolute_url
 from llmsspider.web import page_forms
 from llmsspider.web.addresses import AllowedAddresses, Credentials, hostname
-from llmsspider.web.locales import directory_above, tree_of
 from llmsspider.web.page_forms import (
     FORMS,
     extension,
@@ -41,7 +40,7 @@ from llmsspider.web.page_forms import (
     twin,
 )
 from llmsspider.web.politeness import content_signals
-from llmsspider.web.scope import build_scope
+from llmsspider.web.scope import build_scope, directory_above, tree_of
 from llmsspider.web.url_gate import (
     InvalidUrl,
     Joiner,
