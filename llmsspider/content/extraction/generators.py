@@ -1,11 +1,8 @@
 """Known documentation generators, as data: how each is recognised and which element holds its content.
 
-An entry is found by its `marks`, byte strings looked for in the raw page (a substring search costs
-microseconds, a selector over the tree hundreds), and confirmed by `main`, CSS selectors of which the first
-that matches gives the main content. `drop` names what inside it is not content, in the small selector
-language of `llmsspider.content.extraction.rules`. Commonest first: the first entry that is confirmed wins. What
-many generators share (permalinks, copy buttons, admonitions, tabs, highlighters) is in `rules`, `code` and
-`components`, for every page.
+An entry is found by its `marks`, byte strings looked for in the raw page, and confirmed by `main`, CSS selectors of
+which the first that matches gives the main content. Commonest first: the first entry that is confirmed wins. What many
+generators share (permalinks, copy buttons, admonitions, tabs, highlighters) is in `rules`, `code` and `components`.
 """
 
 from __future__ import annotations
@@ -13,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Literal
 
 from cssselect import HTMLTranslator
@@ -26,11 +23,11 @@ from llmsspider.web.loading import find
 class Generator:
     """One generator. A page belongs to it when any of `marks` is in its bytes and a `main` selector matches.
 
-    `meta` is the beginning of its `<meta name="generator">`, lower case; such entries are tried first.
-    `drop` is a list of small selectors, separated by spaces. `unlabelled` is the language class that the
-    generator puts on code without a language. `definitions` is `list` where the generator's own Markdown
-    writes definition lists as bullets. `title` is the first element that is the page's title without being
-    an `<h1>`, as `tag.class`. `results` is the id of the element that a search page puts its results into.
+    `meta` is the beginning of its `<meta name="generator">`, lower case; such entries are tried first. `drop` is a list
+    of the small selectors of `rules`, separated by spaces, of what is no content. `unlabelled` is the language class
+    that it puts on code without a language. `definitions` is `list` where its own Markdown writes definition lists as
+    bullets. `title` is the first element that is the page's title without being an `<h1>`, as `tag.class`. `results` is
+    the id of the element that a search page puts its results into.
     """
 
     name: str
@@ -43,20 +40,14 @@ class Generator:
     meta: str = ""
     results: str = ""
 
-    @cached_property
-    def encoded_marks(self) -> tuple[bytes, ...]:
-        """`marks` as they stand in a page."""
-        return tuple(mark.encode() for mark in self.marks)
-
 
 UNKNOWN = Generator("generic", (), ())
 """Stands for a page of no known generator."""
 
 # fmt: off
 GENERATORS = (
-    Generator(
-        "sphinx", ("documentation_options", "doctools.js", "DOCUMENTATION_OPTIONS", "sphinxsidebar",
-         "furo-main-content", "bd-article"),
+    Generator("sphinx", ("documentation_options", "doctools.js", "DOCUMENTATION_OPTIONS", "sphinxsidebar",
+                         "furo-main-content", "bd-article"),
         ("article.bd-article", "[itemprop=articleBody]", "#furo-main-content", "div.body[role=main]",
          "[role=main] .document", "[role=main]", "div.body", "article[role=main]", "main", "div.document"),
         "#searchbox .sphinxsidebar .viewcode-link .rst-footer-buttons .prev-next-area .bd-header-article "
@@ -65,268 +56,226 @@ GENERATORS = (
         "p.collapsed p.expanded",
         results="search-results",
     ),
-    Generator(
-        "mkdocs-material", ("md-content__inner",),
+    Generator("mkdocs-material", ("md-content__inner",),
         ("article.md-content__inner", ".md-content__inner"),
         ".md-content__button .md-source-file .md-feedback .md-tags .md-annotation__index #__comments "
         ".doc-labels .md-post__meta .md-source-date",
         unlabelled="text", meta="mkdocs",
     ),
-    Generator(
-        "mkdocs", ("mkdocs", "MkDocs"),
+    Generator("mkdocs", ("mkdocs", "MkDocs"),
         ("div[role=main] div.section", "[itemprop=articleBody]", "[role=main]", "div.col-md-9[role=main]",
          "div.content"),
         ".rst-footer-buttons .doc-labels .wy-breadcrumbs",
     ),
-    Generator(
-        "docusaurus", ("docusaurus",),
+    Generator("docusaurus", ("docusaurus",),
         (".theme-doc-markdown", "article .markdown", "div:has(> header.hero)", "article", "main"),
         ".theme-doc-toc-mobile .theme-doc-breadcrumbs .theme-doc-version-badge .theme-doc-footer "
         ".theme-doc-version-banner .pagination-nav .buttonGroup header.nothing",
         unlabelled="text", meta="docusaurus",
     ),
-    Generator(
-        "mdbook", ("mdBook", "chapter-item", "mdbook"),
+    Generator("mdbook", ("mdBook", "chapter-item", "mdbook"),
         ("#content main", "#mdbook-content main", "main"),
         ".nav-wrapper .nav-wide-wrapper .buttons",
     ),
-    Generator(
-        "vitepress", ("vp-doc", "VPHome"),
+    Generator("vitepress", ("vp-doc", "VPHome"),
         (".VPHome", ".vp-doc"),
         ".vp-copy span.lang .line-numbers-wrapper .VPDocFooter .VPBadge div.icon",
         unlabelled="txt", meta="vitepress",
     ),
-    Generator(
-        "starlight", ("sl-markdown-content",),
+    Generator("starlight", ("sl-markdown-content",),
         ("main:has(.sl-markdown-content)", ".sl-markdown-content"),
         "mobile-starlight-toc .right-sidebar .sl-banner .meta starlight-menu-button",
         unlabelled="plaintext",
     ),
-    Generator(
-        "vuepress", ("theme-default-content", "VuePress", "theme-container"),
+    Generator("vuepress", ("theme-default-content", "VuePress", "theme-container"),
         (".theme-default-content", ".vp-page [vp-content]", "[vp-content]", ".theme-hope-content",
          "main.page", "main"),
         ".vp-page-meta .line-numbers .line-numbers-wrapper .vp-page-nav",
         unlabelled="text", meta="vuepress",
     ),
-    Generator(
-        "nextra", ("nextra",),
+    Generator("nextra", ("nextra",),
         ("article main", "main article", "article", "main"),
         ".nextra-toc .nextra-breadcrumb .nextra-sidebar-container .nextra-code-copy .nextra-breadcrumbs "
         ".nextra-button .nextra-pagination .nx-pt-8 .x:pt-8",
     ),
-    Generator(
-        "fumadocs", ("nd-page", "fumadocs", "nd-docs-layout"),
+    Generator("fumadocs", ("nd-page", "fumadocs", "nd-docs-layout"),
         ("#nd-page article", "article#nd-page", "#nd-page", "article .prose", "main article", "article"),
         "#nd-tocnav #nd-toc .fd-toc [data-toc-popover] [data-breadcrumb] [data-card-footer] [data-toc]",
     ),
-    Generator(
-        "rustdoc", ('name="generator" content="rustdoc"', "rustdoc-"),
+    Generator("rustdoc", ('name="generator" content="rustdoc"', "rustdoc-"),
         ("#main-content", "section#main", "main .content", "main"),
         "#copy-path rustdoc-toolbar #rustdoc-toolbar .out-of-band .src #render-detail a.anchor a.doc-anchor "
         ".tooltip rustdoc-search .rustdoc-breadcrumbs .notable-traits .sidebar .since .stab-icon .hideme "
         ".test-arrow .rightside",
         meta="rustdoc",
     ),
-    Generator(
-        "javadoc", ("Generated by javadoc", 'content="javadoc/', 'class="contentContainer"'),
+    Generator("javadoc", ("Generated by javadoc", 'content="javadoc/', 'class="contentContainer"'),
         ('main[role="main"]', "main", "body"),
         ".sub-nav .top-nav .fixedNav .topNav .bottomNav .subNav .nav-bar .table-tabs .navPadding .skipNav "
         ".legalCopy #skip-navigation-top .skip-nav .legal-copy .copy-to-clipboard .page-search .navBarCell1 "
         ".NavBarCell1",
         title="h2.title", meta="javadoc",
     ),
-    Generator(
-        "doxygen", ("Generated by Doxygen", 'content="Doxygen', "doxygen.css"),
+    Generator("doxygen", ("Generated by Doxygen", 'content="Doxygen', "doxygen.css"),
         ("#doc-content", "body"),
         ".dynheader .dyncontent #nav-path .ttc .navpath #top #nav-tree #side-nav #titlearea "
         "#MSearchSelectWindow #MSearchResultsWindow address.footer .inherit_header .mlabels-right "
         "span.mlabels .summary .arrow center.iframe hr.footer .ingroups",
         title="div.title", meta="doxygen",
     ),
-    Generator(
-        "docutils", ('content="Docutils',),
+    Generator("docutils", ('content="Docutils',),
         ("div.document", "main"),
         "nav.contents div.contents .system-message",
     ),
-    Generator(
-        "docbook", ("DocBook", "docbook"),
+    Generator("docbook", ("DocBook", "docbook"),
         ("#docContent", "div.book", "div.part", "div.reference", "div.chapter", "div.preface",
          "div.appendix", "div.article", "div.refentry", "div.sect1", "div.section", "body"),
         "div.toc .TOC #docFooter p.toc-title table.navigation div.footer",
         meta="docbook",
     ),
-    Generator(
-        "antora", ('content="Antora', "article.doc", 'class="doc"'),
+    Generator("antora", ('content="Antora', "article.doc", 'class="doc"'),
         ("article.doc",),
         ".page-versions .toolbar aside.toc .source-toolbox .copy-toast",
         meta="antora",
     ),
-    Generator(
-        "asciidoctor", ("Asciidoctor", "AsciiDoc", "sectionbody"),
+    Generator("asciidoctor", ("Asciidoctor", "AsciiDoc", "sectionbody"),
         ("body.article", "body.book", "body.manpage", "#content"),
         "#footer .source-toolbox #header.details div.details .manname-icon",
         meta="asciidoctor",
     ),
-    Generator(
-        "pkgdown", ("pkgdown",),
+    Generator("pkgdown", ("pkgdown",),
         ("main#main", "div.contents", "#main", "main"),
         "img.logo .pkgdown-footer #pkgdown-sidebar small.dont-index #tocnav .d-none div.hidden",
         definitions="list", meta="pkgdown",
     ),
-    Generator(
-        "quarto", ("quarto-document-content", 'content="quarto-'),
+    Generator("quarto", ("quarto-document-content", 'content="quarto-'),
         ("#quarto-document-content", "main.content"),
         "#quarto-margin-sidebar .quarto-title-breadcrumbs .quarto-code-links .code-tools-button .nav-page "
         ".toc-actions .quarto-title-meta .quarto-categories .quarto-page-breadcrumbs .quarto-code-tools "
         ".quarto-alternate-formats .quarto-about-links .source-code-toggle",
         meta="quarto",
     ),
-    Generator(
-        "just-the-docs", ("just-the-docs",),
+    Generator("just-the-docs", ("just-the-docs",),
         ("#main-content main", "#main-content", ".main-content main", ".main-content"),
         ".breadcrumb-nav .anchor-heading .site-footer #markdown-toc .search",
         meta="jekyll",
     ),
-    Generator(
-        "docsy", ("td-content", "docsy"),
+    Generator("docsy", ("td-content", "docsy"),
         ("main .td-content", ".td-content"),
         ".td-page-meta #pre-footer .td-page-meta__lastmod .section-index .taxonomy",
         meta="hugo",
     ),
-    Generator(
-        "hugo-book", ("book-page", "hextra", "hugo-"),
+    Generator("hugo-book", ("book-page", "hextra", "hugo-"),
         ("article.book-article", "article.markdown", ".hextra-content main .content", "main .content",
          "main article"),
         ".hextra-toc .hextra-code-copy-btn-container .hx-mt-16 #hugo-encryptor",
         meta="hugo",
     ),
-    Generator(
-        "gitbook", ("gitbook", "GitBook"),
+    Generator("gitbook", ("gitbook", "GitBook"),
         ("main section.markdown-section", "section.normal.markdown-section", "main", ".page-inner"),
         ".page-footer .gitbook-link .anchor",
         meta="gitbook",
     ),
-    Generator(
-        "mintlify", ("mintlify", "Mintlify"),
+    Generator("mintlify", ("mintlify", "Mintlify"),
         ("#content-area", "#content", "#content-container", "main", "article"),
         "#pagination #page-context-menu .feedback-toolbar #breadcrumb #footer #sidebar "
         "[data-component-part=code-block-copy-button] .eyebrow #assistant-entry",
         meta="mintlify",
     ),
-    Generator(
-        "readme", ("readme-", "rm-Markdown", "rm-Article"),
+    Generator("readme", ("readme-", "rm-Markdown", "rm-Article"),
         ("article.rm-Article", ".markdown-body", "#content .content-body", "article"),
         ".rm-Pagination .rm-TableOfContents .content-toc .rm-PaginationControls .heading-anchor-icon "
         ".heading-anchor-deprecated .rm-Copy .UpdatedAt .PageThumbs",
     ),
-    Generator(
-        "docsify", ("docsify",),
+    Generator("docsify", ("docsify",),
         ("article#main", "article.markdown-section", ".markdown-section"),
         ".anchor-empty .docsify-copy-code-button .docsify-pagination-container",
     ),
-    Generator(
-        "github", ("github.githubassets.com", "github-markdown", "markdown-body", "jekyll-theme"),
+    Generator("github", ("github.githubassets.com", "github-markdown", "markdown-body", "jekyll-theme"),
         ("article.markdown-body", ".markdown-body", "#readme article", "section#main_content",
          "#main-content"),
         ".anchor .octicon [aria-label=Permalink]",
     ),
-    Generator(
-        "jekyll", ('content="Jekyll', "jekyll"),
+    Generator("jekyll", ('content="Jekyll', "jekyll"),
         ("article.post", "article .post-content", ".post-content", ".page-content", "article", "main"),
         ".post-meta .page-meta .page__meta .toc__menu",
         meta="jekyll",
     ),
-    Generator(
-        "zendesk", ("zdassets", "zendesk"),
+    Generator("zendesk", ("zdassets", "zendesk"),
         ("[itemprop=articleBody]", "article .article-body", ".article__body"),
     ),
-    Generator(
-        "confluence", ("confluence", "atlassian"),
+    Generator("confluence", ("confluence", "atlassian"),
         ("#main-content.wiki-content", ".wiki-content"),
         ".toc-macro .page-metadata .aui-icon",
     ),
-    Generator(
-        "texinfo", ("makeinfo", "texi2any"),
+    Generator("texinfo", ("makeinfo", "texi2any"),
         ("body",),
         ".header .nav-panel .contents .shortcontents .summarycontents .element-contents "
         ".element-shortcontents .element-header .element-footer h2.contents-heading "
         "h2.shortcontents-heading .copiable-link h4.footnotes-heading",
         meta="makeinfo",
     ),
-    Generator(
-        "haddock", ("haddock",),
+    Generator("haddock", ("haddock",),
         ("#content",),
         "#synopsis .selflink a.link",
         title="p.caption",
     ),
-    Generator(
-        "mediawiki", ("mw-content-text", "MediaWiki"),
+    Generator("mediawiki", ("mw-content-text", "MediaWiki"),
         ("main#content", "#content", ".mw-body"),
         "#siteSub #contentSub #contentSub2 #jump-to-nav #catlinks #mw-indicator .mw-jump-link "
         ".mw-editsection .editsection .printfooter .navbox .mw-indicators .mw-portlet .vector-menu "
         ".vector-page-toolbar .vector-toc .mw-redirectedfrom .mw-empty-elt .t-navbar .t-example-live-link",
         meta="mediawiki",
     ),
-    Generator(
-        "scaladoc", ('id="mbrsel"', 'id="template-contents"'),
+    Generator("scaladoc", ('id="mbrsel"', 'id="template-contents"'),
         ("#content-container", "body"),
         "img .big-circle #owner #mbrsel #search #search-results #footer #tooltip .diagram-container "
         ".diagram-btn #inheritedMembers #groupedMembers",
     ),
-    Generator(
-        "pdoc", ('content="pdoc',),
+    Generator("pdoc", ('content="pdoc',),
         ("main.pdoc", "article#content"),
         ".view-source-button .git-link-button details.source",
         meta="pdoc",
     ),
-    Generator(
-        "nimdoc", ("nimdoc", "Nim Documentation Generator", "Nim DocGen"),
+    Generator("nimdoc", ("nimdoc", "Nim Documentation Generator", "Nim DocGen"),
         ("#documentId .container", "#documentId"),
         ".three.columns #global-links #searchInputDiv #toc-list .search-groupby .theme-switch-wrapper "
         ".theme-select-wrapper .link-seesrc #tocRoot",
     ),
-    Generator(
-        "rdoc", ("RDoc", "rdoc.css"),
+    Generator("rdoc", ("RDoc", "rdoc.css"),
         ("main[role=main]", "#documentation", "main"),
         ".method-source-code .method-source-toggle .method-click-advice .method-controls .top-link "
         ".nav-section",
     ),
-    Generator(
-        "yard", ("Documentation by YARD", 'id="yard_'),
+    Generator("yard", ("Documentation by YARD", 'id="yard_'),
         ("#content",),
         ".source_code .showSource .toggleSource .summary_toggle .inheritanceTree",
     ),
-    Generator(
-        "exdoc", ("ExDoc", "content-inner"),
+    Generator("exdoc", ("ExDoc", "content-inner"),
         ("#content.content-inner", "main #content", "#content", "main"),
         ".icon-action .view-source .detail-link .hover-link .bottom-actions .livebook-badge-container "
         ".settings .page-settings .app-vsn #top-content-actions",
         meta="exdoc",
     ),
-    Generator(
-        "documenter", ("Documenter.jl", "documenter-page"),
+    Generator("documenter", ("Documenter.jl", "documenter-page"),
         ("#documenter-page", "article.content", "article"),
         ".docs-heading-anchor-permalink .docstring-article-toggle-button .docs-article-toggle-button "
         ".docs-sourcelink .docs-edit-link .docs-footer .docs-navbar",
         meta="documenter",
     ),
-    Generator(
-        "typedoc", ("typedoc", "tsd-"),
+    Generator("typedoc", ("typedoc", "tsd-"),
         (".col-content", ".container-main .col-8"),
         ".tsd-breadcrumb .tsd-anchor-icon .tsd-kind-icon .tsd-navigation .tsd-page-toolbar .tsd-sources "
         ".tsd-widget .tsd-filter-visibility",
         meta="typedoc",
     ),
-    Generator(
-        "docfx", ("docfx",),
+    Generator("docfx", ("docfx",),
         ("article.content", "article[data-uid]", "article"),
         ".contribution .contribution-panel .actionbar .affix .in-this-article .next-article a.header-action "
         ".mobile-hide",
         meta="docfx",
     ),
-    Generator(
-        "dokka", ("pageIds=", "pageids="),
+    Generator("dokka", ("pageIds=", "pageids="),
         ("#main .main-content", ".main-content"),
         ".tabs-section",
     ),

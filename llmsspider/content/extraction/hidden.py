@@ -147,12 +147,13 @@ class HiddenText:
         return float(_HEADS(self._root))
 
     def _is_needed(self, element: _Element) -> bool:
-        """Say whether a hidden element stays: a part of a formula, or what is only hidden from screen readers."""
+        """Say whether a hidden element stays: a part of a formula, or text that screen readers get from elsewhere."""
         if self._source.may_hold(b"math", b"katex", b"mjx", b"arithmatex"):
             for near in (element, *element.iterancestors()):
                 if near.tag == "mjx-container" or _MATH.search((near.get("class") or "")[:MAX_STYLE]):
                     return near in self._with_formula
-        if element.get("aria-hidden") is None or element.get("hidden") is not None or _has_style(element):
+        style = (element.get("style") or "")[:MAX_STYLE]
+        if element.get("aria-hidden") is None or element.get("hidden") is not None or is_unseen(style):
             return False
         if element.tag in {"pre", "code", "kbd", "samp"} or element in self._with_pre:
             return True
@@ -160,11 +161,9 @@ class HiddenText:
             text = " ".join(inner_text(element).split())
             if text and any(above.get("aria-label") == text for above in islice(element.iterancestors(), 2)):
                 return True
-        beside = [
-            one.get("class") or "" for one in (element.getprevious(), element.getnext()) if one is not None
-        ]
-        if not _SCREEN_READER.isdisjoint(" ".join(beside).split()):
-            return True
+        for beside in (element.getprevious(), element.getnext()):
+            if beside is not None and not _SCREEN_READER.isdisjoint((beside.get("class") or "").split()):
+                return True
         return next(element.iterancestors("pre", "code"), None) is not None
 
     @cached_property
@@ -183,17 +182,12 @@ def _folds(classes: str | None) -> bool:
     return classes is not None and _OPENED.search(classes[:MAX_STYLE]) is not None
 
 
-def _has_style(element: _Element) -> bool:
-    """Say whether the inline style of an element hides it."""
-    style = element.get("style")
-    return style is not None and is_unseen(style[:MAX_STYLE])
-
-
 def _is_hidden(element: _Element) -> bool:
     tag = element.tag
     if tag in {"template", "html", "head", "body"}:
         return tag == "template" and element.get("shadowrootmode") is None
-    if tag in _FALLBACKS or element.get("popover") is not None or _has_style(element):
+    style = (element.get("style") or "")[:MAX_STYLE]
+    if tag in _FALLBACKS or element.get("popover") is not None or is_unseen(style):
         return True
     hidden = element.get("hidden")
     if hidden is not None and hidden.strip().lower() != "until-found":

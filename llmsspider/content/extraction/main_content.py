@@ -87,7 +87,7 @@ def _by_generator(
     root: _Element, source: Source, generators: tuple[Generator, ...]
 ) -> tuple[_Element, Generator] | None:
     for generator in generators:
-        if any(mark in source.body for mark in generator.encoded_marks):
+        if any(mark.encode() in source.body for mark in generator.marks):
             for css in generator.main:
                 found = list(dropwhile(lambda element: not _has_text(element), _matches(root, source, css)))
                 if found:

@@ -166,8 +166,12 @@ def _follow_links(root: _Element, joiner: Joiner, source: Source) -> list[str]:
     if source.may_hold(b"docfx:", b"sidebar_items"):
         items = [src.partition("dist/sidebar_items")[0] for src in _SIDEBAR_ITEMS(root)]
         hrefs = [*hrefs, *_LOADED(root), *(f"{folder}index.html" for folder in items[:1])]
-    paths = dict.fromkeys([href.partition("#")[0] if "#" in href else href for href in hrefs])
-    urls = dict.fromkeys([joiner.join(path) for path in paths if path.strip()])
+    return _of_web([href.partition("#")[0] if "#" in href else href for href in hrefs], joiner)
+
+
+def _of_web(hrefs: list[str], joiner: Joiner) -> list[str]:
+    """Return the http(s) URLs among `hrefs`, joined, each once."""
+    urls = dict.fromkeys([joiner.join(href) for href in dict.fromkeys(hrefs) if href.strip()])
     return [url for url in urls if url.startswith(HTTP) or url[:8].lower().startswith(HTTP)]
 
 
@@ -246,11 +250,6 @@ def _says_what_is_drawn(src: str) -> bool:
     name = src.partition("?")[0].rpartition("/")[2]
     is_script = name.endswith((".js", ".mjs"))
     return is_script and bool(_INITIALIZER.search(name)) and not _PROGRAM.search(name)
-
-
-def _of_web(hrefs: list[str], joiner: Joiner) -> list[str]:
-    urls = dict.fromkeys(joiner.join(href) for href in hrefs if href)
-    return [url for url in urls if url.lower().startswith(HTTP)]
 
 
 # Empty shells: pages that hold no text of their own until a browser has run their scripts.

@@ -158,8 +158,7 @@ MAX_DEPTH = 160
 """Maximum depth of the tree; deeper elements become siblings, as in browsers from level 512 on."""
 _DEEPEST = XPath("/*" * MAX_DEPTH, smart_strings=False)
 
-_WORD_BREAK = re.compile(rb"<wbr\s*/?>", re.IGNORECASE)
-_CLOSED_BREAK = re.compile(rb"</br\s*+/?>", re.IGNORECASE)
+_BREAK = re.compile(rb"<(?:wbr\s*+|(/br)\s*+)/?>", re.IGNORECASE)
 _META_CHARSET = re.compile(rb"<meta[^<>]+charset\s*+=\s*+[\"']?+\s*+([A-Za-z0-9_.:-]+)", re.IGNORECASE)
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 _EMPTY = b"<html><body></body></html>"
@@ -233,8 +232,8 @@ def read_source(body: bytes, encoding: str | None) -> Source:
     body, name = _decode_choice(body, encoding)
     source = Source(body, name)
     if source.may_hold(*_BREAKS):
-        body = _WORD_BREAK.sub(b"", body)  # libxml2 puts all that follows into the element
-        body = _CLOSED_BREAK.sub(b"<br>", body)  # HTML standard, 13.2.6.4.7
+        # libxml2 puts all that follows into a <wbr>; </br> is a <br> (HTML standard, 13.2.6.4.7).
+        body = _BREAK.sub(lambda found: b"<br>" if found[1] else b"", body)
     if _may_hold_long_tag(body):
         body = _TAG.sub(lambda tag: (_ATTRIBUTES.match(tag[0]) or tag)[0], body)
     return source if body is source.body else Source(body, name)

@@ -270,12 +270,10 @@ def _docusaurus(classes: str, body: bytes, joiner: Joiner) -> str | None:
     if "blog" in classes:
         return None
     page = urlsplit(joiner.page).path.rstrip("/").removesuffix(".html")
-    for document in (
-        name.removeprefix("docs-doc-id-") for name in classes.split() if name.startswith("docs-doc-id-")
-    ):
-        for path, tail in ((page, document), (page.rpartition("/")[0], document.rpartition("/")[0])):
-            if tail and path.endswith(f"/{tail}"):
-                return path.removesuffix(tail)
+    document = classes.partition("docs-doc-id-")[2].partition(" ")[0]
+    for path, tail in ((page, document), (page.rpartition("/")[0], document.rpartition("/")[0])):
+        if tail and path.endswith(f"/{tail}"):
+            return path.removesuffix(tail)
     base = _before(body, b"assets/js/main.") or _before(body, b"assets/js/runtime~main.") or "/"
     return base if urlsplit(urljoin(joiner.page, base)).path != "/" else None
 

@@ -76,22 +76,19 @@ NOT_A_LANGUAGE = _words(
 """Class words of code blocks that name a highlighter, a theme or an option, no language."""
 
 
-_INLINE_CLASSES = frozenset({"doc-md-description"})
-"""Blocks that their site's style sets into the line (mkdocstrings)."""
-
 Flow = Literal["block", "inline", "code", "math", "set in line", "unknown"]
 """How elements of a tag and class are laid out, before their content is known.
 
     code         inline, unless it has several lines
     math         inline, whatever is inside
-    set in line  blocks that their site's style makes inline (`_INLINE_CLASSES`)
+    set in line  blocks that their site's style makes inline
     unknown      a block if there are blocks inside, else inline
 """
 
 
 def flow_of(tag: str, classes: str | None) -> Flow:
     """Return how elements of a tag and class attribute are laid out."""
-    if classes in _INLINE_CLASSES:
+    if classes == "doc-md-description":  # mkdocstrings
         return "set in line"
     if tag in BLOCKS:
         return "block"
