@@ -208,16 +208,11 @@ def _place(one: Finding) -> str:
 def as_json(findings: Sequence[Finding], notes: Sequence[str]) -> str:
     """An object with `findings` (each with its level, remedy and page) and `notes`."""
     found = [
-        dataclasses.asdict(one) | {"level": one.level, "remedy": one.remedy, "page": page(one.rule)}
+        dataclasses.asdict(one) | {"level": one.level, "remedy": one.remedy, "page": f"{PAGE}#{one.rule}"}
         for one in findings
     ]
     whole = {"findings": found, "notes": list(notes)}
     return orjson.dumps(whole, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
-
-
-def page(rule: str) -> str:
-    """Where a rule is explained."""
-    return f"{PAGE}#{rule}"
 
 
 def github(findings: Sequence[Finding], notes: Sequence[str]) -> str:
@@ -230,7 +225,10 @@ def github(findings: Sequence[Finding], notes: Sequence[str]) -> str:
         is_file = "://" not in one.file
         place = {"file": one.file, "line": one.line, "col": one.column} if is_file else {}
         properties = {**place, "title": one.rule}
-        said = ",".join(f"{name}={_property(str(value))}" for name, value in properties.items() if value)
+        values = {name: _message(str(value)) for name, value in properties.items() if value}
+        said = ",".join(
+            f"{name}={text.replace(':', '%3A').replace(',', '%2C')}" for name, text in values.items()
+        )
         message = f"{one.problem}. {one.remedy}" if is_file else f"{_place(one)}: {one.problem}. {one.remedy}"
         lines.append(f"::{_GITHUB[one.level]} {said}::{_message(message)}")
     lines += [f"::notice::{_message(note)}" for note in notes]
@@ -241,10 +239,6 @@ def _message(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def _property(text: str) -> str:
-    return _message(text).replace(":", "%3A").replace(",", "%2C")
-
-
 def sarif(findings: Sequence[Finding], notes: Sequence[str]) -> str:
     """A SARIF log (OASIS SARIF 2.1.0), as code scanning takes it."""
     used = list(dict.fromkeys(one.rule for one in findings))
@@ -252,7 +246,7 @@ def sarif(findings: Sequence[Finding], notes: Sequence[str]) -> str:
         {
             "id": rule,
             "help": {"text": RULES[rule].remedy},
-            "helpUri": page(rule),
+            "helpUri": f"{PAGE}#{rule}",
             "defaultConfiguration": {"level": _SARIF[RULES[rule].level]},
         }
         for rule in used

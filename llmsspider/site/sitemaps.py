@@ -53,22 +53,15 @@ class SitemapCutError(SitemapError):
 
 @dataclass(frozen=True, slots=True)
 class SitemapEntry:
-    """One `<url>`: absolute URL, `lastmod` as written, `alternates` by hreflang tag."""
+    """One `<url>`: absolute URL, `lastmod` as written, `alternates` by hreflang tag; or one `<sitemap>` of an index."""
 
     url: str
     lastmod: str | None = None
     alternates: dict[str, str] = field(default_factory=dict)
+    is_sitemap: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class SubSitemap:
-    """One `<sitemap>` of an index: absolute URL and `lastmod` as written."""
-
-    url: str
-    lastmod: str | None = None
-
-
-def read(source: BinaryIO, url: str) -> Iterator[SitemapEntry | SubSitemap | InvalidUrl]:
+def read(source: BinaryIO, url: str) -> Iterator[SitemapEntry | InvalidUrl]:
     """Yield what a sitemap lists, in order, and what the gate refuses; other schemes are omitted.
 
     `source` is the body as it came, gzipped or not, `url` where it came from.
@@ -111,7 +104,7 @@ def _decompressed(source: BinaryIO) -> Iterator[bytes]:
 
 def _read_xml(  # noqa: C901, PLR0912 - one loop over one stream
     first: bytes, chunks: Iterator[bytes], base: str
-) -> Iterator[SitemapEntry | SubSitemap | InvalidUrl]:
+) -> Iterator[SitemapEntry | InvalidUrl]:
     parser = etree.XMLPullParser(  # no network and no DTD are its defaults
         events=("start", "end"), resolve_entities=False, recover=True, remove_comments=True, remove_pis=True
     )
@@ -188,7 +181,7 @@ def _checked_root(root: etree._Element) -> etree._Element:
     return root
 
 
-def _entry(element: etree._Element, base: str) -> Iterator[SitemapEntry | SubSitemap | InvalidUrl]:
+def _entry(element: etree._Element, base: str) -> Iterator[SitemapEntry | InvalidUrl]:
     """Yield the page or sitemap one element names; extensions such as `image:loc` are not its own."""
     namespace, kind = _name(element)
     own: dict[str, str] = {}
@@ -209,7 +202,7 @@ def _entry(element: etree._Element, base: str) -> Iterator[SitemapEntry | SubSit
             yield url
         return
     lastmod = own.get("lastmod", "")[:40] or None
-    yield SubSitemap(url, lastmod) if kind == "sitemap" else SitemapEntry(url, lastmod, alternates)
+    yield SitemapEntry(url, lastmod, alternates, kind == "sitemap")
 
 
 def _read_text(first: bytes, chunks: Iterator[bytes]) -> Iterator[SitemapEntry | InvalidUrl]:
@@ -327,7 +320,7 @@ class SitemapStep:
                 for entry in read(body, answer.final_url):
                     if isinstance(entry, InvalidUrl):
                         self._found.cut.append(FilteredLink.invalid(entry))
-                    elif isinstance(entry, SubSitemap):
+                    elif entry.is_sitemap:
                         inner.append(entry.url)
                     elif same_site(entry.url, self._page_url):
                         page = entry.url if alias is None else alias.of(entry.url)
@@ -344,11 +337,10 @@ class SitemapStep:
 
 
 def _alias(answer: FetchResult) -> Alias | None:
-    if "version" not in tree_of(answer.final_url):
-        return None
-    with answer.open() as body, suppress(SitemapError, SitemapCutError):
-        entries = (entry for entry in read(body, answer.final_url) if isinstance(entry, SitemapEntry))
-        return alias_of(answer.final_url, (entry.url for entry in entries))
+    if "version" in tree_of(answer.final_url):
+        with answer.open() as body, suppress(SitemapError):
+            entries = (entry for entry in read(body, answer.final_url) if isinstance(entry, SitemapEntry))
+            return alias_of(answer.final_url, (entry.url for entry in entries if not entry.is_sitemap))
     return None
 
 

@@ -14,14 +14,13 @@ from llmsspider.site.sitemaps import (
     SitemapCutError,
     SitemapEntry,
     SitemapError,
-    SubSitemap,
 )
 
 URL = "https://example.com/sitemap.xml"
 NS = "http://www.sitemaps.org/schemas/sitemap/0.9"
 
 
-def read(body: str | bytes) -> list[SitemapEntry | SubSitemap]:
+def read(body: str | bytes) -> list[SitemapEntry]:
     return list(sitemaps.read(io.BytesIO(body.encode() if isinstance(body, str) else body), URL))
 
 
@@ -80,10 +79,10 @@ def test_variants(body: str) -> None:
     assert read(body) == [A]
 
 
-def read_cut(body: str | bytes) -> list[SitemapEntry | SubSitemap]:
+def read_cut(body: str | bytes) -> list[SitemapEntry]:
     """Read a sitemap that breaks off."""
     entries = sitemaps.read(io.BytesIO(body.encode() if isinstance(body, str) else body), URL)
-    found: list[SitemapEntry | SubSitemap] = []
+    found: list[SitemapEntry] = []
     with pytest.raises(SitemapCutError):
         found.extend(entries)
     return found
@@ -106,7 +105,7 @@ def test_an_entry_of_endless_elements_ends_the_reading_and_what_stands_before_is
 
 def test_index() -> None:
     body = f'<sitemapindex xmlns="{NS}"><sitemap><loc>/one.xml.gz</loc><lastmod>2026</lastmod></sitemap></sitemapindex>'
-    assert read(body) == [SubSitemap("https://example.com/one.xml.gz", "2026")]
+    assert read(body) == [SitemapEntry("https://example.com/one.xml.gz", "2026", is_sitemap=True)]
 
 
 BOMB = '<!DOCTYPE urlset [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">]>'
