@@ -22,12 +22,6 @@ from llmsspider.web.page_forms import HeaderLink
 from llmsspider.web.stats import FilterReason
 from llmsspider.web.url_gate import INVALID_URL, InvalidUrl
 
-MAX_HEAD_BYTES = 512 * 1024
-"""How much of a page is searched for its `<head>`, in bytes."""
-
-MAX_LINK_BYTES = 4 * 1024 * 1024
-"""How much of a start page is searched for links, in bytes."""
-
 FileType = Literal["llms.txt", "llms-full.txt", "sitemap", "repository", "none"]
 
 
@@ -58,7 +52,7 @@ class FetchResult:
         """The URL to probe from: the one after redirects, with a slash where it is a directory."""
         if not self.ok or hostname(self.final_url) is None:
             return self.url
-        return directory_or_page(self.final_url, self.head(MAX_LINK_BYTES).decode("utf-8", "replace"))
+        return directory_or_page(self.final_url, self.head(4 * 1024 * 1024).decode("utf-8", "replace"))
 
     @property
     def section_url(self) -> str:
@@ -89,7 +83,7 @@ class FetchResult:
         if not self.ok:
             return []
         links = page_forms.header_links(self.headers.get("link", ""), self.final_url)
-        links += page_forms.head_links(self.head(MAX_HEAD_BYTES), self.final_url)
+        links += page_forms.head_links(self.head(512 * 1024), self.final_url)
         return [link for link in links if rel in link.rel]
 
     @property
@@ -299,13 +293,6 @@ class SeedList:
             self._found.seeds.append(seed)
 
 
-SILENT_LIMIT = 3
-"""Maximum number of requests in a row without an answer; then the host gets no more."""
-
-CONCURRENCY = 8
-"""How many linked files are fetched at once."""
-
-
 class Session:
     """Wraps a `Fetch` for the length of one discovery."""
 
@@ -314,7 +301,7 @@ class Session:
         self._fetch = fetch
         self._answers: dict[str, FetchResult] = {}
         self._silent: Counter[str] = Counter()
-        self._slots = asyncio.Semaphore(CONCURRENCY)
+        self._slots = asyncio.Semaphore(8)
 
     async def get(self, url: str, max_bytes: int | None = None) -> FetchResult:
         """Fetch a URL once; a second call for it or its redirect target returns the same answer."""
@@ -334,8 +321,8 @@ class Session:
         return answer
 
     def is_unresponsive(self, url: str) -> bool:
-        """Return whether the host of a URL has left the last requests without an answer."""
-        return self._silent[hostname(url) or ""] >= SILENT_LIMIT
+        """Return whether the host of a URL has left the last three requests without an answer: it gets no more."""
+        return self._silent[hostname(url) or ""] >= 3
 
     def forget(self, url: str) -> None:
         """Forget an answer, so that a large body does not stay in memory."""

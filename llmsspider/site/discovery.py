@@ -40,9 +40,6 @@ MAX_REQUESTS = 14
 _FULL_NAME = re.compile(r"/llms-(?:full|ctx)[^/]*\.txt$", re.IGNORECASE)
 _TEXT_TYPES = frozenset({None, "text/markdown", "text/plain", "text/x-markdown"})
 
-MAX_DESCRIBEDBY = 2
-"""How many files one page may name; more are ignored."""
-
 _ABRIDGED = re.compile(r"small|medium|mini|tiny|lite|compact|abridged|short")
 
 
@@ -80,11 +77,11 @@ def describing_files(answer: FetchResult) -> tuple[list[str], list[InvalidUrl]]:
     """Return the URLs a page names as the llms.txt that covers it (`rel="describedby"`), and those that are none.
 
     Both the `Link:` header and `<link>` elements of the head count (llms.txt v2); files of another
-    site and of types that are no text are omitted.
+    site and of types that are no text are omitted, and so are more than two.
     """
     described = dict.fromkeys(link.url for link in answer.links("describedby") if link.type in _TEXT_TYPES)
     found = [url for url in described if isinstance(url, str) and same_site(url, answer.final_url)]
-    return found[:MAX_DESCRIBEDBY], [url for url in described if isinstance(url, InvalidUrl)]
+    return found[:2], [url for url in described if isinstance(url, InvalidUrl)]
 
 
 async def read_described(fetch: Fetch, url: str, found: Discovery, options: Options) -> list[Seed]:
@@ -122,9 +119,6 @@ MAX_FULL_BYTES = 200 * 1024 * 1024
 SAMPLE_BYTES = 2 * 1024 * 1024
 """How much of a file too large for an index is classified by, in bytes."""
 
-MAX_SEARCHED = 256 * 1024
-"""How many characters of full text are searched for entries."""
-
 
 class Classified(NamedTuple):
     """`kind` is None for what is no llms file, and `reason` says why."""
@@ -155,7 +149,7 @@ def classify_file(answer: FetchResult, url: str, *, main: bool) -> Classified:
         kind = "full"
     if main and kind == "full" and not llmsfull.looks_split(text):
         has_links = "](" in text or "://" in text
-        if has_links or llmstxt.parse(text[:MAX_SEARCHED], "https://site.invalid/").entries:
+        if has_links or llmstxt.parse(text[: 256 * 1024], "https://site.invalid/").entries:
             kind = "index"
     if is_large and kind == "index":
         return Classified(None, "larger than 20 MB")

@@ -111,20 +111,6 @@ def _markup(lines: Iterable[str]) -> Kind:
 MAX_PAGE_CHARS = 20 * 1024 * 1024
 """Maximum length of a page; longer ones are omitted, since they come of missed boundaries."""
 
-EXPLICIT_RULES = frozenset({"front-matter", "firecrawl"})
-"""Rules whose marks no index uses; so are tags, and labels below first-level headings."""
-
-MIN_EXPLICIT_CHARS = 80
-"""Characters a page has on average where the marks leave no doubt."""
-
-_SAMPLE_CHARS = 1000
-
-MIN_MEAN_CHARS = 250
-"""Delimited pages shorter than this on average are the entries of an index."""
-
-SHAPE_LINES = 50_000
-"""Number of first lines by which the markup of a file is recognised."""
-
 _NO_TITLES: Mapping[str, str] = MappingProxyType({})
 
 
@@ -183,7 +169,7 @@ def inspect(source: BinaryIO, url: str, titles: Mapping[str, str] = _NO_TITLES) 
     listed elsewhere (llms.txt, sitemap) to their titles, in order; titles may be empty.
     """
     lines, locator = Lines(source), Locator(url, titles)
-    kind, scan = _markup(islice(lines, SHAPE_LINES)), FileScan(lines)
+    kind, scan = _markup(islice(lines, 50_000)), FileScan(lines)
     rule, marks = choose(scan, url) or ("titles", [])
     for mark in marks:
         mark.url = locator.locate(mark.url, mark.title)
@@ -219,7 +205,7 @@ def cut(source: BinaryIO, report: SplitReport) -> Iterator[FullPage | Leftover]:
     for mark, lines, chars in _pieces(source, report.marks):
         text = _trimmed(lines)
         if chars > MAX_PAGE_CHARS:
-            yield Leftover("full-text-too-long", text[:_SAMPLE_CHARS], chars)
+            yield Leftover("full-text-too-long", text[:1000], chars)
         elif mark is not None:
             yield FullPage(mark.url, mark.title or _first_heading(text), text, report.rule, report.kind)
         elif text:
@@ -279,8 +265,9 @@ def looks_split(text: str, url: str = "", *, named: bool = False) -> bool:
     if choice is None or len(choice.marks) < 2:
         return False
     below_title = choice.rule == "title-label" and choice.marks[0].level == 1
-    explicit = named or below_title or choice.rule in EXPLICIT_RULES or choice.rule.endswith("-tag")
-    return scan.chars / len(choice.marks) >= (MIN_EXPLICIT_CHARS if explicit else MIN_MEAN_CHARS)
+    no_index = below_title or choice.rule in {"front-matter", "firecrawl"} or choice.rule.endswith("-tag")
+    least = 80 if named or no_index else 250  # shorter pages, on average, are the entries of an index
+    return scan.chars / len(choice.marks) >= least
 
 
 def _trimmed(lines: list[str]) -> str:

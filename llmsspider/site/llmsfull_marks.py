@@ -208,9 +208,6 @@ _INNER_URL = re.compile(
 _INNER_BODY = re.compile(r"\s*</?(?:document_contents?|contents?|markdown|body)>\s*$", re.IGNORECASE)
 _KEY = re.compile(r"[A-Za-z_][\w -]*+\s*+:(?:\s|$)")
 _YAML_LINE = re.compile(r"\s*$|\s*#|\s*-\s|\s+\S|[A-Za-z_][\w .-]*+\s*+:(?:\s|$)|[\]})]")
-MAX_BRACKETS = 100
-"""YAML with more brackets than this is no front matter."""
-
 _URL_KEYS = (
     "url", "source_url", "sourceurl", "page_url", "canonical_url", "canonical", "source", "permalink", "link", "href",
     "path", "slug",
@@ -301,7 +298,7 @@ class Tags:
 
 def _front_matter(block: str) -> dict[str, object]:
     """Return the fields of a YAML block, keys lower-case; nothing where it is no mapping."""
-    if not block or block.count("[") + block.count("{") > MAX_BRACKETS:
+    if not block or block.count("[") + block.count("{") > 100:
         return {}
     import yaml  # noqa: PLC0415  # most sites have no full text
 

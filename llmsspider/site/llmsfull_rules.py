@@ -73,16 +73,6 @@ class FileScan:
 
 # --- pick the rule that explains how a full-text file was joined ---
 
-MAX_PREAMBLE_SHARE = 0.15
-MAX_PREAMBLE_LINES = 150
-"""What stands before the first page of a generated file is a title and a summary, in lines."""
-
-MAX_PREAMBLE_HEADINGS = 2
-"""Above the first of headings that name addresses stand at most so many others."""
-
-MAX_PAGE_SHARE = 0.7
-"""Marks that leave more than this to one page are no page boundaries."""
-
 _STRONG = frozenset({"heading-path", "banner", "firecrawl"})
 
 
@@ -168,18 +158,20 @@ def _fits(choice: Choice, scan: FileScan, *, strict: bool) -> bool:
     if choice.score < 2 and not (choice.score == 1 and marks[0].start <= first_text_line and not strict):
         return False
     start = marks[0].start
-    if start - first_text_line > max(MAX_PREAMBLE_LINES, MAX_PREAMBLE_SHARE * scan.lines):
+    if start - first_text_line > max(
+        150, 0.15 * scan.lines
+    ):  # before the first page are a title and a summary
         return False
     if not strict:
         return True
     headings = scan.titles.headings
-    if sum(heading.line < start for heading in headings) > MAX_PREAMBLE_HEADINGS:
+    if sum(heading.line < start for heading in headings) > 2:
         return False
     is_absolute = choice.rule == "heading-url" and all("://" in (mark.url or "") for mark in marks)
     starts = [mark.start for mark in marks]
     is_level = {one.line for one in headings if one.level == marks[0].level} == set(starts)
     longest = max(end - begin for begin, end in pairwise([*starts, scan.lines]))
-    return is_absolute or is_level or longest <= MAX_PAGE_SHARE * scan.lines
+    return is_absolute or is_level or longest <= 0.7 * scan.lines
 
 
 # The addresses of pages: as the file names them, or those of the pages listed elsewhere.
@@ -285,31 +277,19 @@ def _names(path: str) -> tuple[str, ...]:
 
 # Cut a file that names no addresses at the headings an llms.txt knows as page titles.
 
-MAX_LEVEL = 3
-"""Headings below this level do not begin pages."""
-
-MIN_SHARE = 0.5
-"""At least so much of the headings of the level must be known titles."""
-
-MIN_COVERAGE = 0.8
-"""So much of the list in its order, and the file is that list written out."""
-
-MAX_NAMESAKES = 20
-"""A title that more pages have says nothing."""
-
 
 def titled(headings: list[Heading], locator: Locator) -> tuple[list[Mark], str]:
     """Return a mark for each page, with the URL where it is certain, and the reason when there are none."""
-    levels = [_candidates(headings, level, locator) for level in range(1, MAX_LEVEL + 1)]
+    levels = [_candidates(headings, level, locator) for level in (1, 2, 3)]
     headings = max(levels, key=lambda level: len({h.title for h in level if locator.positions(h.title)}))
     in_order = _in_listed_order(headings, locator)
-    if len(in_order) >= max(3, MIN_COVERAGE * len(locator.urls)):
+    if len(in_order) >= max(3, 0.8 * len(locator.urls)):  # the file is the list written out
         return _sure(in_order, locator)
     marks = _by_unique_title(headings, locator)
     known = sum(1 for mark in marks if mark.url)
     if known < 2:
         return [], "no page boundaries"
-    if known < len(marks) * MIN_SHARE:
+    if known < len(marks) / 2:
         return [], f"only {known} of {len(marks)} headings are titles in the llms.txt"
     return _sure(marks, locator)
 
@@ -325,10 +305,8 @@ def _candidates(headings: list[Heading], level: int, locator: Locator) -> list[H
     return own
 
 
-class _Chain(NamedTuple):
-    heading: Heading
-    position: int
-    before: _Chain | None
+_Chain = tuple[Heading, int, "_Chain | None"]
+"""A heading, its position in the list, and what comes before."""
 
 
 def _in_listed_order(headings: list[Heading], locator: Locator) -> list[Mark]:
@@ -341,17 +319,15 @@ def _in_listed_order(headings: list[Heading], locator: Locator) -> list[Mark]:
     chains: list[_Chain] = []
     for heading in headings:
         positions = locator.positions(heading.title)
-        for index in sorted(positions, reverse=True) if len(positions) <= MAX_NAMESAKES else ():
+        for index in sorted(positions, reverse=True) if len(positions) <= 20 else ():  # else it says nothing
             place = bisect_left(lengths, index)
-            link = _Chain(heading, index, chains[place - 1] if place else None)
             lengths[place : place + 1] = [index]
-            chains[place : place + 1] = [link]
+            chains[place : place + 1] = [(heading, index, chains[place - 1] if place else None)]
     marks: list[Mark] = []
     chain = chains[-1] if chains else None
     while chain is not None:
-        found = chain.heading
-        marks.append(Mark(found.line, locator.urls[chain.position], found.title, level=found.level))
-        chain = chain.before
+        found, position, chain = chain
+        marks.append(Mark(found.line, locator.urls[position], found.title, level=found.level))
     return marks[::-1]
 
 

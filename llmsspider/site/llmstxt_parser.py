@@ -46,12 +46,6 @@ MAX_WRAPPED_CHARS = 16 * MAX_PARAGRAPH_CHARS
 MAX_ENTRIES = 100_000
 """Maximum number of pages that are read from one file, in 2 s of CPU; the longest of 145 real files lists 878."""
 
-MIN_PLAIN_ENTRIES = 3
-"""So many `Name: /path` lines are a list of pages, beside others, too."""
-
-MAX_PLAIN_CHARS = 600
-"""A longer line is prose."""
-
 _PLAIN_ENTRY = re.compile(
     r"(?!(?:url|source|path|file|slug|link|page|permalink):)"
     r"(?:(?P<name>[^:/\n]++):[ \t]++(?P<path>/[^\s:]*+)(?:[ \t]++[-–—:][ \t]++(?P<text>\S.*+))?+"
@@ -344,7 +338,7 @@ class _Reader:
     def _add_plain(self, text: str, description: str | None) -> None:
         """Keep `Name: /path` lines; whether they are a list of pages is decided by the whole file."""
         lines = [line.strip() for line in text.split("\n") if line.strip()]
-        found = [_PLAIN_ENTRY.fullmatch(line) if len(line) < MAX_PLAIN_CHARS else None for line in lines]
+        found = [_PLAIN_ENTRY.fullmatch(line) if len(line) < 600 else None for line in lines]
         for match in found if all(found) else ():
             path = (match["path"] or match["first"]) if match else ""
             target = None if _FILE_SYSTEM.match(path) else absolute_url(path, self.url)
@@ -358,7 +352,7 @@ class _Reader:
             target = self._resolved(_destination(definition["dest"]))
             if target is not None and target not in self.entries:
                 self._add(Entry(target, definition["title"] or None, None, None, 0))
-        if len(self.plain) >= MIN_PLAIN_ENTRIES or not self.entries:
+        if len(self.plain) >= 3 or not self.entries:
             for entry in self.plain:
                 self._add(entry)
 
