@@ -177,9 +177,6 @@ PAGE = "docs/reference/lint.md"
 SHOWN_URLS = 3
 """URLs that the text names for a finding."""
 
-_GITHUB: dict[Level, str] = {"error": "error", "warning": "warning", "hint": "notice"}
-_SARIF: dict[Level, str] = {"error": "error", "warning": "warning", "hint": "note"}
-
 
 def text(findings: Sequence[Finding], notes: Sequence[str]) -> str:
     """One finding a line, its place first, with the remedy; then a line of counts."""
@@ -230,7 +227,7 @@ def github(findings: Sequence[Finding], notes: Sequence[str]) -> str:
             f"{name}={text.replace(':', '%3A').replace(',', '%2C')}" for name, text in values.items()
         )
         message = f"{one.problem}. {one.remedy}" if is_file else f"{_place(one)}: {one.problem}. {one.remedy}"
-        lines.append(f"::{_GITHUB[one.level]} {said}::{_message(message)}")
+        lines.append(f"::{one.level.replace('hint', 'notice')} {said}::{_message(message)}")
     lines += [f"::notice::{_message(note)}" for note in notes]
     return "".join(f"{printable(line)}\n" for line in lines)
 
@@ -247,7 +244,7 @@ def sarif(findings: Sequence[Finding], notes: Sequence[str]) -> str:
             "id": rule,
             "help": {"text": RULES[rule].remedy},
             "helpUri": f"{PAGE}#{rule}",
-            "defaultConfiguration": {"level": _SARIF[RULES[rule].level]},
+            "defaultConfiguration": {"level": RULES[rule].level.replace("hint", "note")},
         }
         for rule in used
     ]
@@ -268,7 +265,7 @@ def _result(one: Finding, index: int) -> dict[str, Any]:
     return {
         "ruleId": one.rule,
         "ruleIndex": index,
-        "level": _SARIF[one.level],
+        "level": one.level.replace("hint", "note"),
         "message": {"text": f"{one.problem}. {one.remedy}"},
         "locations": [{"physicalLocation": place}],
         "properties": {"count": one.count, "urls": list(one.urls)},

@@ -45,11 +45,6 @@ MAX_COMPARED = 20
 """Maximum number of pages whose Markdown and HTML are compared."""
 GIVE_UP_AFTER = 5
 """Number of pages of one form without Markdown after which that of the others is not requested."""
-MIN_WORDS = 30
-"""Words that a side has to miss at least."""
-MAX_MISSED = 0.15
-"""Share of its words that a side may miss: menus and the like differ always."""
-MAX_QUOTED = 100
 MAX_BODY = 8 * 1024 * 1024
 TEXT_TYPES = frozenset({"text/plain", *page_forms.MARKDOWN_TYPES})
 
@@ -357,8 +352,8 @@ def missing(page: str, markdown: str, url: str) -> Iterator[tuple[str, str]]:
     ):
         words, others = _words(of), _words(by)
         missed, total = (words - others).total(), words.total()
-        if missed >= MIN_WORDS and missed > MAX_MISSED * total:
-            lines = ((line.strip()[:MAX_QUOTED], _words(line)) for line in of.splitlines())
+        if missed >= 30 and missed > 0.15 * total:  # menus and the like differ always
+            lines = ((line.strip()[:100], _words(line)) for line in of.splitlines())
             lost = (
                 line
                 for line, in_it in lines

@@ -20,8 +20,6 @@ from llmsspider.web.urls import same_site
 LARGE_TOKENS = 25_000
 """An index of more tokens is more than most tools read of one file; a token is four characters."""
 FULL_TOKENS = 1_000_000
-FEW_LINKS = 10
-"""A list of so many links needs no sections."""
 UNKNOWN = "https://site.invalid/llms.txt"
 """The base of relative links where the address of a file is not known."""
 
@@ -77,7 +75,7 @@ class _Index:
             self._add("too-large", _about_tokens(text))
         if not entries:
             self._add("no-links", "no link could be read")
-        elif len(entries) > FEW_LINKS and not any(entry.section for entry in entries):
+        elif len(entries) > 10 and not any(entry.section for entry in entries):
             self._add("no-sections", f"links below no heading: {len(entries)}")
         if hidden := _INVISIBLE.search(text):
             first = f"the first is U+{ord(hidden[0]):04X}"
@@ -232,8 +230,6 @@ _BROKEN = re.compile(r"\[([^\[\]\n]{1,200})\](?:\s\((?=https?://)|\()((?:https?:
 _COMMENT = re.compile(r"\s*<!--")
 _NOTES = re.compile(r"\s*(?:[:\-–—|•·→]|=>)+\s*(?=\S)")
 _LIST_ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
-NOTES_BYTES = 2000
-"""Bytes after a link that are read for its notes."""
 
 
 @dataclass(slots=True)
@@ -373,7 +369,7 @@ class Outline:
 
     def _notes(self, end: int) -> str:
         """What follows a link on its line, and on the next one where that goes on."""
-        rest = self._source[end : end + NOTES_BYTES].decode("utf-8", "ignore")
+        rest = self._source[end : end + 2000].decode("utf-8", "ignore")
         line, _, following = rest.partition("\n")
         goes_on = following[:1] in {" ", "\t"} and not _LIST_ITEM.match(following)
         if goes_on and not line.strip(" :-–—"):

@@ -9,7 +9,7 @@ import asyncio
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import Literal
 from urllib.parse import urljoin, urlsplit
 
 from llmsspider.errors import DiscoveryError
@@ -98,9 +98,9 @@ async def read_described(fetch: Fetch, url: str, found: Discovery, options: Opti
     found.linked_files.append(url)
     found.requests += 1
     answer = await fetch(url, max_bytes=llmstxt.MAX_BYTES)
-    verdict = classify_file(answer, url, main=True)
-    if verdict.kind != "index":
-        found.tried.append(Probe(url, "rejected", verdict.reason or "full text"))
+    kind, reason = classify_file(answer, url, main=True)
+    if kind != "index":
+        found.tried.append(Probe(url, "rejected", reason or "full text"))
         return []
     found.tried.append(Probe(url, "found"))
     file = await _parsed(answer, "index")
@@ -120,29 +120,24 @@ SAMPLE_BYTES = 2 * 1024 * 1024
 """How much of a file too large for an index is classified by, in bytes."""
 
 
-class Classified(NamedTuple):
-    """`kind` is None for what is no llms file, and `reason` says why."""
-
-    kind: Literal["index", "full"] | None
-    reason: str | None = None
-
-
-def classify_file(answer: FetchResult, url: str, *, main: bool) -> Classified:
-    """Return whether an answer to the request of `url` is an index, full text or no llms file.
+def classify_file(
+    answer: FetchResult, url: str, *, main: bool
+) -> tuple[Literal["index", "full"] | None, str | None]:
+    """Return whether an answer to the request of `url` is an index or full text; None for no llms file, and why.
 
     A `main` file, found by probing, is full text only when it is delimited into pages or lists none:
     long prose with links is still an index there.
     """
     if answer.error is not None:
-        return Classified(None, answer.message or answer.error)
+        return None, answer.message or answer.error
     if answer.size > MAX_FULL_BYTES:
-        return Classified(None, "larger than 200 MB")
+        return None, "larger than 200 MB"
     is_large = answer.size > llmstxt.MAX_BYTES
     body = answer.head(SAMPLE_BYTES if is_large else llmstxt.MAX_BYTES)
     content_type = answer.headers.get("content-type")
     reason = llmstxt.reject_reason(answer.status, url, answer.final_url, content_type, body)
     if reason is not None:
-        return Classified(None, reason)
+        return None, reason
     text = decode(body[:SAMPLE_BYTES])
     kind = llmstxt.classify(text)
     if kind == "index" and is_full_name(url) and llmsfull.looks_split(text, url, named=True):
@@ -152,8 +147,8 @@ def classify_file(answer: FetchResult, url: str, *, main: bool) -> Classified:
         if has_links or llmstxt.parse(text[: 256 * 1024], "https://site.invalid/").entries:
             kind = "index"
     if is_large and kind == "index":
-        return Classified(None, "larger than 20 MB")
-    return Classified(kind)
+        return None, "larger than 20 MB"
+    return kind, None
 
 
 async def _parsed(answer: FetchResult, kind: Literal["index", "full"]) -> LlmsTxt:
@@ -232,17 +227,17 @@ class _Cascade:
 
     async def _read(self, answer: FetchResult, url: str, *, main: bool) -> LlmsTxt | None:
         """Classify an answer, record the outcome, and take in what the file holds."""
-        verdict = classify_file(answer, url, main=main)
-        if verdict.kind is None:
+        kind, reason = classify_file(answer, url, main=main)
+        if kind is None:
             failed = answer.error is not None or answer.status != 200
-            self.found.tried.append(Probe(url, "failed" if failed else "rejected", verdict.reason))
+            self.found.tried.append(Probe(url, "failed" if failed else "rejected", reason))
             return None
         self.found.tried.append(Probe(url, "found"))
-        file = await _parsed(answer, verdict.kind)
+        file = await _parsed(answer, kind)
         if any(known.url == file.url for known in self.found.files):
             return None
         self.found.files.append(file)
-        if verdict.kind == "full":
+        if kind == "full":
             if self.options.full_text:
                 self.found.full_texts.append(FullText(answer.final_url, answer))
                 self.expect_pages()

@@ -31,32 +31,27 @@ _FIELD = re.compile(r"[A-Za-z_][\w-]*\s*:")
 _TAG_HINT = re.compile(r"</?(?:doc|page)", re.IGNORECASE)
 
 
-class Lines:
-    r"""The lines of an open binary stream that can seek; iterating starts over each time.
+def lines_of(source: BinaryIO) -> Iterator[str]:
+    r"""Yield the lines of an open binary stream that can seek, from its start.
 
     Line ends are `\\n`, whatever the file has; the last line and the parts of an overlong one have
     none. A page tag (`<doc …>`, `</page>`) that shares its line with text comes as a line of its own.
     """
-
-    def __init__(self, source: BinaryIO):
-        self._source = source
-        self._encoding = _encoding(source)
-
-    def __iter__(self) -> Iterator[str]:
-        self._source.seek(0)
-        text = io.TextIOWrapper(self._source, self._encoding, errors="replace", newline=None)
-        try:
-            while line := text.readline(MAX_LINE_CHARS):
-                if "<" in line and _TAG_HINT.search(line):
-                    parts = [part for part in _TAG.split(line) if part]
-                    if len(parts) > 1 and parts[-1] == "\n":
-                        parts[-2:] = [parts[-2] + "\n"]
-                    yield from parts
-                else:
-                    yield line
-        finally:
-            with suppress(ValueError):  # the file was closed before: nobody reads on
-                text.detach()
+    encoding = _encoding(source)
+    source.seek(0)
+    text = io.TextIOWrapper(source, encoding, errors="replace", newline=None)
+    try:
+        while line := text.readline(MAX_LINE_CHARS):
+            if "<" in line and _TAG_HINT.search(line):
+                parts = [part for part in _TAG.split(line) if part]
+                if len(parts) > 1 and parts[-1] == "\n":
+                    parts[-2:] = [parts[-2] + "\n"]
+                yield from parts
+            else:
+                yield line
+    finally:
+        with suppress(ValueError):  # the file was closed before: nobody reads on
+            text.detach()
 
 
 def _encoding(source: BinaryIO) -> str:
@@ -168,8 +163,8 @@ def inspect(source: BinaryIO, url: str, titles: Mapping[str, str] = _NO_TITLES) 
     `source` is a file or a binary stream that can seek, `url` where it came from, `titles` maps the URLs
     listed elsewhere (llms.txt, sitemap) to their titles, in order; titles may be empty.
     """
-    lines, locator = Lines(source), Locator(url, titles)
-    kind, scan = _markup(islice(lines, 50_000)), FileScan(lines)
+    locator = Locator(url, titles)
+    kind, scan = _markup(islice(lines_of(source), 50_000)), FileScan(lines_of(source))
     rule, marks = choose(scan, url) or ("titles", [])
     for mark in marks:
         mark.url = locator.locate(mark.url, mark.title)
@@ -218,7 +213,7 @@ def _pieces(source: BinaryIO, marks: Iterable[Mark]) -> Iterator[tuple[Mark | No
     current, following = None, next(coming, None)
     lines: list[str] = []
     chars, skip = 0, frozenset[int]()
-    for number, line in enumerate(Lines(source)):
+    for number, line in enumerate(lines_of(source)):
         begins = following is not None and number >= following.start
         ends = current is not None and number == current.end  # the line that closes the page
         if begins or ends:
@@ -244,7 +239,7 @@ def read_whole(source: BinaryIO, url: str, report: SplitReport) -> FullPage:
     """
     kept: list[str] = []
     size = 0
-    for line in Lines(source):
+    for line in lines_of(source):
         size += len(line)
         if size > MAX_PAGE_CHARS:
             raise UnsplittableError(f"longer than {MAX_PAGE_CHARS:,} characters, too long for one document")
@@ -260,7 +255,7 @@ def looks_split(text: str, url: str = "", *, named: bool = False) -> bool:
     `named` says that the file's name calls it full text; then, and where the marks are those that only full-text
     generators write, short pages will do. Other marks stand in annotated indexes too.
     """
-    scan = FileScan(Lines(io.BytesIO(text.encode("utf-8", "replace"))))
+    scan = FileScan(lines_of(io.BytesIO(text.encode("utf-8", "replace"))))
     choice = choose(scan, url)
     if choice is None or len(choice.marks) < 2:
         return False

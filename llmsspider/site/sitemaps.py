@@ -233,14 +233,6 @@ def _name(element: etree._Element) -> tuple[str, str]:
 MAX_SITEMAPS = 500
 """So many sitemaps are read for one site; what is more is counted as cut."""
 
-MAX_INDEX_DEPTH = 3
-"""An index may name indexes; deeper ones are not followed."""
-
-MAX_NAMED = 2
-"""How many sitemaps the start page may name; more are ignored."""
-
-MAX_ROBOTS_BYTES = 512 * 1024
-
 
 class SitemapStep:
     """Reads the sitemaps of one site into its seeds."""
@@ -259,7 +251,7 @@ class SitemapStep:
         """
         named = dict.fromkeys(link.url for link in self._found.start.links("sitemap"))
         on_page = [url for url in named if isinstance(url, str)]
-        await self._read_all([*await self._named_in_robots(), *on_page[:MAX_NAMED]])
+        await self._read_all([*await self._named_in_robots(), *on_page[:2]])
         root, directory = urljoin(self._page_url, "/"), llmstxt.directory_url(self._page_url)
         section = llmstxt.directory_url(self._found.start_url)
         project = urljoin(root, urlsplit(directory).path[1:].partition("/")[0] + "/")  # on a shared host
@@ -272,10 +264,10 @@ class SitemapStep:
         url = urljoin(self._page_url, "/robots.txt")
         if self._session.is_unresponsive(url):
             return []
-        answer = await self._session.get(url, MAX_ROBOTS_BYTES)
+        answer = await self._session.get(url, 512 * 1024)
         if not answer.ok or not same_site(url, answer.final_url):
             return []
-        lines = dict.fromkeys(Protego.parse(answer.text[:MAX_ROBOTS_BYTES]).sitemaps)
+        lines = dict.fromkeys(Protego.parse(answer.text[: 512 * 1024]).sitemaps)
         named = [url_gate.parse(line, answer.final_url) for line in lines]
         self._found.cut += [FilteredLink.invalid(url) for url in named if isinstance(url, InvalidUrl)]
         return [url for url in named if isinstance(url, str)]
@@ -290,7 +282,7 @@ class SitemapStep:
             reason: FilterReason | None = None
             if not same_site(url, self._page_url):
                 reason = "sitemap-other-site"
-            elif depth > MAX_INDEX_DEPTH:
+            elif depth > 3:
                 reason = "sitemap-too-deep"
             elif len(self._seen) >= MAX_SITEMAPS:
                 reason = "too-many-sitemaps"

@@ -123,9 +123,9 @@ async def _fallback(url: str, fetch: Fetch) -> FetchedPage | None:
     for candidate in llmstxt.candidates(url):
         logger.debug("Trying %(candidate)s in place of %(url)s", {"candidate": candidate, "url": url})
         answer = await fetch(candidate, max_bytes=llmstxt.MAX_BYTES)
-        verdict = classify_file(answer, candidate, main=True)
-        if verdict.kind is None:
-            tried.append(f"{candidate} ({answer.error or verdict.reason}, status {answer.status})")
+        kind, reason = classify_file(answer, candidate, main=True)
+        if kind is None:
+            tried.append(f"{candidate} ({answer.error or reason}, status {answer.status})")
             continue
         text = normalised(answer.text)
         page = markdown.read(text, answer.final_url)

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llmsspider.site import llmsfull
-from llmsspider.site.llmsfull import FullPage, Leftover, Lines, SplitReport, UnsplittableError
+from llmsspider.site.llmsfull import FullPage, Leftover, SplitReport, UnsplittableError, lines_of
 from llmsspider.site.llmsfull_marks import Headings
 
 URL = "https://example.com/docs/llms-full.txt"
@@ -311,7 +311,7 @@ def test_no_word_of_a_file_is_lost(shape: str) -> None:
         pieces: list[FullPage | Leftover] = [llmsfull.read_whole(body, URL, report)]
     else:
         pieces = list(llmsfull.cut(body, report))
-    lines = list(Lines(body))
+    lines = list(lines_of(body))
     skipped = [lines[number] for mark in report.marks for number in mark.skip]
     marks = [line for line in skipped if _MARK_LINE.match(line)]
     kept = " ".join([*(piece.text for piece in pieces), *marks])
