@@ -68,14 +68,12 @@ def _separate_lines(element: _Element) -> None:
             child.tail = " "
 
 
+@converts(BLOCK_KINDS, Kind.CODE)
 @converts(BLOCK_TAGS, "pre")
 def listing(walk: Walk, element: _Element) -> list[str]:
     """Return a block of code."""
     text = code.code_text(element)
     return [walk.code_block(text, element)] if text else []
-
-
-converts(BLOCK_KINDS, Kind.CODE)(listing)
 
 
 @converts(BLOCK_TAGS, "blockquote")
@@ -131,10 +129,8 @@ def unscripted(walk: Walk, element: _Element) -> list[str]:
     return walk.blocks(element) if letters_outside_links(element) > _NOTICE else []
 
 
-@converts(BLOCK_TAGS, "nav", "legend")
-def nothing(walk: Walk, element: _Element) -> list[str]:
-    """Return no blocks: navigation and the names of forms are not content."""
-    return []
+# navigation and the names of forms are not content
+converts(BLOCK_TAGS, "nav", "legend")(lambda walk, element: [])
 
 
 @converts(BLOCK_KINDS, Kind.MATH)

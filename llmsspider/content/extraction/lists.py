@@ -55,10 +55,14 @@ def listing(walk: Walk, element: _Element) -> list[str]:
         if child.tag == "li":
             number = _number(child.get("value"), number)
             blocks = walk.block(child)
-            if blocks and items and _is_nested_alone(child):
-                items[-1].extend(blocks)
+            is_list = len(child) == 1 and child[0].tag in {"ul", "ol"}
+            if blocks and items and is_list and not (child.text or child[0].tail or "").strip():
+                items[-1].extend(
+                    blocks
+                )  # nothing but a list belongs to the item before it (Javadoc's inheritance)
             elif blocks:
-                tight = tight and _is_tight(child, blocks)
+                # one line of text, with lists below it or not
+                tight = tight and len(child.findall("p")) < 2 and all(map(_LIST.match, blocks[1:]))
                 add(blocks)
                 number += 1
         elif isinstance(child.tag, str) and child.tag not in SKIPPED:
@@ -81,18 +85,6 @@ def _loose(walk: Walk, element: _Element) -> list[str]:
         piece = walk.inline(element, [])
         return piece if isinstance(piece, list) else [walk.format.paragraph([piece])] if piece.strip() else []
     return walk.block(element)
-
-
-def _is_nested_alone(item: _Element) -> bool:
-    """Return True for an item that is nothing but a list: it belongs to the item before it (Javadoc's inheritance)."""
-    return len(item) == 1 and item[0].tag in {"ul", "ol"} and not (item.text or item[0].tail or "").strip()
-
-
-def _is_tight(item: _Element, blocks: list[str]) -> bool:
-    """Return True for an item of one line of text, with lists below it or not."""
-    if len(item) > 1 and len(item.findall("p")) > 1:
-        return False
-    return all(map(_LIST.match, blocks[1:]))
 
 
 def _number(value: str | None, default: int) -> int:
@@ -244,17 +236,17 @@ def _write(walk: Walk, entry: _Entry, short: bool) -> list[str]:
     return [*(walk.format.paragraph([walk.bold(term)]) for term in terms), *flat]
 
 
+def _is_aside(part: _Element) -> bool:
+    """Return True for a link of a signature to its source, or to itself."""
+    return part.tag == "a" and ("viewcode" in (part.get("class") or "") or visible(part) in _SIGNS)
+
+
 def signature(walk: Walk, element: _Element) -> list[str]:
     """Return the signature of a function, class or member as a paragraph of code."""
     parts = element.iter("a", "button", "span", "label")
-    remove_elements([part for part in parts if walk.drops(part) or (part.tag == "a" and _is_aside(part))])
+    remove_elements([part for part in parts if walk.drops(part) or _is_aside(part)])
     text = " ".join(inner_text(element).split()).strip(" ¶")
     return [walk.format.paragraph([walk.format.code_span(text)])] if text else []
 
 
 converts(BLOCK_KINDS, Kind.SIGNATURE)(signature)
-
-
-def _is_aside(link: _Element) -> bool:
-    """Return True for a link of a signature to its source, or to itself."""
-    return "viewcode" in (link.get("class") or "") or visible(link) in _SIGNS

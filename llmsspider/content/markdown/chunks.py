@@ -9,17 +9,13 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 from llmsspider.content.markdown import commonmark
 from llmsspider.content.markdown.code_languages import code_languages
 from llmsspider.items import Document
 from llmsspider.web.loading import find
 from llmsspider.web.stats import ChunkChange
-
-if TYPE_CHECKING:
-    from markdown_it import MarkdownIt
-
 
 # Each section (a heading and what stands below it, up to the next heading) is cut by itself, so that an edit changes
 # the chunks of its section alone. Within one, whole blocks are packed up to the size. A list or quote that is too
@@ -101,34 +97,22 @@ def chunks(content: str, page: str, *, size: int, count: Count = len) -> list[Ch
 def split(
     content: str, *, size: int, count: Count = len, blocks: list[Block] | None = None
 ) -> Iterator[Span]:
-    """Yield the pieces of a text in order; together they are the text.
+    """Yield the pieces of a Markdown text in order, up to `size` where it can be cut; together they are the text.
 
-    Args:
-        content: Markdown.
-        size: of a piece at most, where it can be cut.
-        count: counts the size of a text.
-        blocks: of the text; None parses it.
+    `blocks` are those of the text; None parses it.
     """
     cutter = _Cutter(content, size, count)
-    for section in _sections(_parsed(content) if blocks is None else blocks, len(content)):
+    for section, first_block, inner in _sections(
+        _parsed(content) if blocks is None else blocks, len(content)
+    ):
         if count is len and 0 < section.end - section.start <= size:
-            yield Span(section.start, section.end, section.path)
+            yield section
         else:
-            yield from cutter.pieces(section)
+            yield from cutter.pieces(section, first_block, inner)
 
 
-@dataclass(slots=True, frozen=True)
-class _Section:
-    """Offsets of a section, of the first block below its heading (`start` where it has none), and its blocks."""
-
-    path: tuple[str, ...]
-    start: int
-    end: int
-    first_block: int
-    blocks: list[Block]
-
-
-def _sections(nodes: list[Block], length: int) -> Iterator[_Section]:
+def _sections(nodes: list[Block], length: int) -> Iterator[tuple[Span, int, list[Block]]]:
+    """Yield sections, each with where the first block below its heading begins, and the blocks."""
     heads = [index for index, node in enumerate(nodes) if node.kind == "heading_open"]
     bounds = [0, *heads, len(nodes)] if not heads or heads[0] else [*heads, len(nodes)]
     path: list[tuple[int, str]] = []
@@ -144,7 +128,7 @@ def _sections(nodes: list[Block], length: int) -> Iterator[_Section]:
             if not blocks and level > head.level:
                 continue
             first = blocks[0].start if blocks else begin
-        yield _Section(tuple(text for _, text in path), begin, end, first, blocks)
+        yield Span(begin, end, tuple(text for _, text in path)), first, blocks
         begin = None
 
 
@@ -154,20 +138,20 @@ class _Cutter:
     size: int
     count: Count
 
-    def pieces(self, section: _Section) -> Iterator[Span]:
+    def pieces(self, section: Span, first_block: int, blocks: list[Block]) -> Iterator[Span]:
         """Yield as few pieces of a section as the size allows."""
         found = {section.start, section.end}
-        for node, (start, end) in _extents(section.blocks, section.end):
+        for node, (start, end) in _extents(blocks, section.end):
             found |= {start, *self._inner_cuts(node, start, end)}
-        cuts = sorted(cut for cut in found if not section.start < cut <= section.first_block)
+        cuts = sorted(cut for cut in found if not section.start < cut <= first_block)
         start = reached = cuts[0]
         for cut in cuts[1:]:
             if reached > start and not self._fits(start, cut):
-                yield Span(start, reached, section.path)
+                yield Span(start, reached, section.heading_path)
                 start = reached
             reached = cut
         if reached > start:
-            yield Span(start, reached, section.path)
+            yield Span(start, reached, section.heading_path)
 
     def _fits(self, start: int, end: int) -> bool:
         return self.count(self.content[start:end].rstrip()) <= self.size
@@ -206,9 +190,7 @@ def _extents(blocks: list[Block], end: int) -> Iterable[tuple[Block, tuple[int, 
     return zip(blocks, pairwise([*(block.start for block in blocks), end]), strict=True)
 
 
-@cache
-def _parser() -> MarkdownIt:
-    return commonmark.parser({"html": True}).disable("inline")
+_parser = cache(lambda: commonmark.parser({"html": True}).disable("inline"))
 
 
 def _parsed(content: str) -> list[Block]:

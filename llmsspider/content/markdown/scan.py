@@ -116,11 +116,6 @@ def shown_text(html: str) -> str | None:
     return _PARTS.sub("\n\n", "\n".join(lines)) or None if all(map(_PLAIN.fullmatch, lines)) else None
 
 
-def is_unseen_tag(html: str) -> bool:
-    """Return whether inline HTML is a comment or an empty anchor by itself."""
-    return len(html) <= _LONGEST and (bool(_CLOSED.fullmatch(html)) or _without_comments(html) == "")
-
-
 def _without_comments(html: str) -> str | None:
     """Return HTML without its comments; None where one speaks of an include, or has no end."""
     pieces: list[str] = []
@@ -132,11 +127,6 @@ def _without_comments(html: str) -> str | None:
         pieces.append(html[position:start])
         position = end + 3
     return "".join([*pieces, html[position:]])
-
-
-def is_anchor(opening: str, closing: str) -> bool:
-    """Return whether two tags, nothing between them, are an anchor."""
-    return len(opening) <= _LONGEST and bool(_END.fullmatch(closing) and _OPENED.fullmatch(opening))
 
 
 def cuts(source: bytes, spans: list[tuple[int, int]]) -> list[tuple[int, int, bytes]]:
@@ -315,9 +305,9 @@ class _EventWalk:
         self.found.html.append(tag)
         self._destinations_in_html(start, end)
         before, begin, stop = self._tag
-        if is_unseen_tag(tag):
+        if len(tag) <= _LONGEST and (_CLOSED.fullmatch(tag) or _without_comments(tag) == ""):
             self.found.unseen.append((start, end))
-        elif stop == start and is_anchor(before, tag):
+        elif stop == start and len(before) <= _LONGEST and _END.fullmatch(tag) and _OPENED.fullmatch(before):
             self.found.unseen.append((begin, end))
         self._tag = tag, start, end
 
