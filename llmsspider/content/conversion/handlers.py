@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import chain
 from mimetypes import MimeTypes
 from typing import Protocol
 
@@ -20,15 +21,15 @@ from llmsspider.errors import ArgumentsError, ConversionError
 from llmsspider.items import Link, Page, PageMeta
 from llmsspider.web.loading import OURS, find, path_of, source_of
 
-_UNKNOWN_TO_PYTHON = (
-    ("application/yaml", ".yaml"),
-    ("application/yaml", ".yml"),
-    ("application/xml", ".xml"),
-    ("application/toml", ".toml"),
-    ("application/x-ipynb+json", ".ipynb"),
-    ("text/x-rst", ".rst"),
-    ("text/asciidoc", ".adoc"),
-)
+_UNKNOWN_TO_PYTHON = {
+    ".yaml": "application/yaml",
+    ".yml": "application/yaml",
+    ".xml": "application/xml",
+    ".toml": "application/toml",
+    ".ipynb": "application/x-ipynb+json",
+    ".rst": "text/x-rst",
+    ".adoc": "text/asciidoc",
+}
 
 
 class ContentHandler(Protocol):
@@ -60,13 +61,10 @@ class Handlers:
         frozenset({'pdf'})
         """
         known = MimeTypes()  # Python's built-in table, not that of the operating system
-        for mime_type, ending in _UNKNOWN_TO_PYTHON:
+        for ending, mime_type in _UNKNOWN_TO_PYTHON.items():
             known.add_type(mime_type, ending)
-        return frozenset(
-            ending.removeprefix(".")
-            for mime_type in self.paths
-            for ending in known.guess_all_extensions(mime_type)
-        )
+        endings = chain.from_iterable(map(known.guess_all_extensions, self.paths))
+        return frozenset(ending.removeprefix(".") for ending in endings)
 
     @property
     def fingerprint(self) -> str:
@@ -80,9 +78,7 @@ class Handlers:
         known = []
         for mime_type, path in sorted(self.paths.items()):
             source = ""
-            with suppress(
-                ImportError, AttributeError, ValueError
-            ):  # `check_handlers` has reported a wrong path
+            with suppress(ImportError, AttributeError, ValueError):  # `check_handlers` reports it
                 source = "" if path.startswith(OURS) else source_of(find(path))
             known.append((mime_type, path, source))
         return "+" + hashlib.sha256(repr(known).encode("utf-8", "replace")).hexdigest()[:8]
@@ -91,8 +87,7 @@ class Handlers:
 def check_handlers(given: Mapping[str, object]) -> Handlers:
     """Return the handlers that `LLMS_CONTENT_HANDLERS` names; the value None removes the handler of a media type.
 
-    Raises:
-        ArgumentsError: one line for each handler that cannot be used.
+    Raises `ArgumentsError` with one line for each handler that cannot be used.
     """
     paths: dict[str, str] = {}
     problems: list[str] = []

@@ -93,11 +93,8 @@ class Worker:
     async def call(self, function: Callable[..., T], arguments: Sequence[object], timeout_secs: float) -> T:
         """Return what the function returns in the process, or the `ConversionError` it raises.
 
-        After an exception the process cannot be used again.
-
-        Raises:
-            EOFError, ConnectionError: when the process died.
-            TimeoutError: when it took longer.
+        After an exception the process cannot be used again: `EOFError` or `ConnectionError` when it died,
+        `TimeoutError` when it took longer.
         """
         received = bytearray()
         expected = LENGTH.size
@@ -174,11 +171,8 @@ class ProcessPool:
     async def run(self, function: Callable[..., T], arguments: Sequence[object], timeout_secs: float) -> T:
         """Return what the function of a module returns in a process, or raise the `ConversionError` it raises.
 
-        The arguments and the result are pickled. The process of a call that takes longer than `timeout_secs` is killed.
-
-        Raises:
-            TimeoutError: the call took longer.
-            ConversionError: also where the process died, and so did that of the second attempt.
+        Arguments and result are pickled. A call that takes longer than `timeout_secs` raises `TimeoutError`, and its
+        process is killed. Where the process dies, so that of the second attempt, it is a `ConversionError` too.
         """
         async with self._slots:
             for _ in range(ATTEMPTS):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from lxml.etree import XPath, _Element
 
@@ -10,7 +11,7 @@ from llmsspider.content.extraction import code
 from llmsspider.content.extraction.formats import Items
 from llmsspider.content.extraction.rules import CONTENTS_NAMES, GRIDS, Kind, holds_title
 from llmsspider.content.extraction.tree import inner_text, letters_outside_links, plain_text
-from llmsspider.content.extraction.walk import BLOCK_KINDS, BLOCK_TAGS, Walk, converts
+from llmsspider.content.extraction.walk import BLOCK_KINDS, BLOCK_TAGS, BlockConverter, Walk, converts
 
 _NO_QUOTES = frozenset({"SVInsetFlow", "SInsetFlow", "SubFlow"})
 """Classes of `<blockquote>` that only set text in (Scribble)."""
@@ -109,26 +110,19 @@ def details(walk: Walk, element: _Element) -> list[str]:
     return found + walk.blocks(element)
 
 
-@converts(BLOCK_TAGS, "footer")
-def footer(walk: Walk, element: _Element) -> list[str]:
-    """Return the footer of a quote or figure; any other is not content."""
+def _where(is_content: Callable[[_Element], bool]) -> BlockConverter:
+    """Return the converter of elements that are content on a condition only."""
+    return lambda walk, element: walk.blocks(element) if is_content(element) else []
+
+
+def _is_quoted(element: _Element) -> bool:
     parent = element.getparent()
-    quoted = parent is not None and parent.tag in {"blockquote", "figure"}
-    return walk.blocks(element) if quoted else []
+    return parent is not None and parent.tag in {"blockquote", "figure"}
 
 
-@converts(BLOCK_TAGS, "form")
-def form(walk: Walk, element: _Element) -> list[str]:
-    """Return a form that holds much text, or the title of the page."""
-    return walk.blocks(element) if len(plain_text(element)) > _FORM or holds_title(element) else []
-
-
-@converts(BLOCK_TAGS, "noscript")
-def unscripted(walk: Walk, element: _Element) -> list[str]:
-    """Return the content of a `<noscript>`, unless that is only a notice."""
-    return walk.blocks(element) if letters_outside_links(element) > _NOTICE else []
-
-
+converts(BLOCK_TAGS, "footer")(_where(_is_quoted))
+converts(BLOCK_TAGS, "form")(_where(lambda form: len(plain_text(form)) > _FORM or holds_title(form)))
+converts(BLOCK_TAGS, "noscript")(_where(lambda notice: letters_outside_links(notice) > _NOTICE))
 # navigation and the names of forms are not content
 converts(BLOCK_TAGS, "nav", "legend")(lambda walk, element: [])
 

@@ -161,14 +161,11 @@ class MarkdownFormat:
                 return f"{mark}{inner}{mark}"
             if before == "\\*" and "_" not in inner and not after.isalnum():  # a star that is text
                 return inner.join([mark.replace("*", "_")] * 2)
-        tag = HTML_MARKS[mark]
-        return f"<{tag}>{inner}</{tag}>"
+        return f"<{HTML_MARKS[mark]}>{inner}</{HTML_MARKS[mark]}>"
 
-    def link(self, inner: str, url: str, title: str) -> str:
+    def link(self, inner: str, url: str) -> str:
         """Return an inline link."""
-        if "[" in inner or "]" in inner:
-            inner = escape_brackets(inner)
-        return f"[{inner}]({_destination(url)}{_title(title)})"
+        return f"[{escape_brackets(inner) if '[' in inner or ']' in inner else inner}]({_destination(url)})"
 
     def autolink(self, url: str) -> str:
         """Return a link whose text is its URL."""
@@ -176,7 +173,9 @@ class MarkdownFormat:
 
     def image(self, alt: str, url: str, title: str) -> str:
         """Return an image."""
-        return f"![{escape_brackets(escape(alt))}]({_destination(url)}{_title(title)})"
+        quoted = title.replace("\\", "\\\\").replace('"', '\\"')
+        behind = f' "{quoted}"' if title else ""
+        return f"![{escape_brackets(escape(alt))}]({_destination(url)}{behind})"
 
     def math(self, tex: str) -> str:
         """Return inline TeX."""
@@ -285,7 +284,3 @@ def _flanks(outside: str, inside: str) -> bool:
 def _destination(url: str) -> str:
     is_plain = " " not in url and url.count("(") == url.count(")")
     return url if is_plain else f"<{url}>"
-
-
-def _title(title: str) -> str:
-    return ' "{}"'.format(title.replace("\\", "\\\\").replace('"', '\\"')) if title else ""

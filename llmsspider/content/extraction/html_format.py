@@ -29,20 +29,20 @@ class HtmlFormat(MarkdownFormat):
 
     def emphasis(self, inner: str, mark: str, before: str, after: str) -> str:
         """Return emphasis; `mark` is `*`, `**` or `~~`, `before` and `after` the characters around."""
-        tag = HTML_MARKS[mark]
-        return f"<{tag}>{inner}</{tag}>"
+        return f"<{HTML_MARKS[mark]}>{inner}</{HTML_MARKS[mark]}>"
 
-    def link(self, inner: str, url: str, title: str) -> str:
+    def link(self, inner: str, url: str) -> str:
         """Return a link."""
-        return f'<a href="{escape_html(url)}"{_title(title)}>{inner}</a>'
+        return f'<a href="{escape_html(url)}">{inner}</a>'
 
     def autolink(self, url: str) -> str:
         """Return a link whose text is its URL."""
-        return self.link(escape_html(url), url, "")
+        return self.link(escape_html(url), url)
 
     def image(self, alt: str, url: str, title: str) -> str:
         """Return an image."""
-        return f'<img src="{escape_html(url)}" alt="{escape_html(alt)}"{_title(title)}>'
+        titled = f' title="{escape_html(title)}"' if title else ""
+        return f'<img src="{escape_html(url)}" alt="{escape_html(alt)}"{titled}>'
 
     def math(self, tex: str) -> str:
         """Return inline TeX."""
@@ -116,10 +116,6 @@ class HtmlFormat(MarkdownFormat):
     def document(self, blocks: list[str]) -> str:
         """Return the whole document."""
         return "\n".join(blocks)
-
-
-def _title(title: str) -> str:
-    return f' title="{escape_html(title)}"' if title else ""
 
 
 class MarkdownifyConverter(MarkdownConverter):

@@ -134,7 +134,7 @@ def _link(walk: Walk, href: str, inner: str, text: str) -> str:
         walk.links.append(Link(text, url))
         if text == url:
             return _spaced(inner, walk.format.autolink(url))
-    return _spaced(inner, walk.format.link(stripped.replace("\n", " "), url, ""))
+    return _spaced(inner, walk.format.link(stripped.replace("\n", " "), url))
 
 
 @converts(AROUND_BLOCKS, "a")
@@ -276,12 +276,6 @@ def _code_parts(element: _Element, depth: int) -> Iterator[tuple[str, _Element |
         yield child.tail or "", None
 
 
-def _is_emphasis(piece: str, mark: str) -> bool:
-    """Return True for a piece that is nothing but emphasis of this mark: what follows goes on with it."""
-    inner = piece[len(mark) : -len(mark)]
-    return bool(inner) and mark[0] not in inner and piece == f"{mark}{inner}{mark}"
-
-
 def _emphasis(mark: str) -> InlineConverter:
     def handler(walk: Walk, element: _Element, before: list[str]) -> str:
         inner = walk.content(element)
@@ -297,9 +291,11 @@ def _emphasis(mark: str) -> InlineConverter:
         trail = " " if inner[-1] == " " else ""
         previous = "" if lead or not before else before[-1][-2:]
         following = "" if trail else (element.tail or "")[:1]
-        if not lead and before and _is_emphasis(before[-1], mark) and mark not in stripped:
-            stripped = before.pop()[len(mark) : -len(mark)] + stripped
-            previous = before[-1][-2:] if before else ""
+        if not lead and before and mark not in stripped:
+            inside = before[-1][len(mark) : -len(mark)]
+            if inside and mark[0] not in inside and before[-1] == f"{mark}{inside}{mark}":  # it goes on
+                del before[-1]
+                stripped, previous = inside + stripped, before[-1][-2:] if before else ""
         return lead + walk.format.emphasis(stripped, mark, previous, following) + trail
 
     return handler

@@ -271,12 +271,10 @@ class Chunker:
     def rows(
         self, document: Document, before: frozenset[str] = frozenset(), *, changes: bool = False
     ) -> Iterator[ChunkRow]:
-        """Yield the rows of a document: deleted chunks, then present ones.
+        """Yield the rows of a document as it leaves the crawl: deleted chunks, then present ones.
 
-        Args:
-            document: as it leaves the crawl.
-            before: the ids of its chunks as last stored; omit it for a document that did not change.
-            changes: omit unchanged chunks.
+        `before` are the ids of its chunks as last stored, none for a document that did not change; with `changes`,
+        unchanged chunks are omitted.
         """
         if document.change == "deleted" and not before:
             yield _row(document, "deleted")

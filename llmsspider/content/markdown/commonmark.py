@@ -37,11 +37,7 @@ def encodable(text: str) -> str:
 
 
 def events(text: str) -> Iterator[Any]:
-    """Yield what stands in a text, in order: `{"Start": "Paragraph"}`, `{"Text": "a"}`, or a bare `"SoftBreak"`.
-
-    Raises:
-        ConversionError: the parser itself failed.
-    """
+    """Yield what is in a text: `{"Start": "Paragraph"}`, `{"Text": "a"}`, `"SoftBreak"`; raises `ConversionError`."""
     with _panics():
         yield from _PARSER.events(text, merge_text=True)
 

@@ -215,13 +215,9 @@ class Draft:
         return {source[start:end].decode().strip("<>") for start, end in self.found.destinations}
 
     def page(self, join: Callable[[str], str]) -> Page:
-        """Return the page, each href as `join` makes it absolute.
+        """Return the page, each href as `join` makes it absolute, fragment kept, or what is no web address as it is.
 
-        Args:
-            join: gives the absolute URL of an href, fragment kept, or what is no web address as it is.
-
-        Raises:
-            TooLargePageError: a long base made the links longer than that.
+        Raises `TooLargePageError` where a long base made the links longer than that.
         """
         found, front = self.found, self.front
         canonical = front.get("canonical_url") or front.get("canonical")

@@ -71,10 +71,6 @@ def _from_yaml(text: str) -> object:
     """Return what a YAML text holds as dictionaries, lists and scalars, read by libyaml where that is installed.
 
     An alias is the same object as its anchor, so that a short file cannot expand in memory. Tags make no objects.
-
-    Raises:
-        NotOpenApiError: more than `MAX_DEPTH` levels.
-        yaml.YAMLError: it is not YAML.
     """
     opened: list[tuple[yaml.CollectionStartEvent, list[object]]] = []
     anchors: dict[str, object] = {}
