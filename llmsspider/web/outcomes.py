@@ -250,25 +250,19 @@ def remedied(kind: ErrorKind, message: str) -> str:
 def says_unchanged(etag: str | None, last_modified: str | None, headers: Mapping[str, str]) -> bool:
     """Say whether the validators of an answer are such that a conditional request would have got a 304.
 
-    RFC 9110, section 13.2.2: ETags are compared weakly, and dates only where no ETag was sent.
-
-    Args:
-        etag: as stored from an earlier answer.
-        last_modified: the same.
-        headers: of the new answer, with lower-case names.
+    RFC 9110, section 13.2.2: ETags are compared weakly, and dates only where no ETag was sent. `etag` and
+    `last_modified` are those stored from an earlier answer, `headers` those of the new one, with lower-case names.
 
     >>> says_unchanged('W/"1"', None, {"etag": '"1"'}), says_unchanged('"1"', None, {"etag": '"2"'})
     (True, False)
     """
     if etag:
         return etag.strip().removeprefix("W/") == headers.get("etag", "").strip().removeprefix("W/")
-    before, now = last_modified, headers.get("last-modified")
-    if not before or not now:
+    date = headers.get("last-modified")
+    if not last_modified or not date:
         return False
-    try:
-        return parsedate_to_datetime(now) <= parsedate_to_datetime(before)
-    except (ValueError, TypeError, IndexError, OverflowError):
-        return now == before
+    before, now = _moment(last_modified), _moment(date)
+    return date == last_modified if before is None or now is None else now <= before
 
 
 def clean_validator(value: str | None) -> str | None:

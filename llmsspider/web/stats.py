@@ -12,47 +12,37 @@ from typing import Any, Literal, NamedTuple, Protocol, cast, get_args
 from llmsspider.errors import ErrorKind
 from llmsspider.items import Change, Origin
 
-ScopeReason = Literal[
-    "out-of-scope", "offsite", "scheme", "file-type", "allow", "block", "login", "language", "version"
-]
-LimitReason = Literal["max-depth", "max-pages", "max-requests", "max-linked-files", "too-many-llms-pages"]
-SitemapLimitReason = Literal["too-many-sitemaps", "too-many-sitemap-pages"]
-FileReason = Literal["llms-file", "link-depth", "outside-directory", "optional"]
-SitemapReason = Literal["sitemap-other-site", "sitemap-too-deep"]
-FullTextReason = Literal["full-text-off", "full-text-unaddressed", "full-text-unsplit", "full-text-repeated"]
-FullTextSizeReason = Literal["full-text-outside", "full-text-too-long"]
-UrlReason = Literal["trap", "invalid-url", "url-length", "dead-link", "not-stored", "needs-browser"]
+LimitReason = Literal[
+    "max-depth", "max-pages", "max-requests", "max-linked-files", "too-many-llms-pages", "too-many-sitemaps",
+    "too-many-sitemap-pages",
+]  # fmt: skip
 FetchedReason = Literal[
-    "ai-opt-out", "canonical", "duplicate", "empty", "listing", "noindex", "pipeline", "redirect"
-]
-FetchedBodyReason = Literal["soft-404", "unsupported-type"]
+    "ai-opt-out", "canonical", "duplicate", "empty", "listing", "noindex", "pipeline", "redirect", "soft-404",
+    "unsupported-type",
+]  # fmt: skip
 FilterReason = Literal[
-    ScopeReason,
-    LimitReason,
-    SitemapLimitReason,
-    FileReason,
-    SitemapReason,
-    FullTextReason,
-    FullTextSizeReason,
-    UrlReason,
-    FetchedReason,
-    FetchedBodyReason,
-]
+    LimitReason, FetchedReason,
+    "out-of-scope", "offsite", "scheme", "file-type", "allow", "block", "login", "language", "version",
+    "trap", "invalid-url", "url-length", "dead-link", "not-stored", "needs-browser",
+    "llms-file", "link-depth", "outside-directory", "optional", "sitemap-other-site", "sitemap-too-deep",
+    "full-text-off", "full-text-unaddressed", "full-text-unsplit", "full-text-repeated", "full-text-outside",
+    "full-text-too-long",
+]  # fmt: skip
 """Why a URL is filtered: `llms/filtered/REASON`."""
 
-_Refused = Literal["address", "scheme", "robots", "robots-unreachable", "size"]
-BlockReason = Literal[_Refused, "redirect-loop", "markdown-outage", "rate-limited", "host-refuses"]
+BlockReason = Literal[
+    "address", "scheme", "robots", "robots-unreachable", "size", "redirect-loop", "markdown-outage", "rate-limited",
+    "host-refuses",
+]  # fmt: skip
 """Why a request is refused; its page fails: `llms/blocked/REASON`."""
 
 GoneReason = Literal["not-found", "moved", "unlinked"]
 """Why a stored page is deleted that is not filtered now: `llms/deleted/REASON`."""
 
-LIMITS: frozenset[FilterReason] = frozenset(get_args(LimitReason) + get_args(SitemapLimitReason))
+LIMITS: frozenset[FilterReason] = frozenset(get_args(LimitReason))
 """Reasons for which a limit, not a rule of the scope, filters pages."""
 
-FILTERED_AFTER_FETCH: frozenset[FilterReason] = frozenset(
-    get_args(FetchedReason) + get_args(FetchedBodyReason)
-)
+FILTERED_AFTER_FETCH: frozenset[FilterReason] = frozenset(get_args(FetchedReason))
 """Reasons for which a fetched page is filtered: it is done, though no document came of it."""
 
 
@@ -65,28 +55,16 @@ class Filtered(NamedTuple):
 
 PREFIX = "llms/"
 
-PageStat = Literal["documents", "items", "altered-after-store", "stored-at-stop", "titles/shared", "twice"]
-MarkdownStat = Literal[
-    "markdown/hit", "markdown/miss", "markdown/asked-again", "markdown/stub", "markdown/stub/html"
-]
-LinkStat = Literal["link-sources", "link-sources/failed", "openapi/documents", "openapi/failed"]
-RenderingStat = Literal["rendering/pages", "rendering/failed", "rendering/again", "rendering/incomplete"]
-AnswerStat = Literal["revalidated", "head/refused", "not-modified", "same-body", "walls", "unbelieved-hosts"]
-ReadingStat = Literal["converted", "converter/fallback", "hidden-text", "too-large", "broken-encoding"]
-FullTextStat = Literal["full-text/samples", "full-text/lagging", "second-chance", "reported/no-ai-training"]
-OutputStat = Literal["mirror/written", "mirror/removed", "mirror/failed", "skill/failed"]
-CloudStat = Literal["cloud/split", "cloud/refused"]
 Stat = Literal[
-    PageStat,
-    MarkdownStat,
-    LinkStat,
-    RenderingStat,
-    AnswerStat,
-    ReadingStat,
-    FullTextStat,
-    OutputStat,
-    CloudStat,
-]
+    "documents", "items", "altered-after-store", "stored-at-stop", "titles/shared", "twice",
+    "markdown/hit", "markdown/miss", "markdown/asked-again", "markdown/stub", "markdown/stub/html",
+    "link-sources", "link-sources/failed", "openapi/documents", "openapi/failed",
+    "rendering/pages", "rendering/failed", "rendering/again", "rendering/incomplete",
+    "revalidated", "head/refused", "not-modified", "same-body", "walls", "unbelieved-hosts",
+    "converted", "converter/fallback", "hidden-text", "too-large", "broken-encoding",
+    "full-text/samples", "full-text/lagging", "second-chance", "reported/no-ai-training",
+    "mirror/written", "mirror/removed", "mirror/failed", "skill/failed", "cloud/split", "cloud/refused",
+]  # fmt: skip
 """The stats with a name of their own, without `llms/`. The functions below give those of the families."""
 
 ChunkChange = Literal["new", "unchanged", "deleted"]
