@@ -10,16 +10,13 @@ import asyncio
 import contextlib
 import json
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
-from playwright.async_api import Error
+from playwright.async_api import CDPSession, Error, Page, Request, Response, Route
 
 from llmsspider.crawl.compat import playwright_handler
 from llmsspider.errors import RenderingError
-
-if TYPE_CHECKING:
-    from playwright.async_api import CDPSession, Page, Request, Response, Route
 
 IDLE_TIMEOUT_SECS = 15.0
 """Longest time a page is given after its answer began."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import defaultdict
-from typing import TYPE_CHECKING
 from weakref import WeakSet
 
+from scrapy import Request
+from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
 
@@ -21,20 +22,15 @@ from llmsspider.crawl.requests import (
     download_nested,
     nested_request,
 )
+from llmsspider.crawl.run import Run
 from llmsspider.crawl.spiderrun import required_run
+from llmsspider.errors import ErrorKind
 from llmsspider.web import stats
+from llmsspider.web.host_forms import HostForms
 from llmsspider.web.outcomes import OUTAGES, kind_of_response
 from llmsspider.web.page_forms import classify, is_markdown_url, is_twin_of, page_candidates
 from llmsspider.web.url_gate import split_route
 from llmsspider.web.urls import host, identity, page_key, same_site
-
-if TYPE_CHECKING:
-    from scrapy import Request
-    from scrapy.crawler import Crawler
-
-    from llmsspider.crawl.run import Run
-    from llmsspider.errors import ErrorKind
-    from llmsspider.web.host_forms import HostForms
 
 logger = logging.getLogger(__name__)
 

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
-from scrapy import Request, signals
+from scrapy import Request, Spider, signals
+from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares import redirect
 from scrapy.http import HtmlResponse, Response
 
 from llmsspider.content.conversion.serving import read_metadata
 from llmsspider.crawl.bot_walls import leads_to_login
 from llmsspider.crawl.requests import META, FilteredRequest, RefusedRequest
+from llmsspider.crawl.run import Run
 from llmsspider.crawl.spiderrun import run_of
 from llmsspider.web import stats
 from llmsspider.web.url_gate import INVALID_URL, fault
 from llmsspider.web.urls import identity
-
-if TYPE_CHECKING:
-    from scrapy import Spider
-    from scrapy.crawler import Crawler
-
-    from llmsspider.crawl.run import Run
 
 
 class SyntheticMiddleware:

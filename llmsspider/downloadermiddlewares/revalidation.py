@@ -5,25 +5,21 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from scrapy import Request
+from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
 from scrapy.utils.httpobj import urlparse_cached
 
 from llmsspider.crawl.pages import text_headers
 from llmsspider.crawl.requests import META, is_plain, nested_request
+from llmsspider.crawl.run import Run
 from llmsspider.crawl.spiderrun import required_run
 from llmsspider.store import Reading
 from llmsspider.web.url_gate import without_fragment
 from llmsspider.web.urls import host
-
-if TYPE_CHECKING:
-    from scrapy import Request
-    from scrapy.crawler import Crawler
-
-    from llmsspider.crawl.run import Run
 
 logger = logging.getLogger(__name__)
 
