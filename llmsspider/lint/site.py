@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import count
 from typing import TYPE_CHECKING, Any, Literal
 
 from llmsspider.config.arguments import PageArguments
@@ -111,7 +112,7 @@ class LintSpider(ProjectSpider):
         self.unchecked = 0
         self._files: dict[str, FetchResult] = {}
         """The answers for llms files."""
-        self._compared = 0
+        self._compared = count()
         self._forms: dict[Shape, Form] = {}
         self._without: Counter[Shape] = Counter()
 
@@ -242,7 +243,7 @@ class LintSpider(ProjectSpider):
         named = _alternate(page, answer)
         found.named = bool(named)
         text = None if found.wrong_type else await self._read_markdown(found, named, answer.final_url)
-        if text is not None and self._may_compare():
+        if text is not None and next(self._compared) < MAX_COMPARED:
             found.misses = tuple(missing(page.markdown, text, found.url))
 
     async def _converted(self, answer: FetchResult, body: bytes) -> Page | None:
@@ -275,7 +276,7 @@ class LintSpider(ProjectSpider):
 
     async def _compare(self, found: Checked, text: str, pages: Iterable[str]) -> None:
         """Compare Markdown with its HTML page, where there is one."""
-        for url in pages if self._may_compare() else ():
+        for url in pages if next(self._compared) < MAX_COMPARED else ():
             answer = await self.fetch(url, accept="text/html", max_bytes=MAX_BODY)
             if not answer.ok or answer.content_type not in page_forms.HTML_TYPES:
                 continue
@@ -285,10 +286,6 @@ class LintSpider(ProjectSpider):
                 found.markdown = found.url
                 found.misses = tuple(missing(page.markdown, text, found.url))
             return
-
-    def _may_compare(self) -> bool:
-        self._compared += 1
-        return self._compared <= MAX_COMPARED
 
     def _of_links(self, file: str, text: str) -> Iterator[Finding]:
         """Yield the findings of the links of one index, at their places."""

@@ -117,7 +117,15 @@ def parse(text: str, url: str) -> LlmsTxt:
     Never raises for its text: what cannot be read as a link is omitted, and `warnings` says what was
     strange about the file.
     """
-    text, fields = _prepare(commonmark.encodable(text))
+    text = _LINE_ENDS.sub("\n", _NO_MEANING.sub("", commonmark.encodable(text)))
+    fields: dict[str, str] = {}
+    found = FRONT_MATTER.match(text)
+    if found and all(_YAML_LINE.match(line) for line in found[2].splitlines()):
+        fields = {name: value.rstrip(" \t").strip("'\"") for name, value in _FIELD.findall(found[2])}
+        text = text[found.end() :]
+    if text.startswith((" ", "\t", "\n")):
+        text = textwrap.dedent(text)
+    text = _bounded(text) if len(text) > MAX_PARAGRAPH_CHARS else text
     reader = _Reader(url)
     try:
         reader.read(text)
@@ -135,19 +143,6 @@ def parse(text: str, url: str) -> LlmsTxt:
         invalid=tuple(reader.invalid),
         notes=_notes(text, url),
     )
-
-
-def _prepare(text: str) -> tuple[str, dict[str, str]]:
-    """Return the text without front matter, invisible characters and common indent, and the fields."""
-    text = _LINE_ENDS.sub("\n", _NO_MEANING.sub("", text))
-    fields: dict[str, str] = {}
-    found = FRONT_MATTER.match(text)
-    if found and all(_YAML_LINE.match(line) for line in found[2].splitlines()):
-        fields = {name: value.rstrip(" \t").strip("'\"") for name, value in _FIELD.findall(found[2])}
-        text = text[found.end() :]
-    if text.startswith((" ", "\t", "\n")):
-        text = textwrap.dedent(text)
-    return (_bounded(text) if len(text) > MAX_PARAGRAPH_CHARS else text), fields
 
 
 def _notes(text: str, url: str) -> str | None:
@@ -174,15 +169,12 @@ def _bounded(text: str) -> str:
     lines: list[str] = []
     length = 0
     for line in text.split("\n"):
-        parts = [line]
-        if len(line) > MAX_PARAGRAPH_CHARS:  # `textwrap` copies the rest of a word for each part of it
-            pieces = range(0, len(line), MAX_WRAPPED_CHARS)
-            parts = [
-                part
-                for begin in pieces
-                for part in textwrap.wrap(line[begin : begin + MAX_WRAPPED_CHARS], MAX_PARAGRAPH_CHARS)
-            ]
-        for part in parts:
+        starts = range(
+            0, len(line), MAX_WRAPPED_CHARS
+        )  # `textwrap` copies the rest of a word for each part of it
+        pieces = [line[start : start + MAX_WRAPPED_CHARS] for start in starts]
+        wrapped = (part for piece in pieces for part in textwrap.wrap(piece, MAX_PARAGRAPH_CHARS))
+        for part in wrapped if len(line) > MAX_PARAGRAPH_CHARS else [line]:
             length = len(part) if _NEW_BLOCK.match(part) else length + len(part)
             if length > MAX_PARAGRAPH_CHARS:
                 lines.append("")

@@ -108,12 +108,6 @@ class GitHub:
 MAX_PAGE_BYTES = 256 * 1024
 """Number of bytes at the beginning of a page or script that are searched for the configuration."""
 
-MAX_ALIASES = 50
-"""Maximum number of aliases of one site that are used."""
-
-MAX_SCRIPTS = 5
-"""Maximum number of scripts of one page that are searched for the configuration."""
-
 _CONFIG = re.compile(
     r"\$docsify\s*=\s*(?:[\w.$]{1,40}\s*\|\|\s*)?\{"
     r"|\$docsify\s*=\s*Object\.assign\s*\((?:\s*(?:\{\s*\}|[\w.$]{1,60}(?:\s*\|\|\s*\{\s*\})?)\s*,){1,3}\s*\{"
@@ -304,14 +298,14 @@ class Docsify:
 
 
 def docsify_scripts(body: bytes, url: str) -> list[str]:
-    """Return the URLs of scripts on a page's host that may configure Docsify; none if the page itself does."""
+    """Return the URLs of scripts on a page's host that may configure Docsify, at most five; none if the page does."""
     if b"docsify" not in body[:MAX_PAGE_BYTES]:
         return []
     html = body[:MAX_PAGE_BYTES].decode("utf-8", "replace")
     if not _LOADER.search(html) or docsify_configuration(html) is not None:
         return []
     sources = (urljoin(url, src) for src in _OWN_SCRIPT.findall(html) if not _PROGRAM.search(src))
-    return [src for src in dict.fromkeys(sources) if urlsplit(src)[:2] == urlsplit(url)[:2]][:MAX_SCRIPTS]
+    return [src for src in dict.fromkeys(sources) if urlsplit(src)[:2] == urlsplit(url)[:2]][:5]
 
 
 def docsify_configuration(text: str) -> str | None:
@@ -382,7 +376,7 @@ def find_docsify(body: bytes, url: str, script: str = "") -> Docsify | None:
 
 
 def _read_aliases(text: str) -> tuple[tuple[tuple[str, str], ...], bool]:
-    """Return the aliases whose pattern has at most one wildcard, then written `*`, and whether these are all.
+    """Return up to 50 aliases whose pattern has at most one wildcard, then written `*`, and whether these are all.
 
     Others are regular expressions or functions of the site, which are not run.
     """
@@ -392,7 +386,7 @@ def _read_aliases(text: str) -> tuple[tuple[tuple[str, str], ...], bool]:
             _WILDCARD.sub("*", pattern.replace("\\\\.", "."), count=1).removesuffix("$").removeprefix("^"),
             target,
         )
-        for pattern, target in pairs[:MAX_ALIASES]
+        for pattern, target in pairs[:50]
     ]
     found = tuple(
         pair for pair in plain if pair[0].count("*") <= 1 and not re.search(r"[()\[\]+?{}|\\$]", pair[0])

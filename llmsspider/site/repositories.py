@@ -204,13 +204,6 @@ MAX_LISTING_BYTES = 16 * 1024 * 1024
 MAX_REF_PARTS = 4
 """Parts of a path behind `tree/` that may be the name of a branch, which may hold slashes."""
 
-FOLDERS = frozenset({"doc", "docs", "documentation"})
-"""Folders of documentation, in any case of letters."""
-MARKDOWN = ("md", "markdown", "mdx")
-_NO_DOCUMENTATION = frozenset({"node_modules"})
-_API_FILES = ("openapi", "swagger")
-"""How the names of JSON and YAML files begin that are pages."""
-
 
 class _Entry(NamedTuple):
     """A file or folder of a listing, by its path; `key` names its own listing on GitHub."""
@@ -312,7 +305,7 @@ async def discover_repository(
     """
     api = _Api(fetch, address)
     ref, folder, listed = await _listing(api)
-    endings = frozenset(extensions) | frozenset(MARKDOWN)
+    endings = frozenset(extensions) | {"md", "markdown", "mdx"}
     paths = (entry.path for entry in listed if not entry.is_folder and _is_page(entry.path, endings))
     files = sorted(paths, key=_order)
     where = f"{address.web} at {ref}" + (f", folder {folder.path}" if folder is not None else "")
@@ -354,7 +347,7 @@ async def _listing(api: _Api) -> tuple[str, _Entry | None, list[_Entry]]:
         return ref, folder, entries
     listed = [one for one in entries if not one.is_folder and _name(one.path) == "readme"]
     for one in entries:
-        if one.is_folder and one.path.lower() in FOLDERS:
+        if one.is_folder and one.path.lower() in {"doc", "docs", "documentation"}:
             listed += await api.entries(ref, one, deep=True) or []
     return ref, None, listed
 
@@ -383,10 +376,10 @@ def _name(path: str) -> str:
 
 def _is_page(path: str, endings: frozenset[str]) -> bool:
     *folders, name = path.split("/")
-    if any(folder.startswith(".") or folder in _NO_DOCUMENTATION for folder in folders):
+    if any(folder.startswith(".") or folder == "node_modules" for folder in folders):
         return False
     ending = posixpath.splitext(name)[1][1:].lower()
-    if ending in {"json", "yaml", "yml"} and not _name(path).startswith(_API_FILES):
+    if ending in {"json", "yaml", "yml"} and not _name(path).startswith(("openapi", "swagger")):
         return False
     return ending in endings
 

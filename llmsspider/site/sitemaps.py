@@ -125,7 +125,12 @@ def _read_xml(  # noqa: C901, PLR0912 - one loop over one stream
             if held > MAX_ENTRY_ELEMENTS:
                 raise SitemapCutError(f"has more than {MAX_ENTRY_ELEMENTS:,} elements in one entry")
             if root is None:
-                root = _checked_root(element)
+                root, dtd, name = element, element.getroottree().docinfo.internalDTD, _name(element)[1]
+                if dtd is not None and list(dtd.entities()):
+                    raise SitemapError("declares entities")
+                if name not in _ROOTS:
+                    is_page = name in {"html", "head", "body"}
+                    raise SitemapError("an HTML page" if is_page else f"<{name[:40]}> is no sitemap")
             elif event == "end" and element is root:
                 ended = True
             elif event == "end" and element.getparent() is root and _name(element)[1] in _ENTRY:
@@ -169,16 +174,6 @@ def _escaped(text: bytes) -> bytes:
         pieces += _AMPERSAND.sub(b"&amp;", text[position:start]), text[start : end + 3]
         position = end + 3
     return b"".join([*pieces, _AMPERSAND.sub(b"&amp;", text[position:])])
-
-
-def _checked_root(root: etree._Element) -> etree._Element:
-    dtd, name = root.getroottree().docinfo.internalDTD, _name(root)[1]
-    if dtd is not None and list(dtd.entities()):
-        raise SitemapError("declares entities")
-    if name not in _ROOTS:
-        is_page = name in {"html", "head", "body"}
-        raise SitemapError("an HTML page" if is_page else f"<{name[:40]}> is no sitemap")
-    return root
 
 
 def _entry(element: etree._Element, base: str) -> Iterator[SitemapEntry | InvalidUrl]:
