@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from scrapy import Spider
 from scrapy.exceptions import NotConfigured
@@ -61,6 +61,19 @@ def required_run(crawler: Crawler) -> Run:
     if run is None:
         raise NotConfigured  # a spider of another project: Scrapy would warn of a reason
     return run
+
+
+class RunComponent:
+    """A component of a spider that has a run: a middleware, a pipeline, an extension."""
+
+    def __init__(self, crawler: Crawler, run: Run):
+        self.crawler = crawler
+        self.run = run
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Take the run of the spider; raises `NotConfigured` where it has none."""
+        return cls(crawler, required_run(crawler))
 
 
 CLOUD_VARIABLE = "SHUB_JOBKEY"

@@ -23,7 +23,7 @@ from llmsspider.crawl.requests import (
     nested_request,
 )
 from llmsspider.crawl.run import Run
-from llmsspider.crawl.spiderrun import required_run
+from llmsspider.crawl.spiderrun import RunComponent
 from llmsspider.errors import ErrorKind
 from llmsspider.web import stats
 from llmsspider.web.host_forms import HostForms
@@ -35,7 +35,7 @@ from llmsspider.web.urls import host, identity, page_key, same_site
 logger = logging.getLogger(__name__)
 
 
-class MarkdownNegotiationMiddleware:
+class MarkdownNegotiationMiddleware(RunComponent):
     """Answer a page request with the page's Markdown, where the host has it.
 
     The Markdown URL is requested by a nested download, which passes every other downloader middleware; its response
@@ -51,18 +51,12 @@ class MarkdownNegotiationMiddleware:
     """
 
     def __init__(self, crawler: Crawler, run: Run):
-        self.crawler = crawler
-        self.run = run
+        super().__init__(crawler, run)
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._page_first: WeakSet[Request] = WeakSet()
         """Pages that are downloaded before their Markdown is requested."""
         self._in_vain: WeakSet[Request] = WeakSet()
         """Pages without Markdown at the known form; whether they exist is not known yet."""
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> MarkdownNegotiationMiddleware:
-        """Take the run of the spider."""
-        return cls(crawler, required_run(crawler))
 
     async def process_request(self, request: Request) -> Response | None:
         """Return the Markdown of the page, the start page from memory, or None to download the page itself.

@@ -16,7 +16,7 @@ from scrapy.utils.httpobj import urlparse_cached
 from llmsspider.crawl.pages import text_headers
 from llmsspider.crawl.requests import META, is_plain, nested_request
 from llmsspider.crawl.run import Run
-from llmsspider.crawl.spiderrun import required_run
+from llmsspider.crawl.spiderrun import RunComponent
 from llmsspider.store import Reading
 from llmsspider.web.url_gate import without_fragment
 from llmsspider.web.urls import host
@@ -66,7 +66,7 @@ def disagreement(head: HeadAnswer, get: HeadAnswer) -> str | None:
     return "HEAD sends other validators than GET" if has_validators else "HEAD sends no validators"
 
 
-class RevalidationMiddleware:
+class RevalidationMiddleware(RunComponent):
     """Add `If-None-Match` and `If-Modified-Since` to requests whose exact URL and representation are stored.
 
     It stands below the Markdown negotiation, so a page's Markdown URL, requested by a nested download, is revalidated
@@ -81,17 +81,11 @@ class RevalidationMiddleware:
     """
 
     def __init__(self, crawler: Crawler, run: Run):
-        self.crawler = crawler
-        self.run = run
+        super().__init__(crawler, run)
         self._get_only: set[str] = set()
         """Hosts whose HEAD says other than their GET."""
         self._heads: WeakKeyDictionary[Request, HeadAnswer] = WeakKeyDictionary()
         """The answers to HEAD that did not say that nothing changed, by the GET that follows."""
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> RevalidationMiddleware:
-        """Take the run of the spider."""
-        return cls(crawler, required_run(crawler))
 
     async def process_request(self, request: Request) -> Response | None:
         """Add the headers; return a 304 where HEAD says that nothing changed."""

@@ -14,41 +14,26 @@ from scrapy import signals
 from scrapy.exceptions import NotConfigured
 from scrapy.statscollectors import MemoryStatsCollector
 
-from llmsspider.crawl.spiderrun import required_run
+from llmsspider.crawl.spiderrun import RunComponent
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-    from llmsspider.crawl.run import Run
 
-SIGNALS = (
-    "spider_opened",
-    "item_scraped",
-    "item_dropped",
-    "spider_closed",
-    "feed_exporter_closed",
-    "engine_stopped",
-)
-
-
-class RunExtension:
-    """An extension of a spider that has a run; its methods with the name of one of `SIGNALS` are connected."""
+class RunExtension(RunComponent):
+    """An extension of a spider that has a run; its methods with the name of a signal of Scrapy are connected."""
 
     log = logging.getLogger(__name__)
-
-    def __init__(self, crawler: Crawler, run: Run):
-        self.crawler = crawler
-        self.run = run
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Take the run of the spider; raises `NotConfigured`, without a reason to warn of, where it is not wanted."""
-        extension = cls(crawler, required_run(crawler))
+        extension = super().from_crawler(crawler)
         if not extension.is_wanted():
             raise NotConfigured
-        for name in SIGNALS:
-            if hasattr(extension, name):
-                crawler.signals.connect(getattr(extension, name), signal=getattr(signals, name))
+        for name, signal in vars(signals).items():
+            if not name.startswith("_") and hasattr(extension, name):
+                crawler.signals.connect(getattr(extension, name), signal=signal)
         return extension
 
     def is_wanted(self) -> bool:

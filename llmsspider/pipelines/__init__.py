@@ -9,34 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, KeysView
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any
 
 from itemadapter.adapter import DataclassAdapter, ItemAdapter
 from scrapy.exceptions import DropItem
 
-from llmsspider.crawl.spiderrun import required_run
 from llmsspider.items import FIELDS, OpenDocument, added_fields
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-
-    from llmsspider.crawl.run import Run
 
 
 class CountedDrop(DropItem):
     """A document that a pipeline of this project drops, and has counted."""
-
-
-class RunPipeline:
-    """A component of a spider that has a run."""
-
-    def __init__(self, crawler: Crawler, run: Run):
-        self.crawler, self.run = crawler, run
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        """Take the run of the spider."""
-        return cls(crawler, required_run(crawler))
 
 
 class OpenDocumentAdapter(DataclassAdapter):

@@ -6,10 +6,11 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Any
 
+from llmsspider.crawl.spiderrun import RunComponent
 from llmsspider.errors import MirrorError, StoreError
 from llmsspider.items import Document
 from llmsspider.output.mirror import MirrorReport, folder_for, sync, sync_skill
-from llmsspider.pipelines import CountedDrop, RunPipeline
+from llmsspider.pipelines import CountedDrop
 from llmsspider.web import stats
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-class ExportPipeline(RunPipeline):
+class ExportPipeline(RunComponent):
     """Count each document by origin and change; with `emit=changes`, keep unchanged ones from the feeds.
 
     With `LLMS_MIRROR_DIR`, the tree is brought in step with the store when every page is through. That happens in a

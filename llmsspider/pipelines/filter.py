@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from llmsspider.crawl.settle import drop_reason
+from llmsspider.crawl.spiderrun import RunComponent
 from llmsspider.items import Document, content_hash
-from llmsspider.pipelines import CountedDrop, RunPipeline
+from llmsspider.pipelines import CountedDrop
 from llmsspider.store import PageItem
 from llmsspider.web.stats import Filtered
 from llmsspider.web.urls import loose_key, page_key
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from llmsspider.crawl.run import Run
 
 
-class FilterPipeline(RunPipeline):
+class FilterPipeline(RunComponent):
     """Drop documents that are empty, soft 404s or a looser spelling of a page already exported.
 
     Two pages with different addresses are never joined for equal content alone: their addresses have to be

@@ -12,9 +12,10 @@ from itemadapter import ItemAdapter
 from scrapy import signals
 from scrapy.settings import SETTINGS_PRIORITIES
 
+from llmsspider.crawl.spiderrun import RunComponent
 from llmsspider.errors import StoreError
 from llmsspider.items import Link, LlmsEntry, added_fields, content_hash
-from llmsspider.pipelines import CountedDrop, RunPipeline
+from llmsspider.pipelines import CountedDrop
 from llmsspider.store import PageItem
 from llmsspider.web import stats
 from llmsspider.web.loading import OURS
@@ -46,7 +47,7 @@ FIXED = ("id", "url", "fetched_url")
 """The fields that belong to the crawl."""
 
 
-class HashPipeline(RunPipeline):
+class HashPipeline(RunComponent):
     """Compare each document with the stored page and record it as it is here: `change`, `seq`, `content_hash`.
 
     Content that comes from the store has been through the pipelines before: what they do to it now is reverted. A
@@ -145,7 +146,7 @@ def _update_record(item: PageItem, record: PageRecord) -> None:
 # What pipelines of the user do to documents besides changing them in time.
 
 
-class PipelineOutcomes(RunPipeline):
+class PipelineOutcomes(RunComponent):
     """Count a page that a pipeline dropped, and note that one for which a pipeline failed is kept as it is stored.
 
     A tombstone is recorded whatever a pipeline does to it. Changes by pipelines after the store come too late; that is
