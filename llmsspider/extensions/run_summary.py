@@ -6,7 +6,6 @@ import asyncio
 import logging
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -218,7 +217,7 @@ class ChangeNews(RunExtension):
         from llmsspider.changes.source import changes_since  # noqa: PLC0415  # crawls without news do without
 
         run = self.run
-        with closing(run.config.stores.open(run.source, create=False)) as store:
+        with run.config.stores.open(run.source, create=False) as store:
             record = store.source_record()
             unpublished: Any = record.discovery.get(UNPUBLISHED, {}) if record is not None else {}
             since = {
@@ -270,7 +269,7 @@ class ChangeNews(RunExtension):
     def _note(self, changes: dict[str, SourceChanges], published: dict[str, bool]) -> None:
         """Remember what was not taken, forget what was."""
         unpublished = {channel: changes[channel].since for channel in CHANNELS if not published[channel]}
-        with closing(self.run.config.stores.open(self.run.source, create=False)) as store:
+        with self.run.config.stores.open(self.run.source, create=False) as store:
             record = store.source_record()
             if record is not None and record.discovery.get(UNPUBLISHED, {}) != unpublished:
                 record.discovery[UNPUBLISHED] = unpublished

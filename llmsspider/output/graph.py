@@ -6,6 +6,7 @@ import contextlib
 import html
 import math
 from array import array
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -72,38 +73,35 @@ class SiteTree:
         return self._index(without_fragment(url))
 
     def _key(self, url: str) -> bytes | None:
-        try:
+        with contextlib.suppress(ValueError):
             key = page_key(url)
-        except ValueError:
-            return None
-        key = self._aliases.get(key, key)
-        return key if key in self.ids else None
+            key = self._aliases.get(key, key)
+            return key if key in self.ids else None
+        return None
 
     def pages(self, order: Order, parts: Parts = WHOLE) -> Iterator[tuple[int, int, PageRecord]]:
         """Yield (index into `keys`, level, page with the given parts); the level is 0 at the top."""
-        places, wanted = tee(self.places(order))
+        places, wanted = tee(self._places(order))
         records = self._store.load_pages((self.keys[place] for place, _ in wanted), parts)
         for (place, level), record in zip(places, records, strict=True):
             if record is not None:  # else deleted since
                 yield place, level, record
 
-    def places(self, order: Order) -> Iterator[tuple[int, int]]:
-        """Yield (index into `keys`, level)."""
+    def _places(self, order: Order) -> Iterator[tuple[int, int]]:
         levels = array("l")
         for parent in self.parents:
             levels.append(levels[parent] + 1 if parent >= 0 else 0)
         if order == "breadth":
             yield from enumerate(levels)
             return
-        children: dict[int, array[int]] = {}
+        children: defaultdict[int, array[int]] = defaultdict(lambda: array("l"))
         for place, parent in enumerate(self.parents):
-            if parent >= 0:
-                children.setdefault(parent, array("l")).append(place)
-        waiting = [place for place in reversed(range(len(self))) if self.parents[place] < 0]
+            children[parent].append(place)
+        waiting = [*reversed(children[-1])]
         while waiting:
             place = waiting.pop()
             yield place, levels[place]
-            waiting += reversed(children.get(place, ()))
+            waiting += reversed(children[place])
 
     def _walk(self, top: bytes, seen: set[bytes]) -> None:
         """Number what can be reached from `top` and is not numbered yet, breadth-first."""

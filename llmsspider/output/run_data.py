@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
-from contextlib import closing
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -143,7 +142,7 @@ def gather(run: Run) -> Report:
     those that did not change are taken for reached.
     """
     report = run_report(run)
-    with closing(run.config.stores.open(run.source, create=False)) as store:
+    with run.config.stores.open(run.source, create=False) as store:
         status = stored_status(store, next(one for one in store.runs() if one.id == report.id))
         pages = StoredPages(store, report.id, None if run.resumes else run.recorded.keys)
         if status.changes.get("deleted"):
