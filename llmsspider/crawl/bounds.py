@@ -268,10 +268,8 @@ class Bounds:
         self._is_read = is_read
         self.scope: Scope | None = None
         self.look_alikes = LookAlikes(MAX_LOOK_ALIKES, texts)
-        self.links = SeenLinks()
-        """The links seen in this run, exactly as they are written."""
-        self.trees = self._trees("")
-        """The languages and versions of the documentation."""
+        self.links = SeenLinks()  # the links seen in this run, exactly as they are written
+        self.trees = self._trees("")  # the languages and versions of the documentation
         self._start_directory = ""
         self._only_listed = arguments.scope == "listed"
 

@@ -36,8 +36,7 @@ class Moves:
     every: bool = False
     _named: dict[str, list[bytes]] = field(default_factory=dict)
     """Keys of the stored pages by the last part of their address."""
-    _stored: dict[bytes, list[bytes]] | None = None
-    """Keys of the stored pages by the hash of their text."""
+    _stored: dict[bytes, list[bytes]] | None = None  # keys of the stored pages by the hash of their text
 
     def may_be_stored(self, record: PageRecord, known: KnownPages, recorded: Container[bytes]) -> bool:
         """Say whether a new page may be a stored one that has no document in this run (`recorded`) yet."""

@@ -235,10 +235,9 @@ ENDING: tuple[Callable[[Phase], AsyncIterator[Request]], ...] = (
 
 def _note_outage(run: Run) -> None:
     """Make the run incomplete when too many pages failed: those requested, and those that could not be verified."""
-    obtained = max(run.progress.documents - run.progress.kept, 0) + run.waiting.number("moved")
     kept = [kind for key, kind in run.known.reasons.items() if run.known.outcomes[key] == "kept"]
     failed = run.progress.errors + Counter(kept)
-    why = outage(failed, obtained, MAX_FAILED_SHARE)
+    why = outage(failed, run.obtained, MAX_FAILED_SHARE)
     if why is not None:
         run.coverage.outage = why
 

@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 from urllib.parse import urlsplit
 
 from llmsspider.crawl.bot_walls import breaks_off
@@ -125,8 +125,9 @@ class KnownPages:
             is_made = page.content_hash is not None and page.extractor_version == self.extractor_version
             is_of_use = is_made and (page.accept is None or accept is None or page.accept == accept)
             return validators(page.etag, page.last_modified) if is_of_use else {}
-        key = Reading(url, accept, read_by=read_by or "").key
-        found = self._stored(key, with_body=False) if read_by is not None else None
+        if read_by is None:
+            return {}
+        found = self._stored(Reading(url, accept, read_by=read_by), with_body=False)
         return validators(found.etag, found.last_modified) if found else {}
 
     def is_false(self, record: PageRecord, headers: Mapping[str, str]) -> bool:
@@ -192,12 +193,15 @@ class KnownPages:
 
     # What is no document
 
-    def _stored(self, key: bytes, *, with_body: bool = True) -> Reading | None:
-        return self.store.reading(key, with_body=with_body) if self.store is not None else None
+    def _stored(self, wanted: Reading, *, with_body: bool = True) -> Reading | None:
+        """Return what is stored of a reading; what was read of a page is of an earlier run, so the first has none."""
+        if self.store is None or (wanted.read_by and self.number <= 1):
+            return None
+        return self.store.reading(wanted.key, with_body=with_body)
 
     def reading(self, url: str, accept: str | None, *, read_by: str = "") -> Reading | None:
         """Return what was read of a URL that is no document, which a 304 stands for, or None."""
-        found = self._stored(Reading(url, accept, read_by=read_by).key)
+        found = self._stored(Reading(url, accept, read_by=read_by))
         if found is not None and self.store is not None:
             self.store.use_reading(found.key)
         return found
@@ -214,7 +218,7 @@ class KnownPages:
 
         HTML is not compared: what a page shows besides its text may be new each time.
         """
-        found = self._stored(answer.key) if answer.media_type not in HTML_TYPES else None
+        found = self._stored(answer) if answer.media_type not in HTML_TYPES else None
         return (
             found is not None
             and found.body != answer.body
@@ -225,7 +229,7 @@ class KnownPages:
         """Say whether a text file ends where the stored one went on, though it came as a whole one."""
         if answer.media_type not in {"text/plain", "text/markdown"}:
             return False  # other formats show that they are not whole
-        found = self._stored(answer.key)
+        found = self._stored(answer)
         if found is None or len(answer.body) >= len(found.body):
             return False
         before, now = found.body.decode("utf-8", "replace"), answer.body.decode("utf-8", "replace")
@@ -244,18 +248,11 @@ class RecordedPages:
 
     def __init__(self, known: KnownPages, store: Store | None = None, *, own_code: bool = False):
         self._known = known
-        self._stored = store
+        self._writes, self._store = store is not None, cast("Store", store)
         self._own_code = own_code
-        self.keys: set[bytes] = set()
-        """The pages that have a document or a tombstone in this run."""
+        self.keys: set[bytes] = set()  # the pages that have a document or a tombstone in this run
         self._expected: dict[bytes, None] = {}
         self._read: dict[bytes, PageRecord | None] = {}
-
-    @property
-    def _store(self) -> Store:
-        if self._stored is None:
-            raise RuntimeError("the run is not open")
-        return self._stored
 
     def is_first(self, record: PageRecord) -> bool:
         """Say whether the page has neither a document nor a tombstone in this run yet."""
@@ -321,7 +318,7 @@ class RecordedPages:
             StoreError: the store takes no more.
         """
         self._note_document(record)
-        if self._stored is None:
+        if not self._writes:
             return "new", None
         if confirmed:
             self._store.touch_page(record)

@@ -205,8 +205,7 @@ class PageLimit:
     def __init__(self, max_pages: int, progress: Progress, max_requests: int | None = None):
         by_pages = REQUESTS_PER_PAGE * max_pages + MIN_REQUESTS if max_pages else 0
         self.max_requests = by_pages if max_requests is None else max_requests
-        self.requests = 0
-        """Requests sent for pages; discovery and robots.txt do not count."""
+        self.requests = 0  # requests sent for pages; discovery and robots.txt do not count
         self.cut = False
         """True once links were filtered because more pages are queued than `max_requests` allows."""
         self._max_pages = max_pages

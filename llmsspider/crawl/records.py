@@ -187,11 +187,6 @@ class Reading:
     follow: list[str]  # URLs; empty for a page whose links are not followed
     raw_hash: str  # the SHA-256 of the body in hexadecimal
 
-    @property
-    def textless(self) -> Drop | None:
-        """`why` if the page lacks text, else None."""
-        return self.why if self.why.reason == "empty" else None
-
     def page(self) -> PageResult:
         """Return the page, without its Markdown and its own links."""
         is_file = self.why.reason == "unsupported-type"
@@ -235,10 +230,9 @@ class Readings:
 
         None for a page that is not known, has changed, or is to be read anew.
         """
-        read_by = self.read_by(listed=listed)
-        if read_by is None or not self._known.trusted:
+        if not self._known.trusted:
             return None
-        found = self._known.reading(answer.fetched_url, answer.accept, read_by=read_by)
+        found = self._known.reading(answer.fetched_url, answer.accept, read_by=self.read_by(listed=listed))
         if found is None:
             return None
         reading = Reading.from_json(found.body)
@@ -255,8 +249,8 @@ class Readings:
             return
         follow = page.page.follow if why.reason in {"listing", "empty"} else []
         reading = Reading(why, meta, follow, raw_hash(answer.body))
-        read_by = self._read_by(listed=listed)
-        before = self._known.reading(url, accept, read_by=read_by) if self._known.number > 1 else None
+        read_by = self.read_by(listed=listed)
+        before = self._known.reading(url, accept, read_by=read_by)
         if before is not None and says_unchanged(before.etag, before.last_modified, answer.headers):
             stored = Reading.from_json(before.body)
             if (stored.why, stored.follow) != (why, follow) and self._note_false_304 is not None:
@@ -266,7 +260,7 @@ class Readings:
 
     def start_page(self, body: bytes, url: str) -> Page | None:
         """Return what discovery needs of a start page, as an earlier run read it; None where its body is another."""
-        if self._known.number <= 1 or not self._known.trusted:
+        if not self._known.trusted:
             return None
         found = self._known.reading(url, None, read_by=self._start_read_by)
         kept = json.loads(found.body) if found is not None else {}
@@ -291,9 +285,6 @@ class Readings:
     def _start_read_by(self) -> str:
         return f"{self._known.extractor_version} start page"
 
-    def read_by(self, *, listed: bool) -> str | None:
-        """Return how pages that are no documents are read; None in the first run, which knows of none."""
-        return self._read_by(listed=listed) if self._known.number > 1 else None
-
-    def _read_by(self, *, listed: bool) -> str:
+    def read_by(self, *, listed: bool) -> str:
+        """Return how pages that are no documents are read."""
         return f"{self._known.extractor_version} {self._settings} listed={listed}"

@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 class Run(RunState):
     """One crawl of one source; see `RunState`."""
 
-    plan: Plan | None = None
-    """What the crawl would do, for `scrapy plan`."""
+    plan: Plan | None = None  # what the crawl would do, for `scrapy plan`
 
     @cached_property
     def memory(self) -> SourceMemory:

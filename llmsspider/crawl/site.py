@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from llmsspider.crawl.second_requests import HostStubs
@@ -37,27 +38,22 @@ class SiteKnowledge:
     """Listed pages, their llms.txt entries, and the Markdown forms of each host."""
 
     def __init__(self) -> None:
-        self.entries: dict[str, LlmsEntry] = {}
-        """What llms.txt says of a page, by identity."""
+        self.entries: dict[str, LlmsEntry] = {}  # what llms.txt says of a page, by identity
         self.soft404_hashes: set[str] = set()
         """Content hashes of what the site answers for files it does not have."""
-        self._tag_pages: set[str] = set()
-        """The pages that others name as their tags (`rel=tag`), by identity."""
+        self._tag_pages: set[str] = set()  # the pages that others name as their tags (`rel=tag`), by identity
         self._listed: set[str] = set()
         self._section_roots: set[str] = set()
         self._docsify: list[Docsify] = []
-        self.repository: Repository | None = None
-        """The repository whose files are the pages."""
-        self._lists: set[str] = set()
-        """Sidebars and the like that were requested in this run."""
+        self.repository: Repository | None = None  # the repository whose files are the pages
+        self._lists: set[str] = set()  # sidebars and the like that were requested in this run
         self._leading_back: set[str] = set()
         """Hosts whose pages name as their address a spelling that redirects to them."""
         self._redirects: dict[str, str] = {}
         """Where addresses redirect to another spelling of their own, by identity."""
         self._named: dict[str, str] = {}
         """Pages that were filtered for another spelling of their own that they name, by identity."""
-        self._routed: set[str] = set()
-        """Pages, by identity, whose routes a browser renders as pages."""
+        self._routed: set[str] = set()  # pages, by identity, whose routes a browser renders as pages
         self._pages: frozenset[str] = frozenset()
         self._forms: dict[str, HostForms] = {}
         self.titles = SiteTitles()
@@ -140,9 +136,8 @@ class SiteKnowledge:
         return page in self._pages or page in self._listed
 
     def known_pages(self) -> Iterator[str]:
-        """Yield the pages that the start page links to or a file lists, by identity."""
-        yield from self._pages
-        yield from self._listed
+        """Return the pages that the start page links to or a file lists, by identity."""
+        return chain(self._pages, self._listed)
 
     def forms(self, name: str) -> HostForms:
         """Return what is known of the host `name` (see `urls.host`)."""

@@ -44,17 +44,13 @@ class RunState:
     `queued` returns how many pages are waiting or under way. `resumes` is the id of the run that a JOBDIR continues.
     """
 
-    outcome = ""
-    """Scrapy's finish reason, once the spider has closed."""
+    outcome = ""  # scrapy's finish reason, once the spider has closed
 
-    discovers = True
-    """Whether the crawl begins with discovery and goes on in phases (`LlmsTxtStart`)."""
+    discovers = True  # whether the crawl begins with discovery and goes on in phases (`LlmsTxtStart`)
 
-    remembers = True
-    """Whether pages are stored."""
+    remembers = True  # whether pages are stored
 
-    fault: str | None = None
-    """The error that ended the run, in one line."""
+    fault: str | None = None  # the error that ended the run, in one line
 
     def __init__(
         self,
@@ -73,8 +69,7 @@ class RunState:
         self._store: Store | None = None
         self.record: RunRecord | None = None
         """The run as it began in the store; None before, and where nothing is stored."""
-        self.ended = asyncio.Event()
-        """Set once `outcome` is known."""
+        self.ended = asyncio.Event()  # set once `outcome` is known
         self.progress, self.coverage, self.outputs = Progress(), Coverage(), Outputs()
         self.limit = PageLimit(arguments.max_pages, self.progress, arguments.max_requests)
         self.requested_pages: set[bytes] = set()

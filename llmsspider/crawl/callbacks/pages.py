@@ -142,7 +142,7 @@ class Pages:
         reading, headers = found
         answer, result = replace(answer, headers=headers), reading.page()
         verdict = self._verdict(result, answer, request)
-        why = verdict if isinstance(verdict, Drop) else reading.textless
+        why = verdict if isinstance(verdict, Drop) else reading.why if reading.why.reason == "empty" else None
         if why is not None and why.reason == "empty" and run.site.forms_of(request.url).is_open(request.url):
             why = None
         if why is None or (why.reason, why.target) != (reading.why.reason, reading.why.target):
