@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import groupby
 from operator import eq
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, unquote, urljoin, urlsplit
 
 from w3lib.url import url_query_cleaner
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from llmsspider.items import Page
     from llmsspider.site.discovered import Discovery
     from llmsspider.store import PageState
-
-TrapReason = Literal["path-depth", "path-repetition", "session-id", "calendar", "query"]
 
 MAX_URL_LENGTH = 2083
 """Characters; Scrapy's `URLLENGTH_LIMIT`."""
@@ -70,7 +68,7 @@ _DATE = re.compile(r"(?:19|20)\d\d[-_.]?\d\d?[-_.]?\d\d?\Z")
 _NUMBER = re.compile(r"\d+")
 
 
-def trap_reason(url: str) -> TrapReason | None:
+def trap_reason(url: str) -> str | None:
     """Return why an absolute URL looks endless, None for an ordinary one, and for one that cannot be read.
 
     >>> trap_reason("https://example.com/schedule?month=5&year=2031")
@@ -84,7 +82,7 @@ def trap_reason(url: str) -> TrapReason | None:
         return None
     segments = [segment for segment in parts.path.split("/") if segment]
     parameters = parse_qsl(parts.query, keep_blank_values=True)
-    rules: tuple[tuple[TrapReason, Callable[[], bool]], ...] = (
+    rules: tuple[tuple[str, Callable[[], bool]], ...] = (
         ("path-depth", lambda: len(segments) > MAX_PATH_DEPTH),
         ("path-repetition", lambda: _repeats(segments)),
         ("session-id", lambda: without_session_id(url) != url),

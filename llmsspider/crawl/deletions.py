@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -25,7 +25,6 @@ MAX_NAMESAKES = 5
 """Maximum number of stored pages whose address ends alike; a name that more pages have (`index`) shows nothing."""
 
 
-@dataclass(slots=True)
 class Moves:
     """Finds which new pages are stored ones at another address, once it is known which stored pages are gone.
 
@@ -33,23 +32,32 @@ class Moves:
     incomplete run this one may be stopped too, and pages that wait are left to the next one.
     """
 
-    every: bool = False
-    _named: dict[str, list[bytes]] = field(default_factory=dict)
-    """Keys of the stored pages by the last part of their address."""
-    _stored: dict[bytes, list[bytes]] | None = None  # keys of the stored pages by the hash of their text
+    def __init__(self, known: KnownPages, *, every: bool = False):
+        self._known = known
+        self.every = every
 
-    def may_be_stored(self, record: PageRecord, known: KnownPages, recorded: Container[bytes]) -> bool:
+    @cached_property
+    def _index(self) -> dict[bytes | str | None, list[bytes]]:
+        """Keys of the stored pages, by the hash of their text and by the last part of their address."""
+        index: dict[bytes | str | None, list[bytes]] = defaultdict(list)
+        for key, state in self._known.states.items():
+            index[state.markdown_hash].append(key)
+            index[_name(state.url)].append(key)
+        return index
+
+    def may_be_stored(self, record: PageRecord, recorded: Container[bytes]) -> bool:
         """Say whether a new page may be a stored one that has no document in this run (`recorded`) yet."""
-        if known.state(record.key) is not None:
+        if self._known.state(record.key) is not None:
             return False
-        candidates = known.states if self.every else self._alike(record, known)
+        candidates = self._known.states if self.every else self._alike(record)
         return any(key not in recorded for key in candidates)
 
-    def pair(self, records: Iterable[PageRecord], known: KnownPages, text: Callable[[bytes], str]) -> None:
-        """Find where stored pages moved to that are gone, or that nothing links to any more, and note it in `known`.
+    def pair(self, records: Iterable[PageRecord], text: Callable[[bytes], str]) -> None:
+        """Find where stored pages moved to that are gone, or that nothing links to any more, and note it.
 
         `records` are the new pages, `text` returns the stored text of a page by its key.
         """
+        known, others = self._known, []
 
         @cache
         def words(key: bytes) -> Counter[str]:
@@ -59,44 +67,34 @@ class Moves:
             here = word_counts(record.content or "", record.url) if keys else Counter[str]()
             return most_similar(here, [(key, words(key)) for key in keys])
 
-        others = []
+        def gone(keys: Iterable[bytes]) -> list[bytes]:
+            return [key for key in keys if known.outcomes.get(key) in {"gone", "unlinked"}]
+
         for record in records:
-            here = _text_hash(record)
-            gone = [key for key in self._alike(record, known) if _is_gone(key, known)]
-            same_text = [key for key in gone if known.states[key].markdown_hash == here]
-            same_name = [key for key in gone if _name(known.states[key].url) == _name(record.url)]
+            alike, here = gone(self._alike(record)), _text_hash(record)
+            same_text = [key for key in alike if known.states[key].markdown_hash == here]
+            same_name = [key for key in alike if _name(known.states[key].url) == _name(record.url)]
             if len(same_text) == 1 or (same_text and len(same_name) == 1 and same_name[0] in same_text):
                 known.moved((same_name if len(same_text) > 1 else same_text)[0], record.key)
             elif not same_text and (key := most_similar_of(record, same_name)) is not None:
                 known.moved(key, record.key)
             elif not same_text and record.key not in known.targets.values():
                 others.append(record)
-        if len(others) * sum(_is_gone(key, known) for key in known.outcomes) > MAX_PAIRS:
+        if len(others) * len(gone(known.outcomes)) > MAX_PAIRS:
             return
         for record in others:
-            key = most_similar_of(record, [key for key in known.outcomes if _is_gone(key, known)])
-            if key is not None:
+            if (key := most_similar_of(record, gone(known.outcomes))) is not None:
                 known.moved(key, record.key)
 
-    def _alike(self, record: PageRecord, known: KnownPages) -> list[bytes]:
+    def _alike(self, record: PageRecord) -> list[bytes]:
         """The stored pages that have the text of a page, or the last part of its address."""
-        if self._stored is None:
-            self._stored, self._named = defaultdict(list), defaultdict(list)
-            for key, state in known.states.items():
-                if state.markdown_hash is not None:
-                    self._stored[state.markdown_hash].append(key)
-                self._named[_name(state.url)].append(key)
-        named = self._named.get(_name(record.url), [])
-        same = self._stored.get(_text_hash(record), [])
+        named = self._index.get(_name(record.url), [])
+        same = self._index.get(_text_hash(record), [])
         return list(dict.fromkeys([*same, *(named if len(named) <= MAX_NAMESAKES else ())]))
 
 
 def _text_hash(record: PageRecord) -> bytes:
     return bytes.fromhex(content_hash(record.content or ""))
-
-
-def _is_gone(key: bytes, known: KnownPages) -> bool:
-    return known.outcomes.get(key) in {"gone", "unlinked"}
 
 
 def _name(url: str) -> str:

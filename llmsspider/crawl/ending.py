@@ -156,7 +156,7 @@ def _moved_pages(phase: Phase) -> Iterator[Any]:
 
     if reason_not_to_delete(run) is None and run.arguments.mode != "refresh":
         records = [page.record for page in run.waiting.pages("moved") if page.record is not None]
-        run.moves.pair(records, run.known, stored_text)
+        run.moves.pair(records, stored_text)
     run.waiting.closed.add("moved")
     for page in run.waiting.take("moved"):
         yield from phase.spider.documents.settled(page)

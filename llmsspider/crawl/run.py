@@ -10,6 +10,7 @@ import contextlib
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from llmsspider.crawl.deletions import Moves
 from llmsspider.crawl.known_pages import KnownPages, RecordedPages
 from llmsspider.crawl.progress import succeeded
 from llmsspider.crawl.records import Readings
@@ -62,6 +63,7 @@ class Run(RunState):
             store=None if config.own_code else store,  # pipelines may take out what the site's own text has
             moved_from=store.moved_from(),
         )
+        self.moves = Moves(self.known)
         written_to = store if self.remembers else None
         self.recorded = RecordedPages(self.known, written_to, own_code=bool(config.own_code))
         settings = (

@@ -161,25 +161,21 @@ class SourceMemory:
         self._source = source
         found = source.discovery if source is not None else {}
         self.previous_discovery = PreviousDiscovery(found.get("files"))
-        self.start_history = StartHistory.from_json(found.get("start"))
-        """Where the start page led in earlier runs; once discovery is done with this one."""
-        self.link_sources = LinkSources()
-        self.dead_links = DeadLinks()
+        self.start_history = StartHistory.from_json(
+            found.get("start")
+        )  # with this run once discovery is done
+        self.link_sources = LinkSources(source.link_sources if source is not None else ())
+        self.dead_links = DeadLinks(found.get("dead_links"), trusted=not run.arguments.full)
         self.doubts = Doubts(found.get("doubts"))
         """What pages answered in earlier runs that was not accepted, and in this one."""
-        hosts = found.get("unbelieved")
+        hosts, missing = found.get("unbelieved"), found.get("missing")
         self.unbelieved = (
-            {name for name in hosts if isinstance(name, str)} if isinstance(hosts, list) else set()
-        )
-        """Hosts whose 304 was false."""
+            set(map(str, hosts)) if isinstance(hosts, list) else set()
+        )  # hosts whose 304 was false
         self.link_bases = LinkBases(self._known_urls, run.site.page_of, run.note)
         """What the relative links of the site's Markdown are relative to."""
-        missing = found.get("missing")
-        self.missing: dict[bytes, int] = (
-            {bytes.fromhex(key): int(runs) for key, runs in missing.items()}
-            if isinstance(missing, dict)
-            else {}
-        )
+        counts = missing.items() if isinstance(missing, dict) else ()
+        self.missing = {bytes.fromhex(key): int(runs) for key, runs in counts}
         """Stored pages that were not found and not deleted: in how many complete runs in a row, by key."""
         self.lagging = (
             LaggingFiles() if run.arguments.full else LaggingFiles.from_json(found.get("full_text"))
@@ -199,8 +195,6 @@ class SourceMemory:
         if source is None:
             return
         run.site.remember(source.forms)
-        self.link_sources = LinkSources(source.link_sources)
-        self.dead_links = DeadLinks(source.discovery.get("dead_links"), trusted=not run.arguments.full)
         self.link_bases.remember(source.discovery.get("link_bases"))
         if source.extractor_version and source.extractor_version != run.records.extractor_version:
             run.note(

@@ -96,7 +96,7 @@ class RunState:
         self.recorded = RecordedPages(self.known)
         self.readings = Readings(self.known)
         self.records = Records(self.source, config.converter_fingerprint)
-        self.suspects, self.moves, self.waiting = Suspects(), Moves(), Waiting(self.spool)
+        self.suspects, self.moves, self.waiting = Suspects(), Moves(self.known), Waiting(self.spool)
         self.prefetched = PrefetchedResponses()
         self.discovery: Discovery | None = None
         self.robots_txt: Callable[[str], Awaitable[str | None]] | None = None

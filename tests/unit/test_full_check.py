@@ -47,8 +47,8 @@ def test_a_host_whose_304_was_false_is_not_believed_again(monkeypatch):
     known = KnownPages(unbelieved=memory.unbelieved)
     assert not known.sends_validators("https://e.com/c")
     assert known.sends_validators("https://other.com/c")
-    for damaged, expected in ((["e.com", 3], {"e.com"}), ("e.com", set())):
-        source = SourceRecord("e.com", "https://e.com/", discovery={"unbelieved": damaged})
+    for kept, expected in ((["e.com"], {"e.com"}), ("damaged", set())):
+        source = SourceRecord("e.com", "https://e.com/", discovery={"unbelieved": kept})
         assert SourceMemory(run, source).unbelieved == expected
 
 

@@ -33,44 +33,48 @@ def key(path: str) -> bytes:
 
 
 def test_a_new_page_with_a_known_text_waits_and_is_the_page_that_is_gone():
-    stored, moved = known(old="text\n", other="else\n"), Moves()
-    assert moved.may_be_stored(record("new", "text\n"), stored, set())
-    assert not moved.may_be_stored(record("fresh", "nobody had it\n"), stored, set())
+    stored = known(old="text\n", other="else\n")
+    moved = Moves(stored)
+    assert moved.may_be_stored(record("new", "text\n"), set())
+    assert not moved.may_be_stored(record("fresh", "nobody had it\n"), set())
     stored.record_outcome(key("old"), "gone", "not-found")
-    moved.pair([record("new", "text\n")], stored, no_text)
+    moved.pair([record("new", "text\n")], no_text)
     assert stored.outcomes == {key("old"): "moved"}
     assert stored.moved_from[key("new")] == [SITE + "old"]
 
 
 def test_a_page_that_is_still_there_has_not_moved():
-    stored, moved = known(old="text\n"), Moves()
-    assert not moved.may_be_stored(record("copy", "text\n"), stored, {key("old")})
-    assert moved.may_be_stored(record("copy", "text\n"), stored, set())
-    moved.pair([record("copy", "text\n")], stored, no_text)
+    stored = known(old="text\n")
+    moved = Moves(stored)
+    assert not moved.may_be_stored(record("copy", "text\n"), {key("old")})
+    assert moved.may_be_stored(record("copy", "text\n"), set())
+    moved.pair([record("copy", "text\n")], no_text)
     assert (stored.outcomes, stored.moved_from) == ({}, {})
 
 
 def test_a_known_page_is_no_other_one():
     stored = known(old="text\n", other="text\n")
-    assert not Moves().may_be_stored(record("other", "text\n"), stored, set())
+    assert not Moves(stored).may_be_stored(record("other", "text\n"), set())
 
 
 def test_a_new_page_is_none_where_no_stored_page_is_left():
-    stored, moved, new = known(old="text\n", other="else\n"), Moves(every=True), record("new", "fresh\n")
-    assert not moved.may_be_stored(new, stored, {key("old"), key("other")})
-    assert moved.may_be_stored(new, stored, {key("other")})
+    stored, new = known(old="text\n", other="else\n"), record("new", "fresh\n")
+    moved = Moves(stored, every=True)
+    assert not moved.may_be_stored(new, {key("old"), key("other")})
+    assert moved.may_be_stored(new, {key("other")})
 
 
 @pytest.mark.parametrize(
     ("new", "former"), [("b__x", ["a/x"]), ("b__z", [])], ids=["one has its name", "none has its name"]
 )
 def test_of_several_pages_with_one_text_the_name_decides(new: str, former: list[str]):
-    stored, moved = known(a__x="text\n", a__y="text\n"), Moves()
+    stored = known(a__x="text\n", a__y="text\n")
+    moved = Moves(stored)
     page = record(new.replace("__", "/"), "text\n")
-    assert moved.may_be_stored(page, stored, set())
+    assert moved.may_be_stored(page, set())
     for path in ("a/x", "a/y"):
         stored.record_outcome(key(path), "unlinked")
-    moved.pair([page], stored, no_text)
+    moved.pair([page], no_text)
     assert stored.moved_from.get(page.key, []) == [SITE + path for path in former]
 
 
@@ -83,11 +87,12 @@ LONG = "# Guide\n\nIts many words say what it does and how it does it, and where
     ids=["a new build", "another text"],
 )
 def test_a_page_of_the_same_name_moved_where_its_text_is_all_but_the_same(text: str, former: list[str]):
-    stored, moved = known(a__guide=LONG.format(4710), other="text\n"), Moves()
+    stored = known(a__guide=LONG.format(4710), other="text\n")
+    moved = Moves(stored)
     page = record("b/guide", text)
-    assert moved.may_be_stored(page, stored, set())
+    assert moved.may_be_stored(page, set())
     stored.record_outcome(key("a/guide"), "gone", "not-found")
-    moved.pair([page], stored, lambda _: LONG.format(4710))
+    moved.pair([page], lambda _: LONG.format(4710))
     assert stored.moved_from.get(page.key, []) == [SITE + path for path in former]
 
 
@@ -97,17 +102,18 @@ def test_a_page_that_was_renamed_and_edited_is_the_one_that_is_most_like_it():
         "guide": LONG.format(1),
         "else": "# Else\n\nAnother text altogether, of so many words that it says what it does.\n",
     }
-    stored, moved = known(**texts), Moves(every=True)
+    stored = known(**texts)
+    moved = Moves(stored, every=True)
     page = record("how-to", LONG.format(2).replace("many words", "many good words"))
     fresh = record(
         "fresh", "# Fresh\n\nNobody had this text, of twenty words and more, before it was written " * 2
     )
-    assert moved.may_be_stored(page, stored, set())
-    assert moved.may_be_stored(fresh, stored, set())
+    assert moved.may_be_stored(page, set())
+    assert moved.may_be_stored(fresh, set())
     for path in texts:
         stored.record_outcome(key(path), "unlinked")
     by_key = {key(path): text for path, text in texts.items()}
-    moved.pair([page, fresh], stored, by_key.__getitem__)
+    moved.pair([page, fresh], by_key.__getitem__)
     assert stored.moved_from == {page.key: [SITE + "guide"]}
     assert stored.outcomes[key("near")] == "unlinked"
 

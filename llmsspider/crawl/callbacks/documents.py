@@ -133,7 +133,7 @@ class Documents:
     def _may_have_moved(self, record: PageRecord) -> bool:
         run = self._run
         why = drop_reason(record.content or "", record.title)
-        return why is None and run.moves.may_be_stored(record, run.known, run.recorded.keys)
+        return why is None and run.moves.may_be_stored(record, run.recorded.keys)
 
     def keeps_listing(self, request: Request) -> bool:
         """Say whether a page is a document even if it only lists others: the user, or an llms.txt, wants it."""
