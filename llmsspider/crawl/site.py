@@ -182,25 +182,23 @@ class SiteKnowledge:
         """Whether pages are files of a repository, or routes: their links are joined by the rules of those."""
         return bool(self._docsify) or self.repository is not None
 
-    def learn_redirect(self, url: str, target: str) -> bool:
+    def learn_redirect(self, url: str, target: str, *, is_named: bool) -> bool:
         """Remember that an address redirects to another spelling of its own (`/a` to `/a/`).
 
-        Returns whether the page there was read already, and filtered because it names the address as its own.
+        Returns whether the page there names the address as its own: the page that `is_named` says it of, or one that
+        was read already, and filtered for it.
         """
-        if loose_key(url) != loose_key(target):
-            return False
-        self._redirects[identity(url)] = identity(target)
-        return self._named.get(identity(target)) == identity(url)
+        if loose_key(url) == loose_key(target):
+            self._redirects[identity(url)] = identity(target)
+            is_named = is_named or self._named.get(identity(target)) == identity(url)
+            if is_named:
+                self._leading_back.add(host(target))
+        return is_named
 
     def learn_canonical(self, url: str, canonical: str) -> None:
         """Remember that a page was filtered, as it names another spelling of its address, which is requested."""
         if loose_key(url) == loose_key(canonical):
             self._named[identity(url)] = identity(canonical)
-
-    def learn_leading_back(self, url: str, canonical: str) -> None:
-        """Remember that the address which a page names for itself redirects to the page (`/a` to `/a/`)."""
-        if loose_key(url) == loose_key(canonical):
-            self._leading_back.add(host(url))
 
     def leads_back(self, url: str, canonical: str) -> bool:
         """Say whether an address that a page names, another spelling of its own, redirects to it like others there."""

@@ -74,9 +74,8 @@ class RedirectMiddleware(NoReferer, redirect.RedirectMiddleware):
         run = run_of(self.crawler)
         if run is not None:
             page = request.meta.get(META, {}).get("canonical")
-            was_named = run.site.learn_redirect(request.url, answer.url)
-            if was_named or (page and identity(page) == identity(answer.url)):  # it is the document
-                run.site.learn_leading_back(answer.url, request.url)
+            is_named = bool(page and identity(page) == identity(answer.url))
+            if run.site.learn_redirect(request.url, answer.url, is_named=is_named):  # it is the document
                 return answer.replace(dont_filter=True)
         return answer
 
