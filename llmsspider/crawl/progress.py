@@ -206,8 +206,7 @@ class PageLimit:
         by_pages = REQUESTS_PER_PAGE * max_pages + MIN_REQUESTS if max_pages else 0
         self.max_requests = by_pages if max_requests is None else max_requests
         self.requests = 0  # requests sent for pages; discovery and robots.txt do not count
-        self.cut = False
-        """True once links were filtered because more pages are queued than `max_requests` allows."""
+        self.cut = False  # True once links were filtered because enough pages for `max_requests` are queued
         self._max_pages = max_pages
         self._progress = progress
 

@@ -9,19 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast, get_args
 from urllib.parse import urlsplit
 
 from OpenSSL.SSL import Error as TlsError
-from scrapy import Request
+from scrapy import Request, exceptions
 from scrapy.core.downloader.handlers.http11 import TunnelError
-from scrapy.exceptions import (
-    CannotResolveHostError,
-    DownloadCancelledError,
-    DownloadConnectionRefusedError,
-    DownloadFailedError,
-    DownloadTimeoutError,
-    IgnoreRequest,
-    NotSupported,
-    ResponseDataLossError,
-    UnsupportedURLSchemeError,
-)
 from scrapy.http.request import NO_CALLBACK
 from twisted.internet.error import ConnectError, ConnectionClosed
 from twisted.web.client import ResponseFailed
@@ -151,7 +140,7 @@ def is_permanent(request: Request) -> bool:
 # The exceptions of components that refuse a request or a response on purpose, or filter a page by the scope.
 
 
-class RefusedRequest(IgnoreRequest):
+class RefusedRequest(exceptions.IgnoreRequest):
     """Refused by a rule of this project, and never retried.
 
     `kind` is the page's error kind (`kind_of_exception`), `reason` the last part of the stat that was counted. The text
@@ -164,7 +153,7 @@ class RefusedRequest(IgnoreRequest):
         self.reason: BlockReason | FilterReason = reason
 
 
-class FilteredRequest(IgnoreRequest):
+class FilteredRequest(exceptions.IgnoreRequest):
     """A page is filtered by a rule of the scope; `why` says which."""
 
     def __init__(self, why: Filtered):
@@ -188,15 +177,17 @@ class NestedDownloadError(Exception):
 
 KIND_OF_EXCEPTION: dict[type[BaseException], ErrorKind] = {
     InvalidUrlError: "invalid_url",
-    **dict.fromkeys((IgnoreRequest, NotSupported, UnsupportedURLSchemeError), "blocked"),
-    DownloadCancelledError: "blocked",  # how Scrapy reports `DOWNLOAD_MAXSIZE`
+    **dict.fromkeys(
+        (exceptions.IgnoreRequest, exceptions.NotSupported, exceptions.UnsupportedURLSchemeError), "blocked"
+    ),
+    exceptions.DownloadCancelledError: "blocked",  # how Scrapy reports `DOWNLOAD_MAXSIZE`
     **dict.fromkeys(
         (
-            CannotResolveHostError,
-            DownloadConnectionRefusedError,
-            DownloadFailedError,
-            DownloadTimeoutError,
-            ResponseDataLossError,
+            exceptions.CannotResolveHostError,
+            exceptions.DownloadConnectionRefusedError,
+            exceptions.DownloadFailedError,
+            exceptions.DownloadTimeoutError,
+            exceptions.ResponseDataLossError,
             ResponseFailed,
             ConnectError,
             ConnectionClosed,
@@ -225,7 +216,7 @@ def kind_of_exception(exception: BaseException) -> ErrorKind:
     if kind is not None and kind in get_args(ErrorKind):
         return kind
     text = str(exception).lower()
-    if isinstance(exception, IgnoreRequest) and "max redirections reached" in text:
+    if isinstance(exception, exceptions.IgnoreRequest) and "max redirections reached" in text:
         return "http"
     if isinstance(exception, ValueError) and text.startswith(URL_COMPLAINTS):
         return "invalid_url"
