@@ -133,9 +133,8 @@ class BrowserSession:
             traffic.append(await handler.watch(page))
             page.on("popup", lambda popup: popup.close())
             if self._credentials or self._signer:
-                await page.route(
-                    lambda url: bool(self._signer or self._credentials.headers_for(url)), self._with_headers
-                )
+                of_url = self._credentials.headers_for
+                await page.route(lambda url: bool(self._signer or of_url(url)), self._with_headers)
 
         settings = self._crawler.settings
         request.meta["playwright_context_kwargs"] = {
@@ -146,9 +145,8 @@ class BrowserSession:
             "ignore_https_errors": not settings.getbool("DOWNLOAD_VERIFY_CERTIFICATES"),
         }
         request.meta["playwright_page_init_callback"] = prepare
-        request.meta["playwright_page_goto_kwargs"] = {
-            "wait_until": "commit"
-        }  # `page_load` waits for the rest
+        goto = {"wait_until": "commit"}  # `page_load` waits for the rest
+        request.meta["playwright_page_goto_kwargs"] = goto
         seconds = float(request.meta.get("download_timeout") or 60)
         try:
             async with asyncio.timeout(seconds):
@@ -187,12 +185,24 @@ class BrowserSession:
             return self._handler
 
     async def _start(self) -> RenderingHandler:
-        self._refuse_settings()
+        settings = self._crawler.settings
+        for name in ("PLAYWRIGHT_CDP_URL", "PLAYWRIGHT_CONNECT_URL"):
+            if settings.get(name):  # requests would bypass the filtering proxy
+                raise BrowserUnavailableError(
+                    f"{name}: a browser elsewhere cannot be kept off private addresses"
+                )
+        if (settings.get("PLAYWRIGHT_BROWSER_TYPE") or "chromium") != "chromium":
+            raise BrowserUnavailableError(
+                "PLAYWRIGHT_BROWSER_TYPE: only chromium is known to use the proxy for all"
+            )
+        try:
+            self._outbound = proxies_of_environment() if settings.getbool("HTTPPROXY_ENABLED", True) else {}
+        except ValueError as error:
+            raise BrowserUnavailableError(f"outbound proxy: {error}") from error
         try:
             from llmsspider.browser.page_load import RenderingHandler  # noqa: PLC0415  # takes a second; most crawls need none
         except ImportError as error:
             raise BrowserUnavailableError(missing_extra("browser") or MISSING.format(error)) from error
-        settings = self._crawler.settings
         if settings.get("LOG_LEVEL") != "DEBUG":
             logging.getLogger("scrapy-playwright").setLevel(logging.ERROR)  # errbacks report these
         self._proxy = FilteringProxy(
@@ -203,9 +213,8 @@ class BrowserSession:
         )
         await self._proxy.start()
         handler = RenderingHandler(self._crawler)
-        handler.config.launch_options = launch_options(
-            handler.config.launch_options, self._proxy.address, find_program()
-        )
+        given = handler.config.launch_options
+        handler.config.launch_options = launch_options(given, self._proxy.address, find_program())
         try:
             await handler.start()
         except Exception as error:
@@ -214,24 +223,6 @@ class BrowserSession:
             first_line = str(error).strip().partition("\n")[0]
             raise BrowserUnavailableError(MISSING.format(first_line)) from error
         return handler
-
-    def _refuse_settings(self) -> None:
-        """Raise `BrowserUnavailableError` for settings under which requests would bypass the filtering proxy."""
-        settings = self._crawler.settings
-        for name in ("PLAYWRIGHT_CDP_URL", "PLAYWRIGHT_CONNECT_URL"):
-            if settings.get(name):
-                raise BrowserUnavailableError(
-                    f"{name}: a browser elsewhere cannot be kept off private addresses"
-                )
-        if (settings.get("PLAYWRIGHT_BROWSER_TYPE") or "chromium") != "chromium":
-            raise BrowserUnavailableError(
-                "PLAYWRIGHT_BROWSER_TYPE: only chromium is known to use the proxy for all"
-            )
-        if settings.getbool("HTTPPROXY_ENABLED", True):
-            try:
-                self._outbound = proxies_of_environment()
-            except ValueError as error:
-                raise BrowserUnavailableError(f"outbound proxy: {error}") from error
 
     async def _with_headers(self, route: Route) -> None:
         """Answer a request by a download that sends the credentials of its origin, and is signed.

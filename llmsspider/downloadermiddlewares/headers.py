@@ -90,9 +90,15 @@ class HostAuthMiddleware:
 
     def process_request(self, request: Request) -> None:
         """Set the headers of this origin, remove those of the others."""
-        origin = origin_of(request.url)
-        if origin is not None and origin[0] == "http":
-            self._warn_of_http(origin[1])
+        origin, origins = origin_of(request.url), {one[:2] for one in self.credentials.by_origin}
+        name = origin[1] if origin is not None and origin[0] == "http" else ""
+        if ("https", name) in origins and ("http", name) not in origins and name not in self._warned:
+            self._warned.add(name)
+            logger.warning(
+                "LLMS_HTTP_AUTH: nothing is sent to http://%(host)s, which is not encrypted; the entry for %(host)s is "
+                "for https. To send it all the same, name it http://%(host)s",
+                {"host": name},
+            )
         for other, headers in self.credentials.by_origin.items():
             for name, value in headers.items() if other != origin else ():
                 if request.headers.get(name) == value.encode("latin-1"):
@@ -101,17 +107,6 @@ class HostAuthMiddleware:
             present = (request.headers.get(name) or b"").decode("latin-1") if name.lower() == "cookie" else ""
             is_new = present and value not in present  # beside the cookies of the site's own session
             request.headers[name] = f"{present}; {value}" if is_new else value
-
-    def _warn_of_http(self, name: str) -> None:
-        """Say once for a host that its headers are for https and are not sent over plain http."""
-        origins = {(scheme, host) for scheme, host, _ in self.credentials.by_origin}
-        if ("https", name) in origins and ("http", name) not in origins and name not in self._warned:
-            self._warned.add(name)
-            logger.warning(
-                "LLMS_HTTP_AUTH: nothing is sent to http://%(host)s, which is not encrypted; the entry for %(host)s is "
-                "for https. To send it all the same, name it http://%(host)s",
-                {"host": name},
-            )
 
 
 class CookiesMiddleware:

@@ -317,7 +317,7 @@ def _folders(url: str) -> tuple[str, ...]:
 
 
 def _place(url: str) -> str:
-    return "/" + "".join(f"{name}/" for name in _folders(url))
+    return next(_places(url))
 
 
 def _places(url: str) -> Iterator[str]:
