@@ -45,6 +45,7 @@ FARTHEST_SECS = 3600.0
 BUSY_SECS = 5.0
 """How long another process may hold the file."""
 
+_TABLE = "CREATE TABLE IF NOT EXISTS turns (host TEXT PRIMARY KEY, next REAL NOT NULL)"
 _TAKE = """
 INSERT INTO turns (host, next) VALUES (:host, :now + :distance)
 ON CONFLICT (host) DO UPDATE SET next = :distance + CASE
@@ -109,12 +110,9 @@ class Turns:
             if hasattr(os, "getuid") and not (is_ours and state.st_uid == os.getuid()):
                 raise PermissionError(f"{folder} belongs to somebody else")
             self._connection = sqlite3.connect(self._file, timeout=BUSY_SECS, isolation_level=None)
-            self._connection.execute(
-                "PRAGMA synchronous=OFF"
-            )  # what a power failure takes is of no use after it
-            self._connection.execute(
-                "CREATE TABLE IF NOT EXISTS turns (host TEXT PRIMARY KEY, next REAL NOT NULL)"
-            )
+            # what a power failure takes is of no use after it
+            self._connection.execute("PRAGMA synchronous=OFF")
+            self._connection.execute(_TABLE)
         return self._connection
 
 
@@ -176,20 +174,17 @@ class BackoffMiddleware:
     def process_request(self, request: Request) -> None:
         """Put a redirected request into the slot of its own host, refuse one for a host that gets no more requests."""
         host = urlparse_cached(request).hostname or ""
-        redirected = request.meta.get("redirect_urls")
-        if redirected and request.meta.get(Downloader.DOWNLOAD_SLOT) == (
-            urlsplit(redirected[-1]).hostname or ""
-        ):
-            del request.meta[Downloader.DOWNLOAD_SLOT]  # copied from the host it came from, as all of `meta`
-        key = request.meta.get(Downloader.DOWNLOAD_SLOT) or host
+        slot, came_from = Downloader.DOWNLOAD_SLOT, request.meta.get("redirect_urls")
+        if came_from and request.meta.get(slot) == (urlsplit(came_from[-1]).hostname or ""):
+            del request.meta[slot]  # copied from the host it came from, as all of `meta`
+        key = request.meta.get(slot) or host
         pace = self._pace(key)
         if pace.delay or pace.learned:
             request.meta["autothrottle_dont_adjust_delay"] = True
         if pace.stopped:
             stats.count(self.crawler.stats, stats.blocked("host-refuses"))
-            raise RefusedRequest(
-                f"{host} gets no more requests: {pace.stopped}", reason="host-refuses", kind="rate_limited"
-            )
+            message = f"{host} gets no more requests: {pace.stopped}"
+            raise RefusedRequest(message, reason="host-refuses", kind="rate_limited")
         if closed := pace.closed_for(monotonic()):
             stats.count(self.crawler.stats, stats.blocked("rate-limited"))
             message = f"{host} wants no request for another {closed:.0f} s (Retry-After above AUTOTHROTTLE_MAX_DELAY)"
@@ -222,7 +217,7 @@ class BackoffMiddleware:
         elif response.status < 500 and response.status != 403:
             pace.record_answer(monotonic(), request.meta.get("download_latency", 0.0))
         self._apply(key)
-        run = run_of(self.crawler)
+        run = run_of(self.crawler) if response.status in {403, *REFUSALS} else None
         if pace.stopped and run is not None:
             why = f"{key} gets no more requests: {pace.stopped}"
             if run.coverage.why_incomplete != why:
@@ -249,12 +244,11 @@ class BackoffMiddleware:
         settings = self.crawler.settings
         configured = self._downloader.per_slot_settings.get(key, {}).get("delay")
         floor = settings.getfloat("DOWNLOAD_DELAY") if configured is None else float(configured)
-        pace = HostPace(self.max_wait, floor=floor)
+        pace = HostPace(self.max_wait, floor=floor, requested=floor)
         rate = DEFAULT_RATE if self.max_rate is None else self.max_rate
         if rate and not (self.max_rate is None and paces_freely(key)):
-            pace = HostPace(
-                self.max_wait, max(floor, 1 / rate), START_DELAY_SECS, self._concurrency, requested=floor
-            )
+            pace.floor, pace.delay = max(floor, 1 / rate), max(floor, 1 / rate, START_DELAY_SECS)
+            pace.concurrency = self._concurrency
             if self.max_rate is None:
                 self._unknown.add(key)
         self._paces[key] = pace
@@ -264,16 +258,14 @@ class BackoffMiddleware:
 
     def _apply(self, key: str) -> None:
         """Carry the pace over to the downloader's slot, and to the one that replaces it when idle."""
-        pace = self._paces[key]
-        delay, slot = pace.delay, self._downloader.slots.get(key)
+        pace, slot = self._paces[key], self._downloader.slots.get(key)
         configured = self._downloader.per_slot_settings.get(key, {})
-        if configured.get("delay") != delay:
-            self._downloader.per_slot_settings[key] = {**configured, "delay": delay, "jitter": 0.0}
-        if not slot:
-            return
-        slot.delay, slot.jitter = delay, 0.0
-        if pace.paused_until > monotonic():
-            slot.lastseen = pace.paused_until - slot.delay
+        if configured.get("delay") != pace.delay:
+            self._downloader.per_slot_settings[key] = {**configured, "delay": pace.delay, "jitter": 0.0}
+        if slot:
+            slot.delay, slot.jitter = pace.delay, 0.0
+            if pace.paused_until > monotonic():
+                slot.lastseen = pace.paused_until - slot.delay
 
     @property
     def _downloader(self) -> downloader.Downloader:
