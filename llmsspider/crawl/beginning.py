@@ -55,20 +55,14 @@ class Phase:
     fetch: EngineFetch
     """The fetch of discovery; it keeps the start page's response and the answer for a file that is not there."""
 
-    async def wait_until_idle(self) -> None:
-        """Wait until nothing is queued, downloading or being parsed."""
+    async def wait_until_idle(self, *, queue_only: bool = False) -> None:
+        """Wait until nothing is queued, downloading or being parsed; with `queue_only` until nothing is queued."""
         engine = self.crawler.engine
         while engine is not None and (
-            engine.downloader.active
-            or not engine.scraper.slot.is_idle()  # type: ignore[union-attr]
-            or (engine.scheduler is not None and engine.scheduler.has_pending_requests())
+            (engine.scheduler is not None and engine.scheduler.has_pending_requests())
+            or (not queue_only and engine.downloader.active)
+            or (not queue_only and not engine.scraper.slot.is_idle())  # type: ignore[union-attr]
         ):
-            await self.crawler.signals.wait_for(signals.scheduler_empty)
-
-    async def wait_until_queue_is_empty(self) -> None:
-        """Wait until nothing is queued."""
-        engine = self.crawler.engine
-        while engine is not None and engine.scheduler is not None and engine.scheduler.has_pending_requests():
             await self.crawler.signals.wait_for(signals.scheduler_empty)
 
     async def in_portions(self, requests: Iterator[Request]) -> AsyncIterator[Request]:
@@ -76,7 +70,7 @@ class Phase:
         while portion := list(islice(requests, AT_ONCE)):
             for request in portion:
                 yield request
-            await self.wait_until_queue_is_empty()
+            await self.wait_until_idle(queue_only=True)
 
     def results(self, results: Iterable[Any] | AsyncIterator[Any]) -> Request:
         """Return the request whose callback yields what the crawl knows without asking the site."""
@@ -229,7 +223,7 @@ async def seed_requests(phase: Phase) -> AsyncIterator[Request]:
                     lagging.pages.add(page_key(run.page_of(url)))
                     run.site.enter(seed)
                     discovery.seeds.append(seed)
-    for request in (*_named_markdown(phase, discovery), *_start_page(phase, discovery)):
+    for request in list(_first_pages(phase, discovery)):  # before the first answer changes what is known
         yield request
     async for request in _listed_pages(phase, discovery):
         yield request
@@ -247,7 +241,7 @@ async def _listed_pages(phase: Phase, discovery: Discovery) -> AsyncIterator[Req
         if number % AT_ONCE == 0:
             await asyncio.sleep(0)
         if queued >= SEEDS_AT_ONCE and not all_at_once:
-            await phase.wait_until_queue_is_empty()
+            await phase.wait_until_idle(queue_only=True)
             queued = 0
         page, full = run.page_of(seed.url), run.limit.refusal
         if run.limit.reached:
@@ -274,21 +268,20 @@ async def _stored_pages(phase: Phase) -> AsyncIterator[Request]:
         yield request
 
 
-def _named_markdown(phase: Phase, discovery: Discovery) -> Iterator[Request]:
-    """Yield one seed whose Markdown is named: its response shows the Markdown form of the start page's host."""
-    run, start = phase.run, phase.run.page_of(discovery.start.final_url)
+def _first_pages(phase: Phase, discovery: Discovery) -> Iterator[Request]:
+    """Yield one seed whose Markdown is named, and the start page, which discovery has downloaded.
+
+    The response of the seed shows the Markdown form of the start page's host. What the start page failed with counts.
+    """
+    run, start = phase.run, discovery.start
+    first = run.page_of(start.final_url)
     for seed in discovery.seeds:
         page = run.page_of(seed.url)
-        beside = is_markdown_url(seed.url) and host(page) == host(start) and identity(page) != identity(start)
+        beside = is_markdown_url(seed.url) and host(page) == host(first) and identity(page) != identity(first)
         if beside and run.bounds.refusal(page, listed=run.bounds.is_listed(page)) is None:
             request = phase.spider.requests.seed(seed)
             yield from (request,) if request is not None else ()
-            return
-
-
-def _start_page(phase: Phase, discovery: Discovery) -> Iterator[Request]:
-    """Yield the request for the start page, which discovery has downloaded; what it failed with is counted."""
-    run, start = phase.run, discovery.start
+            break
     if start.error:
         key, is_gone = page_key(start.final_url), start.error == "not_found"
         run.requested_pages.add(key)
@@ -299,7 +292,7 @@ def _start_page(phase: Phase, discovery: Discovery) -> Iterator[Request]:
         run.known.record_outcome(key, "gone" if is_gone else "failed", "not-found" if is_gone else "")
         return
     if phase.fetch.start_response is not None:
-        run.prefetched.keep(start.final_url, phase.fetch.start_response)
+        run.prefetched[identity(start.final_url)] = phase.fetch.start_response
         phase.fetch.start_response = None
     yield phase.spider.requests.start_page(start.final_url)
 

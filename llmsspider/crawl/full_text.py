@@ -135,12 +135,12 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 class Sample(NamedTuple):
-    """A page as it is and as the file holds it, each as the hash of its words; and if it has a later date."""
+    """A page as it is and as the file holds it, each as the hash of its words."""
 
     url: str
     live: str
     file: str
-    is_newer: bool = False
+    is_newer: bool = False  # the page has a later date
 
 
 @dataclass(slots=True)

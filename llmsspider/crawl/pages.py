@@ -89,22 +89,6 @@ class PageResponse:
         return self.body.decode("latin-1")
 
 
-class PrefetchedResponses:
-    """Responses that discovery downloaded, kept for the requests that ask for them."""
-
-    def __init__(self) -> None:
-        self._by_page: dict[str, Any] = {}
-
-    def keep(self, url: str, response: Any) -> None:
-        """Keep the response for a URL."""
-        self._by_page[identity(url)] = response
-
-    def take(self, request: Any) -> Any:
-        """Return the kept response for a request, or None; the first request for a page takes it."""
-        response = self._by_page.pop(identity(request.url), None) if self._by_page else None
-        return None if response is None else response.replace(request=request)
-
-
 @dataclass(slots=True, frozen=True)
 class PageResult:
     """A page that was read; `filtered` says why where it is no page of documentation.
@@ -130,23 +114,18 @@ LinkJoiner = Callable[["Draft", str, str, str], Callable[[str], str]]
 """Returns what makes the links of a Markdown page absolute, by its URL, the one fetched, and its origin."""
 
 
-def plain_links(draft: Draft, page_url: str, fetched_url: str, origin: str) -> Callable[[str], str]:
-    """Make links absolute that are relative to the fetched URL: a `LinkJoiner`."""
-    return Joiner(fetched_url).join
-
-
 async def read_page(
     answered: PageResponse,
     workers: ConversionPool,
     *,
     listed: bool,
-    join: LinkJoiner = plain_links,
+    join: LinkJoiner | None = None,
     with_listings: bool = True,
 ) -> PageResult:
     """Read a body by its media type, and check the URLs in its metadata; raises `ConversionError`.
 
-    A page that an llms.txt has `listed` may be of another text format. `join` makes the links of Markdown absolute.
-    `with_listings` reads the text of HTML pages that only list others, too.
+    A page that an llms.txt has `listed` may be of another text format. `join` makes links of Markdown absolute, without
+    it they are relative to the URL fetched. `with_listings` reads the text of HTML pages that only list others, too.
     """
     kind, page = answered.kind(), Page("", [], [], PageMeta())
     body, url, mime_type = answered.body, answered.fetched_url, answered.mime_type or ""
@@ -168,7 +147,8 @@ async def read_page(
             elif extension(url) not in TEXT_EXTENSIONS:
                 origin = "negotiated"
             draft = await workers.read_markdown(text)
-            page = draft.page(join(draft, answered.page_url, url, origin))
+            joined = Joiner(url).join if join is None else join(draft, answered.page_url, url, origin)
+            page = draft.page(joined)
         elif listed:
             page = Page(normalised(text), [], [], PageMeta(), "none")
         else:

@@ -142,10 +142,11 @@ class HostStubs:
     nothing of the other.
     """
 
-    __slots__ = ("_fuller", "_requested", "_sizes", "_typical")
+    __slots__ = ("_counts", "_sizes", "_typical")
 
-    def __init__(self, requested: Sequence[int] = (0, 0), fuller: Sequence[int] = (0, 0), typical: int = 0):
-        self._requested, self._fuller, self._typical = list(requested), list(fuller), typical
+    def __init__(self, counts: Sequence[Sequence[int]] = ((0, 0), (0, 0)), typical: int = 0):
+        self._counts, self._typical = [list(one) for one in counts], typical
+        """How many were requested and fuller: of stubs, of other pages."""
         self._sizes: dict[int, int] = {}
         """Sizes by the checksum of the text."""
 
@@ -175,30 +176,28 @@ class HostStubs:
 
     def pays(self, kind: Stub) -> bool:
         """Say whether the HTML of one more page is worth a request."""
-        requested, fuller = self._requested[_is_other(kind)], self._fuller[_is_other(kind)]
+        requested, fuller = self._counts[_is_other(kind)]
         if fuller == 0:
             return requested < PROBES
         return requested < 2 * PROBES or fuller >= RARELY * requested
 
     def report(self, kind: Stub, *, fuller: bool) -> None:
         """Count what came of a request."""
-        self._requested[_is_other(kind)] += 1
-        self._fuller[_is_other(kind)] += fuller
+        counts = self._counts[_is_other(kind)]
+        counts[:] = counts[0] + 1, counts[1] + fuller
 
     def as_list(self) -> list[int]:
         """Return what the store remembers: requested and fuller of stubs, of other pages, and the typical size."""
-        typical = self._median or self._typical
-        return [self._requested[0], self._fuller[0], self._requested[1], self._fuller[1], typical]
+        return [*self._counts[0], *self._counts[1], self._median or self._typical]
 
     @classmethod
     def from_list(cls, data: object) -> HostStubs:
         """Rebuild from `as_list`; a host where it never paid is requested once more in each run."""
         if not (isinstance(data, list) and len(data) in {2, 5} and all(type(one) is int for one in data)):
             return cls()
-        requested, fuller, *others = data
-        counts, typical = [(requested, fuller), tuple(others[:2]) or (0, 0)], (*others, 0, 0, 0)[2]
-        limited = [min(was, PROBES - 1) if paid == 0 else was for was, paid in counts]
-        return cls(limited, [paid for _, paid in counts], typical)
+        *counts, typical = [*data, 0, 0, 0][:5]
+        pairs = counts[:2], counts[2:]
+        return cls([[min(was, PROBES - 1) if paid == 0 else was, paid] for was, paid in pairs], typical)
 
 
 def _is_other(kind: Stub) -> bool:

@@ -143,9 +143,8 @@ def _count(counts: Counter[str], text: str) -> None:
         for rare, number in counts.most_common()[: -KEPT_TITLES // 2 : -1]:
             if number < LEAST_TITLES:
                 del counts[rare]
-        if len(counts) > KEPT_TITLES:
-            for rare, _ in counts.most_common()[KEPT_TITLES // 2 :]:
-                del counts[rare]
+        for rare, _ in counts.most_common()[KEPT_TITLES // 2 :] if len(counts) > KEPT_TITLES else ():
+            del counts[rare]
 
 
 def _headings(markdown: str) -> Iterable[tuple[int, str, bool]]:

@@ -7,14 +7,13 @@ import logging
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from llmsspider.content.conversion.workers import ConversionPool
 from llmsspider.crawl.bot_walls import Suspects
 from llmsspider.crawl.bounds import Bounds, shape_of
 from llmsspider.crawl.deletions import Moves
 from llmsspider.crawl.known_pages import KnownPages, RecordedPages
-from llmsspider.crawl.pages import PrefetchedResponses
 from llmsspider.crawl.progress import Coverage, Outputs, PageLimit, Progress
 from llmsspider.crawl.records import Readings, Records
 from llmsspider.crawl.site import SiteKnowledge
@@ -97,7 +96,8 @@ class RunState:
         self.readings = Readings(self.known)
         self.records = Records(self.source, config.converter_fingerprint)
         self.suspects, self.moves, self.waiting = Suspects(), Moves(self.known), Waiting(self.spool)
-        self.prefetched = PrefetchedResponses()
+        self.prefetched: dict[str, Any] = {}
+        """Scrapy responses that discovery downloaded, for the first request for each page, by its identity."""
         self.discovery: Discovery | None = None
         self.robots_txt: Callable[[str], Awaitable[str | None]] | None = None
         """Returns the robots.txt of a URL's host, None where it failed; set by what obeys it."""

@@ -80,7 +80,10 @@ class MarkdownNegotiationMiddleware(RunComponent):
             if request in self._in_vain:
                 self.run.site.forms_of(request.url).none(request.url)
             raise IgnoreRequest("it came as HTML, and has no Markdown")
-        return response or self.run.prefetched.take(request)
+        if response is None and self.run.prefetched:
+            kept = self.run.prefetched.pop(identity(request.url), None)
+            response = kept.replace(request=request) if kept is not None else None
+        return response
 
     async def process_response(self, request: Request, response: Response) -> Response:
         """Return the Markdown of a page that was downloaded first; learn whether linked pages are there."""

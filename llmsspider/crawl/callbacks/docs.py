@@ -59,7 +59,7 @@ class DocsCallbacks(ProjectSpider):
 
     async def parse(self, response: Response) -> AsyncIterator[Any]:
         """Yield the results of a page's response: an error, the page as it is stored, or the page that is read."""
-        async for result in self.pages.results(request_of(response), _answer(response)):
+        async for result in self.pages.results(*_answered(response)):
             yield result
 
     def failed(self, failure: Failure) -> Iterator[Any]:
@@ -83,7 +83,7 @@ class DocsCallbacks(ProjectSpider):
 
     async def parse_link_source(self, response: Response) -> AsyncIterator[Any]:
         """Yield the requests for the links of a page whose Markdown is a document already."""
-        for request in await self.link_sources.links(request_of(response), _answer(response)):
+        for request in await self.link_sources.links(*_answered(response)):
             yield request
 
     def link_source_failed(self, failure: Failure) -> None:
@@ -93,7 +93,7 @@ class DocsCallbacks(ProjectSpider):
 
     async def parse_docsify_list(self, response: Response) -> AsyncIterator[Any]:
         """Yield the requests for the pages that a sidebar or the like of a Docsify site links to."""
-        for request in await self.link_sources.docsify_links(request_of(response), _answer(response)):
+        for request in await self.link_sources.docsify_links(*_answered(response)):
             yield request
 
     def docsify_list_failed(self, failure: Failure) -> None:
@@ -104,7 +104,7 @@ class DocsCallbacks(ProjectSpider):
 
     def parse_full_text_again(self, response: Response) -> AsyncIterator[Any]:
         """Yield the stored pages of a full-text file as it is now (`mode=refresh`)."""
-        return self.full_texts.refreshed(request_of(response), response)
+        return self.full_texts.refreshed(*_answered(response))
 
     def full_text_failed(self, failure: Failure) -> Iterator[Any]:
         """Count a full-text file that failed, and yield its stored pages or requests for them (`mode=refresh`)."""
@@ -117,8 +117,7 @@ class DocsCallbacks(ProjectSpider):
 
         A page whose response differs from the stored text is kept as uncertain: it may be a bot wall.
         """
-        run, request = self.run, request_of(response)
-        answer = PageResponse.from_response(response, now="")
+        run, (request, answer) = self.run, _answered(response)
         key = bytes.fromhex(info(request)["verify"])
         kind = kind_of_response(answer.status, answer.headers, answer.body)
         state = run.known.states[key]
@@ -130,16 +129,14 @@ class DocsCallbacks(ProjectSpider):
             run.known.record_outcome(key, "kept", "not-seen")
         else:
             run.known.record_outcome(key, "unlinked")
-            body = raw_hash(answer.body)
-            if answer.status == 304 or run.known.same_body(state.key, answer.fetched_url, body):
-                return
+            is_same = run.known.same_body(key, answer.fetched_url, raw_hash(answer.body))
             try:
-                suspect = await seen_beside(run, answer, state)
+                suspect = None if answer.status == 304 or is_same else await seen_beside(run, answer, state)
             except ConversionError:
-                run.known.record_outcome(state.key, "kept", "parse")
-                return
-            if suspect is not None:
-                run.waiting.keep(WaitingPage("verified", request, suspect=suspect))
+                run.known.record_outcome(key, "kept", "parse")
+            else:
+                if suspect is not None:
+                    run.waiting.keep(WaitingPage("verified", request, suspect=suspect))
 
     def verification_failed(self, failure: Failure) -> None:
         """Record that a stored page is gone, or keep it where that is not certain."""
@@ -151,13 +148,9 @@ class DocsCallbacks(ProjectSpider):
         self.run.known.record_outcome(key, "gone" if is_gone else "kept", "not-found" if is_gone else kind)
 
 
-def request_of(response: Response) -> Request:
-    """Return the request that a response answers."""
-    return response.request if response.request is not None else Request(response.url)
-
-
-def _answer(response: Response) -> PageResponse:
-    return PageResponse.from_response(response, now=utc_now())
+def _answered(response: Response) -> tuple[Request, PageResponse]:
+    request = response.request if response.request is not None else Request(response.url)
+    return request, PageResponse.from_response(response, now=utc_now())
 
 
 def _request_and_error(failure: Failure) -> tuple[Request, BaseException]:

@@ -15,7 +15,7 @@ from llmsspider.content.markdown import Draft
 from llmsspider.crawl.callbacks.documents import Documents, kind_of_failure
 from llmsspider.crawl.callbacks.reading import PageReader, count_page, joiner, suspect_of
 from llmsspider.crawl.full_text import Piece, ReadPiece, finished, keep_bases, read_pieces
-from llmsspider.crawl.pages import PageResponse, PageResult, text_headers
+from llmsspider.crawl.pages import PageResponse, PageResult
 from llmsspider.crawl.records import utc_now
 from llmsspider.errors import ConversionError, RenderingError, TooLargePageError
 from llmsspider.site import llmsfull
@@ -27,8 +27,6 @@ from llmsspider.web.urls import identity, page_key
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator
     from pathlib import Path
-
-    from scrapy.http import Response
 
     from llmsspider.crawl.callbacks.requests import PageRequests
     from llmsspider.crawl.run import Run
@@ -91,13 +89,12 @@ class FullTextPages:
                 self._log_whole(file.url, "it lists pages")
                 yield document
 
-    async def refreshed(self, request: Request, response: Response) -> AsyncIterator[Any]:
+    async def refreshed(self, request: Request, answer: PageResponse) -> AsyncIterator[Any]:
         """Yield the stored pages of a full-text file as it is now (`mode=refresh`), and requests for the others."""
         run = self._run
-        states, body = self._stored_of_file(request.url), response.body
+        states, url, body = self._stored_of_file(request.url), answer.fetched_url, answer.body
         titles = {state.url: run.store.title(state.key) or "" for state in states}
-        answer = FetchResult(response.url, response.url, 200, text_headers(response), body)
-        full_text = FullText(states[0].fetched_url, answer)
+        full_text = FullText(states[0].fetched_url, FetchResult(url, url, 200, answer.headers, body))
         full_text.report = await asyncio.to_thread(llmsfull.inspect, io.BytesIO(body), full_text.url, titles)
         if any(state.url == state.fetched_url for state in states):
             async for result in self._whole_file(full_text):

@@ -158,8 +158,6 @@ class LinkSourcePages:
         self._run.coverage.incomplete(f"{url}, which links to the site's pages, could not be read ({why})")
 
 
-def _source(
-    url: str, callback: Any, errback: Any, own: dict[str, Any], depth: int, **options: Any
-) -> Request:
+def _source(url: str, callback: Any, errback: Any, own: Any, depth: int, **options: Any) -> Request:
     meta = {"depth": depth, META: {"source": True, **own}}
     return Request(url, callback, errback=errback, meta=meta, priority=1 - depth, dont_filter=True, **options)

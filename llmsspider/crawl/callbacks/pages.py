@@ -234,9 +234,8 @@ class Pages:
                 self._remember(Drop(*empty), page, answer, request)
             is_false = run.known.is_false(record, answer.headers)
             documents.retitle(record, is_start=bool(info(request).get("start")))
-            if is_false and run.known.is_false(
-                record, answer.headers
-            ):  # as it came, and as it would be stored
+            is_false = is_false and run.known.is_false(record, answer.headers)
+            if is_false:  # as it came, and as it would be stored
                 run.memory.note_false_304(record.fetched_url)
             keep_text_of_file(run, record, run.memory.lagging, run.memory.previous_discovery.unread)
             yield from documents.parts(record, page.page.parts)  # before the page that stands for them

@@ -17,7 +17,6 @@ from llmsspider.crawl.pages import (
     PageResult,
     Read,
     is_documentation,
-    plain_links,
     read_page,
 )
 from llmsspider.crawl.requests import HTML_ACCEPT, NestedDownloadError, download_form, info
@@ -93,7 +92,7 @@ class PageReader:
     the document's `origin` is then `html`. Counts `llms/markdown/stub` and `llms/markdown/stub/html`.
     """
 
-    def __init__(self, crawler: Crawler, run: Run, join: LinkJoiner = plain_links):
+    def __init__(self, crawler: Crawler, run: Run, join: LinkJoiner | None = None):
         self.crawler = crawler
         self.renderer = Renderer(crawler, run)
         self._run = run

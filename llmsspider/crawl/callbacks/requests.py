@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from llmsspider.crawl.run import Run
     from llmsspider.site.discovered import Seed
     from llmsspider.store import PageState
-    from llmsspider.web.stats import Filtered
 
 VALIDATED_BY = frozenset({b"If-None-Match", b"If-Modified-Since"})
 """The headers of a conditional request, as Scrapy writes them."""
@@ -83,14 +82,10 @@ class PageRequests:
                 files[state.fetched_url] = None
             elif not state.is_part:
                 yield self.stored(state)
+        callback, errback = self._spider.parse_full_text_again, self._spider.full_text_failed
         for file in files:
-            yield Request(
-                file,
-                callback=self._spider.parse_full_text_again,
-                errback=self._spider.full_text_failed,
-                meta={META: {"source": True}, "download_maxsize": MAX_FULL_BYTES},
-                dont_filter=True,
-            )
+            meta = {META: {"source": True}, "download_maxsize": MAX_FULL_BYTES}
+            yield Request(file, callback, errback=errback, meta=meta, dont_filter=True)
 
     def failed_before(self) -> Iterator[Request]:
         """Yield a request for each page that failed in the last run, as far as the store has their URLs."""
@@ -151,12 +146,14 @@ class PageRequests:
         url = self._run.page_of(without_fragment(target))
         if self._run.requested(url) or not self.admits(url, listed=self._run.bounds.is_listed(url)):
             return
+        extra = {"uncounted": uncounted} if uncounted else {}
+        is_start = info(request).get("start", False)
+        yield self._in_place_of(request, url, start=is_start, canonical=request.url, **extra)
+
+    def _in_place_of(self, request: Request, url: str, **extra: Any) -> Request:
         page, depth = info(request), int(request.meta.get("depth", 0))
-        extra: dict[str, Any] = {"start": page.get("start", False), "canonical": request.url}
-        if uncounted:
-            extra["uncounted"] = uncounted
         by, listed = page.get("by", "link"), page.get("listed", False)
-        yield self.page(url, by=by, depth=depth, listed=listed, **extra)
+        return self.page(url, by=by, depth=depth, listed=listed, **extra)
 
     def other_address(self, request: Request) -> Request | None:
         """Return the request for another address of a page that is not found, None where there is none.
@@ -174,16 +171,14 @@ class PageRequests:
             run.bounds.trees.no_page(request.url)
             return request.replace(url=named_by, meta={**request.meta}, dont_filter=True)
         markdown = page.get("md") or page.get("dead")
-        by, listed = page.get("by", "link"), page.get("listed", False)
         for url in page_candidates(markdown).values() if markdown else ():
-            if run.requested(url) or run.bounds.refusal(url, listed=listed):
+            if run.requested(url) or run.bounds.refusal(url, listed=page.get("listed", False)):
                 continue
             entry = run.site.entries.get(identity(run.page_of(markdown or "")))
             if entry is not None:
                 run.site.entries[identity(url)] = entry
-            depth = int(request.meta.get("depth", 0))
             # its own address as canonical: the one that it names may be the one that is not found
-            return self.page(url, by=by, depth=depth, listed=listed, dead=markdown, canonical=url)
+            return self._in_place_of(request, url, dead=markdown, canonical=url)
         return None
 
     # --- links ---
@@ -211,13 +206,11 @@ class PageRequests:
             if trap is not None:
                 run.record_filtered(url, trap.reason, trap.rule)
                 continue
-            if room is not None:
-                room -= 1
-                if room < 0:
-                    limit.cut = True
-                    rule = f"max_requests={limit.max_requests}: enough are queued"
-                    run.record_filtered(url, "max-requests", rule)
-                    continue
+            if room is not None and (room := room - 1) < 0:
+                limit.cut = True
+                rule = f"max_requests={limit.max_requests}: enough are queued"
+                run.record_filtered(url, "max-requests", rule)
+                continue
             extra: dict[str, Any] = {**_named_form(url, link), **_spelled(url, link)}
             if is_new and bounds.is_alike(url):
                 extra["alike"] = alike
@@ -240,8 +233,10 @@ class PageRequests:
                     continue  # a listed page is a seed: it enters at depth 0 with what the list says of it
                 if unchanged and run.known.state(page_key(url)) is None and dead.skip(link, url):
                     continue
-            if self._is_taken(url, why):
+            if why is None:
                 yield link, url
+            else:
+                run.record_filtered(url, *why)
 
     def _is_known(self, link: str, *, unchanged: bool) -> bool:
         """Say whether a link was seen in this run exactly as it is written, which most were, and may be passed over."""
@@ -267,9 +262,7 @@ class PageRequests:
 
     def admits(self, url: str, *, listed: bool) -> bool:
         """Say whether a page is in scope; one that is not is counted."""
-        return self._is_taken(url, self._run.bounds.refusal(url, listed=listed))
-
-    def _is_taken(self, url: str, why: Filtered | None) -> bool:
+        why = self._run.bounds.refusal(url, listed=listed)
         if why is not None:
             self._run.record_filtered(url, *why)
         return why is None
