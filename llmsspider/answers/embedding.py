@@ -18,11 +18,8 @@ from llmsspider.store import CONTENT, Store
 from llmsspider.store.database import batches
 from llmsspider.web.loading import find, missing_extra
 
-MAX_NEAREST = 60
-"""Maximum number of passages that are found by meaning."""
-
-BATCH = 64
-"""Texts that are embedded in one call."""
+MAX_NEAREST, BATCH = 60, 64
+"""Maximum number of passages that are found by meaning; texts that are embedded in one call."""
 
 
 class Embedder(Protocol):

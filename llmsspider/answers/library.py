@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import shutil
 import time
 from collections.abc import Callable, Sequence
@@ -28,13 +29,11 @@ from llmsspider.answers.ranking import (
     SearchResult,
     SearchResults,
     choose_source,
-    content_words,
     fragment_of,
     fused,
     rank,
-    similar,
 )
-from llmsspider.answers.words import corrected, parse_query
+from llmsspider.answers.words import corrected, parse_query, words
 from llmsspider.errors import SearchError, StoreError, UnknownSourceError
 from llmsspider.store import CONTENT, PageRecord, Store, Stores
 from llmsspider.store.database import POSTGRESQL_SCHEMA, open_postgresql, resolve_data_dir, source_file
@@ -42,14 +41,15 @@ from llmsspider.web.loading import own_mark
 
 logger = logging.getLogger(__name__)
 
-MAX_TEXT = 4000
-"""Maximum number of characters of a passage in a result; what is longer is to be read from the page."""
+MAX_TEXT, MAX_MORE = 4000, 4
+"""Maximum number of characters of a passage in a result, and of further headings of its page."""
+
+ALIKE = 0.9
+"""Share of their words that passages with the same text have in common (Jaccard similarity)."""
+_HEADINGS = re.compile(r"^#{1,6} .*$", re.MULTILINE)
 
 READ_AHEAD = 10
 """Pages that are read from the store at once."""
-
-MAX_MORE = 4
-"""Maximum number of further headings of a page that a result names."""
 
 DEFAULT_LIMIT, MAX_RESULTS = 8, 50
 """Results of a search."""
@@ -89,8 +89,8 @@ class OpenSource:
         elif query.terms:
             tried, instead = corrected(query, found.unknown, self.index.vocabulary())
             if instead:
-                words = ", ".join(f"{other!r} for {word!r}" for word, other in instead.items())
-                found, note = self.index.candidates(tried), f"nothing was found; searched for {words}"
+                others = ", ".join(f"{other!r} for {word!r}" for word, other in instead.items())
+                found, note = self.index.candidates(tried), f"nothing was found; searched for {others}"
         ranked = rank(query, found)
         if self.vectors is not None and query.text:
             ranked = fused(ranked, rank(query, self.vectors.candidates(self.index, query.text)))
@@ -105,7 +105,7 @@ class OpenSource:
         """The results; of passages with the same text there is one, with the addresses of the other pages."""
         wanted = (section or "").casefold()
         given: list[SearchResult] = []
-        words: list[frozenset[str]] = []
+        texts: list[set[str]] = []
         for start in range(0, len(ranked), READ_AHEAD):
             if len(given) >= limit and start >= 2 * limit:
                 break  # enough candidates read to find pages with the same text
@@ -115,13 +115,16 @@ class OpenSource:
                 result = record and self._result(page, record)
                 if not result or wanted not in (result.section or "").casefold():
                     continue
-                own = content_words(result.text)
-                same = next((place for place, other in enumerate(words) if similar(other, own)), None)
+                own = set(words(_HEADINGS.sub("", result.text)))
+                alike = (
+                    n for n, other in enumerate(texts) if len(own & other) >= ALIKE * len(own | other) > 0
+                )
+                same = next(alike, None)
                 if same is not None:
                     given[same] = replace(given[same], also=(*given[same].also, result.url))
                 elif len(given) < limit:
                     given.append(result)
-                    words.append(own)
+                    texts.append(own)
         return given
 
     def _result(self, page: RankedPage, record: PageRecord) -> SearchResult | None:

@@ -161,8 +161,6 @@ _ASIDE = {
 }
 """Patterns in titles and file names of auxiliary pages, each with the words of a query that name such pages."""
 
-_HEADINGS = re.compile(r"^#{1,6} .*$", re.MULTILINE)
-
 
 @dataclass(slots=True)
 class RankedPage:
@@ -237,16 +235,6 @@ def fused(by_words: Sequence[RankedPage], by_meaning: Sequence[RankedPage]) -> l
     return [RankedPage(key, 1.0 / place, pages[key].passages) for place, key in enumerate(order, 1)]
 
 
-def content_words(text: str) -> frozenset[str]:
-    """The words of a passage, headings aside."""
-    return frozenset(words(_HEADINGS.sub("", text)))
-
-
-def similar(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Whether at least nine tenths of the words of two passages are common to both (Jaccard similarity)."""
-    return bool(one or other) and len(one & other) >= 0.9 * len(one | other)
-
-
 # The URL fragment of a heading.
 # A page's Markdown does not say which fragments the page has. Links of the site to `page#fragment` do: a heading gets
 # one of those, or none.
@@ -264,9 +252,8 @@ def slug(heading: str) -> str:
 def fragment_of(heading_path: Sequence[str], known: Sequence[tuple[str, str]]) -> str | None:
     """The fragment of the innermost heading that has one.
 
-    Args:
-        heading_path: the headings above a passage, outermost first.
-        known: fragments of the page that links lead to, with the text of a link.
+    `heading_path` are the headings above a passage, outermost first, `known` the fragments of the page that links lead
+    to, each with the text of a link.
     """
     by_slug = {slug(fragment): fragment for fragment, _ in known}
     for fragment, text in known:
@@ -279,19 +266,14 @@ def fragment_of(heading_path: Sequence[str], known: Sequence[tuple[str, str]]) -
     return None
 
 
-# Which source is meant by a name.
-# `name`, or `name@version` where a version of it was crawled as a source of its own.
+# Which source is meant by a name: `name`, or `name@version` where a version of it is a source of its own.
 
 
 def choose_source(wanted: str, known: Sequence[str]) -> str:
     """Return the name of the source for a name with or without version; a missing version is never replaced by another.
 
-    Args:
-        wanted: a name, with `@version` or without: then the source of just this name, else its newest version.
-        known: the names of all sources.
-
-    Raises:
-        UnknownSourceError: there is none; the message names what there is.
+    Without a version it is the source of just this name, else its newest version. Raises `UnknownSourceError`, whose
+    message names what there is.
 
     >>> choose_source("flask", ["flask@2.3", "flask@3.0"])
     'flask@3.0'
@@ -309,16 +291,10 @@ def choose_source(wanted: str, known: Sequence[str]) -> str:
         raise UnknownSourceError(f"source {name!r} has no version {version!r}; there is {there}")
     if versions:
         return versions[-1]
-    there = f"there are {', '.join(sorted(known)[:10])}" if known else "nothing has been crawled yet"
-    if near := nearest(wanted, known):
-        there = f"did you mean {', '.join(near)}?"
-    raise UnknownSourceError(f"source {wanted!r} is not known; {there}")
-
-
-def nearest(wanted: str, known: Sequence[str], most: int = 5) -> list[str]:
-    """The names most like the one wanted, best first."""
-    name = wanted.partition("@")[0].casefold()
     plain = {one: one.partition("@")[0].casefold() for one in sorted(known)}
-    like = difflib.get_close_matches(name, set(plain.values()), n=most, cutoff=0.5)
-    alike = [one for close in like for one in plain if plain[one] == close]
-    return list(dict.fromkeys([*(one for one in known if name in one.casefold()), *alike]))[:most]
+    like = difflib.get_close_matches(name.casefold(), set(plain.values()), n=5, cutoff=0.5)
+    near = [one for one in known if name.casefold() in one.casefold()]
+    near += [one for close in like for one in plain if plain[one] == close and one not in near]
+    there = f"there are {', '.join(sorted(known)[:10])}" if known else "nothing has been crawled yet"
+    there = f"did you mean {', '.join(near[:5])}?" if near else there
+    raise UnknownSourceError(f"source {wanted!r} is not known; {there}")

@@ -53,16 +53,17 @@ def words(text: str) -> list[str]:
     return [found.casefold() for found in _WORD.findall(unicodedata.normalize("NFC", text))]
 
 
-def humps(word: str) -> list[str]:
+@lru_cache(maxsize=10_000)
+def humps(word: str) -> tuple[str, ...]:
     """The parts of a word in camel case; nothing for another word.
 
     >>> humps("useState"), humps("HTTPServer"), humps("plain"), humps("HTTP")
-    (['use', 'state'], ['http', 'server'], [], [])
+    (('use', 'state'), ('http', 'server'), (), ())
     """
     if word.islower() or word.isupper() or word.istitle() or not word.isalnum():
-        return []
-    parts = [part.casefold() for part in _HUMP.findall(word)]
-    return parts if len(parts) > 1 else []
+        return ()
+    parts = tuple(part.casefold() for part in _HUMP.findall(word))
+    return parts if len(parts) > 1 else ()
 
 
 def pairs(run: str) -> list[str]:
@@ -99,7 +100,9 @@ class WordParts:
         """The words of `text[start:end]`, which begins where the last one ended, or after it."""
         first = bisect_left(self._starts, start, self._next)
         self._next = bisect_left(self._starts, end, first)
-        found = [*filter(None, map(_parts, dict.fromkeys(self._mixed[first : self._next])))]
+        found = [
+            " ".join(parts) for parts in map(humps, dict.fromkeys(self._mixed[first : self._next])) if parts
+        ]
         if self._is_unspaced:
             found += [" ".join(pairs(run)) for run in unspaced(self._text[start:end])]
         return " ".join(found)
@@ -114,12 +117,6 @@ def word_parts(text: str) -> str:
     return WordParts(text).of(0, len(text))
 
 
-@lru_cache(maxsize=10_000)
-def _parts(word: str) -> str:
-    """The parts of a word in camel case; empty for another word."""
-    return " ".join(humps(word))
-
-
 def digest_of(text: str) -> bytes:
     """A digest (16 bytes), equal for texts that differ in white space and case only."""
     plain = " ".join(text.split()).casefold()
@@ -130,11 +127,8 @@ def digest_of(text: str) -> bytes:
 # No part of a query reaches an index as syntax: it is cut into words of letters and digits first, so the operators of
 # FTS5, SQL and tsquery are words like others.
 
-MAX_QUERY = 1000
-"""Characters of a query that are read; what stands behind them is ignored."""
-
-MAX_TERMS = 24
-"""Terms of a query that are looked for, the first ones."""
+MAX_QUERY, MAX_TERMS = 1000, 24
+"""Characters of a query that are read, and terms of it that are looked for; what stands behind them is ignored."""
 
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9]+")
 _QUOTED = re.compile(r'"([^"]+)"')
@@ -215,11 +209,8 @@ def _terms(word: str) -> list[Term]:
     return [Term(found), *([Term((), parts)] if parts else ())] if found else []
 
 
-LEAST_LIKENESS = 0.7
-"""The ratio of `difflib.SequenceMatcher` from which on one word may stand for another."""
-
-MAX_REPLACEMENTS = 2
-"""Maximum number of words that are searched for in place of one."""
+LEAST_LIKENESS, MAX_REPLACEMENTS = 0.7, 2
+"""The ratio of `difflib.SequenceMatcher` from which on a word may stand for another, and how many may."""
 
 
 def corrected(
@@ -227,10 +218,7 @@ def corrected(
 ) -> tuple[Query, dict[str, str]]:
     """Return the query with typing errors replaced by the most similar words, and the best replacement of each.
 
-    Args:
-        query: the parsed query.
-        unknown: its terms that the index does not hold; phrases are not changed.
-        vocabulary: words of the index (possibly stems).
+    `unknown` are its terms that the index does not hold (phrases are not changed), `vocabulary` words of the index.
     """
     near = {
         term: get_close_matches(term.words[0], vocabulary, MAX_REPLACEMENTS, LEAST_LIKENESS)

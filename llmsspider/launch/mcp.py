@@ -42,12 +42,7 @@ NAME = "docs"
 
 
 def configuration(client: str, arguments: Sequence[str]) -> str:
-    """Return the configuration of a client, with the name of the file for it.
-
-    Args:
-        client: one of `CLIENTS`.
-        arguments: of `llmsspider mcp`.
-    """
+    """Return the configuration of a client of `CLIENTS`, with the name of the file for it."""
     program = Path(sys.argv[0])  # as an absolute path: clients start it with a path of their own
     is_ours = program.name.startswith("llmsspider") and program.exists()
     command = [str(program.absolute()) if is_ours else "llmsspider", "mcp", *arguments]
@@ -218,12 +213,7 @@ MAX_CRAWLS = 4
 
 
 class CrawlProcesses:
-    """The crawls that the clients of one server started, and the tools for that; `close` stops those that run.
-
-    Args:
-        library: of the server.
-        settings: settings of the project, above those of settings.py.
-    """
+    """The crawls that the clients of one server started, and the tools for that; `close` stops those that run."""
 
     def __init__(self, library: Library, settings: Mapping[str, object]):
         self._library = library

@@ -20,13 +20,7 @@ from typing import Any, TypeVar
 from urllib.parse import quote
 
 from sqlalchemy import URL, Connection, Engine, QueuePool, Table, create_engine, event, make_url
-from sqlalchemy.exc import (
-    ArgumentError,
-    InterfaceError,
-    NoSuchModuleError,
-    OperationalError,
-    SQLAlchemyError,
-)
+from sqlalchemy.exc import ArgumentError, InterfaceError, NoSuchModuleError, OperationalError, SQLAlchemyError
 
 from llmsspider.errors import StoreError
 from llmsspider.web.loading import missing_extra
@@ -41,8 +35,6 @@ STORE_FOLDER = ".llmsspider"
 """Where the command `llmsspider` keeps the page store, inside the tree."""
 
 DATA_DIR_VARIABLE = "LLMS_DATA_DIR"
-SLUG_LENGTH = 80
-"""Characters of the readable part of a file name."""
 
 
 def project_dir(start: Path) -> Path | None:
@@ -92,17 +84,12 @@ def readable_name(source: str) -> str:
 
 
 def _readable(name: str) -> str:
-    return re.sub(r"[^a-z0-9._]+", "-", name.lower()).strip("-._")[:SLUG_LENGTH]
+    return re.sub(r"[^a-z0-9._]+", "-", name.lower()).strip("-._")[:80]
 
 
 def source_file(data_dir: Path, name: str) -> Path:
     """The SQLite file of a source; always directly inside `data_dir`."""
     return data_dir / (source_slug(name) + SUFFIX)
-
-
-def source_files(data_dir: Path) -> list[Path]:
-    """Every store file in `data_dir`, by name; none when the directory does not exist."""
-    return sorted(data_dir.glob("*" + SUFFIX)) if data_dir.is_dir() else []
 
 
 # Opening a database, SQLite or PostgreSQL, and turning its faults into `StoreError`.
@@ -111,8 +98,6 @@ T = TypeVar("T")
 
 BUSY_TIMEOUT_SECS = 30
 """How long a statement waits for another process before it fails."""
-CLOSE_TIMEOUT_MS = 1000
-"""How long closing waits for other processes before it leaves SQLite's log to them."""
 RETRY_SECS = {"sqlite": (0.5, 2.0, 8.0), "postgresql": (0.1, 0.5, 1.0, 2.0, 4.0, *(8.0,) * 7)}
 """Pauses before a retry after a closed connection or a lock: a server may restart."""
 POSTGRESQL_SCHEMA = "llmsspider"
@@ -200,7 +185,9 @@ class Database:
         """Return SQLite's log to the file (as far as other processes and the disk allow), close every connection."""
         if self.is_sqlite and not self.read_only:
             with suppress(StoreError), self.faults(), self.reader() as connection:
-                connection.exec_driver_sql(f"PRAGMA busy_timeout={CLOSE_TIMEOUT_MS}").close()
+                connection.exec_driver_sql(
+                    "PRAGMA busy_timeout=1000"
+                ).close()  # ms; then the log is left to the others
                 connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").close()
         self.engine.dispose()
 

@@ -31,20 +31,9 @@ from llmsspider.store.records import (
     SourceRecord,
     StoredPage,
     Version,
-)
-from llmsspider.store.schema import (
-    alias,
-    change,
-    content,
-    error,
-    filtered,
-    link,
-    page,
-    run,
-    source,
     unpacked,
-    version,
 )
+from llmsspider.store.schema import alias, change, content, error, filtered, link, page, run, source, version
 from llmsspider.web.urls import page_key
 
 Order = Literal["found", "depth", "url"]

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any, Literal
 
+import orjson
+
 from llmsspider.content.markdown.code_languages import code_languages
 from llmsspider.items import (
     FIELDS,
@@ -20,6 +22,7 @@ from llmsspider.items import (
     Origin,
     compress,
     content_hash,
+    decompress,
     packed,
 )
 from llmsspider.web.urls import identity_key
@@ -377,3 +380,8 @@ class FilteredUrl:
     url: str
     reason: str
     rule: str | None
+
+
+def unpacked(value: bytes | None) -> Any:
+    """What `Packed` was given; of a long list only when it is wanted."""
+    return None if value is None else orjson.loads(decompress(value))

@@ -17,18 +17,7 @@ from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, 
 from llmsspider.errors import UnknownSourceError, command
 from llmsspider.store.database import Database
 from llmsspider.store.records import Json, RunRecord, SourceRecord, Status
-from llmsspider.store.schema import (
-    alias,
-    change,
-    content,
-    error,
-    filtered,
-    migrate,
-    page,
-    run,
-    source,
-    version,
-)
+from llmsspider.store.schema import alias, change, content, error, filtered, page, run, source, version
 
 SOURCE_COLUMNS = frozenset(one.name for one in fields(SourceRecord)) - {
     "status",
@@ -113,7 +102,14 @@ def is_lost(row: Mapping[str, Any], now: datetime) -> bool:
         return False
     if abs((now - row["heartbeat_at"]).total_seconds()) > HEARTBEAT_LIMIT_SECS:
         return True
-    return row["host"] in {this_host(), socket.gethostname()} and not is_alive(row["pid"])
+    if row["host"] in {this_host(), socket.gethostname()}:
+        try:
+            os.kill(row["pid"], 0)
+        except ProcessLookupError:
+            return True
+        except PermissionError:
+            return False
+    return False
 
 
 def begin(
@@ -207,11 +203,8 @@ def undelivered_since(runs: Sequence[RunRecord], last_seq: int) -> int | None:
     """The number to replay from, so that what was stored and never handed over is; None when nothing is.
 
     A run says in `counts["delivered"]` whether its feeds were stored; a lost run has delivered nothing. A later run
-    that delivered the complete set (`emit=all`) makes up for those before it.
-
-    Args:
-        runs: every run of the source, oldest first.
-        last_seq: the last change stored.
+    that delivered the complete set (`emit=all`) makes up for those before it. `runs` are all of the source, oldest
+    first, `last_seq` is the last change stored.
     """
     since = None
     ends = [*(later.seq_before for later in runs[1:]), last_seq]
@@ -244,20 +237,8 @@ def _rows(connection: Connection, source_id: int) -> Sequence[Any]:
     return connection.execute(mine).mappings().all()
 
 
-def is_alive(pid: int) -> bool:
-    """Whether a process of this machine is there."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
-
-
 def all_sources(database: Database) -> list[SourceRecord]:
-    """Every source of a database, with status and number of pages, by name; the database is closed after it."""
-    migrate(database)
+    """Every source of a migrated database, with status and number of pages, by name; closes the database."""
     try:
         with database.snapshot() as connection:
             found = connection.execute(select(source).order_by(source.c.name)).mappings().all()

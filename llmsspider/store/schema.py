@@ -38,8 +38,9 @@ from sqlalchemy import (
 from sqlalchemy.schema import CreateSchema
 
 from llmsspider.errors import StoreError
-from llmsspider.items import LlmsEntry, compress, decompress
+from llmsspider.items import LlmsEntry, compress
 from llmsspider.store.database import POSTGRESQL_SCHEMA, Database
+from llmsspider.store.records import unpacked
 
 
 class Cleaned(TypeDecorator[Any]):
@@ -89,11 +90,6 @@ def to_json(value: object) -> bytes:
         return orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS)
     except TypeError:
         return json.dumps(value, default=str, ensure_ascii=False).encode("utf-8", "replace")
-
-
-def unpacked(value: bytes | None) -> Any:
-    """What `Packed` was given; of a long list only when it is wanted."""
-    return None if value is None else orjson.loads(decompress(value))
 
 
 def _within(bits: int) -> Callable[[int], int | None]:
@@ -307,8 +303,8 @@ _LOCK = 0x6C6C6D73
 """Key of the PostgreSQL advisory lock that keeps two processes from migrating at once."""
 
 
-def migrate(database: Database, steps: Sequence[str] = STEPS) -> None:
-    """Create the tables, or bring them to version `len(steps) + 1`, in one transaction.
+def migrate(database: Database, steps: Sequence[str] = STEPS) -> Database:
+    """Create the tables, or bring them to version `len(steps) + 1`, in one transaction; returns the database.
 
     Raises `StoreError` for a database that is newer, is not ours, or cannot be read; it is left as it is, and closed.
     """
@@ -328,6 +324,7 @@ def migrate(database: Database, steps: Sequence[str] = STEPS) -> None:
     except BaseException:
         database.engine.dispose()
         raise
+    return database
 
 
 def _upgrade(connection: Connection, database: Database, steps: Sequence[str], wanted: int) -> None:

@@ -24,13 +24,13 @@ from llmsspider.errors import ArgumentsError, StoreError, UnknownSourceError
 from llmsspider.items import Change
 from llmsspider.store import runs
 from llmsspider.store.database import (
+    SUFFIX,
     Database,
     delete_sqlite,
     open_postgresql,
     open_sqlite,
     resolve_data_dir,
     source_file,
-    source_files,
 )
 from llmsspider.store.reader import SourceReader
 from llmsspider.store.records import (
@@ -77,9 +77,7 @@ class Store(SourceReader):
         path = source_file(resolve_data_dir(data_dir), source)
         if not (url or create or path.exists()):
             raise runs.unknown_source(source)
-        database = open_postgresql(url) if url else open_sqlite(path)
-        migrate(database)
-        store = cls(database, source)
+        store = cls(migrate(open_postgresql(url) if url else open_sqlite(path)), source)
         if not create and store.source_record() is None:
             store.close()
             raise runs.unknown_source(source)
@@ -92,12 +90,12 @@ class Store(SourceReader):
         Raises `StoreError` when nothing can be read.
         """
         if url:
-            return runs.all_sources(open_postgresql(url)), []
+            return runs.all_sources(migrate(open_postgresql(url))), []
         found: list[SourceRecord] = []
         problems: list[str] = []
-        for path in source_files(resolve_data_dir(data_dir)):
+        for path in sorted(resolve_data_dir(data_dir).glob(f"*{SUFFIX}")):
             try:
-                found += runs.all_sources(open_sqlite(path))
+                found += runs.all_sources(migrate(open_sqlite(path)))
             except StoreError as fault:
                 problems.append(str(fault))
         return sorted(found, key=lambda record: record.name), problems
@@ -153,23 +151,13 @@ class Store(SourceReader):
         if self._writer is not None:
             self._writer.close()
         now = datetime.fromtimestamp(time.time(), UTC)
-        wanted = RunRecord(
-            id=runs.new_run_id(now),
-            number=0,
-            source=self._name,
-            kind=kind,
-            arguments=arguments,
-            pid=os.getpid() if pid is None else pid,
-            host=runs.this_host() if host is None else host,
-            started_at=now,
-            heartbeat_at=now,
-        )
+        pid, host = os.getpid() if pid is None else pid, runs.this_host() if host is None else host
+        wanted = RunRecord(runs.new_run_id(now), 0, self._name, kind, arguments, pid, host, now, now)
         self.run, reach_from = self._database.write(
             lambda connection: runs.begin(connection, source_id, wanted, resumes)
         )
-        self._writer = RunWriter(
-            self._database, source_id, self.run, reach_from, retention or runs.Retention()
-        )
+        keep = retention or runs.Retention()
+        self._writer = RunWriter(self._database, source_id, self.run, reach_from, keep)
         return self.run
 
     def heartbeat(self, counts: Mapping[str, Any]) -> None:

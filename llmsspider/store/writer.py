@@ -20,14 +20,7 @@ from sqlalchemy import Connection, Table, Update, bindparam, case, delete, inser
 from llmsspider.errors import StoreError
 from llmsspider.items import Change
 from llmsspider.store.database import Database
-from llmsspider.store.records import (
-    PAGE_COLUMNS,
-    FilteredUrl,
-    PageError,
-    PageRecord,
-    Reading,
-    RunRecord,
-)
+from llmsspider.store.records import PAGE_COLUMNS, FilteredUrl, PageError, PageRecord, Reading, RunRecord
 from llmsspider.store.runs import Retention
 from llmsspider.store.schema import alias, change, content, error, filtered, link, page, run, source, version
 
