@@ -82,26 +82,27 @@ class VectorIndex:
 
     def sync(self, index: SourceIndex, store: Store, until: Callable[[], bool] = lambda: False) -> bool:
         """Embed the passages of an index that have no vector yet; returns whether all have one."""
-        for batch in batches(self._lacking(index, store), BATCH):
+        index.add_digests(store)
+        every = index.digests()
+        known = {digest for (digest,) in self._connection.execute("SELECT hash FROM vector")}
+        missing = {digest for _, _, digest in every} - known
+        pages = dict.fromkeys(key for _, key, digest in every if digest in missing)
+
+        def lacking() -> Iterator[tuple[bytes, str]]:
+            """Yield digest and text of the passages without a vector, each text once."""
+            for key, record in zip(pages, store.load_pages(pages, CONTENT), strict=True):
+                for hit in index.passages_of(key):
+                    if hit.digest in missing and record is not None and (text := hit.text_in(record)):
+                        missing.discard(hit.digest)
+                        yield hit.digest, "\n".join((record.title or "", *hit.heading_path, text))
+
+        for batch in batches(lacking(), BATCH):
             vectors = self._embedded([text for _, text in batch])
             rows = [(digest, data) for (digest, _), data in zip(batch, vectors, strict=True)]
             self._connection.executemany("INSERT OR REPLACE INTO vector VALUES (?, ?)", rows)
             if until():
                 return False
         return True
-
-    def _lacking(self, index: SourceIndex, store: Store) -> Iterator[tuple[bytes, str]]:
-        """Yield digest and text of the passages without a vector, each text once."""
-        index.add_digests(store)
-        every = index.digests()
-        known = {digest for (digest,) in self._connection.execute("SELECT hash FROM vector")}
-        missing = {digest for _, _, digest in every} - known
-        pages = dict.fromkeys(key for _, key, digest in every if digest in missing)
-        for key, record in zip(pages, store.load_pages(pages, CONTENT), strict=True):
-            for hit in index.passages_of(key):
-                if hit.digest in missing and record is not None and (text := hit.text_in(record)):
-                    missing.discard(hit.digest)
-                    yield hit.digest, "\n".join((record.title or "", *hit.heading_path, text))
 
     def candidates(self, index: SourceIndex, text: str) -> Candidates:
         """The passages of an index nearest to a text, scored by cosine similarity."""

@@ -33,9 +33,6 @@ COMMON_SHARE, ALWAYS_SELECTIVE = 0.2, 2000
 """A term selects candidates where no more than this share, or this number, of the passages hold it; where none does
 so, each selects them."""
 
-MAX_VERSIONS = 30
-"""Maximum number of versions of one source that are distinguished, the newest ones."""
-
 BATCH = 100
 """Pages of one transaction."""
 
@@ -281,12 +278,11 @@ class SourceIndex:
         return found
 
     def _versions(self) -> list[str]:
-        """The versions that URL paths of the source name, newest first, `MAX_VERSIONS` at most."""
+        """The versions that URL paths of the source name."""
         seq = self._state().seq
         if self._versions_at[0] != seq:
             urls = (row.url for row in self._all("SELECT url FROM page"))
-            found = {version for url in urls if (version := tree_of(url).get("version"))}
-            self._versions_at = seq, sorted(found, key=version_key, reverse=True)[:MAX_VERSIONS]
+            self._versions_at = seq, [*{version for url in urls if (version := tree_of(url).get("version"))}]
         return self._versions_at[1]
 
     # The database
@@ -373,7 +369,7 @@ def _add(connection: Connection, pages: Sequence[LinkedPage], next_id: int) -> i
                 below = "\n".join([heading for heading in path if heading != title])
             of_passages.append((next_id, number, one.start, one.end, headings, None))
             further = f"{title_parts} {parts.of(one.start, one.end)}"
-            words_of_passages.append((next_id, title, below, one.text, further))
+            words_of_passages.append((next_id, title, below, content[one.start : one.end], further))
             next_id += 1
     for into, of_table in rows.items():
         if of_table:

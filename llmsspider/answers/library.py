@@ -12,11 +12,10 @@ import re
 import shutil
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Self
 from urllib.parse import unquote, urlsplit
 
 from sqlalchemy import Connection, inspect
@@ -161,7 +160,7 @@ class OpenSource:
         self.store.close()
 
 
-class Library:
+class Library(AbstractContextManager["Library"]):
     """All sources of a project. Use from one thread at a time; close it, or use it in a `with` statement.
 
     `embedder` makes vectors for semantic search, `sync_secs` are the seconds that one search may spend on updating an
@@ -189,7 +188,14 @@ class Library:
         """Search one source, or all where none is named; arguments and errors are those of the function `search`."""
         limit = max(1, min(limit, MAX_RESULTS))
         names = self.names() if source is None else [source]
-        found = [self._one(self.open(name), text, limit, section) for name in names]
+        found = []
+        for name in names:
+            opened = self.open(name)
+            in_step = opened.sync(self._sync_secs)
+            found.append(opened.search(text, limit, section))
+            if not in_step:
+                behind = "the search index is still being made; results are from the part that is ready"
+                found[-1] = replace(found[-1], note="; ".join(filter(None, (found[-1].note, behind))))
         if source is not None:
             return found[0]
         results = sorted((one for each in found for one in each.results), key=lambda one: -one.score)[:limit]
@@ -220,14 +226,6 @@ class Library:
         near = sorted(near, key=lambda one: -one.score)[:3]
         there = f"the nearest are {', '.join(one.url for one in near)}" if near else "search for it first"
         raise SearchError(f"no source has the page {page[:200]!r}; {there}")
-
-    def _one(self, opened: OpenSource, text: str, limit: int, section: str | None) -> SearchResults:
-        in_step = opened.sync(self._sync_secs)
-        found = opened.search(text, limit, section)
-        if in_step:
-            return found
-        behind = "the search index is still being made; results are from the part that is ready"
-        return replace(found, note="; ".join(filter(None, (found.note, behind))))
 
     def names(self) -> list[str]:
         """The names of all sources that can be read."""
@@ -301,9 +299,6 @@ class Library:
             self._drop(name)
         if self._temporary is not None:
             self._temporary.cleanup()
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
 from string import digits
-from typing import NamedTuple
 
 from llmsspider.content.markdown.chunks import Block, Span, split
 
@@ -252,27 +251,18 @@ _LINES = re.compile(
 """The line end before a heading, a code fence or the underline of a heading, and its marks; or blank lines."""
 
 
-class Passage(NamedTuple):
-    """A piece of a page: `text` is `content[start:end]`, below the headings of `heading_path`, outermost first.
+def passages(content: str) -> Iterator[Span]:
+    """Yield the passages of a page in order; together they cover the page except for blank sections.
 
     The passages of a section share one `heading_path`.
     """
-
-    start: int
-    end: int
-    heading_path: tuple[str, ...]
-    text: str
-
-
-def passages(content: str) -> Iterator[Passage]:
-    """Yield the passages of a page in order; together they cover the page except for blank sections."""
     for begin, end, path in _joined(split(content, size=PASSAGE_SIZE, blocks=_blocks(content))):
         start = begin
         while start < end:
             most = start + MAX_PASSAGE
             cut = end if end <= most else content.rfind("\n", start, most) + 1 or most
-            if not (text := content[start:cut]).isspace():
-                yield Passage(start, cut, path, text)
+            if not content[start:cut].isspace():
+                yield Span(start, cut, path)
             start = cut
 
 

@@ -105,9 +105,11 @@ def main(argv: Sequence[str]) -> int:
         library = Library(config.stores, embedder_of(config.embedder), warn=_warn)
         sources, problems = config.stores.list_sources()
     except LlmsspiderError as error:
-        return _refuse(getattr(error, "problems", [str(error)]), WRONG)
+        _warn(*getattr(error, "problems", [str(error)]))
+        return WRONG
     if problems and not sources:
-        return _refuse(problems, FAILED)
+        _warn(*problems)
+        return FAILED
     from llmsspider.answers import mcp  # noqa: PLC0415  # the SDK is an extra, and takes a second
 
     places = {name: settings.get(name) or "" for name in ("LLMS_DATA_DIR", "LLMS_STORE_URL")}
@@ -124,14 +126,9 @@ def main(argv: Sequence[str]) -> int:
     return 0
 
 
-def _warn(line: str) -> None:
-    sys.stderr.write(f"llmsspider mcp: {line}\n")
-
-
-def _refuse(problems: Sequence[str], code: int) -> int:
-    for problem in problems:
-        _warn(problem)
-    return code
+def _warn(*lines: str) -> None:
+    for line in lines:
+        sys.stderr.write(f"llmsspider mcp: {line}\n")
 
 
 def _address(options: argparse.Namespace) -> tuple[str, int]:

@@ -132,7 +132,14 @@ class SourceReader:
         """What single pages and numbers are read on; each statement sees the latest commit."""
         try:
             self._connection = database.reader()
-            self._load_source()
+            every = select(source)  # in one statement: another process may be writing it at this moment
+            wanted = every if database.is_sqlite else every.where(source.c.name == source_name)
+            found = {row["name"]: row for row in self._read(wanted).mappings()}
+            if source_name in found:
+                row = found[source_name]
+                self._source_id, self._source = row["id"], runs.source_record(row)
+            elif found:
+                raise StoreError(f"page store {database.label} belongs to the source {next(iter(found))!r}")
         except BaseException:
             if self._connection is not None:
                 self._connection.close()
@@ -361,17 +368,6 @@ class SourceReader:
         if self._source_id is None:
             raise StoreError(f"page store: {self._name!r} is not stored yet; call upsert_source first")
         return self._source_id
-
-    def _load_source(self) -> None:
-        """Read the source; in one statement, since another process may be writing it at this moment."""
-        every = select(source)
-        wanted = every if self._database.is_sqlite else every.where(source.c.name == self._name)
-        found = {row["name"]: row for row in self._read(wanted).mappings()}
-        if self._name in found:
-            row = found[self._name]
-            self._source_id, self._source = row["id"], runs.source_record(row)
-        elif found:
-            raise StoreError(f"page store {self._database.label} belongs to the source {next(iter(found))!r}")
 
 
 def _versions(connection: Connection, page_ids: Sequence[int]) -> dict[int, tuple[Version, ...]]:

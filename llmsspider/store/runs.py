@@ -241,20 +241,18 @@ def all_sources(database: Database) -> list[SourceRecord]:
     """Every source of a migrated database, with status and number of pages, by name; closes the database."""
     try:
         with database.snapshot() as connection:
-            found = connection.execute(select(source).order_by(source.c.name)).mappings().all()
-            return [_with_state(connection, row) for row in found]
+            sources = []
+            for row in connection.execute(select(source).order_by(source.c.name)).mappings().all():
+                record = source_record(row)
+                living = select(func.count()).where(page.c.source_id == row["id"], page.c.gone.is_(False))
+                record.pages = connection.execute(living).scalar_one()
+                known = all_runs(connection, row["id"], record.name)
+                record.status = status(known, record.pages)
+                record.undelivered_since = undelivered_since(known, row["last_seq"])
+                sources.append(record)
+            return sources
     finally:
         database.engine.dispose()
-
-
-def _with_state(connection: Connection, row: Any) -> SourceRecord:
-    record = source_record(row)
-    living = select(func.count()).where(page.c.source_id == row["id"], page.c.gone.is_(False))
-    record.pages = connection.execute(living).scalar_one()
-    known = all_runs(connection, row["id"], record.name)
-    record.status = status(known, record.pages)
-    record.undelivered_since = undelivered_since(known, row["last_seq"])
-    return record
 
 
 def delete_rows(connection: Connection, source_id: int) -> None:

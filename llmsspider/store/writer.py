@@ -11,8 +11,8 @@ import queue
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from collections.abc import Iterable, Mapping
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Table, Update, bindparam, case, delete, insert, select, update
@@ -288,25 +288,30 @@ class RunWriter:
                 batch.append(item)
             if held or len(batch) >= BATCH_ROWS:
                 self._due.set()  # what is behind it may be waited for, too
-            self._commit(batch)
-
-    def _commit(self, batch: list[Write | Detail]) -> None:
-        """Commit the batch, or keep the error; after a failure the rest is discarded so that nobody waits."""
-        if self._failure is not None:
-            return
-        try:
-            self._database.write(lambda connection: self._write(connection, batch))
-        except StoreError as error:
-            self._failure = error
-            logger.error("%s; nothing more is stored in this run", error)
-        except Exception as error:  # a fault of ours must reach the crawl, not end a thread in silence
-            self._failure = StoreError(f"page store {self._database.label}: {type(error).__name__}: {error}")
-            logger.exception("Writing to the page store failed")
+            if self._failure is not None:
+                continue  # the rest is discarded, so that nobody waits
+            try:
+                self._database.write(partial(self._write, batch=batch))
+            except StoreError as error:
+                self._failure = error
+                logger.error("%s; nothing more is stored in this run", error)
+            except Exception as error:  # a fault of ours must reach the crawl, not end a thread in silence
+                why = f"{type(error).__name__}: {error}"
+                self._failure = StoreError(f"page store {self._database.label}: {why}")
+                logger.exception("Writing to the page store failed")
 
     def _write(self, connection: Connection, batch: list[Write | Detail]) -> None:
         """Write everything; the caller commits. May be repeated on a new transaction."""
-        renumber = self._advance_sequence(connection, [one.seq for one in batch if isinstance(one, Write)])
-        writes = [one._replace(seq=renumber(one.seq)) for one in batch if isinstance(one, Write)]
+        mine = {"b_source_id": self.source_id}
+        next_seq, last_seq = connection.execute(_LOCKED_SOURCE, mine).one()
+        own = sorted(one.seq for one in batch if isinstance(one, Write) and one.seq)
+        fresh: dict[int | None, int] = {}
+        if own:
+            if own[0] <= last_seq:  # another run was faster: late changes get fresh numbers
+                fresh = {seq: next_seq + index for index, seq in enumerate(own)}
+            values = {"next_seq": next_seq + len(fresh), "last_seq": fresh.get(own[-1], own[-1])}
+            connection.execute(update(source).where(_THIS_SOURCE).values(values), mine)
+        writes = [one._replace(seq=fresh.get(one.seq, one.seq)) for one in batch if isinstance(one, Write)]
         changes = [one for one in writes if one.seq]
         if changes and self.retention.keeps:
             keys = [one.key for one in changes]
@@ -326,20 +331,6 @@ class RunWriter:
                 details.setdefault(one.statement, []).append(one.row)
         for statement, rows in details.items():
             connection.execute(statement, rows)
-
-    def _advance_sequence(
-        self, connection: Connection, numbers: list[int | None]
-    ) -> Callable[[int | None], int | None]:
-        """Lock the source, note the last number, and give late changes fresh numbers."""
-        mine = {"b_source_id": self.source_id}
-        next_seq, last_seq = connection.execute(_LOCKED_SOURCE, mine).one()
-        own = sorted(filter(None, numbers))
-        if not own:
-            return lambda seq: seq
-        fresh = {seq: next_seq + index for index, seq in enumerate(own)} if own[0] <= last_seq else {}
-        values = {"next_seq": next_seq + len(fresh), "last_seq": fresh.get(own[-1], own[-1])}
-        connection.execute(update(source).where(_THIS_SOURCE).values(values), mine)
-        return lambda seq: seq if seq is None else fresh.get(seq, seq)
 
     def _write_pages(self, connection: Connection, writes: list[Write]) -> dict[bytes, tuple[int, str, bool]]:
         """Write rows, contents and links of pages; returns row id, URL and "is no document" of each as stored now."""
