@@ -29,6 +29,7 @@ _MIXED = re.compile(rb"A(?<! A)(?:(?<!AA)|(?=a))[^ ]*")
 _MIXED_WITH_DIGIT = re.compile(rb"0(?=a)[^ ]*")
 """A word from the first place on that shows camel case, or may show it: `useState`, `HTTPServer`, `Base64url`."""
 _HUMP = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
+# Runs of Chinese, Japanese or Korean characters.
 _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
 _WORD = re.compile(r"[^\W_]+")
 
@@ -74,11 +75,6 @@ def pairs(run: str) -> list[str]:
     return [run[place : place + 2] for place in range(len(run) - 1)] or [run]
 
 
-def unspaced(text: str) -> list[str]:
-    """The runs of Chinese, Japanese or Korean characters in a text."""
-    return [] if text.isascii() else _UNSPACED.findall(text)
-
-
 class WordParts:
     """Further words to index with the parts of a text: of camel-case words the parts, of CJK characters pairs."""
 
@@ -103,7 +99,7 @@ class WordParts:
             " ".join(parts) for parts in map(humps, dict.fromkeys(self._mixed[first : self._next])) if parts
         ]
         if self._is_unspaced:
-            found += [" ".join(pairs(run)) for run in unspaced(self._text[start:end])]
+            found += [" ".join(pairs(run)) for run in _UNSPACED.findall(self._text[start:end])]
         return " ".join(found)
 
 
@@ -198,7 +194,7 @@ def parse_query(text: str) -> Query:
 
 
 def _terms(word: str) -> list[Term]:
-    if runs := unspaced(word):
+    if runs := _UNSPACED.findall(word):
         plain = _UNSPACED.sub(" ", word)
         return [Term((), tuple(pairs(run))) for run in runs] + [Term((part,)) for part in words(plain)]
     found = tuple(words(word))

@@ -27,7 +27,7 @@ from llmsspider.config.sources import default_name
 from llmsspider.errors import ArgumentsError, LlmsspiderError, SearchError
 from llmsspider.launch.api import CRAWL, options_for_pipe
 from llmsspider.launch.storecommand import FAILED, WRONG, OneLineParser, pairs
-from llmsspider.store import Store, resolve_data_dir
+from llmsspider.store import resolve_data_dir
 from llmsspider.store.database import STORE_FOLDER
 from llmsspider.web.loading import missing_extra
 from llmsspider.web.urls import require_http_url
@@ -37,8 +37,7 @@ from llmsspider.web.urls import require_http_url
 CLIENTS = ("claude-code", "claude-desktop", "cursor", "vscode", "codex")
 """The clients whose configuration is known."""
 
-NAME = "docs"
-"""What the server is called in them."""
+NAME = "docs"  # of the server, in them
 
 
 def configuration(client: str, arguments: Sequence[str]) -> str:
@@ -73,14 +72,12 @@ def parser() -> argparse.ArgumentParser:
     folder = "a folder that `llmsspider URL -o FOLDER` wrote (default: the stores of the project)"
     http = f"serve streamable HTTP (default {DEFAULT_ADDRESS}) in place of stdio; ${TOKEN_VARIABLE}: bearer token"
     host = "a further Host header to answer over HTTP"
-    no_token = (
-        f"serve HTTP beyond this machine without ${TOKEN_VARIABLE}: whoever reaches the port may use it"
-    )
+    open_ = f"serve HTTP beyond this machine without ${TOKEN_VARIABLE}: whoever reaches the port may use it"
     client = f"print lines for {', '.join(CLIENTS)}"
     made.add_argument("folder", nargs="?", help=folder)
     made.add_argument("--http", nargs="?", const=DEFAULT_ADDRESS, metavar="HOST:PORT", help=http)
     made.add_argument("--allow-host", action="append", default=[], metavar="HOST[:PORT]", help=host)
-    made.add_argument("--no-token", action="store_true", help=no_token)
+    made.add_argument("--no-token", action="store_true", help=open_)
     made.add_argument("--allow-crawl", action="store_true", help="let clients add and recrawl sources")
     made.add_argument("--print-config", choices=CLIENTS, metavar="CLIENT", help=client)
     made.add_argument(
@@ -138,10 +135,8 @@ def _address(options: argparse.Namespace) -> tuple[str, int]:
     if not host or not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
         raise ArgumentsError([f"--http {given!r}: HOST:PORT is accepted, e.g. {DEFAULT_ADDRESS}"])
     if not (os.environ.get(TOKEN_VARIABLE) or options.no_token or is_loopback(host)):
-        why = (
-            f"--http {given}: whoever reaches this port could use the server. Set ${TOKEN_VARIABLE}, or give"
-        )
-        remedy = "--no-token; --allow-host HOST:PORT names the Host header that other machines send"
+        why = f"--http {given}: whoever reaches this port could use the server. Set ${TOKEN_VARIABLE},"
+        remedy = "or give --no-token; --allow-host HOST:PORT names the Host header that other machines send"
         raise ArgumentsError([f"{why} {remedy}"])
     return host, int(port)
 
@@ -245,7 +240,11 @@ class CrawlProcesses:
             name = choose_source(source, names)  # or says what there is
             record = next(one for one in self._library.stores.list() if one.name == name)
             with self._library.stores.open(name, create=False) as store:
-                status |= {"status": record.status, "pages": record.pages, **_last(store)}
+                status |= {"status": record.status, "pages": record.pages}
+                for last in store.runs()[-1:]:
+                    done, complete = last.counts.get("documents"), last.complete if last.finished_at else None
+                    status |= {"run": last.id, "documents": done if isinstance(done, int) else None}
+                    status |= {"complete": complete, "outcome": last.outcome, "why": last.why}
             status |= {} if running else {"said": self._last_lines(source)}
         return status, "\n".join(f"{name}: {value}" for name, value in status.items() if value is not None)
 
@@ -309,17 +308,3 @@ class CrawlProcesses:
         log = self._started[source][1]
         log.seek(max(0, log.seek(0, os.SEEK_END) - 4000))
         return "\n".join(log.read().decode("utf-8", "replace").splitlines()[-8:])
-
-
-def _last(store: Store) -> dict[str, Any]:
-    if not (runs := store.runs()):
-        return {}
-    last = runs[-1]
-    done = last.counts.get("documents")
-    return {
-        "run": last.id,
-        "documents": done if isinstance(done, int) else None,
-        "complete": last.complete if last.finished_at else None,
-        "outcome": last.outcome,
-        "why": last.why,
-    }

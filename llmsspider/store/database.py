@@ -70,7 +70,7 @@ def source_slug(name: str) -> str:
     'etc-passwd-3754d6cb3a'
     """
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:10]
-    readable = _readable(name)
+    readable = re.sub(r"[^a-z0-9._]+", "-", name.lower()).strip("-._")[:80]
     return f"{readable}-{digest}" if readable else digest
 
 
@@ -80,11 +80,8 @@ def readable_name(source: str) -> str:
     >>> readable_name("docs.example.com/guide")
     'docs.example.com-guide'
     """
-    return _readable(source) or source_slug(source)
-
-
-def _readable(name: str) -> str:
-    return re.sub(r"[^a-z0-9._]+", "-", name.lower()).strip("-._")[:80]
+    slug = source_slug(source)
+    return slug.rpartition("-")[0] or slug
 
 
 def source_file(data_dir: Path, name: str) -> Path:

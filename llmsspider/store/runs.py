@@ -40,11 +40,6 @@ class Retention:
     versions: int = 5
     days: int | None = None
 
-    @property
-    def keeps(self) -> bool:
-        """True when any are kept."""
-        return bool(self.versions or self.days)
-
     @classmethod
     def parse(cls, value: object) -> Retention:
         """Read the setting: a number of versions, or days. Raises `ValueError` for anything else.

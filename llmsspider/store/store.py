@@ -360,10 +360,9 @@ def store_class(given: object) -> type[Store]:
     """
     try:
         found = given if isinstance(given, type) else find(str(given))
-        missing = [name for name in METHODS if not callable(getattr(found, name, None))]
         if not isinstance(found, type):
             raise TypeError("it is no class")
-        if missing:
+        if missing := [name for name in METHODS if not callable(getattr(found, name, None))]:
             raise TypeError(f"it lacks {', '.join(missing)}")
     except Exception as error:  # whatever the user's module raises
         accepted = "the path of a store class is accepted, see docs/explanation/store.md"

@@ -313,7 +313,7 @@ class RunWriter:
             connection.execute(update(source).where(_THIS_SOURCE).values(values), mine)
         writes = [one._replace(seq=fresh.get(one.seq, one.seq)) for one in batch if isinstance(one, Write)]
         changes = [one for one in writes if one.seq]
-        if changes and self.retention.keeps:
+        if changes and (self.retention.versions or self.retention.days):
             keys = [one.key for one in changes]
             connection.execute(_KEEP, {"b_source_id": self.source_id, "b_keys": keys, "b_now": time.time()})
         written = self._write_pages(connection, writes)
