@@ -29,11 +29,6 @@ def index_file(stores: Stores, source: str, suffix: str = WORDS) -> Path:
     return resolve_data_dir(stores.data_dir) / (source_slug(source) + suffix)
 
 
-def has_index(stores: Stores, source: str) -> bool:
-    """Whether the source was searched before, or indexed."""
-    return index_file(stores, source).exists()
-
-
 def delete_index(stores: Stores, source: str) -> list[str]:
     """Delete the search index and the vectors of a source; returns what there was. Raises `StoreError`."""
     kinds = ((WORDS, "search index"), (VECTORS, "vectors"))

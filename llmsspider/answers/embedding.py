@@ -91,7 +91,7 @@ class VectorIndex:
         def lacking() -> Iterator[tuple[bytes, str]]:
             """Yield digest and text of the passages without a vector, each text once."""
             for key, record in zip(pages, store.load_pages(pages, CONTENT), strict=True):
-                for hit in index.passages_of(key):
+                for hit in index.hits_where("key = ? ORDER BY start", key):
                     if hit.digest in missing and record is not None and (text := hit.text_in(record)):
                         missing.discard(hit.digest)
                         yield hit.digest, "\n".join((record.title or "", *hit.heading_path, text))

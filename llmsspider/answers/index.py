@@ -33,11 +33,8 @@ COMMON_SHARE, ALWAYS_SELECTIVE = 0.2, 2000
 """A term selects candidates where no more than this share, or this number, of the passages hold it; where none does
 so, each selects them."""
 
-BATCH = 100
-"""Pages of one transaction."""
-
-MAX_PAGE_PASSAGES = 2000
-"""Maximum number of passages of one page that are indexed: about 3 MB of text."""
+BATCH, MAX_PAGE_PASSAGES = 100, 2000
+"""Pages of one transaction; maximum number of passages of one page that are indexed: about 3 MB of text."""
 
 MAX_LINKS, MAX_LINK_TEXT = 500, 120
 """Maximum number of links of one page to fragments of pages that are kept, and of characters of their texts."""
@@ -162,7 +159,7 @@ class SourceIndex:
 
     def add_digests(self, store: Store) -> None:
         """Make the digests of the passages that have none: only vectors need them."""
-        lacking = map(_hit, self._all(f"{_HIT} digest IS NULL ORDER BY page.id"))
+        lacking = self.hits_where("digest IS NULL ORDER BY page.id")
         of_page = {key: list(hits) for key, hits in groupby(lacking, key=lambda hit: hit.page)}
         for hits, record in zip(of_page.values(), store.load_pages(of_page, CONTENT), strict=True):
             texts = [(hit.text_in(record), hit.id) for hit in hits]
@@ -231,9 +228,9 @@ class SourceIndex:
         hits = [_hit(row, scores[row.id]) for row in self._in(f"{_HIT} passage.id", scores)]
         return Candidates(hits, signals=self._signals({hit.page for hit in hits}))
 
-    def passages_of(self, key: bytes) -> list[Hit]:
-        """The passages of a page, in order."""
-        return [_hit(row) for row in self._all(f"{_HIT} key = ? ORDER BY start", key)]
+    def hits_where(self, condition: str, *values: Any) -> list[Hit]:
+        """The passages that a condition of SQL selects, not scored."""
+        return [_hit(row) for row in self._all(_HIT + condition, *values)]
 
     def digests(self) -> list[tuple[int, bytes, bytes]]:
         """Number, page and digest of every passage that has one (`add_digests`)."""

@@ -127,7 +127,7 @@ class OpenSource:
         return given
 
     def _result(self, page: RankedPage, record: PageRecord) -> SearchResult | None:
-        hits = page.passages or self.index.passages_of(page.key)[:1]
+        hits = page.passages or self.index.hits_where("key = ? ORDER BY start LIMIT 1", page.key)
         if not hits:
             return None
         best = hits[0]

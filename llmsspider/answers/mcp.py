@@ -22,6 +22,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
+from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from llmsspider import __version__
@@ -264,19 +265,17 @@ class HttpGuard:
         if scope["type"] == "http":
             headers = dict(scope["headers"])
             host = headers.get(b"host", b"").decode("latin-1")
-            if not {host, f"{host.rpartition(':')[0]}:*"} & self.hosts:
-                why = f"Host {host[:100]!r} is not answered; start the server with --allow-host and that name"
-                await _refuse(send, 421, why)
-                return
             scheme, _, given = headers.get(b"authorization", b"").partition(b" ")
             is_right = secrets.compare_digest(given.strip(), (self.token or "").encode())
-            if self.token and not (is_right and scheme.lower() == b"bearer"):
-                await _refuse(send, 401, "a bearer token is needed", (b"www-authenticate", b"Bearer"))
+            refusal = None
+            if not {host, f"{host.rpartition(':')[0]}:*"} & self.hosts:
+                why = (
+                    f"Host {host[:100]!r} is not answered; start the server with --allow-host and that name\n"
+                )
+                refusal = PlainTextResponse(why, 421)
+            elif self.token and not (is_right and scheme.lower() == b"bearer"):
+                refusal = PlainTextResponse("a bearer token is needed\n", 401, {"WWW-Authenticate": "Bearer"})
+            if refusal is not None:
+                await refusal(scope, receive, send)
                 return
         await self.app(scope, receive, send)
-
-
-async def _refuse(send: Send, status: int, why: str, *headers: tuple[bytes, bytes]) -> None:
-    plain = [(b"content-type", b"text/plain; charset=utf-8"), *headers]
-    await send({"type": "http.response.start", "status": status, "headers": plain})
-    await send({"type": "http.response.body", "body": f"{why}\n".encode()})

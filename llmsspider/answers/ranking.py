@@ -137,11 +137,9 @@ NEXT_PASSAGES = (0.25, 0.12, 0.06)
 FUSION_RANK = 60
 """The constant of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009)."""
 
-DEMOTED = 0.35
-"""The share of its score that a changelog, a deprecated page or an index keeps, when the query does not name one."""
-
-OPTIONAL = 0.8
-"""The share of its score that a page listed under "Optional" keeps."""
+DEMOTED, OPTIONAL = 0.35, 0.8
+"""The shares of their score that keep a changelog, a deprecated page or an index where the query does not name one,
+and a page listed under "Optional"."""
 
 LENGTH_SHARE = 0.3
 """Penalty for length beyond the mean: an index page of everything holds all words."""

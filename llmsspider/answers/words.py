@@ -230,14 +230,11 @@ def corrected(
 # The passages of a page: the chunks of `content.markdown.chunks`, cut at blocks that one pattern finds. A parse of each
 # page would cost several times as much as the rest of indexing, which may take a tenth of the crawl's time.
 
-PASSAGE_SIZE = 1600
-"""Characters of a passage; a code fence or table may be larger."""
+PASSAGE_SIZE, MAX_PASSAGE = 1600, 16_000
+"""Characters of a passage, and of code or a table at most; what is larger is cut between lines, a line anywhere."""
 
 MIN_SECTION = 160
 """Characters of a section; a shorter one, which answers little, is joined with the next one of its parent section."""
-
-MAX_PASSAGE = 16_000
-"""Maximum number of characters of a passage; what is larger is cut between lines, a larger line anywhere."""
 
 _MARKS = re.compile(r"!?\[([^\]\[]*)\]\([^()]*\)|[`*]|\\(?=[!-/:-@\[-`{-~])")
 _LINES = re.compile(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy.extensions.feedexport import FeedExporter
 from scrapy.utils.asyncio import create_looping_call
 
-from llmsspider.answers import has_index
+from llmsspider.answers import index_file
 from llmsspider.crawl.progress import replay_command
 from llmsspider.crawl.scheduler import mark_job
 from llmsspider.errors import LlmsspiderError, StoreError, command
@@ -168,7 +168,7 @@ class SearchIndex(RunExtension):
     def _sync(self) -> str:
         """Return how many passages the index has; empty where there is to be no index."""
         stores = self.run.config.stores
-        if not has_index(stores, self.run.source):
+        if not index_file(stores, self.run.source).exists():  # nobody has searched it
             return ""
         from llmsspider.answers.library import Library  # noqa: PLC0415  # crawls without an index do without
 

@@ -19,6 +19,8 @@ from contextlib import closing, nullcontext, suppress
 from pathlib import Path
 from typing import IO, Any
 
+from scrapy.utils.project import get_project_settings
+
 from llmsspider.answers.embedding import embedder_of
 from llmsspider.answers.library import Library
 from llmsspider.answers.ranking import choose_source
@@ -160,15 +162,13 @@ def answered_hosts(host: str, port: int) -> list[str]:
     >>> answered_hosts("0.0.0.0", 8808), answered_hosts("10.0.0.5", 8808)
     (['localhost:8808', '127.0.0.1:8808', '[::1]:8808'], ['10.0.0.5:8808'])
     """
-    is_wildcard = host in {"0.0.0.0", "::"}  # noqa: S104
     own = [f"{name}:{port}" for name in ("localhost", "127.0.0.1", "[::1]")]
-    named = [] if is_wildcard else [host_and_port(host, port)]
-    return list(dict.fromkeys([*named, *(own if is_wildcard or is_loopback(host) else [])]))
+    if host in {"0.0.0.0", "::"}:  # noqa: S104
+        return own
+    return list(dict.fromkeys([host_and_port(host, port), *(own if is_loopback(host) else [])]))
 
 
 def _settings(folder: str | None, given: dict[str, str]) -> Any:
-    from scrapy.utils.project import get_project_settings  # noqa: PLC0415
-
     os.environ.setdefault("SCRAPY_SETTINGS_MODULE", "llmsspider.settings")
     settings = get_project_settings()
     if folder is not None:
@@ -279,11 +279,8 @@ class CrawlProcesses:
         if sum(self._is_running(one) for one in self._started) >= MAX_CRAWLS:
             raise SearchError(f"{MAX_CRAWLS} crawls are running; wait for one of them")
         package = str(Path(__file__).resolve().parent.parent.parent)
-        environment = {
-            **os.environ,
-            "SCRAPY_SETTINGS_MODULE": os.environ.get("SCRAPY_SETTINGS_MODULE", "llmsspider.settings"),
-            "PYTHONPATH": os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH", "")])),
-        }
+        paths = filter(None, [package, os.environ.get("PYTHONPATH", "")])
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
         log = tempfile.TemporaryFile()  # noqa: SIM115  # as long as the process
         process = subprocess.Popen(  # noqa: S603  # our own interpreter, no shell
             CRAWL, env=environment, stdin=subprocess.PIPE, stdout=log, stderr=log, start_new_session=True

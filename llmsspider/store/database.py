@@ -11,7 +11,7 @@ import shutil
 import sqlite3
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from importlib import import_module
 from itertools import islice
@@ -43,21 +43,15 @@ def project_dir(start: Path) -> Path | None:
     return next((folder for folder in (start, *start.parents) if (folder / "scrapy.cfg").is_file()), None)
 
 
-def resolve_data_dir(
-    setting: str | os.PathLike[str] | None = None,
-    *,
-    environ: Mapping[str, str] | None = None,
-    cwd: Path | None = None,
-) -> Path:
+def resolve_data_dir(setting: str | os.PathLike[str] | None = None) -> Path:
     """The directory of the store files; it need not exist yet.
 
     The `LLMS_DATA_DIR` setting, else the environment variable of that name, else `.scrapy/llmsspider` beside
     the project's scrapy.cfg, else the same below the working directory. A relative path given by the user
     is taken from the same place.
     """
-    cwd = cwd or Path.cwd()
-    base = project_dir(cwd) or cwd
-    chosen = setting or (os.environ if environ is None else environ).get(DATA_DIR_VARIABLE)
+    base = project_dir(Path.cwd()) or Path.cwd()
+    chosen = setting or os.environ.get(DATA_DIR_VARIABLE)
     return base / Path(chosen).expanduser() if chosen else base / ".scrapy" / "llmsspider"
 
 

@@ -23,15 +23,21 @@ FIXTURES = Path(__file__).parents[1] / "fixtures"
 # Where
 
 
-def test_the_data_dir_is_beside_scrapy_cfg_from_any_folder_of_the_project(tmp_path: Path):
+def test_the_data_dir_is_beside_scrapy_cfg_from_any_folder_of_the_project(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     (tmp_path / "scrapy.cfg").touch()
     deep = tmp_path / "a" / "b"
     deep.mkdir(parents=True)
-    assert resolve_data_dir(environ={}, cwd=deep) == tmp_path / ".scrapy" / "llmsspider"
+    monkeypatch.delenv("LLMS_DATA_DIR", raising=False)
+    monkeypatch.chdir(deep)
+    assert resolve_data_dir() == tmp_path / ".scrapy" / "llmsspider"
 
 
-def test_without_scrapy_cfg_it_is_in_the_working_directory(tmp_path: Path):
-    assert resolve_data_dir(environ={}, cwd=tmp_path) == tmp_path / ".scrapy" / "llmsspider"
+def test_without_scrapy_cfg_it_is_in_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("LLMS_DATA_DIR", raising=False)
+    monkeypatch.chdir(tmp_path)
+    assert resolve_data_dir() == tmp_path / ".scrapy" / "llmsspider"
 
 
 @pytest.mark.parametrize(
@@ -44,9 +50,15 @@ def test_without_scrapy_cfg_it_is_in_the_working_directory(tmp_path: Path):
         pytest.param("~/data", {}, "{home}/data", id="home"),
     ],
 )
-def test_the_data_dir_may_be_chosen(tmp_path: Path, setting, environ, expected):
+def test_the_data_dir_may_be_chosen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, setting, environ, expected
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("LLMS_DATA_DIR", raising=False)
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
     wanted = expected.format(cwd=tmp_path, home=Path.home())
-    assert resolve_data_dir(setting, environ=environ, cwd=tmp_path) == Path(wanted)
+    assert resolve_data_dir(setting) == Path(wanted)
 
 
 @pytest.mark.parametrize(
