@@ -186,7 +186,7 @@ class SourceIndex:
         limit = max(ALWAYS_SELECTIVE, COMMON_SHARE * passages)
         selective = {place: term for place, term in present.items() if 0 < counts[place][1] <= limit}
         scores = self._best("passage_words", selective or present, rarity, MAX_PASSAGES, required)
-        of_pages = self._best("page_words", present, rarity, MAX_PAGES)
+        of_pages = self._best("page_words", present, rarity, MAX_PAGES, [])
         found = self.hits(scores)
         rows = self._in("SELECT key, id FROM page WHERE id", of_pages)
         found.pages = {row.key: of_pages[row.id] for row in rows}
@@ -203,12 +203,7 @@ class SourceIndex:
         return pages, passages
 
     def _best(
-        self,
-        table: str,
-        terms: Mapping[int, str],
-        rarity: list[float],
-        limit: int,
-        required: Iterable[int] = (),
+        self, table: str, terms: Mapping[int, str], rarity: list[float], limit: int, required: list[int]
     ) -> dict[int, float]:
         """The scores of the best rows: BM25, times the share of the query's rarity that the terms in a row have.
 

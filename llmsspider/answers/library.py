@@ -65,8 +65,8 @@ class OpenSource:
     store: Store
     index: SourceIndex
     vectors: VectorIndex | None = None
-    inode: tuple[int, int] | None = None
-    """Of the SQLite file of the store, as it was opened."""
+    stamp: object = None
+    """See `Library._stamp`."""
 
     def sync(self, seconds: float) -> bool:
         """Update index and vectors, for at most the time given; returns whether they are complete."""
@@ -163,21 +163,15 @@ class OpenSource:
 class Library(AbstractContextManager["Library"]):
     """All sources of a project. Use from one thread at a time; close it, or use it in a `with` statement.
 
-    `embedder` makes vectors for semantic search, `sync_secs` are the seconds that one search may spend on updating an
-    index, `warn` is called with a line for the user. Where the folder of the stores cannot be written to, indexes are
-    made in a temporary folder.
+    `embedder` makes vectors for semantic search, `warn` is called with a line for the user. Where the folder of the
+    stores cannot be written to, indexes are made in a temporary folder.
     """
 
     def __init__(
-        self,
-        stores: Stores,
-        embedder: Embedder | None = None,
-        sync_secs: float = SYNC_SECS,
-        warn: Callable[[str], object] = logger.warning,
+        self, stores: Stores, embedder: Embedder | None = None, warn: Callable[[str], object] = logger.warning
     ):
         self.stores = stores
         self._embedder = embedder
-        self._sync_secs = sync_secs
         self._warn = warn
         self._opened: dict[str, OpenSource] = {}
         self._temporary: TemporaryDirectory[str] | None = None
@@ -191,7 +185,7 @@ class Library(AbstractContextManager["Library"]):
         found = []
         for name in names:
             opened = self.open(name)
-            in_step = opened.sync(self._sync_secs)
+            in_step = opened.sync(SYNC_SECS)
             found.append(opened.search(text, limit, section))
             if not in_step:
                 behind = "the search index is still being made; results are from the part that is ready"
@@ -216,7 +210,7 @@ class Library(AbstractContextManager["Library"]):
         names = self.names()
         for name in names:
             opened = self.open(name)
-            opened.sync(self._sync_secs)
+            opened.sync(SYNC_SECS)
             url = opened.index.url_of(page) or (page if "://" in page else None)
             record = opened.store.page_by_url(url) if url else None
             if record is not None:
@@ -234,7 +228,7 @@ class Library(AbstractContextManager["Library"]):
     def open(self, name: str) -> OpenSource:
         """The open source of a name (`choose_source`); opened again where its store was deleted or replaced since."""
         known = self._opened.get(name)
-        if known is not None and self._is_there(known):
+        if known is not None and known.stamp is not None and self._stamp(name) == known.stamp:
             return known
         self._drop(name)
         try:
@@ -251,25 +245,19 @@ class Library(AbstractContextManager["Library"]):
             store.close()
             raise
         vectors = None if self._embedder is None else VectorIndex(self._file(name, VECTORS), self._embedder)
-        return self._opened.setdefault(name, OpenSource(name, store, index, vectors, self._inode(name)))
+        stamp = store_id(store) if self.stores.url else self._stamp(name)
+        return self._opened.setdefault(name, OpenSource(name, store, index, vectors, stamp))
 
-    def _is_there(self, opened: OpenSource) -> bool:
-        """Whether the store that is open is still the source's."""
-        if self.stores.url is None:
-            return opened.inode is not None and self._inode(opened.name) == opened.inode
+    def _stamp(self, name: str) -> object:
+        """What is another for another store of the source: the inode of its file, in PostgreSQL when it was made."""
         try:
-            with self.stores.open(opened.name, create=False) as now:
-                return store_id(now) == store_id(opened.store)
-        except StoreError:
-            return False
-
-    def _inode(self, name: str) -> tuple[int, int] | None:
-        """The inode of the file of a source's store; None where there is no file."""
-        try:
-            found = source_file(resolve_data_dir(self.stores.data_dir), name).stat()
-        except OSError:
+            if not self.stores.url:
+                found = source_file(resolve_data_dir(self.stores.data_dir), name).stat()
+                return found.st_dev, found.st_ino
+            with self.stores.open(name, create=False) as store:
+                return store_id(store)
+        except (OSError, StoreError):
             return None
-        return found.st_dev, found.st_ino
 
     def _file(self, name: str, suffix: str) -> Path:
         """The file of an index; where its folder is read-only, a copy in a temporary folder."""

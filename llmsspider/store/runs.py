@@ -68,10 +68,8 @@ HEARTBEAT_LIMIT_SECS = 60
 """A run without a heartbeat for longer is lost; call `Store.heartbeat` at least every 15 s."""
 DETAIL_RUNS = 20
 """The lists of errors and of filtered URLs are kept for this many runs of a source; counts for ever."""
-DAY_SECS = 86_400
 READING_RUNS = 20
 """Number of runs of a source after which what is no document, and none of them used, is deleted."""
-FAILED_OUTCOMES = frozenset({"start_failed", "no_documents"})
 
 
 def this_host() -> str:
@@ -148,7 +146,7 @@ def _drop_versions(connection: Connection, source_id: int, number: int, retentio
     of_source = select(page.c.id).where(page.c.source_id == source_id)
     beyond: Any = true()
     if retention.days is not None:
-        beyond = version.c.replaced_at < time.time() - retention.days * DAY_SECS
+        beyond = version.c.replaced_at < time.time() - retention.days * 86_400
     elif retention.versions:
         later = version.alias("later")
         follows = (later.c.page_id == version.c.page_id) & (later.c.seq > version.c.seq)
@@ -189,7 +187,7 @@ def status(runs: Sequence[RunRecord], pages: int) -> Status:
         return "UPDATING" if any(run.finished_at for run in runs) and pages else "CRAWLING"
     if runs[-1].lost:
         return "lost"
-    if runs[-1].outcome in FAILED_OUTCOMES or not pages:
+    if runs[-1].outcome in {"start_failed", "no_documents"} or not pages:
         return "ERROR"
     return "STOPPED" if runs[-1].outcome == "shutdown" else "INDEXED"
 
