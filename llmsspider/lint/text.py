@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections import defaultdict
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -209,14 +210,11 @@ def _short(text: str) -> str:
 def places(text: str, url: str) -> dict[str, Place]:
     """The place of the first link to each page in an index, by absolute URL without fragment."""
     found: dict[str, Place] = {}
-    try:
-        links = Outline(_LINE_ENDS.sub("\n", text)).links
-    except ConversionError:
-        links = []
-    for link in links:
-        target = absolute_url(link.href, url)
-        if isinstance(target, str):
-            found.setdefault(target, link.place)
+    with suppress(ConversionError):
+        for link in Outline(_LINE_ENDS.sub("\n", text)).links:
+            target = absolute_url(link.href, url)
+            if isinstance(target, str):
+                found.setdefault(target, link.place)
     for entry in llmstxt.parse(text, url).entries:
         found.setdefault(entry.url, (0, 0))
     return found

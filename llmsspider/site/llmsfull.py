@@ -288,8 +288,5 @@ def _trimmed(lines: list[str]) -> str:
 
 
 def _first_heading(text: str) -> str | None:
-    for line in text.splitlines()[:50]:
-        found = HEADING.match(line)
-        if found and found[2]:
-            return clean_title(found[2])
-    return None
+    headings = (HEADING.match(line) for line in text.splitlines()[:50])
+    return next((clean_title(found[2]) for found in headings if found and found[2]), None)

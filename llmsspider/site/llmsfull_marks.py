@@ -41,7 +41,6 @@ class Mark:
     lead: str = ""
     end: int | None = None
     level: int = 0
-    headed: bool = False
     sections: dict[int, str] = field(default_factory=dict)
 
 
@@ -186,7 +185,7 @@ class Labels:
         mark = Mark(number, groups["url"] or groups.get("link"), skip=[number])
         if self._heading is not None:
             mark.start, mark.level, text = self._heading
-            mark.title, mark.headed = clean_title(text) or None, True
+            mark.title = clean_title(text) or None
         elif self._header:
             mark.start, mark.title, mark.skip = self._header[0], self._title, [*self._header, number]
         marks = self.groups[form, label]

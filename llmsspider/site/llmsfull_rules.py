@@ -117,7 +117,7 @@ def _labels(scan: FileScan, url: str) -> list[Choice]:
         own = _own_site(marks, url)
         if not own:
             continue
-        headed = [mark for mark in marks if mark.headed]  # a page on another site ends the one before it, too
+        headed = [mark for mark in marks if mark.level]  # a page on another site ends the one before it, too
         if len(headed) >= 0.6 * len(marks):
             level = Counter(mark.level for mark in headed).most_common(1)[0][0]
             titled = {mark.start: mark for mark in reversed(headed) if mark.level == level}

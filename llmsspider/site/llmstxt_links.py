@@ -80,14 +80,10 @@ class InlineRun:
         self._pieces: list[Piece] = []
         self._text = ""
         self._href: str | None = None
-        self._inside = ""
 
     def text(self, text: str) -> None:
-        """Take text; addresses in it are links."""
-        if self._href is None:
-            self._text += text
-        else:
-            self._inside += text
+        """Take text; addresses in it are links, unless it is that of a link."""
+        self._text += text
 
     def verbatim(self, text: str) -> None:
         """Take what no address begins or ends in: code, a line break, emphasis (no text at all)."""
@@ -95,16 +91,16 @@ class InlineRun:
             self._search()
             self._add(text)
         else:
-            self._inside += text
+            self._text += text
 
     def open_link(self, href: str) -> None:
         """Take the start of a link."""
         self._search()
-        self._href, self._inside = href, ""
+        self._href = href
 
     def close_link(self) -> None:
         """Take the end of a link."""
-        text = " ".join(self._inside.split())
+        text, self._text = " ".join(self._text.split()), ""
         is_address = "://" in text
         self._pieces.append(Reference(self._href or "", "" if is_address else text, bare=is_address))
         self._href = None

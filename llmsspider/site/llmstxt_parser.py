@@ -219,21 +219,17 @@ class _Reader:
                     self._start(*next(iter(tag.items())))
                 case {"End": tag}:
                     self._end(tag if isinstance(tag, str) else next(iter(tag)), skip_html=skip_html)
-                case {"Text": value} | {"Code": value} | {"InlineHtml": value} | {"Html": value}:
-                    self._content(next(iter(event)), value)
-
-    def _content(self, kind: str, value: str) -> None:
-        if self._html is not None:
-            self._html.append(value)
-        elif self._is_code:
-            return
-        elif kind == "Text" and not self._images:
-            self._run.text(value)
-        elif kind in {"Text", "Code"}:
-            self._run.verbatim(value)
-        elif kind == "InlineHtml":
-            self.has_html = True
-            self._run.verbatim(" " if value.lower().startswith("<br") else "")
+                case _ if self._html is not None:
+                    self._html += event.values()
+                case _ if self._is_code:
+                    pass
+                case {"Text": value} if not self._images:
+                    self._run.text(value)
+                case {"Text": value} | {"Code": value}:
+                    self._run.verbatim(value)
+                case {"InlineHtml": value}:
+                    self.has_html = True
+                    self._run.verbatim(" " if value.lower().startswith("<br") else "")
 
     def _start(self, name: str, data: Any) -> None:
         if name == "Link":

@@ -342,8 +342,12 @@ def find_docsify(body: bytes, url: str, script: str = "") -> Docsify | None:
     given: dict[str, str | bool] = {}
     for name, word, quoted, apostrophed in _SETTING.findall(_ALIASES.sub("", text, count=1)):
         given.setdefault(name, word == "true" if word else quoted or apostrophed)
-    base = given.get("basePath") or given.get("sourcePath")
-    base = base if isinstance(base, str) else ""
+
+    def named(setting: str, usual: str) -> str:
+        value = given.get(setting, False)
+        return value if isinstance(value, str) else usual if value else ""
+
+    base = named("basePath", "") or named("sourcePath", "")
     is_history = given.get("routerMode") == "history"
     page = split_route(without_fragment(url))[0]
     if is_history:
@@ -353,10 +357,6 @@ def find_docsify(body: bytes, url: str, script: str = "") -> Docsify | None:
         files = urljoin(root, base or "/")
     else:
         files = urljoin(page, base or ".")
-
-    def named(setting: str, usual: str) -> str:
-        value = given.get(setting, False)
-        return value if isinstance(value, str) else usual if value else ""
 
     ext = named("ext", ".md") or ".md"
     return Docsify(
