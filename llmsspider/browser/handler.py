@@ -258,8 +258,7 @@ class BrowserSession:
                         await self._handler.browser.close()
 
     def _check_proxy(self, request: Request) -> None:
-        wanted = request.meta.get("proxy")
-        if not wanted:
+        if not (wanted := request.meta.get("proxy")):
             return
         parts = urlsplit(request.url)
         known = proxy_for(self._outbound, parts.scheme, parts.hostname or "")

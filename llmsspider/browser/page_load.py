@@ -141,10 +141,9 @@ class Traffic:
             self.data.append(response.url)
 
     def _ends(self, request: Request) -> None:
-        if request in self.refused:
-            return
-        self._open.pop(request, None)
-        self.last_secs = time.monotonic()
+        if request not in self.refused:
+            self._open.pop(request, None)
+            self.last_secs = time.monotonic()
 
     def _fails(self, request: Request) -> None:
         self._ends(request)
@@ -183,11 +182,9 @@ class Scripts:
     async def answer(self, function: str, *arguments: object) -> Any:
         """Call `evaluate` until it returns something; raises `TimeoutError` after `ANSWER_SECS`."""
         async with asyncio.timeout(ANSWER_SECS):
-            while True:
-                value = await self.evaluate(function, *arguments)
-                if value is not None:
-                    return value
+            while (value := await self.evaluate(function, *arguments)) is None:  # noqa: ASYNC110  # there is no event
                 await asyncio.sleep(POLL_SECS)
+        return value
 
     async def stop(self) -> None:
         """Terminate the running script and disable scripts; the page can still be read. Takes `ANSWER_SECS` at most.

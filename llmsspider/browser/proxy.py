@@ -117,10 +117,8 @@ class Head:
         parts = [*first.split(" ", 2), ""]
         if len(parts) < 3 or any(line[:1] in {" ", "\t", ":"} or ":" not in line for line in lines):
             raise ValueError("not HTTP")
-        pairs = (line.partition(":") for line in lines)
-        return cls(
-            (parts[0], parts[1], parts[2]), tuple((name.strip(), value.strip()) for name, _, value in pairs)
-        )
+        pairs = (map(str.strip, line.split(":", 1)) for line in lines)
+        return cls((parts[0], parts[1], parts[2]), tuple((name, value) for name, value in pairs))
 
     def get(self, name: str) -> str | None:
         """Return the first value of a header, by its lower-case name."""
@@ -191,12 +189,11 @@ class FilteringProxy:
     async def close(self) -> None:
         """Stop listening and cut every connection; idempotent."""
         server, self._server = self._server, None
-        if server is None:
-            return
-        server.close()
-        for task in self._connections:
-            task.cancel()
-        await asyncio.gather(*self._connections, return_exceptions=True)
+        if server is not None:
+            server.close()
+            for task in self._connections:
+                task.cancel()
+            await asyncio.gather(*self._connections, return_exceptions=True)
 
     @property
     def address(self) -> dict[str, str]:
@@ -221,9 +218,8 @@ class FilteringProxy:
         head = await _read_head(client[0])
         expected = b"Basic " + base64.b64encode(f"{self.username}:{self.password}".encode())
         if not hmac.compare_digest((head.get("proxy-authorization") or "").encode("utf-8"), expected):
-            await _answer(
-                client, "407 Proxy Authentication Required", (("Proxy-Authenticate", "Basic realm=x"),)
-            )
+            wanted = (("Proxy-Authenticate", "Basic realm=x"),)
+            await _answer(client, "407 Proxy Authentication Required", wanted)
             return
         destination = head.destination
         try:

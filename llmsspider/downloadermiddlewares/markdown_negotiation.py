@@ -97,8 +97,7 @@ class MarkdownNegotiationMiddleware(RunComponent):
             return response
         is_html = b"html" in (response.headers.get("Content-Type") or b"").lower()
         markdown = await self._markdown(request) if is_first and is_html else None
-        if markdown is None:
-            forms.alive += 1
+        forms.alive += markdown is None
         if request in self._in_vain:
             self._in_vain.discard(request)
             forms.none(request.url)

@@ -55,10 +55,9 @@ def path_of(value: object) -> str:
     return f"{module}.{name}"
 
 
-# --- the engines that write Markdown, by the name that `LLMS_CONVERTER` gives ---
-
-# `native` lets the walk write Markdown itself. Any other engine is given the plain HTML that the same walk writes:
-# `markdownify`, or a class of the user's. docs/explanation/extraction.md has the measurements behind the default.
+# The engines that write Markdown, by the name that `LLMS_CONVERTER` gives. `native` lets the walk write Markdown; any
+# other engine is given the plain HTML that the same walk writes: `markdownify`, or a class of the user's.
+# docs/explanation/extraction.md has the measurements behind the default.
 
 DEFAULT = "native"
 FALLBACK = "markdownify"

@@ -82,8 +82,6 @@ _SCRIPT_TEXTS = BytesAhoCorasick([text for _, text, _ in _SCRIPTS])
 _UNSEEN = re.compile(rb"(?:script|style|svg|template)\b|!--", re.IGNORECASE)
 """How a tag begins, behind its `<`, whose content is not seen."""
 _INITIALS = frozenset([b"s", b"S", b"t", b"T", b"!"])
-_PIECES = 256
-"""Tags looked at in one go."""
 
 
 def challenge_of(status: int, headers: Mapping[str, str], body_prefix: bytes = b"") -> str | None:
@@ -136,8 +134,8 @@ def _shows_more_than(limit: int, body: bytes) -> bool:
 def _pieces(body: bytes) -> Iterator[bytes]:
     """Split a body at each `<`, a few at a time."""
     while body:
-        pieces = body.split(b"<", _PIECES)
-        body = pieces.pop() if len(pieces) > _PIECES else b""
+        pieces = body.split(b"<", 256)
+        body = pieces.pop() if len(pieces) > 256 else b""
         yield from pieces
 
 
