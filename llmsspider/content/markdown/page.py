@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
@@ -143,9 +143,8 @@ def without_banners(text: str) -> str:
             break
         head, rest = rest[: block.end()], rest[block.end() :]
     text = head + rest
-    for _ in range(
-        _MOST
-    ):  # sections at the end that are instructions for agents go, with the rule above them
+    # sections at the end that are instructions for agents go, with the rule above them
+    for _ in range(_MOST):
         heading = _last_heading(text)
         if not _AGENT_HEADING.match(heading):
             break
@@ -224,7 +223,11 @@ class Draft:
         join = Growth(2 * len(found.source)).counted(join)
         links = [Link(text, join(href)) for text, href in found.links]
         links = [link for link in links if link.url.lower().startswith(HTTP)]
-        linked = [*(link.url for link in links), *_html_links(found.html, join)]
+        pairs = [
+            pair for html in found.html for href in (_HTML_HREF, _MDX_HREF) for pair in href.findall(html)
+        ]
+        in_html = [join(quoted or apostrophed) for quoted, apostrophed in pairs]
+        linked = [*(link.url for link in links), *(url for url in in_html if url.lower().startswith(HTTP))]
         markdown = found.rewritten(lambda target: _target(target, join)).strip("\n")
         page = Page(
             markdown=markdown + "\n" if markdown.strip() else "",
@@ -262,15 +265,6 @@ def read(text: str, url: str) -> Page:
 
 def _string(value: object) -> str | None:
     return one_line(value) or None if isinstance(value, str) else None
-
-
-def _html_links(pieces: list[str], join: Callable[[str], str]) -> Iterator[str]:
-    for piece in pieces:
-        for pattern in (_HTML_HREF, _MDX_HREF):
-            for quoted, apostrophed in pattern.findall(piece):
-                url = join(quoted or apostrophed)
-                if url.lower().startswith(HTTP):
-                    yield url
 
 
 def _target(target: str, join: Callable[[str], str]) -> str:

@@ -288,22 +288,18 @@ class _EventWalk:
         elif name in _CONTAINERS:
             self._depth += 1
         elif name == "HtmlBlock":
-            html = self.found.source[start:end].decode()
-            self.found.html.append(html)
-            self._destinations_in_html(start, end)
-            text, source = shown_text(html), self.found.source
+            source = self.found.source
+            html = source[start:end].decode()
+            self._read_html(html, start, end)
+            text, is_alone = shown_text(html), source[start - 1 : start] in {b"", b"\n"}
             if text == "":
                 self.found.unseen.append((start, end))
-            elif text is not None and source[start - 1 : start] in {
-                b"",
-                b"\n",
-            }:  # else it stands in another block
+            elif text is not None and is_alone:  # else it stands in another block
                 above = b"" if start == 0 or source[start - 2 : start] == b"\n\n" else b"\n"
                 self.found.unwrapped.append((start, end, above + f"{text}\n".encode()))
 
     def _inline_html(self, tag: str, start: int, end: int) -> None:
-        self.found.html.append(tag)
-        self._destinations_in_html(start, end)
+        self._read_html(tag, start, end)
         before, begin, stop = self._tag
         if len(tag) <= _LONGEST and (_CLOSED.fullmatch(tag) or _without_comments(tag) == ""):
             self.found.unseen.append((start, end))
@@ -311,8 +307,9 @@ class _EventWalk:
             self.found.unseen.append((begin, end))
         self._tag = tag, start, end
 
-    def _destinations_in_html(self, start: int, end: int) -> None:
+    def _read_html(self, html: str, start: int, end: int) -> None:
         source = self.found.source
+        self.found.html.append(html)
         if not _VERBATIM.match(source, start, end):
             for found in _IN_HTML.finditer(source, start, end):
                 self.found.destinations.append(found.span(1) if found[1] is not None else found.span(2))

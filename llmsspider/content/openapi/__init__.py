@@ -58,8 +58,10 @@ MAX_CHARS = 32_000_000
 class OpenApiHandler:
     """Converts an OpenAPI file to one Markdown document."""
 
-    def read(self, body: bytes, url: str, mime_type: str, encoding: str | None) -> str:
-        """Return the Markdown; if the body is a script, that of the API description in it.
+    by: Literal["file", "tag", "operation"] = "file"
+
+    def read(self, body: bytes, url: str, mime_type: str, encoding: str | None) -> str | Page:
+        """Return the Markdown, or an overview with its parts; of a script, that of the API description in it.
 
         Raises:
             NotOpenApiError: the body describes no API.
@@ -70,23 +72,13 @@ class OpenApiHandler:
             if api is None:
                 raise NotOpenApiError("a script that holds no API")
             body = json.dumps(api).encode()
-        return _Room(len(body)).text(_document(read_description(body)))
-
-
-class OpenApiByTag:
-    """Converts an OpenAPI file to an overview and one document per tag; without several tags, to one document."""
-
-    by: Literal["tag", "operation"] = "tag"
-
-    def read(self, body: bytes, url: str, mime_type: str, encoding: str | None) -> str | Page:
-        """Return the overview with its parts, or the Markdown of the whole file. Raises as `OpenApiHandler.read`."""
         api, room = read_description(body), _Room(len(body))
         by, groups, sign = self.by, _groups_of(api), "&" if "?" in url else "?"
         documents = _documents(groups, by, sign)
         if by == "operation" and len(documents) > MAX_PARTS:
             by = "tag"
             documents = _documents(groups, by, sign)
-        if not 1 < len(documents) <= MAX_PARTS:
+        if by == "file" or not 1 < len(documents) <= MAX_PARTS:
             return room.text(_document(api))
         parts = [
             (suffix, room.text(_part(api, group, operations, by))) for suffix, group, operations in documents
@@ -101,7 +93,13 @@ class OpenApiByTag:
         return page
 
 
-class OpenApiByOperation(OpenApiByTag):
+class OpenApiByTag(OpenApiHandler):
+    """Converts an OpenAPI file to an overview and one document per tag; without several tags, to one document."""
+
+    by = "tag"
+
+
+class OpenApiByOperation(OpenApiHandler):
     """Converts an OpenAPI file to an overview and one document per operation."""
 
     by = "operation"
