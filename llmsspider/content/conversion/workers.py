@@ -112,20 +112,14 @@ class ConversionPool:
         return await self._run(serving.convert, arguments, in_place=here and len(body) <= MAX_HTML_IN_PLACE)
 
     async def read_metadata(self, body: bytes, url: str, encoding: str | None) -> Page:
-        """Return links and metadata of an HTML page, without converting it; raises `ConversionError`.
-
-        A crawl that only confirms what is stored reads its start page here, and never starts a process.
-        """
+        """Return links and metadata of an HTML page; where that is all a crawl needs, it never starts a process."""
         unused = not self.workers or not self.processes.has_started
         return await self._run(
             serving.read_metadata, (body, url, encoding), in_place=unused and len(body) <= MAX_HTML_IN_PLACE
         )
 
     async def read_markdown(self, text: str) -> Draft:
-        """Return the `Draft` of a Markdown body, its links not yet read; raises `ConversionError`.
-
-        Most are read in place: sending one to a worker costs the crawling process more than reading it.
-        """
+        """Return the `Draft` of a Markdown body, mostly read in place: sending it to a worker costs more."""
         in_place = len(text) <= MAX_READ_IN_PLACE
         (read,) = await self._run(serving.read_texts, ((text,),), in_place=in_place)
         return read

@@ -218,7 +218,8 @@ def _code_around_blocks(walk: Walk, element: _Element) -> list[str] | None:
 @converts(INLINE_TAGS, "code", "tt", "samp")
 def _code(walk: Walk, element: _Element, before: list[str]) -> str:
     if len(element):
-        if not walk.in_link and _holds_link(element):
+        may_hold_link = any(len(part) or part.tag == "a" for part in element)
+        if may_hold_link and not walk.in_link and any(link.get("href") for link in element.iter("a")):
             return _behind(before, _linked_code(walk, element))
         text = inner_text(element)
     else:
@@ -227,13 +228,6 @@ def _code(walk: Walk, element: _Element, before: list[str]) -> str:
     # two spans beside each other would read as one
     is_adjacent = bool(before) and before[-1][-1:] == span[:1] == before[-1][:1] == "`"
     return f" {span}" if is_adjacent else span
-
-
-def _holds_link(element: _Element) -> bool:
-    for part in element:
-        if len(part) or part.tag == "a":
-            return any(link.get("href") for link in element.iter("a"))
-    return False
 
 
 def _span(write: Callable[[str], str], text: str) -> str:
