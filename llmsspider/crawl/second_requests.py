@@ -3,7 +3,8 @@
 Author's Markdown may be a stub of its page: too short, or made of what its generator has not filled in. Its page is
 requested as HTML once, and the fuller of the two is the document (docs/explanation/markdown-forms.md); what a host has
 taught about that is kept in a `HostStubs`. Markdown carries no sidebar: a few pages are fetched as HTML for its links
-(`LinkSources`). Links that were dead are skipped while the pages that show them do not change (`DeadLinks`).
+(`LinkSources`). Links that were dead are skipped while the pages that show them do not change (`DeadLinks`); those that
+were seen lately (`SeenLinks`) are looked at once.
 """
 
 from __future__ import annotations

@@ -57,10 +57,7 @@ class FullTextPages:
         self._reader = reader
 
     async def pages(self, *, lagging: bool = False) -> AsyncIterator[Any]:
-        """Yield the pages of the full-text files that discovery found, except for files that lag.
-
-        Of those that are `lagging` the pages that the site answers with 404.
-        """
+        """Yield the pages of full-text files that do not lag; of those that do the pages answered with 404."""
         run, only = self._run, None
         if lagging:
             only = {page_key(page.failure.url) for page in run.waiting.take("in-file") if page.failure}

@@ -45,8 +45,7 @@ class LinkSourcePages:
     async def learn_docsify(self, request: Request, answer: PageResponse) -> Docsify | None:
         """Return the Docsify site whose page the HTML response `answer` is; None for any other page.
 
-        A configuration that is computed by code in part makes the run incomplete: pages that only it names are not
-        found.
+        A configuration that code computes in part makes the run incomplete: pages that only it names are not found.
         """
         script = ""
         for url in docsify_scripts(answer.body, answer.fetched_url):

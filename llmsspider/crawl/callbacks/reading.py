@@ -62,11 +62,8 @@ def joiner(
 ) -> Callable[[str], str]:
     """Return the function that makes the hrefs of a Markdown page absolute, by `run.memory.link_bases`.
 
-    A page whose own links do not show what they are relative to waits for pages that do, so that it does not matter
-    which comes first.
-
-    Raises:
-        UnsettledError: other pages of the group that it names will show what they are relative to.
+    A page whose own links do not show what they are relative to waits for pages of its group that do
+    (`UnsettledError`), so that it does not matter which comes first.
     """
     site = run.site.docsify_of(page_url) or run.site.repository_of(page_url)
     if site is not None:

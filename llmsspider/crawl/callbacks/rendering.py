@@ -130,11 +130,8 @@ class Renderer:
 
         Where the page's own scripts led elsewhere, the result's `meta.refresh` names that address. Without a
         browser a shell without text is filtered as `needs-browser`; `unread` says why the OpenAPI file that it names
-        could not be used instead.
-
-        Raises:
-            RenderingError: the browser could not render a shell.
-            ConversionError: what it rendered could not be converted.
+        could not be used instead. Raises `RenderingError` where the browser could not render a shell, and
+        `ConversionError`.
         """
         run, meta, policy = self.run, result.page.meta, self.run.arguments.render
         is_first = not (info(request).get("alternate") or info(request).get("source"))
