@@ -43,7 +43,6 @@ _SITE_NAMES = (
     (frozenset("-:"), r"\s+[-:]{1,2}\s+[^-]+\Z"),
 )
 """Separators before the name of a site at the end of a title, with a pattern of that end; in order of preference."""
-_SPACE = re.compile(r"\s+")
 _IN_NOSCRIPT = XPath("/html/head/noscript/meta[@http-equiv]", smart_strings=False)
 
 
@@ -108,8 +107,8 @@ def _read_link_tag(meta: PageMeta, element: _Element, joiner: Joiner) -> None:
 
 def whole_title(root: _Element) -> str | None:
     """Return the `<title>`, the site's name in it where it has one."""
-    title = root.find("head/title")  # `iter` looks at the whole page for the one after it
-    if title is None:
+    title = next((part for top in root[:1] for part in top if part.tag == "title"), None)
+    if title is None:  # `iter` looks at the whole page for the one after it
         title = next(root.iter("title"), None)
     return None if title is None else _clean(inner_text(title))
 
@@ -139,7 +138,7 @@ def without_suffix(title: str | None, site_name: str | None = None) -> str | Non
 
 
 def _clean(text: str | None) -> str | None:
-    return _SPACE.sub(" ", text).strip() or None if text else None
+    return " ".join(text.split()) or None if text else None
 
 
 # Links of a page: every address for the crawl.

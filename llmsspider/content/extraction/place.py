@@ -54,11 +54,9 @@ _PRINTED = frozenset({"print", "_print", "print_page"})
 _PRINTS = XPath("boolean(//@onclick[contains(., 'print(')] | //script[contains(., 'window.print')])")
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _UNREAD = _HEADINGS | {"script", "style", "template"}
-_MOST_READ = 1_000
-"""Maximum number of characters of a text whose letters are counted."""
 _ENTRIES = frozenset({"li", "tr", "dt", "dd"})
 _TITLE_LINKS = XPath("(h2 | h3 | h4 | header//h2 | header//h3 | div/h2 | div/h3)//a | a[h2 or h3 or h4]")
-_TAGS = XPath("//a[contains(concat(' ', @rel, ' '), ' tag ')]/@href", smart_strings=False)
+_TAGS = XPath("//a[@rel][contains(concat(' ', @rel, ' '), ' tag ')]/@href", smart_strings=False)
 _SIDEBARS = XPath(
     "//nav[not(ancestor::header)]//a | //aside//a | //*[contains(@class, 'sidebar') or contains(@class, 'menu')]//a"
 )
@@ -140,7 +138,7 @@ def _leads_away(link: _Element, joiner: Joiner) -> bool:
 
 
 def _letters(text: str | None) -> int:
-    return letters_of(text[:_MOST_READ], with_digits=False) if text and not text.isspace() else 0
+    return letters_of(text[:1_000], with_digits=False) if text and not text.isspace() else 0
 
 
 def _in_address(url: str) -> str | None:
@@ -167,11 +165,6 @@ MOST = 0.8
 """Minimum share (0 to 1) of a navigation's links that lead into the section."""
 MIN_LINKS = 3
 """Minimum number of links of a navigation that is evidence for a section."""
-MAX_NAVIGATIONS = 50
-"""Maximum number of elements that are examined as a navigation."""
-BLOGS = frozenset({"blog", "blogs", "posts"})
-NEWS = frozenset({"news", "press"})
-"""Directories of articles beside the documentation; `/news/` itself may be a page of it."""
 _ROOTS = (
     (
         "Sphinx",
@@ -282,7 +275,7 @@ def _navigation(root: _Element, joiner: Joiner) -> str | None:
     """Return the deepest directory that holds most links of the largest navigation that lists the page."""
     page = loose_key(joiner.page)
     largest: list[str] = []
-    for element in _NAVIGATIONS(root)[:MAX_NAVIGATIONS]:
+    for element in _NAVIGATIONS(root)[:50]:
         urls = [] if _IN_HEADER(element) else _in_site(element, joiner)
         is_listed = any(loose_key(url) == page for url in urls) or _CURRENT(element)
         if is_listed and len(urls) > len(largest):
@@ -320,11 +313,11 @@ def _in_site(element: _Element, joiner: Joiner) -> list[str]:
 
 
 def _within_blog(found: Section, page: str) -> Section:
-    """Return the section of a page, that of its blog where it lies in one."""
+    """Return the section of a page, that of its blog where it lies in one; `/news/` itself may be documentation."""
     segments = directory(page).split("/")
     for number, segment in enumerate(segments, 1):
         path = "/".join(segments[:number]) + "/"
-        is_news = segment.lower() in NEWS and identity(page) != urljoin(page, path)
-        if (segment.lower() in BLOGS or is_news) and path.startswith(found.path):
+        is_news = segment.lower() in {"news", "press"} and identity(page) != urljoin(page, path)
+        if (segment.lower() in {"blog", "blogs", "posts"} or is_news) and path.startswith(found.path):
             return Section(path, "a page of a blog belongs to the blog")
     return found

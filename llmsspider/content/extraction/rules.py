@@ -163,7 +163,6 @@ _KINDS = (
     (Kind.CODE, {"div.fragment", "blockquote.SCodeFlow", "table.RktBlk", "table.RBoxed"}),  # Doxygen, Scribble
 )  # fmt: skip
 """Classes that say what an element is, with a tag where the class alone says too little; the first kind counts."""
-_XML_NAME = re.compile(r"[A-Za-z_][\w.-]*")
 
 
 class Rules:
@@ -186,7 +185,9 @@ class Rules:
         # Attributes other than the class, with any value if `values` is empty, and what finds their values.
         self._attributes: list[tuple[str, set[str], XPath, XPath]] = []
         for name, values in attributes.items():
-            step = f"@{name}" if _XML_NAME.fullmatch(name) else f'@*[name() = "{name}"]'  # `v-on:click`
+            step = (
+                f"@{name}" if re.fullmatch(r"[A-Za-z_][\w.-]*", name) else f'@*[name() = "{name}"]'
+            )  # `v-on:click`
             path = f"descendant::*/{step}"
             self._attributes.append((name, values, XPath(path, smart_strings=False), XPath(path)))
 

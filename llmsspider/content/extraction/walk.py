@@ -291,7 +291,7 @@ class Walk:
 
     def block(self, element: _Element, role: Role | None = None) -> list[str]:
         """Return the blocks that one block element is."""
-        role = role or self._role(element)
+        role = self._role(element) if role is None else role
         if not role.is_plain:
             kind = classify(element, role.kind)
             if kind is Kind.DROP:
@@ -331,7 +331,7 @@ class Walk:
 
     def inline(self, element: _Element, before: list[str], role: Role | None = None) -> Piece:
         """Return `element` as an inline piece that follows the pieces `before`, or as a list of blocks."""
-        role = role or self._role(element)
+        role = self._role(element) if role is None else role
         if not role.is_plain:
             kind = classify(element, role.kind)
             if kind is Kind.DROP:
