@@ -7,17 +7,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 from urllib.parse import urlsplit
 
 from llmsspider.changes.compare import MAX_PAIRS, Hunk, blocks, compare, most_similar, word_counts
 from llmsspider.changes.meaning import Evidence, Names, evidence, names, noise_of, volatile_lines, without
 from llmsspider.errors import ArgumentsError
 from llmsspider.items import content_hash
-
-if TYPE_CHECKING:
-    from llmsspider.store import PageHistory, PageRecord, Store, Version
-
+from llmsspider.store import PageHistory, PageRecord, Store, Version
 
 _RUN = re.compile(r"\d{8}T\d{0,6}(?:-[0-9a-f]{0,6})?", re.ASCII)
 _GOES_ON = re.compile(r"[\w/.%~-]")

@@ -8,16 +8,14 @@ spider and closed here (`run_summary`). Scrapy loads them by the settings; the c
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from scrapy import signals
+from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.statscollectors import MemoryStatsCollector
 
 from llmsspider.crawl.spiderrun import RunComponent
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
 
 
 class RunExtension(RunComponent):

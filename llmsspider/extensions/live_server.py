@@ -11,16 +11,13 @@ from contextlib import suppress
 from dataclasses import dataclass, fields
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 from aiohttp import web
 
 from llmsspider.crawl.progress import Phase, RecentPage
-
-if TYPE_CHECKING:
-    from llmsspider.output.status import RunReport
-
+from llmsspider.output.status import RunReport
 
 TimelinePoint = tuple[float, int, int]
 """Seconds since the start, pages done, pages that failed."""

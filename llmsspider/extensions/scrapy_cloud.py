@@ -10,12 +10,14 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from itemadapter import ItemAdapter
-from scrapy import signals
+from scrapy import Spider, signals
+from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.extensions.memusage import MemoryUsage
+from scrapy.settings import BaseSettings
 from scrapy.signalmanager import SignalManager
 from scrapy.utils.misc import load_object
 
@@ -23,12 +25,6 @@ from llmsspider.crawl.spiderrun import on_scrapy_cloud, run_of
 from llmsspider.items import Document
 from llmsspider.store import PageItem
 from llmsspider.web import stats
-
-if TYPE_CHECKING:
-    from scrapy import Spider
-    from scrapy.crawler import Crawler
-    from scrapy.settings import BaseSettings
-
 
 logger = logging.getLogger(__name__)
 

@@ -7,23 +7,20 @@ import errno
 import io
 import logging
 import os
+from collections.abc import Awaitable, Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
+from scrapy import Spider
+from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.extensions.feedexport import FileFeedStorage, S3FeedStorage
+from scrapy.settings import BaseSettings
 from scrapy.utils.defer import ensure_awaitable
 
 from llmsspider.crawl.spiderrun import run_of
 from llmsspider.errors import StoreError
 from llmsspider.web.loading import Extra, missing_extra
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Iterator
-
-    from scrapy import Spider
-    from scrapy.crawler import Crawler
-    from scrapy.settings import BaseSettings
 
 logger = logging.getLogger(__name__)
 

@@ -9,20 +9,15 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from llmsspider.crawl.progress import Example
+from llmsspider.crawl.run import Run
 from llmsspider.output.graph import site_tree
-from llmsspider.output.status import Conversion, RunStatus, run_report, stored_status
-from llmsspider.site.discovered import Probe
-from llmsspider.store import LINKS
+from llmsspider.output.status import Conversion, RunReport, RunStatus, run_report, stored_status
+from llmsspider.site.discovered import Discovery, Probe
+from llmsspider.store import LINKS, PageError, PageRecord, Store
 from llmsspider.web.urls import identity
-
-if TYPE_CHECKING:
-    from llmsspider.crawl.run import Run
-    from llmsspider.output.status import RunReport
-    from llmsspider.site.discovered import Discovery
-    from llmsspider.store import PageError, PageRecord, Store
 
 MAX_PER_OUTCOME = 200
 """Maximum number of URLs in each list; counts are exact."""

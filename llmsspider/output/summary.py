@@ -5,14 +5,10 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from llmsspider.crawl.progress import duration, replay_command
 from llmsspider.errors import command
-
-if TYPE_CHECKING:
-    from llmsspider.output.status import RunReport, RunStatus, SourceStatus
-
+from llmsspider.output.status import RunReport, RunStatus, SourceStatus
 
 # Text of strangers on its way to a terminal, a log file or a spreadsheet: shown, and never acted on. Pure.
 

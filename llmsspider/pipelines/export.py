@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from llmsspider.config.settings import Config
 from llmsspider.crawl.spiderrun import RunComponent
 from llmsspider.errors import MirrorError, StoreError
 from llmsspider.items import Document
 from llmsspider.output.mirror import MirrorReport, folder_for, sync, sync_skill
 from llmsspider.pipelines import CountedDrop
 from llmsspider.web import stats
-
-if TYPE_CHECKING:
-    from llmsspider.config.settings import Config
 
 logger = logging.getLogger(__name__)
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from scrapy.crawler import Crawler
+
+from llmsspider.crawl.run import Run
 from llmsspider.crawl.settle import drop_reason
 from llmsspider.crawl.spiderrun import RunComponent
 from llmsspider.items import Document, content_hash
@@ -11,11 +14,6 @@ from llmsspider.pipelines import CountedDrop
 from llmsspider.store import PageItem
 from llmsspider.web.stats import Filtered
 from llmsspider.web.urls import loose_key, page_key
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-
-    from llmsspider.crawl.run import Run
 
 
 class FilterPipeline(RunComponent):

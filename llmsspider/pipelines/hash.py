@@ -5,28 +5,23 @@ from __future__ import annotations
 import asyncio
 import logging
 from types import NoneType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import orjson
 from itemadapter import ItemAdapter
 from scrapy import signals
+from scrapy.crawler import Crawler
 from scrapy.settings import SETTINGS_PRIORITIES
+from twisted.python.failure import Failure
 
+from llmsspider.crawl.run import Run
 from llmsspider.crawl.spiderrun import RunComponent
 from llmsspider.errors import StoreError
 from llmsspider.items import Link, LlmsEntry, added_fields, content_hash
 from llmsspider.pipelines import CountedDrop
-from llmsspider.store import PageItem
+from llmsspider.store import PageItem, PageRecord
 from llmsspider.web import stats
 from llmsspider.web.loading import OURS
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-    from twisted.python.failure import Failure
-
-    from llmsspider.crawl.run import Run
-    from llmsspider.store import PageRecord
-
 
 logger = logging.getLogger(__name__)
 
