@@ -11,19 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from llmsspider.changes.compare import (
-    DATE,
-    LABEL,
-    WHOLE,
-    Block,
-    Hunk,
-    Kind,
-    Masked,
-    line_diff,
-    mask,
-    masked,
-    matcher,
-)
+from llmsspider.changes.compare import DATE, LABEL, WHOLE, Block, Hunk, Masked, line_diff, masked, matcher
 
 MAX_NAMES = 30
 """Maximum number of names of one page, of each kind."""
@@ -116,7 +104,7 @@ class Line:
     labelled: bool
 
 
-def _lines(kind: Kind, text: str) -> list[str]:
+def _lines(kind: str, text: str) -> list[str]:
     """The lines of a block: a text is one, code and tables have theirs."""
     return text.splitlines() if kind in WHOLE else [text]
 
@@ -148,7 +136,7 @@ def _lines_alike(hunk: Hunk, first: int, before: Sequence[str], after: Sequence[
                 yield Line(first + number, masks[number], changed, after[now], labelled)
 
 
-def _masked(kind: Kind, line: str) -> Masked:
+def _masked(kind: str, line: str) -> Masked:
     if kind == "table":
         cells = [masked(cell, releases=False) for cell in _CELL.split(line)]
         return Masked(
@@ -173,7 +161,7 @@ def _calls_itself_volatile(hunk: Hunk, old: str, new: str) -> bool:
 
 
 def _is_volatile(old: str, new: str) -> bool:
-    return bool(LABEL.search(mask(new)) or (DATE.search(old) and DATE.search(new)))
+    return bool(LABEL.search(masked(new).mask) or (DATE.search(old) and DATE.search(new)))
 
 
 def without(hunk: Hunk, noise: Collection[Line]) -> Hunk | None:

@@ -19,6 +19,7 @@ from llmsspider.errors import LlmsspiderError, StoreError, command
 from llmsspider.extensions import RunExtension
 from llmsspider.extensions.scrapy_cloud import ScrapyCloud
 from llmsspider.output import summary
+from llmsspider.output.exports import staged
 from llmsspider.output.mirror import path_for
 from llmsspider.output.status import run_report
 
@@ -229,7 +230,6 @@ class ChangeNews(RunExtension):
     def _write_feed(self, changes: SourceChanges) -> bool:
         """Update the feed; returns whether it is up to date."""
         from llmsspider.changes.render import NotAFeedError, updated_feed  # noqa: PLC0415
-        from llmsspider.output.exports import staged  # noqa: PLC0415
 
         run, setting = self.run, self.run.config.changes_feed
         if not setting:

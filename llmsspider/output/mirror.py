@@ -16,20 +16,8 @@ import orjson
 
 from llmsspider.errors import MirrorError
 from llmsspider.items import content_hash as sha256
+from llmsspider.output import mirror_files
 from llmsspider.output.exports import page_text
-from llmsspider.output.mirror_files import (
-    CONTENTS,
-    ContentsLine,
-    LinkMap,
-    MirrorNames,
-    Reference,
-    contents,
-    file_text,
-    front_matter,
-    reference_text,
-    skill_text,
-    slug,
-)
 from llmsspider.store import OUTLINE, PageRecord, SourceRecord, Store
 from llmsspider.store.database import STORE_FOLDER, readable_name, source_slug
 from llmsspider.web.urls import host, identity
@@ -258,12 +246,13 @@ class _Folder:
 def _update_tree(kept: _Folder) -> None:
     """Name every page, write what differs, remove what is gone."""
     store, source, entries = kept.store, kept.source, kept.entries
-    names = MirrorNames(
+    names = mirror_files.MirrorNames(
         kept.manifest.main_host,
         {key: entry.file for key, entry in entries.items()},
         occupied=lambda name: (kept.folder / name).exists(),
     )
-    links, lines, living = LinkMap(store.aliases()), list[ContentsLine](), set[str]()
+    links, living = mirror_files.LinkMap(store.aliases()), set[str]()
+    lines: list[mirror_files.ContentsLine] = []
     for page in store.iter_pages(parts=OUTLINE):
         record = page.record
         key, file, listed = identity(record.url), names.name(record.url), record.llms
@@ -273,23 +262,23 @@ def _update_tree(kept: _Folder) -> None:
         title = (listed.title if listed else None) or record.title or file.removesuffix(".md")
         description = (listed.description if listed else None) or record.description
         section, order = (listed.section, listed.order) if listed else (None, None)
-        lines.append(ContentsLine(file, title, description, section, order))
+        lines.append(mirror_files.ContentsLine(file, title, description, section, order))
     kept.manifest.write(kept.folder)  # before the first file: a killed run leaves no unknown ones
     # what links can lead to: while it stays, unchanged pages need no second look
     shape = sha256("\n".join(sorted(line.file for line in lines)))[:32]
     for page in store.iter_pages(parts=OUTLINE):
         _update_page(kept, page.record, shape, links)
-    table = contents(lines, source.url, source.introduction).encode("utf-8", "replace")
-    path = kept.folder / CONTENTS
+    table = mirror_files.contents(lines, source.url, source.introduction).encode("utf-8", "replace")
+    path = kept.folder / mirror_files.CONTENTS
     if not path.exists() or path.read_bytes() != table:
         replace_file(path, table)
     kept.remove_others(living)
 
 
-def _update_page(kept: _Folder, outline: PageRecord, shape: str, links: LinkMap) -> None:
+def _update_page(kept: _Folder, outline: PageRecord, shape: str, links: mirror_files.LinkMap) -> None:
     """Bring the file of a page in step; its text is read only where the file may have to change."""
     entry = kept.entries.setdefault(identity(outline.url), FileEntry(""))
-    undated = front_matter(outline, kept.source.name, fetched_at="")
+    undated = mirror_files.front_matter(outline, kept.source.name, fetched_at="")
     key = sha256(f"{undated}{shape}")[:32]
     if entry.key == key and kept.is_there(entry):
         kept.report.untouched += 1
@@ -297,8 +286,8 @@ def _update_page(kept: _Folder, outline: PageRecord, shape: str, links: LinkMap)
     record = kept.store.load_page(outline.key)
     if record is None:  # deleted since
         return
-    text = file_text(record, entry.file, links.file)
-    head = front_matter(record, kept.source.name, fetched_at=record.fetched_at)
+    text = mirror_files.file_text(record, entry.file, links.file)
+    head = mirror_files.front_matter(record, kept.source.name, fetched_at=record.fetched_at)
     kept.put(entry, sha256(undated + text)[:32], head + text)
     entry.key = key
 
@@ -313,16 +302,16 @@ def _update_skill(kept: _Folder, budget: int | None) -> None:
     kept.manifest.write(kept.folder)
     for one in references:
         pages = [page for record in one.pages if (page := kept.store.load_page(record.key)) is not None]
-        text = reference_text(one.section, pages)
+        text = mirror_files.reference_text(one.section, pages)
         kept.put(kept.entries[one.file], sha256(text)[:32], text)
-    text = skill_text(kept.source, references, omitted)
+    text = mirror_files.skill_text(kept.source, references, omitted)
     kept.put(kept.entries[SKILL], sha256(text)[:32], text)
     kept.remove_others({SKILL, *(one.file for one in references)})
 
 
 def _references(
     store: Store, outlines: Iterable[PageRecord], budget: int | None
-) -> tuple[list[Reference], list[PageRecord]]:
+) -> tuple[list[mirror_files.Reference], list[PageRecord]]:
     """Share the pages out among references, section by section; and those that are beyond the budget."""
     from llmsspider.changes.source import section_of  # noqa: PLC0415  # few crawls write a skill
     from llmsspider.content.markdown.chunks import tokens  # noqa: PLC0415
@@ -330,12 +319,13 @@ def _references(
     sections: dict[str, list[PageRecord]] = {}
     for record in outlines:
         sections.setdefault(section_of(record), []).append(record)
-    references: list[Reference] = []
+    references: list[mirror_files.Reference] = []
     omitted: list[PageRecord] = []
     used, names = 0, set[str]()
     for section, records in sections.items():
         size = MAX_REFERENCE_TOKENS
-        stem = slug(urlsplit(section).path if section.startswith("/") else section)[:60].strip("-") or "pages"
+        name = urlsplit(section).path if section.startswith("/") else section
+        stem = mirror_files.slug(name)[:60].strip("-") or "pages"
         for record in records:
             page = store.load_page(record.key)
             needed = tokens(page_text(page)) if page is not None else 0
@@ -347,7 +337,7 @@ def _references(
                 numbered = chain([stem], (f"{stem}-{number}" for number in count(2)))
                 name = next(name for name in numbered if name not in names)
                 names.add(name)
-                references.append(Reference(f"references/{name}.md", section))
+                references.append(mirror_files.Reference(f"references/{name}.md", section))
                 size = 0
             references[-1].pages.append(record)
             size += needed
