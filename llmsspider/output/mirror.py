@@ -25,7 +25,7 @@ from llmsspider.web.urls import host, identity
 # The manifest of a tree: which files are ours, so that no other file is ever replaced or removed.
 
 MANIFEST = ".llmsspider.json"
-"""No page gets this name: a leading dot is encoded (`mirrornames`)."""
+"""No page gets this name: a leading dot is encoded (`mirror_files`)."""
 
 PART = ".llmsspider.part"
 """A file that is being written."""
