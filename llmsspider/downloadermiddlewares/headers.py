@@ -72,16 +72,12 @@ class HostAuthMiddleware:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> HostAuthMiddleware:
-        """Read `LLMS_HTTP_AUTH`."""
+        """Read `LLMS_HTTP_AUTH`, and filter every handler of the root logger."""
         middleware = cls(Credentials.from_setting(crawler.settings.get("LLMS_HTTP_AUTH")))
-        middleware.redact_logs()
+        for handler in logging.getLogger().handlers:
+            handler.addFilter(middleware._filter)
         crawler.signals.connect(middleware.spider_closed, signal=signals.engine_stopped)
         return middleware
-
-    def redact_logs(self) -> None:
-        """Filter every handler of the root logger."""
-        for handler in logging.getLogger().handlers:
-            handler.addFilter(self._filter)
 
     def spider_closed(self) -> None:
         """Remove the filters."""

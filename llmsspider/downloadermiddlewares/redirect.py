@@ -29,9 +29,8 @@ class SyntheticMiddleware:
 
     def process_request(self, request: Request) -> Response | None:
         """Return the answer of a synthetic request."""
-        if request.meta.get(META, {}).get("synthetic"):
-            return Response(request.url, status=200, request=request)
-        return None
+        is_synthetic = request.meta.get(META, {}).get("synthetic")
+        return Response(request.url, request=request) if is_synthetic else None
 
 
 class NoReferer(redirect.BaseRedirectMiddleware):
@@ -70,7 +69,12 @@ class RedirectMiddleware(NoReferer, redirect.RedirectMiddleware):
             raise _refused("its address cannot be read") from None
         if not isinstance(answer, Request):
             return answer
-        self._check(answer, request)
+        if leads_to_login(request.url, answer.url):
+            raise RefusedRequest(f"redirects to a login: {answer.url}", reason="login", kind="auth")
+        if answer.url in request.meta.get("redirect_urls", ()):
+            stats.count(self.crawler.stats, stats.blocked("redirect-loop"))
+            why = f"redirects in a circle over {answer.url}"
+            raise RefusedRequest(why, reason="redirect-loop", kind="http")
         run = run_of(self.crawler)
         if run is not None:
             page = request.meta.get(META, {}).get("canonical")
@@ -78,14 +82,6 @@ class RedirectMiddleware(NoReferer, redirect.RedirectMiddleware):
             if run.site.learn_redirect(request.url, answer.url, is_named=is_named):  # it is the document
                 return answer.replace(dont_filter=True)
         return answer
-
-    def _check(self, redirected: Request, request: Request) -> None:
-        if leads_to_login(request.url, redirected.url):
-            raise RefusedRequest(f"redirects to a login: {redirected.url}", reason="login", kind="auth")
-        if redirected.url in request.meta.get("redirect_urls", ()):
-            stats.count(self.crawler.stats, stats.blocked("redirect-loop"))
-            why = f"redirects in a circle over {redirected.url}"
-            raise RefusedRequest(why, reason="redirect-loop", kind="http")
 
 
 MAX_STUB_BYTES = 16 * 1024
@@ -123,9 +119,8 @@ def _refused(why: str) -> RefusedRequest:
 class ScopeMiddleware:
     """Filter pages that were redirected out of scope, and queued ones beyond a limit.
 
-    The limits are `max_pages`, `max_requests`, whose requests are counted here, and look-alikes.
-
-    Links and seeds are checked before their requests exist; a page is known by where it ended.
+    The limits are `max_pages`, `max_requests`, whose requests are counted here, and look-alikes. Links and seeds are
+    checked before their requests exist; a page is known by where it ended.
     """
 
     def __init__(self, run: Run | None):
@@ -146,8 +141,7 @@ class ScopeMiddleware:
 
     def process_request(self, request: Request) -> None:
         """Raise `FilteredRequest` for a request that may not be followed."""
-        page = request.meta.get(META, {})
-        run = self.run
+        run, page = self.run, request.meta.get(META, {})
         if run is None or run.bounds.scope is None or not page:
             return
         if any(page.get(key) for key in ("nested", "synthetic", "verify", "source")):
@@ -155,13 +149,11 @@ class ScopeMiddleware:
         if run.limit.reached:
             run.coverage.incomplete(run.limit.why)
             raise FilteredRequest(run.limit.refusal)
-        alike = page.get("alike")
-        if alike and not request.meta.get("redirect_times"):
-            crowded = run.bounds.crowded(request.url, listed=alike == "listed")
-            if crowded is not None:
-                run.coverage.unseen.add("trap")
-                raise FilteredRequest(crowded)
+        why = None
         if request.meta.get("redirect_times"):
-            outside = run.bounds.scope.refusal(request.url, listed=page.get("listed", False))
-            if outside is not None:
-                raise FilteredRequest(outside)
+            why = run.bounds.scope.refusal(request.url, listed=page.get("listed", False))
+        elif alike := page.get("alike"):
+            why = run.bounds.crowded(request.url, listed=alike == "listed")
+            run.coverage.unseen.update({"trap"} if why else ())
+        if why is not None:
+            raise FilteredRequest(why)
