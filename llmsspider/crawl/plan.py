@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterator, Sequence
@@ -177,16 +176,13 @@ def _commands(url: str | None, scope: Scope, filtered: Container[str]) -> dict[s
 def with_options(commands: dict[str, str], options: Sequence[str]) -> dict[str, str]:
     """Return the commands of a plan with the options that it was asked for with, before those that they add.
 
-    >>> with_options({"as planned": "scrapy crawl docs -a url=https://e.com/ -a scope=host"}, ["-s", "A=b c"])
-    {'as planned': "scrapy crawl docs -a url=https://e.com/ -s 'A=b c' -a scope=host"}
+    >>> commands = {"as planned": "crawl -a url=https://e.com/", "all": "crawl -a url=https://e.com/ -a scope=host"}
+    >>> with_options(commands, ["-s", "A=b c"])["all"]
+    "crawl -a url=https://e.com/ -s 'A=b c' -a scope=host"
     """
-    if not options:
-        return commands
-    url = re.compile(r"-a (?:'url=.*?'|url=\S+)")
-    return {
-        what: url.sub(lambda found: f"{found[0]} {shlex.join(options)}", text, count=1)
-        for what, text in commands.items()
-    }
+    start = commands["as planned"]
+    planned = " ".join(filter(None, [start, shlex.join(options)]))
+    return {what: planned + text.removeprefix(start) for what, text in commands.items()}
 
 
 def plan_lines(plan: Plan) -> Iterator[str]:
