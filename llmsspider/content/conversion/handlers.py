@@ -110,9 +110,7 @@ def check_handlers(given: Mapping[str, object]) -> Handlers:
     return Handlers(paths)
 
 
-@cache
-def _handler(path: str) -> ContentHandler:
-    return find(path)()  # type: ignore[operator, no-any-return]
+_handler = cache(lambda path: find(path)())  # type: ignore[operator]
 
 
 def handle(path: str, body: bytes, url: str, mime_type: str, encoding: str | None) -> Page:

@@ -54,10 +54,7 @@ def heading(walk: Walk, element: _Element) -> list[str]:
 
 
 def _separate_lines(element: _Element) -> None:
-    """Set a space between the spans that a heading is all made of, where the next one is several words.
-
-    They are lines, as the page's style draws them: the name of a project and what it is, on a home page.
-    """
+    """Set a space between spans that are lines of a heading: the name of a project and what it is, on a home page."""
     if len(element) < 2 or (element.text or "").strip():
         return
     if any(child.tag != "span" or (child.tail or "").strip() for child in element):
@@ -287,10 +284,7 @@ def _align(cell: _Element | None) -> str:
 
 
 def _expand(rows: list[_Element]) -> list[list[_Element | None]] | None:
-    """Return the rows with one entry per column: the cell where it starts, None where its span continues.
-
-    Returns None if spans make the grid much larger than the number of cells (`MAX_SPREAD`).
-    """
+    """Return a place for each column of each row, None where a span goes on; no grid where spans make it too large."""
     most = max(_SMALL_GRID, MAX_SPREAD * sum(len(row) for row in rows))
     places = width_of_all = 0
     grid: list[list[_Element | None]] = []

@@ -177,10 +177,7 @@ def is_listing(element: _Element) -> bool:
 
 
 def broken_lines(element: _Element) -> str:
-    """Return the text of inline code, one line for each `<br>`.
-
-    White space in a line collapses; non-breaking spaces, by which such code is indented, become spaces.
-    """
+    """Return the text of inline code, one line for each `<br>`; it is indented by non-breaking spaces."""
     lines = [element.text, *(part.tail for part in element)]
     text = "\n".join(collapsed(line or "").strip(" ") for line in lines)
     return text.replace("\xa0", " ").strip("\n")

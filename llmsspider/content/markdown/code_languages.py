@@ -122,7 +122,7 @@ def _languages(markdown: str) -> tuple[str, ...]:
                 fence = ""
             continue
         fence = mark
-        if info and (name := _name_in(info)):
+        if info and (name := normalised(_word_of(info))):
             found[name] = None
             if len(found) == MOST:
                 break
@@ -144,10 +144,6 @@ def _fences(markdown: str) -> Iterator[tuple[str, str, str]]:
 
 
 @lru_cache(1024)
-def _name_in(info: str) -> str:
-    return normalised(_word_of(info))
-
-
 def _word_of(info: str) -> str:
     """Return the word of an info string that names the language: of CommonMark, Pandoc, knitr or MyST."""
     braces = _BRACES.match(info)
