@@ -86,6 +86,7 @@ class Document:
     fetched_at: str = ""
     moved_from: list[str] = field(default_factory=list)
     code_languages: list[str] = field(default_factory=list)
+    rights: dict[str, Any] | None = None
 
 
 class OpenDocument(Document):
@@ -178,8 +179,9 @@ class Digest:
 class PageMeta:
     """What a page says about itself, read in the same parse as its content.
 
-    URLs are absolute. `hreflang` maps a language tag to a URL. `robots` holds the lower-case directives of
-    `<meta name="robots">`. `refresh` is the target of a meta refresh. `is_shell` is True when the page holds no text of
+    URLs are absolute. `hreflang` maps a language tag to a URL. `robots` holds the lower-case directives of `<meta
+    name="robots">`, and `tdm-reservation`. `licences` are the URLs of `<link rel="license">` and `<meta
+    name="tdm-policy">`. `refresh` is the target of a meta refresh. `is_shell` is True when the page holds no text of
     its own and has to be rendered by a browser. `section` is looked for on the start page only. `api_files` are the
     OpenAPI files that an API reference names, None for other pages, `held_apis` the descriptions that its scripts hold,
     as JSON; `api_scripts` are files that may name or hold them, where the page itself does not. `listing` says why a
@@ -196,6 +198,7 @@ class PageMeta:
     describedby: str | None = None
     hreflang: dict[str, str] = field(default_factory=dict)
     robots: frozenset[str] = frozenset()
+    licences: list[str] = field(default_factory=list)
     generator: str | None = None
     is_shell: bool = False
     api_files: list[str] | None = None

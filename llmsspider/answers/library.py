@@ -30,6 +30,7 @@ from llmsspider.answers.ranking import (
     choose_source,
     fragment_of,
     fused,
+    licences_of,
     rank,
 )
 from llmsspider.answers.words import corrected, parse_query, words
@@ -150,6 +151,7 @@ class OpenSource:
             offset=best.start,
             length=best.end - best.start,
             more=tuple(more[:MAX_MORE]),
+            licences=licences_of(record, self.store),
         )
 
     def close(self) -> None:

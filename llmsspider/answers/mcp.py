@@ -27,6 +27,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from llmsspider import __version__
 from llmsspider.answers.library import Library
+from llmsspider.answers.ranking import licences_of
 from llmsspider.errors import LlmsspiderError, SearchError
 from llmsspider.store import OUTLINE, Store
 
@@ -124,7 +125,7 @@ class Tools:
         for place, result in enumerate(found.results, 1):
             lines = [
                 f"[{place}] {result.heading}",
-                f"{result.url} (source {result.source}, fetched {result.fetched_at})",
+                f"{result.url} (source {result.source}, fetched {result.fetched_at}{_licensed(result.licences)})",
                 f"read on: read_page(page={result.page_id!r}, offset={result.offset})",
                 *([f"also on this page: {'; '.join(result.more)}"] if result.more else []),
                 *([f"the same text: {', '.join(result.also[:3])}"] if result.also else []),
@@ -143,12 +144,14 @@ class Tools:
         if end < len(content):  # at the end of a line in the last quarter, if it can
             end = content.rfind("\n", start + size * 3 // 4, end) + 1 or end
         following = end if end < len(content) else None
+        licences = licences_of(record, self.library.open(source).store)
         data = {
             "url": record.url,
             "title": record.title or record.url,
             "source": source,
             "page_id": record.id,
             "fetched_at": record.fetched_at,
+            "licences": licences,
             "offset": start,
             "end": end,
             "total": len(content),
@@ -157,7 +160,7 @@ class Tools:
         }
         read_on = f"; read on with offset={following}" if following is not None else ""
         head = (
-            f"{data['title']}\n{record.url} (source {source}, fetched {record.fetched_at})\n"
+            f"{data['title']}\n{record.url} (source {source}, fetched {record.fetched_at}{_licensed(licences)})\n"
             f"characters {start} to {end} of {len(content)}{read_on}\n{THIRD_PARTY}\n\n"
         )
         return data, head + content[start:end]
@@ -279,3 +282,7 @@ class HttpGuard:
                 await refusal(scope, receive, send)
                 return
         await self.app(scope, receive, send)
+
+
+def _licensed(licences: Sequence[str]) -> str:
+    return f", licence {' and '.join(licences)}" if licences else ""

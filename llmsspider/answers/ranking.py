@@ -11,9 +11,17 @@ from functools import cache
 
 from llmsspider.answers.words import Query, Term, words
 from llmsspider.errors import UnknownSourceError
-from llmsspider.store import PageRecord
+from llmsspider.store import PageRecord, Store
+from llmsspider.web.rights import SiteRights
 
 # --- search results ---
+
+
+def licences_of(record: PageRecord, store: Store) -> tuple[str, ...]:
+    """Return the URLs of the licences of a page."""
+    source = store.source_record()
+    rights = SiteRights.kept(source.discovery if source is not None else {}).of(record.url, record.declared)
+    return tuple(rights["licences"]) if rights else ()
 
 
 @dataclass(slots=True, frozen=True)
@@ -23,7 +31,8 @@ class SearchResult:
     `url` has a fragment where the page is known to have one for the passage's heading. `heading_path` names the
     headings above the passage, outermost first. `score` grows with relevance and is comparable within one search only.
     `offset` and `length` locate the passage in the page's Markdown, in characters. `more` lists further headings of the
-    page that match too, `also` the addresses of other pages that hold the same passage.
+    page that match too, `also` the addresses of other pages that hold the same passage, `licences` the URLs of the
+    page's licences.
     """
 
     url: str
@@ -39,6 +48,7 @@ class SearchResult:
     length: int
     more: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
+    licences: tuple[str, ...] = ()
 
     @property
     def heading(self) -> str:

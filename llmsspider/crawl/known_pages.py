@@ -46,7 +46,9 @@ KEPT_HEADERS = (
     "link",
     "x-robots-tag",
     "tdm-reservation",
+    "tdm-policy",
     "content-signal",
+    "content-usage",
     "x-markdown-tokens",
 )
 """Headers of a response that describe its body; no others are stored."""

@@ -23,7 +23,7 @@ from llmsspider.web.page_forms import (
     extension,
     is_markdown_url,
 )
-from llmsspider.web.politeness import opt_out, robots_directives
+from llmsspider.web.rights import of_page, opt_out, robots_directives
 from llmsspider.web.stats import Filtered
 from llmsspider.web.url_gate import InvalidUrl, Joiner, redacted, without_fragment
 from llmsspider.web.urls import identity, same_site
@@ -190,7 +190,7 @@ def refused_by_page(meta: PageMeta, answered: PageResponse, config: Config) -> F
 
     The opt-outs of headers were obeyed before the page was read; noindex counts only where the user asks for it.
     """
-    reason = opt_out({}, meta.robots) if config.obey_ai_optout else None
+    reason = opt_out(of_page({}, meta.robots)) if config.obey_ai_optout else None
     if reason:
         return Filtered("ai-opt-out", reason)
     if config.obey_noindex:

@@ -13,6 +13,7 @@ from llmsspider import errors
 from llmsspider.crawl.link_bases import WORDS, LinkBases
 from llmsspider.site.discovered import Probe
 from llmsspider.web.outcomes import remedied
+from llmsspider.web.rights import SiteDeclaration
 from llmsspider.web.scope import tree_of
 from llmsspider.web.stats import FilterReason
 from llmsspider.web.url_gate import INVALID_URL, InvalidUrl, parse, usable
@@ -99,6 +100,7 @@ class Plan:
     languages: dict[str, int]
     versions: dict[str, int]
     left_out: dict[str, FilteredPages]
+    rights: list[SiteDeclaration]
     requests: int
     arguments: dict[str, str]
 
@@ -153,6 +155,7 @@ def make_plan(run: RunState, bases: LinkBases, discovery: Discovery, scope: Scop
         languages=dict(Counter(tree["language"] for tree in trees if "language" in tree)),
         versions=dict(Counter(tree["version"] for tree in trees if "version" in tree)),
         left_out=dict(filtered),
+        rights=run.rights.table(),
         requests=discovery.requests,
         arguments=_commands(run.arguments.url, scope, filtered),
     )
@@ -213,6 +216,7 @@ def plan_lines(plan: Plan) -> Iterator[str]:
             yield f"  {entry.count:>5}  {reason}"
             for example in entry.sample:
                 yield f"         {example.url} ({example.rule})"
+    yield from (f"rights       {one.describe()}" for one in plan.rights)
     yield "commands"
     for what, command in plan.arguments.items():
         yield f"  {command}   # {what}"

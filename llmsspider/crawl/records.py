@@ -22,6 +22,7 @@ from llmsspider.items import EXTRACTOR_VERSION, Page, PageMeta, Section, raw_has
 from llmsspider.store import PageRecord
 from llmsspider.store import Reading as StoredReading
 from llmsspider.web.outcomes import says_unchanged
+from llmsspider.web.rights import of_page
 from llmsspider.web.stats import Filtered
 from llmsspider.web.urls import document_id, identity
 
@@ -90,6 +91,15 @@ class Records:
         if answered.is_whole:
             record.etag, record.last_modified = headers.get("etag"), headers.get("last-modified")
         record.validators_url, record.accept = answered.fetched_url, answered.accept
+        record.declared = [
+            list(one)
+            for one in of_page(
+                {name: [value] for name, value in headers.items()},
+                result.page.meta.robots,
+                result.page.meta.licences,
+                url=answered.page_url,
+            )
+        ]
         record.markdown_tokens = int(tokens) if tokens.isdigit() else None
         if answered.is_form_of(result.origin):
             record.has_end_tag = has_end(answered.body, answered.kind())

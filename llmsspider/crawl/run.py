@@ -197,6 +197,8 @@ class Run(RunState):
         self.memory.previous_discovery.compare(discovery)
         self.progress.discovered(discovery)
         self.site.discovered(discovery, usable(start_page.follow))
+        for file in discovery.files:
+            self.rights.read_llms_txt(file.text, file.url)
         of_llms_txt = discovery.discovered_file_type == "llms.txt" and discovery.discovered_file
         self.memory.link_bases.root = directory_url(of_llms_txt or discovery.start_url)
         self.bounds.discovered(discovery, start_page)

@@ -227,6 +227,7 @@ class SourceMemory:
             kept["link_bases"] = dict(self.link_bases.learned())
         if discovery is None:
             return source
+        kept["rights"] = run.rights.to_json()
         kept["files"] = self.previous_discovery.to_keep(discovery)
         kept["start"] = self.start_history.to_json()
         main = discovery.main_file

@@ -21,6 +21,7 @@ from llmsspider.crawl.waiting import Spool, Waiting
 from llmsspider.errors import ErrorKind
 from llmsspider.store import CONTENT
 from llmsspider.web import stats
+from llmsspider.web.rights import SiteRights
 from llmsspider.web.stats import FILTERED_AFTER_FETCH, LIMITS, FilterReason, Stat
 from llmsspider.web.urls import identity, page_key
 
@@ -81,6 +82,7 @@ class RunState:
             formats=config.formats,
             generators=config.generators,
         )
+        self.rights = SiteRights()
         self.spool = Spool()
         self.site = SiteKnowledge()
         self.bounds = Bounds(

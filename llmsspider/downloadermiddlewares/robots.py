@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from typing import Literal
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
@@ -23,13 +24,20 @@ from llmsspider.downloadermiddlewares.headers import robots_user_agent
 from llmsspider.errors import ErrorKind
 from llmsspider.web import stats
 from llmsspider.web.outcomes import explained, kind_of_response
-from llmsspider.web.politeness import OPT_OUT_HEADERS, ROBOTS_MAX_BYTES, content_signals, opt_out
+from llmsspider.web.politeness import ROBOTS_MAX_BYTES
+from llmsspider.web.rights import HEADERS, HostRights, SiteRights, of_page, opt_out
 from llmsspider.web.stats import BlockReason
 
 logger = logging.getLogger(__name__)
 
 DISALLOW_ALL = b"User-agent: *\nDisallow: /\n"
 """What an unreachable robots.txt means (RFC 9309, section 2.3.1.4)."""
+
+TDMREP = "/.well-known/tdmrep.json"
+"""Where a host declares reservations of text and data mining."""
+
+FILE_SECS = 20
+"""Time that the request for such a file may take: it holds up the first page."""
 
 UNREACHABLE: Literal["robots-unreachable"] = "robots-unreachable"
 """The `reason` of requests refused because robots.txt failed."""
@@ -50,6 +58,7 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
         super().__init__(crawler)
         if (run := run_of(crawler)) is not None:
             run.robots_txt = self.text_of
+        self._rights = run.rights if run is not None else SiteRights()
         self._token = robots_user_agent(crawler.settings)
         self._parser: type[RobotParser] = load_object(crawler.settings["ROBOTSTXT_PARSER"])
         self._rules: dict[str, asyncio.Future[RobotParser | None]] = {}
@@ -67,12 +76,9 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
             if rp is not None and not rp.allowed(url, self._token):
                 stats.count_scrapys(self.crawler.stats, "robotstxt/forbidden")
                 raise self._blocked("forbidden by robots.txt (ROBOTSTXT_OBEY)", "robots", "blocked")
-            signals = (
-                content_signals(self._texts.get(netloc, ""), self._token, url) if self._obey_opt_out else {}
-            )
-            if signals.get("ai-input") == "no":
-                why = "Content-Signal in robots.txt: ai-input=no (LLMS_OBEY_AI_OPTOUT)"
-                raise RefusedRequest(why, reason="ai-opt-out")
+            reason = opt_out(self._rights.at(url)) if self._obey_opt_out else None
+            if reason is not None:
+                raise RefusedRequest(f"{reason} (LLMS_OBEY_AI_OPTOUT)", reason="ai-opt-out")
 
     async def text_of(self, url: str) -> str | None:
         """Return the robots.txt of the host of `url`, fetched once: empty where it has none, None where that failed."""
@@ -115,11 +121,17 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
             self._give_up(netloc, kind, f"it answered {response.status}")
             body = DISALLOW_ALL
         self._texts[netloc] = text = body.decode("utf-8", "replace")
-        if content_signals(text, self._token, request.url).get("ai-train") == "no":
+        self._rights.hosts[netloc] = rights = HostRights.of_robots(text, self._token, url)
+        if netloc not in self._unreachable:
+            rights.read_tdmrep(await self._file(urljoin(url, TDMREP)))
+            for licence in rights.licence_files[:1]:
+                rights.read_rsl(await self._file(licence))
+        training = next((one.line for one in rights.at(request.url) if one[:2] == ("ai-train", False)), None)
+        if training is not None:
             stats.count(self.crawler.stats, "reported/no-ai-training")
             logger.info(
-                "%(host)s forbids training models with its pages (Content-Signal: ai-train=no)",
-                {"host": netloc},
+                "%(host)s forbids training models with its pages (%(line)s)",
+                {"host": netloc, "line": training},
                 extra={"spider": self.crawler.spider},
             )
         stats.count_scrapys(self.crawler.stats, "robotstxt/response_count")
@@ -129,6 +141,16 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
             signal=signals.robots_parsed, robotparser=rules, request=request
         )
         return rules
+
+    async def _file(self, url: str) -> bytes:
+        """Return a file that may declare something, empty where there is none or it cannot be had."""
+        meta = {"dont_obey_robotstxt": True, "max_retry_times": 0, "download_timeout": FILE_SECS}
+        request = Request(url, priority=self.DOWNLOAD_PRIORITY, meta=meta, callback=NO_CALLBACK)
+        assert self.crawler.engine is not None  # noqa: S101  # there is one whenever a request is sent
+        with contextlib.suppress(Exception):  # whatever a download raises
+            response = await self.crawler.engine.download_async(request)
+            return response.body[:ROBOTS_MAX_BYTES] if response.status == 200 else b""
+        return b""
 
     def process_exception(self, request: Request, exception: Exception) -> None:
         """Raise the failure of a robots.txt as a `RefusedRequest`, which Scrapy does not log with its traceback."""
@@ -173,14 +195,14 @@ class AiOptOutMiddleware:
     def process_response(self, request: Request, response: Response) -> Response:
         """Raise `RefusedRequest` for an answer that opts out."""
         is_error = response.status >= 300 and response.status != 304
-        if is_error or urlparse_cached(request).path == "/robots.txt":
+        if is_error or urlparse_cached(request).path in {"/robots.txt", TDMREP}:
             return response
         headers = {
             name.lower(): [value.decode("latin-1") for value in response.headers.getlist(name)]
-            for name in OPT_OUT_HEADERS
+            for name in HEADERS
             if name in response.headers
         }
-        reason = opt_out(headers, user_agent=self.user_agent) if headers else None
+        reason = opt_out(of_page(headers, user_agent=self.user_agent)) if headers else None
         if reason:
             raise RefusedRequest(f"{reason} (LLMS_OBEY_AI_OPTOUT)", reason="ai-opt-out")
         return response

@@ -30,7 +30,7 @@ from llmsspider.site.llmstxt import is_llms_url
 from llmsspider.spiders.page import page_run
 from llmsspider.web import page_forms
 from llmsspider.web.page_forms import Form, Shape, is_markdown_url, page_candidates, shape, twin
-from llmsspider.web.politeness import opt_out
+from llmsspider.web.rights import of_page, opt_out
 from llmsspider.web.url_gate import without_fragment
 from llmsspider.web.urls import identity, same_site
 
@@ -207,7 +207,7 @@ class LintSpider(ProjectSpider):
             await self._html(found, answer, body, headers)
         elif kind in {"markdown", "text"}:
             await self._markdown(found, answer, body)
-        if found.health == "fine" and (reason := opt_out(headers)):
+        if found.health == "fine" and (reason := opt_out(of_page(headers))):
             found.health, found.why = "opted-out", reason
         return found
 
@@ -237,7 +237,7 @@ class LintSpider(ProjectSpider):
             found.health = "dead" if refusal.reason == "soft-404" else "fine"
             found.why = refusal.rule
             return
-        if reason := opt_out(headers, page.meta.robots):
+        if reason := opt_out(of_page(headers, page.meta.robots)):
             found.health, found.why = "opted-out", reason
             return
         named = _alternate(page, answer)

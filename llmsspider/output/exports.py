@@ -23,6 +23,7 @@ from llmsspider.output.summary import without_formula
 from llmsspider.store import CONTENT, PageRecord, Store
 from llmsspider.web import stats
 from llmsspider.web.loading import missing_extra, own_code
+from llmsspider.web.rights import SiteRights
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -40,8 +41,12 @@ def documents(store: Store, source: str, since: int | None) -> Iterator[Document
     happened to the page since then, deletions included.
     """
     pages = store.iter_pages() if since is None else store.changes_since(since)
+    record = store.source_record()
+    rights = SiteRights.kept(record.discovery if record is not None else {})
     for page in pages:
-        yield page.record.document(source=source, run=page.run, seq=page.seq, change=page.change)
+        made = page.record.document(source=source, run=page.run, seq=page.seq, change=page.change)
+        made.rights = rights.of(made.url, page.record.declared) if made.change != "deleted" else None
+        yield made
 
 
 def write_jsonl(rows: Iterable[Document], out: BinaryIO) -> None:

@@ -17,6 +17,7 @@ from llmsspider.output.graph import site_tree
 from llmsspider.output.status import Conversion, RunReport, RunStatus, run_report, stored_status
 from llmsspider.site.discovered import Discovery, Probe
 from llmsspider.store import LINKS, PageError, PageRecord, Store
+from llmsspider.web.rights import SiteDeclaration
 from llmsspider.web.urls import identity
 
 MAX_PER_OUTCOME = 200
@@ -116,6 +117,7 @@ class RunData:
     conversion: Conversion
     discovery: DiscoveryReport | None
     coverage: CoverageReport
+    rights: list[SiteDeclaration]
 
 
 @dataclass(slots=True, frozen=True)
@@ -163,6 +165,7 @@ def gather(run: Run) -> Report:
         conversion=report.conversion,
         discovery=None if report.discovery is None else _discovery(run, report.discovery),
         coverage=coverage,
+        rights=run.rights.table(),
     )
     tree = site_tree([row[1] for row in pages.rows if row[4] != "deleted"], pages.links())
     return Report(data, pages.rows, tree)

@@ -87,6 +87,7 @@ def page_record(row: Mapping[str, Any]) -> PageRecord:
     values["validators_url"] = row["validators_url"] or values["fetched_url"]
     values["source_hash"] = row["source_hash"] or row["content_hash"]
     values["moved_from"], values["extra"] = row["moved_from"] or [], row["extra"] or {}
+    values["declared"] = row["declared"] or []
     values["llms"] = LlmsEntry(**row["llms"]) if row["llms"] else None
     data = row.get("data")
     return PageRecord(

@@ -177,7 +177,8 @@ class PageRecord:
 
     `identity` joins the spellings of one page. The three hashes are SHA-256 in hex: `raw_hash` of the body that was
     sent, `source_hash` of the Markdown made of it, `content_hash` of `content`, which pipelines may have altered.
-    `extra` holds the fields that pipelines added. `source_hash` is set where a record comes from the store, and once it
+    `extra` holds the fields that pipelines added, `declared` what the page itself declares of its use
+    (`web.rights`). `source_hash` is set where a record comes from the store, and once it
     is on its way through the pipelines.
     `follow` is every URL the page links to, for the next crawl. `validators_url` and `accept` are the
     URL and representation that `etag` and `last_modified` belong to. `content` is None on a tombstone.
@@ -214,6 +215,7 @@ class PageRecord:
     moved_from: list[str] = field(default_factory=list)
     has_end_tag: bool | None = None
     extra: Json = field(default_factory=dict)
+    declared: list[list[object]] = field(default_factory=list)
     digest: Digest | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -265,7 +267,9 @@ class PageRecord:
     def _own_fields(self) -> dict[str, Any]:
         """The fields of a document that its record has too; the others are those of a run."""
         return {
-            name: getattr(self, name) for name in FIELDS if name not in {"source", "run", "seq", "change"}
+            name: getattr(self, name)
+            for name in FIELDS
+            if name not in {"source", "run", "seq", "change", "rights"}
         }
 
 

@@ -197,6 +197,7 @@ page = Table(
     ),  # its HTML had </html>, its Markdown a last line end; null: it was neither
     *_columns(Json, "llms", "moved_from", nullable=True),
     Column("extra", Json),  # fields that pipelines added
+    Column("declared", Json),  # what it declares of its use
     Column("headers", Json),  # of what is no document: those that say what its body is
     *_columns(SmallNumber, "status", nullable=True),
     *_columns(BigNumber, "markdown_tokens", nullable=True),
@@ -295,6 +296,8 @@ STEPS = (
     INSERT INTO content (page_id, data) SELECT page.id, resource.data FROM resource
         JOIN page ON page.source_id = resource.source_id AND page.key = resource.key;
     DROP TABLE resource""",
+    # 8: what a page declares of its use
+    "ALTER TABLE page ADD COLUMN declared TEXT",
 )
 """`STEPS[n]` takes version n+1 to n+2. A step is never edited once released, and says its own DDL: the tables above may
 have moved on. Unqualified names are the store's tables on both databases."""

@@ -126,6 +126,7 @@ def page_row(record: PageRecord) -> Row:
     row = {name: getattr(record, name) for name in PAGE_COLUMNS}
     row |= {"key": record.key, "document_id": record.id, "headers": None, "gone": False}
     row["moved_from"], row["extra"] = record.moved_from or None, record.extra or None
+    row["declared"] = record.declared or None
     for name, same in (
         ("validators_url", record.fetched_url),
         ("fetched_url", record.url),

@@ -15,12 +15,9 @@ not: by the text of the standard it says nothing about other uses. It is reporte
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from functools import lru_cache
-from urllib.parse import urlsplit
 
 from llmsspider.errors import ArgumentsError
 from llmsspider.web.addresses import is_global, parse_host
@@ -256,107 +253,3 @@ def paces_freely(host: str, ip_address: str | None = None) -> bool:
     if not isinstance(name, str):
         return not is_global(name)
     return f".{name}".endswith(".localhost") or (ip_address is not None and not is_global(ip_address))
-
-
-# What a site says about the use of its pages by machines: noindex, and opt-outs from AI.
-
-OPT_OUT_HEADERS = ("X-Robots-Tag", "TDM-Reservation", "Content-Signal")
-"""Headers that `opt_out` looks at."""
-
-_WITH_VALUE = frozenset({"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"})
-_SIGNAL = re.compile(r"(?<![a-z-])([a-z-]++)\s*+=\s*+(yes|no)")
-
-
-def robots_directives(values: Iterable[str], user_agent: str = "llmsspider") -> frozenset[str]:
-    """Return the directives, in lower case, of `X-Robots-Tag` headers that apply to `user_agent`.
-
-    >>> sorted(robots_directives(["noai, noindex", "otherbot: nofollow", "unavailable_after: 1 Jan 2030"]))
-    ['noai', 'noindex', 'unavailable_after']
-    """
-    found: set[str] = set()
-    for value in values:
-        applies = True
-        for part in value.lower().split(","):
-            name, colon, rest = (text.strip() for text in part.partition(":"))
-            if colon and name not in _WITH_VALUE:
-                applies, name = name in {"*", user_agent.lower()}, rest
-            if applies and name:
-                found.add(name.partition(":")[0].strip())
-    return frozenset(found)
-
-
-def opt_out(
-    headers: Mapping[str, Sequence[str]],
-    meta_robots: frozenset[str] = frozenset(),
-    user_agent: str = "llmsspider",
-) -> str | None:
-    """Return why a page may not be used as input for models, None where neither headers nor the page say so.
-
-    `headers` maps lower-case names to all their values. `meta_robots` holds the lower-case directives of
-    `<meta name="robots">`, and `tdm-reservation` where the meta of that name is `1`.
-
-    >>> opt_out({"x-robots-tag": ["noai"]})
-    'X-Robots-Tag: noai'
-    """
-    if "noai" in robots_directives(headers.get("x-robots-tag", ()), user_agent):
-        return "X-Robots-Tag: noai"
-    if any(value.strip() == "1" for value in headers.get("tdm-reservation", ())):
-        return "TDM-Reservation: 1"
-    if "noai" in meta_robots:
-        return "meta robots: noai"
-    if "tdm-reservation" in meta_robots:
-        return "meta tdm-reservation: 1"
-    signals = dict(_SIGNAL.findall(",".join(headers.get("content-signal", ())).lower()))
-    return "Content-Signal: ai-input=no" if signals.get("ai-input") == "no" else None
-
-
-def content_signals(robots_txt: str, user_agent: str, url: str) -> dict[str, str]:
-    r"""Return the content signals for `url`, name to `yes` or `no`.
-
-    Read from the groups addressed to `user_agent`, else from those for `*`, the way RFC 9309 (section 2.2.1)
-    chooses rules; lines before any group are for everyone. A line may begin with a path, the longest that
-    fits wins.
-
-    >>> content_signals("User-agent: *\nContent-Signal: search=yes, ai-input=no", "llmsspider", "")
-    {'search': 'yes', 'ai-input': 'no'}
-    """
-    groups = _signal_lines(robots_txt)
-    lines = groups[None] + groups.get(user_agent.lower(), groups.get("*", []))
-    parts = urlsplit(url)
-    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    parted = [line.partition(" ")[::2] if line.startswith("/") else ("", line) for line in lines]
-    fitting = [(len(prefix), text) for prefix, text in parted if _fits(prefix, path)]
-    signals: dict[str, str] = {}
-    for _, text in sorted(fitting, key=lambda line: line[0]):
-        signals.update(_SIGNAL.findall(text.lower()))
-    return signals
-
-
-@lru_cache(maxsize=64)
-def _signal_lines(robots_txt: str) -> dict[str | None, list[str]]:
-    """Return the content signals of the groups of a robots.txt, by user agent; None for lines before any group."""
-    lines: dict[str | None, list[str]] = {None: []}
-    agents: list[str | None] = [None]
-    has_rules = True
-    for line in robots_txt.splitlines():
-        name, _, value = (text.strip() for text in line.partition("#")[0].partition(":"))
-        if name.lower() == "user-agent":
-            agent = value.partition("/")[0].lower()
-            agents = [agent] if has_rules else [*agents, agent]
-            has_rules = False
-            lines.setdefault(agent, [])
-        elif name and name.lower() != "sitemap":
-            has_rules = True
-            for named in set(agents) if name.lower() == "content-signal" else ():
-                lines[named].append(value)
-    return lines
-
-
-def _fits(pattern: str, path: str) -> bool:
-    """Return whether `path` begins with `pattern`: `*` is any text, `$` at the end ends the path (RFC 9309, 2.2.3).
-
-    Each part is looked for once, leftmost, and not given back: there are many ways to share a path among the stars.
-    """
-    first, *parts = map(re.escape, pattern.removesuffix("$").split("*"))
-    last = (f".*{parts.pop()}" if parts else "") + r"\Z" if pattern.endswith("$") else ""
-    return re.match(first + "".join(f"(?>.*?{part})" for part in parts) + last, path, re.DOTALL) is not None

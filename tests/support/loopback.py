@@ -47,6 +47,10 @@ class Loopback:
         return f"{scheme}://{host or self.host}:{self.port}{path}"
 
 
+RIGHTS = "/.well-known/tdmrep.json"
+"""Asked once after each robots.txt; it is not there, and not among the requests that are recorded."""
+
+
 @contextlib.contextmanager
 def loopback(
     answer: Callable[[Arrived], Answer], host: str = "127.0.0.1", certificate: Path | None = None
@@ -66,8 +70,11 @@ def loopback(
             arrived = Arrived(
                 time.monotonic(), self.command, self.path, {k.lower(): v for k, v in self.headers.items()}
             )
-            state.requests.append(arrived)
-            status, headers, body = answer(arrived)
+            if self.path == RIGHTS:
+                status, headers, body = 404, {}, b""
+            else:
+                state.requests.append(arrived)
+                status, headers, body = answer(arrived)
             self.send_response(status)
             for name, value in {
                 "Content-Type": "text/html",

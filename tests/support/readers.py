@@ -26,7 +26,8 @@ from llmsspider.site.llmsfull import inspect as inspect_full
 from llmsspider.site.sitemaps import read as read_sitemap
 from llmsspider.web import outcomes
 from llmsspider.web.page_forms import classify
-from llmsspider.web.politeness import OPT_OUT_HEADERS, opt_out, retry_after_secs
+from llmsspider.web.politeness import retry_after_secs
+from llmsspider.web.rights import HEADERS, HostRights, SiteRights, of_page
 
 URL = "https://docs.example.com/guide/"
 ROOMS = ("answers", "changes", "content", "crawl", "lint", "site", "web")
@@ -78,7 +79,11 @@ SPECIAL: dict[str, Callable[[str], Any]] = {
     "web.page_forms.classify": lambda text: classify("text/html", text.encode(), False),
     "site.llmsfull.inspect": lambda text: inspect_full(io.BytesIO(text.encode()), URL),
     "site.llmsfull.cut": lambda text: cut_full(io.BytesIO(text.encode())),
-    "web.politeness.opt_out": lambda text: opt_out(dict.fromkeys(map(str.lower, OPT_OUT_HEADERS), (text,))),
+    "web.rights.of_page": lambda text: of_page(dict.fromkeys(map(str.lower, HEADERS), (text,))),
+    "web.rights.HostRights.read_rsl": lambda text: HostRights().read_rsl(text.encode()),
+    "web.rights.HostRights.read_tdmrep": lambda text: HostRights().read_tdmrep(text.encode()),
+    "web.rights.HostRights.of_robots": lambda text: HostRights.of_robots(text, "llmsspider", URL).at(URL),
+    "web.rights.SiteRights.read_llms_txt": lambda text: SiteRights().read_llms_txt(text, URL),
     "web.outcomes.kind_of_response": lambda text: outcomes.kind_of_response(
         200, {"content-type": text}, text.encode()
     ),

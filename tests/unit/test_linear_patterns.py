@@ -100,7 +100,7 @@ def test_the_package_is_searched_whole():
         "llmsspider.content.markdown.scan._HTML_START",
         "llmsspider.content.markdown.scan._MARKS[2]",
         "llmsspider.web.outcomes._SCRIPTS[3][2]",
-        "llmsspider.web.politeness._SIGNAL",
+        "llmsspider.web.rights._SIGNAL",
     } <= patterns().keys()
     assert patterns()["llmsspider.content.markdown.scan._HTML_START"].methods == {"match"}
     assert len(patterns()) > 200

@@ -45,7 +45,6 @@ def test_the_package_is_searched_whole():
         "web.page_forms.header_links(header)",
         "site.llmstxt_parser.parse(text)",
         "content.markdown.page.read(text)",
-        "web.politeness.content_signals(robots_txt)",
         "site.sitemaps.read",
     } <= names
     assert len(names) > 100

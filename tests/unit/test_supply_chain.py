@@ -28,7 +28,7 @@ PINS = dict(
 PARTS = ("requirements-base", "requirements-server")
 """Locks of a part of requirements.lock: what a plain install and the container hold."""
 
-BROUGHT = {"pydantic-core"}
+BROUGHT = {"pydantic-core", "cryptography"}
 """What is imported of packages that bring it in the one version they work with."""
 
 OTHERS = ("requirements-dev", "requirements-cloud", "requirements-llamaindex")

@@ -39,7 +39,7 @@ from llmsspider.web.page_forms import (
     skipped_extension,
     twin,
 )
-from llmsspider.web.politeness import content_signals
+from llmsspider.web.rights import HostRights
 from llmsspider.web.scope import build_scope, directory_above, tree_of
 from llmsspider.web.url_gate import (
     InvalidUrl,
@@ -191,7 +191,10 @@ def use(url: str) -> None:
         SiteKnowledge().page_of(known)
         tree_of(known), directory_above(known, ["language", "version"]), title_from_url(known)
         safe_name(known, "example.com"), site_tree([known], [])
-        Credentials().headers_for(known), content_signals("User-agent: *\nContent-Signal: a=b", "x", known)
+        (
+            Credentials().headers_for(known),
+            HostRights.of_robots("User-agent: *\nContent-Signal: a=b", "x", known).at(known),
+        )
         Joiner(known, "../x").join("b"), llmstxt.directory_url(known), Locator(known, {known: "t"})
         assert not str(AllowedAddresses(everything=True).refusal(known) or "").startswith("not a usable URL")
 

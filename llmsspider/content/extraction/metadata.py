@@ -80,6 +80,10 @@ def _read_meta_tag(meta: PageMeta, element: _Element, joiner: Joiner) -> None:
         meta.generator = _clean(content)
     elif name in {"robots", "llmsbot", "llmsspider"}:
         meta.robots |= {word.strip().lower() for word in content.split(",") if word.strip()}
+    elif name == "tdm-reservation" and content.strip() == "1":
+        meta.robots |= {name}
+    elif name == "tdm-policy" and content.strip():
+        meta.licences.append(joiner.join(content.strip()))
     elif (element.get("http-equiv") or "").lower() == "refresh":
         found = _REFRESH.match(content)
         target = content[found.end() :].strip().strip("\"'").strip() if found else ""
@@ -95,6 +99,8 @@ def _read_link_tag(meta: PageMeta, element: _Element, joiner: Joiner) -> None:
         return
     if "canonical" in rel:
         meta.canonical = meta.canonical or joiner.join(href)
+    elif "license" in rel:
+        meta.licences.append(joiner.join(href))
     elif "describedby" in rel:
         meta.describedby = meta.describedby or joiner.join(href)
     elif "alternate" in rel:

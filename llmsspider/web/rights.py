@@ -1,0 +1,361 @@
+"""What a site declares about the use of its pages by machines: by purpose, with licences; and noindex. Pure.
+
+    robots.txt, header      Content-Signal: search=yes, ai-input=no     contentsignals.org
+    robots.txt, header      Content-Usage: train-ai=n                   AIPREF, draft-ietf-aipref-attach
+    robots.txt              License: URL                                RSL 1.0; its file says more
+    header, meta            X-Robots-Tag: noai                          may be addressed to one crawler
+    header, meta, file      TDM-Reservation: 1, TDM-Policy: URL         TDMRep, /.well-known/tdmrep.json
+    header, link            Link: <URL>; rel="license"
+    llms.txt                License: URL
+
+Each is a `Declaration`. Of several for one purpose the strictest counts. What this project makes is input for models,
+so what says no to a purpose of `OPT_OUT` is an opt-out; `ai-train=no` on its own is not: it says nothing of other uses.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, NamedTuple
+from urllib.parse import urljoin, urlsplit
+
+OPT_OUT = frozenset({"ai", "ai-all", "ai-input", "ai-output", "ai-use", "all", "bots", "tdm"})
+"""Purposes whose refusal leaves a page out (`LLMS_OBEY_AI_OPTOUT`)."""
+
+HEADERS = ("X-Robots-Tag", "TDM-Reservation", "TDM-Policy", "Content-Signal", "Content-Usage", "Link")
+"""Headers that declare something."""
+
+LICENCE = "licence"
+"""The purpose of a declaration that is a licence; its line ends with the URL."""
+
+SAME = {"train-ai": "ai-train", "train-genai": "ai-train", "genai": "ai"}
+"""Names of AIPREF for purposes that the others name differently."""
+
+WORDS = dict.fromkeys(("yes", "y", "allow", "allowed", "1", "true"), True) | dict.fromkeys(
+    ("no", "n", "disallow", "disallowed", "deny", "0", "false"), False
+)
+_SIGNAL = re.compile(r"(?<![a-z-])([a-z-]{2,40})\s{0,9}=\s{0,9}\"?([a-z01]{1,10})(?![a-z-])")
+_LICENCE_LINK = re.compile(r"<([^<>\s]{1,2000})>([^<]{0,400})")
+_LLMS_LICENCE = re.compile(r"(?im)^[>\s*_-]{0,9}licen[cs]e[*_]{0,3}:[*_ ]{0,4}<?(https?://[^\s<>)]{1,2000})")
+_WITH_VALUE = frozenset({"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"})
+MAX_LICENCES = 10
+
+
+class Declaration(NamedTuple):
+    """One thing that was said: for which purpose, whether that is allowed, and by which line of what."""
+
+    purpose: str
+    allowed: bool | None
+    line: str
+
+
+def signals(text: str, where: str) -> Iterator[Declaration]:
+    """Yield what a value of Content-Signal or Content-Usage says.
+
+    >>> [one[:2] for one in signals("ai-input=disallow train-ai=n", "x")]
+    [('ai-input', False), ('ai-train', False)]
+    """
+    for name, word in _SIGNAL.findall(text[:4000].lower()):
+        if word in WORDS:
+            yield Declaration(SAME.get(name, name), WORDS[word], f"{where}: {name}={word}")
+
+
+def of_page(
+    headers: Mapping[str, Sequence[str]],
+    meta_robots: frozenset[str] = frozenset(),
+    licences: Iterable[str] = (),
+    *,
+    url: str = "",
+    user_agent: str = "llmsspider",
+) -> list[Declaration]:
+    """Return what an answer and its page declare.
+
+    Args:
+        headers: lower-case names to all their values.
+        meta_robots: lower-case directives of `<meta name="robots">`, and `tdm-reservation` where the meta of that name
+            is 1.
+        licences: URLs that the page names (`<link rel="license">`, `<meta name="tdm-policy">`).
+        url: of the page.
+        user_agent: the crawler's product token.
+
+    >>> of_page({"x-robots-tag": ["noai"]})
+    [Declaration(purpose='ai', allowed=False, line='X-Robots-Tag: noai')]
+    """
+    found = []
+    if "noai" in robots_directives(headers.get("x-robots-tag", ()), user_agent):
+        found.append(Declaration("ai", False, "X-Robots-Tag: noai"))
+    if "noai" in meta_robots:
+        found.append(Declaration("ai", False, "meta robots: noai"))
+    if "tdm-reservation" in meta_robots:
+        found.append(Declaration("tdm", False, "meta tdm-reservation: 1"))
+    reserved = {value.strip() for value in headers.get("tdm-reservation", ())} & {"0", "1"}
+    found += [Declaration("tdm", value == "0", f"TDM-Reservation: {value}") for value in sorted(reserved)]
+    for name in ("Content-Signal", "Content-Usage"):
+        found += signals(", ".join(headers.get(name.lower(), ())), name)
+    links = (
+        (target, rest) for value in headers.get("link", ()) for target, rest in _LICENCE_LINK.findall(value)
+    )
+    named = [("Link", target) for target, rest in links if _is_licence(rest)]
+    named += [("TDM-Policy", value.strip()) for value in headers.get("tdm-policy", ())]
+    named += [("link rel=license", target) for target in licences]
+    return found + [one for where, target in named[:MAX_LICENCES] if (one := licence(target, where, url))]
+
+
+def _is_licence(parameters: str) -> bool:
+    """Return whether the parameters of a link say `rel=license`."""
+    relations = parameters.lower().partition("rel=")[2].strip(' "').partition(";")[0].partition('"')[0]
+    return "license" in relations.split()
+
+
+def licence(target: str, where: str, base: str) -> Declaration | None:
+    """Return the declaration of a licence, None where it has no http(s) URL."""
+    try:
+        address = urljoin(base, target.strip())
+        is_web = urlsplit(address).scheme in {"http", "https"}
+    except ValueError:
+        return None
+    return Declaration(LICENCE, None, f"{where}: {address}") if is_web and " " not in address else None
+
+
+def robots_directives(values: Iterable[str], user_agent: str = "llmsspider") -> frozenset[str]:
+    """Return the directives, in lower case, of `X-Robots-Tag` headers that apply to `user_agent`.
+
+    >>> sorted(robots_directives(["noai, noindex", "otherbot: nofollow", "unavailable_after: 1 Jan 2030"]))
+    ['noai', 'noindex', 'unavailable_after']
+    """
+    found: set[str] = set()
+    for value in values:
+        applies = True
+        for part in value.lower().split(","):
+            name, colon, rest = (text.strip() for text in part.partition(":"))
+            if colon and name not in _WITH_VALUE:
+                applies = name in {"*", user_agent.lower()}
+                name = rest
+            if applies and name:
+                found.add(name.partition(":")[0].strip())
+    return frozenset(found)
+
+
+def opt_out(declared: Iterable[Declaration]) -> str | None:
+    """Return the line by which a page may not be used as input for models, None where none says so."""
+    return next((one.line for one in declared if one.allowed is False and one.purpose in OPT_OUT), None)
+
+
+def summary(declared: Iterable[Declaration], robots: str | None = None) -> dict[str, Any] | None:
+    """Return `Document.rights`: licences, signals by purpose with where each was said, the decision of robots.txt.
+
+    None where nothing is declared. Of several lines for one purpose those of the strictest are named.
+    """
+    licences: dict[str, None] = {}
+    found: dict[str, dict[str, Any]] = {}
+    for purpose, allowed, line in declared:
+        if purpose == LICENCE:
+            licences[line.partition(": ")[2]] = None
+            continue
+        signal = found.setdefault(purpose, {"allowed": allowed, "said": []})
+        if signal["allowed"] and not allowed:
+            signal.update(allowed=allowed, said=[])
+        if signal["allowed"] == allowed and line not in signal["said"]:
+            signal["said"].append(line)
+    if not licences and not found:
+        return None
+    return {"licences": list(licences), "signals": found, "robots": robots}
+
+
+# --- a host: its robots.txt, tdmrep.json and licence file ---
+
+LINES = {"content-signal": "Content-Signal", "content-usage": "Content-Usage", "license": "License"}
+
+
+@dataclass(slots=True)
+class HostRights:
+    """What the files of one host declare; plain data, which the store keeps."""
+
+    robots: list[list[str]] = field(default_factory=list)
+    """The declaring lines of its robots.txt for this crawler: field, value, path that it is for."""
+    files: list[list[Any]] = field(default_factory=list)
+    """What other files say: path pattern, purpose, whether it is allowed, the line."""
+
+    @classmethod
+    def of_robots(cls, text: str, user_agent: str, url: str) -> HostRights:
+        """Read a robots.txt; `url` is its address."""
+        found = []
+        for name, value in lines_for(text, user_agent):
+            if name == "License":
+                found.append([name, urljoin(url, value), ""])
+            else:
+                path, _, rest = value.partition(" ") if value.startswith("/") else ("", "", value)
+                found.append([name, rest.strip(), path])
+        return cls(found)
+
+    def at(self, url: str) -> list[Declaration]:
+        """Return what holds for a URL of the host; of the lines of one robots.txt the longest path that fits wins."""
+        parts = urlsplit(url)
+        path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        latest: dict[tuple[str, str], Declaration] = {}
+        licences = []
+        for name, value, prefix in sorted(self.robots, key=lambda line: len(line[2])):
+            if not fits(prefix, path):
+                continue
+            if name == "License":
+                licences += [one] if (one := licence(value, "License in robots.txt", url)) else []
+            else:
+                latest |= {(name, one.purpose): one for one in signals(value, f"{name} in robots.txt")}
+        others = [Declaration(*rest) for pattern, *rest in self.files if fits(pattern, path)]
+        return [*latest.values(), *others, *licences]
+
+    def read_tdmrep(self, body: bytes) -> None:
+        """Add what `/.well-known/tdmrep.json` says; anything else than such a file says nothing."""
+        try:
+            rules = json.loads(body)
+        except ValueError:
+            return
+        for rule in rules[:200] if isinstance(rules, list) else ():
+            location = rule.get("location") if isinstance(rule, dict) else None
+            if not isinstance(location, str) or rule.get("tdm-reservation") not in {0, 1}:
+                continue
+            reserved, policy = rule["tdm-reservation"], rule.get("tdm-policy")
+            line = f"tdmrep.json: tdm-reservation={reserved} for {location[:200]}"
+            self.files.append([location, "tdm", not reserved, line])
+            if isinstance(policy, str) and (one := licence(policy, "tdm-policy in tdmrep.json", "")):
+                self.files.append([location, *one])
+
+    def read_rsl(self, body: bytes) -> None:
+        """Add what an RSL file prohibits and permits without payment; anything else than such a file says nothing."""
+        from lxml import etree  # noqa: PLC0415  # few sites have one
+
+        try:
+            root = etree.fromstring(
+                body, etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False)
+            )
+        except (etree.XMLSyntaxError, ValueError):
+            return
+        for content in list(root.iter("{*}content"))[:200]:
+            pattern = urlsplit(content.get("url") or "/").path or "/"
+            for terms in content.iter("{*}license"):
+                paid = {node.get("type") for node in terms.iter("{*}payment")} - {None, "free", "attribution"}
+                for tag, allowed in (("prohibits", False), ("permits", True)):
+                    uses = [
+                        node.text or "" for node in terms.iter(f"{{*}}{tag}") if node.get("type") == "usage"
+                    ]
+                    for use in re.findall(r"[a-z-]{2,40}", " ".join(uses).lower()):
+                        if allowed and paid:
+                            continue
+                        line = f"RSL licence: {tag} {use}"
+                        self.files.append([pattern, SAME.get(use, use), allowed, line])
+
+    @property
+    def licence_files(self) -> list[str]:
+        """The RSL files that robots.txt names."""
+        return [value for name, value, _ in self.robots if name == "License"]
+
+
+@lru_cache(maxsize=64)
+def lines_for(robots_txt: str, user_agent: str) -> tuple[tuple[str, str], ...]:
+    """Return the declaring lines of a robots.txt for a crawler, as (field, value).
+
+    Those of the groups addressed to it, else of those for `*`, the way RFC 9309 (section 2.2.1) chooses rules; lines
+    before any group are for everyone.
+    """
+    groups: dict[str | None, list[tuple[str, str]]] = {None: []}
+    agents: list[str | None] = [None]
+    has_rules = True
+    for text in robots_txt.splitlines():
+        name, _, value = (part.strip() for part in text.partition("#")[0].partition(":"))
+        if name.lower() == "user-agent":
+            agent = value.partition("/")[0].lower()
+            agents = [agent] if has_rules else [*agents, agent]
+            has_rules = False
+            groups.setdefault(agent, [])
+        elif name and name.lower() != "sitemap":
+            has_rules = True
+            for named in set(agents) if name.lower() in LINES else ():
+                groups[named].append((LINES[name.lower()], value))
+    return tuple(groups[None] + groups.get(user_agent.lower(), groups.get("*", [])))
+
+
+def fits(pattern: str, path: str) -> bool:
+    """Return whether `path` begins with `pattern`: `*` is any text, `$` at the end ends the path (RFC 9309, 2.2.3).
+
+    Each part is looked for once, leftmost: a regular expression would try every way to share a path among its stars.
+    """
+    first, *parts = pattern.removesuffix("$").split("*")
+    if not path.startswith(first):
+        return False
+    ends = pattern.endswith("$")
+    if not parts:
+        return not ends or path == first
+    position = len(first)
+    for part in parts[:-1] if ends else parts:
+        found = path.find(part, position)
+        if found < 0:
+            return False
+        position = found + len(part)
+    return not ends or (path.endswith(parts[-1]) and len(path) - len(parts[-1]) >= position)
+
+
+@dataclass(slots=True, frozen=True)
+class SiteDeclaration:
+    """What a site declares for the paths of a host; `allowed` is None for a licence."""
+
+    host: str
+    path: str
+    purpose: str
+    allowed: bool | None
+    line: str
+
+    def describe(self) -> str:
+        """Return it in one line."""
+        said = {None: "licence", True: f"{self.purpose} allowed", False: f"{self.purpose} not allowed"}
+        return f"{said[self.allowed]} for {self.host}{self.path} ({self.line})"
+
+
+class SiteRights:
+    """What the hosts of a site declare, by host; the store keeps it as `to_json` gives it."""
+
+    def __init__(self, kept: object = None):
+        self.hosts: dict[str, HostRights] = {}
+        for host, files in kept.items() if isinstance(kept, dict) else ():
+            self.hosts[str(host)] = HostRights(*files)
+
+    @classmethod
+    def kept(cls, discovery: Mapping[str, Any]) -> SiteRights:
+        """Return what the store keeps with a source (`SourceRecord.discovery`)."""
+        return cls(discovery.get("rights"))
+
+    def table(self) -> list[SiteDeclaration]:
+        """Return all that is declared, by host."""
+        found = []
+        for name, host in self.hosts.items():
+            for field_name, value, path in host.robots:
+                one = licence(value, "robots.txt", "") if field_name == "License" else None
+                lines = [one] if one else signals(value, f"{field_name} in robots.txt")
+                found += [SiteDeclaration(name, path or "/", *line) for line in lines]
+            found += [SiteDeclaration(name, *line) for line in host.files]
+        return found
+
+    def at(self, url: str) -> list[Declaration]:
+        """Return what the files of its host say of a URL."""
+        host = self.hosts.get(urlsplit(url).netloc)
+        return [] if host is None else host.at(url)
+
+    def of(self, url: str, declared: Iterable[Sequence[Any]]) -> dict[str, Any] | None:
+        """Return `Document.rights` of a page: what its host declares, and the page itself (`of_page`)."""
+        robots = "allowed" if urlsplit(url).netloc in self.hosts else None
+        return summary([*self.at(url), *(Declaration(*one) for one in declared)], robots)
+
+    def read_llms_txt(self, text: str, url: str) -> None:
+        """Add the licence that an llms.txt names in a line of its own, for what lies below its directory."""
+        parts = urlsplit(url)
+        found = _LLMS_LICENCE.search(text[:20_000])
+        one = licence(found[1], "License in llms.txt", url) if found else None
+        if one is not None:
+            below = parts.path.rpartition("/")[0] + "/"
+            self.hosts.setdefault(parts.netloc, HostRights()).files.append([below, *one])
+
+    def to_json(self) -> dict[str, list[list[Any]]]:
+        """Return what the store keeps."""
+        return {name: [host.robots, host.files] for name, host in self.hosts.items()}
