@@ -56,10 +56,9 @@ def listing(walk: Walk, element: _Element) -> list[str]:
             number = _number(child.get("value"), number)
             blocks = walk.block(child)
             is_list = len(child) == 1 and child[0].tag in {"ul", "ol"}
+            # nothing but a list belongs to the item before it (Javadoc's inheritance)
             if blocks and items and is_list and not (child.text or child[0].tail or "").strip():
-                items[-1].extend(
-                    blocks
-                )  # nothing but a list belongs to the item before it (Javadoc's inheritance)
+                items[-1].extend(blocks)
             elif blocks:
                 # one line of text, with lists below it or not
                 tight = tight and len(child.findall("p")) < 2 and all(map(_LIST.match, blocks[1:]))
