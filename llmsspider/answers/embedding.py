@@ -41,8 +41,7 @@ def check_embedder(path: object) -> None:
 def embedder_of(path: object) -> Embedder | None:
     """An object of the class that `LLMS_EMBEDDER` names; None where the setting is empty.
 
-    Raises:
-        ArgumentsError: there is no such class, its constructor fails, or numpy is missing; one line.
+    Raises `ArgumentsError`, one line: there is no such class, its constructor fails, or numpy is missing.
     """
     if not path:
         return None
@@ -69,9 +68,8 @@ class VectorIndex:
     def __init__(self, path: Path, embedder: Embedder):
         self._embedder = embedder
         self._connection = sqlite3.connect(path, isolation_level=None, timeout=30, check_same_thread=False)
-        model = str(
-            getattr(embedder, "model", "") or f"{type(embedder).__module__}.{type(embedder).__qualname__}"
-        )
+        kind = type(embedder)
+        model = str(getattr(embedder, "model", "") or f"{kind.__module__}.{kind.__qualname__}")
         self._connection.executescript(
             "PRAGMA journal_mode=WAL; CREATE TABLE IF NOT EXISTS meta (model TEXT);"
             "CREATE TABLE IF NOT EXISTS vector (hash BLOB PRIMARY KEY, data BLOB NOT NULL) WITHOUT ROWID;"

@@ -205,8 +205,7 @@ class Library(AbstractContextManager["Library"]):
     def page(self, page: str) -> tuple[str, PageRecord]:
         """Return the source and the record, with content and links, of a page named by its id or its URL.
 
-        Raises:
-            SearchError: no source has it; the message names the nearest addresses.
+        Raises `SearchError`, which names the nearest addresses, where no source has it.
         """
         page = page.strip()
         names = self.names()

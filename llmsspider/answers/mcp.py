@@ -246,10 +246,8 @@ def serve_http(
     import uvicorn  # noqa: PLC0415  # of the SDK; not for stdio
 
     names = list(hosts)
-    allowed = TransportSecuritySettings(
-        allowed_hosts=names,
-        allowed_origins=[f"{scheme}://{name}" for name in names for scheme in ("http", "https")],
-    )
+    origins = [f"{scheme}://{name}" for name in names for scheme in ("http", "https")]
+    allowed = TransportSecuritySettings(allowed_hosts=names, allowed_origins=origins)
     app = server.streamable_http_app(streamable_http_path=PATH, transport_security=allowed, host=host)
     guard = HttpGuard(app, frozenset(names), token or None)
     uvicorn.run(guard, host=host, port=port, log_level="warning", timeout_graceful_shutdown=2)

@@ -174,9 +174,8 @@ def _settings(folder: str | None, given: dict[str, str]) -> Any:
     if folder is not None:
         store = Path(folder).absolute() / STORE_FOLDER
         if not store.is_dir():
-            raise ArgumentsError(
-                [f"{folder} holds no page store; name a folder that `llmsspider URL -o FOLDER` wrote"]
-            )
+            remedy = "name a folder that `llmsspider URL -o FOLDER` wrote"
+            raise ArgumentsError([f"{folder} holds no page store; {remedy}"])
         settings.set("LLMS_DATA_DIR", str(store), priority="cmdline")
         settings.set("LLMS_STORE_URL", "", priority="cmdline")  # whatever the environment says
     settings.setdict(given, priority="cmdline")

@@ -19,12 +19,8 @@ from llmsspider.store.database import Database
 from llmsspider.store.records import Json, RunRecord, SourceRecord, Status
 from llmsspider.store.schema import alias, change, content, error, filtered, page, run, source, version
 
-SOURCE_COLUMNS = frozenset(one.name for one in fields(SourceRecord)) - {
-    "status",
-    "pages",
-    "undelivered_since",
-}
-_RUN = frozenset(one.name for one in fields(RunRecord)) - {"source", "lost"}
+SOURCE_COLUMNS = {one.name for one in fields(SourceRecord)} - {"status", "pages", "undelivered_since"}
+_RUN = {one.name for one in fields(RunRecord)} - {"source", "lost"}
 """The fields of records that are columns of the same name."""
 
 
@@ -221,8 +217,8 @@ def note_replayed(connection: Connection, source_id: int, name: str, since: int)
     for one in all_runs(connection, source_id, name):
         if is_undelivered(one) and one.seq_before >= since:
             counts = {**one.counts, "delivered": "replayed"}
-            this_run = (run.c.source_id == source_id, run.c.number == one.number)
-            connection.execute(update(run).where(*this_run).values(counts=counts))
+            its_row = update(run).where(run.c.source_id == source_id, run.c.number == one.number)
+            connection.execute(its_row.values(counts=counts))
 
 
 def _rows(connection: Connection, source_id: int) -> Sequence[Any]:

@@ -302,8 +302,7 @@ STEPS = (
 """`STEPS[n]` takes version n+1 to n+2. A step is never edited once released, and says its own DDL: the tables above may
 have moved on. Unqualified names are the store's tables on both databases."""
 
-_LOCK = 0x6C6C6D73
-"""Key of the PostgreSQL advisory lock that keeps two processes from migrating at once."""
+_LOCK = 0x6C6C6D73  # of PostgreSQL: keeps two processes from migrating at once
 
 
 def migrate(database: Database, steps: Sequence[str] = STEPS) -> Database:
@@ -357,9 +356,8 @@ def _version(connection: Connection, database: Database) -> int:
     tables = inspect(connection).get_table_names(schema=None if database.is_sqlite else POSTGRESQL_SCHEMA)
     if not tables:
         return 0
-    value = None
-    if meta.name in tables:
-        value = connection.execute(select(meta.c.value).where(meta.c.key == "version")).scalar()
+    version_of = select(meta.c.value).where(meta.c.key == "version")
+    value = connection.execute(version_of).scalar() if meta.name in tables else None
     if value is None or not str(value).isdigit():
         raise StoreError(
             f"page store {database.label} is not a page store of llmsspider; it is left as it is"

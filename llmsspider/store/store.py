@@ -353,11 +353,7 @@ def _warn(problem: str) -> None:
 
 
 def store_class(given: object) -> type[Store]:
-    """The class that `LLMS_STORE_CLASS` names.
-
-    Raises:
-        ArgumentsError: there is no such class, or it lacks methods; one line.
-    """
+    """The class that `LLMS_STORE_CLASS` names; raises `ArgumentsError`, one line, for none, or one that lacks methods."""
     try:
         found = given if isinstance(given, type) else find(str(given))
         if not isinstance(found, type):

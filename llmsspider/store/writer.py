@@ -40,8 +40,9 @@ Row = dict[str, Any]
 # Statements; parameters that would clash with a column of the same name begin with `b_`.
 
 
-def _upsert(database: Database, table: Table, *key: str) -> Any:
+def _upsert(database: Database, table: Table) -> Any:
     """Insert a row, or replace the one of the same key; `reached` is never set back."""
+    key = ("source_id", "key") if "key" in table.c else ("page_id",)
     made = database.insert(table)
     replaced = {one.name: made.excluded[one.name] for one in table.c if one.name not in {"id", *key}}
     if table is page:
@@ -156,17 +157,11 @@ class RunWriter:
     ):
         self.source_id, self.run, self.reach_from, self.retention = source_id, run, reach_from, retention
         self._mine = {"source_id": source_id, "run": run.number}
-        self._upserts = {
-            page: _upsert(database, page, "source_id", "key"),
-            content: _upsert(database, content, "page_id"),
-            link: _upsert(database, link, "page_id"),
-            alias: _upsert(database, alias, "source_id", "key"),
-        }
+        self._upserts = {table: _upsert(database, table) for table in (page, content, link, alias)}
         self._database = database
         self._next_seq = self._end_seq = 0
         self._queued: set[bytes] = set()
-        self._filtered: Counter[str] = Counter()
-        self._errors: Counter[str] = Counter()
+        self._tallied: dict[Table, Counter[str]] = {error: Counter(), filtered: Counter()}
         self._queue: queue.Queue[Any] = queue.Queue(QUEUE_ROWS)
         self._due = threading.Event()
         """Set when a batch should be written before its time: it is full, or somebody waits for it."""
@@ -229,12 +224,9 @@ class RunWriter:
 
     def detail(self, found: PageError | FilteredUrl) -> None:
         """Count a page error or a filtered URL, and keep it by name while there are few of its kind or reason."""
-        if isinstance(found, PageError):
-            counter, kind, table = self._errors, found.kind, error
-        else:
-            counter, kind, table = self._filtered, found.reason, filtered
-        counter[kind] += 1
-        if counter[kind] <= DETAIL_LIMIT:
+        table, kind = (error, found.kind) if isinstance(found, PageError) else (filtered, found.reason)
+        self._tallied[table][kind] += 1
+        if self._tallied[table][kind] <= DETAIL_LIMIT:
             row = self._mine | {name: getattr(found, name) for name in found.__slots__}
             self.put(Detail(_INSERTS[table], row))
 
@@ -244,7 +236,8 @@ class RunWriter:
 
     def tallies(self, counts: Mapping[str, Any]) -> Row:
         """Columns of `run` for the numbers so far."""
-        return {"counts": dict(counts), "filtered": dict(self._filtered), "errors": dict(self._errors)}
+        by_name = {"filtered": dict(self._tallied[filtered]), "errors": dict(self._tallied[error])}
+        return {"counts": dict(counts), **by_name}
 
     def flush(self) -> None:
         """Return when everything queued so far is committed. Raises `StoreError` when it could not be."""
