@@ -39,11 +39,8 @@ BATCH, MAX_PAGE_PASSAGES = 100, 2000
 MAX_LINKS, MAX_LINK_TEXT = 500, 120
 """Maximum number of links of one page to fragments of pages that are kept, and of characters of their texts."""
 
-SEPARATOR = "\x1f"
-"""Between the headings of a passage."""
-
-VERSION = 3
-"""Of the tables and of what is written into them."""
+SEPARATOR = "\x1f"  # between the headings of a passage
+VERSION = 3  # of the tables and of what is written into them
 
 _TABLES = """
 -- seq: of the last change that is indexed; run: the last one whose titles and notes are; next_id: of a page or passage,
@@ -313,10 +310,7 @@ def _clear(connection: Connection) -> None:
 
 
 def _replace(connection: Connection, seqs: Mapping[bytes, int | None], pages: Sequence[LinkedPage]) -> None:
-    """Replace pages, given the number of the change of each; those without a new form are deleted.
-
-    What another process has indexed meanwhile is left as it is.
-    """
+    """Replace pages, given the numbers of their changes; what another process has indexed meanwhile stays as it is."""
     state = connection.exec_driver_sql("SELECT * FROM state").one()
     todo = {key: seq for key, seq in seqs.items() if seq is None or seq > state.seq}
     ids = tuple(connection.exec_driver_sql(_in("SELECT id FROM page WHERE key", todo), tuple(todo)).scalars())

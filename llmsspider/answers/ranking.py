@@ -124,10 +124,7 @@ class Candidates:
 
 
 def outline_of(record: PageRecord) -> tuple[str, str, bool]:
-    """What the index has of a page beside its content: title, hints, whether llms.txt calls it optional.
-
-    Hints are the notes of the site's llms.txt on the page, and the page's own description.
-    """
+    """Title, hints (notes of llms.txt on the page, its own description), whether llms.txt calls it optional."""
     entry = record.llms
     notes = (entry.title, entry.description, entry.section) if entry else ()
     hints = "\n".join(dict.fromkeys(text for text in (*notes, record.description) if text))

@@ -245,10 +245,7 @@ _LINES = re.compile(
 
 
 def passages(content: str) -> Iterator[Span]:
-    """Yield the passages of a page in order; together they cover the page except for blank sections.
-
-    The passages of a section share one `heading_path`.
-    """
+    """Yield the passages of a page in order, but for blank ones; those of a section share one `heading_path`."""
     for begin, end, path in _joined(split(content, size=PASSAGE_SIZE, blocks=_blocks(content))):
         start = begin
         while start < end:

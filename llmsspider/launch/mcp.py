@@ -36,9 +36,7 @@ from llmsspider.web.urls import require_http_url
 
 # Configuration lines of MCP clients for this server (docs/how-to/mcp.md has the same ones).
 
-CLIENTS = ("claude-code", "claude-desktop", "cursor", "vscode", "codex")
-"""The clients whose configuration is known."""
-
+CLIENTS = ("claude-code", "claude-desktop", "cursor", "vscode", "codex")  # whose configuration is known
 NAME = "docs"  # of the server, in them
 
 
@@ -196,11 +194,9 @@ def _placed(options: argparse.Namespace, argv: Sequence[str]) -> list[str]:
 
 # The crawls that clients start.
 
-Answer = tuple[dict[str, Any], str]
-"""Of a tool, as in `answers.mcp`."""
+Answer = tuple[dict[str, Any], str]  # of a tool, as in `answers.mcp`
 
-MAX_CRAWLS = 4
-"""Maximum number of crawls at the same time."""
+MAX_CRAWLS = 4  # at the same time
 
 
 class CrawlProcesses:

@@ -184,10 +184,7 @@ class Database:
 
 
 def open_sqlite(path: Path) -> Database:
-    """Open or create the SQLite file `path` (its directory too); only to be read where it cannot be written.
-
-    Raises `StoreError`.
-    """
+    """Open or create the SQLite file `path` (its directory too); only to be read where it cannot be written."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         read_only = path.exists() and not all(os.access(one, os.W_OK) for one in (path, path.parent))

@@ -327,10 +327,7 @@ class Stores:
         return found
 
     def get(self, source: str) -> SourceRecord | None:
-        """The source of this name as it is stored, its status not filled; None when it is not known.
-
-        Reads this source only, since there may be thousands.
-        """
+        """The source of this name as it is stored, read alone, its status not filled; None when it is not known."""
         try:
             with closing(self.open(source, create=False)) as store:
                 return store.source_record()
@@ -353,7 +350,7 @@ def _warn(problem: str) -> None:
 
 
 def store_class(given: object) -> type[Store]:
-    """The class that `LLMS_STORE_CLASS` names; raises `ArgumentsError`, one line, for none, or one that lacks methods."""
+    """The class that `LLMS_STORE_CLASS` names; raises `ArgumentsError`, one line, where it lacks methods or is none."""
     try:
         found = given if isinstance(given, type) else find(str(given))
         if not isinstance(found, type):
