@@ -275,7 +275,7 @@ class RunWriter:
             self._due.clear()
             while len(batch) < BATCH_ROWS and not self._queue.empty():
                 item = self._queue.get()  # nobody else takes from the queue
-                if not isinstance(item, Write | Detail) or item.key in keys - {None}:
+                if item is None or isinstance(item, threading.Event) or (item.key and item.key in keys):
                     held.append(item)
                     break
                 keys.add(item.key)
@@ -305,7 +305,9 @@ class RunWriter:
                 fresh = {seq: next_seq + index for index, seq in enumerate(own)}
             values = {"next_seq": next_seq + len(fresh), "last_seq": fresh.get(own[-1], own[-1])}
             connection.execute(update(source).where(_THIS_SOURCE).values(values), mine)
-        writes = [one._replace(seq=fresh.get(one.seq, one.seq)) for one in batch if isinstance(one, Write)]
+        writes = [one for one in batch if isinstance(one, Write)]
+        if fresh:
+            writes = [one._replace(seq=fresh.get(one.seq, one.seq)) for one in writes]
         changes = [one for one in writes if one.seq]
         if changes and (self.retention.versions or self.retention.days):
             keys = [one.key for one in changes]
