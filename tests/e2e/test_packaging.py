@@ -75,6 +75,8 @@ def test_the_wheel_and_its_extras_require_what_requirements_txt_pins_a_version_o
         "uvicorn": "mcp",
         "numpy": "embeddings",
         "pypdf": "pdf",
+        "http-message-signatures": "sign",
+        "http-sf": "sign",
     }
 
 

@@ -37,9 +37,9 @@ PAGES = {
 ONE_MIB = 1024 * 1024
 LEFT_OUT = {
     "scrapy-playwright", "playwright", "pyarrow", "mcp", "starlette", "uvicorn", "numpy",
-    "pypdf",
+    "pypdf", "http-message-signatures", "http-sf",
 }  # fmt: skip
-"""What only extras need that jobs do without: browser, Parquet, workers, the MCP server, embeddings, PDF."""
+"""What only extras need that jobs do without: browser, Parquet, workers, the MCP server, embeddings, PDF, signing."""
 
 
 def pins(text: str) -> set[str]:
