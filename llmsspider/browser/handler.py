@@ -23,11 +23,11 @@ from llmsspider.browser.proxy import (
 )
 from llmsspider.crawl.requests import META
 from llmsspider.downloadermiddlewares.address_guard import guarded_resolver
+from llmsspider.downloadermiddlewares.politeness import with_contact
 from llmsspider.errors import BrowserUnavailableError, RenderingError
 from llmsspider.web import stats
 from llmsspider.web.addresses import AllowedAddresses, Credentials
 from llmsspider.web.loading import missing_extra
-from llmsspider.web.politeness import with_contact
 from llmsspider.web.signing import Signer
 
 if TYPE_CHECKING:
@@ -299,22 +299,23 @@ class BrowserDownloadHandler(HTTP11DownloadHandler):
         self._signer = Signer.from_settings(crawler.settings)
 
     async def download_request(self, request: Request) -> Response:
-        """Download by HTTP or by the browser; a signed request that a site wants more of is sent once more."""
+        """Download by HTTP or by the browser; requests by HTTP are signed where there is a key."""
         if request.meta.get("playwright"):
             return await self._session.download(request)
         if self._signer is None:
             return await super().download_request(request)
-        response = await super().download_request(self._signed(request, self._signer))
-        asked = (response.headers.get("Accept-Signature") or b"").decode("latin-1")
-        if not asked or response.status < 400 or not self._signer.is_asked_for_more(request.url, asked):
-            return response
-        return await super().download_request(self._signed(request, self._signer))
+        return await self._signed(request, self._signer)
 
-    @staticmethod
-    def _signed(request: Request, signer: Signer) -> Request:
+    async def _signed(self, request: Request, signer: Signer) -> Response:
+        """Sign a request and send it; one that its site wants more of is sent once more."""
         headers = request.headers.copy()
         headers.update(signer.headers(request.method, request.url))
-        return request.replace(headers=headers)
+        response = await super().download_request(request.replace(headers=headers))
+        asked = (response.headers.get("Accept-Signature") or b"").decode("latin-1")
+        if not asked or response.status < 400 or not signer.is_asked_for_more(request.url, asked):
+            return response
+        headers.update(signer.headers(request.method, request.url))
+        return await super().download_request(request.replace(headers=headers))
 
     async def close(self) -> None:
         """Close the browser and the connections."""

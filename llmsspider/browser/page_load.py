@@ -14,8 +14,8 @@ from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
 from playwright.async_api import CDPSession, Error, Page, Request, Response, Route
+from scrapy_playwright.handler import ScrapyPlaywrightDownloadHandler
 
-from llmsspider.crawl.compat import playwright_handler
 from llmsspider.errors import RenderingError
 
 IDLE_TIMEOUT_SECS = 15.0
@@ -286,16 +286,30 @@ _WHOLE = """deepest => {
 }"""
 
 
-Handler: Any = playwright_handler()
+class RenderingHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  # it is not typed
+    """Starts the browser at `start`, and reads a page when it has loaded.
 
-
-class RenderingHandler(Handler):  # type: ignore[misc]
-    """Starts the browser at `start`, and reads a page when it has loaded."""
+    The private names are in docs/explanation/architecture.md.
+    """
 
     def __init__(self, *args: object, **kwargs: object):
         super().__init__(*args, **kwargs)
         self._traffic: WeakKeyDictionary[Page, Traffic] = WeakKeyDictionary()
         self._scripts: WeakKeyDictionary[Page, Scripts] = WeakKeyDictionary()
+
+    async def start(self) -> None:
+        """Start Playwright and the browser; raises Playwright's errors."""
+        await self._launch()
+        await self._maybe_launch_browser()
+
+    async def _apply_page_methods(self, page: Any, request: Any, spider: Any) -> None:
+        await super()._apply_page_methods(page, request, spider)
+        html = await self.page_content(page)
+
+        async def content() -> str:
+            return html
+
+        page.content = content  # what it reads next
 
     async def watch(self, page: Page) -> Traffic:
         """Record the requests of a page from now on.
@@ -319,7 +333,7 @@ class RenderingHandler(Handler):  # type: ignore[misc]
     async def page_content(self, page: Page) -> str:
         """Wait until the page has rendered itself; where that takes too long, stop its scripts. Return its HTML."""
         if page not in self._traffic:
-            return str(await super().page_content(page))
+            return str(await page.content())
         scripts, traffic = self._scripts[page], self._traffic[page]
         is_done = await wait_until_loaded(scripts, traffic)
         with contextlib.suppress(TimeoutError):

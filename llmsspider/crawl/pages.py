@@ -190,7 +190,7 @@ def refused_by_page(meta: PageMeta, answered: PageResponse, config: Config) -> F
 
     The opt-outs of headers were obeyed before the page was read; noindex counts only where the user asks for it.
     """
-    reason = opt_out(of_page({}, meta.robots)) if config.obey_ai_optout else None
+    reason = opt_out(of_page({}, meta.robots)) if config.obey_ai_optout and meta.robots else None
     if reason:
         return Filtered("ai-opt-out", reason)
     if config.obey_noindex:

@@ -21,9 +21,9 @@ from scrapy.responsetypes import responsetypes
 from scrapy.settings import BaseSettings
 
 from llmsspider.crawl.requests import RefusedRequest
+from llmsspider.downloadermiddlewares.politeness import product_token, with_contact
 from llmsspider.web import stats
 from llmsspider.web.addresses import Credentials, SecretsFilter, origin_of
-from llmsspider.web.politeness import product_token, with_contact
 
 if sys.version_info >= (3, 14):
     from compression import zstd

@@ -21,10 +21,10 @@ from scrapy.utils.misc import load_object
 from llmsspider.crawl.requests import META, RefusedRequest, kind_of_exception
 from llmsspider.crawl.spiderrun import run_of
 from llmsspider.downloadermiddlewares.headers import robots_user_agent
+from llmsspider.downloadermiddlewares.politeness import ROBOTS_MAX_BYTES
 from llmsspider.errors import ErrorKind
 from llmsspider.web import stats
 from llmsspider.web.outcomes import explained, kind_of_response
-from llmsspider.web.politeness import ROBOTS_MAX_BYTES
 from llmsspider.web.rights import HEADERS, HostRights, SiteRights, of_page, opt_out
 from llmsspider.web.stats import BlockReason
 
@@ -59,6 +59,8 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
         if (run := run_of(crawler)) is not None:
             run.robots_txt = self.text_of
         self._rights = run.rights if run is not None else SiteRights()
+        self._declaring: set[str] = set()
+        """The hosts that declare something, where opt-outs are obeyed."""
         self._token = robots_user_agent(crawler.settings)
         self._parser: type[RobotParser] = load_object(crawler.settings["ROBOTSTXT_PARSER"])
         self._rules: dict[str, asyncio.Future[RobotParser | None]] = {}
@@ -76,7 +78,7 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
             if rp is not None and not rp.allowed(url, self._token):
                 stats.count_scrapys(self.crawler.stats, "robotstxt/forbidden")
                 raise self._blocked("forbidden by robots.txt (ROBOTSTXT_OBEY)", "robots", "blocked")
-            reason = opt_out(self._rights.at(url)) if self._obey_opt_out else None
+            reason = opt_out(self._rights.at(url)) if netloc in self._declaring else None
             if reason is not None:
                 raise RefusedRequest(f"{reason} (LLMS_OBEY_AI_OPTOUT)", reason="ai-opt-out")
 
@@ -126,6 +128,8 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
             rights.read_tdmrep(await self._file(urljoin(url, TDMREP)))
             for licence in rights.licence_files[:1]:
                 rights.read_rsl(await self._file(licence))
+        if self._obey_opt_out and (rights.robots or rights.files):
+            self._declaring.add(netloc)
         training = next((one.line for one in rights.at(request.url) if one[:2] == ("ai-train", False)), None)
         if training is not None:
             stats.count(self.crawler.stats, "reported/no-ai-training")

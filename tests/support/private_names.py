@@ -10,7 +10,6 @@ PRIVATE_NAMES: tuple[tuple[str, str, tuple[str, ...] | None], ...] = (
         "_wait_for_download",
         ("self", "slot", "request", "queue_dfd"),
     ),
-    ("scrapy.core.engine.ExecutionEngine", "_slot", None),
     (PLAYWRIGHT_HANDLER, "_launch", ("self",)),
     (PLAYWRIGHT_HANDLER, "_maybe_launch_browser", ("self",)),
     (PLAYWRIGHT_HANDLER, "_apply_page_methods", ("self", "page", "request", "spider")),

@@ -19,6 +19,7 @@ from llmsspider.changes.compare import most_similar, word_counts
 from llmsspider.content.extraction import titles
 from llmsspider.content.extraction.parsing import parse, read_source
 from llmsspider.crawl.bot_walls import has_end
+from llmsspider.downloadermiddlewares.politeness import retry_after_secs
 from llmsspider.site import discovery
 from llmsspider.site.discovered import FetchResult
 from llmsspider.site.llmsfull import cut
@@ -26,7 +27,6 @@ from llmsspider.site.llmsfull import inspect as inspect_full
 from llmsspider.site.sitemaps import read as read_sitemap
 from llmsspider.web import outcomes
 from llmsspider.web.page_forms import classify
-from llmsspider.web.politeness import retry_after_secs
 from llmsspider.web.rights import HEADERS, HostRights, SiteRights, of_page
 
 URL = "https://docs.example.com/guide/"
@@ -41,8 +41,8 @@ NOT_READERS = (
     "crawl.requests.",
     "web.url_gate.",
     "web.loading.",
-    "web.politeness.product_token",
-    "web.politeness.check_contact",
+    "downloadermiddlewares.politeness.product_token",
+    "downloadermiddlewares.politeness.check_contact",
     "web.scope.",
 )
 """What these begin with reads what the user wrote, or is counted by tests of its own (`test_decompression.py`)."""
@@ -87,7 +87,7 @@ SPECIAL: dict[str, Callable[[str], Any]] = {
     "web.outcomes.kind_of_response": lambda text: outcomes.kind_of_response(
         200, {"content-type": text}, text.encode()
     ),
-    "web.politeness.retry_after_secs": lambda text: retry_after_secs(text, None),  # type: ignore[arg-type]
+    "downloadermiddlewares.politeness.retry_after_secs": lambda text: retry_after_secs(text, None),  # type: ignore[arg-type]
     "site.sitemaps.read": lambda text: list(read_sitemap(io.BytesIO(text.encode()), URL)),
 }
 """Functions that take more than texts, as they are called with one."""

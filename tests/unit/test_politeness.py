@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmsspider.errors import ArgumentsError
-from llmsspider.web.politeness import (
+from llmsspider.downloadermiddlewares.politeness import (
     DEFAULT_RATE,
     FIRST_DELAY_SECS,
     FORBIDDEN_SLOWS,
@@ -23,6 +22,7 @@ from llmsspider.web.politeness import (
     retry_after_secs,
     with_contact,
 )
+from llmsspider.errors import ArgumentsError
 
 NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 
