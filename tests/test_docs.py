@@ -34,7 +34,7 @@ from llmsspider.errors import ErrorKind
 from llmsspider.extensions.live_server import LiveStatus
 from llmsspider.items import Change, DiscoveredBy, Document, Origin
 from llmsspider.lint.findings import RULES
-from llmsspider.output.run_data import RunData
+from llmsspider.output.report import RunData
 from llmsspider.output.status import SourceStatus
 from llmsspider.store.store import METHODS
 from llmsspider.web import stats

@@ -19,8 +19,7 @@ from llmsspider.errors import StoreError
 from llmsspider.extensions import console, scrapy_cloud
 from llmsspider.launch.checking import crawl_problems, pair_problems, spider_problem, value_problem
 from llmsspider.launch.storecommand import DescribedCommand
-from llmsspider.output import summary
-from llmsspider.output.status import run_report
+from llmsspider.output import status
 
 if TYPE_CHECKING:
     import argparse
@@ -107,7 +106,7 @@ class Command(DescribedCommand, CrawlCommand):
     def _say_end(self) -> None:
         """Print the closing lines where they stand in the place of the log."""
         ended = run_of(self.crawler)
-        report = run_report(ended) if ended is not None else None
+        report = status.run_report(ended) if ended is not None else None
         out = sys.stderr
         if (
             report is not None
@@ -119,10 +118,10 @@ class Command(DescribedCommand, CrawlCommand):
             if report.delivered is not False:
                 outputs += [f"{uri} written" for uri in self.settings.getdict("FEEDS")]
                 outputs = outputs or ["no output is configured: write the documents with -O documents.jsonl"]
-            lines = list(summary.console_lines(report, outputs))
+            lines = list(status.console_lines(report, outputs))
             out = sys.stderr if self.folder is None else sys.stdout
         else:
-            why = summary.nothing(report) if report is not None else "the crawl did not start"
+            why = status.nothing(report) if report is not None else "the crawl did not start"
             lines = [f"llmsspider: {why}"]
         if (log := self._log) is not None:
             lines.append(f"log: {log.relative_to(Path.cwd()) if log.is_relative_to(Path.cwd()) else log}")

@@ -68,8 +68,8 @@ class Command(OneLineCommand):
                 return None
 
     def _write(self, output: str | Iterable[str], opts: argparse.Namespace) -> None:
+        from llmsspider.output import printable
         from llmsspider.output.exports import staged
-        from llmsspider.output.summary import printable
 
         whole = output if isinstance(output, str) else "".join(f"{line}\n" for line in output)
         if opts.format == "text":

@@ -15,7 +15,7 @@ from llmsspider.config.arguments import PLAN_ONLY
 from llmsspider.crawl.plan import nothing_obtained
 from llmsspider.crawl.spiderrun import run_of
 from llmsspider.extensions import console
-from llmsspider.output.summary import printable
+from llmsspider.output import printable
 
 if TYPE_CHECKING:
     import argparse

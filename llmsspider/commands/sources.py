@@ -45,7 +45,7 @@ def as_rows(found: list[SourceRecord]) -> list[dict[str, Any]]:
 
 def as_table(found: list[SourceRecord]) -> str:
     """The sources as aligned columns; one line that says so when there are none."""
-    from llmsspider.output.summary import printable
+    from llmsspider.output import printable
 
     if not found:
         return "no sources yet\n"

@@ -75,7 +75,8 @@ class Command(OneLineCommand):
 
 def _shown(found: list[SourceStatus], name: str | None, opts: argparse.Namespace) -> str:
     """Return the text of one look."""
-    from llmsspider.output.summary import printable, status_lines
+    from llmsspider.output import printable
+    from llmsspider.output.status import status_lines
 
     if opts.json:
         value = found[0] if name is not None else found

@@ -21,9 +21,7 @@ from llmsspider.config.setting_types import parse_ports
 from llmsspider.crawl.progress import duration
 from llmsspider.crawl.spiderrun import is_terminal, is_watched
 from llmsspider.extensions import RunExtension
-from llmsspider.output import summary
-from llmsspider.output.status import run_report
-from llmsspider.output.summary import PrintableFilter, printable
+from llmsspider.output import PrintableFilter, printable, status
 from llmsspider.store.database import resolve_data_dir, source_slug
 
 if TYPE_CHECKING:
@@ -35,7 +33,6 @@ if TYPE_CHECKING:
 
     from llmsspider.crawl.run import Run
     from llmsspider.extensions.live_server import LiveServer
-    from llmsspider.output.status import RunStatus
 
 
 # --- log lines of documents ---
@@ -243,7 +240,7 @@ class TerminalProgress(RunExtension):
         is_new = self._logged_phase not in {"", "starting"} and self._logged_phase != progress.phase
         if due or (is_new and progress.documents):  # a first line of zeros is of no use
             self._logged_secs = progress.elapsed_secs
-            self.log_line(logging.INFO, summary.progress_line(run_report(self.run)))
+            self.log_line(logging.INFO, status.progress_line(status.run_report(self.run)))
         self._logged_phase = progress.phase
 
 
@@ -274,7 +271,7 @@ class Display:
     def refresh(self) -> None:
         """Show the state of this moment."""
         if self._live is not None:
-            self._live.update(view(run_report(self._run), self._run.source), refresh=True)
+            self._live.update(view(status.run_report(self._run), self._run.source), refresh=True)
 
     def stop(self) -> None:
         """Show the last state, and let the log write to the terminal again; idempotent."""
@@ -310,7 +307,7 @@ class LinesAbove:
         """Do nothing: lines are written at once."""
 
 
-def view(run: RunStatus, source: str) -> RenderableType:
+def view(run: status.RunStatus, source: str) -> RenderableType:
     """Return the display: a bar, and what was found, done and filtered."""
     from rich.console import Group  # noqa: PLC0415  # as in `Display.start`
     from rich.panel import Panel  # noqa: PLC0415
@@ -325,13 +322,13 @@ def view(run: RunStatus, source: str) -> RenderableType:
     bar.add_row(
         Text(run.phase, style="bold cyan"),
         ProgressBar(total=max(run.total, 1), completed=run.done),
-        Text(summary.pages(run), style="bold"),
+        Text(status.pages(run), style="bold"),
     )
     facts = Table.grid(padding=(0, 2))
     facts.add_column(style="dim", no_wrap=True, min_width=len("documents"))
     facts.add_column(overflow="ellipsis", no_wrap=True)
     looking = run.phase in {"starting", "discovery"} and run.discovered_file is None
-    found = "looking for llms.txt, llms-full.txt and sitemaps" if looking else summary.found(run)
+    found = "looking for llms.txt, llms-full.txt and sitemaps" if looking else status.found(run)
     facts.add_row("found", Text(found))
     facts.add_row("documents", _counted(run.documents, run.origins, "green"))
     facts.add_row("queued", Text(f"{run.queued}, {run.unchanged} unchanged"))
@@ -345,7 +342,7 @@ def _counted(count: int, counts: dict[str, int], colour: str) -> Text:
     from rich.text import Text  # noqa: PLC0415
 
     text = Text(str(count), style=colour if count else "")
-    return text.append(f"  {summary.parts(counts)}", style="dim") if counts else text
+    return text.append(f"  {status.parts(counts)}", style="dim") if counts else text
 
 
 class LivePage(RunExtension):
@@ -366,8 +363,8 @@ class LivePage(RunExtension):
 
         run, ports = self.run, self._ports or range(0)
         self._server = LiveServer(
-            lambda: live_status(run_report(run)),
-            lambda: live_numbers(run_report(run)),
+            lambda: live_status(status.run_report(run)),
+            lambda: live_numbers(status.run_report(run)),
             lambda: run.outputs.report[1] if run.outputs.report else None,
         )
         if address := await self._server.start(ports):

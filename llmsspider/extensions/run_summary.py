@@ -18,10 +18,9 @@ from llmsspider.crawl.scheduler import mark_job
 from llmsspider.errors import LlmsspiderError, StoreError, command
 from llmsspider.extensions import RunExtension
 from llmsspider.extensions.scrapy_cloud import ScrapyCloud
-from llmsspider.output import summary
 from llmsspider.output.exports import staged
 from llmsspider.output.mirror import path_for
-from llmsspider.output.status import run_report
+from llmsspider.output.status import log_lines, run_report
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -101,7 +100,7 @@ class RunSummary(RunExtension):
         if self.run.config.plan_only:
             return
         report = run_report(self.run)
-        for line in summary.log_lines(report):
+        for line in log_lines(report):
             self.log_line(logging.INFO, line)
         if report.delivered is False and report.documents:
             lost = "" if report.outcome == "store_failed" else "Nothing is lost: "
@@ -295,13 +294,12 @@ class ReportWriter(RunExtension):
     def engine_stopped(self) -> None:
         """Write it; Jinja2 is imported here, since a crawl without a report does without."""
         from llmsspider.output.report import write_report  # noqa: PLC0415
-        from llmsspider.output.run_data import gather  # noqa: PLC0415
 
         if not self.run.id:
             self.log_line(logging.WARNING, "no report: the run did not begin")
             return
         try:
-            path, html = write_report(gather(self.run), self._setting)
+            path, html = write_report(self.run, self._setting)
         except (OSError, StoreError) as error:
             self.log_line(logging.ERROR, f"the report could not be written: {error}")
             return

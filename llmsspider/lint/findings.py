@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 import orjson
 
 from llmsspider import __version__
-from llmsspider.output.summary import printable
+from llmsspider.output import printable
 
 Level = Literal["error", "warning", "hint"]
 LEVELS: tuple[Level, ...] = ("error", "warning", "hint")

@@ -18,8 +18,8 @@ from scrapy.exporters import BaseItemExporter, CsvItemExporter
 
 from llmsspider.errors import ArgumentsError
 from llmsspider.items import FIELDS, Document, added_fields, row_of
+from llmsspider.output import without_formula
 from llmsspider.output.graph import Order, SiteTree, write_json
-from llmsspider.output.summary import without_formula
 from llmsspider.store import CONTENT, PageRecord, Store
 from llmsspider.web import stats
 from llmsspider.web.loading import missing_extra, own_code

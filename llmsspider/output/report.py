@@ -1,99 +1,320 @@
-"""The report as one HTML file: no request, no external asset, all text escaped; written whole or not at all."""
+"""The report of a run, `run.json` and one HTML file, and how it is collected from the run and the store.
+
+The fields of the dataclasses are the keys of `run.json`, in its order (docs/reference/run.schema.json).
+"""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import orjson
 from jinja2 import Environment, FunctionLoader, StrictUndefined
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
-from llmsspider.crawl.progress import duration
+from llmsspider.crawl.progress import Example, duration
+from llmsspider.crawl.run import Run
 from llmsspider.output.exports import staged
 from llmsspider.output.graph import site_tree
 from llmsspider.output.mirror import path_for
-from llmsspider.output.run_data import Report, StoredPages
-from llmsspider.store import Store
+from llmsspider.output.status import Conversion, RunReport, RunStatus, run_report, stored_status
+from llmsspider.site.discovered import Discovery, Probe
+from llmsspider.store import LINKS, PageError, PageRecord, Store
+from llmsspider.web.rights import SiteDeclaration
+from llmsspider.web.urls import identity
 
-# Charts as inline SVG: colours are CSS classes of the page.
+MAX_PER_OUTCOME = 200
+"""Maximum number of URLs in each list; counts are exact."""
 
-WIDTH = 640
-HEIGHT = 160
+LINKS_PER_PAGE = 20
+"""Links of one page that the picture may show."""
+
+NOT_REACHED = "not reached"
+"""The `change` of a stored page that the run did not reach."""
 
 
-def timeline(points: Sequence[tuple[float, int, int]]) -> Markup:
-    """Render pages done and errors over time; `points` are (seconds, done, errors)."""
-    if len(points) < 2 or points[-1][0] <= 0:
-        return Markup("")
-    end, top = points[-1][0], max(points[-1][1], 1)
-    done = _polyline([(secs / end, value / top) for secs, value, _ in points])
-    errors = _polyline([(secs / end, value / top) for secs, _, value in points])
-    label = f"{points[-1][1]:,} pages and {points[-1][2]:,} errors in {duration(end)}"
-    return Markup(
-        '<p class="axis"><span>{top:,} pages</span><span><span class="key">pages done</span> '
-        '<span class="key bad">errors</span></span></p>'
-        '<svg class="chart" viewBox="0 0 {w} {h}" preserveAspectRatio="none" role="img" aria-label="{label}">'
-        '<path class="area" d="{done} L{w} {h} L0 {h} Z"/><path class="line" d="{done}"/>'
-        '<path class="line bad" d="{errors}"/></svg>'
-        '<p class="axis"><span>0</span><span>{end}</span></p>'
-    ).format(
-        w=WIDTH,
-        h=HEIGHT,
-        label=label,
-        done=Markup(done),  # noqa: S704  # numbers only
-        errors=Markup(errors),  # noqa: S704  # numbers only
-        top=top,
-        end=duration(end),
+@dataclass(slots=True, frozen=True)
+class PhaseTime:
+    """How long a phase of the crawl took."""
+
+    phase: str
+    secs: float
+
+
+@dataclass(slots=True, frozen=True)
+class Timings:
+    """Phases, and points of the timeline: seconds since the start, pages done, pages that failed."""
+
+    phases: list[PhaseTime]
+    timeline: list[tuple[float, int, int]]
+
+
+@dataclass(slots=True, frozen=True)
+class File:
+    """An llms.txt or llms-full.txt that discovery read."""
+
+    url: str
+    kind: str
+    title: str | None
+    summary: str | None
+    entries: int
+
+
+@dataclass(slots=True, frozen=True)
+class DiscoveryReport:
+    """What discovery requested and found."""
+
+    requests: int
+    file: str | None
+    type: str
+    files: list[File]
+    sitemaps: list[str]
+    tried: list[Probe]
+    external: list[str]
+    seeds: int
+
+
+@dataclass(slots=True, frozen=True)
+class Combination:
+    """Number of pages that are in an llms.txt, in a sitemap, and crawled, or not."""
+
+    llms_txt: bool
+    sitemap: bool
+    crawled: bool
+    pages: int
+
+
+@dataclass(slots=True)
+class GroupReport:
+    """URLs of one outcome: the number of all, and some of them."""
+
+    meaning: str
+    pages: int
+    urls: list[Example]
+
+    def add(self, url: str, detail: str = "") -> None:
+        """Count a URL, and keep it while there is room."""
+        self.pages += 1
+        if len(self.urls) < MAX_PER_OUTCOME:
+            self.urls.append(Example(url, detail))
+
+
+@dataclass(slots=True, frozen=True)
+class CoverageReport:
+    """Listed pages against crawled ones; `groups` by name (docs/reference/report.md)."""
+
+    combined: list[Combination]
+    groups: dict[str, GroupReport]
+
+
+@dataclass(slots=True, frozen=True)
+class RunData:
+    """One run: its source, its status as `scrapy status` gives it, timings, discovery and coverage."""
+
+    source: str
+    url: str | None
+    arguments: dict[str, Any]
+    scope: str | None
+    run: RunStatus
+    timings: Timings
+    conversion: Conversion
+    discovery: DiscoveryReport | None
+    coverage: CoverageReport
+    rights: list[SiteDeclaration]
+
+
+def gather(run: Run) -> tuple[RunData, list[list[Any]], dict[str, Any]]:
+    """Return what run.json holds of a run that is closed, a row for each page, and the graph; raises `StoreError`.
+
+    The columns are title, URL, section, origin, change, depth, and what it was found by (the reason when deleted).
+    Stored pages that have no document in it are `NOT_REACHED`; where other processes yielded a part of the documents,
+    those that did not change are taken for reached.
+    """
+    report = run_report(run)
+    with run.config.stores.open(run.source, create=False) as store:
+        status = stored_status(store, next(one for one in store.runs() if one.id == report.id))
+        pages = StoredPages(store, report.id, None if run.resumes else run.recorded.keys)
+        if status.changes.get("deleted"):
+            pages.add_deleted(store, report)
+    coverage = compare(
+        _listed(run.discovery, run) if run.discovery is not None else (),
+        {identity(row[1]): row[1] for row in pages.rows if row[4] not in {"deleted", NOT_REACHED}},
+        {identity(one.url): (one.kind, one.reason) for one in status.errors.urls},
+        {identity(one.url): (one.reason, one.rule or "") for one in status.filtered.urls},
+    )
+    spans = pairwise([*report.phases, *report.phases[-1:]])
+    phases = [PhaseTime(phase, round(b - a, 3)) for (phase, a), (_, b) in spans if phase != "finished"]
+    data = RunData(
+        source=report.source,
+        url=report.url,
+        arguments=run.arguments.model_dump(mode="json", exclude_unset=True),
+        scope=status.scope,
+        run=status,
+        timings=Timings(phases, report.timeline),
+        conversion=report.conversion,
+        discovery=None if report.discovery is None else _discovery(run, report.discovery),
+        coverage=coverage,
+        rights=run.rights.table(),
+    )
+    tree = site_tree([row[1] for row in pages.rows if row[4] != "deleted"], pages.links())
+    return data, pages.rows, tree
+
+
+def _discovery(run: Run, discovery: Discovery) -> DiscoveryReport:
+    files = [
+        File(file.url, file.kind, head.get("title"), head.get("summary"), len(file.entries))
+        for file, head in ((one, run.memory.description_of(one) or {}) for one in discovery.files)
+    ]
+    return DiscoveryReport(
+        requests=discovery.requests,
+        file=discovery.discovered_file,
+        type=discovery.discovered_file_type,
+        files=files,
+        sitemaps=list(discovery.sitemaps),
+        tried=discovery.tried,
+        external=list(discovery.external),
+        seeds=len(discovery.seeds),
     )
 
 
-def bars(values: Mapping[str, int]) -> Markup:
-    """Render one bar for each name, the longest first."""
-    most = max(values.values(), default=0)
-    rows = [
-        f'<div class="bar"><span>{escape(name)}</span>'
-        f'<div><i class="w{max(round(20 * value / most), 1) if value else 0}"></i></div><b>{value:,}</b></div>'
-        for name, value in sorted(values.items(), key=lambda item: -item[1])
-    ]
-    return Markup("".join(rows))  # noqa: S704  # each name is escaped above
+# What llms.txt and sitemaps list, against what was crawled.
+
+GROUPS = {
+    "dead": "listed, but the site answers that there is no such page",
+    "soft-404": "listed and answered with status 200, but the page says that it does not exist",
+    "failed": "listed, but failed",
+    "left-out": "listed, but filtered",
+    "not-reached": "listed, but not reached in this run",
+    "only-llms": "crawled; in llms.txt and in no sitemap",
+    "only-sitemap": "crawled; in a sitemap and not in llms.txt",
+    "only-links": "crawled; found by links alone",
+}
 
 
-def _polyline(points: Sequence[tuple[float, float]]) -> str:
-    return "M" + " L".join(f"{x * WIDTH:.1f} {HEIGHT - 2 - y * (HEIGHT - 4):.1f}" for x, y in points)
+def _listed(discovery: Discovery, run: Run) -> Iterator[tuple[str, bool, bool]]:
+    if discovery.start_listed:
+        url = run.page_of(discovery.start.final_url)
+        yield url, discovery.start_entry is not None, discovery.start_in_sitemap
+    for seed in discovery.seeds:
+        yield run.page_of(seed.url), seed.llms is not None, seed.in_sitemap
+
+
+def compare(
+    listed: Iterable[tuple[str, bool, bool]],
+    crawled: Mapping[str, str],
+    errors: Mapping[str, tuple[str, str]],
+    filtered: Mapping[str, tuple[str, str]],
+) -> CoverageReport:
+    """Compare listed pages, each named once or more, with the URLs of documents by their identity.
+
+    `listed` has URLs, whether each is in an llms.txt, and in a sitemap; `errors` has (kind, message) of each page that
+    failed, by identity, `filtered` (reason, rule) of each filtered URL.
+    """
+    known: dict[str, tuple[str, bool, bool]] = {}  # a page that is listed as `.md` and as HTML is one page
+    for url, in_llms, in_sitemap in listed:
+        first = known.get(identity(url), (url, False, False))
+        known[identity(url)] = first[0], first[1] or in_llms, first[2] or in_sitemap
+    groups = {name: GroupReport(meaning, 0, []) for name, meaning in GROUPS.items()}
+    combined: Counter[tuple[bool, bool, bool]] = Counter()
+    for key, (url, in_llms, in_sitemap) in known.items():
+        combined[in_llms, in_sitemap, key in crawled] += 1
+        if key in crawled:
+            if in_llms != in_sitemap:
+                groups["only-llms" if in_llms else "only-sitemap"].add(url)
+        elif key in errors:
+            kind, message = errors[key]
+            groups["dead" if kind == "not_found" else "failed"].add(url, f"{kind}: {message}")
+        elif key in filtered:
+            reason, rule = filtered[key]
+            name = "soft-404" if reason == "soft-404" else "left-out"
+            groups[name].add(url, f"{reason}: {rule}" if rule else reason)
+        else:
+            groups["not-reached"].add(url)
+    for url in (url for key, url in crawled.items() if key not in known):
+        combined[False, False, True] += 1
+        groups["only-links"].add(url)
+    pages = sorted(combined.items(), reverse=True)
+    return CoverageReport([Combination(*where, pages=count) for where, count in pages], groups)
+
+
+class StoredPages:
+    """The pages of the store as rows (see `gather`), those this run deleted or failed on at the end; links by row."""
+
+    def __init__(self, store: Store, run: str | None, seen: Container[bytes] | None):
+        self.rows: list[list[Any]] = []
+        self._places: dict[str, int] = {}
+        self._targets: list[list[str]] = []
+        for page in store.iter_pages("depth", LINKS):
+            reached = seen is None or page.record.key in seen
+            change = page.change if page.run == run else "unchanged" if reached else NOT_REACHED
+            self._places[page.record.identity] = len(self.rows)
+            self.rows.append([*_row(page.record), change, page.record.depth, page.record.discovered_by])
+            self._targets.append([link.url for link in page.record.links[: LINKS_PER_PAGE * 2]])
+
+    def add_deleted(self, store: Store, run: RunReport) -> None:
+        """Add the pages that the run deleted."""
+        for page in store.changes_since(run.seq_before):
+            if page.change == "deleted" and page.run == run.id:
+                self.rows.append([*_row(page.record), "deleted", page.record.depth, page.reason])
+
+    def add_failed(self, errors: Iterable[PageError]) -> None:
+        """Add the pages that failed, once each, and are not stored; the kind of their error stands for their origin."""
+        for error in errors:
+            place = self._places.setdefault(identity(error.url), len(self.rows))
+            if place == len(self.rows):
+                self.rows.append(["", error.url, "", error.kind, "failed", None, None])
+
+    def links(self) -> Iterator[tuple[int, int]]:
+        """Yield the links between pages as pairs of rows."""
+        for source, urls in enumerate(self._targets):
+            targets = {self._places.get(identity(url), source) for url in urls} - {source}
+            yield from ((source, target) for target in sorted(targets)[:LINKS_PER_PAGE])
+
+
+def _row(record: PageRecord) -> list[Any]:
+    section = (record.llms and record.llms.section) or ""
+    return [record.title or "", record.url, section, record.origin]
 
 
 # The report as one HTML file: no request, no external asset, every text of the site escaped.
 
 
-def _page(
-    template: str, script: str, documents: list[list[Any]], tree: dict[str, Any], **values: object
-) -> str:
-    """Return a page with the graph; it allows itself this script alone."""
-    environment = Environment(
+@cache
+def environment() -> Environment:
+    """Return the templates; what they are given is escaped."""
+    made = Environment(
         loader=FunctionLoader(_text),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.tests["link"] = lambda url: url.startswith(
-        ("https://", "http://")
-    )  # a site may say `javascript:`
-    environment.filters["duration"] = duration
-    return environment.get_template(template).render(
-        left_out=tree["pages_left"],
-        payload=embedded({"documents": documents, "tree": tree}),
-        style=Markup(_text("report.css")),  # noqa: S704  # our own
-        script=Markup(script),  # noqa: S704  # our own
-        script_hash=csp_hash(script),
-        **values,
+    made.tests["link"] = lambda url: url.startswith(("https://", "http://"))  # a site may say `javascript:`
+    made.filters["duration"] = duration
+    return made
+
+
+def _page(template: str, script: str, documents: list[list[Any]], tree: dict[str, Any], **values: Any) -> str:
+    """Return a page with the graph; it allows itself this script alone."""
+    return (
+        environment()
+        .get_template(template)
+        .render(
+            left_out=tree["pages_left"],
+            payload=embedded({"documents": documents, "tree": tree}),
+            style=Markup(_text("report.css")),  # noqa: S704  # our own
+            script=Markup(script),  # noqa: S704  # our own
+            script_hash=csp_hash(script),
+            **values,
+        )
     )
 
 
@@ -112,7 +333,7 @@ def embedded(value: Any) -> Markup:
 @cache
 def report_script() -> str:
     """Return the script of the report."""
-    return _text("common.js") + _text("report.js") + _text("graph.js")
+    return "".join(map(_text, ("common.js", "report.js", "graph.js")))
 
 
 def write_graph(store: Store, out: BinaryIO) -> None:
@@ -144,43 +365,32 @@ def _text(name: str) -> str:
     return files("llmsspider.output").joinpath("assets", name).read_text(encoding="utf-8")
 
 
-# Writing the report: to the path of `LLMS_REPORT`, whole or not at all.
+def write_report(run: Run, setting: str) -> tuple[Path, str]:
+    """Write HTML and JSON, each whole or not at all; returns the absolute path of the HTML, and its text.
 
-
-def report_paths(setting: str, source: str) -> tuple[Path, Path]:
-    """Return where the report and its `run.json` go; the setting is an HTML file, or a folder for `report.html`.
-
-    >>> [str(path) for path in report_paths("out/report.htm", "x")]
-    ['out/report.htm', 'out/run.json']
-    >>> [str(path) for path in report_paths("out", "x")]
-    ['out/report.html', 'out/run.json']
+    `setting` is an HTML file, or a folder for `report.html`; `run.json` stands beside it. Raises `OSError` and
+    `StoreError`.
     """
-    path = path_for(setting, source)
-    page = path if path.suffix.lower() in {".html", ".htm"} else path / "report.html"
-    return page, page.with_name("run.json")
-
-
-def write_report(report: Report, setting: str) -> tuple[Path, str]:
-    """Write HTML and JSON; returns the absolute path of the HTML, and its text. Raises `OSError`."""
-    page, data = report_paths(setting, report.data.source)
+    data, documents, tree = gather(run)
+    page = path_for(setting, data.source)
+    if page.suffix.lower() not in {".html", ".htm"}:
+        page /= "report.html"
     page.parent.mkdir(parents=True, exist_ok=True)
-    living = [row for row in report.documents if row[4] != "deleted"]
+    living = [row for row in documents if row[4] != "deleted"]
     text = _page(
         "report.html.j2",
         report_script(),
-        report.documents,
-        report.tree,
-        data=report.data,
-        run=report.data.run,
+        documents,
+        tree,
+        data=data,
+        run=data.run,
         living=len(living),
-        bars=bars,
-        timeline=timeline(report.data.timings.timeline),
-        origins=dict(Counter(row[3] for row in living)),
-        changes=dict(Counter(row[4] for row in report.documents)),
+        origins=Counter(row[3] for row in living),
+        changes=Counter(row[4] for row in documents),
         sections=dict(Counter(row[2] or "(none)" for row in living).most_common(30)),
     )
-    with staged(data) as out:
-        out.write(orjson.dumps(report.data, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+    with staged(page.with_name("run.json")) as out:
+        out.write(orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
     with staged(page) as out:
         out.write(text.encode("utf-8", "replace"))
     return page.resolve(), text

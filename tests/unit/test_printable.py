@@ -10,8 +10,8 @@ import sys
 import pytest
 from stores import record
 
+from llmsspider.output import PrintableFilter, printable, without_formula
 from llmsspider.output.exports import CsvExporter, write_csv
-from llmsspider.output.summary import PrintableFilter, printable, without_formula
 
 FORMULAS = ["=HYPERLINK('http://evil.example')", "+1+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1"]
 

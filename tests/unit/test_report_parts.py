@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from llmsspider.output.graph import MAX_LINKS, MAX_NODES, site_tree
-from llmsspider.output.report import bars, timeline
-from llmsspider.output.run_data import MAX_PER_OUTCOME, CoverageReport, compare
+from llmsspider.output.report import MAX_PER_OUTCOME, CoverageReport, compare, environment
 from llmsspider.web.urls import identity
 
 SITE = "https://e.com/"
+CHARTS: Any = environment().get_template("charts.html.j2").module
 
 
 def combined(found: CoverageReport) -> dict[tuple[bool, bool, bool], int]:
@@ -104,11 +105,11 @@ def test_the_picture_of_a_large_site_is_bounded_and_says_so() -> None:
 
 
 def test_bars_escape_names_and_give_the_longest_the_whole_width() -> None:
-    svg = bars({"<b>": 1, "most": 40})
+    svg = str(CHARTS.bars({"<b>": 1, "most": 40}))
     assert "&lt;b&gt;" in svg
     assert svg.index('class="w20"') < svg.index('class="w1"')
 
 
 def test_a_timeline_needs_two_points() -> None:
-    assert timeline([(0.0, 0, 0)]) == ""
-    assert 'aria-label="5 pages and 1 errors in 2.0 s"' in timeline([(0.0, 0, 0), (2.0, 5, 1)])
+    assert CHARTS.timeline([(0.0, 0, 0)]) == ""
+    assert 'aria-label="5 pages and 1 errors in 2.0 s"' in CHARTS.timeline([(0.0, 0, 0), (2.0, 5, 1)])
