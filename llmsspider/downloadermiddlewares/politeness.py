@@ -1,16 +1,4 @@
-"""How a crawl behaves towards a host: its pace, the name it has in robots.txt, and what pages say of their use.
-
-Pace (docs/explanation/politeness.md): a start, a highest rate, refusals and what is learned from them. Use by machines:
-
-    X-Robots-Tag: noai            header, may be addressed to one crawler (`X-Robots-Tag: somebot: noai`)
-    <meta name="robots" content="noai">
-    TDM-Reservation: 1            header or meta; text and data mining is reserved
-                                  (https://www.w3.org/community/reports/tdmrep/CG-FINAL-tdmrep-20240510/)
-    Content-Signal: ai-input=no   in a group of robots.txt (https://contentsignals.org/)
-
-What this project makes is input for models, so `ai-input=no` is an opt-out. `ai-train=no` on its own is
-not: by the text of the standard it says nothing about other uses. It is reported.
-"""
+"""How a crawl behaves towards a host: its pace (docs/explanation/politeness.md), and its name in robots.txt. Pure."""
 
 from __future__ import annotations
 
