@@ -60,17 +60,23 @@ class ShortLogFormatter(LogFormatter):
 
     def scraped(self, item: Any, response: Any, spider: Any) -> LogFormatterResult | None:  # type: ignore[override]
         """Return the line of an exported document, at DEBUG."""
-        if not self._debug:
-            return None
-        return {"level": logging.DEBUG, "msg": "Document %(url)s", "args": {"url": _url(item)}}
+        line: LogFormatterResult = {
+            "level": logging.DEBUG,
+            "msg": "Document %(url)s",
+            "args": {"url": _url(item)},
+        }
+        return line if self._debug else None
 
     def dropped(  # type: ignore[override]
         self, item: Any, exception: BaseException, response: Any, spider: Any
     ) -> LogFormatterResult | None:
         """Return the line of a dropped document, at DEBUG: the reasons are counted and summed up."""
-        if not self._debug:
-            return None
-        return {"level": logging.DEBUG, "msg": "Left out %(reason)s", "args": {"reason": exception}}
+        line: LogFormatterResult = {
+            "level": logging.DEBUG,
+            "msg": "Left out %(reason)s",
+            "args": {"reason": exception},
+        }
+        return line if self._debug else None
 
     def item_error(
         self, item: Any, exception: BaseException, response: Any, spider: Any
@@ -201,9 +207,7 @@ class TerminalProgress(RunExtension):
     def __init__(self, crawler: Crawler, run: Run):
         super().__init__(crawler, run)
         feeds = {str(uri).partition(":")[0] for uri in crawler.settings.getdict("FEEDS")}
-        is_shared = {"-", "stdout"} & feeds and is_terminal(
-            sys.stdout
-        )  # documents are written to the terminal
+        is_shared = {"-", "stdout"} & feeds and is_terminal(sys.stdout)  # documents are written there
         is_plain = os.environ.get("TERM", "dumb") == "dumb" or not is_terminal(sys.stderr)
         self._display = None if is_plain or is_shared else Display(run)
         self._interval = crawler.settings.getfloat("LOGSTATS_INTERVAL")

@@ -211,9 +211,8 @@ def stored_status(store: Store, run: RunRecord) -> RunStatus:
 
 def run_status(run: RunRecord, failed: Sequence[PageError], filtered: Sequence[FilteredUrl]) -> RunStatus:
     """Return the state of a run, with the failed and filtered URLs that are known."""
-    counts = (
-        Progress().counts(queued=0) | {"crawl_type": None} | run.counts
-    )  # none before the first heartbeat
+    none_yet = Progress().counts(queued=0) | {"crawl_type": None}  # before the first heartbeat
+    counts = none_yet | run.counts
     total = counts["done"] + counts["queued"]
     # the counts of the last heartbeat, raised to what the store has kept by URL since then
     by_kind = dict(Counter(run.errors) | Counter(error.kind for error in failed))

@@ -52,10 +52,8 @@ class HashPipeline(RunComponent):
 
     def __init__(self, crawler: Crawler, run: Run):
         super().__init__(crawler, run)
-        feeds = crawler.settings.getdict("FEEDS").values()
-        self._chunks = any(
-            feed.get("format") == "chunks" for feed in feeds
-        )  # they need those that a page had
+        formats = {feed.get("format") for feed in crawler.settings.getdict("FEEDS").values()}
+        self._chunks = "chunks" in formats  # they need those that a page had
         self._ending: asyncio.Future[None] | None = None
 
     def process_item(self, item: Any) -> Any:
@@ -182,12 +180,12 @@ class PipelineOutcomes(RunComponent):
             return
         if item.change == "deleted":
             self._delete(item.record)
-            return
-        if self.run.known.outcomes.get(item.record.key) == "kept":
-            return  # it failed for the page as it is stored, too
-        why = f"a pipeline failed: {type(failure.value).__name__}: {failure.value}"
-        self.run.fail(item.record.url, "parse", why, item.record.status)
-        self.run.known.record_outcome(item.record.key, "kept", "parse")
+        elif (
+            self.run.known.outcomes.get(item.record.key) != "kept"
+        ):  # else it failed for the stored page, too
+            why = f"a pipeline failed: {type(failure.value).__name__}: {failure.value}"
+            self.run.fail(item.record.url, "parse", why, item.record.status)
+            self.run.known.record_outcome(item.record.key, "kept", "parse")
 
     def item_scraped(self, item: Any) -> None:
         """Give content that was changed after it was stored its own hash."""

@@ -24,10 +24,8 @@ from llmsspider.store.records import (
     PageState,
     Parts,
     Reading,
-    RunKind,
     RunRecord,
     SourceRecord,
-    StoredPage,
     Version,
 )
 from llmsspider.store.runs import Retention
@@ -50,11 +48,9 @@ __all__ = [
     "Parts",
     "Reading",
     "Retention",
-    "RunKind",
     "RunRecord",
     "SourceRecord",
     "Store",
-    "StoredPage",
     "Stores",
     "Version",
     "open_store",

@@ -31,10 +31,9 @@ logger = logging.getLogger(__name__)
 # Where a source's store lies: the data directory, and the file name of a source.
 
 SUFFIX = ".sqlite"
+DATA_DIR_VARIABLE = "LLMS_DATA_DIR"
 STORE_FOLDER = ".llmsspider"
 """Where the command `llmsspider` keeps the page store, inside the tree."""
-
-DATA_DIR_VARIABLE = "LLMS_DATA_DIR"
 
 
 def project_dir(start: Path) -> Path | None:
@@ -50,9 +49,8 @@ def resolve_data_dir(setting: str | os.PathLike[str] | None = None) -> Path:
     the project's scrapy.cfg, else the same below the working directory. A relative path given by the user
     is taken from the same place.
     """
-    base = project_dir(Path.cwd()) or Path.cwd()
-    chosen = setting or os.environ.get(DATA_DIR_VARIABLE)
-    return base / Path(chosen).expanduser() if chosen else base / ".scrapy" / "llmsspider"
+    chosen = setting or os.environ.get(DATA_DIR_VARIABLE) or ".scrapy/llmsspider"
+    return (project_dir(Path.cwd()) or Path.cwd()) / Path(chosen).expanduser()
 
 
 def source_slug(name: str) -> str:
@@ -176,9 +174,7 @@ class Database:
         """Return SQLite's log to the file (as far as other processes and the disk allow), close every connection."""
         if self.is_sqlite and not self.read_only:
             with suppress(StoreError), self.faults(), self.reader() as connection:
-                connection.exec_driver_sql(
-                    "PRAGMA busy_timeout=1000"
-                ).close()  # ms; then the log is left to the others
+                connection.exec_driver_sql("PRAGMA busy_timeout=1000").close()  # ms; then others have the log
                 connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").close()
         self.engine.dispose()
 
@@ -213,10 +209,9 @@ def delete_sqlite(path: Path) -> bool:
 
 
 def _read_only_url(path: Path) -> URL:
-    """Say how SQLite opens a file that it cannot write.
+    """Say how SQLite opens a file that it cannot write: with the log of a killed or running process, which counts.
 
-    Where the log of a killed or running process stands beside it, what is in the log counts: with the index of the log
-    SQLite reads both in place, without it a copy of both is read. Without a log the file alone is everything.
+    Where that has no index, a copy of both is read.
     """
     log, index = (path.with_name(path.name + suffix) for suffix in ("-wal", "-shm"))
     if not log.exists() or (not log.stat().st_size and not index.exists()):
@@ -229,9 +224,8 @@ def _read_only_url(path: Path) -> URL:
         for file in (path, log):
             shutil.copyfile(file, folder / file.name)
         path, query = folder / path.name, {}
-    return URL.create(
-        "sqlite", database=f"file:{quote(str(path.absolute()))}", query={**query, "uri": "true"}
-    )
+    file_url = f"file:{quote(str(path.absolute()))}"
+    return URL.create("sqlite", database=file_url, query={**query, "uri": "true"})
 
 
 def open_postgresql(url: str) -> Database:
@@ -239,9 +233,8 @@ def open_postgresql(url: str) -> Database:
     try:
         parsed = make_url(url)
     except ArgumentError as error:
-        raise StoreError(
-            "LLMS_STORE_URL is not a URL; use postgresql://user:password@host/database"
-        ) from error
+        use = "use postgresql://user:password@host/database"
+        raise StoreError(f"LLMS_STORE_URL is not a URL; {use}") from error
     if parsed.get_backend_name() not in {"postgresql", "postgres"}:
         raise StoreError(f"LLMS_STORE_URL: {parsed.drivername!r} is not supported; use postgresql://…")
     try:

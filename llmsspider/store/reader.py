@@ -84,9 +84,8 @@ def page_record(row: Mapping[str, Any]) -> PageRecord:
     values["fetched_url"] = row["fetched_url"] or row["url"]
     values["validators_url"] = row["validators_url"] or values["fetched_url"]
     values["source_hash"] = row["source_hash"] or row["content_hash"]
-    values["moved_from"], values["extra"] = row["moved_from"] or [], row["extra"] or {}
-    values["declared"] = row["declared"] or []
-    values["llms"] = LlmsEntry(**row["llms"]) if row["llms"] else None
+    values |= {"moved_from": row["moved_from"] or [], "declared": row["declared"] or []}
+    values |= {"extra": row["extra"] or {}, "llms": LlmsEntry(**row["llms"]) if row["llms"] else None}
     data = row.get("data")
     return PageRecord(
         **values,
@@ -198,8 +197,8 @@ class SourceReader:
 
     def title(self, key: bytes) -> str | None:
         """The title of a page, as stored before this run."""
-        found = select(page.c.title).where(_MINE, page.c.key == key)
-        return self._read(found).scalar()  # type: ignore[no-any-return]
+        title: str | None = self._read(select(page.c.title).where(_MINE, page.c.key == key)).scalar()
+        return title
 
     def page_by_url(self, url: str) -> PageRecord | None:
         """The document a URL stands for, by its identity or as a joined spelling of another page."""
@@ -250,8 +249,7 @@ class SourceReader:
         self.flush()
         with self._database.snapshot() as connection:
             ids, was_new = self._changed(connection, seq)
-            for row, is_new in zip(self._by_id(connection, ids, parts), was_new, strict=True):
-                yield _replayed(row, is_new)
+            yield from map(_replayed, self._by_id(connection, ids, parts), was_new)
 
     def history_since(self, seq: int) -> Iterator[PageHistory]:
         """Every page changed after `seq`, as `changes_since` gives it, with its earlier contents that are kept."""
@@ -294,8 +292,7 @@ class SourceReader:
 
     def reading(self, key: bytes, *, with_body: bool = True) -> Reading | None:
         """What was read of a URL that is no document, without its body where only the validators are wanted."""
-        found = self._read(READING if with_body else VALIDATORS, b_key=key).first()
-        if found is None:
+        if (found := self._read(READING if with_body else VALIDATORS, b_key=key).first()) is None:
             return None
         url, accept, etag, last_modified, headers, read_by, why, *data = found
         body = decompress(data[0]) if data else b""

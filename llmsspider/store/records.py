@@ -71,10 +71,10 @@ class SourceRecord:
     @property
     def header(self) -> dict[str, str | None]:
         """The llms.txt's text on the source: `title`, `summary`, `notes` (Markdown); None where it has none."""
-        found = self.discovery.get("says")
-        stored = found if isinstance(found, dict) else {}
-        values = {name: stored.get(name) for name in ("title", "summary", "notes")}
-        return {name: value if isinstance(value, str) else None for name, value in values.items()}
+        stored: Any = self.discovery.get("says")
+        values = stored if isinstance(stored, dict) else {}
+        texts = {name: values[name] for name in values if isinstance(values[name], str)}
+        return {name: texts.get(name) for name in ("title", "summary", "notes")}
 
     @property
     def introduction(self) -> str:
@@ -242,7 +242,6 @@ class PageRecord:
 
     @property
     def _digest(self) -> Digest | None:
-        """What was derived from this very content."""
         return self.digest if self.digest is not None and self.digest.content is self.content else None
 
     def document(self, *, source: str, run: str, seq: int | None, change: Change) -> Document:
@@ -265,21 +264,11 @@ class PageRecord:
         return made
 
     def _own_fields(self) -> dict[str, Any]:
-        """The fields of a document that its record has too; the others are those of a run."""
-        return {
-            name: getattr(self, name)
-            for name in FIELDS
-            if name not in {"source", "run", "seq", "change", "rights"}
-        }
+        of_run = {"source", "run", "seq", "change", "rights"}
+        return {name: getattr(self, name) for name in FIELDS if name not in of_run}
 
 
-PAGE_COLUMNS = frozenset(one.name for one in fields(PageRecord)) - {
-    "id",
-    "content",
-    "links",
-    "follow",
-    "digest",
-}
+PAGE_COLUMNS = {one.name for one in fields(PageRecord)} - {"id", "content", "links", "follow", "digest"}
 """The fields of a page's record that are columns of the same name."""
 
 

@@ -94,10 +94,8 @@ def is_lost(row: Mapping[str, Any], now: datetime) -> bool:
     if row["host"] in {this_host(), socket.gethostname()}:
         try:
             os.kill(row["pid"], 0)
-        except ProcessLookupError:
-            return True
-        except PermissionError:
-            return False
+        except OSError as error:
+            return isinstance(error, ProcessLookupError)
     return False
 
 
@@ -195,15 +193,15 @@ def undelivered_since(runs: Sequence[RunRecord], last_seq: int) -> int | None:
     that delivered the complete set (`emit=all`) makes up for those before it. `runs` are all of the source, oldest
     first, `last_seq` is the last change stored.
     """
-    since = None
+    since: list[int] = []
     ends = [*(later.seq_before for later in runs[1:]), last_seq]
     for one, end in zip(runs, ends, strict=False):
         whole = one.complete and one.arguments.get("emit", "all") == "all"
         if one.counts.get("delivered") is True and whole:
-            since = None
+            since.clear()
         elif is_undelivered(one) and end > one.seq_before:
-            since = one.seq_before if since is None else min(since, one.seq_before)
-    return since
+            since.append(one.seq_before)
+    return min(since, default=None)
 
 
 def is_undelivered(one: RunRecord) -> bool:
@@ -216,9 +214,8 @@ def note_replayed(connection: Connection, source_id: int, name: str, since: int)
     """Note that what the undelivered runs from `since` on stored was exported. Call in a write transaction."""
     for one in all_runs(connection, source_id, name):
         if is_undelivered(one) and one.seq_before >= since:
-            counts = {**one.counts, "delivered": "replayed"}
             its_row = update(run).where(run.c.source_id == source_id, run.c.number == one.number)
-            connection.execute(its_row.values(counts=counts))
+            connection.execute(its_row.values(counts={**one.counts, "delivered": "replayed"}))
 
 
 def _rows(connection: Connection, source_id: int) -> Sequence[Any]:

@@ -192,9 +192,7 @@ page = Table(
     *_columns(HeaderValue, "etag", "last_modified", nullable=True),
     *_columns(Sha256, "content_hash", "raw_hash", nullable=True),
     Column("source_hash", Sha256),  # of its Markdown before pipelines; null: the same as content_hash
-    Column(
-        "has_end_tag", Boolean
-    ),  # its HTML had </html>, its Markdown a last line end; null: it was neither
+    Column("has_end_tag", Boolean),  # its HTML had </html>, its Markdown a last line end; null: neither
     *_columns(Json, "llms", "moved_from", nullable=True),
     Column("extra", Json),  # fields that pipelines added
     Column("declared", Json),  # what it declares of its use
@@ -241,9 +239,7 @@ version = Table(
     "version",
     metadata,
     _page_id(),
-    Column(
-        "seq", BigInteger, primary_key=True, autoincrement=False
-    ),  # the change that this content came with
+    Column("seq", BigInteger, primary_key=True, autoincrement=False),  # the change that it came with
     *_columns(Integer, "run"),
     *_columns(Text, "title", nullable=True),
     *_columns(Sha256, "content_hash", nullable=True),
