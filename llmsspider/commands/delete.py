@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from llmsspider.answers import delete_index
-from llmsspider.launch.storecommand import OneLineCommand, one_source
+from llmsspider.launch.storecommand import OneLineCommand, flag, one_source
 from llmsspider.store.database import resolve_data_dir, source_slug
 
 
@@ -15,11 +15,7 @@ class Command(OneLineCommand):
 
     usage = "[options] SOURCE"
     summary = "Delete a source and everything stored of it"
-
-    def add_options(self, parser: argparse.ArgumentParser) -> None:
-        """Add `--yes`."""
-        super().add_options(parser)
-        parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
+    options = (flag("--yes", "do not ask for confirmation"),)
 
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
         """Confirm, delete, say what was deleted."""
@@ -27,9 +23,13 @@ class Command(OneLineCommand):
 
         source, stores = one_source(args), self.stores()
         stores.open(source, create=False).close()
-        if not opts.yes and not _confirmed(source):
-            self.fail("nothing was deleted", 1)
-            return
+        if not opts.yes:
+            everything = "all its pages, runs and history, and its search index"
+            sys.stderr.write(f"Delete source {source!r} with {everything}? [y/N] ")
+            sys.stderr.flush()
+            if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
+                self.fail("nothing was deleted", 1)
+                return
         stores.delete(source)
         removed = ["pages, runs and history", *delete_index(stores, source)]
         log = resolve_data_dir(stores.data_dir) / LOGS / f"{source_slug(source)}.log"
@@ -37,11 +37,3 @@ class Command(OneLineCommand):
             log.unlink()
             removed.append("log")
         sys.stdout.write(f"deleted {source}: {', '.join(removed)}\n")
-
-
-def _confirmed(name: str) -> bool:
-    sys.stderr.write(
-        f"Delete source {name!r} with all its pages, runs and history, and its search index? [y/N] "
-    )
-    sys.stderr.flush()
-    return sys.stdin.readline().strip().lower() in {"y", "yes"}

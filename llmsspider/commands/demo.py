@@ -8,7 +8,7 @@ from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from llmsspider.errors import ArgumentsError
-from llmsspider.launch.storecommand import OneLineCommand
+from llmsspider.launch.storecommand import OneLineCommand, option
 
 PAGES = {
     "index": "# Tealight\n\nTealight heats water to the degree, from a shell or a script.\n\n"
@@ -69,13 +69,7 @@ class Command(OneLineCommand):
 
     requires_project = False
     summary = "Serve a tiny documentation site on this machine, to try things on"
-
-    def add_options(self, parser: argparse.ArgumentParser) -> None:
-        """Add `--port`."""
-        super().add_options(parser)
-        parser.add_argument(
-            "--port", type=int, default=8000, help="of 127.0.0.1; 0 is any free one (default: 8000)"
-        )
+    options = (option("--port", "of 127.0.0.1; 0 is any free one (default: 8000)", type=int, default=8000),)
 
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
         """Serve until Ctrl-C."""

@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 from llmsspider.config.settings import Config
 from llmsspider.errors import ArgumentsError
-from llmsspider.launch.storecommand import OneLineCommand, choice_problems, one_source
+from llmsspider.launch.storecommand import OneLineCommand, choice_problems, number, one_source, option
 from llmsspider.output import graph
 from llmsspider.output.exports import (
     documents,
@@ -35,18 +35,8 @@ FORMATS = (*ROWS, "flat", "tree", "skill", "graph")
 FOLDERS = ("tree", "skill")
 
 
-def _graph_page(store: Store, out: BinaryIO) -> None:
-    from llmsspider.output.report import write_graph  # few exports are pages
-
-    write_graph(store, out)
-
-
-GRAPHS: dict[str, Callable[[Store, BinaryIO], None]] = {
-    "json": graph.write_json,
-    "ascii": graph.write_ascii,
-    "svg": graph.write_svg,
-    "html": _graph_page,
-}
+GRAPHS = {"json": graph.write_json, "ascii": graph.write_ascii, "svg": graph.write_svg}
+"""Forms of a graph beside `html`."""
 
 
 class Command(OneLineCommand):
@@ -54,48 +44,46 @@ class Command(OneLineCommand):
 
     usage = "[options] SOURCE"
     summary = "Export the stored documents of a source"
-
-    def add_options(self, parser: argparse.ArgumentParser) -> None:
-        """Add the format, what belongs to each, and where it goes."""
-        super().add_options(parser)
-        parser.add_argument("--since", metavar="N", help="only what changed after sequence number N")
-        parser.add_argument(
-            "--format", default="jsonl", help=f"one of: {', '.join(FORMATS)} (default: jsonl)"
-        )
-        parser.add_argument(
-            "--as", dest="form", default="json", help=f"graph: {', '.join(GRAPHS)} (default: json)"
-        )
-        parser.add_argument("--order", default="breadth", help="flat: breadth (default) or depth first")
-        parser.add_argument(
-            "--max-tokens", metavar="N", help="flat, skill: omit the pages that would exceed N tokens"
-        )
-        parser.add_argument(
-            "-o",
-            "--output",
+    options = (
+        option("--since", "only what changed after sequence number N", metavar="N"),
+        option("--format", f"one of: {', '.join(FORMATS)} (default: jsonl)", default="jsonl"),
+        option("--as", f"graph: {', '.join(GRAPHS)}, html (default: json)", dest="form", default="json"),
+        option("--order", "flat: breadth (default) or depth first", default="breadth"),
+        option("--max-tokens", "flat, skill: omit the pages that would exceed N tokens", metavar="N"),
+        option(
+            "-o --output",
+            "replace FILE once all is written (.gz: compressed); tree, skill: a folder",
             metavar="FILE",
-            help="replace FILE once all is written (.gz: compressed); tree, skill: a folder",
-        )
+        ),
+    )
 
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
         """Check the arguments and write."""
         source = one_source(args)
-        _check(opts)
+        problems = choice_problems(
+            ("--format", opts.format, FORMATS),
+            ("--as", opts.form, (*GRAPHS, "html")),
+            ("--order", opts.order, ("breadth", "depth")),
+        )
+        if opts.since is not None and opts.format not in ROWS:
+            problems.append(f"--since is for the formats {', '.join(ROWS)}")
+        if opts.format in FOLDERS and opts.output is None:
+            problems.append(f"--format {opts.format} needs a folder: -o DIR")
+        if problems:
+            raise ArgumentsError(problems)
+        since = _number("--since", opts.since, "a sequence number, 0 or more,")
+        budget = _number("--max-tokens", opts.max_tokens, "a number of 0 or more")
         with self.stores().open(source, create=False) as store:
-            if opts.format in FOLDERS:
-                self._folder(store, opts)
-            else:
-                self._file(store, source, opts)
+            if opts.format not in FOLDERS:
+                self._file(store, source, opts, since, budget)
+                return
+            folder = Path(opts.output)
+            kept = sync(store, folder) if opts.format == "tree" else sync_skill(store, folder, budget=budget)
+            sys.stderr.write(kept.describe() + "\n")
 
-    def _folder(self, store: Store, opts: argparse.Namespace) -> None:
-        folder = Path(opts.output)
-        if opts.format == "skill":
-            report = sync_skill(store, folder, budget=_number("--max-tokens", opts.max_tokens))
-        else:
-            report = sync(store, folder)
-        sys.stderr.write(report.describe() + "\n")
-
-    def _file(self, store: Store, source: str, opts: argparse.Namespace) -> None:
-        since = _number("--since", opts.since)
+    def _file(
+        self, store: Store, source: str, opts: argparse.Namespace, since: int | None, budget: int | None
+    ) -> None:
         if since is None and store.count_pages() == 0:
             runs = store.runs()
             ended = f"; its last run ended with {runs[-1].outcome or 'no result'}" if runs else ""
@@ -103,14 +91,15 @@ class Command(OneLineCommand):
             return
         with _target(opts.output) as out:
             if opts.format == "flat":
-                budget = _number("--max-tokens", opts.max_tokens)
                 done = write_flat(store, out, order=opts.order, budget=budget)
                 omitted = f", {done.omitted} omitted by --max-tokens" if done.omitted else ""
                 sys.stderr.write(f"{done.written} pages, about {done.size} tokens{omitted}\n")
                 if not done.written:
                     self.fail(f"--max-tokens {budget} omits every page: the first one needs more", 1)
             elif opts.format == "graph":
-                GRAPHS[opts.form](store, out)
+                from llmsspider.output.report import write_graph  # few exports are pages
+
+                GRAPHS.get(opts.form, write_graph)(store, out)
             else:
                 write = self._writer(opts.format, store, replay=since is not None)
                 write(documents(store, source, since), out)
@@ -125,34 +114,14 @@ class Command(OneLineCommand):
             return write_jsonl
         record = store.source_record()
         with_extra = record is not None and bool(own_mark(record.extractor_version))
-        if name == "csv":
-            return partial(write_csv, with_extra=with_extra)
-        return partial(write_parquet, with_extra=with_extra)
+        return partial(write_csv if name == "csv" else write_parquet, with_extra=with_extra)
 
 
-def _check(opts: argparse.Namespace) -> None:
-    problems = choice_problems(
-        ("--format", opts.format, FORMATS),
-        ("--as", opts.form, GRAPHS),
-        ("--order", opts.order, ("breadth", "depth")),
-    )
-    if opts.since is not None and opts.format not in ROWS:
-        problems.append(f"--since is for the formats {', '.join(ROWS)}")
-    if opts.format in FOLDERS and opts.output is None:
-        problems.append(f"--format {opts.format} needs a folder: -o DIR")
-    if problems:
-        raise ArgumentsError(problems)
-    _number("--since", opts.since)
-    _number("--max-tokens", opts.max_tokens)
-
-
-def _number(option: str, value: str | None) -> int | None:
-    if value is None:
-        return None
-    if not (value.isascii() and value.isdigit() and len(value) < 19):
-        what = "a sequence number, 0 or more," if option == "--since" else "a number of 0 or more"
-        raise ArgumentsError([f"{option} {value!r}: {what} is accepted"])
-    return int(value)
+def _number(option: str, value: str | None, accepted: str) -> int | None:
+    found = number(value or "")
+    if value is not None and found is None:
+        raise ArgumentsError([f"{option} {value!r}: {accepted} is accepted"])
+    return found
 
 
 @contextlib.contextmanager

@@ -32,9 +32,18 @@ class Command(OneLineCommand):
 
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
         """Write the project into a folder of its name."""
-        if (problem := _problem(args)) is not None:
+        name, problem = args[0] if args else "", None
+        if len(args) != 1:
+            problem = "name the project, e.g. init mydocs"
+        elif not (name.isidentifier() and name.isascii() and name.islower()):
+            problem = f"{name!r}: a name of lower-case letters, digits and underscores is accepted"
+        elif Path(name).exists():
+            if not Path(name).is_dir() or any(Path(name).iterdir()):
+                problem = f"{name} exists already; choose another name, or an empty folder"
+        elif find_spec(name) is not None:
+            problem = f"a module named {name} exists already; choose another name"
+        if problem is not None:
             raise ArgumentsError([problem])
-        name = args[0]
         written = write_project(name, Path(name))
         sys.stdout.write(
             f"{name}: {len(written)} files written\n"
@@ -61,16 +70,3 @@ def _write(source: Traversable, target: Path, values: dict[str, str]) -> list[Pa
             file.write_text(text, encoding="utf-8")
             written.append(file)
     return written
-
-
-def _problem(args: list[str]) -> str | None:
-    if len(args) != 1:
-        return "name the project, e.g. init mydocs"
-    name = args[0]
-    if not (name.isidentifier() and name.isascii() and name.islower()):
-        return f"{name!r}: a name of lower-case letters, digits and underscores is accepted"
-    if Path(name).exists() and (not Path(name).is_dir() or any(Path(name).iterdir())):
-        return f"{name} exists already; choose another name, or an empty folder"
-    if not Path(name).exists() and find_spec(name) is not None:
-        return f"a module named {name} exists already; choose another name"
-    return None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from llmsspider import errors
 from llmsspider.errors import ArgumentsError, InvalidUrlError
 from llmsspider.items import HTML_ORIGINS
-from llmsspider.launch.storecommand import OneLineCommand, choice_problems
+from llmsspider.launch.storecommand import OneLineCommand, choice_problems, number, option
 from llmsspider.web.urls import identity, require_http_url
 
 if TYPE_CHECKING:
@@ -27,28 +27,39 @@ class Command(OneLineCommand):
     requires_crawler_process = True
     usage = "[options] URL|FILE|SOURCE"
     summary = "Check an llms.txt, and the site it describes"
-
-    def add_options(self, parser: argparse.ArgumentParser) -> None:
-        """Add the format, and the maximum numbers of requests."""
-        from llmsspider.lint.findings import FORMATS, LEVELS
-
-        super().add_options(parser)
-        parser.add_argument("--format", default="text", help=f"one of: {', '.join(FORMATS)} (default: text)")
-        parser.add_argument(
+    options = (
+        option("--format", "one of: text, json, github, sarif (default: text)", default="text"),
+        option(
             "--fail-on",
+            "worst finding that is let pass is below: error, warning, hint, never (default: error)",
             default="error",
-            help=f"worst finding that is let pass is below: {', '.join(LEVELS)}, {NEVER} (default: error)",
-        )
-        parser.add_argument("--url", metavar="URL", help="FILE: the address that it is served at")
-        parser.add_argument(
-            "--max-links", metavar="N", default="200", help="URL, SOURCE: links to check (default: 200)"
-        )
+        ),
+        option("--url", "FILE: the address that it is served at", metavar="URL"),
+        option("--max-links", "URL, SOURCE: links to check (default: 200)", metavar="N", default="200"),
+    )
 
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
         """Check the arguments, lint, print, and set the exit code."""
-        from llmsspider.lint.findings import FORMATS, is_as_bad
+        from llmsspider.lint.findings import FORMATS, LEVELS, is_as_bad
 
-        target = _checked(args, opts)
+        problems = []
+        if len(args) != 1 or not args[0].strip():
+            problems.append(
+                f"name one llms.txt: a URL, a file, or a source; `{errors.command('sources')}` lists these"
+            )
+        problems += choice_problems(
+            ("--format", opts.format, FORMATS), ("--fail-on", opts.fail_on, (*LEVELS, NEVER))
+        )
+        if (max_links := number(opts.max_links)) is None or max_links > 999_999:
+            problems.append(f"--max-links {opts.max_links!r}: a number of 0 or more is accepted")
+        for url in filter(None, [*(one for one in args[:1] if "://" in one), opts.url]):
+            try:
+                require_http_url(url)
+            except InvalidUrlError as error:
+                problems.append(str(error))
+        if problems:
+            raise ArgumentsError(problems)
+        target = args[0]
         notes: list[str] = []
         if "://" in target:
             findings = self._site(target, {}, None, opts, notes)
@@ -144,27 +155,3 @@ def known_pages(store: Store) -> dict[str, Checked]:
             named=True,  # the store does not know; nothing is said of it
         )
     return known
-
-
-def _checked(args: list[str], opts: argparse.Namespace) -> str:
-    """Return the one argument; raises `ArgumentsError`."""
-    from llmsspider.lint.findings import FORMATS, LEVELS
-
-    problems = []
-    if len(args) != 1 or not args[0].strip():
-        problems.append(
-            f"name one llms.txt: a URL, a file, or a source; `{errors.command('sources')}` lists these"
-        )
-    problems += choice_problems(
-        ("--format", opts.format, FORMATS), ("--fail-on", opts.fail_on, (*LEVELS, NEVER))
-    )
-    if not (opts.max_links.isascii() and opts.max_links.isdigit() and len(opts.max_links) < 7):
-        problems.append(f"--max-links {opts.max_links!r}: a number of 0 or more is accepted")
-    for url in [*(one for one in args[:1] if "://" in one), *([opts.url] if opts.url else [])]:
-        try:
-            require_http_url(url)
-        except InvalidUrlError as error:
-            problems.append(str(error))
-    if problems:
-        raise ArgumentsError(problems)
-    return args[0]

@@ -15,6 +15,7 @@ from llmsspider.config.arguments import PLAN_ONLY
 from llmsspider.crawl.plan import nothing_obtained
 from llmsspider.crawl.spiderrun import run_of
 from llmsspider.extensions import console
+from llmsspider.launch.storecommand import flag
 from llmsspider.output import printable
 
 if TYPE_CHECKING:
@@ -29,11 +30,7 @@ class Command(CrawlCommand):
 
     word = "url"
     summary = "Show what a crawl of URL would find, take and filter; nothing is stored"
-
-    def add_options(self, parser: argparse.ArgumentParser) -> None:
-        """Add `--json`."""
-        super().add_options(parser)
-        parser.add_argument("--json", action="store_true", help="print the plan as JSON")
+    options = (flag("--json", "print the plan as JSON"),)
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         """Check the arguments; nothing is to be stored or written."""

@@ -12,7 +12,7 @@ import orjson
 
 from llmsspider import errors
 from llmsspider.errors import ArgumentsError
-from llmsspider.launch.storecommand import OneLineCommand
+from llmsspider.launch.storecommand import OneLineCommand, flag, number, option
 
 if TYPE_CHECKING:
     from llmsspider.answers.ranking import SearchResult
@@ -26,32 +26,23 @@ class Command(OneLineCommand):
 
     usage = "[options] SOURCE QUERY"
     summary = "Search the stored documents of a source"
-
-    def add_options(self, parser: argparse.ArgumentParser) -> None:
-        """Add the number of results, the section and the form."""
-        from llmsspider.answers.library import DEFAULT_LIMIT
-
-        super().add_options(parser)
-        parser.add_argument(
-            "--limit",
-            default=str(DEFAULT_LIMIT),
-            metavar="N",
-            help=f"pages at most (default {DEFAULT_LIMIT})",
-        )
-        parser.add_argument("--section", help="a section of llms.txt, or a part of its name")
-        parser.add_argument("--json", action="store_true", help="print one result a line, best first")
+    options = (
+        option("--limit", "pages at most (default 8)", metavar="N"),
+        option("--section", "a section of llms.txt, or a part of its name"),
+        flag("--json", "print one result a line, best first"),
+    )
 
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
         """Search and print."""
         from llmsspider.answers.embedding import embedder_of
-        from llmsspider.answers.library import MAX_RESULTS, Library
+        from llmsspider.answers.library import DEFAULT_LIMIT, MAX_RESULTS, Library
 
         if len(args) < 2:
             raise ArgumentsError(
                 [f"name a source and what to look for: {errors.called()} search SOURCE QUERY"]
             )
-        limit = int(opts.limit) if opts.limit.isascii() and opts.limit.isdigit() else 0
-        if not 1 <= limit <= MAX_RESULTS:
+        limit = DEFAULT_LIMIT if opts.limit is None else number(opts.limit)
+        if not limit or limit > MAX_RESULTS:
             raise ArgumentsError([f"--limit {opts.limit!r}: a number from 1 to {MAX_RESULTS} is accepted"])
         embedder = embedder_of(self.settings.get("LLMS_EMBEDDER"))
         with Library(self.stores(), embedder, warn=_note) as library:
@@ -61,16 +52,18 @@ class Command(OneLineCommand):
         if not found.results:
             self.exitcode = 1
         for place, result in enumerate(found.results, 1):
-            sys.stdout.write(_line(result) if opts.json else _shown(place, result))
+            if opts.json:
+                row = {
+                    name: getattr(result, name) for name in ("url", "title", "heading_path", "text", "score")
+                }
+                row |= dataclasses.asdict(result)
+                sys.stdout.write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE).decode())
+            else:
+                sys.stdout.write(_shown(place, result))
 
 
 def _note(line: str) -> None:
     sys.stderr.write(f"{errors.called()} search: {line}\n")
-
-
-def _line(result: SearchResult) -> str:
-    row = {name: getattr(result, name) for name in ("url", "title", "heading_path", "text", "score")}
-    return orjson.dumps(row | dataclasses.asdict(result), option=orjson.OPT_APPEND_NEWLINE).decode()
 
 
 def _shown(place: int, result: SearchResult) -> str:

@@ -9,7 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from llmsspider.errors import ArgumentsError
-from llmsspider.launch.storecommand import OneLineCommand, as_json
+from llmsspider.launch.storecommand import OneLineCommand, as_json, number, option
 
 WELL_KNOWN = "/.well-known/http-message-signatures-directory"
 
@@ -20,26 +20,20 @@ class Command(OneLineCommand):
     requires_project = False
     usage = "[options] keygen FILE | directory"
     summary = "Make a key for signed requests, or the directory that sites read its public half from"
-
-    def add_options(self, parser: argparse.ArgumentParser) -> None:
-        """Add where the directory goes, and for how long it is signed."""
-        super().add_options(parser)
-        parser.add_argument(
-            "-o", "--output", metavar="FILE", help="directory: write it there, its headers beside it"
-        )
-        parser.add_argument(
-            "--days", default="30", metavar="N", help="directory: its signature is valid so long (30)"
-        )
+    options = (
+        option("-o --output", "directory: write it there, its headers beside it", metavar="FILE"),
+        option("--days", "directory: its signature is valid so long (30)", metavar="N", default="30"),
+    )
 
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
         """Do one of the two."""
         match args:
             case ["keygen", file]:
                 self._keygen(Path(file))
-            case ["directory"] if opts.days.isascii() and opts.days.isdigit() and 0 < len(opts.days) < 5:
-                self._directory(opts.output, timedelta(days=int(opts.days)))
             case ["directory"]:
-                raise ArgumentsError([f"--days {opts.days!r}: a number of days is accepted"])
+                if (days := number(opts.days)) is None or days > 9999:
+                    raise ArgumentsError([f"--days {opts.days!r}: a number of days is accepted"])
+                self._directory(opts.output, timedelta(days=days))
             case _:
                 raise ArgumentsError(["say `sign keygen FILE` or `sign directory`"])
 

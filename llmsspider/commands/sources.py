@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from llmsspider.errors import ArgumentsError
-from llmsspider.launch.storecommand import OneLineCommand, aligned, as_json
+from llmsspider.launch.storecommand import OneLineCommand, aligned, as_json, flag
 
 if TYPE_CHECKING:
     from llmsspider.store import SourceRecord
@@ -19,11 +19,7 @@ class Command(OneLineCommand):
 
     usage = "[options]"
     summary = "List the sources in the page store"
-
-    def add_options(self, parser: argparse.ArgumentParser) -> None:
-        """Add `--json`."""
-        super().add_options(parser)
-        parser.add_argument("--json", action="store_true", help="print a JSON array")
+    options = (flag("--json", "print a JSON array"),)
 
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
         """Print the list, and a line for each source that cannot be read."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 from llmsspider.errors import ArgumentsError
-from llmsspider.launch.storecommand import OneLineCommand, as_json
+from llmsspider.launch.storecommand import OneLineCommand, as_json, flag
 
 if TYPE_CHECKING:
     from llmsspider.output.status import SourceStatus
@@ -29,14 +29,10 @@ class Command(OneLineCommand):
 
     usage = "[options] [source]"
     summary = "Show what a crawl is doing, or how the last one ended"
-
-    def add_options(self, parser: argparse.ArgumentParser) -> None:
-        """Add `--json` and `--watch`."""
-        super().add_options(parser)
-        parser.add_argument("--json", action="store_true", help="print JSON; with --watch one line each time")
-        parser.add_argument(
-            "--watch", action="store_true", help="look again every two seconds, until no run is going"
-        )
+    options = (
+        flag("--json", "print JSON; with --watch one line each time"),
+        flag("--watch", "look again every two seconds, until no run is going"),
+    )
 
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
         """Print the state of one source or of all."""

@@ -21,7 +21,7 @@ from llmsspider.config.settings import Config
 from llmsspider.crawl.progress import duration
 from llmsspider.errors import ArgumentsError
 from llmsspider.extensions.console import LOGS
-from llmsspider.launch.storecommand import OneLineCommand, aligned, as_json
+from llmsspider.launch.storecommand import OneLineCommand, aligned, as_json, flag, option
 from llmsspider.store import Stores, resolve_data_dir
 from llmsspider.web.url_gate import parse, printable_url, without_user
 
@@ -40,18 +40,12 @@ class Command(OneLineCommand):
 
     usage = "[options] <sources.toml>"
     summary = "Crawl every source of a file, here or on Scrapyd nodes"
-
-    def add_options(self, parser: argparse.ArgumentParser) -> None:
-        """Add where to crawl, how many at a time, and the form of the summary."""
-        super().add_options(parser)
-        parser.add_argument(
-            "--jobs", type=int, metavar="N", help="crawls at a time, on each node (default: cores)"
-        )
-        parser.add_argument(
-            "--scrapyd", nargs="+", default=[], metavar="URL", help="addresses of Scrapyd nodes"
-        )
-        parser.add_argument("--project", default="llmsspider", help="name of the project on the nodes")
-        parser.add_argument("--json", action="store_true", help="print the summary as JSON")
+    options = (
+        option("--jobs", "crawls at a time, on each node (default: cores)", type=int, metavar="N"),
+        option("--scrapyd", "addresses of Scrapyd nodes", nargs="+", default=[], metavar="URL"),
+        option("--project", "name of the project on the nodes", default="llmsspider"),
+        flag("--json", "print the summary as JSON"),
+    )
 
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
         """Check everything, then crawl and print the summary."""

@@ -43,6 +43,19 @@ class OneLineParser(argparse.ArgumentParser):
         self.exit(WRONG, f"{self.prog}: {message} (see {self.prog} --help)\n")
 
 
+Option = tuple[str, dict[str, Any]]
+
+
+def option(names: str, about: str, **given: Any) -> Option:
+    """Return an option of a command, such as `-o --output`, and what `argparse` is told of it."""
+    return names, {"help": about, **given}
+
+
+def flag(name: str, about: str) -> Option:
+    """Return an option that takes no value."""
+    return option(name, about, action="store_true")
+
+
 def pairs(given: list[str], option: str) -> dict[str, str]:
     """Return the values of an option that is given as NAME=VALUE, by name; the last one of a name counts.
 
@@ -60,6 +73,7 @@ class DescribedCommand(ScrapyCommand):
 
     usage: ClassVar[str] = "[options]"
     summary: ClassVar[str]
+    options: ClassVar[tuple[Option, ...]] = ()
     settings: Settings  # scrapy.cmdline sets it before anything is called
 
     @property
@@ -74,6 +88,12 @@ class DescribedCommand(ScrapyCommand):
     def short_desc(self) -> str:
         """Return the line of `scrapy -h`."""
         return self.summary
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        """Add the options of Scrapy and those of the command."""
+        super().add_options(parser)
+        for names, given in self.options:
+            parser.add_argument(*names.split(), **given)
 
     def fail(self, problem: str, exitcode: int) -> None:
         """Say what is wrong and set the exit code."""
@@ -170,6 +190,11 @@ def choice_problems(*choices: tuple[str, str, Iterable[str]]) -> list[str]:
         for option, value, known in choices
         if value not in known
     ]
+
+
+def number(text: str) -> int | None:
+    """Return the whole number of 0 or more that a text is; None for any other, and for one that SQL cannot take."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
 
 
 def as_json(value: object) -> str:
