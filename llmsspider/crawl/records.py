@@ -248,7 +248,8 @@ class Readings:
         reading = Reading.from_json(found.body)
         if answer.status != 304 and reading.raw_hash != raw_hash(answer.body):
             return None
-        return reading, {**found.headers, **answer.headers}
+        kind = {name: found.headers[name] for name in ("content-type",) if name in found.headers}
+        return reading, {**found.headers, **answer.headers, **kind}  # a 304 describes no body
 
     def keep(self, why: Drop, page: PageResult, answer: PageResponse, *, listed: bool) -> None:
         """Keep what was read of a page, if a 304 for the page's own address can stand for it."""

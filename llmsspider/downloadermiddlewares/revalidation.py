@@ -177,7 +177,9 @@ class RevalidationMiddleware(RunComponent):
             return response
         validators = {"etag": stored.etag, "last-modified": stored.last_modified}
         headers = {**stored.headers, **{name: value for name, value in validators.items() if value}}
-        fresh = {name: value for name, value in text_headers(response).items() if name in headers}
+        described = text_headers(response)
+        described.pop("content-type", None)  # of the answer without a body (RFC 9111, section 3.2)
+        fresh = {name: value for name, value in described.items() if name in headers}
         return response.replace(status=200, headers=headers | fresh, body=stored.body)
 
 
