@@ -16,7 +16,7 @@ import html
 import pickle
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -36,13 +36,14 @@ from llmsspider.errors import ConversionError, TooLargePageError
 from llmsspider.items import Digest, Page, raw_hash
 from llmsspider.site import llmsfull
 from llmsspider.site.llmsfull import FullPage
+from llmsspider.site.llmsfull_marks import HEADING
+from llmsspider.site.llmsfull_rules import normal_title
 from llmsspider.web.url_gate import Joiner
 from llmsspider.web.urls import identity, page_key
 
 if TYPE_CHECKING:
     from llmsspider.crawl.state import RunState
     from llmsspider.site.discovered import Discovery, Fetch, FetchResult, FullText
-    from llmsspider.store import PageRecord
 
 
 # --- how pages are read ---
@@ -75,7 +76,7 @@ def read_pieces(pieces: Sequence[Piece]) -> list[ReadPiece | Draft | TooLargePag
 
 
 def _read(piece: Piece) -> ReadPiece | Draft | TooLargePageError:
-    drafted = draft(piece.text)
+    drafted = draft(own_text(piece.text))
     try:
         if piece.base is not None:
             return finished(drafted, Joiner(piece.base).join, piece.text)
@@ -89,6 +90,19 @@ def _read(piece: Piece) -> ReadPiece | Draft | TooLargePageError:
         return drafted
     except TooLargePageError as error:
         return error
+
+
+def own_text(text: str) -> str:
+    r"""Return the text of a page without what generators put above it: its title, where it has that itself.
+
+    >>> own_text("# Use\n\n\n## Use\n\nText.\n"), own_text("# Use\n\n## Users\n")
+    ('# Use\n\nText.\n', '# Use\n\n## Users\n')
+    """
+    first, _, below = text.lstrip("\n").partition("\n")
+    second, _, rest = below.lstrip("\n").partition("\n")
+    titles = [HEADING.match(line) for line in (first, second)]
+    is_repeated = titles[0] and titles[1] and normal_title(titles[0][2]) == normal_title(titles[1][2]) != ""
+    return f"{first}\n\n{rest.lstrip(chr(10))}" if is_repeated else text
 
 
 def finished(drafted: Draft, join: Callable[[str], str], text: str, base: Base | None = None) -> ReadPiece:
@@ -197,10 +211,10 @@ class LaggingFiles:
 async def find_lagging(
     run: RunState, lagging: LaggingFiles, number: int, fetch: Fetch, discovery: Discovery
 ) -> None:
-    """Compare a few stored pages of each full-text file with the site; a file that lags is logged once, and counted."""
+    """Compare a few pages of each full-text file with the site; a file that lags is logged once, and counted."""
     dates = {identity(run.page_of(seed.url)): seed.lastmod for seed in discovery.seeds if seed.lastmod}
     for full_text in discovery.full_texts:
-        pages = _stored_pages(run, full_text)
+        pages = _taken_pages(run, full_text)
         if not full_text.is_usable or full_text.url in lagging.files or not pages:
             continue
         lastmod = {url: dates[identity(url)] for url in pages if identity(url) in dates}
@@ -221,13 +235,13 @@ async def find_lagging(
             )
 
 
-def _stored_pages(run: RunState, full_text: FullText) -> dict[str, str]:
-    """Return the address of each page of the file that is stored from it, and what the file calls it."""
+def _taken_pages(run: RunState, full_text: FullText) -> dict[str, str]:
+    """Return the address of each page that is taken from the file, and what the file calls it."""
     found = {}
     for named in full_text.report.urls if full_text.report else ():
         url = run.page_of(named)
         state = run.known.state(page_key(url))
-        of_file = state is not None and state.origin == "llms-full"
+        of_file = state is None or state.origin == "llms-full"
         if of_file and run.bounds.refusal(url, listed=True) is None:
             found[url] = named
     return found
@@ -289,7 +303,7 @@ def counted_words(markdown: str) -> Counter[str]:
     True
     """
     others = ("# ", "```", "~~~", ":::")
-    lines = [line for line in markdown.split("\n") if not line.lstrip().startswith(others)]
+    lines = [line for line in own_text(markdown).split("\n") if not line.lstrip().startswith(others)]
     text = _TAG.sub(" ", _DESTINATION.sub("]", "\n".join(lines)))
     return Counter(word.lower() for word in _WORD.findall(html.unescape(text)))
 
@@ -323,26 +337,3 @@ def _seconds(read: Callable[[str], datetime], text: str | None) -> float | None:
         found = read((text or "").strip())
         return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
     return None
-
-
-def keep_text_of_file(
-    run: RunState, record: PageRecord, lagging: LaggingFiles, unread: Container[str]
-) -> None:
-    """Keep the text that was stored from a full-text file which lags or is away, where the page has the same words."""
-    state = run.known.state(record.key)
-    is_of_file = state is not None and state.origin == "llms-full"
-    was_of_file = record.key in lagging.pages and not is_of_file
-    if state is None or not (is_of_file or was_of_file):
-        return
-    is_away = is_of_file and state.fetched_url in unread
-    stored = run.store.load_page(state.key) if is_away or lagging.files else None
-    if stored is None or counted_words(stored.content or "") != counted_words(record.content or ""):
-        return
-    if was_of_file and stored.title != record.title:
-        return
-    kept = ["content", "title", "description", "language", "source_hash", "extra"]
-    if is_away:  # its text is that of the file, and is compared with it when it is back
-        kept += ["origin", "fetched_url", "raw_hash", "validators_url", "accept", "etag", "last_modified"]
-        kept += ["has_end_tag"]
-    for name in kept:
-        setattr(record, name, getattr(stored, name))

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.spidermiddlewares.httperror import HttpError
 
+from llmsspider.crawl.bot_walls import CONFIRM_RUNS
+from llmsspider.crawl.full_text import counted_words
 from llmsspider.crawl.pages import PageResponse, PageResult
 from llmsspider.crawl.requests import FilteredRequest, RefusedRequest, info, is_permanent, kind_of_exception
 from llmsspider.crawl.settle import AMONG_OTHERS, Drop, ReadPage, Site, Wait, drop_reason, settle
@@ -29,6 +31,19 @@ if TYPE_CHECKING:
     from llmsspider.store import PageRecord, PageState
 
 READ_AS_MARKDOWN = MARKDOWN_ORIGINS | {"llms-full"}
+
+TEXT = ("content", "title", "description", "language", "source_hash", "extra")
+FORM = (
+    "origin",
+    "fetched_url",
+    "raw_hash",
+    "validators_url",
+    "accept",
+    "etag",
+    "last_modified",
+    "has_end_tag",
+)
+"""The fields of a record that hold what a page says, and which answer said it."""
 
 
 def site_of_run(run: Run) -> Site:
@@ -147,6 +162,24 @@ class Documents:
         if is_other:
             self._run.count("titles/shared")
         return is_other
+
+    def keep_text(self, record: PageRecord) -> None:
+        """Keep the text that is stored of a page which comes in another form now, where it has the same words.
+
+        A full-text file that lags is another form too; while it is away for once, its pages stay whatever they say.
+        """
+        run, state = self._run, self._run.known.state(record.key)
+        is_form = state is not None and state.origin == record.origin
+        if state is None or (is_form and record.key not in run.memory.lagging.pages):
+            return
+        stored = run.store.load_page(state.key)
+        if stored is None or (is_form and stored.title != record.title):
+            return
+        is_away = state.origin == "llms-full" and state.fetched_url in run.memory.previous_discovery.unread
+        is_same = counted_words(stored.content or "") == counted_words(record.content or "")
+        if is_same or (is_away and run.memory.doubts.again(record.key + b"form", "away") < CONFIRM_RUNS):
+            for name in (*TEXT, *(FORM if is_away else ())):  # it is compared with the file when that is back
+                setattr(record, name, getattr(stored, name))
 
     # --- documents that were made of the body of another page ---
 

@@ -191,6 +191,8 @@ class FullTextPages:
                 self._run.known.record_outcome(page_key(url), "failed", wall.kind)
                 yield from self._documents.in_place_of_failed(page_key(url), record.depth)
             else:
+                if not confirmed:
+                    self._documents.keep_text(record)
                 yield from self._documents.with_links(record, of_file, confirmed=confirmed)
 
     def _wanted(

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from llmsspider.crawl.callbacks.reading import PageReader, count_page, seen_beside, seen_suspect
 from llmsspider.crawl.callbacks.rendering import MIN_ROUTES
-from llmsspider.crawl.full_text import keep_text_of_file
 from llmsspider.crawl.link_bases import UnsettledError
 from llmsspider.crawl.pages import markdown_alternate, named_llms_txt, refused_by_page
 from llmsspider.crawl.requests import EngineFetch, info, is_plain, kind_of_exception
@@ -237,7 +236,7 @@ class Pages:
             is_false = is_false and run.known.is_false(record, answer.headers)
             if is_false:  # as it came, and as it would be stored
                 run.memory.note_false_304(record.fetched_url)
-            keep_text_of_file(run, record, run.memory.lagging, run.memory.previous_discovery.unread)
+            documents.keep_text(record)
             yield from documents.parts(record, page.page.parts)  # before the page that stands for them
             yield from documents.with_links(record, request, read=(answer, page))
 
