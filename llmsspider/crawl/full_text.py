@@ -43,7 +43,7 @@ from llmsspider.web.urls import identity, page_key
 
 if TYPE_CHECKING:
     from llmsspider.crawl.state import RunState
-    from llmsspider.site.discovered import Discovery, Fetch, FetchResult, FullText
+    from llmsspider.site.discovered import Discovery, Fetch, FetchResult
 
 
 # --- how pages are read ---
@@ -214,16 +214,22 @@ async def find_lagging(
     """Compare a few pages of each full-text file with the site; a file that lags is logged once, and counted."""
     dates = {identity(run.page_of(seed.url)): seed.lastmod for seed in discovery.seeds if seed.lastmod}
     for full_text in discovery.full_texts:
-        pages = _taken_pages(run, full_text)
-        if not full_text.is_usable or full_text.url in lagging.files or not pages:
+        if full_text.report is None or not full_text.is_usable or full_text.url in lagging.files:
             continue
+        named = {run.page_of(url): url for url in full_text.report.urls}
+        pages = [url for url in named if _is_of_file(run, url)]
         lastmod = {url: dates[identity(url)] for url in pages if identity(url) in dates}
-        samples, wanted = [], {pages[url]: url for url in chosen(list(pages), lastmod, number)}
-        for piece in _pieces(full_text, wanted):
-            url = wanted[piece.url or ""]
+        wanted = {named[url]: url for url in chosen(pages, lastmod, number)} if pages else {}
+        held: dict[str, str] = {}  # the first text of each
+        with full_text.answer.open() as body:
+            for piece in llmsfull.cut(body, full_text.report) if wanted else ():
+                if isinstance(piece, FullPage) and piece.url in wanted:
+                    held.setdefault(wanted[piece.url], piece.text)
+        samples = []
+        for url, text in held.items():
             run.count("full-text/samples")
             answer = await fetch(url, accept=ACCEPT)
-            words = await _words(run, piece, url, answer)
+            words = await _words(run, text, url, answer)
             if words is not None and are_alike(*words):
                 newer = is_newer(answer.headers, lastmod.get(url), full_text.answer.headers)
                 samples.append(Sample(url, _hash_of(words[0]), _hash_of(words[1]), newer))
@@ -235,33 +241,15 @@ async def find_lagging(
             )
 
 
-def _taken_pages(run: RunState, full_text: FullText) -> dict[str, str]:
-    """Return the address of each page that is taken from the file, and what the file calls it."""
-    found = {}
-    for named in full_text.report.urls if full_text.report else ():
-        url = run.page_of(named)
-        state = run.known.state(page_key(url))
-        of_file = state is None or state.origin == "llms-full"
-        if of_file and run.bounds.refusal(url, listed=True) is None:
-            found[url] = named
-    return found
-
-
-def _pieces(full_text: FullText, named: Mapping[str, str]) -> list[FullPage]:
-    """Return the first page of the file under each of the addresses."""
-    found: dict[str, FullPage] = {}
-    if full_text.report is not None:
-        with full_text.answer.open() as body:
-            for piece in llmsfull.cut(body, full_text.report):
-                if isinstance(piece, FullPage) and piece.url is not None and piece.url in named:
-                    found.setdefault(piece.url, piece)
-                    if len(found) == len(named):
-                        break
-    return list(found.values())
+def _is_of_file(run: RunState, url: str) -> bool:
+    """Say whether a page is taken from a file that holds it."""
+    state = run.known.state(page_key(url))
+    is_free = state is None or state.origin == "llms-full"
+    return is_free and run.bounds.refusal(url, listed=True) is None
 
 
 async def _words(
-    run: RunState, piece: FullPage, url: str, answer: FetchResult
+    run: RunState, text: str, url: str, answer: FetchResult
 ) -> tuple[Counter[str], Counter[str]] | None:
     """Return the words of a page as it is now and as the file holds it; None where the page does not come."""
     if not answer.ok or identity(answer.final_url) != identity(url):
@@ -273,7 +261,7 @@ async def _words(
         live = await read_page(answered, run.workers, listed=True)
     except ConversionError:
         return None
-    (held,) = await run.workers.read_texts([piece.text])
+    (held,) = await run.workers.read_texts([text])
     if isinstance(held, ConversionError):
         return None
     return counted_words(live.page.markdown), counted_words(held.page(Joiner(url).join).markdown)

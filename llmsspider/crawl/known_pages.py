@@ -112,13 +112,8 @@ class KnownPages:
         """Return `If-None-Match` and `If-Modified-Since` for exactly this URL and representation; often empty.
 
         A 304 brings no body, so what is stored has to be of use as it is: a document that the extractor of this run
-        made, or what was read of a URL that is no document, in the same way.
-
-        Args:
-            url: the URL of the request.
-            accept: its `Accept` header.
-            read_by: how what is no document is read (`store.Reading.read_by`), "" for an answer that is wanted as it
-                came; None where only a document is of use.
+        made, or what was read of a URL that is no document, in the same way. `read_by` says which (`store.Reading`): ""
+        for an answer that is wanted as it came, None where only a document is of use.
         """
         if not self.trusted or not self.sends_validators(url):
             return {}

@@ -103,11 +103,7 @@ def nested_request(
 async def download_nested(crawler: Crawler, url: str, parent: Request, **options: Any) -> Response:
     """Download a file that belongs to another page; middlewares apply, the scheduler does not.
 
-    Args:
-        crawler: the crawler.
-        url: the URL of the file, of any form: one that cannot be requested is an error too.
-        parent: the request of the page.
-        options: further arguments of `nested_request`.
+    The URL may be of any form: one that cannot be requested is an error too. `options` are those of `nested_request`.
 
     Raises:
         NestedDownloadError: there is no response, whatever the reason; its `__cause__` is the exception.

@@ -161,11 +161,7 @@ class HostStubs:
         return int(median(self._sizes.values())) if len(self._sizes) >= SIBLINGS else 0
 
     def judge(self, markdown: str) -> tuple[Stub | None, bool]:
-        """Judge Markdown of the host, and count its size.
-
-        Returns:
-            Why it may be a stub as far as is known now; whether the sizes of more pages decide that it is "small".
-        """
+        """Count Markdown by its size; return why it may be a stub, and whether sizes yet to come decide that."""
         found = stub(markdown, sys.maxsize)
         is_open = found == "small" and not self._typical
         if found == "small" and len(markdown) * TENTH >= self.typical:
@@ -177,14 +173,14 @@ class HostStubs:
 
     def pays(self, kind: Stub) -> bool:
         """Say whether the HTML of one more page is worth a request."""
-        requested, fuller = self._counts[_is_other(kind)]
+        requested, fuller = self._counts[kind in {"part", "small"}]
         if fuller == 0:
             return requested < PROBES
         return requested < 2 * PROBES or fuller >= RARELY * requested
 
     def report(self, kind: Stub, *, fuller: bool) -> None:
         """Count what came of a request."""
-        counts = self._counts[_is_other(kind)]
+        counts = self._counts[kind in {"part", "small"}]
         counts[:] = counts[0] + 1, counts[1] + fuller
 
     def as_list(self) -> list[int]:
@@ -199,10 +195,6 @@ class HostStubs:
         *counts, typical = [*data, 0, 0, 0][:5]
         pairs = counts[:2], counts[2:]
         return cls([[min(was, PROBES - 1) if paid == 0 else was, paid] for was, paid in pairs], typical)
-
-
-def _is_other(kind: Stub) -> bool:
-    return kind in {"part", "small"}
 
 
 # --- HTML for the links of its navigation ---

@@ -50,7 +50,8 @@ def test_the_pages_of_a_full_text_file_are_documents_and_are_not_fetched(serve, 
     assert "```python\n# not a heading\nx = 3\n```" in page["content"]
     assert "Source:" not in page["content"]
     assert len([path for path in page_requests(site) if path.endswith(".md")]) == 0
-    assert len(page_requests(site)) <= 8, "only as link sources"
+    samples = outcome.stats["llms/full-text/samples"]
+    assert len(page_requests(site)) <= 8 + samples, "only as link sources and samples"
 
 
 def test_full_text_wins_over_the_pages_own_markdown(serve, run_crawl):
@@ -312,7 +313,7 @@ def test_link_sources_that_are_not_there_are_given_up(serve, run_crawl):
     site = serve({"/": html("Home", "<p>Home.</p>"), "/llms-full.txt": full_text(300)})
     outcome = run_crawl(f"{site.url}/")
     assert len(outcome.documents) == 301
-    assert len(page_requests(site)) <= 12
+    assert len(page_requests(site)) <= 12 + outcome.stats["llms/full-text/samples"]
 
 
 def test_a_dead_markdown_link_whose_page_is_elsewhere_gives_that_page(serve, run_crawl):

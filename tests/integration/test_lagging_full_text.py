@@ -52,7 +52,7 @@ def test_pages_win_over_a_file_that_lags_and_nothing_changes_but_what_was_edited
 
     first = night({}, late=0)
     assert Counter(document["origin"] for document in first.documents) == {"llms-full": 13, "html": 1}
-    assert "llms/full-text/samples" not in first.stats
+    assert first.stats["llms/full-text/samples"] == 3
     for_links = asked()
     current = night({PAGES[0]: 2}, late=0)
     assert changes(current, site.url) == {PAGES[0]: "changed"}

@@ -57,6 +57,8 @@ class Site:
         self.requests: list[Seen] = []
         self.missing: Page = Reply("<html><body><h1>Not found</h1></body></html>", 404, TYPES["html"])
         self.etags = False
+        self.type_of_304: str | None = None
+        """The Content-Type that a 304 has, as some servers send one."""
         self.url = ""
         self._lock = threading.Lock()
 
@@ -129,8 +131,8 @@ def serving(site: Site) -> Iterator[Site]:
             seen.status = status
             site.record(seen)
             self.send_response(status)
-            content_type = content_type_of(path, reply)
-            if content_type and status != 304:
+            content_type = content_type_of(path, reply) if status != 304 else site.type_of_304
+            if content_type:
                 self.send_header("Content-Type", content_type)
             for name, value in headers.items():
                 self.send_header(name, value)

@@ -1,0 +1,156 @@
+"""Nights of a site whose pages come as llms-full.txt, Markdown and HTML: each has one text, whatever its form."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+from site_server import Reply
+from sites import html
+
+NUMBERS = range(24)
+WORDS = ["alpha", "beta", "gamma", "delta", "omega", "kappa", "sigma", "lambda", "theta", "zeta"]
+MARKS = {
+    "title and label": "# {title}\n\nSource: {url}\n\n## {title}\n\n{text}\n---\n",
+    "title twice": "# {title}\nURL: {url}\n\n# {title}\n\n{text}\n---\n",
+    "front matter": "---\ntitle: {title}\nurl: {url}\n---\n\n# {title}\n\n{text}\n",
+}
+
+
+def path_of(number: int) -> str:
+    return f"/guide/p{number}.html"
+
+
+def said(number: int, editions: dict[int, int]) -> str:
+    words = " ".join(WORDS[(number + place) % 10] for place in range(30))
+    return f"How part {number} is used in edition {editions.get(number, 1)}: {words}."
+
+
+class Nights:
+    """A site in three forms, crawled each night; `validators` are of the "content", the "deploy", or "none"."""
+
+    def __init__(self, serve, run_crawl, validators: str, marks: str, *, has_twins: bool = True):
+        self.site, self._run, self._marks, self._has_twins = serve({}), run_crawl, marks, has_twins
+        self.site.type_of_304 = "text/html"
+        self.site.etags = validators == "content"
+        self.builds: list[dict[int, int]] = []
+        if validators == "deploy":
+            plain = self.site.reply
+            self.site.reply = lambda seen: self._of_deploy(plain(seen), seen)
+
+    def _of_deploy(self, reply: Reply, seen) -> Reply:
+        tag = f'"{len(self.builds)}-{hashlib.sha256(seen.path.encode()).hexdigest()[:8]}"'
+        return Reply(reply.body, reply.status, reply.content_type, {**reply.headers, "ETag": tag})
+
+    def __call__(self, editions: dict[int, int], *, late: int = 0):
+        """Deploy the pages, with a full-text file that is so many builds late, and crawl them.
+
+        Returns the documents by path, what is told of those that are not unchanged, and the number of requests.
+        """
+        self.builds.append(dict(editions))
+        held = self.builds[max(0, len(self.builds) - 1 - late)]
+        pages, twin = self.site.pages, ".md" if self._has_twins else ""
+        titles = {number: "Overview" if number % 4 == 0 else f"Topic {number}" for number in NUMBERS}
+        pages["/"] = html("Home", "<p>Welcome to the documentation of this thing.</p>")
+        links = (f"- [{title}]({{base}}{path_of(number)}{twin})\n" for number, title in titles.items())
+        pages["/llms.txt"] = "# Site\n\n## Guide\n\n" + "".join(links)
+        pages["/llms-full.txt"] = ""
+        for number, title in titles.items():
+            usage = f"\n\n## Usage\n\nCall `code_{number}`.\n"
+            own, text = said(number, editions), said(number, held) + usage
+            body = f"<p>{own}</p><h2>Usage</h2><p>Call <code>code_{number}</code>.</p>"
+            pages[path_of(number)] = html(title, body)
+            if self._has_twins:
+                pages[f"{path_of(number)}.md"] = f"# {title}\n\n{own}{usage}"
+            mark = MARKS[self._marks]
+            pages["/llms-full.txt"] += mark.format(title=title, url=f"{{base}}{path_of(number)}", text=text)
+        self.site.clear()
+        outcome = self._run(f"{self.site.url}/")
+        assert outcome.exit_code == 0
+        found = outcome.by_path(self.site.url)
+        told = {path: one["change"] for path, one in found.items() if one["change"] != "unchanged"}
+        return found, told, len(self.site.requests)
+
+
+def is_current(found: dict, editions: dict[int, int]) -> bool:
+    return all(said(number, editions) in found[path_of(number)]["content"] for number in NUMBERS)
+
+
+@pytest.mark.parametrize("validators", ["content", "deploy", "none"])
+@pytest.mark.parametrize("marks", MARKS)
+def test_quiet_nights_tell_nothing_and_an_edit_is_told_the_same_night(serve, run_crawl, validators, marks):
+    night = Nights(serve, run_crawl, validators, marks)
+    first, _, most = night({})
+    content = first[path_of(0)]["content"]
+    assert content.startswith("# Overview\n\nHow part 0"), "what generators put around a page is taken off"
+    for _ in range(3):
+        found, told, requests = night({})
+        assert (told, found[path_of(0)]["origin"]) == ({}, "llms-full")
+        assert requests <= most
+    found, told, requests = night({5: 2})
+    assert (told, is_current(found, {5: 2})) == ({path_of(5): "changed"}, True)
+    assert requests <= most
+    statuses = {seen.path: seen.status for seen in night.site.requests}
+    assert statuses["/llms.txt"] == (304 if validators == "content" else 200)
+
+
+@pytest.mark.parametrize("has_twins", [True, False])
+def test_a_file_that_lags_is_given_up_for_good_and_no_change_of_form_is_told(serve, run_crawl, has_twins):
+    night = Nights(serve, run_crawl, "content", "title and label", has_twins=has_twins)
+    night({})
+    editions = dict.fromkeys(range(0, 24, 2), 2)
+    found, told, _ = night(editions, late=2)
+    assert told == {path_of(number): "changed" for number in editions}
+    assert is_current(found, editions)
+    costs = []
+    for edit in ({}, {}, {9: 2}, {}):
+        editions |= edit
+        found, told, requests = night(editions, late=2)
+        assert told == {path_of(number): "changed" for number in edit}
+        assert is_current(found, editions)
+        assert {found[path_of(number)]["origin"] for number in NUMBERS} == {
+            "markdown" if has_twins else "html"
+        }
+        costs.append(requests)
+    assert max(costs) <= costs[0] + 2, "decided once"
+
+
+def test_a_file_that_is_old_is_found_in_the_first_crawl(serve, run_crawl):
+    night = Nights(serve, run_crawl, "content", "front matter")
+    editions = dict.fromkeys(range(8), 2)
+    night.builds.append({})
+    found, _, _ = night(editions, late=1)
+    assert is_current(found, editions)
+    for _ in range(2):
+        assert night(editions, late=0)[1] == {}
+
+
+@pytest.mark.parametrize("is_linked", [True, False])
+def test_a_page_of_two_answers_is_told_changed_when_either_changes(serve, run_crawl, is_linked):
+    """Its Markdown is a stub, and its HTML the document: a 304 for the Markdown says nothing of the HTML."""
+    prose = "<p>Widgets turn wheels, wheels turn mills, and mills grind the corn of the whole valley.</p>" * 8
+    links = "<a href='/changes'>c</a> <a href='/guide'>g</a>" if is_linked else ""
+    pages = {"/": prose + links, "/changes": prose, "/guide": prose}
+    site = serve({path: html(path[1:].title(), body) for path, body in pages.items()})
+    site.pages |= {
+        "/changes.md": '--8<-- "CHANGELOG.md"\n',
+        "/guide.md": "# Guide\n\n" + "Read it all. " * 60,
+    }
+    site.pages["/llms.txt"] = "# Site\n\n- [Changes](/changes.md)\n- [Guide](/guide.md)\n"
+    site.etags, site.type_of_304 = True, "text/html"
+
+    def changes():
+        outcome = run_crawl(f"{site.url}/")
+        return next(one for one in outcome.documents if "/changes" in one["url"])
+
+    assert changes()["origin"] == "html"
+    for text in ("Three entries were added here.", "Another one came."):
+        assert changes()["change"] == "unchanged"
+        site.pages["/changes"] = html("Changes", f"<p>{text}</p>{prose}")
+        edited = changes()
+        assert (edited["change"], text in edited["content"]) == ("changed", True)
+    site.pages["/changes.md"] = (
+        f"# Changes\n\nAll is told in this file now. {prose[3:-4].replace('</p><p>', ' ')}\n"
+    )
+    filled = changes()
+    assert (filled["change"], filled["origin"]) == ("changed", "markdown")
