@@ -18,6 +18,7 @@ from w3lib.url import canonicalize_url
 from llmsspider import errors
 from llmsspider.commands.crawl import INCOMPLETE
 from llmsspider.config.settings import Config
+from llmsspider.config.sources import read_entries
 from llmsspider.crawl.progress import duration
 from llmsspider.errors import ArgumentsError
 from llmsspider.extensions.console import LOGS
@@ -28,8 +29,8 @@ from llmsspider.web.url_gate import parse, printable_url, without_user
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from llmsspider.launch.nightly import Result
-    from llmsspider.launch.places import Place, SourceEntry
+    from llmsspider.config.sources import SourceEntry
+    from llmsspider.launch.nightly import Place, Result
 
 USER, PASSWORD = "SCRAPYD_USERNAME", "SCRAPYD_PASSWORD"  # names of variables
 """Environment variables for nodes that require a password."""
@@ -49,7 +50,7 @@ class Command(OneLineCommand):
 
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
         """Check everything, then crawl and print the summary."""
-        from llmsspider.launch.nightly import one_at_a_time, read_entries
+        from llmsspider.launch.nightly import one_at_a_time
 
         if (
             not args and opts.scrapyd and opts.scrapyd[-1].endswith(".toml")
@@ -100,7 +101,7 @@ class Command(OneLineCommand):
             raise ArgumentsError(problems)
 
     def _places(self, opts: argparse.Namespace, folder: Path) -> Sequence[Place]:
-        from llmsspider.launch.places import LocalProcesses, Node
+        from llmsspider.launch.nightly import LocalProcesses, Node
 
         given = dict(pair.split("=", 1) for pair in opts.set)
         slots = opts.jobs or os.cpu_count() or 1

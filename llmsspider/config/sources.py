@@ -1,14 +1,17 @@
-"""Sources: a site that was crawled before keeps its name, start page, llms.txt and scope.
+"""Sources: what is crawled and how, said by the store of an earlier crawl, a profile, or a file of many sources.
 
 The arguments of a run are what the store keeps of the source, overridden by what is given.
 """
 
 from __future__ import annotations
 
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from llmsspider.config import profiles
 from llmsspider.config.arguments import DocsArguments, check_arguments
 from llmsspider.config.settings import Config, SettingsLike
 from llmsspider.errors import ArgumentsError
@@ -36,11 +39,11 @@ def prepare(
     """
     profile = check_arguments(DocsArguments, given).profile
     if "profile" in given:
-        profiles.put_in_force(profiles.load(profile), settings)
+        put_in_force(load_profile(profile), settings)
     config = Config.from_settings(settings)
     arguments, record = resolve_arguments(given, config)
     if "profile" not in given:
-        profiles.put_in_force(profiles.load(arguments.profile), settings)
+        put_in_force(load_profile(arguments.profile), settings)
         config = Config.from_settings(settings)
     of_crawl = {"own_code": own_code(settings, spider), "plan_only": plan_only}
     return config.model_copy(update=of_crawl), arguments, record
@@ -63,7 +66,7 @@ def resolve_arguments(given: dict[str, Any], config: Config) -> tuple[DocsArgume
     record = stores.find(checked.url or "") if checked.source is None else stores.get(checked.source)
     kept = _kept(record) if record is not None else {}
     profile = str(given.get("profile") or kept.get("profile") or "default")
-    arguments = check_arguments(DocsArguments, {**profiles.arguments(profile), **kept, **given})
+    arguments = check_arguments(DocsArguments, {**profile_arguments(profile), **kept, **given})
     if record is not None:
         return arguments.model_copy(update={"source": record.name}), record
     if arguments.url is None:
@@ -107,7 +110,7 @@ def _to_keep(arguments: DocsArguments) -> dict[str, Any]:
     """Return the arguments that say what the source is; a profile is kept by its name, not by what it presets."""
     given = arguments.model_dump(mode="json", exclude_unset=True)
     preset = check_arguments(
-        DocsArguments, {"url": arguments.url, **profiles.arguments(arguments.profile)}
+        DocsArguments, {"url": arguments.url, **profile_arguments(arguments.profile)}
     ).model_dump(mode="json", exclude_unset=True)
     kept = {
         name: value
@@ -139,3 +142,215 @@ def default_name(url: str) -> str:
     ('docs.example.com/guide', 'example.com')
     """
     return (host(url) + directory(url)).rstrip("/")
+
+
+# --- profiles: named pipeline configurations (TOML), each naming its filter, hash and export stages ---
+# A profile stands above the settings of the project, below `-s`; what is a dictionary (pipelines, feeds) it adds
+# to them. Those that ship are in the package `pipelines_config`; a user's own is picked by its path
+# (docs/reference/profiles.md).
+
+PACKAGE = "pipelines_config"
+STAGES = {"filter": 100, "hash": 800, "export": 900}
+"""The pipeline stages, with their order numbers."""
+
+_SPIDER = 30
+"""The priority of a profile's settings, as a number (`scrapy.settings.SETTINGS_PRIORITIES["spider"]`)."""
+
+_KEYS = {"description", "stages", "settings", "arguments"}
+_OF_A_SOURCE = {"url", "source", "llms_txt", "profile", "save"}
+"""Arguments that say what is crawled; a profile says how."""
+
+
+def profile_names() -> list[str]:
+    """Return the names of the profiles that ship with the project."""
+    return sorted(
+        entry.name.removesuffix(".toml") for entry in files(PACKAGE).iterdir() if entry.name.endswith(".toml")
+    )
+
+
+def load_profile(name: str) -> dict[str, Any]:
+    """Return the Scrapy settings a profile stands for.
+
+    Args:
+        name: the name of a profile that ships, or the path of a TOML file (it ends in `.toml`).
+
+    Raises:
+        ArgumentsError: unknown profile, unreadable file or wrong content; one line each.
+    """
+    profile = _read(name)
+    stages = {profile["stages"][stage]: order for stage, order in STAGES.items()}
+    return {"ITEM_PIPELINES_BASE": stages, **profile.get("settings", {})}
+
+
+def put_in_force(profile: Mapping[str, Any], settings: SettingsLike) -> None:
+    """Set the settings of a profile, above the project's and below those of the command line.
+
+    What is a dictionary is added to what is set: of one key the value of the higher place counts. But the feeds of the
+    command line (`-O`, `-s FEEDS`) take the place of the profile's, and its stages that of the project's.
+    """
+    for name, value in profile.items():
+        given, priority = settings.get(name), settings.getpriority(name) or 0
+        replaces = name.endswith("_BASE") or not isinstance(value, Mapping) or not isinstance(given, Mapping)
+        if replaces:
+            settings.set(name, value, priority="spider")
+        elif priority <= _SPIDER:
+            settings.set(name, {**given, **value}, priority="spider")
+        elif name != "FEEDS":
+            settings.set(name, {**value, **given}, priority=priority)
+
+
+def profile_arguments(name: str) -> dict[str, str]:
+    """Return the spider arguments of a profile; those that are given, or stored with the source, come before them.
+
+    Raises:
+        ArgumentsError: as `load_profile` does.
+    """
+    given = _read(name).get("arguments", {})
+    return {
+        key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in given.items()
+    }
+
+
+def _read(name: str) -> dict[str, Any]:
+    """Return the tables of a profile, checked; raises `ArgumentsError`."""
+    try:
+        if name.endswith(".toml"):
+            profile = tomllib.loads(Path(name).read_text(encoding="utf-8"))
+        elif name in profile_names():
+            profile = tomllib.loads(files(PACKAGE).joinpath(f"{name}.toml").read_text(encoding="utf-8"))
+        else:
+            accepted = f"accepted are {', '.join(profile_names())}, or the path of a .toml file"
+            raise ArgumentsError([f"argument profile={name!r}: {accepted}"])
+    except tomllib.TOMLDecodeError as error:
+        raise ArgumentsError([f"argument profile={name!r}: not valid TOML ({error})"]) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ArgumentsError([f"argument profile={name!r}: cannot be read ({error})"]) from None
+    problems = list(_problems(profile))
+    if problems:
+        raise ArgumentsError([f"argument profile={name!r}: {problem}" for problem in problems])
+    return profile
+
+
+def _problems(profile: dict[str, Any]) -> Iterator[str]:
+    accepted = ", ".join(sorted(_KEYS))
+    yield from (f"unknown key {key!r} (accepted: {accepted})" for key in profile if key not in _KEYS)
+    tables = ("stages", "settings", "arguments")
+    stages, settings, given = (profile.get(table, {}) for table in tables)
+    wrong = [f"[{table}] must be a table" for table in tables if not isinstance(profile.get(table, {}), dict)]
+    if wrong:
+        yield from wrong
+        return
+    for key in sorted(_OF_A_SOURCE & set(given)):
+        yield f"argument {key!r} belongs to a source, not to a profile"
+    yield from (f"[stages] lacks {stage!r}" for stage in STAGES if stage not in stages)
+    for stage, path in stages.items():
+        if stage not in STAGES:
+            yield f"unknown stage {stage!r} (accepted: {', '.join(STAGES)})"
+        if not (isinstance(path, str) and "." in path and all(map(str.isidentifier, path.split(".")))):
+            yield f"stage {stage} must be the path of a class"
+    yield from (f"setting {key!r} is not upper case" for key in settings if not key.isupper())
+
+
+# --- the file of `sync`: each source with the arguments of the spider `docs` by name ---
+
+_TABLES = {"defaults", "sources"}
+_ANY_URL = "https://docs.example.com/"
+
+
+@dataclass(slots=True, frozen=True)
+class SourceEntry:
+    """One source of the file: its name in the store, and its spider arguments as text."""
+
+    name: str
+    arguments: dict[str, str]
+
+
+def read_entries(path: Path, stored_name: Callable[[str], str | None]) -> list[SourceEntry]:
+    """Return the sources of a file, in its order.
+
+    Args:
+        path: the file.
+        stored_name: gives the name of the source that was first crawled from a URL, None for a new one.
+
+    Raises:
+        ArgumentsError: one line for each mistake.
+    """
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise ArgumentsError([f"{path}: {getattr(error, 'strerror', None) or error}"]) from None
+    except tomllib.TOMLDecodeError as error:
+        raise ArgumentsError([f"{path}: {error}"]) from None
+    try:
+        return parse_entries(content, stored_name)
+    except ArgumentsError as error:
+        raise ArgumentsError([f"{path}: {problem}" for problem in error.problems]) from None
+
+
+def parse_entries(content: dict[str, Any], stored_name: Callable[[str], str | None]) -> list[SourceEntry]:
+    """Return the sources of the file's content; see `read_entries`."""
+    problems = [
+        f"{key} is unknown (accepted: [defaults], [[sources]])" for key in content if key not in _TABLES
+    ]
+    tables = content.get("sources")
+    if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
+        raise ArgumentsError([*problems, "it lists no source: write [[sources]] with url or source below it"])
+    defaults = content.get("defaults", {})
+    problems += _problems_of_defaults(defaults)
+    if problems:
+        raise ArgumentsError(problems)
+    entries: dict[str, int] = {}
+    found = []
+    for number, table in enumerate(tables, 1):
+        where = f"source {number} ({table.get('source') or table.get('url') or 'without url and source'})"
+        try:
+            entry = _entry({**defaults, **table}, stored_name)
+        except ArgumentsError as error:
+            problems += [f"{where}: {problem}" for problem in error.problems]
+            continue
+        first = entries.setdefault(entry.name, number)
+        if first != number:
+            problems.append(f"{where}: the same source as {first}, {entry.name}; name it with source=")
+        found.append(entry)
+    if problems:
+        raise ArgumentsError(problems)
+    return found
+
+
+def _problems_of_defaults(defaults: object) -> list[str]:
+    if not isinstance(defaults, dict):
+        return ["[defaults] is a table of arguments"]
+    own = [name for name in ("url", "source", "llms_txt") if name in defaults]
+    if own:
+        return [f"[defaults]: {name} belongs to one source" for name in own]
+    try:
+        check_arguments(DocsArguments, {**_spelled(defaults), "url": _ANY_URL})
+    except ArgumentsError as error:
+        return [f"[defaults]: {problem}" for problem in error.problems]
+    return []
+
+
+def _entry(table: dict[str, Any], stored_name: Callable[[str], str | None]) -> SourceEntry:
+    given = _spelled(table)
+    checked = check_arguments(DocsArguments, given)
+    load_profile(checked.profile)
+    url = checked.url or ""
+    name = checked.source or stored_name(url) or default_name(url)
+    return SourceEntry(name, {**given, "source": name})
+
+
+def _spelled(table: dict[str, Any]) -> dict[str, str]:
+    """The values as `-a` takes them; raises `ArgumentsError`."""
+    spelled, problems = {}, []
+    for name, value in table.items():
+        if isinstance(value, list) and all(isinstance(part, str) for part in value):
+            spelled[name] = "\n".join(value)
+        elif isinstance(value, bool):
+            spelled[name] = str(value).lower()
+        elif isinstance(value, str | int):
+            spelled[name] = str(value)
+        else:
+            problems.append(f"argument {name}: text, a number, true, false or a list of texts is accepted")
+    if problems:
+        raise ArgumentsError(problems)
+    return spelled

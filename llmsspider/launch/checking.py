@@ -17,9 +17,8 @@ from scrapy.utils.misc import load_object
 
 from llmsspider.config.arguments import ARGUMENTS, PLAN_ONLY, DocsArguments, check_arguments, given
 from llmsspider.config.components import SCRAPY_SETTINGS, check_components
-from llmsspider.config.profiles import load, put_in_force
 from llmsspider.config.settings import Config, take_environment
-from llmsspider.config.sources import prepare
+from llmsspider.config.sources import load_profile, prepare, put_in_force
 from llmsspider.errors import LlmsspiderError, StoreError
 from llmsspider.output.feed_storage import feed_problems
 from llmsspider.output.mirror import Kind, folder_for, folder_problem, path_for
@@ -180,7 +179,7 @@ def crawl_problems(settings: BaseSettings, spider: type[Spider], arguments: dict
             config, checked, _ = prepare(arguments, settings, spider, plan_only=plan_only)
             source = checked.source or ""
         else:
-            put_in_force(load(check_arguments(model, arguments).profile), settings)
+            put_in_force(load_profile(check_arguments(model, arguments).profile), settings)
             config = Config.from_settings(settings)
         if problems := value_problems(settings):
             return problems

@@ -1,4 +1,7 @@
-"""One sync of a file of sources: each once, on whichever place is free; what became of each, read from its store."""
+"""One sync of a list of sources: each once, on whichever place is free; what became of each, read from its store.
+
+A place is this machine, which crawls in processes of its own, or a Scrapyd node, over its JSON API.
+"""
 
 from __future__ import annotations
 
@@ -6,126 +9,181 @@ import asyncio
 import contextlib
 import fcntl
 import os
+import re
+import sys
 import time
-import tomllib
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from typing import Any, Literal, Protocol
+from urllib.parse import urlsplit, urlunsplit
 
-from llmsspider.config import profiles
-from llmsspider.config.arguments import DocsArguments, check_arguments
-from llmsspider.config.sources import default_name
-from llmsspider.errors import ArgumentsError, StoreError, UnknownSourceError
-from llmsspider.launch.places import PlaceFailed, SourceEntry
+import aiohttp
 
-if TYPE_CHECKING:
-    from pathlib import Path
+from llmsspider.config.sources import SourceEntry
+from llmsspider.errors import StoreError, UnknownSourceError
+from llmsspider.store import RunRecord, Stores
+from llmsspider.store.database import source_slug
 
-    from llmsspider.launch.places import Place
-    from llmsspider.store import RunRecord, Stores
+# --- places ---
 
-
-# --- the file: `sources.toml`, each source with the arguments of the spider `docs` by name ---
-
-_KEYS = {"defaults", "sources"}
-_ANY_URL = "https://docs.example.com/"
+STOP_SECS = 60
+"""How long a local crawl gets to end by itself when the sync is stopped."""
 
 
-def read_entries(path: Path, stored_name: Callable[[str], str | None]) -> list[SourceEntry]:
-    """Return the sources of a file, in its order.
+class PlaceFailed(Exception):  # noqa: N818  # not an error of the user's
+    """The place does not answer any more; its sources go to other places. The message gives the reason."""
+
+
+class Place(Protocol):
+    """Crawls sources, a bounded number at a time."""
+
+    name: str
+    slots: int
+
+    async def has(self, entry: SourceEntry) -> bool:
+        """Return whether an earlier job for the source waits or runs here; raises `PlaceFailed`."""
+        ...
+
+    async def crawl(self, entry: SourceEntry) -> str:
+        """Crawl to the end; returns the message for a source without a run in the store. Raises `PlaceFailed`."""
+        ...
+
+
+class LocalProcesses:
+    """The machine itself: each source is a `scrapy crawl` of its own.
 
     Args:
-        path: the file.
-        stored_name: gives the name of the source that was first crawled from a URL, None for a new one.
-
-    Raises:
-        ArgumentsError: one line for each mistake.
+        slots: crawls at a time.
+        settings: what was given with `-s`, passed on.
+        logs: folder for the log of each source.
     """
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise ArgumentsError([f"{path}: {getattr(error, 'strerror', None) or error}"]) from None
-    except tomllib.TOMLDecodeError as error:
-        raise ArgumentsError([f"{path}: {error}"]) from None
-    try:
-        return parse_entries(content, stored_name)
-    except ArgumentsError as error:
-        raise ArgumentsError([f"{path}: {problem}" for problem in error.problems]) from None
+
+    name = "here"
+
+    def __init__(self, slots: int, settings: Mapping[str, str], logs: Path):
+        self.slots = slots
+        self._settings = settings
+        self._logs = logs
+
+    async def has(self, entry: SourceEntry) -> bool:
+        """Return False: the store knows what runs here."""
+        return False
+
+    async def crawl(self, entry: SourceEntry) -> str:
+        """Run the crawl; its log replaces that of the last night."""
+        self._logs.mkdir(parents=True, exist_ok=True)
+        path = self._logs / f"{source_slug(entry.name)}.log"
+        given = [part for pair in entry.arguments.items() for part in ("-a", "=".join(pair))]
+        given += [part for pair in self._settings.items() for part in ("-s", "=".join(pair))]
+        with path.open("wb") as log:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable, "-m", "scrapy", "crawl", "docs", *given, stdout=log, stderr=log
+            )
+            try:
+                code = await process.wait()
+            except asyncio.CancelledError:
+                with contextlib.suppress(ProcessLookupError):
+                    process.terminate()
+                    try:
+                        await asyncio.wait_for(process.wait(), STOP_SECS)
+                    except TimeoutError:
+                        process.kill()
+                raise
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        faults = [line for line in lines if re.search(r"ERROR|CRITICAL|^scrapy ", line)]
+        last = (faults or lines or ["no log"])[-1].strip()
+        return f"exit code {code}: {last} ({path})"
 
 
-def parse_entries(content: dict[str, Any], stored_name: Callable[[str], str | None]) -> list[SourceEntry]:
-    """Return the sources of the file's content; see `read_entries`."""
-    problems = [
-        f"{key} is unknown (accepted: [defaults], [[sources]])" for key in content if key not in _KEYS
-    ]
-    tables = content.get("sources")
-    if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
-        raise ArgumentsError([*problems, "it lists no source: write [[sources]] with url or source below it"])
-    defaults = content.get("defaults", {})
-    problems += _problems_of_defaults(defaults)
-    if problems:
-        raise ArgumentsError(problems)
-    entries: dict[str, int] = {}
-    found = []
-    for number, table in enumerate(tables, 1):
-        where = f"source {number} ({table.get('source') or table.get('url') or 'without url and source'})"
-        try:
-            entry = _entry({**defaults, **table}, stored_name)
-        except ArgumentsError as error:
-            problems += [f"{where}: {problem}" for problem in error.problems]
-            continue
-        first = entries.setdefault(entry.name, number)
-        if first != number:
-            problems.append(f"{where}: the same source as {first}, {entry.name}; name it with source=")
-        found.append(entry)
-    if problems:
-        raise ArgumentsError(problems)
-    return found
+POLL_SECS = 1.0
+"""Time between two looks at the jobs of a node."""
+
+ANSWER_SECS = 30
+"""How long a node may take to answer."""
+
+TRIES = 3
+"""Number of failed requests in a row after which a node counts as failed; a job is over when it is missing as often."""
 
 
-def _problems_of_defaults(defaults: object) -> list[str]:
-    if not isinstance(defaults, dict):
-        return ["[defaults] is a table of arguments"]
-    own = [name for name in ("url", "source", "llms_txt") if name in defaults]
-    if own:
-        return [f"[defaults]: {name} belongs to one source" for name in own]
-    try:
-        check_arguments(DocsArguments, {**_spelled(defaults), "url": _ANY_URL})
-    except ArgumentsError as error:
-        return [f"[defaults]: {problem}" for problem in error.problems]
-    return []
+class Node:
+    """A Scrapyd.
 
+    Args:
+        url: its address; a user and password in it are used and never shown.
+        slots: jobs at a time, waiting ones included.
+        project: the name the project was deployed under.
+        settings: what was given with `-s`, passed on.
+        auth: user and password where the address has none.
+        job: prefix of the jobs of this sync, different each night.
+    """
 
-def _entry(table: dict[str, Any], stored_name: Callable[[str], str | None]) -> SourceEntry:
-    given = _spelled(table)
-    checked = check_arguments(DocsArguments, given)
-    profiles.load(checked.profile)
-    url = checked.url or ""
-    name = checked.source or stored_name(url) or default_name(url)
-    return SourceEntry(name, {**given, "source": name})
+    def __init__(
+        self,
+        url: str,
+        slots: int,
+        project: str,
+        settings: Mapping[str, str],
+        *,
+        auth: tuple[str, str] | None,
+        job: str,
+    ):
+        parts = urlsplit(url)
+        self.name = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2])).rstrip("/")
+        self.slots = slots
+        self._project = project
+        self._settings = settings
+        own = (parts.username, parts.password or "") if parts.username else auth
+        self._auth = aiohttp.BasicAuth(*own) if own else None
+        self._job = job
 
+    async def has(self, entry: SourceEntry) -> bool:
+        """Return whether a job of an earlier sync for the source waits or runs here."""
+        jobs = await self._jobs()
+        prefix = f"{source_slug(entry.name)}."
+        return any(job.startswith(prefix) for job in (*jobs["pending"], *jobs["running"]))
 
-def _spelled(table: dict[str, Any]) -> dict[str, str]:
-    """The values as `-a` takes them; raises `ArgumentsError`."""
-    spelled, problems = {}, []
-    for name, value in table.items():
-        if isinstance(value, list) and all(isinstance(part, str) for part in value):
-            spelled[name] = "\n".join(value)
-        elif isinstance(value, bool):
-            spelled[name] = str(value).lower()
-        elif isinstance(value, str | int):
-            spelled[name] = str(value)
-        else:
-            problems.append(f"argument {name}: text, a number, true, false or a list of texts is accepted")
-    if problems:
-        raise ArgumentsError(problems)
-    return spelled
+    async def crawl(self, entry: SourceEntry) -> str:
+        """Schedule the job and look until it is over."""
+        job = f"{source_slug(entry.name)}.{self._job}"
+        fields = {"project": self._project, "spider": "docs", "jobid": job, **entry.arguments}
+        pairs = [*fields.items(), *(("setting", "=".join(pair)) for pair in self._settings.items())]
+        await self._ask("POST", "schedule", data=pairs)
+        missing = 0
+        while missing < TRIES:
+            await asyncio.sleep(POLL_SECS)
+            jobs = await self._jobs()
+            if job in jobs["finished"]:
+                break
+            missing = 0 if job in (*jobs["pending"], *jobs["running"]) else missing + 1
+        return f"see {self.name}/logs/{self._project}/docs/{job}.log"
+
+    async def _jobs(self) -> dict[str, list[str]]:
+        answer = await self._ask("GET", "listjobs", params={"project": self._project})
+        return {state: [job["id"] for job in answer[state]] for state in ("pending", "running", "finished")}
+
+    async def _ask(self, method: str, service: str, **parameters: Any) -> dict[str, Any]:
+        """Send a request to the API, with retries; scheduling is not retried, since it may have worked."""
+        limit = aiohttp.ClientTimeout(total=ANSWER_SECS)
+        for left in range(0 if method == "POST" else TRIES - 1, -1, -1):
+            try:
+                async with (
+                    aiohttp.ClientSession(auth=self._auth, timeout=limit) as session,
+                    session.request(method, f"{self.name}/{service}.json", **parameters) as response,
+                ):
+                    response.raise_for_status()
+                    answer: dict[str, Any] = await response.json(content_type=None)
+                    break
+            except (aiohttp.ClientError, TimeoutError, ValueError) as error:
+                if not left:
+                    raise PlaceFailed(f"{self.name}: {str(error) or type(error).__name__}") from error
+                await asyncio.sleep(POLL_SECS)
+        if answer.get("status") != "ok":
+            raise PlaceFailed(f"{self.name}: {answer.get('message', answer)}")
+        return answer
 
 
 # --- one sync at a time for a store, as seen from one machine ---
-
-NAME = "sync.lock"
 
 
 @contextlib.contextmanager
@@ -135,7 +193,7 @@ def one_at_a_time(folder: Path) -> Iterator[None]:
     Raises `StoreError` when another sync has it.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / NAME).open("a+", encoding="ascii") as file:
+    with (folder / "sync.lock").open("a+", encoding="ascii") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -149,7 +207,7 @@ def one_at_a_time(folder: Path) -> Iterator[None]:
         yield
 
 
-# What became of each source: read from the page store, shown as a table or as JSON.
+# --- what became of each source: read from the page store, shown as a table or as JSON ---
 
 State = Literal["ok", "incomplete", "failed", "skipped"]
 """`incomplete`: there are documents, but more pages failed than a complete run may have."""
@@ -187,7 +245,7 @@ class Result:
 def last_run(stores: Stores, source: str) -> RunRecord | None:
     """Return the newest run of a source, None for one that was never crawled; raises `StoreError`."""
     try:
-        with closing(stores.open(source, create=False)) as store:
+        with stores.open(source, create=False) as store:
             runs = store.runs()
     except UnknownSourceError:
         return None
@@ -253,26 +311,16 @@ class Nightly:
         for entry in entries:
             self._queue.put_nowait((entry, 1))
         numbered = [number for number, place in enumerate(self._places) for _ in range(place.slots)]
-        slots = [asyncio.create_task(self._slot(number)) for number in numbered]
-        for slot in slots:
-            slot.add_done_callback(self._look_for_fault)
         try:
-            await self._over.wait()
-        finally:
-            for slot in slots:
-                slot.cancel()
-            ended = await asyncio.gather(*slots, return_exceptions=True)
-        faults = [one for one in ended if isinstance(one, Exception)]
-        if faults:
-            raise faults[0]
-        failed = "no place is left that could crawl it"
-        return [
-            self._results.get(entry.name) or Result(entry.name, "failed", reason=failed) for entry in entries
-        ]
-
-    def _look_for_fault(self, slot: asyncio.Task[None]) -> None:
-        if not slot.cancelled() and slot.exception() is not None:
-            self._over.set()
+            async with asyncio.TaskGroup() as group:
+                slots = [group.create_task(self._slot(number)) for number in numbered]
+                await self._over.wait()
+                for slot in slots:
+                    slot.cancel()
+        except ExceptionGroup as faults:
+            raise faults.exceptions[0] from None
+        lost = "no place is left that could crawl it"
+        return [self._results.get(one.name) or Result(one.name, "failed", reason=lost) for one in entries]
 
     async def _slot(self, number: int) -> None:
         """Crawl one source after the other until the place fails."""
@@ -290,7 +338,9 @@ class Nightly:
                 if number not in self._failed:
                     self._failed.add(number)
                     self._note(f"{fault}; its sources go elsewhere")
-                await self._elsewhere(began, str(fault))
+                while is_running(await self._newer(began)):  # noqa: ASYNC110  # another process writes it
+                    await asyncio.sleep(WATCH_SECS)
+                await self._record(began, str(fault), place_failed=True)
             except StoreError as error:
                 self._done(Result(entry.name, "failed", place.name, str(error)))
             finally:
@@ -301,21 +351,14 @@ class Nightly:
     async def _attempt(self, began: _Try) -> None:
         entry, place = began.entry, began.place
         run = began.before = await self._last(entry)
-        reason = None
         if run is not None and is_running(run):
             reason = f"run {run.id} is going on {run.host.partition(' ')[0]}"
         elif await place.has(entry):
             reason = "an earlier job for it waits or runs there"
-        if reason is not None:
-            self._done(Result(entry.name, "skipped", place.name, reason))
+        else:
+            await self._record(began, await place.crawl(entry))
             return
-        await self._record(began, await place.crawl(entry))
-
-    async def _elsewhere(self, began: _Try, fault: str) -> None:
-        """Give a source to another place, once its run, if there is one, has ended."""
-        while is_running(await self._newer(began)):  # noqa: ASYNC110  # another process writes it
-            await asyncio.sleep(WATCH_SECS)
-        await self._record(began, fault, place_failed=True)
+        self._done(Result(entry.name, "skipped", place.name, reason))
 
     async def _record(self, began: _Try, message: str, *, place_failed: bool = False) -> None:
         """Record the result of a crawl; one whose process or place died is started again."""
@@ -347,14 +390,9 @@ class Nightly:
     def _done(self, result: Result) -> None:
         self._results[result.source] = result
         documents = result.as_dict()["documents"]
-        ended = (
-            f"{documents} documents in {result.secs:.1f} s"
-            if result.state in {"ok", "incomplete"}
-            else result.reason
-        )
-        self._note(
-            f"{len(self._results)}/{self._wanted} {result.state}: {result.source} ({ended})"
-            + (f", {result.where}" if result.where else "")
-        )
+        went = result.state in {"ok", "incomplete"}
+        ended = f"{documents} documents in {result.secs:.1f} s" if went else result.reason
+        where = f", {result.where}" if result.where else ""
+        self._note(f"{len(self._results)}/{self._wanted} {result.state}: {result.source} ({ended}){where}")
         if len(self._results) == self._wanted:
             self._over.set()

@@ -21,9 +21,8 @@ from llmsspider.config.arguments import (
     given,
 )
 from llmsspider.config.components import check_components, open_settings
-from llmsspider.config.profiles import load, put_in_force
 from llmsspider.config.settings import Config
-from llmsspider.config.sources import default_name
+from llmsspider.config.sources import default_name, load_profile, put_in_force
 from llmsspider.content import markdown
 from llmsspider.crawl.callbacks.reading import PageReader, count_page
 from llmsspider.crawl.pages import PageResponse, PageResult, normalised, refused_by_page
@@ -180,7 +179,7 @@ class PageSpider(Args[PageArguments], ProjectSpider):
         kwargs = kwargs if given(kwargs) else {**kwargs, "url": NO_URL}
         arguments = check_arguments(PageArguments, given(kwargs, own_arguments(cls)))
         settings = open_settings(crawler)
-        put_in_force(load(arguments.profile), settings)
+        put_in_force(load_profile(arguments.profile), settings)
         check_components(settings)
         spider = super().from_crawler(crawler, *args, **kwargs)
         spider.run = page_run(crawler, arguments, Config.from_settings(settings))

@@ -6,7 +6,7 @@ import pytest
 from scrapy.settings import BaseSettings, Settings
 from scrapy.utils.conf import build_component_list
 
-from llmsspider.config import profiles
+from llmsspider.config import sources
 from llmsspider.config.components import STAND_INS, lost_parts
 from llmsspider.crawl.scheduler import BreadthFirstScheduler
 from llmsspider.launch.checking import crawl_problems
@@ -18,7 +18,7 @@ OURS = [
     "llmsspider.pipelines.export.ExportPipeline",
 ]
 MINE = "own_pipelines.Redact"
-STAGES = dict(zip(profiles.STAGES, OURS, strict=True))
+STAGES = dict(zip(sources.STAGES, OURS, strict=True))
 
 
 def project() -> Settings:
@@ -36,7 +36,7 @@ def enabled(settings: BaseSettings, name: str = "ITEM_PIPELINES") -> list[str]:
 def test_a_pipeline_is_added_to_ours_wherever_it_is_named(priority, profile):
     settings = project()
     settings.set("ITEM_PIPELINES", {MINE: 300}, priority=priority)
-    profiles.put_in_force(profiles.load(profile), settings)
+    sources.put_in_force(sources.load_profile(profile), settings)
     assert enabled(settings) == [OURS[0], MINE, *OURS[1:]]
 
 
@@ -44,7 +44,7 @@ def test_a_pipeline_is_added_to_ours_wherever_it_is_named(priority, profile):
 def test_a_profile_adds_to_the_pipelines_of_the_user(tmp_path, priority):
     settings = project()
     settings.set("ITEM_PIPELINES", {MINE: 300, "own_pipelines.Field": 310}, priority=priority)
-    profiles.put_in_force({"ITEM_PIPELINES": {"own_pipelines.Short": 200, MINE: 400}}, settings)
+    sources.put_in_force({"ITEM_PIPELINES": {"own_pipelines.Short": 200, MINE: 400}}, settings)
     mine = ["own_pipelines.Short", "own_pipelines.Field", MINE]
     if priority == "cmdline":  # it stands above the profile
         mine = ["own_pipelines.Short", MINE, "own_pipelines.Field"]
@@ -71,19 +71,19 @@ def test_feeds_and_formats_of_users_stand_beside_ours():
     settings = project()
     settings.set("FEEDS", {"mine.jsonl": {"format": "jsonl"}}, priority="project")
     settings.set("FEED_EXPORTERS", {"mine": "own.Exporter"}, priority="project")
-    profiles.put_in_force(profiles.load("rag"), settings)
+    sources.put_in_force(sources.load_profile("rag"), settings)
     assert set(settings["FEEDS"]) == {"mine.jsonl", "chunks.jsonl"}
     assert {"mine", "chunks", "jsonl"} <= set(settings.getwithbase("FEED_EXPORTERS"))
     given = project()
     given.set("FEEDS", {"given.jsonl": {"format": "jsonl"}}, priority="cmdline")  # as -O does
-    profiles.put_in_force(profiles.load("rag"), given)
+    sources.put_in_force(sources.load_profile("rag"), given)
     assert set(given["FEEDS"]) == {"given.jsonl"}
 
 
 def test_the_default_profile_leaves_what_the_project_sets():
     settings = project()
     settings.set("LLMS_LINK_DEPTH", 3, priority="project")
-    profiles.put_in_force(profiles.load("default"), settings)
+    sources.put_in_force(sources.load_profile("default"), settings)
     assert settings.getint("LLMS_LINK_DEPTH") == 3
 
 

@@ -101,8 +101,8 @@ def test_it_is_imported_from_where_it_was_unpacked(unpacked: Unpacked, tmp_path:
 def test_spiders_and_profiles_are_found_from_a_foreign_folder(unpacked: Unpacked, tmp_path: Path) -> None:
     assert "docs" in unpacked.python("-m", "scrapy", "list", cwd=tmp_path).split()
     code = (
-        "from llmsspider.config.profiles import load, names; "
-        "print(names(), sorted(load('default')['ITEM_PIPELINES_BASE']))"
+        "from llmsspider.config.sources import load_profile, profile_names; "
+        "print(profile_names(), sorted(load_profile('default')['ITEM_PIPELINES_BASE']))"
     )
     found = unpacked.python("-c", code, cwd=tmp_path)
     assert "'default'" in found

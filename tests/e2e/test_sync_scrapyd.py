@@ -52,7 +52,7 @@ def test_two_nodes_share_the_sources_and_a_third_that_is_down_costs_nothing(
             "sources.toml",
             cwd=tmp_path,
             constants={
-                "llmsspider.launch.places.ANSWER_SECS": HANGS_SECS
+                "llmsspider.launch.nightly.ANSWER_SECS": HANGS_SECS
             },  # a node starts a process before it answers
         )
         logs = [list((folder / "logs" / PROJECT / "docs").glob("*.log")) for folder in folders]

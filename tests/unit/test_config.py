@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 from scrapy.settings import Settings
 
-from llmsspider.config.profiles import load
 from llmsspider.config.settings import DEFAULTS, REMOVED, Config
+from llmsspider.config.sources import load_profile
 from llmsspider.errors import ArgumentsError
 
 
@@ -110,7 +110,7 @@ def test_the_environment_comes_before_settings_files_and_profiles(monkeypatch):
     monkeypatch.setenv("LLMS_CONVERTER", "markdownify")
     settings = project()
     settings.set("LLMS_CONVERTER", "native", priority="project")
-    settings.setdict(load("default"), priority="spider")
+    settings.setdict(load_profile("default"), priority="spider")
     assert Config.from_settings(settings).converter == "markdownify"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from llmsspider.config.arguments import DocsArguments, check_arguments
-from llmsspider.config.profiles import load, names
+from llmsspider.config.sources import load_profile, profile_names
 from llmsspider.crawl.beginning import start_in_language
 from llmsspider.crawl.records import title_from_url
 from llmsspider.crawl.settle import drop_reason, same_page_elsewhere
@@ -223,9 +223,9 @@ def test_arguments_are_typed():
     assert (arguments.max_depth, arguments.full, arguments.block) == (2, True, ("/a/**", "/b/**"))
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", profile_names())
 def test_profiles_that_ship_are_valid(name):
-    assert load(name)["ITEM_PIPELINES_BASE"]
+    assert load_profile(name)["ITEM_PIPELINES_BASE"]
 
 
 BROKEN = {
@@ -243,9 +243,9 @@ def test_a_broken_profile_is_refused_with_a_line(tmp_path, text):
     file = tmp_path / "own.toml"
     file.write_text(text)
     with pytest.raises(ArgumentsError, match="profile="):
-        load(str(file))
+        load_profile(str(file))
 
 
 def test_a_missing_profile_is_refused():
     with pytest.raises(ArgumentsError, match="cannot be read"):
-        load("/nowhere/own.toml")
+        load_profile("/nowhere/own.toml")

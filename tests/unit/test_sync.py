@@ -10,15 +10,14 @@ from typing import Any
 import pytest
 
 from llmsspider.commands.sync import report, table
+from llmsspider.config.sources import SourceEntry, parse_entries, read_entries
 from llmsspider.errors import ArgumentsError, StoreError
 from llmsspider.launch.nightly import (
     Nightly,
+    PlaceFailed,
     Result,
     one_at_a_time,
-    parse_entries,
-    read_entries,
 )
-from llmsspider.launch.places import PlaceFailed, SourceEntry
 from llmsspider.store import SourceRecord, Stores
 
 URL = "https://docs.example.com/guide/"
