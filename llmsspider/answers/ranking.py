@@ -20,7 +20,9 @@ from llmsspider.web.rights import SiteRights
 def licences_of(record: PageRecord, store: Store) -> tuple[str, ...]:
     """Return the URLs of the licences of a page."""
     source = store.source_record()
-    rights = SiteRights.kept(source.discovery if source is not None else {}).of(record.url, record.declared)
+    rights = SiteRights(source.discovery.get("rights") if source is not None else None).of(
+        record.url, record.declared
+    )
     return tuple(rights["licences"]) if rights else ()
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from llmsspider.crawl.deletions import Moves
 from llmsspider.crawl.known_pages import KnownPages, RecordedPages
@@ -20,6 +21,7 @@ from llmsspider.crawl.state import RunState
 from llmsspider.errors import StoreError
 from llmsspider.items import content_hash
 from llmsspider.site.llmstxt import directory_url
+from llmsspider.web.rights import of_llms_txt
 from llmsspider.web.url_gate import usable
 from llmsspider.web.urls import identity, page_key
 
@@ -198,9 +200,9 @@ class Run(RunState):
         self.progress.discovered(discovery)
         self.site.discovered(discovery, usable(start_page.follow))
         for file in discovery.files:
-            self.rights.read_llms_txt(file.text, file.url)
-        of_llms_txt = discovery.discovered_file_type == "llms.txt" and discovery.discovered_file
-        self.memory.link_bases.root = directory_url(of_llms_txt or discovery.start_url)
+            self.rights.add(urlsplit(file.url).netloc, of_llms_txt(file.text, file.url))
+        probed = discovery.discovered_file_type == "llms.txt" and discovery.discovered_file
+        self.memory.link_bases.root = directory_url(probed or discovery.start_url)
         self.bounds.discovered(discovery, start_page)
 
     def without_discovery(self) -> None:

@@ -25,7 +25,7 @@ from llmsspider.downloadermiddlewares.politeness import ROBOTS_MAX_BYTES
 from llmsspider.errors import ErrorKind
 from llmsspider.web import stats
 from llmsspider.web.outcomes import explained, kind_of_response
-from llmsspider.web.rights import HEADERS, HostRights, SiteRights, of_page, opt_out
+from llmsspider.web.rights import HEADERS, SiteRights, of_page, of_robots, of_rsl, of_tdmrep, opt_out
 from llmsspider.web.stats import BlockReason
 
 logger = logging.getLogger(__name__)
@@ -123,14 +123,17 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
             self._give_up(netloc, kind, f"it answered {response.status}")
             body = DISALLOW_ALL
         self._texts[netloc] = text = body.decode("utf-8", "replace")
-        self._rights.hosts[netloc] = rights = HostRights.of_robots(text, self._token, url)
+        declared = of_robots(text, self._token, url)
         if netloc not in self._unreachable:
-            rights.read_tdmrep(await self._file(urljoin(url, TDMREP)))
-            for licence in rights.licence_files[:1]:
-                rights.read_rsl(await self._file(licence))
-        if self._obey_opt_out and (rights.robots or rights.files):
+            declared += of_tdmrep(await self._file(urljoin(url, TDMREP)))
+            licences = [one.line.partition(": ")[2] for one in declared if one.line.startswith("License")]
+            declared += of_rsl(await self._file(licences[0])) if licences else []
+        self._rights.add(netloc, declared)
+        if self._obey_opt_out and declared:
             self._declaring.add(netloc)
-        training = next((one.line for one in rights.at(request.url) if one[:2] == ("ai-train", False)), None)
+        training = next(
+            (one.line for one in self._rights.at(request.url) if one[:2] == ("ai-train", False)), None
+        )
         if training is not None:
             stats.count(self.crawler.stats, "reported/no-ai-training")
             logger.info(

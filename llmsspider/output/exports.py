@@ -42,7 +42,7 @@ def documents(store: Store, source: str, since: int | None) -> Iterator[Document
     """
     pages = store.iter_pages() if since is None else store.changes_since(since)
     record = store.source_record()
-    rights = SiteRights.kept(record.discovery if record is not None else {})
+    rights = SiteRights(record.discovery.get("rights") if record is not None else None)
     for page in pages:
         made = page.record.document(source=source, run=page.run, seq=page.seq, change=page.change)
         made.rights = rights.of(made.url, page.record.declared) if made.change != "deleted" else None

@@ -17,8 +17,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
@@ -45,11 +44,15 @@ MAX_LICENCES = 10
 
 
 class Declaration(NamedTuple):
-    """One thing that was said: for which purpose, whether that is allowed, and by which line of what."""
+    """One thing that was said: for which purpose, whether that is allowed (None: a licence), by which line of what.
+
+    What a file of a host says holds for the paths that `path` fits, a pattern as in robots.txt.
+    """
 
     purpose: str
     allowed: bool | None
     line: str
+    path: str = ""
 
 
 def signals(text: str, where: str) -> Iterator[Declaration]:
@@ -151,7 +154,7 @@ def summary(declared: Iterable[Declaration], robots: str | None = None) -> dict[
     """
     licences: dict[str, None] = {}
     found: dict[str, dict[str, Any]] = {}
-    for purpose, allowed, line in declared:
+    for purpose, allowed, line, _ in declared:
         if purpose == LICENCE:
             licences[line.partition(": ")[2]] = None
             continue
@@ -167,98 +170,15 @@ def summary(declared: Iterable[Declaration], robots: str | None = None) -> dict[
 
 # --- a host: its robots.txt, tdmrep.json and licence file ---
 
-LINES = {"content-signal": "Content-Signal", "content-usage": "Content-Usage", "license": "License"}
+_FIELDS = {"content-signal": "Content-Signal", "content-usage": "Content-Usage", "license": "License"}
+_IN_ROBOTS = " in robots.txt"
 
 
-@dataclass(slots=True)
-class HostRights:
-    """What the files of one host declare; plain data, which the store keeps."""
+def of_robots(robots_txt: str, user_agent: str, url: str) -> list[Declaration]:
+    """Return what a robots.txt, at `url`, declares for a crawler.
 
-    robots: list[list[str]] = field(default_factory=list)
-    """The declaring lines of its robots.txt for this crawler: field, value, path that it is for."""
-    files: list[list[Any]] = field(default_factory=list)
-    """What other files say: path pattern, purpose, whether it is allowed, the line."""
-
-    @classmethod
-    def of_robots(cls, text: str, user_agent: str, url: str) -> HostRights:
-        """Read a robots.txt; `url` is its address."""
-        found = []
-        for name, value in lines_for(text, user_agent):
-            if name == "License":
-                found.append([name, urljoin(url, value), ""])
-            else:
-                path, _, rest = value.partition(" ") if value.startswith("/") else ("", "", value)
-                found.append([name, rest.strip(), path])
-        return cls(found)
-
-    def at(self, url: str) -> list[Declaration]:
-        """Return what holds for a URL of the host; of the lines of one robots.txt the longest path that fits wins."""
-        parts = urlsplit(url)
-        path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        latest: dict[tuple[str, str], Declaration] = {}
-        licences = []
-        for name, value, prefix in sorted(self.robots, key=lambda line: len(line[2])):
-            if not fits(prefix, path):
-                continue
-            if name == "License":
-                licences += [one] if (one := licence(value, "License in robots.txt", url)) else []
-            else:
-                latest |= {(name, one.purpose): one for one in signals(value, f"{name} in robots.txt")}
-        others = [Declaration(*rest) for pattern, *rest in self.files if fits(pattern, path)]
-        return [*latest.values(), *others, *licences]
-
-    def read_tdmrep(self, body: bytes) -> None:
-        """Add what `/.well-known/tdmrep.json` says; anything else than such a file says nothing."""
-        try:
-            rules = json.loads(body)
-        except ValueError:
-            return
-        for rule in rules[:200] if isinstance(rules, list) else ():
-            location = rule.get("location") if isinstance(rule, dict) else None
-            if not isinstance(location, str) or rule.get("tdm-reservation") not in {0, 1}:
-                continue
-            reserved, policy = rule["tdm-reservation"], rule.get("tdm-policy")
-            line = f"tdmrep.json: tdm-reservation={reserved} for {location[:200]}"
-            self.files.append([location, "tdm", not reserved, line])
-            if isinstance(policy, str) and (one := licence(policy, "tdm-policy in tdmrep.json", "")):
-                self.files.append([location, *one])
-
-    def read_rsl(self, body: bytes) -> None:
-        """Add what an RSL file prohibits and permits without payment; anything else than such a file says nothing."""
-        from lxml import etree  # noqa: PLC0415  # few sites have one
-
-        try:
-            root = etree.fromstring(
-                body, etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False)
-            )
-        except (etree.XMLSyntaxError, ValueError):
-            return
-        for content in list(root.iter("{*}content"))[:200]:
-            pattern = urlsplit(content.get("url") or "/").path or "/"
-            for terms in content.iter("{*}license"):
-                paid = {node.get("type") for node in terms.iter("{*}payment")} - {None, "free", "attribution"}
-                for tag, allowed in (("prohibits", False), ("permits", True)):
-                    uses = [
-                        node.text or "" for node in terms.iter(f"{{*}}{tag}") if node.get("type") == "usage"
-                    ]
-                    for use in re.findall(r"[a-z-]{2,40}", " ".join(uses).lower()):
-                        if allowed and paid:
-                            continue
-                        line = f"RSL licence: {tag} {use}"
-                        self.files.append([pattern, SAME.get(use, use), allowed, line])
-
-    @property
-    def licence_files(self) -> list[str]:
-        """The RSL files that robots.txt names."""
-        return [value for name, value, _ in self.robots if name == "License"]
-
-
-@lru_cache(maxsize=64)
-def lines_for(robots_txt: str, user_agent: str) -> tuple[tuple[str, str], ...]:
-    """Return the declaring lines of a robots.txt for a crawler, as (field, value).
-
-    Those of the groups addressed to it, else of those for `*`, the way RFC 9309 (section 2.2.1) chooses rules; lines
-    before any group are for everyone.
+    By the groups addressed to it, else by those for `*`, the way RFC 9309 (section 2.2.1) chooses rules; lines before
+    any group are for everyone.
     """
     groups: dict[str | None, list[tuple[str, str]]] = {None: []}
     agents: list[str | None] = [None]
@@ -272,9 +192,66 @@ def lines_for(robots_txt: str, user_agent: str) -> tuple[tuple[str, str], ...]:
             groups.setdefault(agent, [])
         elif name and name.lower() != "sitemap":
             has_rules = True
-            for named in set(agents) if name.lower() in LINES else ():
-                groups[named].append((LINES[name.lower()], value))
-    return tuple(groups[None] + groups.get(user_agent.lower(), groups.get("*", [])))
+            for named in set(agents) if name.lower() in _FIELDS else ():
+                groups[named].append((_FIELDS[name.lower()] + _IN_ROBOTS, value))
+    found = []
+    for where, value in groups[None] + groups.get(user_agent.lower(), groups.get("*", [])):
+        if where.startswith("License"):
+            found += [one] if (one := licence(value, where, url)) else []
+        else:
+            path, _, rest = value.partition(" ") if value.startswith("/") else ("", "", value)
+            found += [one._replace(path=path) for one in signals(rest, where)]
+    return found
+
+
+def of_tdmrep(body: bytes) -> list[Declaration]:
+    """Return what `/.well-known/tdmrep.json` says; anything else than such a file says nothing."""
+    try:
+        rules = json.loads(body)
+    except ValueError:
+        return []
+    found = []
+    for rule in rules[:200] if isinstance(rules, list) else ():
+        path = rule.get("location") if isinstance(rule, dict) else None
+        if not isinstance(path, str) or rule.get("tdm-reservation") not in {0, 1}:
+            continue
+        reserved, policy = rule["tdm-reservation"], rule.get("tdm-policy")
+        line = f"tdmrep.json: tdm-reservation={reserved} for {path[:200]}"
+        found.append(Declaration("tdm", not reserved, line, path))
+        one = licence(policy, "tdm-policy in tdmrep.json", "") if isinstance(policy, str) else None
+        found += [one._replace(path=path)] if one else []
+    return found
+
+
+def of_rsl(body: bytes) -> list[Declaration]:
+    """Return what an RSL file prohibits, and permits without payment; anything else than such a file says nothing."""
+    from lxml import etree  # noqa: PLC0415  # few sites have one
+
+    try:
+        parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False)
+        contents = list(etree.fromstring(body, parser).iter("{*}content"))[:200]
+    except (etree.XMLSyntaxError, ValueError):
+        return []
+    found = []
+    for content in contents:
+        path = urlsplit(content.get("url") or "/").path or "/"
+        for terms in content.iter("{*}license"):
+            paid = {node.get("type") for node in terms.iter("{*}payment")} - {None, "free", "attribution"}
+            for tag in ("prohibits",) if paid else ("prohibits", "permits"):
+                uses = " ".join(
+                    one.text or "" for one in terms.iter(f"{{*}}{tag}") if one.get("type") == "usage"
+                )
+                for use in re.findall(r"[a-z-]{2,40}", uses.lower()):
+                    line = f"RSL licence: {tag} {use}"
+                    found.append(Declaration(SAME.get(use, use), tag == "permits", line, path))
+    return found
+
+
+def of_llms_txt(text: str, url: str) -> list[Declaration]:
+    """Return the licence that an llms.txt names in a line of its own, for what lies below its directory."""
+    found = _LLMS_LICENCE.search(text[:20_000])
+    one = licence(found[1], "License in llms.txt", url) if found else None
+    return [one._replace(path=urlsplit(url).path.rpartition("/")[0] + "/")] if one else []
 
 
 def fits(pattern: str, path: str) -> bool:
@@ -314,48 +291,45 @@ class SiteDeclaration:
 
 
 class SiteRights:
-    """What the hosts of a site declare, by host; the store keeps it as `to_json` gives it."""
+    """What the files of a site's hosts declare, by host; `kept` is what `to_json` gave to the store."""
 
     def __init__(self, kept: object = None):
-        self.hosts: dict[str, HostRights] = {}
-        for host, files in kept.items() if isinstance(kept, dict) else ():
-            self.hosts[str(host)] = HostRights(*files)
+        self._hosts: dict[str, list[Declaration]] = {}
+        for host, rows in kept.items() if isinstance(kept, dict) else ():
+            self._hosts[str(host)] = [Declaration(*row) for row in rows]
 
-    @classmethod
-    def kept(cls, discovery: Mapping[str, Any]) -> SiteRights:
-        """Return what the store keeps with a source (`SourceRecord.discovery`)."""
-        return cls(discovery.get("rights"))
-
-    def table(self) -> list[SiteDeclaration]:
-        """Return all that is declared, by host."""
-        found = []
-        for name, host in self.hosts.items():
-            for field_name, value, path in host.robots:
-                one = licence(value, "robots.txt", "") if field_name == "License" else None
-                lines = [one] if one else signals(value, f"{field_name} in robots.txt")
-                found += [SiteDeclaration(name, path or "/", *line) for line in lines]
-            found += [SiteDeclaration(name, *line) for line in host.files]
-        return found
+    def add(self, host: str, declared: Iterable[Declaration]) -> None:
+        """Add what a file of a host says; one that says nothing says that the host was asked."""
+        self._hosts.setdefault(host, []).extend(declared)
 
     def at(self, url: str) -> list[Declaration]:
-        """Return what the files of its host say of a URL."""
-        host = self.hosts.get(urlsplit(url).netloc)
-        return [] if host is None else host.at(url)
+        """Return what holds for a URL; of the lines of one robots.txt on a purpose the longest path that fits wins."""
+        parts = urlsplit(url)
+        declared = self._hosts.get(parts.netloc)
+        if not declared:
+            return []
+        path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        fitting = sorted((one for one in declared if fits(one.path, path)), key=lambda one: len(one.path))
+        chosen = {}
+        for number, one in enumerate(fitting):
+            where = one.line.partition(":")[0]
+            is_signal = where.endswith(_IN_ROBOTS) and one.purpose != LICENCE
+            chosen[(where, one.purpose) if is_signal else number] = one
+        return list(chosen.values())
 
     def of(self, url: str, declared: Iterable[Sequence[Any]]) -> dict[str, Any] | None:
         """Return `Document.rights` of a page: what its host declares, and the page itself (`of_page`)."""
-        robots = "allowed" if urlsplit(url).netloc in self.hosts else None
+        robots = "allowed" if urlsplit(url).netloc in self._hosts else None
         return summary([*self.at(url), *(Declaration(*one) for one in declared)], robots)
 
-    def read_llms_txt(self, text: str, url: str) -> None:
-        """Add the licence that an llms.txt names in a line of its own, for what lies below its directory."""
-        parts = urlsplit(url)
-        found = _LLMS_LICENCE.search(text[:20_000])
-        one = licence(found[1], "License in llms.txt", url) if found else None
-        if one is not None:
-            below = parts.path.rpartition("/")[0] + "/"
-            self.hosts.setdefault(parts.netloc, HostRights()).files.append([below, *one])
+    def table(self) -> list[SiteDeclaration]:
+        """Return all that is declared, by host."""
+        return [
+            SiteDeclaration(host, one.path or "/", one.purpose, one.allowed, one.line)
+            for host, declared in self._hosts.items()
+            for one in declared
+        ]
 
     def to_json(self) -> dict[str, list[list[Any]]]:
         """Return what the store keeps."""
-        return {name: [host.robots, host.files] for name, host in self.hosts.items()}
+        return {host: [list(one) for one in declared] for host, declared in self._hosts.items()}

@@ -2,22 +2,41 @@ from __future__ import annotations
 
 import json
 from fnmatch import fnmatchcase
+from urllib.parse import urlsplit
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmsspider.web.rights import HostRights, SiteRights, of_page, opt_out, robots_directives, summary
+from llmsspider.web.rights import (
+    SiteRights,
+    of_llms_txt,
+    of_page,
+    of_robots,
+    of_rsl,
+    of_tdmrep,
+    opt_out,
+    robots_directives,
+    summary,
+)
 
 URL = "https://docs.example.com/guide/intro?x=1"
 ROBOTS = "https://docs.example.com/robots.txt"
 
 
+def site_of(*declared) -> SiteRights:
+    """A site of whose host these files are."""
+    rights = SiteRights()
+    for one in declared:
+        rights.add("docs.example.com", one)
+    return rights
+
+
 def signals(robots_txt: str, url: str = URL) -> dict[str, bool | None]:
     """What a robots.txt allows, by purpose."""
-    return {
-        one.purpose: one.allowed for one in HostRights.of_robots(robots_txt, "llmsspider", ROBOTS).at(url)
-    }
+    rights = SiteRights()
+    rights.add(urlsplit(url).netloc, of_robots(robots_txt, "llmsspider", ROBOTS))
+    return {one.purpose: one.allowed for one in rights.at(url)}
 
 
 DIRECTIVES = [
@@ -171,7 +190,7 @@ FORMS = {
 @pytest.mark.parametrize("name", FORMS)
 def test_a_robots_txt_is_read_as_its_specification_has_it(name):
     text, expected = FORMS[name]
-    rights = SiteRights({"docs.example.com": [HostRights.of_robots(text, "llmsspider", ROBOTS).robots, []]})
+    rights = site_of(of_robots(text, "llmsspider", ROBOTS))
     found = rights.of(URL, [])
     assert {purpose: one["allowed"] for purpose, one in found["signals"].items()} == expected
     assert found["licences"] == (["https://docs.example.com/license.xml"] if "RSL" in name else [])
@@ -191,20 +210,16 @@ RSL = """<rsl xmlns="https://rslstandard.org/rsl">
 
 
 def test_tdmrep_json_and_its_policy():
-    host = HostRights()
-    host.read_tdmrep(TDMREP.encode())
+    host = site_of(of_tdmrep(TDMREP.encode()))
     assert opt_out(host.at(URL)) == "tdmrep.json: tdm-reservation=1 for /guide/"
     assert summary(host.at(URL))["licences"] == ["https://provider.com/policies/policy.json"]
     assert opt_out(host.at("https://docs.example.com/other")) is None
     for broken in (b"", b"<html>", b"{}", b"[[]]", b"\xff"):
-        nothing = HostRights()
-        nothing.read_tdmrep(broken)
-        assert nothing.files == []
+        assert of_tdmrep(broken) == []
 
 
 def test_a_licence_file_says_what_it_prohibits_and_permits_without_payment():
-    host = HostRights()
-    host.read_rsl(RSL.encode())
+    host = site_of(of_rsl(RSL.encode()))
     found = {one.purpose: (one.allowed, one.line) for one in host.at("https://docs.example.com/paid/x")}
     assert found == {
         "search": (True, "RSL licence: permits search"),
@@ -218,9 +233,7 @@ def test_a_licence_file_says_what_it_prohibits_and_permits_without_payment():
         b"<!DOCTYPE a [<!ENTITY b SYSTEM 'file:///etc/passwd'>]><rsl>&b;</rsl>",
         b"{}",
     ):
-        nothing = HostRights()
-        nothing.read_rsl(broken)
-        assert nothing.files == []
+        assert of_rsl(broken) == []
 
 
 LICENCES = {
@@ -249,9 +262,10 @@ def test_licences_of_a_page(name):
 
 
 def test_the_licence_of_an_llms_txt_is_that_of_what_lies_below_it():
-    rights = SiteRights()
-    rights.read_llms_txt(
-        "# Docs\n\n> Words.\n\n**License:** https://e.com/by\n", "https://docs.example.com/guide/llms.txt"
+    rights = site_of(
+        of_llms_txt(
+            "# Docs\n\n> Words.\n\n**License:** https://e.com/by\n", "https://docs.example.com/guide/llms.txt"
+        )
     )
     assert rights.of(URL, [])["licences"] == ["https://e.com/by"]
     assert rights.of("https://docs.example.com/other", []) is None
@@ -273,10 +287,8 @@ def test_of_two_lines_the_strictest_counts_and_says_where():
 
 
 def test_what_the_store_keeps_is_read_as_it_was():
-    rights = SiteRights()
-    rights.hosts["docs.example.com"] = host = HostRights.of_robots(FORMS["RSL"][0], "llmsspider", ROBOTS)
-    host.read_tdmrep(TDMREP.encode())
+    rights = site_of(of_robots(FORMS["RSL"][0], "llmsspider", ROBOTS), of_tdmrep(TDMREP.encode()))
     again = SiteRights(json.loads(json.dumps(rights.to_json())))
     assert again.of(URL, []) == rights.of(URL, [])
     assert [one.purpose for one in again.table()] == ["licence", "tdm", "licence", "tdm"]
-    assert SiteRights.kept({}).of(URL, []) is None
+    assert SiteRights().of(URL, []) is None

@@ -39,7 +39,7 @@ from llmsspider.web.page_forms import (
     skipped_extension,
     twin,
 )
-from llmsspider.web.rights import HostRights
+from llmsspider.web.rights import of_llms_txt, of_robots
 from llmsspider.web.scope import build_scope, directory_above, tree_of
 from llmsspider.web.url_gate import (
     InvalidUrl,
@@ -193,7 +193,8 @@ def use(url: str) -> None:
         safe_name(known, "example.com"), site_tree([known], [])
         (
             Credentials().headers_for(known),
-            HostRights.of_robots("User-agent: *\nContent-Signal: a=b", "x", known).at(known),
+            of_robots("User-agent: *\nLicense: /l", "x", known),
+            of_llms_txt("License: https://e.com", known),
         )
         Joiner(known, "../x").join("b"), llmstxt.directory_url(known), Locator(known, {known: "t"})
         assert not str(AllowedAddresses(everything=True).refusal(known) or "").startswith("not a usable URL")
