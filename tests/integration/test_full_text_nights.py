@@ -154,3 +154,45 @@ def test_a_page_of_two_answers_is_told_changed_when_either_changes(serve, run_cr
     )
     filled = changes()
     assert (filled["change"], filled["origin"]) == ("changed", "markdown")
+
+
+def test_a_file_that_is_away_for_a_night_changes_no_page_whatever_their_own_form_says(serve, run_crawl):
+    night = Nights(serve, run_crawl, "content", "front matter", has_twins=False)
+    plain = night.site.reply
+    answers: dict[str, Reply] = {}
+
+    def reply(seen):
+        answer = answers.get(seen.path) or plain(seen)
+        more = b"<p>Only the HTML of a page says this.</p></main>"
+        return Reply(
+            answer.body.replace(b"</main>", more), answer.status, answer.content_type, answer.headers
+        )
+
+    night.site.reply = reply
+    assert night({})[0][path_of(1)]["origin"] == "llms-full"
+    for answer in (Reply(b"", 503), Reply(b"<html><body>Sorry</body></html>", 200, "text/html")):
+        answers["/llms-full.txt"] = answer
+        assert night({})[1] == {}
+        answers.clear()
+        found, told, _ = night({3: 2})
+        assert (told, found[path_of(1)]["origin"]) in (
+            ({path_of(3): "changed"}, "llms-full"),
+            ({}, "llms-full"),
+        )
+
+
+@pytest.mark.parametrize("validators", ["content", "none"])
+def test_offers_that_come_and_go_are_no_changes(serve, run_crawl, validators):
+    night = Nights(serve, run_crawl, validators, "title and label", has_twins=False)
+    plain, hidden = night.site.reply, {"llms-full.txt"}
+    night.site.reply = lambda seen: Reply(b"", 404) if seen.path.rpartition("/")[2] in hidden else plain(seen)
+    assert night({})[0][path_of(1)]["origin"] == "html"
+    night._has_twins = True
+    found, told, _ = night({})
+    assert (told, found[path_of(1)]["origin"]) == ({}, "markdown")
+    hidden.clear()
+    assert night({})[1] == night({})[1] == {}
+    hidden.add("llms-full.txt")
+    assert night({})[1] == {}
+    found, told, _ = night({2: 2})
+    assert (told, is_current(found, {2: 2})) == ({path_of(2): "changed"}, True)
