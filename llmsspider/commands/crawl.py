@@ -40,6 +40,7 @@ class Command(DescribedCommand, CrawlCommand):
     As `llmsspider crawl` it says what a person wants to know, and the log is in a file (`console`).
     """
 
+    usage = "[options] <spider>"
     summary = "Run a spider"
     word = "spider"
     """What the one word of the command line is: the spider, or the argument of the spider `docs` that it stands for."""
@@ -51,39 +52,34 @@ class Command(DescribedCommand, CrawlCommand):
     _quiet = False
     _log: Path | None = None
 
-    def syntax(self) -> str:
-        """Return the usage line."""
-        return f"[options] <{self.word}>"
-
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         """Check the arguments, before Scrapy logs or starts anything."""
-        problems = [*self._typed_problems(args, opts.spargs), *pair_problems(opts.set)]
-        if problems:
+        problems = [f"{option} is no option (see --help)" for option in args if option.startswith("-")]
+        if not problems and len(args) != 1:
+            problems = [f"name one {self.word}" + (f", not {len(args)}" if args else "")]
+        for pair in opts.spargs:
+            if pair.startswith(f"{self.word}=") and self.word != "spider":
+                problems.append(f"-a {pair}: the {self.word} is named already")
+        if problems := [*problems, *pair_problems(opts.set)]:
             self._refuse(problems, 2)
         if self.word != "spider":
             opts.spargs.append(f"{self.word}={args[0]}")
         super().process_options(args, opts)
         self._spider = args[0] if self.word == "spider" else "docs"
+        loader = get_spider_loader(self.settings)
+        if self._spider not in loader.list():
+            self._refuse([spider_problem(self._spider, loader.list())], 2)
+        if unloaded := scrapy_cloud.load(self.settings):
+            self._refuse([unloaded], 2)
         try:
-            problems, exitcode = self._problems(opts.spargs), 2
+            if problems := crawl_problems(self.settings, loader.load(self._spider), opts.spargs):
+                self._refuse(problems, 2)
         except StoreError as error:
-            problems, exitcode = [str(error)], 1
-        if problems:
-            self._refuse(problems, exitcode)
+            self._refuse([str(error)], 1)
         if self._for_people(opts):
             name = opts.spargs.get("source") or default_name(opts.spargs["url"])
             self._log = console.begin(self.settings, name, loglevel=opts.loglevel)
             self._quiet = opts.loglevel is None or self.folder is not None
-
-    def _typed_problems(self, args: list[str], spargs: list[str]) -> list[str]:
-        """Return one line for each word that is too many, too few or said twice."""
-        found = [f"{option} is no option (see --help)" for option in args if option.startswith("-")]
-        if not found and len(args) != 1:
-            found = [f"name one {self.word}" + (f", not {len(args)}" if args else "")]
-        twice = [pair for pair in spargs if pair.startswith(f"{self.word}=")]
-        return found + [
-            f"-a {pair}: the {self.word} is named already" for pair in twice if self.word != "spider"
-        ]
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         """Add `--verbose` where the lines for people stand in the place of the log."""
@@ -107,13 +103,8 @@ class Command(DescribedCommand, CrawlCommand):
         """Print the closing lines where they stand in the place of the log."""
         ended = run_of(self.crawler)
         report = status.run_report(ended) if ended is not None else None
-        out = sys.stderr
-        if (
-            report is not None
-            and report.documents
-            and report.outcome is not None
-            and (report.mirror or not self.folder)
-        ):
+        kept = report is not None and (report.mirror or not self.folder)
+        if kept and report is not None and report.documents and report.outcome is not None:
             outputs = [report.mirror] if report.mirror is not None else []
             if report.delivered is not False:
                 outputs += [f"{uri} written" for uri in self.settings.getdict("FEEDS")]
@@ -122,14 +113,13 @@ class Command(DescribedCommand, CrawlCommand):
             out = sys.stderr if self.folder is None else sys.stdout
         else:
             why = status.nothing(report) if report is not None else "the crawl did not start"
-            lines = [f"llmsspider: {why}"]
+            lines, out = [f"llmsspider: {why}"], sys.stderr
         if (log := self._log) is not None:
             lines.append(f"log: {log.relative_to(Path.cwd()) if log.is_relative_to(Path.cwd()) else log}")
         if self.folder is not None and out is sys.stdout:
             index = self.folder / "index.md"
             lines.append(f"Start with {index}. To fetch what has changed, later: {self.again}")
-        for line in lines:
-            print(line, file=out)
+        print("\n".join(lines), file=out)
 
     def _refuse(self, problems: list[str], exitcode: int) -> NoReturn:
         """Say what is wrong where it is read, and end."""
@@ -138,16 +128,13 @@ class Command(DescribedCommand, CrawlCommand):
         if logged:
             self.settings.set("LOG_LEVEL", "ERROR", priority="cmdline")
             configure_logging(self.settings)
+        words = [self.name, getattr(self, "_spider", "")] if self.word == "spider" else [self.name]
+        typed = " ".join(filter(None, [errors.called(), *([] if self.folder else words)]))
         for problem in problems:
-            print(f"{self._named()}: {problem}", file=sys.stderr)
+            print(f"{typed}: {problem}", file=sys.stderr)
             if logged or on_scrapy_cloud():
                 logger.error("%(problem)s", {"problem": problem})
         raise SystemExit(exitcode)
-
-    def _named(self) -> str:
-        """Return what was typed, for a line that says what was wrong with it."""
-        words = [self.name, getattr(self, "_spider", "")] if self.word == "spider" else [self.name]
-        return " ".join(filter(None, [errors.called(), *([] if self.folder else words)]))
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         """Crawl, and set the exit code."""
@@ -162,23 +149,12 @@ class Command(DescribedCommand, CrawlCommand):
         if self.crawler_process.bootstrap_failed:
             self.exitcode = 1  # Scrapy has said why
             return
-        stats = self.crawler.stats
-        ended = run_of(self.crawler)
-        undelivered = ended is not None and ended.outputs.delivered is False and ended.succeeded
-        shown = ended is not None and self.folder is None and ended.outcome and ended.progress.documents
-        nothing = ended is not None and not ended.succeeded and not shown
-        if ended is not None and ended.coverage.outage:
-            self.exitcode = INCOMPLETE
-        if stats is None or stats.get_value("finish_reason") in FAILED_REASONS or undelivered or nothing:
-            self.exitcode = 1
+        stats, ended = self.crawler.stats, run_of(self.crawler)
+        failed = stats is None or stats.get_value("finish_reason") in FAILED_REASONS
+        if ended is not None:
+            shown = self.folder is None and ended.outcome and ended.progress.documents
+            failed |= ended.outputs.delivered is False if ended.succeeded else not shown
+            self.exitcode = INCOMPLETE if ended.coverage.outage else self.exitcode
+        self.exitcode = 1 if failed else self.exitcode
         if self._quiet:
             self._say_end()
-
-    def _problems(self, arguments: dict[str, str]) -> list[str]:
-        loader = get_spider_loader(self.settings)
-        if self._spider not in loader.list():
-            return [spider_problem(self._spider, loader.list())]
-        unloaded = scrapy_cloud.load(self.settings)
-        if unloaded is not None:
-            return [unloaded]
-        return crawl_problems(self.settings, loader.load(self._spider), arguments)

@@ -28,6 +28,7 @@ class Command(CrawlCommand):
     _options: Sequence[str] = ()
     """What was given beside the URL."""
 
+    usage = "[options] <url>"
     word = "url"
     summary = "Show what a crawl of URL would find, take and filter; nothing is stored"
     options = (flag("--json", "print the plan as JSON"),)

@@ -52,9 +52,9 @@ class Command(OneLineCommand):
         """Check everything, then crawl and print the summary."""
         from llmsspider.launch.nightly import one_at_a_time
 
-        if (
-            not args and opts.scrapyd and opts.scrapyd[-1].endswith(".toml")
-        ):  # --scrapyd URL … FILE takes it for a node
+        if not args and "".join(opts.scrapyd[-1:]).endswith(
+            ".toml"
+        ):  # `--scrapyd URL … FILE` takes it for a node
             args = [opts.scrapyd.pop()]
         if len(args) != 1:
             raise ArgumentsError([f"name one file, e.g. {errors.called()} sync sources.toml"])
@@ -87,9 +87,9 @@ class Command(OneLineCommand):
     def _check(self, opts: argparse.Namespace) -> None:
         """Raise `ArgumentsError` for settings that no crawl would accept, and for nodes without a common store."""
         config = Config.from_settings(self.settings)
-        problems = (
-            [] if opts.jobs is None or opts.jobs > 0 else [f"--jobs {opts.jobs}: 1 or more is accepted"]
-        )
+        problems = []
+        if opts.jobs is not None and opts.jobs < 1:
+            problems.append(f"--jobs {opts.jobs}: 1 or more is accepted")
         for node in opts.scrapyd:
             found = parse(without_user(node))
             if not isinstance(found, str):
@@ -156,10 +156,7 @@ def _row(result: Result) -> tuple[str, ...]:
     note = result.reason
     if not note and result.run is not None and not result.run.complete:
         note = f"incomplete: {result.run.why or result.run.outcome}"
-    numbers = [
-        data["documents"],
-        *(changes.get(kind, 0) for kind in ("new", "changed", "deleted")),
-        data["errors"],
-    ]
+    changed = [changes.get(kind, 0) for kind in ("new", "changed", "deleted")]
+    numbers = [data["documents"], *changed, data["errors"]]
     shown = map(str, numbers) if result.run is not None else ["-"] * len(numbers)
     return (result.source, result.state, *shown, duration(result.secs), result.where, note)

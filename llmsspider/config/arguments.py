@@ -25,10 +25,6 @@ from llmsspider.web.url_gate import InvalidUrl, parse, redacted
 from llmsspider.web.urls import require_http_url
 
 
-def _globs(value: object) -> object:
-    return split_globs(value) if isinstance(value, str) else value
-
-
 def _url(value: object) -> object:
     if isinstance(value, str):
         try:
@@ -52,7 +48,9 @@ NUMBER = "0 or more"
 GLOBS = "globs, separated by commas or new lines"
 
 Url = Annotated[str, BeforeValidator(_url)]
-Globs = Annotated[tuple[str, ...], BeforeValidator(_globs)]
+Globs = Annotated[
+    tuple[str, ...], BeforeValidator(lambda value: split_globs(value) if isinstance(value, str) else value)
+]
 
 
 class CommonArguments(BaseModel):
@@ -189,7 +187,14 @@ def _line(model: type[BaseModel], problem: dict[str, Any]) -> str:
         return f"argument {name}={_told(problem['input'])!r} is unknown{hint} (accepted: {names})"
     if problem["type"] == "missing":
         return f"argument {name} is missing: pass `-a {name}=https://docs.example.com/`"
-    return f"argument {name}={_told(problem['input'])!r}: {_accepted(problem)}"
+    context, accepted = problem.get("ctx") or {}, str(problem["msg"])
+    if problem["type"] == "literal_error":
+        accepted = f"accepted are {context['expected']}"
+    elif problem["type"] == "value_error":
+        accepted = str(context.get("error", accepted))
+    else:
+        accepted = accepted[:1].lower() + accepted[1:]
+    return f"argument {name}={_told(problem['input'])!r}: {accepted}"
 
 
 def _told(value: object) -> object:
@@ -198,13 +203,3 @@ def _told(value: object) -> object:
         return value
     url = parse(value)
     return url.display if isinstance(url, InvalidUrl) and "@" in value else redacted(value)
-
-
-def _accepted(problem: dict[str, Any]) -> str:
-    message = str(problem["msg"])
-    context = problem.get("ctx") or {}
-    if problem["type"] == "literal_error":
-        return f"accepted are {context['expected']}"
-    if problem["type"] == "value_error":
-        return str(context.get("error", message))
-    return message[:1].lower() + message[1:]

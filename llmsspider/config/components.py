@@ -25,10 +25,10 @@ NOT_OURS = (
 
 REQUIRED = {
     "SPIDER_MIDDLEWARES": {
-        "llmsspider.spidermiddlewares.llms_txt_start.LlmsTxtStart": "nothing would be requested",
+        "llmsspider.spidermiddlewares.llms_txt_start.LlmsTxtStart": "nothing would be requested"
     },
     "DOWNLOADER_MIDDLEWARES": {
-        "llmsspider.downloadermiddlewares.redirect.SyntheticMiddleware": "no crawl would end",
+        "llmsspider.downloadermiddlewares.redirect.SyntheticMiddleware": "no crawl would end"
     },
     "ITEM_PIPELINES": {
         STORE_PIPELINE: "nothing would be stored, and the next crawl would take every page for new",
@@ -68,10 +68,10 @@ def lost_parts(settings: BaseSettings) -> list[str]:
     lines = []
     for name, (ours, lost) in STAND_INS.items():
         path = settings[name]
-        kind = load_object(path)
-        if load_object(ours) not in getattr(
-            kind, "__mro__", ()
-        ):  # every scheduler is a subclass of another, to Scrapy
+        kinds = getattr(
+            load_object(path), "__mro__", ()
+        )  # every scheduler is a subclass of another, to Scrapy
+        if load_object(ours) not in kinds:
             given = path if isinstance(path, str) else global_object_name(path)
             lines.append(f"setting {name}: {given} is not derived from {ours}: {lost}")
     return lines
@@ -116,18 +116,17 @@ def check_components(settings: BaseSettings) -> None:
     Raises:
         ArgumentsError: one line for each that cannot be loaded, else for each required one that was taken out.
     """
-    problems = list(_not_loaded(settings)) or list(_missing(settings))
-    if problems:
-        raise ArgumentsError(problems)
-
-
-def _not_loaded(settings: BaseSettings) -> Iterator[str]:
+    problems = []
     for name in REQUIRED:
         for path in settings.get(name) or ():
             try:
                 load_object(path)
             except Exception as error:  # whatever the user's module raises
-                yield f"setting {name}: {path!r} cannot be loaded ({type(error).__name__}: {error})"
+                why = f"{type(error).__name__}: {error}"
+                problems.append(f"setting {name}: {path!r} cannot be loaded ({why})")
+    problems = problems or list(_missing(settings))
+    if problems:
+        raise ArgumentsError(problems)
 
 
 def _missing(settings: BaseSettings) -> Iterator[str]:
@@ -139,11 +138,8 @@ def _missing(settings: BaseSettings) -> Iterator[str]:
         enabled = settings.get_component_priority_dict_with_base(name)
         if all(path in enabled for path in required):
             continue
-        found = [load_object(path) for path in enabled]
+        found = [kind for path in enabled if isinstance(kind := load_object(path), type)]
         for path, why in required.items():
-            needed = load_object(path)
-            if not any(isinstance(one, type) and issubclass(one, needed) for one in found):
-                yield (
-                    f"setting {name}: {path} is taken out: {why}. "
-                    "Leave it, or name a class that is derived from it"
-                )
+            if not any(issubclass(kind, load_object(path)) for kind in found):
+                remedy = "Leave it, or name a class that is derived from it"
+                yield f"setting {name}: {path} is taken out: {why}. {remedy}"

@@ -80,11 +80,8 @@ def resolve_arguments(given: dict[str, Any], config: Config) -> tuple[DocsArgume
 def _kept(record: SourceRecord) -> dict[str, Any]:
     """Return the arguments that the store keeps of a source; without those of other versions of the project."""
     stored = {"url": record.url, "llms_txt": record.llms_txt, "scope": record.scope, **record.arguments}
-    return {
-        name: value
-        for name, value in stored.items()
-        if value is not None and value != "" and name in DocsArguments.model_fields
-    }
+    known = DocsArguments.model_fields
+    return {name: value for name, value in stored.items() if value not in (None, "") and name in known}
 
 
 def updated_record(
@@ -94,34 +91,24 @@ def updated_record(
 
     The first crawl keeps its arguments; later ones override them for themselves, and keep theirs with `save=true`.
     """
-    if record is None:
-        record = SourceRecord(name=arguments.source or "", url=arguments.url or "")
-        keeps = True
-    else:
-        keeps = arguments.save
+    keeps = record is None or arguments.save
+    record = record or SourceRecord(name=arguments.source or "", url=arguments.url or "")
     if keeps:
         record.llms_txt, record.scope = arguments.llms_txt, arguments.scope
-        record.arguments = _to_keep(arguments)
+        profile = {"url": arguments.url, **profile_arguments(arguments.profile)}
+        checked = check_arguments(DocsArguments, profile)
+        preset = checked.model_dump(mode="json", exclude_unset=True)  # it is kept by its name
+        record.arguments = {
+            name: value
+            for name, value in arguments.model_dump(mode="json", exclude_unset=True).items()
+            if value is not None
+            and name not in OF_ONE_RUN | _FIELDS
+            and not (name in preset and preset[name] == value)
+        }
+        if arguments.profile.endswith(".toml"):
+            record.arguments["profile"] = str(Path(arguments.profile).absolute())
     record.forms, record.extractor_version = forms, extractor_version
     return record
-
-
-def _to_keep(arguments: DocsArguments) -> dict[str, Any]:
-    """Return the arguments that say what the source is; a profile is kept by its name, not by what it presets."""
-    given = arguments.model_dump(mode="json", exclude_unset=True)
-    preset = check_arguments(
-        DocsArguments, {"url": arguments.url, **profile_arguments(arguments.profile)}
-    ).model_dump(mode="json", exclude_unset=True)
-    kept = {
-        name: value
-        for name, value in given.items()
-        if value is not None
-        and name not in OF_ONE_RUN | _FIELDS
-        and not (name in preset and preset[name] == value)
-    }
-    if arguments.profile.endswith(".toml"):
-        kept["profile"] = str(Path(arguments.profile).absolute())
-    return kept
 
 
 def kept_line(arguments: DocsArguments, record: SourceRecord) -> str | None:
@@ -253,9 +240,6 @@ def _problems(profile: dict[str, Any]) -> Iterator[str]:
 
 # --- the file of `sync`: each source with the arguments of the spider `docs` by name ---
 
-_TABLES = {"defaults", "sources"}
-_ANY_URL = "https://docs.example.com/"
-
 
 @dataclass(slots=True, frozen=True)
 class SourceEntry:
@@ -289,18 +273,24 @@ def read_entries(path: Path, stored_name: Callable[[str], str | None]) -> list[S
 
 def parse_entries(content: dict[str, Any], stored_name: Callable[[str], str | None]) -> list[SourceEntry]:
     """Return the sources of the file's content; see `read_entries`."""
-    problems = [
-        f"{key} is unknown (accepted: [defaults], [[sources]])" for key in content if key not in _TABLES
-    ]
+    accepted = "(accepted: [defaults], [[sources]])"
+    problems = [f"{key} is unknown {accepted}" for key in content if key not in {"defaults", "sources"}]
     tables = content.get("sources")
     if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
         raise ArgumentsError([*problems, "it lists no source: write [[sources]] with url or source below it"])
     defaults = content.get("defaults", {})
-    problems += _problems_of_defaults(defaults)
+    if not isinstance(defaults, dict):
+        problems.append("[defaults] is a table of arguments")
+    elif own := [name for name in ("url", "source", "llms_txt") if name in defaults]:
+        problems += [f"[defaults]: {name} belongs to one source" for name in own]
+    else:
+        try:
+            check_arguments(DocsArguments, {**_spelled(defaults), "url": "https://docs.example.com/"})
+        except ArgumentsError as error:
+            problems += [f"[defaults]: {problem}" for problem in error.problems]
     if problems:
         raise ArgumentsError(problems)
-    entries: dict[str, int] = {}
-    found = []
+    found: dict[str, tuple[int, SourceEntry]] = {}
     for number, table in enumerate(tables, 1):
         where = f"source {number} ({table.get('source') or table.get('url') or 'without url and source'})"
         try:
@@ -308,26 +298,12 @@ def parse_entries(content: dict[str, Any], stored_name: Callable[[str], str | No
         except ArgumentsError as error:
             problems += [f"{where}: {problem}" for problem in error.problems]
             continue
-        first = entries.setdefault(entry.name, number)
+        first, _ = found.setdefault(entry.name, (number, entry))
         if first != number:
             problems.append(f"{where}: the same source as {first}, {entry.name}; name it with source=")
-        found.append(entry)
     if problems:
         raise ArgumentsError(problems)
-    return found
-
-
-def _problems_of_defaults(defaults: object) -> list[str]:
-    if not isinstance(defaults, dict):
-        return ["[defaults] is a table of arguments"]
-    own = [name for name in ("url", "source", "llms_txt") if name in defaults]
-    if own:
-        return [f"[defaults]: {name} belongs to one source" for name in own]
-    try:
-        check_arguments(DocsArguments, {**_spelled(defaults), "url": _ANY_URL})
-    except ArgumentsError as error:
-        return [f"[defaults]: {problem}" for problem in error.problems]
-    return []
+    return [entry for _, entry in found.values()]
 
 
 def _entry(table: dict[str, Any], stored_name: Callable[[str], str | None]) -> SourceEntry:

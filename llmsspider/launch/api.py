@@ -68,7 +68,15 @@ def resolve(
     with tempfile.TemporaryDirectory(prefix="llmsspider-") as temporary:
         # what the environment says of stores is not for calls that name theirs, or keep nothing
         here = {"LLMS_STORE_URL": "", "LLMS_STORE_CLASS": DEFAULT_CLASS, "LLMS_DATA_DIR": temporary}
-        chosen = {**here, **(settings or {}), **_own_classes(store, handlers)}
+        chosen: dict[str, Any] = {**here, **(settings or {})}
+        try:
+            if store is not None:
+                name = "LLMS_STORE_CLASS" if isinstance(store, type) else "LLMS_DATA_DIR"
+                chosen[name] = path_of(store) if isinstance(store, type) else store
+            if handlers:
+                chosen["LLMS_CONTENT_HANDLERS"] = {kind: path_of(one) for kind, one in handlers.items()}
+        except ImportError as error:
+            raise ArgumentsError([str(error)]) from None
         data_dir = chosen["LLMS_DATA_DIR"] = Path(str(chosen["LLMS_DATA_DIR"])).absolute()
         _crawl(given, chosen, temporary, timeout_secs)
         name = given.get("source") or default_name(given["url"])
@@ -85,24 +93,6 @@ def resolve(
             write_flat(pages, text, order=order, budget=max_tokens)
             write_json(pages, graph)
     return Resolved(text.getvalue().decode(), orjson.loads(graph.getvalue()))
-
-
-def _own_classes(
-    store: str | os.PathLike[str] | type[Store] | None,
-    handlers: Mapping[str, str | type[ContentHandler]] | None,
-) -> dict[str, object]:
-    """The settings that `store` and `handlers` stand for; raises `ArgumentsError`."""
-    found: dict[str, object] = {}
-    try:
-        if isinstance(store, type):
-            found["LLMS_STORE_CLASS"] = path_of(store)
-        elif store is not None:
-            found["LLMS_DATA_DIR"] = store
-        if handlers:
-            found["LLMS_CONTENT_HANDLERS"] = {kind: path_of(handler) for kind, handler in handlers.items()}
-    except ImportError as error:
-        raise ArgumentsError([str(error)]) from None
-    return found
 
 
 def _crawl(

@@ -21,7 +21,7 @@ from llmsspider.config.settings import Config, take_environment
 from llmsspider.config.sources import load_profile, prepare, put_in_force
 from llmsspider.errors import LlmsspiderError, StoreError
 from llmsspider.output.feed_storage import feed_problems
-from llmsspider.output.mirror import Kind, folder_for, folder_problem, path_for
+from llmsspider.output.mirror import folder_for, folder_problem, path_for
 from llmsspider.web.loading import own_arguments
 
 if TYPE_CHECKING:
@@ -42,16 +42,6 @@ CONCURRENCY = {"CONCURRENT_ITEMS", "CONCURRENT_REQUESTS", "CONCURRENT_REQUESTS_P
 CLASS_PATH = re.compile(r"(?:scrapy|twisted)(?:\.\w+)+\Z")
 
 
-def _check_level(value: Any) -> None:
-    if not isinstance(value, int) and not str(value).isdecimal():
-        logging.getLevelNamesMapping()[str(value).upper()]
-
-
-def _check_codes(value: Any) -> None:
-    for code in value.split(",") if isinstance(value, str) else value:
-        int(code)
-
-
 def _check_folder(value: Any) -> None:
     if not Path(value).parent.is_dir():
         raise FileNotFoundError(value)
@@ -62,37 +52,40 @@ def _check_boolean(value: Any) -> None:
         raise ValueError(value)
 
 
-def _check_dict(value: Any) -> None:
-    dict(json.loads(value) if isinstance(value, str) else value)
-
-
 Check = Callable[[Any], object]
 """Raises anything for a value that Scrapy could not use."""
 
-LEVEL: tuple[Check, str] = (_check_level, "CRITICAL, ERROR, WARNING, INFO or DEBUG is accepted")
-CODES: tuple[Check, str] = (_check_codes, "status codes, separated by commas, are accepted")
+LEVELS = logging.getLevelNamesMapping()
+LEVEL: tuple[Check, str] = (
+    lambda value: isinstance(value, int) or str(value).isdecimal() or LEVELS[str(value).upper()],
+    "CRITICAL, ERROR, WARNING, INFO or DEBUG is accepted",
+)
+CODES: tuple[Check, str] = (
+    lambda value: list(map(int, value.split(",") if isinstance(value, str) else value)),
+    "status codes, separated by commas, are accepted",
+)
 ENCODING: tuple[Check, str] = (codecs.lookup, "the name of an encoding, such as utf-8, is accepted")
+BOOLEAN: tuple[Check, str] = (_check_boolean, "True or False is accepted")
+DICT: tuple[Check, str] = (
+    lambda value: dict(json.loads(value) if isinstance(value, str) else value),
+    "a dict is accepted, on the command line as JSON",
+)
 BY_NAME: dict[str, tuple[Check, str]] = {
-    "LOG_LEVEL": LEVEL,
-    "DEFAULT_DROPITEM_LOG_LEVEL": LEVEL,
-    "RETRY_GIVE_UP_LOG_LEVEL": LEVEL,
-    "RETRY_HTTP_CODES": CODES,
-    "HTTPERROR_ALLOWED_CODES": CODES,
-    "HTTPCACHE_IGNORE_HTTP_CODES": CODES,
-    "FEED_EXPORT_ENCODING": ENCODING,
-    "LOG_ENCODING": ENCODING,
+    **dict.fromkeys(("LOG_LEVEL", "DEFAULT_DROPITEM_LOG_LEVEL", "RETRY_GIVE_UP_LOG_LEVEL"), LEVEL),
+    **dict.fromkeys(("RETRY_HTTP_CODES", "HTTPERROR_ALLOWED_CODES", "HTTPCACHE_IGNORE_HTTP_CODES"), CODES),
+    **dict.fromkeys(("FEED_EXPORT_ENCODING", "LOG_ENCODING"), ENCODING),
     "LOG_FILE": (_check_folder, "a file in a folder that exists is accepted"),
     "REFERRER_POLICY": (str, "a policy is accepted"),
-    "TELNETCONSOLE_ENABLED": (_check_boolean, "True or False is accepted"),
+    "TELNETCONSOLE_ENABLED": BOOLEAN,
 }
 
 
 def _by_default(name: str, default: Any) -> tuple[Check, str] | None:
     """Return the check of a setting and what it accepts, by the type of Scrapy's default; None for any text."""
     if isinstance(default, bool):
-        return _check_boolean, "True or False is accepted"
+        return BOOLEAN
     if isinstance(default, dict):
-        return _check_dict, "a dict is accepted, on the command line as JSON"
+        return DICT
     if isinstance(default, str) and CLASS_PATH.match(default):
         return load_object, "the path of a class is accepted"
     if not isinstance(default, int | float):
@@ -130,21 +123,19 @@ def value_problem(name: str, value: Any) -> str | None:
 
 def value_problems(settings: BaseSettings) -> list[str]:
     """Return one line for each setting of Scrapy that a project, profile or command line gives a wrong value."""
-    given = [
-        name
-        for name in SCRAPY_SETTINGS
-        if (settings.getpriority(name) or 0) >= SETTINGS_PRIORITIES["project"]
-    ]
-    return [problem for name in given if (problem := value_problem(name, settings[name]))]
+    given = ((name, settings.getpriority(name) or 0) for name in SCRAPY_SETTINGS)
+    ours = (name for name, priority in given if priority >= SETTINGS_PRIORITIES["project"])
+    return [problem for name in ours if (problem := value_problem(name, settings[name]))]
 
 
 def pair_problems(pairs: Iterable[str]) -> list[str]:
     """Return one line for each `NAME=VALUE` of the command line that Scrapy would not even put into its settings."""
     parted = (pair.partition("=") for pair in pairs)
-    dicts = (
-        (name, value) for name, _, value in parted if isinstance(getattr(default_settings, name, None), dict)
-    )
-    return [problem for name, value in dicts if (problem := value_problem(name, value))]
+    return [
+        problem
+        for name, _, value in parted
+        if isinstance(getattr(default_settings, name, None), dict) and (problem := value_problem(name, value))
+    ]
 
 
 # --- everything that a crawl is given ---
@@ -165,7 +156,8 @@ def crawl_problems(settings: BaseSettings, spider: type[Spider], arguments: dict
     Raises:
         StoreError: what was typed may be right, the page store cannot be used.
     """
-    model = next((model for kind, model in ARGUMENTS.items() if kind in _paths(spider)), None)
+    paths = {f"{kind.__module__}.{kind.__qualname__}" for kind in spider.__mro__}
+    model = next((model for kind, model in ARGUMENTS.items() if kind in paths), None)
     problems = take_environment(settings)
     if model is None:
         return problems + value_problems(settings)
@@ -195,29 +187,20 @@ def crawl_problems(settings: BaseSettings, spider: type[Spider], arguments: dict
     return []
 
 
-def _paths(spider: type[Spider]) -> set[str]:
-    return {f"{kind.__module__}.{kind.__qualname__}" for kind in spider.__mro__}
-
-
 def _folder_problems(config: Config, source: str) -> list[str]:
     """One line for each folder that cannot be kept: the tree's, the skill's."""
     if config.plan_only:
         return []
-    found = []
-    folders: list[tuple[str, Kind, str | None]] = [
-        ("LLMS_MIRROR_DIR", "tree", config.mirror_dir),
-        ("LLMS_SKILL_DIR", "skill", config.skill_dir),
-    ]
-    for setting, kind, wanted in folders:
-        problem = folder_problem(folder_for(wanted, source), source, kind) if wanted else None
-        found += [f"setting {setting}: {problem}"] if problem else []
-    if config.mirror_dir and config.mirror_dir == config.skill_dir:
-        found.append(
-            f"setting LLMS_SKILL_DIR: {config.skill_dir} is the folder of LLMS_MIRROR_DIR; choose another"
-        )
+    found: list[tuple[str, str]] = []
+    tree, skill = config.mirror_dir, config.skill_dir
+    if tree and (problem := folder_problem(folder_for(tree, source), source, "tree")):
+        found.append(("MIRROR_DIR", problem))
+    if skill and (problem := folder_problem(folder_for(skill, source), source, "skill")):
+        found.append(("SKILL_DIR", problem))
+    if skill and tree == skill:
+        found.append(("SKILL_DIR", f"{skill} is the folder of LLMS_MIRROR_DIR; choose another"))
     feed = path_for(config.changes_feed, source) if config.changes_feed else None
     if feed is not None and feed.is_dir():
-        found.append(
-            f"setting LLMS_CHANGES_FEED: {feed} is a folder; name a file, such as {feed / 'changes.atom'}"
-        )
-    return found
+        problem = f"{feed} is a folder; name a file, such as {feed / 'changes.atom'}"
+        found.append(("CHANGES_FEED", problem))
+    return [f"setting LLMS_{name}: {problem}" for name, problem in found]

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrapy.cmdline import ScrapyArgumentParser
 from scrapy.commands import ScrapyHelpFormatter
@@ -69,25 +69,19 @@ def project_settings() -> Settings:
         ours = settings.get("COMMANDS_MODULE") == COMMANDS_MODULE
     except ImportError:
         ours = False
-    except (
-        Exception
-    ) as error:  # whatever the module of the project raises, and values that Scrapy cannot take
+    except Exception as error:  # of the project's module, or of a value that Scrapy cannot take
+        from llmsspider.launch.checking import value_problem  # noqa: PLC0415
+
         name = os.environ.get("SCRAPY_SETTINGS_MODULE", "")
-        raise ArgumentsError(_module_problems(name) or [f"{name}: {type(error).__name__}: {error}"]) from None
+        problems: list[str] = []
+        with contextlib.suppress(Exception):
+            found = vars(import_module(name))
+            problems = [problem for key, value in found.items() if (problem := value_problem(key, value))]
+        raise ArgumentsError(problems or [f"{name}: {type(error).__name__}: {error}"]) from None
     if not ours:
         os.environ["SCRAPY_SETTINGS_MODULE"] = SETTINGS_MODULE
         settings = get_project_settings()
     return settings
-
-
-def _module_problems(name: str) -> list[str]:
-    """Return a line for each wrong value of Scrapy's settings in a module, as far as it can be imported."""
-    from llmsspider.launch.checking import value_problem  # noqa: PLC0415
-
-    with contextlib.suppress(Exception):
-        found = vars(import_module(name))
-        return [problem for key, value in found.items() if (problem := value_problem(key, value))]
-    return []
 
 
 def commands(settings: Settings) -> dict[str, ScrapyCommand]:
@@ -153,9 +147,14 @@ def _located(name: str, command: ScrapyCommand, args: list[str], opts: argparse.
         here = list(_trees([Path(), *sorted(path for path in Path().iterdir() if path.is_dir())]))
         required = sum("[" not in word for word in wanted)
         named = None if of_all or len(args) < max(required, 1) else args[0]
-        tree = next((tree for tree in here if tree.source == named), None) or _only(here, named)
-        if tree is None:
+        fitting = [tree for tree in here if tree.source == named] or here
+        if not fitting:
             return args
+        if len(fitting) > 1 and fitting is here:
+            several = "several folders here hold documentation"
+            what = several if named is None else f"{named!r} is none of the folders here"
+            raise ArgumentsError([f"{what}: name one of {', '.join(str(tree.folder) for tree in here)}"])
+        tree = fitting[0]
         args = [tree.source, *args] if len(args) == required - 1 else args
     opts.set.append(f"{DATA_DIR_VARIABLE}={tree.folder.absolute() / STORE_FOLDER}")
     if command.requires_crawler_process:
@@ -177,30 +176,6 @@ def _trees(folders: Sequence[Path] | Iterator[Path]) -> Iterator[Tree]:
             yield Tree(folder, stored[0].name)
 
 
-def _only(trees: list[Tree], named: str | None) -> Tree | None:
-    """Return the only folder; raises `ArgumentsError` where there are several, and none is the `named` one."""
-    if len(trees) > 1:
-        names = ", ".join(str(tree.folder) for tree in trees)
-        what = (
-            "several folders here hold documentation"
-            if named is None
-            else f"{named!r} is none of the folders here"
-        )
-        raise ArgumentsError([f"{what}: name one of {names}"])
-    return trees[0] if trees else None
-
-
-def summary(settings: Settings) -> str:
-    """Return the commands with a line on each, for `llmsspider --help`."""
-    found = {name: command.short_desc() for name, command in commands(settings).items()}
-    found["mcp"] = "Let agents search and read the crawled documentation"
-    return "\n".join(f"  {name:<10} {text}" for name, text in sorted(found.items()))
-
-
-INTERRUPTED = 130
-"""Exit code of a command that was stopped with Ctrl-C, as shells have it."""
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Run what was typed; returns the exit code."""
     given = list(sys.argv[1:] if argv is None else argv)
@@ -214,7 +189,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _refuse(error.problems)
     except KeyboardInterrupt:
         sys.stderr.write("llmsspider: stopped before it had begun\n")
-        return INTERRUPTED
+        return 130  # as shells have it
     return exitcode
 
 
@@ -225,21 +200,16 @@ def _run(given: list[str]) -> int:
 
         return serve(given[1:])
     if given and re.fullmatch(r"[a-z]\w*", given[0]):
-        return _subcommand(given[0], given[1:])
-    return crawl(given)
-
-
-def _subcommand(name: str, rest: list[str]) -> int:
-
-    settings = project_settings()
-    found = commands(settings)
-    if name not in found:
+        settings = project_settings()
+        found, name = commands(settings), given[0]
+        if name in found:
+            return run_command(found[name], name, given[1:], settings)
         close = difflib.get_close_matches(name, [*found, "mcp"], n=1)
         meant = f"did you mean {close[0]}?" if close else "llmsspider --help lists them"
         if name in SpiderLoader.from_settings(settings).list():
             meant = f"it is a spider: llmsspider crawl {name} -a url=URL"
         return _refuse([f"{name!r} is neither a command nor a URL; {meant}"])
-    return run_command(found[name], name, rest, settings)
+    return crawl(given)
 
 
 def crawl(given: list[str]) -> int:
@@ -271,8 +241,10 @@ def parser(*, with_commands: bool = False) -> argparse.ArgumentParser:
         "Where DIR is named below, commands take it for SOURCE."
     )
     if with_commands:
-        found = summary(project_settings())
-        epilog = f"commands (llmsspider COMMAND --help describes each):\n{found}\n\n{epilog}"
+        found = {name: command.short_desc() for name, command in commands(project_settings()).items()}
+        found["mcp"] = "Let agents search and read the crawled documentation"
+        listed = "\n".join(f"  {name:<10} {text}" for name, text in sorted(found.items()))
+        epilog = f"commands (llmsspider COMMAND --help describes each):\n{listed}\n\n{epilog}"
     made = OneLineParser(
         prog="llmsspider",
         usage="llmsspider URL [-o DIR] [options]\n       llmsspider COMMAND …",
@@ -280,16 +252,12 @@ def parser(*, with_commands: bool = False) -> argparse.ArgumentParser:
         epilog=epilog,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    made.add_argument(
-        "url", nargs="?", metavar="URL", help="any page of the documentation; known for a folder that exists"
-    )
+    url = "any page of the documentation; known for a folder that exists"
+    pair: dict[str, Any] = {"action": "append", "default": [], "metavar": "NAME=VALUE"}
+    made.add_argument("url", nargs="?", metavar="URL", help=url)
     made.add_argument("-o", "--output", metavar="DIR", help="the folder (default: named after the site)")
-    made.add_argument(
-        "-a", dest="arguments", action="append", default=[], metavar="NAME=VALUE", help="a spider argument"
-    )
-    made.add_argument(
-        "-s", dest="settings", action="append", default=[], metavar="NAME=VALUE", help="a setting"
-    )
+    made.add_argument("-a", dest="arguments", help="a spider argument", **pair)
+    made.add_argument("-s", dest="settings", help="a setting", **pair)
     made.add_argument("-v", "--verbose", action="store_true", help="show the log of the crawl")
     made.add_argument("-L", "--loglevel", metavar="LEVEL", help="show the log from this level on, e.g. DEBUG")
     made.add_argument("--version", action="version", version=f"llmsspider {__version__}")

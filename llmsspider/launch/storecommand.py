@@ -138,26 +138,23 @@ class OneLineCommand(DescribedCommand):
     def _of_page(self, url: str) -> str:
         """Return in one line what to type in place of the address of a page: the sources that hold it, else a crawl."""
         stores = self.stores()
+
+        def holds(record: SourceRecord) -> bool:
+            if identity(record.url) == identity(url):
+                return True
+            with suppress(StoreError), stores.open(record.name, create=False) as store:
+                return store.page_by_url(url) is not None
+            return False
+
         near = [record for record in stores.list() if same_site(record.url, url)][:MAX_SOURCES]
-        names = [record.name for record in near if self._holds(stores, record, url)]
+        names = [record.name for record in near if holds(record)]
         first = f"{url!r} is an address, and no source"
         if not names:
             crawl = [url] if errors.called() == "llmsspider" else ["crawl", "docs", "-a", f"url={url}"]
             return f"{first}; none has this page: `{errors.command(*crawl)}` crawls it"
-        which = (
-            f"source {names[0]!r} has"
-            if len(names) == 1
-            else f"the sources {', '.join(map(repr, names))} have"
-        )
+        several = f"the sources {', '.join(map(repr, names))} have"
+        which = several if names[1:] else f"source {names[0]!r} has"
         return f"{first}; {which} this page: `{errors.command(self.name, names[0])}`"
-
-    @staticmethod
-    def _holds(stores: Stores, record: SourceRecord, url: str) -> bool:
-        if identity(record.url) == identity(url):
-            return True
-        with suppress(StoreError), stores.open(record.name, create=False) as store:
-            return store.page_by_url(url) is not None
-        return False
 
     def stores(self) -> Stores:
         """Return where the stores of the project are, and their class; raises `ArgumentsError`."""
@@ -170,9 +167,8 @@ def without_options(args: list[str]) -> list[str]:
     before = args.index("--") if "--" in args else len(args)
     unknown = [word for word in args[:before] if word.startswith("-") and len(word) > 1 and " " not in word]
     if unknown:
-        raise ArgumentsError(
-            [f"{word} is no option (see --help); words that begin so stand after --" for word in unknown]
-        )
+        remedy = "(see --help); words that begin so stand after --"
+        raise ArgumentsError([f"{word} is no option {remedy}" for word in unknown])
     return [*args[:before], *args[before + 1 :]]
 
 
