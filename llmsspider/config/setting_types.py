@@ -53,11 +53,6 @@ def choice(**values: Any) -> BeforeValidator:
     return BeforeValidator(check)
 
 
-def one_of(*words: str) -> BeforeValidator:
-    """Accept these words."""
-    return choice(**{word: word for word in words})
-
-
 def by(
     reader: str,
     accepted: str | None = None,
@@ -125,10 +120,6 @@ def _workers(value: Any) -> int:
     return automatic_workers() if value == "auto" else _whole(value)
 
 
-def _handlers(value: Any) -> dict[Any, Any]:
-    return dict(json.loads(value) if isinstance(value, str) else value)
-
-
 def _paths(value: Any) -> tuple[Any, ...]:
     return tuple(value.split(",") if isinstance(value, str) else value)
 
@@ -185,7 +176,7 @@ else:  # what the checks return; a process that only reads settings need not imp
         by(
             "llmsspider.content.conversion.handlers:check_handlers",
             "a dict of class paths by media type is accepted",
-            first=_handlers,
+            first=lambda value: dict(json.loads(value) if isinstance(value, str) else value),
         ),
     ]
     FormatModes = Annotated[Any, by("llmsspider.content.formats:Formats.parse")]

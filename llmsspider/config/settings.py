@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol, cast
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from llmsspider.config import setting_types as types
-from llmsspider.config.setting_types import choice, one_of
+from llmsspider.config.setting_types import choice
 from llmsspider.errors import ArgumentsError
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class Config(BaseModel):
         'Earlier contents of each page that the store keeps, or days of them ("90 days"); 0 keeps none.',
         unit="versions or days",
     )
-    revalidate_method: Annotated[str, one_of("GET", "HEAD")] = setting(
+    revalidate_method: Annotated[str, choice(GET="GET", HEAD="HEAD")] = setting(
         "LLMS_REVALIDATE_METHOD", "GET", "Method of revalidation requests."
     )
 

@@ -50,11 +50,7 @@ def prepare(
 
 
 def resolve_arguments(given: dict[str, Any], config: Config) -> tuple[DocsArguments, SourceRecord | None]:
-    """Return the arguments of a run and the source it belongs to, None for a new one.
-
-    Args:
-        given: the spider arguments as the user passed them.
-        config: where the store is.
+    """Return the arguments of a run, of what the user passed, and the source it belongs to, None for a new one.
 
     Raises:
         ArgumentsError: one line for each mistake; an unknown source without a URL is one.
@@ -156,10 +152,7 @@ def profile_names() -> list[str]:
 
 
 def load_profile(name: str) -> dict[str, Any]:
-    """Return the Scrapy settings a profile stands for.
-
-    Args:
-        name: the name of a profile that ships, or the path of a TOML file (it ends in `.toml`).
+    """Return the Scrapy settings a profile stands for: one that ships, or a TOML file by its path (`….toml`).
 
     Raises:
         ArgumentsError: unknown profile, unreadable file or wrong content; one line each.
@@ -250,14 +243,9 @@ class SourceEntry:
 
 
 def read_entries(path: Path, stored_name: Callable[[str], str | None]) -> list[SourceEntry]:
-    """Return the sources of a file, in its order.
+    """Return the sources of a file, in its order; raises `ArgumentsError` with one line for each mistake.
 
-    Args:
-        path: the file.
-        stored_name: gives the name of the source that was first crawled from a URL, None for a new one.
-
-    Raises:
-        ArgumentsError: one line for each mistake.
+    `stored_name` gives the name of the source that was first crawled from a URL, None for a new one.
     """
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))

@@ -99,29 +99,20 @@ def _crawl(
     arguments: Mapping[str, str], settings: Mapping[str, object], folder: str, timeout_secs: float | None
 ) -> None:
     paths = [str(Path(__file__).resolve().parents[2]), *(str(Path(path).absolute()) for path in sys.path)]
-    environment = {
-        **os.environ,
-        "SCRAPY_SETTINGS_MODULE": "llmsspider.settings",
-        "PYTHONPATH": os.pathsep.join(paths),
-    }
+    own = {"SCRAPY_SETTINGS_MODULE": "llmsspider.settings", "PYTHONPATH": os.pathsep.join(paths)}
+    env, given = {**os.environ, **own}, options_for_pipe(arguments, settings)
     try:
         done = subprocess.run(  # noqa: S603  # our own interpreter, no shell
-            CRAWL,
-            input=options_for_pipe(arguments, settings).decode(),
-            cwd=folder,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=timeout_secs,
+            CRAWL, input=given, cwd=folder, env=env, capture_output=True, check=False, timeout=timeout_secs
         )
     except subprocess.TimeoutExpired:
         raise ResolveError(f"{arguments['url']}: the crawl took longer than {timeout_secs} s") from None
+    said = done.stderr.decode("utf-8", "replace").strip().splitlines()
     if done.returncode == 2:
-        lines = [line.partition(": ")[2] or line for line in done.stderr.strip().splitlines()]
+        lines = [line.partition(": ")[2] or line for line in said]
         raise ArgumentsError(lines or ["the crawl was refused"])
     if done.returncode not in {0, 1, 3}:
-        last = done.stderr.strip().splitlines()[-1:] or [f"exit code {done.returncode}"]
+        last = said[-1:] or [f"exit code {done.returncode}"]
         raise ResolveError(f"{arguments['url']}: the crawl failed: {last[0]}")
 
 

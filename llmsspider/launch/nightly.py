@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 from urllib.parse import urlsplit, urlunsplit
 
 import aiohttp
@@ -35,36 +35,14 @@ class PlaceFailed(Exception):  # noqa: N818  # not an error of the user's
     """The place does not answer any more; its sources go to other places. The message gives the reason."""
 
 
-class Place(Protocol):
-    """Crawls sources, a bounded number at a time."""
-
-    name: str
-    slots: int
-
-    async def has(self, entry: SourceEntry) -> bool:
-        """Return whether an earlier job for the source waits or runs here; raises `PlaceFailed`."""
-        ...
-
-    async def crawl(self, entry: SourceEntry) -> str:
-        """Crawl to the end; returns the message for a source without a run in the store. Raises `PlaceFailed`."""
-        ...
-
-
+@dataclass(slots=True)
 class LocalProcesses:
-    """The machine itself: each source is a `scrapy crawl` of its own.
+    """The machine itself: each source is a `scrapy crawl` of its own with these settings, and a log in a folder."""
 
-    Args:
-        slots: crawls at a time.
-        settings: what was given with `-s`, passed on.
-        logs: folder for the log of each source.
-    """
-
-    name = "here"
-
-    def __init__(self, slots: int, settings: Mapping[str, str], logs: Path):
-        self.slots = slots
-        self._settings = settings
-        self._logs = logs
+    slots: int
+    settings: Mapping[str, str]
+    logs: Path
+    name: str = "here"
 
     async def has(self, entry: SourceEntry) -> bool:
         """Return False: the store knows what runs here."""
@@ -72,10 +50,10 @@ class LocalProcesses:
 
     async def crawl(self, entry: SourceEntry) -> str:
         """Run the crawl; its log replaces that of the last night."""
-        self._logs.mkdir(parents=True, exist_ok=True)
-        path = self._logs / f"{source_slug(entry.name)}.log"
+        self.logs.mkdir(parents=True, exist_ok=True)
+        path = self.logs / f"{source_slug(entry.name)}.log"
         given = [part for pair in entry.arguments.items() for part in ("-a", "=".join(pair))]
-        given += [part for pair in self._settings.items() for part in ("-s", "=".join(pair))]
+        given += [part for pair in self.settings.items() for part in ("-s", "=".join(pair))]
         with path.open("wb") as log:
             process = await asyncio.create_subprocess_exec(
                 sys.executable, "-m", "scrapy", "crawl", "docs", *given, stdout=log, stderr=log
@@ -107,15 +85,9 @@ TRIES = 3
 
 
 class Node:
-    """A Scrapyd.
+    """A Scrapyd with a place for so many jobs, waiting ones included; user and password in its address are not shown.
 
-    Args:
-        url: its address; a user and password in it are used and never shown.
-        slots: jobs at a time, waiting ones included.
-        project: the name the project was deployed under.
-        settings: what was given with `-s`, passed on.
-        auth: user and password where the address has none.
-        job: prefix of the jobs of this sync, different each night.
+    `auth` is for an address without them, `job` the prefix of the jobs of this sync, different each night.
     """
 
     def __init__(
@@ -181,6 +153,11 @@ class Node:
         if answer.get("status") != "ok":
             raise PlaceFailed(f"{self.name}: {answer.get('message', answer)}")
         return answer
+
+
+Place = LocalProcesses | Node
+"""`has` says whether an earlier job for a source waits or runs there; `crawl` crawls it to the end and returns the
+message for a source without a run in the store. Both raise `PlaceFailed`."""
 
 
 # --- one sync at a time for a store, as seen from one machine ---
@@ -286,13 +263,7 @@ class _Try:
 
 
 class Nightly:
-    """Crawls a list of sources.
-
-    Args:
-        places: where; all of them use these stores.
-        stores: where what became of a crawl is read.
-        note: takes a line for people.
-    """
+    """Crawls a list of sources on places that all use these stores; `note` takes a line for people."""
 
     def __init__(self, places: Sequence[Place], stores: Stores, note: Callable[[str], None]):
         self._places = places
