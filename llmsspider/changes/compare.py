@@ -228,10 +228,9 @@ _SENTENCE = re.compile(r"(?<=[.!?] )")
 
 @dataclass(slots=True, frozen=True)
 class Hunk:
-    """One block that came, went or changed, below its headings.
+    """One block that came, went or changed, below its headings; `before` and `after` are empty where there is none.
 
     `words` is for text that changed, `lines` for code and tables that did: a unified diff without its head.
-    `before` and `after` are empty where there is no block.
     """
 
     change: Literal["added", "removed", "changed"]
@@ -249,27 +248,20 @@ class Hunk:
         return self.kind in WHOLE
 
 
-class Comparison(NamedTuple):
-    """The hunks of a page in its order, and how many blocks only stand elsewhere in it now."""
-
-    hunks: list[Hunk]
-    shifted: int
-
-
-def compare(before: Sequence[Block], after: Sequence[Block]) -> Comparison:
-    """Compare two contents of a page."""
+def compare(before: Sequence[Block], after: Sequence[Block]) -> tuple[list[Hunk], int]:
+    """Return the hunks of a page in its order, and how many blocks only stand elsewhere in it now."""
     keys = Counter[tuple[str, ...]]
     hunks = [((hunk.kind, hunk.info, hunk.before or hunk.after), hunk) for hunk in _hunks(before, after)]
     shifted = keys(key for key, hunk in hunks if hunk.change == "added")
     shifted &= keys(key for key, hunk in hunks if hunk.change == "removed")
     left = {"added": shifted.copy(), "removed": shifted.copy(), "changed": keys()}
-    result = Comparison([], shifted.total())
+    others: list[Hunk] = []
     for key, hunk in hunks:
         if left[hunk.change][key]:
             left[hunk.change][key] -= 1
         else:
-            result.hunks.append(hunk)
-    return result
+            others.append(hunk)
+    return others, shifted.total()
 
 
 def _hunks(before: Sequence[Block], after: Sequence[Block]) -> Iterator[Hunk]:
@@ -288,20 +280,17 @@ def _hunks(before: Sequence[Block], after: Sequence[Block]) -> Iterator[Hunk]:
                 continue
             found = position + likeness.index(best)
             yield from map(_added, after[position:found])
-            yield _changed(old, after[found])
-            position = found + 1
+            new, position = after[found], found + 1
+            hunk = Hunk("changed", new.kind, new.headings, old.text, new.text, new.info)
+            if new.kind in WHOLE:
+                yield replace(hunk, lines=line_diff(old.text, new.text))
+            else:
+                yield replace(hunk, words=compare_words(old.text, new.text))
         yield from map(_added, after[position:end])
 
 
 def _added(new: Block) -> Hunk:
     return Hunk("added", new.kind, new.headings, "", new.text, new.info)
-
-
-def _changed(old: Block, new: Block) -> Hunk:
-    hunk = Hunk("changed", new.kind, new.headings, old.text, new.text, new.info)
-    if new.kind in WHOLE:
-        return replace(hunk, lines=line_diff(old.text, new.text))
-    return replace(hunk, words=compare_words(old.text, new.text))
 
 
 def matcher(a: Sequence[object], b: Sequence[object]) -> SequenceMatcher[object]:

@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from llmsspider.changes.compare import DATE, LABEL, WHOLE, Block, Hunk, Masked, line_diff, masked, matcher
 
@@ -49,12 +49,8 @@ def names(before: Iterable[Block], after: Iterable[Block], hunks: Iterable[Hunk]
     old, new = dict.fromkeys(_named(before)), dict.fromkeys(_named(after))
     appeared = tuple(name for name in new if name not in old)
     vanished = tuple(name for name in old if name not in new)
-    texts = [
-        hunk.after.replace("\n", " ")
-        for hunk in hunks
-        if hunk.kind != "code" and not _DEPRECATED.search(hunk.before)
-    ]
-    sentences = (sentence for text in texts for sentence in _SENTENCE.split(text))
+    texts = (hunk.after for hunk in hunks if hunk.kind != "code" and not _DEPRECATED.search(hunk.before))
+    sentences = (sentence for text in texts for sentence in _SENTENCE.split(text.replace("\n", " ")))
     deprecated = dict.fromkeys(one[:MAX_SENTENCE] for one in sentences if _DEPRECATED.search(one))
     return Names(appeared[:MAX_NAMES], vanished[:MAX_NAMES], tuple(deprecated)[:MAX_NAMES])
 
@@ -90,11 +86,10 @@ _CODE_SPAN = re.compile(r"`[^`]+`")
 
 @dataclass(slots=True, frozen=True)
 class Line:
-    """A line that differs in nothing but what may be volatile.
+    """A line that differs in nothing but what may be volatile: its number in the text before, and what stays of it.
 
-    `number` is that in the text before, `mask` what stays of it, `slots` are the mask and the number of each volatile
-    part that differs. `labelled` says whether it calls itself volatile: by a word such as "updated", or by dates in
-    what differs.
+    `slots` are the mask and the number of each volatile part that differs. `labelled` says whether it calls itself
+    volatile: by a word such as "updated", or by dates in what differs.
     """
 
     number: int
@@ -114,11 +109,9 @@ def volatile_lines(hunk: Hunk) -> list[Line]:
     if hunk.change != "changed":
         return []
     before, after = _lines(hunk.kind, hunk.before), _lines(hunk.kind, hunk.after)
+    replaced = (one[1:] for one in matcher(before, after).get_opcodes() if one[0] == "replace")
     return [
-        line
-        for tag, i1, i2, j1, j2 in matcher(before, after).get_opcodes()
-        if tag == "replace"
-        for line in _lines_alike(hunk, i1, before[i1:i2], after[j1:j2])
+        line for i1, i2, j1, j2 in replaced for line in _lines_alike(hunk, i1, before[i1:i2], after[j1:j2])
     ]
 
 
@@ -138,10 +131,8 @@ def _lines_alike(hunk: Hunk, first: int, before: Sequence[str], after: Sequence[
 
 def _masked(kind: str, line: str) -> Masked:
     if kind == "table":
-        cells = [masked(cell, releases=False) for cell in _CELL.split(line)]
-        return Masked(
-            "|".join(cell.mask for cell in cells), tuple(part for cell in cells for part in cell.parts)
-        )
+        masks, parts = zip(*(masked(cell, releases=False) for cell in _CELL.split(line)), strict=True)
+        return Masked("|".join(masks), tuple(chain.from_iterable(parts)))
     return masked(line, releases=kind != "code")
 
 
@@ -212,11 +203,7 @@ def _by_mask(content: Iterable[Block]) -> dict[str, list[tuple[str, ...]]]:
 
 
 def noise_of(pages: Sequence[tuple[Evidence, Sequence[Line]]]) -> list[set[Line]]:
-    """Return for each page which of its lines are noise.
-
-    A line is noise when the contents of its page prove it, and on every page when it is labelled and changed on three
-    at the same time.
-    """
+    """Return the lines of each page that are noise: as its contents prove, or labelled and changed on three pages."""
     labelled: Counter[tuple[str, int]] = Counter()
     for _, lines in pages:
         labelled.update({slot for line in lines if line.labelled for slot in line.slots})

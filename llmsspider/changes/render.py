@@ -37,16 +37,13 @@ def headline(changes: SourceChanges) -> str:
 
 def in_words(page: PageChange) -> list[str]:
     """What a reader should know of a page, the most important first; each a few words."""
-    found = []
     if page.kind == "deleted":
         return [page.reason.replace("-", " ")] if page.reason else []
-    if page.moved_from:
-        found.append(f"was {page.moved_from}")
+    found = [f"was {page.moved_from}"] if page.moved_from else []
     found += [f"deprecated: {sentence}" for sentence in page.names.deprecated[:2]]
     for label, names in (("new", page.names.appeared), ("gone", page.names.vanished)):
-        if names:
-            more = f" and {len(names) - 6} more" if len(names) > 6 else ""
-            found.append(f"{label}: {', '.join(f'`{name}`' for name in names[:6])}{more}")
+        more = f" and {len(names) - 6} more" * (len(names) > 6)
+        found += [f"{label}: {', '.join(f'`{name}`' for name in names[:6])}{more}"] * bool(names)
     if page.title_before:
         found.append(f"title was {page.title_before}")
     if page.hunks and page.kind != "new":
@@ -125,10 +122,9 @@ def _hunk_markdown(hunk: Hunk) -> Iterator[str]:
     elif hunk.words:
         marks = {"equal": ("", ""), "delete": ("~~", "~~"), "insert": ("**", "**")}
         yield "".join(_marked(piece, *marks[op]) for op, piece in hunk.words)
-    elif hunk.change == "added":
-        yield f"Added: {hunk.after}"
     else:
-        yield f"Removed: {_marked(hunk.before, '~~', '~~')}"
+        removed = f"Removed: {_marked(hunk.before, '~~', '~~')}"
+        yield f"Added: {hunk.after}" if hunk.change == "added" else removed
 
 
 def lines_of(hunk: Hunk) -> Sequence[str]:

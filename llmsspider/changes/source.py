@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from llmsspider.changes.compare import MAX_PAIRS, Hunk, blocks, compare, most_similar, word_counts
@@ -40,11 +40,9 @@ def since(store: Store, source: str, value: str | None) -> int:
     if value is None:
         ended = [run for run in runs if run.finished_at is not None or run.lost]
         if len(ended) < 2:
-            how_many = "one run" if ended else "no run that has ended"
-            raise NothingBeforeError(
-                f"source {source!r} has {how_many}: there is nothing to compare with before the next; "
-                "--since 0 lists every page as new"
-            )
+            has = f"source {source!r} has {'one run' if ended else 'no run that has ended'}"
+            nothing = "there is nothing to compare with before the next"
+            raise NothingBeforeError(f"{has}: {nothing}; --since 0 lists every page as new")
         return ended[-1].seq_before
     value, last = value.strip(), store.last_seq()
     if value.isascii() and value.isdigit() and len(value) < 19:
@@ -127,9 +125,9 @@ class SourceChanges:
 
     def by_section(self) -> dict[str, list[PageChange]]:
         """The pages by section of the llms.txt; those without one by the first part of their path."""
-        found: dict[str, list[PageChange]] = {}
+        found: dict[str, list[PageChange]] = defaultdict(list)
         for page in self.pages:
-            found.setdefault(page.section, []).append(page)
+            found[page.section].append(page)
         return found
 
 
@@ -248,15 +246,10 @@ def _fold(pages: Iterable[_Compared]) -> None:
             (page.change.folded if rest is None else page.change.hunks).append(rest or hunk)
 
 
-def _change(
-    kind: Kind, page: PageHistory, *, moved_from: str | None = None, reason: str | None = None
-) -> PageChange:
+def _change(kind: Kind, page: PageHistory, **more: Any) -> PageChange:
     record, now = page.now.record, page.now
     order, title = record.llms.order if record.llms else None, record.title or record.url
-    section = section_of(record)
-    return PageChange(
-        kind, record.url, title, section, now.seq, now.run, order, moved_from=moved_from, reason=reason
-    )
+    return PageChange(kind, record.url, title, section_of(record), now.seq, now.run, order, **more)
 
 
 def section_of(record: PageRecord) -> str:

@@ -120,20 +120,18 @@ async def _attempt(
     try:
         async with session.post(url, data=body, headers=headers, allow_redirects=False) as answer:
             status = answer.status
-    except _RefusedError as error:
-        return str(error), False
     except TimeoutError:
         return "no answer in time", True
     except (aiohttp.ClientError, OSError) as error:
-        refused = error.__cause__ or getattr(error, "os_error", None)
-        if isinstance(refused, _RefusedError):
-            return str(refused), False
+        for refused in (error, error.__cause__, getattr(error, "os_error", None)):
+            if isinstance(refused, _RefusedError):
+                return str(refused), False
         return f"{type(error).__name__}: {error}", True
     if 200 <= status < 300:
         return None, False
-    redirect = f"it answered with a redirect (status {status}): name the address that it leads to"
-    why = redirect if 300 <= status < 400 else f"it answered with status {status}"
-    return why, status >= 500 or status in AGAIN
+    if 300 <= status < 400:
+        return f"it answered with a redirect (status {status}): name the address that it leads to", False
+    return f"it answered with status {status}", status >= 500 or status in AGAIN
 
 
 class _RefusedError(OSError):

@@ -111,11 +111,8 @@ class PrintableLog:
             handler.removeFilter(self._filter)
 
 
-LOGS = "logs"
-"""Folder beside the page store for the logs of crawls."""
-
-LOG_ROOM = 65_536
-"""Bytes that the disk has to take before a log is begun."""
+LOGS, LOG_ROOM = "logs", 65_536
+"""Folder beside the page store for the logs of crawls; bytes that the disk has to take before one is begun."""
 
 IN_THE_SUMMARY = frozenset(
     {
@@ -130,11 +127,8 @@ IN_THE_SUMMARY = frozenset(
 )
 """Loggers of what the closing lines say again, or count."""
 
-MOST_ALIKE = 3
-"""Lines of one form that are shown."""
-
-FREE = "%(line)s"
-"""The form of the notes on a run, which are few and differ."""
+MOST_ALIKE, FREE = 3, "%(line)s"
+"""Lines of one form that are shown, and the form of the notes on a run, which are few and differ."""
 
 
 class ForPeople(logging.Filter):
@@ -291,10 +285,7 @@ class Display:
 
 
 class LinesAbove:
-    """A stream for log handlers: whole lines go above the display, neither wrapped nor coloured.
-
-    Control characters, which a site could put into a URL or a title, are shown escaped, not interpreted.
-    """
+    """A stream for log handlers: whole lines go above the display, plain, control characters shown escaped."""
 
     def __init__(self, console: Console):
         self._console = console

@@ -19,12 +19,6 @@ from aiohttp import web
 from llmsspider.crawl.progress import Phase, RecentPage
 from llmsspider.output.status import RunReport
 
-TimelinePoint = tuple[float, int, int]
-"""Seconds since the start, pages done, pages that failed."""
-
-ReasonedUrl = tuple[str, str, str]
-"""An error kind or filter reason, a URL, and the detail in words."""
-
 
 @dataclass(slots=True, frozen=True)
 class ReadFile:
@@ -64,7 +58,7 @@ class LiveStatus:
     url: str | None
     run: str
     recent: list[RecentPage]
-    timeline: list[TimelinePoint]
+    timeline: list[tuple[float, int, int]]
     ended: bool
     outcome: str | None
     complete: bool
@@ -73,8 +67,9 @@ class LiveStatus:
     scope: str | None
     files: list[ReadFile]
     sitemaps: list[str]
-    error_examples: list[ReasonedUrl]
-    filtered_examples: list[ReasonedUrl]
+    error_examples: list[tuple[str, str, str]]
+    filtered_examples: list[tuple[str, str, str]]
+    """Of each an error kind or filter reason, the URL, and the detail in words."""
 
 
 def live_numbers(run: RunReport) -> dict[str, Any]:
@@ -105,14 +100,11 @@ def live_status(run: RunReport) -> LiveStatus:
 
 HOST = "127.0.0.1"
 
-EVENT_SECS = 1.0
-"""Time between two events."""
+EVENT_SECS, SHUTDOWN_GRACE_SECS = 1.0, 3.0
+"""Time between two events; time that pages have to fetch the report after the last one."""
 
 MAX_CONNECTIONS = 32
 """Connections at the same time; a page has two, further ones are closed at once."""
-
-SHUTDOWN_GRACE_SECS = 3.0
-"""Time pages have to fetch the report after the last event."""
 
 HEADERS = {
     "Cache-Control": "no-store",
@@ -138,10 +130,13 @@ class LiveServer:
     ):
         self._state, self._numbers, self._report = state, numbers, report
         app = web.Application(middlewares=[self._guard])
-        for path in ("/", "/report.html"):
-            app.router.add_get(path, self._page)
-        app.router.add_get("/status.json", self._status)
-        app.router.add_get("/events", self._events)
+        places = {
+            "/": self._page,
+            "/report.html": self._page,
+            "/status.json": self._status,
+            "/events": self._events,
+        }
+        app.add_routes([web.get(path, handler) for path, handler in places.items()])
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5)
         self._listener: asyncio.Server | None = None
         self._hosts: set[str] = set()
@@ -172,11 +167,10 @@ class LiveServer:
         if self._listener is None:
             return
         self._ended.set()
-        deadline = asyncio.get_running_loop().time() + SHUTDOWN_GRACE_SECS
-        while not all(stream.is_closing() for stream in self._streams):  # there is no event for it
-            if asyncio.get_running_loop().time() >= deadline:
-                break
-            await asyncio.sleep(0.05)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(SHUTDOWN_GRACE_SECS):
+                while not all(stream.is_closing() for stream in self._streams):  # noqa: ASYNC110  # no event
+                    await asyncio.sleep(0.05)
         self._listener.close()
         await self._runner.cleanup()
 
@@ -249,10 +243,7 @@ def page() -> str:
 
 @cache
 def policy() -> str:
-    """Return the Content-Security-Policy: two known scripts, and no connection but to this server.
-
-    The script of the report is allowed because the page opens the report as a blob, which inherits the policy.
-    """
+    """Return the Content-Security-Policy: two scripts (a blob, the report, inherits it), no connection but to here."""
     from llmsspider.output.report import csp_hash, report_script  # noqa: PLC0415  # Jinja2 takes time to import
 
     scripts = f"{csp_hash(_asset('page.js'))} {csp_hash(report_script())}"

@@ -60,11 +60,7 @@ class Heartbeat(RunExtension):
 
 
 class RunSummary(RunExtension):
-    """Finish the run when pipelines and feeds are done; log the summary at `engine_stopped`.
-
-    The run ends before the feeds are stored, at `spider_closed`: they depend on how it ended. It is closed after them:
-    it records whether they were delivered.
-    """
+    """End the run, on which its feeds depend; close it when they are stored; log the summary at `engine_stopped`."""
 
     log = logging.getLogger(__name__)
     reason = ""
@@ -103,21 +99,19 @@ class RunSummary(RunExtension):
         for line in log_lines(report):
             self.log_line(logging.INFO, line)
         if report.delivered is False and report.documents:
-            lost = "" if report.outcome == "store_failed" else "Nothing is lost: "
-            self.log_line(
-                logging.ERROR,
-                f"not delivered: an output of this run could not be stored, or was put aside. {lost}"
-                f"`{replay_command(report.source, report.seq_before)}` gives what this run changed",
-            )
+            lost = "not delivered: an output of this run could not be stored, or was put aside. "
+            lost += "Nothing is lost: " * (report.outcome != "store_failed")
+            replay = replay_command(report.source, report.seq_before)
+            self.log_line(logging.ERROR, f"{lost}`{replay}` gives what this run changed")
         for line in report.notes:
             self.log_line(logging.WARNING, line)
         if report.advice is not None:
             self.log_line(logging.ERROR, f"{report.outcome}: {report.advice}")
         if report.documents and not self.run.config.mirror_dir and not _has_output(self.crawler):
+            stored = "no output is configured: the documents are in the store only"
+            export = command("export", self.run.source)
             self.log_line(
-                logging.WARNING,
-                "no output is configured: the documents are in the store only; write them with -O documents.jsonl, "
-                f"FEEDS, or `{command('export', self.run.source)}`",
+                logging.WARNING, f"{stored}; write them with -O documents.jsonl, FEEDS, or `{export}`"
             )
 
 
@@ -137,11 +131,8 @@ def _has_output(crawler: Crawler) -> bool:
     return bool(crawler.settings.getdict("FEEDS")) or crawler.get_extension(ScrapyCloud) is not None
 
 
-SHARE = 0.2
-"""The share of the crawl's time that indexing may take; what is left is done before the next search."""
-
-LEAST_SECS = 2.0
-"""Indexing may take this long however short the crawl was."""
+SHARE, LEAST_SECS = 0.2, 2.0
+"""Indexing may take this share of the crawl's time, or as long; what is left is done before the next search."""
 
 
 class SearchIndex(RunExtension):
@@ -155,24 +146,18 @@ class SearchIndex(RunExtension):
 
     async def engine_stopped(self) -> None:
         """Index, in a thread: the store is closed for the crawl by now."""
-        if not self.run.id:
-            return  # the run did not begin
+        if not self.run.id or not index_file(self.run.config.stores, self.run.source).exists():
+            return  # the run did not begin, or nobody has searched the source
         try:
-            line = await asyncio.to_thread(self._sync)
+            self.log_line(logging.INFO, await asyncio.to_thread(self._sync))
         except LlmsspiderError as error:
             self.log_line(logging.WARNING, f"the search index is behind: {error}")
-            return
-        if line:
-            self.log_line(logging.INFO, line)
 
     def _sync(self) -> str:
-        """Return how many passages the index has; empty where there is to be no index."""
-        stores = self.run.config.stores
-        if not index_file(stores, self.run.source).exists():  # nobody has searched it
-            return ""
+        """Return how many passages the index has."""
         from llmsspider.answers.library import Library  # noqa: PLC0415  # crawls without an index do without
 
-        with Library(stores) as library:
+        with Library(self.run.config.stores) as library:
             opened = library.open(self.run.source)
             done = opened.sync(max(LEAST_SECS, SHARE * self.run.progress.elapsed_secs))
             left = "" if done else "; the rest follows before the next search"
@@ -199,8 +184,7 @@ class ChangeNews(RunExtension):
 
     async def engine_stopped(self) -> None:
         """Publish what changed; an error is logged and never fails the crawl."""
-        run = self.run
-        if not run.id:
+        if not self.run.id:
             return  # it did not begin
         try:
             changes = await asyncio.to_thread(self._changes)
@@ -220,9 +204,7 @@ class ChangeNews(RunExtension):
         with run.config.stores.open(run.source, create=False) as store:
             record = store.source_record()
             unpublished: Any = record.discovery.get(UNPUBLISHED, {}) if record is not None else {}
-            since = {
-                channel: min(run.seq_before, unpublished.get(channel, run.seq_before)) for channel in CHANNELS
-            }
+            since = {one: min(run.seq_before, unpublished.get(one, run.seq_before)) for one in CHANNELS}
             found = {start: changes_since(store, run.source, start) for start in set(since.values())}
             return {channel: found[start] for channel, start in since.items()}
 

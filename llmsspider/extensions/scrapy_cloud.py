@@ -67,9 +67,8 @@ def load(settings: BaseSettings) -> str | None:
         problems.append(str(error) or "it is not configured")
     finally:
         log.removeFilter(collect)
-    if not problems:
-        return None
-    return f"DotScrapy persistence could not load the page stores of the last job: {problems[0]}"
+    could_not = "DotScrapy persistence could not load the page stores of the last job"
+    return f"{could_not}: {problems[0]}" if problems else None
 
 
 # A document too large for one item, as several items that are each small enough. No Scrapy here.

@@ -109,8 +109,8 @@ def is_as_bad(level: Level, limit: Level) -> bool:
     return LEVELS.index(level) <= LEVELS.index(limit)
 
 
-MAX_NAMED = 20
-"""Maximum number of URLs of each finding."""
+MAX_NAMED, SHOWN_URLS = 20, 3
+"""Maximum number of URLs of each finding, and of those that its text names."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -174,8 +174,6 @@ def ordered(findings: Iterable[Finding]) -> list[Finding]:
 
 
 PAGE = "docs/reference/lint.md"
-SHOWN_URLS = 3
-"""URLs that the text names for a finding."""
 
 
 def text(findings: Sequence[Finding], notes: Sequence[str]) -> str:
@@ -221,12 +219,11 @@ def github(findings: Sequence[Finding], notes: Sequence[str]) -> str:
     for one in findings:
         is_file = "://" not in one.file
         place = {"file": one.file, "line": one.line, "col": one.column} if is_file else {}
-        properties = {**place, "title": one.rule}
-        values = {name: _message(str(value)) for name, value in properties.items() if value}
-        said = ",".join(
-            f"{name}={text.replace(':', '%3A').replace(',', '%2C')}" for name, text in values.items()
-        )
-        message = f"{one.problem}. {one.remedy}" if is_file else f"{_place(one)}: {one.problem}. {one.remedy}"
+        values = {
+            name: _message(str(value)) for name, value in (place | {"title": one.rule}).items() if value
+        }
+        said = ",".join(f"{name}={it.replace(':', '%3A').replace(',', '%2C')}" for name, it in values.items())
+        message = f"{f'{_place(one)}: ' * (not is_file)}{one.problem}. {one.remedy}"
         lines.append(f"::{one.level.replace('hint', 'notice')} {said}::{_message(message)}")
     lines += [f"::notice::{_message(note)}" for note in notes]
     return "".join(f"{printable(line)}\n" for line in lines)
@@ -240,12 +237,8 @@ def sarif(findings: Sequence[Finding], notes: Sequence[str]) -> str:
     """A SARIF log (OASIS SARIF 2.1.0), as code scanning takes it."""
     used = list(dict.fromkeys(one.rule for one in findings))
     rules = [
-        {
-            "id": rule,
-            "help": {"text": RULES[rule].remedy},
-            "helpUri": f"{PAGE}#{rule}",
-            "defaultConfiguration": {"level": RULES[rule].level.replace("hint", "note")},
-        }
+        {"id": rule, "help": {"text": RULES[rule].remedy}, "helpUri": f"{PAGE}#{rule}"}
+        | {"defaultConfiguration": {"level": RULES[rule].level.replace("hint", "note")}}
         for rule in used
     ]
     driver = {"name": "llmsspider", "semanticVersion": __version__, "rules": rules}
@@ -272,9 +265,5 @@ def _result(one: Finding, index: int) -> dict[str, Any]:
     }
 
 
-FORMATS: dict[str, Callable[[Sequence[Finding], Sequence[str]], str]] = {
-    "text": text,
-    "json": as_json,
-    "github": github,
-    "sarif": sarif,
-}
+FORMATS: dict[str, Callable[[Sequence[Finding], Sequence[str]], str]]
+FORMATS = {"text": text, "json": as_json, "github": github, "sarif": sarif}

@@ -12,12 +12,16 @@ from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
+
+from scrapy.crawler import Crawler
+from scrapy.http import Response
 
 from llmsspider.config.arguments import PageArguments
 from llmsspider.config.components import check_components
 from llmsspider.config.settings import Config
 from llmsspider.crawl.requests import EngineFetch, synthetic_request
+from llmsspider.crawl.run import Run
 from llmsspider.crawl.settle import drop_reason
 from llmsspider.crawl.spiderrun import ProjectSpider
 from llmsspider.errors import ConversionError, DiscoveryError, InvalidUrlError
@@ -34,16 +38,8 @@ from llmsspider.web.rights import of_page, opt_out
 from llmsspider.web.url_gate import without_fragment
 from llmsspider.web.urls import identity, same_site
 
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
-
-    from llmsspider.crawl.run import Run
-
-AT_ONCE = 8
-"""Maximum number of links fetched at the same time; the delays of the crawl hold all the same."""
-MAX_COMPARED = 20
-"""Maximum number of pages whose Markdown and HTML are compared."""
+AT_ONCE, MAX_COMPARED = 8, 20
+"""Maximum number of links fetched at the same time, and of pages whose Markdown and HTML are compared."""
 GIVE_UP_AFTER = 5
 """Number of pages of one form without Markdown after which that of the others is not requested."""
 MAX_BODY = 8 * 1024 * 1024
@@ -103,15 +99,11 @@ class LintSpider(ProjectSpider):
         self, url: str, max_links: int, known: Mapping[str, Checked], llms_txt: str | None, **kwargs: Any
     ):
         super().__init__(**kwargs)
-        self.url = url
-        self.max_links = max_links
-        self.known = known
-        self.llms_txt = llms_txt
+        self.url, self.max_links, self.known, self.llms_txt = url, max_links, known, llms_txt
         self.findings: list[Finding] | None = None
         self.checked: dict[str, Checked] = {}
         self.unchecked = 0
-        self._files: dict[str, FetchResult] = {}
-        """The answers for llms files."""
+        self._files: dict[str, FetchResult] = {}  # the answers for llms files
         self._compared = count()
         self._forms: dict[Shape, Form] = {}
         self._without: Counter[Shape] = Counter()
@@ -230,12 +222,10 @@ class LintSpider(ProjectSpider):
         found.is_html = True
         if is_markdown_url(found.url):
             found.wrong_type = f"HTML ({answer.content_type})"
-        page = await self._converted(answer, body)
-        if page is None:
+        if (page := await self._converted(answer, body)) is None:
             return
         if (refusal := drop_reason(page.markdown, page.meta.title)) is not None:
-            found.health = "dead" if refusal.reason == "soft-404" else "fine"
-            found.why = refusal.rule
+            found.health, found.why = "dead" if refusal.reason == "soft-404" else "fine", refusal.rule
             return
         if reason := opt_out(of_page(headers, page.meta.robots)):
             found.health, found.why = "opted-out", reason
@@ -292,8 +282,7 @@ class LintSpider(ProjectSpider):
         groups: dict[tuple[str, str], list[str]] = {}
         where = places(text, file)
         for url, place in where.items():
-            one = self.checked.get(url)
-            if one is None:
+            if (one := self.checked.get(url)) is None:
                 continue
             if one.health != "fine":
                 yield finding(HEALTH_RULES[one.health], file, f"{url}: {one.why}", place, [url])
@@ -350,12 +339,10 @@ def missing(page: str, markdown: str, url: str) -> Iterator[tuple[str, str]]:
         words, others = _words(of), _words(by)
         missed, total = (words - others).total(), words.total()
         if missed >= 30 and missed > 0.15 * total:  # menus and the like differ always
-            lines = ((line.strip()[:100], _words(line)) for line in of.splitlines())
-            lost = (
-                line
-                for line, in_it in lines
-                if in_it.total() >= 5 and (in_it - others).total() * 2 > in_it.total()
+            lines = (
+                (line.strip()[:100], held) for line in of.splitlines() if (held := _words(line)).total() >= 5
             )
+            lost = (line for line, held in lines if (held - others).total() * 2 > held.total())
             such_as = f", such as {example!r}" if (example := next(lost, "")) else ""
             yield rule, f"{side} misses {missed / total:.0%} of {other}{such_as}"
 
@@ -366,9 +353,8 @@ def _words(text: str) -> Counter[str]:
 
 def _alternate(page: Page, answer: FetchResult) -> str | None:
     """The Markdown version that a page names, or its `Link` header."""
-    return page.meta.markdown_alternate or page_forms.markdown_link(
-        answer.headers.get("link", ""), answer.final_url
-    )
+    header = answer.headers.get("link", "")
+    return page.meta.markdown_alternate or page_forms.markdown_link(header, answer.final_url)
 
 
 def _page(url: str) -> str:

@@ -18,9 +18,8 @@ from llmsspider.site.llmstxt_links import absolute_url
 from llmsspider.web.url_gate import InvalidUrl
 from llmsspider.web.urls import same_site
 
-LARGE_TOKENS = 25_000
-"""An index of more tokens is more than most tools read of one file; a token is four characters."""
-FULL_TOKENS = 1_000_000
+LARGE_TOKENS, FULL_TOKENS = 25_000, 1_000_000
+"""An index, and a full text, of more tokens is more than most tools read of one file; a token is four characters."""
 UNKNOWN = "https://site.invalid/llms.txt"
 """The base of relative links where the address of a file is not known."""
 
@@ -48,7 +47,7 @@ def lint_body(body: bytes, file: str, url: str | None) -> list[Finding]:
     if not is_full or llmstxt.classify(text) != "full":
         return ordered([*found, *_Index(text, file, url).found])
     if len(text) // 4 > FULL_TOKENS:
-        found.append(finding("full-text-too-large", file, _about_tokens(text)))
+        found.append(finding("full-text-too-large", file, f"the file has about {len(text) // 4:,} tokens"))
     report = llmsfull.inspect(io.BytesIO(text.encode()), url or UNKNOWN)
     if report.rule is None:
         problem = f"its pages cannot be split: {report.reason or 'no rule fits'}"
@@ -73,7 +72,7 @@ class _Index:
         self._sections(outline)
         self._links(url, outline)
         if len(text) // 4 > LARGE_TOKENS:
-            self._add("too-large", _about_tokens(text))
+            self._add("too-large", f"the file has about {len(text) // 4:,} tokens")
         if not entries:
             self._add("no-links", "no link could be read")
         elif len(entries) > 10 and not any(entry.section for entry in entries):
@@ -189,17 +188,12 @@ class _Index:
         listing = {link.section for link, _ in entries}
         unlinked = [place for place, section in outline.items_without_link if section in listing]
         if unlinked:
-            self._add(
-                "item-without-link", f"items without a link in lists of links: {len(unlinked)}", unlinked[0]
-            )
+            problem = f"items without a link in lists of links: {len(unlinked)}"
+            self._add("item-without-link", problem, unlinked[0])
 
 
 def _place(text: str, offset: int) -> Place:
     return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
-
-
-def _about_tokens(text: str) -> str:
-    return f"the file has about {len(text) // 4:,} tokens"
 
 
 def _short(text: str) -> str:
@@ -239,8 +233,7 @@ class Link:
     place: Place
     section: int | None
     in_list: bool
-    is_first: bool = False
-    """It is the first link of its list item, which the item is about."""
+    is_first: bool = False  # of its list item, which the item is about
     notes: str = ""
 
 
@@ -257,13 +250,10 @@ class Heading:
 
 
 class Outline:
-    r"""What stands in an llms.txt with `\n` line ends, in its order.
+    r"""What stands in an llms.txt with `\n` line ends, in its order; raises `ConversionError` where the parser fails.
 
     `first` is the kind of the first block that is no front matter, `after_title` of the one that follows the H1;
     `quotes` are the places of quotations before the first section.
-
-    Raises:
-        ConversionError: the parser failed.
     """
 
     def __init__(self, text: str):
@@ -281,14 +271,10 @@ class Outline:
         self._places = Places(self._source)
         self._depth = self._code = 0
         self._section: int | None = None
-        self._above: list[Heading] = []
-        """The last heading, and those that it belongs to."""
-        self._heading: tuple[int, int, list[str]] | None = None
-        """The heading that is being read: level, offset, text."""
-        self._link: tuple[str, int, list[str]] | None = None
-        """The link that is being read: URL, offset, text."""
-        self._items: list[list[int]] = []
-        """Open list items: offset, links in it."""
+        self._above: list[Heading] = []  # the last heading, and those that it belongs to
+        self._heading: tuple[int, int, list[str]] | None = None  # being read: level, offset, text
+        self._link: tuple[str, int, list[str]] | None = None  # being read: URL, offset, text
+        self._items: list[list[int]] = []  # open list items: offset, links in it
         for event, span in commonmark.events_with_range(text):
             match event:
                 case str():
@@ -351,9 +337,8 @@ class Outline:
             self._section = len(self.headings) - 1 if level > 1 else None
         elif name == "Link" and self._link is not None:
             href, start, text = self._link
-            link = Link(
-                href, " ".join("".join(text).split()), self._places[start], self._section, bool(self._items)
-            )
+            title = " ".join("".join(text).split())
+            link = Link(href, title, self._places[start], self._section, bool(self._items))
             if self._items:
                 link.is_first = self._items[-1][1] == 0
                 self._items[-1][1] += 1

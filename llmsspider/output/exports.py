@@ -31,14 +31,10 @@ if TYPE_CHECKING:
     from llmsspider.content.markdown.chunks import Chunker
 
 
-# Writing the documents of a store to a file: the formats, and the file that is complete or not there.
-
-
 def documents(store: Store, source: str, since: int | None) -> Iterator[Document]:
     """What an export holds: every living page, or with `since` whatever changed after that number.
 
-    `seq` and `run` are those of the page's last change. `change` is that change; with `since`, it is what
-    happened to the page since then, deletions included.
+    `seq`, `run` and `change` are those of the page's last change; with `since`, `change` is what happened since then.
     """
     pages = store.iter_pages() if since is None else store.changes_since(since)
     record = store.source_record()
@@ -79,11 +75,8 @@ def staged(path: Path) -> Iterator[BinaryIO]:
 
 # --- documents and chunks as rows: JSON Lines, CSV, Parquet ---
 
-ROW_GROUP = 500
-"""Rows of a Parquet file held in memory at a time."""
-
-ROW_GROUP_CHARACTERS = 16 * 1024 * 1024
-"""Characters of content and links at which a row group ends early."""
+ROW_GROUP, ROW_GROUP_CHARACTERS = 500, 16 * 1024 * 1024
+"""Rows of a Parquet file held in memory at a time, and their characters of content and links at most."""
 
 NUMBERS = {one.name for one in fields(Document) if str(one.type).startswith("int")}
 NESTED = {one.name for one in fields(Document) if str(one.type).startswith(("list", "LlmsEntry"))} | {"extra"}
@@ -134,7 +127,7 @@ def write_parquet(rows: Iterable[Document], out: Any, *, with_extra: bool = Fals
 
 
 class Flattened(NamedTuple):
-    """Numbers of pages written and omitted, and the size of the whole by the counter used."""
+    """Numbers of pages written and omitted, and of tokens."""
 
     written: int
     omitted: int
@@ -194,17 +187,16 @@ class FileExporter(BaseItemExporter):
 class JsonLinesExporter(FileExporter):
     """One document a line, keys in the order of `Document`, UTF-8, never escaped.
 
-    Feed options that choose or rename fields (`fields`) work as Scrapy documents them; then, and for items of
-    other spiders, the row is built by Scrapy's rules.
+    With feed options that choose or rename fields (`fields`), and for items of other spiders, Scrapy's rules hold.
     """
 
     def export_item(self, item: Any) -> None:
         """Write one line."""
         if isinstance(item, Document) and self.fields_to_export is None:
-            item = row_of(item)
+            row = row_of(item)
         else:
-            item = dict(self.get_serialized_fields(item, default_value=None, include_empty=True))
-        self.file.write(orjson.dumps(item, default=_plain, option=orjson.OPT_APPEND_NEWLINE))
+            row = dict(self.get_serialized_fields(item, default_value=None, include_empty=True))
+        self.file.write(orjson.dumps(row, default=_plain, option=orjson.OPT_APPEND_NEWLINE))
 
 
 class CsvExporter(CsvItemExporter):
@@ -246,7 +238,7 @@ class ParquetExporter(BaseItemExporter):
         self._table: Any = pyarrow.Table
         self._with_extra = with_extra
         text, number = pyarrow.string(), pyarrow.int64()
-        names = [*FIELDS, EXTRA] if with_extra else FIELDS
+        names = [*FIELDS, *[EXTRA] * with_extra]
         self._schema = pyarrow.schema([(name, number if name in NUMBERS else text) for name in names])
         self._writer = pyarrow.parquet.ParquetWriter(file, self._schema, compression="zstd")
         self._rows: list[dict[str, Any]] = []

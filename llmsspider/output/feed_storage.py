@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import io
 import logging
 import os
-from collections.abc import Awaitable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -25,8 +24,6 @@ from llmsspider.web.loading import Extra, missing_extra
 logger = logging.getLogger(__name__)
 
 
-# Local feeds: written beside the target, swapped in when the crawl succeeded.
-
 LINE_FORMATS = {"jsonlines", "jsonl", "jl", "chunks"}
 """Formats of which two files make one: the feed of a continued crawl goes on where the first part ended."""
 
@@ -35,10 +32,9 @@ BUFFER_BYTES = 256 * 1024
 
 
 class FeedFile(io.BufferedWriter):
-    """A file that remembers that a write to it failed.
+    """A file whose first failed write is logged; nothing is written after it, and `check` raises what it was.
 
-    Scrapy logs what an exporter raises for one item and goes on: a feed would be delivered without the rows for which
-    the disk was full. Here the first failure is logged, nothing is written after it, and `check` raises what it was.
+    Scrapy goes on after what an exporter raises for one item: a feed would lack the rows for which the disk was full.
     """
 
     failure: OSError | None = None
@@ -58,11 +54,10 @@ class FeedFile(io.BufferedWriter):
 
     def check(self) -> None:
         """Raise `OSError` when something that was written is not in the file."""
-        if self.failure is None:
-            self.flush()
-            return
-        self.raw.close()
-        raise OSError(self.failure.errno or errno.EIO, self.failure.strerror or "write failed")
+        if self.failure is not None:
+            self.raw.close()
+            raise self.failure
+        self.flush()
 
 
 class StagedFileFeedStorage(FileFeedStorage):
@@ -122,7 +117,7 @@ class StagedFileFeedStorage(FileFeedStorage):
             file.close()
             if is_running(self.run):
                 if self.resumable or self.target.exists():
-                    return self._swap_in_at_the_end()
+                    return at_the_end(self.run, self._swap_in)
                 self.run.flush()  # the documents of a batch are stored before it is there for others
         self._swap_in()
         return None
@@ -137,10 +132,6 @@ class StagedFileFeedStorage(FileFeedStorage):
                 why = getattr(error, "strerror", None) or error
                 self.run.outputs.undelivered.append(f"{self.target}: {why}")
             raise
-
-    async def _swap_in_at_the_end(self) -> None:
-        await self.run.ended.wait()
-        self._swap_in()
 
     def _swap_in(self) -> None:
         if self.run is None or self.run.succeeded or not (self.resumable or self.target.exists()):
@@ -159,6 +150,12 @@ def is_running(run: Any) -> bool:
     return run is not None and not run.ended.is_set()
 
 
+async def at_the_end(run: Any, work: Callable[[], Awaitable[None] | None]) -> None:
+    """Do the work when the run has ended."""
+    await run.ended.wait()
+    await ensure_awaitable(work())
+
+
 def feed_problems(settings: BaseSettings) -> list[str]:
     """Return one line for each feed that cannot be written."""
     problems = []
@@ -173,8 +170,8 @@ def feed_problems(settings: BaseSettings) -> list[str]:
             problems.append(f"feed {place}: {wrong}; accepted are {', '.join(formats)}")
         problems += [f"feed {place}: {lack}" for lack in map(missing_extra, extras) if lack]
         target = Path(str(place).removeprefix("file://"))
-        adds = "parquet" in extras and not options.get("overwrite")
-        if adds and target.is_file() and target.stat().st_size:
+        is_added_to = not options.get("overwrite") and target.is_file() and target.stat().st_size
+        if "parquet" in extras and is_added_to:
             problems.append(f"feed {place}: nothing can be added to a Parquet file; replace it with -O")
     return problems
 
@@ -197,10 +194,9 @@ def unwritable(target: Path) -> str | None:
 
 
 class StagedS3FeedStorage(S3FeedStorage):
-    """Scrapy's S3 storage: the feed is collected in a temporary file and put in one request at the end.
+    """Scrapy's S3 storage, which puts a feed in one request at the end, whole or not at all.
 
-    An object appears whole or not at all, so it is enough not to upload after a crawl that failed or was
-    interrupted. That is logged, and counts as not delivered.
+    After a crawl that failed or was interrupted nothing is uploaded; that is logged, and counts as not delivered.
     """
 
     run: Any = None
@@ -217,7 +213,7 @@ class StagedS3FeedStorage(S3FeedStorage):
     def store(self, file: IO[bytes]) -> Awaitable[None] | None:  # type: ignore[override]
         """Upload, or leave the object as it is; a batch that is full while the crawl goes waits for its end."""
         if is_running(self.run):
-            return self._store_at_the_end(file)
+            return at_the_end(self.run, lambda: self.store(file))
         if self.run is None or self.run.succeeded:
             return super().store(file)
         file.close()
@@ -227,7 +223,3 @@ class StagedS3FeedStorage(S3FeedStorage):
             "%(target)s is left as it was, since the crawl did not end by itself", {"target": target}
         )
         return None
-
-    async def _store_at_the_end(self, file: IO[bytes]) -> None:
-        await self.run.ended.wait()
-        await ensure_awaitable(self.store(file))

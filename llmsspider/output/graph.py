@@ -32,10 +32,9 @@ URLS_KNOWN = 1 << 14
 
 
 class SiteTree:
-    """Each page below the first that links to it, in page order; what nothing links to stands at the top.
+    """Each page below the first that links to it, from the page the source starts at, then the listed ones in order.
 
-    The walk begins with the page the source starts at, then the listed pages in their order.
-    `keys` holds the pages breadth-first, `parents` the index of each one's parent, -1 at the top. Some
+    `keys` holds the pages breadth-first, `parents` the index of each one's parent, -1 for what nothing links to. Some
     hundred bytes a page.
     """
 
@@ -49,11 +48,10 @@ class SiteTree:
         """The id of each page's document, by key."""
         depths: dict[bytes, int] = {}
         orders: dict[bytes, int] = {}
-        for page in store.iter_pages(parts=OUTLINE):
-            key = page.record.key
-            self.ids[key], depths[key] = page.record.id, page.record.depth
-            if page.record.llms is not None:
-                orders[key] = page.record.llms.order
+        for one in (page.record for page in store.iter_pages(parts=OUTLINE)):
+            self.ids[one.key], depths[one.key] = one.id, one.depth
+            if one.llms is not None:
+                orders[one.key] = one.llms.order
         source = store.source_record()
         start = page_key(source.url) if source else b""
         tops = sorted(
@@ -163,14 +161,11 @@ def nodes(store: Store) -> Iterator[dict[str, Any]]:
 
 def failures(store: Store, tree: SiteTree) -> list[PageError]:
     """The page errors of the last run whose pages are not stored, each page once."""
-    runs = store.runs()
-    found = store.errors(runs[-1]) if runs else []
-    unique = {error.url: error for error in found if tree.index(error.url) is None}
-    return list(unique.values())
+    found = (error for run in store.runs()[-1:] for error in store.errors(run))
+    return list({error.url: error for error in found if tree.index(error.url) is None}.values())
 
 
 def _target(url: str, tree: SiteTree, failed: dict[bytes, str]) -> str | None:
-    """The id of the page or the failed page that a URL leads to."""
     if (key := tree.index(url)) is not None:
         return tree.ids[key]
     with contextlib.suppress(ValueError):  # no URL
@@ -221,10 +216,9 @@ def write_svg(store: Store, out: BinaryIO) -> None:
         parts.append(f'<text x="18" y="{height}">and {omitted} more: --as json has them all</text>')
         height += _ROW
     width = 700 + max((x for x, _ in rows.values()), default=0)
-    head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-family="sans-serif" '
-    )
-    out.write("\n".join([f'{head}font-size="12">', *parts, "</svg>\n"]).encode("utf-8", "replace"))
+    size = f'width="{width}" height="{height}" font-family="sans-serif" font-size="12"'
+    svg = [f'<svg xmlns="http://www.w3.org/2000/svg" {size}>', *parts, "</svg>\n"]
+    out.write("\n".join(svg).encode("utf-8", "replace"))
 
 
 def _text(x: int, y: int, text: str, url: str, colour: str) -> str:
@@ -263,8 +257,8 @@ class _Node:
 def site_tree(urls: Sequence[str], links: Iterable[tuple[int, int]]) -> dict[str, Any]:
     """Lay out the pages with these addresses, and links as pairs of indexes into them; returns JSON-ready columns.
 
-    `nodes` holds [name, parent, index of the page or -1, x, y] with the root first; `links` pairs of nodes;
-    `pages_left` and `links_left` say what is not in the picture.
+    `nodes` holds [name, parent, index of the page or -1, x, y] with the root first; `links` pairs of nodes; what is not
+    in the picture is counted.
     """
     nodes = [_Node("", -1, 0)]
     of_page: dict[int, int] = {}
@@ -273,10 +267,9 @@ def site_tree(urls: Sequence[str], links: Iterable[tuple[int, int]]) -> dict[str
         if len(nodes) >= MAX_NODES:
             break
         parts = urlsplit(url)
-        path = [parts.netloc] if with_host else []
-        path += [part for part in parts.path.split("/") if part] + [f"?{parts.query}"] * bool(parts.query)
+        path = [parts.netloc * with_host, *parts.path.split("/"), f"?{parts.query}" * bool(parts.query)]
         here = 0
-        for name in path[:30]:
+        for name in [name for name in path if name][:30]:
             if name not in nodes[here].children:
                 nodes[here].children[name] = len(nodes)
                 nodes.append(_Node(name[:80], here, nodes[here].level + 1))

@@ -5,8 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections import Counter
 from collections.abc import Callable, Container, Iterable
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import astuple, dataclass, field
 from itertools import chain, count
 from pathlib import Path, PurePosixPath
 from typing import Literal
@@ -24,20 +23,15 @@ from llmsspider.web.urls import host, identity
 
 # The manifest of a tree: which files are ours, so that no other file is ever replaced or removed.
 
-MANIFEST = ".llmsspider.json"
-"""No page gets this name: a leading dot is encoded (`mirror_files`)."""
-
-PART = ".llmsspider.part"
-"""A file that is being written."""
+MANIFEST, PART = ".llmsspider.json", ".llmsspider.part"
+"""The manifest, and a file that is being written. No page gets such a name: a leading dot is encoded."""
 
 VERSION = 1
 Kind = Literal["tree", "skill"]
 SKILL_HOST = "(skill)"
 """What stands for the main host in the manifest of a skill."""
 
-SOURCE_PLACEHOLDER = "%(source)s"
-
-SKILL = "SKILL.md"
+SOURCE_PLACEHOLDER, SKILL = "%(source)s", "SKILL.md"
 
 MAX_REFERENCE_TOKENS = 10_000
 """A reference of more is parted; a page of more has one of its own."""
@@ -63,10 +57,7 @@ class Manifest:
 
     def write(self, folder: Path) -> None:
         """Replace the manifest in `folder`; raises `OSError`."""
-        pages = {
-            identity: [entry.file, entry.key, entry.digest, entry.size]
-            for identity, entry in self.entries.items()
-        }
+        pages = {identity: astuple(entry) for identity, entry in self.entries.items()}
         body = {"version": VERSION, "source": self.source, "main_host": self.main_host, "pages": pages}
         replace_file(folder / MANIFEST, orjson.dumps(body))
 
@@ -86,14 +77,13 @@ def read_manifest(folder: Path) -> Manifest | None:
         return None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise MirrorError(f"{path} cannot be read ({error}); choose another folder") from None
-    if not usable or not all(_is_inside(entry.file) for entry in entries.values()):
+    names = (PurePosixPath(str(entry.file)) for entry in entries.values())
+    is_inside = (
+        one.suffix == ".md" and one.root == "" and all(part[0] != "." for part in one.parts) for one in names
+    )
+    if not usable or not all(is_inside):
         raise MirrorError(f"{path} is not of this version of llmsspider; choose another folder")
     return manifest
-
-
-def _is_inside(name: object) -> bool:
-    path = PurePosixPath(str(name))
-    return path.suffix == ".md" and not path.is_absolute() and not any(one[0] == "." for one in path.parts)
 
 
 def path_for(setting: str, source: str) -> Path:
@@ -160,18 +150,15 @@ class MirrorReport:
 
     def describe(self) -> str:
         """One line for a log or a terminal."""
-        return (
-            f"{self.folder}: {len(self.written)} files written, {self.untouched} untouched, "
-            f"{len(self.removed)} removed"
-        )
+        written, removed = len(self.written), len(self.removed)
+        return f"{self.folder}: {written} files written, {self.untouched} untouched, {removed} removed"
 
 
 def sync(store: Store, folder: Path) -> MirrorReport:
     """Make `folder` hold one file for each living page of the store; index.md counts in no list.
 
-    The store is what decides: a page that a failed or partial crawl did not reach is in it, and so stays here.
-    A source without pages leaves the folder alone. Memory: the names of all pages, one page's text. Raises
-    `MirrorError`, one line, when the folder belongs to something else or cannot be written.
+    A source without pages leaves the folder alone. Raises `MirrorError`, one line, when the folder belongs to something
+    else or cannot be written.
     """
     return _synced(store, folder, "tree", _update_tree)
 
@@ -181,15 +168,14 @@ def sync_skill(store: Store, folder: Path, *, budget: int | None = None) -> Mirr
 
     `budget` are the tokens of all references; for the pages beyond only the address is written.
     """
-    return _synced(store, folder, "skill", partial(_update_skill, budget=budget))
+    return _synced(store, folder, "skill", lambda kept: _update_skill(kept, budget))
 
 
 def _synced(store: Store, folder: Path, kind: Kind, update: Callable[[_Folder], None]) -> MirrorReport:
     source = store.source_record()
     if source is None or store.count_pages() == 0:
         return MirrorReport(folder)
-    problem = folder_problem(folder, source.name, kind)
-    if problem is not None:
+    if problem := folder_problem(folder, source.name, kind):
         raise MirrorError(problem)
     try:
         kept = _Folder(store, source, folder, kind)
@@ -233,14 +219,11 @@ class _Folder:
         """Remove the files of entries that are not among the living, and folders that are empty then."""
         for key in [key for key in self.entries if key not in living]:
             file = self.entries.pop(key).file
-            path = self.folder / file
-            path.unlink(missing_ok=True)
+            (self.folder / file).unlink(missing_ok=True)
             self.report.removed.append(file)
-            for parent in path.parents:
-                if parent == self.folder:
-                    break
+            for parent in PurePosixPath(file).parents[:-1]:
                 with contextlib.suppress(OSError):  # it holds other files
-                    parent.rmdir()
+                    (self.folder / parent).rmdir()
 
 
 def _update_tree(kept: _Folder) -> None:
@@ -259,8 +242,8 @@ def _update_tree(kept: _Folder) -> None:
         living.add(key)
         entries.setdefault(key, FileEntry(file))
         links.add(record.url, record.fetched_url, file)
-        title = (listed.title if listed else None) or record.title or file.removesuffix(".md")
-        description = (listed.description if listed else None) or record.description
+        title = (listed and listed.title) or record.title or file.removesuffix(".md")
+        description = (listed and listed.description) or record.description
         section, order = (listed.section, listed.order) if listed else (None, None)
         lines.append(mirror_files.ContentsLine(file, title, description, section, order))
     kept.manifest.write(kept.folder)  # before the first file: a killed run leaves no unknown ones

@@ -34,23 +34,18 @@ from llmsspider.web.urls import host, identity, loose_key, page_key
 CONTENTS = "index.md"
 """The table of contents at the top of the tree; never a page."""
 
-MAX_SEGMENT = 200
-"""Bytes of one file or folder name; file systems take 255, and a hash has to fit."""
-
-MAX_PATH = 400
-"""Bytes of the whole relative name; macOS takes 1,024 for the absolute one."""
+MAX_SEGMENT, MAX_PATH = 200, 400
+"""Bytes of one name (file systems take 255, a hash has to fit) and of the whole (macOS takes 1,024 with the folder)."""
 
 _DEVICES = re.compile(r"(?i)(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])\Z")
 _ENDING = re.compile(r"(?i)(?:\.html?)?(?:\.(?:md|mdx|markdown))?\Z")
 _FORBIDDEN = frozenset('%<>:"|?*\\/')
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-_INDEX = frozenset({"index", ""})
 
 
 class MirrorNames:
-    """The names of one tree: the same URL has the same name for as long as the tree lives.
+    """The names of one tree, whose pages of `main_host` lie at the top; `known` are those of before, by identity.
 
-    The pages of `main_host` lie at the top. `known` are the names an earlier run gave, by identity; they stay.
     `occupied` says whether a file that is not of this tree has the name already.
     """
 
@@ -93,7 +88,7 @@ def safe_name(url: str, main_host: str) -> str:
     parts = urlsplit(url)
     *folders, last = parts.path.removeprefix("/").split("/")
     stem = _ENDING.sub("", last)
-    page = "index" if stem in _INDEX and not (stem == "" and last) else stem or last
+    page = stem or last or "index"
     at_home = host(url) == main_host
     if at_home and not folders and page == "index" and not parts.query:
         page = "home"
@@ -166,10 +161,7 @@ def link_path(from_name: str, to_name: str) -> str:
 
 
 class LinkMap:
-    """Files by the page keys of their pages, and of the other spellings under which those are linked.
-
-    A spelling nobody stored (`page` for `page/`) leads to a page when it can mean only one of the tree.
-    """
+    """Files by the keys of their pages, of other spellings, and of those nobody stored that can mean one page only."""
 
     def __init__(self, aliases: Mapping[bytes, bytes]):
         self._aliases = aliases
@@ -205,14 +197,9 @@ def front_matter(record: PageRecord, source: str, *, fetched_at: str) -> str:
 
     `hash` is the `content_hash` of the document, whose links are absolute.
     """
-    values = {
-        "url": record.url,
-        "title": record.title,
-        "source": source,
-        "hash": record.content_hash,
-        "fetched_at": fetched_at,
-        "section": (record.llms.section if record.llms else None) or None,
-    }
+    section = (record.llms and record.llms.section) or None
+    values = {"url": record.url, "title": record.title, "source": source, "hash": record.content_hash}
+    values |= {"fetched_at": fetched_at, "section": section}
     return yaml_head({name: value for name, value in values.items() if value is not None})
 
 
@@ -223,21 +210,18 @@ def yaml_head(values: Mapping[str, str]) -> str:
     return f"---\n{yaml.safe_dump(values, allow_unicode=True, sort_keys=False, width=10_000)}---\n\n"
 
 
-def file_text(record: PageRecord, file: str, leads_to: Callable[[str], str | None] | None) -> str:
-    """The text of a page; links that `leads_to` knows become relative to `file`. None leaves all as they are."""
+def file_text(record: PageRecord, file: str, leads_to: Callable[[str], str | None]) -> str:
+    """The text of a page; links that `leads_to` knows become relative to `file`."""
     content = record.content or ""
-    if leads_to is None or not any(leads_to(link.url) for link in record.links):
+    if not any(leads_to(link.url) for link in record.links):
         return content
 
     def relative(target: str) -> str:
         address = target[1:-1] if target.startswith("<") else target
         url, mark, fragment = address.partition("#")
-        found = leads_to(url)
-        if found is None:
+        if (found := leads_to(url)) is None:
             return target
-        if found == file and mark:
-            return mark + fragment
-        return link_path(file, found) + mark + fragment
+        return ("" if found == file and mark else link_path(file, found)) + mark + fragment
 
     return scan(content).rewritten(relative)
 
@@ -269,11 +253,7 @@ class ContentsLine:
 
 
 def contents(lines: Iterable[ContentsLine], url: str, introduction: str = "") -> str:
-    """The text of index.md.
-
-    `url` is where the source starts, `introduction` the title and what follows it as the llms.txt has them; without
-    one the address is the title.
-    """
+    """The text of index.md; `url` is where the source starts, and its title where there is no `introduction`."""
     listed = sorted((line for line in lines if line.order is not None), key=lambda line: line.order or 0)
     others = sorted((line for line in lines if line.order is None), key=lambda line: _place(line.file))
     parts = [f"{introduction or f'# {url}{chr(10) * 2}'}{_NOTE.format(url)}"]
@@ -296,7 +276,7 @@ def _plain(text: str) -> str:
 
 
 def _folder_of(file: str) -> str:
-    return file.partition("/")[0] if "/" in file else ""
+    return file.rpartition("/")[0].partition("/")[0]
 
 
 def _place(file: str) -> tuple[str, bool, str]:
@@ -307,12 +287,10 @@ def _place(file: str) -> tuple[str, bool, str]:
 
 # The files of a skill: SKILL.md, which says when to use it, and references by section.
 
-MAX_NAME = 64
-MAX_DESCRIPTION = 1024
-"""Characters that the format allows."""
+MAX_NAME, MAX_DESCRIPTION, MAX_NOTE = 64, 1024, 160
+"""Characters: the first two are those that the format allows."""
 MAX_OUTLINE_LINES = 300
 """Lines of the outline in SKILL.md; with more pages it names the sections, and the references name their pages."""
-MAX_NOTE = 160
 
 
 @dataclass(slots=True)
@@ -378,12 +356,12 @@ def _outline(references: list[Reference]) -> Iterator[str]:
 
 
 def _title(record: PageRecord) -> str:
-    title = (record.llms.title if record.llms else None) or record.title or record.url
+    title = (record.llms and record.llms.title) or record.title or record.url
     return one_line(title).replace("[", "\\[").replace("]", "\\]")
 
 
 def _note(record: PageRecord) -> str:
-    about = (record.llms.description if record.llms else None) or record.description
+    about = (record.llms and record.llms.description) or record.description
     return f": {_cut_text(one_line(about), MAX_NOTE)}" if about else ""
 
 

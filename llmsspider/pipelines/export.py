@@ -20,8 +20,7 @@ logger = logging.getLogger(__name__)
 class ExportPipeline(RunComponent):
     """Count each document by origin and change; with `emit=changes`, keep unchanged ones from the feeds.
 
-    With `LLMS_MIRROR_DIR`, the tree is brought in step with the store when every page is through. That happens in a
-    thread: the heartbeat of the run goes on.
+    When every page is through, tree and skill are brought in step with the store, in a thread: heartbeats go on.
     """
 
     def process_item(self, item: Any) -> Any:

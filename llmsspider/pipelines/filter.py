@@ -19,9 +19,8 @@ from llmsspider.web.urls import loose_key, page_key
 class FilterPipeline(RunComponent):
     """Drop documents that are empty, soft 404s or a looser spelling of a page already exported.
 
-    Two pages with different addresses are never joined for equal content alone: their addresses have to be
-    spellings of one (`urls.loose_key`). Of these, two that were read from one Markdown file are one page as well: the
-    links in their contents may lead to different spellings.
+    Two pages are joined for equal content, or one Markdown file (the links in it may lead to different spellings), only
+    where their addresses are spellings of one (`urls.loose_key`).
     """
 
     min_characters = 1

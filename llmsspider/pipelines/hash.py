@@ -38,16 +38,14 @@ KINDS: dict[str, tuple[type, ...]] = {
 }
 """What a pipeline may make of a field."""
 
-FIXED = ("id", "url", "fetched_url")
-"""The fields that belong to the crawl."""
+FIXED = ("id", "url", "fetched_url")  # they belong to the crawl
 
 
 class HashPipeline(RunComponent):
     """Compare each document with the stored page and record it as it is here: `change`, `seq`, `content_hash`.
 
-    Content that comes from the store has been through the pipelines before: what they do to it now is reverted. A
-    document that cannot be stored is not exported. When the store fails, the crawl ends (`store_failed`), and the next
-    one finds those pages again.
+    What pipelines do to content that comes from the store is reverted. A document that cannot be stored is not
+    exported; when the store fails, the crawl ends (`store_failed`), and the next one finds those pages again.
     """
 
     def __init__(self, crawler: Crawler, run: Run):
@@ -62,11 +60,9 @@ class HashPipeline(RunComponent):
         if record is None:
             found = ItemAdapter(item) if ItemAdapter.is_item(item) else {}
             if self.run.id and found.get("run") == self.run.id:  # the store would not know its page
-                raise TypeError(
-                    f"a pipeline before order 800 returned {type(item).__name__} in place of the item: change the "
-                    "fields of the item that it is given and return that, or make items of your own in a pipeline "
-                    "above 900"
-                )
+                what = f"a pipeline before order 800 returned {type(item).__name__} in place of the item"
+                change = "change the fields of the item that it is given and return that"
+                raise TypeError(f"{what}: {change}, or make items of your own in a pipeline above 900")
             return item  # of a spider of yours
         if not self.run.recorded.is_first(record):
             self.run.count("twice")
@@ -76,9 +72,8 @@ class HashPipeline(RunComponent):
         except StoreError as error:
             if self._ending is None and self.crawler.engine is not None:
                 self.run.fault = str(error)
-                logger.error(
-                    "The crawl ends: %(error)s", {"error": error}, extra={"spider": self.crawler.spider}
-                )
+                spider = {"spider": self.crawler.spider}
+                logger.error("The crawl ends: %(error)s", {"error": error}, extra=spider)
                 closing = self.crawler.engine.close_spider_async(reason="store_failed")
                 self._ending = asyncio.ensure_future(closing)
             raise CountedDrop(f"{item.url}: not stored") from error

@@ -67,11 +67,7 @@ def source_slug(name: str) -> str:
 
 
 def readable_name(source: str) -> str:
-    """The readable part of a source's file name, which others may have as well; its hash where there is none.
-
-    >>> readable_name("docs.example.com/guide")
-    'docs.example.com-guide'
-    """
+    """The readable part of a source's file name, which others may have as well; its hash where there is none."""
     slug = source_slug(source)
     return slug.rpartition("-")[0] or slug
 
@@ -94,15 +90,10 @@ POSTGRESQL_SCHEMA = "llmsspider"
 
 
 class Database:
-    """An engine with the three kinds of connection the store uses.
-
-    `label` names it in messages; it never holds a password. `read_only` is True for a file that cannot be written.
-    """
+    """An engine with the kinds of connection the store uses; `label` names it in messages, without a password."""
 
     def __init__(self, engine: Engine, label: str, *, read_only: bool = False):
-        self.engine = engine
-        self.label = label
-        self.read_only = read_only
+        self.engine, self.label, self.read_only = engine, label, read_only
         self.is_sqlite = engine.dialect.name == "sqlite"
 
     def insert(self, table: Table) -> Any:
@@ -266,8 +257,7 @@ def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
 
 def _begin_sqlite(connection: Connection) -> None:
     """Begin as the connection's `begin` option says; sqlite3 itself would not begin before a SELECT."""
-    mode = connection.get_execution_options().get("begin", "DEFERRED")
-    if mode is not None:
+    if mode := connection.get_execution_options().get("begin", "DEFERRED"):
         connection.exec_driver_sql(f"BEGIN {mode}")
 
 

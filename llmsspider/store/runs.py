@@ -62,10 +62,8 @@ def unknown_source(name: str) -> UnknownSourceError:
 
 HEARTBEAT_LIMIT_SECS = 60
 """A run without a heartbeat for longer is lost; call `Store.heartbeat` at least every 15 s."""
-DETAIL_RUNS = 20
-"""The lists of errors and of filtered URLs are kept for this many runs of a source; counts for ever."""
-READING_RUNS = 20
-"""Number of runs of a source after which what is no document, and none of them used, is deleted."""
+DETAIL_RUNS = READING_RUNS = 20
+"""Runs of a source for which errors and filtered URLs are listed, and what is no document is kept while unused."""
 
 
 def this_host() -> str:
@@ -84,8 +82,7 @@ def new_run_id(now: datetime) -> str:
 def is_lost(row: Mapping[str, Any], now: datetime) -> bool:
     """Whether an unfinished run's process died (seen from its own host) or its last heartbeat is too old.
 
-    A heartbeat in the future counts as too old: the clock was put back, and a living run sends the next within seconds,
-    while a dead one would seem to live until the clock gets there.
+    So is one in the future: the clock was put back, and a living run sends the next within seconds.
     """
     if row["finished_at"] is not None:
         return False
@@ -152,9 +149,8 @@ def _drop_versions(connection: Connection, source_id: int, number: int, retentio
 
 def drop_originals(connection: Connection, source_id: int, extractor_version: str) -> None:
     """Delete readings, and contents not made with `extractor_version`. Call in a write transaction."""
-    of_source = select(page.c.id).where(page.c.source_id == source_id)
-    others = version.c.extractor_version != extractor_version
-    connection.execute(delete(version).where(others, version.c.page_id.in_(of_source)))
+    of_source = version.c.page_id.in_(select(page.c.id).where(page.c.source_id == source_id))
+    connection.execute(delete(version).where(of_source, version.c.extractor_version != extractor_version))
     _drop_readings(connection, source_id)
 
 
@@ -189,9 +185,8 @@ def status(runs: Sequence[RunRecord], pages: int) -> Status:
 def undelivered_since(runs: Sequence[RunRecord], last_seq: int) -> int | None:
     """The number to replay from, so that what was stored and never handed over is; None when nothing is.
 
-    A run says in `counts["delivered"]` whether its feeds were stored; a lost run has delivered nothing. A later run
-    that delivered the complete set (`emit=all`) makes up for those before it. `runs` are all of the source, oldest
-    first, `last_seq` is the last change stored.
+    A run says in `counts["delivered"]` whether its feeds were stored; one that delivered the complete set (`emit=all`)
+    makes up for those before it. `runs` are all of the source, oldest first, `last_seq` is the last change stored.
     """
     since: list[int] = []
     ends = [*(later.seq_before for later in runs[1:]), last_seq]

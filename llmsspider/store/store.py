@@ -1,8 +1,4 @@
-"""The page store of a source, and the stores of a project.
-
-`Store` is the pages of one source, and the run that is going over them. `Stores` says where the stores of a project
-are, and opens, lists and deletes them with the class that `LLMS_STORE_CLASS` names.
-"""
+"""The page store of a source with the run that goes over it, and the stores of a project (`LLMS_STORE_CLASS`)."""
 
 from __future__ import annotations
 
@@ -13,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -44,8 +40,8 @@ from llmsspider.store.records import (
     RunRecord,
     SourceRecord,
 )
-from llmsspider.store.schema import migrate, page, source
-from llmsspider.store.writer import USE_READING, RunWriter, Write
+from llmsspider.store.schema import alias, migrate, page, source
+from llmsspider.store.writer import HEARTBEAT, USE_READING, Detail, RunWriter, Write
 from llmsspider.web.loading import find
 
 logger = logging.getLogger(__name__)
@@ -91,8 +87,7 @@ class Store(SourceReader):
         """
         if url:
             return runs.all_sources(migrate(open_postgresql(url))), []
-        found: list[SourceRecord] = []
-        problems: list[str] = []
+        found, problems = list[SourceRecord](), list[str]()
         for path in sorted(resolve_data_dir(data_dir).glob(f"*{SUFFIX}")):
             try:
                 found += runs.all_sources(migrate(open_sqlite(path)))
@@ -153,16 +148,16 @@ class Store(SourceReader):
         now = datetime.fromtimestamp(time.time(), UTC)
         pid, host = os.getpid() if pid is None else pid, runs.this_host() if host is None else host
         wanted = RunRecord(runs.new_run_id(now), 0, self._name, kind, arguments, pid, host, now, now)
-        self.run, reach_from = self._database.write(
-            lambda connection: runs.begin(connection, source_id, wanted, resumes)
-        )
+        begin = partial(runs.begin, source_id=source_id, wanted=wanted, resumes=resumes)
+        self.run, reach_from = self._database.write(begin)
         keep = retention or runs.Retention()
         self._writer = RunWriter(self._database, source_id, self.run, reach_from, keep)
         return self.run
 
     def heartbeat(self, counts: Mapping[str, Any]) -> None:
         """Store the progress of the run; call it at least every 15 s: a run without a heartbeat for 60 s is lost."""
-        self._running().heartbeat(counts)
+        writer = self._running()
+        writer.update(HEARTBEAT, **writer.tallies(counts), heartbeat_at=time.time())
 
     def finish_run(self, outcome: str, *, complete: bool, why: str | None, counts: Mapping[str, Any]) -> None:
         """Write what is queued and close the run.
@@ -172,10 +167,8 @@ class Store(SourceReader):
         writer = self._running()
         writer.flush()
         values = writer.tallies(counts) | {"outcome": outcome, "complete": complete, "why": why}
-        source_id = self._known_source()
-        self._database.write(
-            lambda connection: runs.finish(connection, source_id, writer.run.number, values, writer.retention)
-        )
+        mine = writer.source_id, writer.run.number
+        self._database.write(lambda connection: runs.finish(connection, *mine, values, writer.retention))
         writer.give_back()
 
     def note_replayed(self, since: int) -> None:
@@ -222,7 +215,9 @@ class Store(SourceReader):
 
     def add_alias(self, key: bytes, target: bytes, url: str) -> None:
         """Remember that the identity of `key`, seen as `url`, is another spelling of the page `target`."""
-        self._running().add_alias(key=key, target=target, url=url)
+        writer = self._running()
+        row = {"source_id": writer.source_id, "key": key, "target": target, "url": url}
+        writer.put(Detail(writer.upserts[alias], row))
 
     def unreached(self) -> Iterator[PageState]:
         """Living pages that neither this run, nor the one it resumes, nor one going beside it has reached."""

@@ -69,14 +69,13 @@ _REACHED = case((page.c.reached < bindparam("b_run"), bindparam("b_run")), else_
 """`reached` after a run reached the page: never set back by an earlier run going beside it."""
 _UNCHANGED = {"id", "source_id", "key", "seq", "change", "reason", "run", "reached"}
 USE_READING = update(page).where(*_PAGE).values(run=bindparam("b_run"), reached=_REACHED)
-_DELETE_PAGE = (
-    update(page).where(*_PAGE).values(gone=True, change="deleted", extra=None, **_set("seq", "reason", "run"))
-)
+_GONE = _set("seq", "reason", "run") | {"gone": True, "change": "deleted", "extra": None}
+_DELETE_PAGE = update(page).where(*_PAGE).values(**_GONE)
 _DELETE_CONTENT, _DELETE_LINKS = (
     delete(table).where(table.c.page_id == bindparam("b_page_id")) for table in (content, link)
 )
 _THIS_RUN = (run.c.source_id == bindparam("b_source_id"), run.c.number == bindparam("b_run"))
-_HEARTBEAT = update(run).where(*_THIS_RUN).values(**_set("counts", "filtered", "errors", "heartbeat_at"))
+HEARTBEAT = update(run).where(*_THIS_RUN).values(**_set("counts", "filtered", "errors", "heartbeat_at"))
 _KEPT = ("seq", "run", "title", "content_hash", "extractor_version")
 _KEEP = insert(version).from_select(
     ["page_id", *_KEPT, "replaced_at", "data"],
@@ -157,7 +156,7 @@ class RunWriter:
     ):
         self.source_id, self.run, self.reach_from, self.retention = source_id, run, reach_from, retention
         self._mine = {"source_id": source_id, "run": run.number}
-        self._upserts = {table: _upsert(database, table) for table in (page, content, link, alias)}
+        self.upserts = {table: _upsert(database, table) for table in (page, content, link, alias)}
         self._database = database
         self._next_seq = self._end_seq = 0
         self._queued: set[bytes] = set()
@@ -186,10 +185,6 @@ class RunWriter:
         """Queue columns of a document that the run reached, `after` its earlier writes or beside them."""
         row = _bound(values | self._mine | {"key": key})
         self.put(Detail(_note(*values), row, key if after else None))
-
-    def add_alias(self, **values: Any) -> None:
-        """Queue a row of `alias`."""
-        self.put(Detail(self._upserts[alias], values | {"source_id": self.source_id}))
 
     def _check(self) -> None:
         if self._failure is not None:
@@ -230,14 +225,10 @@ class RunWriter:
             row = self._mine | {name: getattr(found, name) for name in found.__slots__}
             self.put(Detail(_INSERTS[table], row))
 
-    def heartbeat(self, counts: Mapping[str, Any]) -> None:
-        """Queue the progress of the run."""
-        self.update(_HEARTBEAT, **self.tallies(counts), heartbeat_at=time.time())
-
     def tallies(self, counts: Mapping[str, Any]) -> Row:
         """Columns of `run` for the numbers so far."""
-        by_name = {"filtered": dict(self._tallied[filtered]), "errors": dict(self._tallied[error])}
-        return {"counts": dict(counts), **by_name}
+        tallies = {"filtered": dict(self._tallied[filtered]), "errors": dict(self._tallied[error])}
+        return {"counts": dict(counts), **tallies}
 
     def flush(self) -> None:
         """Return when everything queued so far is committed. Raises `StoreError` when it could not be."""
@@ -260,11 +251,7 @@ class RunWriter:
     # The thread that commits
 
     def _work(self) -> None:
-        """Commit batches, each with one operation of a page at most, until None comes.
-
-        The queue is looked at once, at the end of a batch's time: waking up for each operation costs both threads more
-        than writing it.
-        """
+        """Commit batches, each with one operation of a page at most, until None comes; each is gathered at its end."""
         held: list[Any] = []
         while (item := held.pop() if held else self._queue.get()) is not None:
             if isinstance(item, threading.Event):
@@ -298,16 +285,14 @@ class RunWriter:
         """Write everything; the caller commits. May be repeated on a new transaction."""
         mine = {"b_source_id": self.source_id}
         next_seq, last_seq = connection.execute(_LOCKED_SOURCE, mine).one()
-        own = sorted(one.seq for one in batch if isinstance(one, Write) and one.seq)
-        fresh: dict[int | None, int] = {}
-        if own:
+        writes = [one for one in batch if isinstance(one, Write)]
+        if own := sorted(one.seq for one in writes if one.seq):
+            fresh: dict[int | None, int] = {}
             if own[0] <= last_seq:  # another run was faster: late changes get fresh numbers
                 fresh = {seq: next_seq + index for index, seq in enumerate(own)}
+                writes = [one._replace(seq=fresh.get(one.seq, one.seq)) for one in writes]
             values = {"next_seq": next_seq + len(fresh), "last_seq": fresh.get(own[-1], own[-1])}
             connection.execute(update(source).where(_THIS_SOURCE).values(values), mine)
-        writes = [one for one in batch if isinstance(one, Write)]
-        if fresh:
-            writes = [one._replace(seq=fresh.get(one.seq, one.seq)) for one in writes]
         changes = [one for one in writes if one.seq]
         if changes and (self.retention.versions or self.retention.days):
             keys = [one.key for one in changes]
@@ -341,7 +326,7 @@ class RunWriter:
                 same.append(_bound(page_row(record) | self._mine))
             else:
                 replaced.append(page_row(record) | reached | {"seq": seq, "change": kind, "reason": None})
-        _many(connection, self._upserts[page], replaced)
+        _many(connection, self.upserts[page], replaced)
         _many(connection, _RESAVE, same)
         _many(connection, _DELETE_PAGE, deleted)
         keys = [one.key for one in writes]
@@ -363,8 +348,8 @@ class RunWriter:
                 links.append({"page_id": page_id, "links": pairs, "follow": record.follow})
         _many(connection, _DELETE_CONTENT, emptied)
         _many(connection, _DELETE_LINKS, unlinked)
-        _many(connection, self._upserts[content], contents)
-        _many(connection, self._upserts[link], links)
+        _many(connection, self.upserts[content], contents)
+        _many(connection, self.upserts[link], links)
         return written
 
 
