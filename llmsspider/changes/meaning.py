@@ -110,13 +110,11 @@ def volatile_lines(hunk: Hunk) -> list[Line]:
         return []
     before, after = _lines(hunk.kind, hunk.before), _lines(hunk.kind, hunk.after)
     replaced = (one[1:] for one in matcher(before, after).get_opcodes() if one[0] == "replace")
-    return [
-        line for i1, i2, j1, j2 in replaced for line in _lines_alike(hunk, i1, before[i1:i2], after[j1:j2])
-    ]
+    pairs = (_lines_alike(hunk, i1, before[i1:i2], after[j1:j2]) for i1, i2, j1, j2 in replaced)
+    return list(chain.from_iterable(pairs))
 
 
 def _lines_alike(hunk: Hunk, first: int, before: Sequence[str], after: Sequence[str]) -> Iterator[Line]:
-    """Pair the lines that have one mask."""
     old, new = ([_masked(hunk.kind, line) for line in lines] for lines in (before, after))
     masks, others = [line.mask for line in old], [line.mask for line in new]
     for start, other, size in matcher(masks, others).get_matching_blocks():

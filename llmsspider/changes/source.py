@@ -79,12 +79,11 @@ Kind = Literal["new", "changed", "moved", "deleted"]
 
 @dataclass(slots=True)
 class PageChange:
-    """What happened to one page.
+    """What happened to one page; `seq` and `run` are those of its last change, `moved_from` is its former address.
 
-    `seq` and `run` are those of its last change. `moved_from` is its former address. `hunks` says what changed in its
-    text, without noise; `folded` are the hunks that are noise, `shifted` blocks that only stand elsewhere now.
-    `unknown` says why the text cannot be compared, `remade` that another version of the converter made it, so that
-    the site may have changed nothing. `reason` says why it was deleted.
+    `hunks` says what changed in its text, without noise; `folded` are the hunks that are noise, `shifted` blocks that
+    only stand elsewhere now. `unknown` says why the text cannot be compared, `remade` that another version of the
+    converter made it, so that the site may have changed nothing. `reason` says why it was deleted.
     """
 
     kind: Kind
@@ -235,9 +234,7 @@ def _with_address(text: str, former: str, address: str) -> str:
 def _fold(pages: Iterable[_Compared]) -> None:
     """Take noise out of the hunks of pages; those that are nothing else move to `folded`."""
     found = [(page, [(hunk, volatile_lines(hunk)) for hunk in page.change.hunks]) for page in pages]
-    noise = noise_of(
-        [(page.evidence, [line for _, lines in hunks for line in lines]) for page, hunks in found]
-    )
+    noise = noise_of([(page.evidence, [one for _, lines in hunks for one in lines]) for page, hunks in found])
     for (page, hunks), lines_of_page in zip(found, noise, strict=True):
         page.folded.update(line.mask for line in lines_of_page)
         page.change.hunks = []

@@ -25,14 +25,11 @@ from llmsspider.web.addresses import AllowedAddresses
 
 logger = logging.getLogger(__name__)
 
-TIMEOUT_SECS = 10.0
-"""Time one attempt may take."""
-PAUSES_SECS = (1.0, 4.0)
-"""Pauses before a second and a third attempt."""
+TIMEOUT_SECS, PAUSES_SECS = 10.0, (1.0, 4.0)
+"""Time one attempt may take; pauses before a second and a third one."""
 MAX_PAGES = 1_000
 """Pages that a payload names."""
-AGAIN = frozenset({408, 425, 429})
-"""Statuses below 500 that are worth another attempt."""
+AGAIN = frozenset({408, 425, 429})  # statuses below 500 that are worth another attempt
 
 
 class WebhookError(Exception):
@@ -97,8 +94,7 @@ async def send(
 
     Raises `WebhookError` when it was not taken, in the end.
     """
-    refusal = allowed.refusal(url)
-    if refusal is not None:
+    if (refusal := allowed.refusal(url)) is not None:
         raise WebhookError(refusal)
     connector = aiohttp.TCPConnector(resolver=_GuardedResolver(allowed), limit=1, force_close=True)
     timeout = aiohttp.ClientTimeout(total=timeout_secs)
@@ -152,10 +148,8 @@ class _GuardedResolver(AbstractResolver):
         found = await self._resolver.resolve(host, port, family)
         permitted = [one for one in found if self._allowed.permits(one["host"], host, port)]
         if found and not permitted:
-            raise _RefusedError(
-                f"{host} leads to {found[0]['host']}, which is not a public address "
-                "(LLMS_ALLOW_PRIVATE_ADDRESSES lists the exceptions)"
-            )
+            private = f"{host} leads to {found[0]['host']}, which is not a public address"
+            raise _RefusedError(f"{private} (LLMS_ALLOW_PRIVATE_ADDRESSES lists the exceptions)")
         return permitted
 
     async def close(self) -> None:

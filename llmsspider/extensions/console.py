@@ -35,9 +35,6 @@ if TYPE_CHECKING:
     from llmsspider.extensions.live_server import LiveServer
 
 
-# --- log lines of documents ---
-
-
 class ShortLogFormatter(LogFormatter):
     """Scrapy's log lines, with `Document <url>` where stock Scrapy prints the whole item.
 

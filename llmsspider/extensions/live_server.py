@@ -118,8 +118,7 @@ HEADERS = {
 class LiveServer:
     """Serves `/`, `/status.json`, `/events` (server-sent events) and, once there is one, `/report.html`.
 
-    `state` gives all of the state of the run, `numbers` the part of it that every event carries, `report` the HTML of
-    the report.
+    `state` gives all of the state of the run, `numbers` what every event carries, `report` the HTML of the report.
     """
 
     def __init__(
@@ -202,8 +201,7 @@ class LiveServer:
         """Send the state, then numbers every second, and the whole state again as the last event, `end`."""
         response = web.StreamResponse(headers=HEADERS | {"Content-Type": "text/event-stream"})
         await response.prepare(request)
-        transport = request.transport
-        if transport is None:
+        if (transport := request.transport) is None:
             return response
         self._streams.add(transport)
         try:

@@ -109,10 +109,8 @@ class RunSummary(RunExtension):
             self.log_line(logging.ERROR, f"{report.outcome}: {report.advice}")
         if report.documents and not self.run.config.mirror_dir and not _has_output(self.crawler):
             stored = "no output is configured: the documents are in the store only"
-            export = command("export", self.run.source)
-            self.log_line(
-                logging.WARNING, f"{stored}; write them with -O documents.jsonl, FEEDS, or `{export}`"
-            )
+            ways = f"write them with -O documents.jsonl, FEEDS, or `{command('export', self.run.source)}`"
+            self.log_line(logging.WARNING, f"{stored}; {ways}")
 
 
 def delivered(
@@ -154,7 +152,6 @@ class SearchIndex(RunExtension):
             self.log_line(logging.WARNING, f"the search index is behind: {error}")
 
     def _sync(self) -> str:
-        """Return how many passages the index has."""
         from llmsspider.answers.library import Library  # noqa: PLC0415  # crawls without an index do without
 
         with Library(self.run.config.stores) as library:
@@ -172,8 +169,7 @@ UNPUBLISHED = "untold"
 class ChangeNews(RunExtension):
     """Write the feed and call the webhook at `engine_stopped`, when the run is in the store.
 
-    `LLMS_CHANGES_FEED` is the file of the feed, `LLMS_WEBHOOK_URL` the address that is called. What could not
-    be delivered to one of them is published again by the next run.
+    What could not be delivered to one of them is published again by the next run.
     """
 
     log = outputs_log
@@ -248,7 +244,6 @@ class ChangeNews(RunExtension):
         return True
 
     def _note(self, changes: dict[str, SourceChanges], published: dict[str, bool]) -> None:
-        """Remember what was not taken, forget what was."""
         unpublished = {channel: changes[channel].since for channel in CHANNELS if not published[channel]}
         with self.run.config.stores.open(self.run.source, create=False) as store:
             record = store.source_record()

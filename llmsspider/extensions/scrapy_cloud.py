@@ -29,10 +29,8 @@ from llmsspider.web import stats
 logger = logging.getLogger(__name__)
 
 
-# DotScrapy persistence of Scrapy Cloud: the page stores of the last job, before anything reads them.
-# The extension loads `.scrapy` when it is made, which is after the spider: too late, since what a source is comes
-# from its store. So the `crawl` command lets it load once before; its own load then finds nothing to do. It uploads
-# at `engine_stopped`, when the run has closed its store.
+# DotScrapy persistence of Scrapy Cloud loads `.scrapy` when it is made, after the spider: too late, since what a source
+# is comes from its store. So the `crawl` command lets it load once before. It uploads at `engine_stopped`.
 
 EXTENSION = "scrapy_dotpersistence.DotScrapyPersistence"
 
@@ -117,9 +115,7 @@ def in_parts(document: dict[str, Any], limit: int) -> list[dict[str, Any]]:
 
 # Scrapy Cloud: documents as its items, none above its limit, and a warning where the next job has no store.
 
-PLATFORM_EXTENSION = "sh_scrapy.extension.HubstorageExtension"
-"""What writes the items of a job; the platform adds it to the extensions."""
-
+PLATFORM_EXTENSION = "sh_scrapy.extension.HubstorageExtension"  # writes the items of a job
 PROCESSES = Path("/proc")
 
 MAX_ITEM_BYTES = 1024 * 1024 - 1024
@@ -187,10 +183,7 @@ class ScrapyCloud:
 
 
 class JobMemory(MemoryUsage):
-    """`memusage/max`, the warning and the limit count the processes that the crawl started.
-
-    Scrapy Cloud kills a job above its limit, and sets `MEMUSAGE_LIMIT_MB` to it so that Scrapy stops first.
-    """
+    """`memusage/max`, the warning and the limit, above which Scrapy Cloud kills a job, count the crawl's processes."""
 
     def get_virtual_size(self) -> int:
         """Return the peak of this process and what its children have now, in bytes."""

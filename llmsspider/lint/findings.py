@@ -219,10 +219,8 @@ def github(findings: Sequence[Finding], notes: Sequence[str]) -> str:
     for one in findings:
         is_file = "://" not in one.file
         place = {"file": one.file, "line": one.line, "col": one.column} if is_file else {}
-        values = {
-            name: _message(str(value)) for name, value in (place | {"title": one.rule}).items() if value
-        }
-        said = ",".join(f"{name}={it.replace(':', '%3A').replace(',', '%2C')}" for name, it in values.items())
+        values = ((name, _message(str(it))) for name, it in (place | {"title": one.rule}).items() if it)
+        said = ",".join(f"{name}={it.replace(':', '%3A').replace(',', '%2C')}" for name, it in values)
         message = f"{f'{_place(one)}: ' * (not is_file)}{one.problem}. {one.remedy}"
         lines.append(f"::{one.level.replace('hint', 'notice')} {said}::{_message(message)}")
     lines += [f"::notice::{_message(note)}" for note in notes]

@@ -265,7 +265,6 @@ class LintSpider(ProjectSpider):
         return None
 
     async def _compare(self, found: Checked, text: str, pages: Iterable[str]) -> None:
-        """Compare Markdown with its HTML page, where there is one."""
         for url in pages if next(self._compared) < MAX_COMPARED else ():
             answer = await self.fetch(url, accept="text/html", max_bytes=MAX_BODY)
             if not answer.ok or answer.content_type not in page_forms.HTML_TYPES:
@@ -339,10 +338,9 @@ def missing(page: str, markdown: str, url: str) -> Iterator[tuple[str, str]]:
         words, others = _words(of), _words(by)
         missed, total = (words - others).total(), words.total()
         if missed >= 30 and missed > 0.15 * total:  # menus and the like differ always
-            lines = (
-                (line.strip()[:100], held) for line in of.splitlines() if (held := _words(line)).total() >= 5
-            )
-            lost = (line for line, held in lines if (held - others).total() * 2 > held.total())
+            lines = ((line.strip()[:100], _words(line)) for line in of.splitlines())
+            long = ((line, held) for line, held in lines if held.total() >= 5)
+            lost = (line for line, held in long if (held - others).total() * 2 > held.total())
             such_as = f", such as {example!r}" if (example := next(lost, "")) else ""
             yield rule, f"{side} misses {missed / total:.0%} of {other}{such_as}"
 

@@ -93,7 +93,6 @@ class _Index:
             self.found.append(finding(rule, self._file, problem, links[0].place, urls))
 
     def _head(self, text: str, outline: Outline) -> None:
-        """Check title and summary."""
         titles = [heading for heading in outline.headings if heading.level == 1]
         if titles and outline.first != "title":
             self._add("title-not-first", "other text stands above the title", titles[0].place)
@@ -112,7 +111,6 @@ class _Index:
             self._add("html", f"HTML in the file: {len(outline.html)} times", outline.html[0])
 
     def _sections(self, outline: Outline) -> None:
-        """Check headings and what stands below them."""
         sections = [heading for heading in outline.headings if heading.level > 1]
         for heading in sections:
             if not heading.blocks and not heading.has_children:
@@ -130,7 +128,6 @@ class _Index:
             self._add("optional-not-last", "sections follow the Optional section", optional[0])
 
     def _links(self, url: str | None, outline: Outline) -> None:
-        """Check every link as it is written."""
         base = url or UNKNOWN
         for place, written in outline.broken:
             self._add("broken-link-syntax", f"{_short(written)} is no link", place)

@@ -86,8 +86,7 @@ EXTRA = "extra"
 
 def write_chunks(rows: Iterable[Document], out: BinaryIO, chunker: Chunker, *, replay: bool) -> None:
     """One chunk a line. With `replay` the rows are changes: the chunks of a page that is not new are deleted first."""
-    for document in rows:
-        made = chunker.replay(document) if replay else chunker.rows(document)
+    for made in map(chunker.replay if replay else chunker.rows, rows):
         out.writelines(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in made)
 
 
@@ -99,8 +98,7 @@ def write_csv(rows: Iterable[Document], out: BinaryIO, *, with_extra: bool = Fal
     text = io.TextIOWrapper(out, encoding="utf-8", errors="replace", newline="", write_through=True)
     writer = csv.DictWriter(text, [*FIELDS, EXTRA] if with_extra else FIELDS)
     writer.writeheader()
-    for document in rows:
-        row = flat_row(document, with_extra=with_extra)
+    for row in (flat_row(document, with_extra=with_extra) for document in rows):
         writer.writerow({name: without_formula(cell) for name, cell in row.items()})
     text.detach()
 

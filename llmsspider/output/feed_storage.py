@@ -47,9 +47,8 @@ class FeedFile(io.BufferedWriter):
             return super().write(data)
         except OSError as error:
             self.failure = error
-            logger.error(
-                "%(name)s: %(why)s; nothing more is written to it", {"name": self.name, "why": error.strerror}
-            )
+            values = {"name": self.name, "why": error.strerror}
+            logger.error("%(name)s: %(why)s; nothing more is written to it", values)
             return len(data)
 
     def check(self) -> None:
@@ -190,9 +189,6 @@ def unwritable(target: Path) -> str | None:
     return None
 
 
-# Feeds on S3: nothing is uploaded when the crawl did not end by itself.
-
-
 class StagedS3FeedStorage(S3FeedStorage):
     """Scrapy's S3 storage, which puts a feed in one request at the end, whole or not at all.
 
@@ -219,7 +215,6 @@ class StagedS3FeedStorage(S3FeedStorage):
         file.close()
         target = f"s3://{self.bucketname}/{self.keyname}"
         self.run.outputs.undelivered.append(f"{target}: not uploaded")
-        logger.warning(
-            "%(target)s is left as it was, since the crawl did not end by itself", {"target": target}
-        )
+        left = "%(target)s is left as it was, since the crawl did not end by itself"
+        logger.warning(left, {"target": target})
         return None

@@ -24,11 +24,8 @@ from llmsspider.web.urls import document_id, page_key
 
 Order = Literal["breadth", "depth"]
 
-AT_ONCE = 200
-"""Pages of the walk whose links are read at a time."""
-
-URLS_KNOWN = 1 << 14
-"""Addresses for which the page they lead to is remembered."""
+AT_ONCE, URLS_KNOWN = 200, 1 << 14
+"""Pages of the walk whose links are read at a time; addresses for which the page they lead to is remembered."""
 
 
 class SiteTree:
@@ -178,9 +175,8 @@ def write_json(store: Store, out: IO[bytes]) -> None:
     record = store.source_record()
     head = {"source": record.name if record else "", "url": record.url if record else None}
     out.write(orjson.dumps(head)[:-1] + b',"nodes":[')
-    out.writelines(
-        (b",\n" if place else b"\n") + orjson.dumps(node) for place, node in enumerate(nodes(store))
-    )
+    rows = enumerate(nodes(store))
+    out.writelines((b",\n" if place else b"\n") + orjson.dumps(node) for place, node in rows)
     out.write(b"\n]}\n")
 
 
@@ -236,8 +232,7 @@ def _label(record: PageRecord) -> str:
 
 # The picture of a site in its report: pages as a tree of paths in a circle, with the links between them.
 
-MAX_NODES = 3000
-MAX_LINKS = 9000
+MAX_NODES, MAX_LINKS = 3000, 9000
 """Nodes and links the picture shows; what is beyond is counted."""
 
 RING = 100.0
@@ -249,7 +244,7 @@ class _Node:
     name: str
     parent: int
     level: int
-    page: int | None = None
+    page: int = -1
     children: dict[str, int] = field(default_factory=dict)
     leaves: int = 0
 
@@ -274,7 +269,7 @@ def site_tree(urls: Sequence[str], links: Iterable[tuple[int, int]]) -> dict[str
                 nodes[here].children[name] = len(nodes)
                 nodes.append(_Node(name[:80], here, nodes[here].level + 1))
             here = nodes[here].children[name]
-        nodes[here].page = index if nodes[here].page is None else nodes[here].page
+        nodes[here].page = index if nodes[here].page < 0 else nodes[here].page
         of_page[index] = here
     shown: list[list[int]] = []
     left = 0
@@ -285,8 +280,7 @@ def site_tree(urls: Sequence[str], links: Iterable[tuple[int, int]]) -> dict[str
             left += 1
     return {
         "nodes": [
-            [node.name, node.parent, -1 if node.page is None else node.page, *place]
-            for node, place in zip(nodes, _places(nodes), strict=True)
+            [one.name, one.parent, one.page, *place] for one, place in zip(nodes, _places(nodes), strict=True)
         ],
         "links": shown,
         "pages_left": len(urls) - len(of_page),

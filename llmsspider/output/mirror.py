@@ -77,11 +77,9 @@ def read_manifest(folder: Path) -> Manifest | None:
         return None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise MirrorError(f"{path} cannot be read ({error}); choose another folder") from None
-    names = (PurePosixPath(str(entry.file)) for entry in entries.values())
-    is_inside = (
-        one.suffix == ".md" and one.root == "" and all(part[0] != "." for part in one.parts) for one in names
-    )
-    if not usable or not all(is_inside):
+    names = [PurePosixPath(str(entry.file)) for entry in entries.values()]
+    is_inside = all(one.suffix == ".md" and one.root == "" for one in names)
+    if not usable or not is_inside or any(part[0] == "." for one in names for part in one.parts):
         raise MirrorError(f"{path} is not of this version of llmsspider; choose another folder")
     return manifest
 
@@ -118,10 +116,8 @@ def folder_problem(folder: Path, source: str, kind: Kind | None = "tree") -> str
         return f"{folder}: {error.strerror}" if isinstance(error, OSError) else str(error)
     if manifest.source != source:
         setting = "LLMS_SKILL_DIR" if kind == "skill" else "LLMS_MIRROR_DIR"
-        return (
-            f"{folder} holds the source {manifest.source!r}; choose another folder for {source!r}, or put "
-            f"{SOURCE_PLACEHOLDER} into {setting}"
-        )
+        other = f"choose another folder for {source!r}, or put {SOURCE_PLACEHOLDER} into {setting}"
+        return f"{folder} holds the source {manifest.source!r}; {other}"
     held, what = ("skill", "a skill") if manifest.main_host == SKILL_HOST else ("tree", "a tree of Markdown")
     return None if kind in {None, held} else f"{folder} holds {what} of this source; choose another folder"
 
@@ -276,7 +272,6 @@ def _update_page(kept: _Folder, outline: PageRecord, shape: str, links: mirror_f
 
 
 def _update_skill(kept: _Folder, budget: int | None) -> None:
-    """Write what differs, remove what is gone."""
     outlines = [page.record for page in kept.store.iter_pages(parts=OUTLINE)]
     outlines.sort(key=lambda one: (one.llms is None, one.llms.order if one.llms else 0, one.url))
     references, omitted = _references(kept.store, outlines, budget)

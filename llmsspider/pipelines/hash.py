@@ -153,8 +153,8 @@ class PipelineOutcomes(RunComponent):
         crawler.signals.connect(extension.item_dropped, signal=signals.item_dropped)
         crawler.signals.connect(extension.item_error, signal=signals.item_error)
         named = {**settings.getdict("ITEM_PIPELINES_BASE"), **settings.getdict("ITEM_PIPELINES")}
-        ours = all(str(one).startswith(OURS) for one in named)
-        if not ours or settings.getpriority("ITEM_PROCESSOR") != SETTINGS_PRIORITIES["default"]:
+        theirs = any(not str(one).startswith(OURS) for one in named)
+        if theirs or settings.getpriority("ITEM_PROCESSOR") != SETTINGS_PRIORITIES["default"]:
             crawler.signals.connect(extension.item_scraped, signal=signals.item_scraped)
         return extension
 
@@ -175,9 +175,7 @@ class PipelineOutcomes(RunComponent):
             return
         if item.change == "deleted":
             self._delete(item.record)
-        elif (
-            self.run.known.outcomes.get(item.record.key) != "kept"
-        ):  # else it failed for the stored page, too
+        elif self.run.known.outcomes.get(item.record.key) != "kept":  # else it failed as it is stored, too
             why = f"a pipeline failed: {type(failure.value).__name__}: {failure.value}"
             self.run.fail(item.record.url, "parse", why, item.record.status)
             self.run.known.record_outcome(item.record.key, "kept", "parse")

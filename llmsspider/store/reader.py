@@ -116,18 +116,16 @@ def _state(row: Any) -> PageState:
 
 
 class SourceReader:
-    """What is stored of one source. Reading a page is one indexed SELECT; lists are streamed from one snapshot.
+    """What is stored of one source, by the keys of `urls.page_key`; lists are streamed from one snapshot.
 
-    Any method raises `StoreError` when the database fails. Page keys are those of `urls.page_key`.
+    Any method raises `StoreError` when the database fails.
     """
 
     def __init__(self, database: Database, source_name: str):
-        self._database = database
-        self._name = source_name
+        self._database, self._name = database, source_name
         self._source_id: int | None = None
         self._source: SourceRecord | None = None
-        self._connection: Connection | None = None
-        """What single pages and numbers are read on; each statement sees the latest commit."""
+        self._connection: Connection | None = None  # of single reads: each statement sees the latest commit
         try:
             self._connection = database.reader()
             every = select(source)  # in one statement: another process may be writing it at this moment
@@ -324,13 +322,8 @@ class SourceReader:
 
     def _changed(self, connection: Connection, since: int) -> tuple[array[int], bytes]:
         """Row ids of the pages changed after `since`, by last change; 1 for each whose first change made it."""
-        first = (
-            select(change.c.change)
-            .where(change.c.page_id == page.c.id, change.c.seq > since)
-            .order_by(change.c.seq)
-            .limit(1)
-            .scalar_subquery()
-        )
+        later = select(change.c.change).where(change.c.page_id == page.c.id, change.c.seq > since)
+        first = later.order_by(change.c.seq).limit(1).scalar_subquery()
         found = select(page.c.id, first).where(_MINE, page.c.seq > since).order_by(page.c.seq)
         ids, was_new = array("q"), bytearray()
         for page_id, kind in connection.execute(found, self._parameters()):

@@ -273,11 +273,11 @@ PAGE_COLUMNS = {one.name for one in fields(PageRecord)} - {"id", "content", "lin
 
 
 class PageItem(OpenDocument):
-    """A document on its way through the pipelines, with what the store keeps of its page.
+    """A document on its way through the pipelines, with what the store keeps of its page, which no feed has.
 
     `confirmed` is True for a page that did not change, `stored` for content that comes from the store: it has been
-    through the pipelines before. None of the three is a field of the item, so no feed has them. A tombstone has the
-    content of the deleted page, for pipelines to see, until the page is deleted in the store.
+    through the pipelines before. A tombstone has the content of the deleted page, for pipelines to see, until it is
+    deleted in the store.
     """
 
     __slots__ = ("confirmed", "record", "stored")
@@ -300,10 +300,7 @@ class StoredPage:
 
 @dataclass(slots=True, frozen=True)
 class Version:
-    """An earlier content of a page, and the change (`seq`) that it came with.
-
-    `run` is the number of the run that stored it, `extractor_version` what made it, `content_hash` its SHA-256 in hex.
-    """
+    """An earlier content of a page, its SHA-256 in hex, the change (`seq`) and the number of the run it came with."""
 
     seq: int
     run: int

@@ -312,10 +312,10 @@ def migrate(database: Database, steps: Sequence[str] = STEPS) -> Database:
             with database.engine.connect() as connection:
                 found = _version(connection, database)
             if database.read_only and found < wanted:
-                raise StoreError(
-                    f"page store {database.label} is of an earlier version, and its folder cannot be written: copy the "
-                    "folder, and name the copy in LLMS_DATA_DIR"
+                earlier = (
+                    f"page store {database.label} is of an earlier version, and its folder cannot be written"
                 )
+                raise StoreError(f"{earlier}: copy the folder, and name the copy in LLMS_DATA_DIR")
             if found != wanted:
                 with database.writing() as connection:
                     _upgrade(connection, database, steps, wanted)
@@ -331,10 +331,8 @@ def _upgrade(connection: Connection, database: Database, steps: Sequence[str], w
         connection.execute(text(f"SET LOCAL search_path TO {POSTGRESQL_SCHEMA}"))
     found = _version(connection, database)
     if found > wanted:
-        raise StoreError(
-            f"page store {database.label} has version {found}, this llmsspider knows {wanted}: "
-            "upgrade llmsspider, or choose another LLMS_DATA_DIR or LLMS_STORE_URL"
-        )
+        newer = f"page store {database.label} has version {found}, this llmsspider knows {wanted}"
+        raise StoreError(f"{newer}: upgrade llmsspider, or choose another LLMS_DATA_DIR or LLMS_STORE_URL")
     if found == 0:
         if not database.is_sqlite and not inspect(connection).has_schema(POSTGRESQL_SCHEMA):
             connection.execute(CreateSchema(POSTGRESQL_SCHEMA))
@@ -355,7 +353,6 @@ def _version(connection: Connection, database: Database) -> int:
     version_of = select(meta.c.value).where(meta.c.key == "version")
     value = connection.execute(version_of).scalar() if meta.name in tables else None
     if value is None or not str(value).isdigit():
-        raise StoreError(
-            f"page store {database.label} is not a page store of llmsspider; it is left as it is"
-        )
+        not_ours = "is not a page store of llmsspider; it is left as it is"
+        raise StoreError(f"page store {database.label} {not_ours}")
     return int(value)

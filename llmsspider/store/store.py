@@ -50,8 +50,7 @@ logger = logging.getLogger(__name__)
 class Store(SourceReader):
     """Pages, changes and runs of one source, read and written. Use from one thread of one process.
 
-    Writes return at once: one thread commits them in batches. Any method raises `StoreError` when the database fails;
-    after a failed write every later call does.
+    Writes return at once: one thread commits them in batches. After one that failed later calls raise `StoreError`.
     """
 
     def __init__(self, database: Database, source_name: str):
@@ -181,11 +180,10 @@ class Store(SourceReader):
     # Pages, written
 
     def save_page(self, record: PageRecord, change: Change) -> int | None:
-        """Replace a page as a whole; returns the number of the change, None when it is `unchanged`.
+        """Replace a page as a whole, which counts as reached; returns the number of the change, None when `unchanged`.
 
-        `unchanged` is for a page whose content is the same though its body, links or extractor are not.
-        A saved page counts as reached. Raises `ValueError` for content that is not that of `content_hash`: a page with
-        another's hash would change unnoticed.
+        `unchanged` is for a page whose content is the same though its body, links or extractor are not. Raises
+        `ValueError` for content that is not that of `content_hash`: a page with another's would change unnoticed.
         """
         if record.content is not None and record.hash_of_content != record.content_hash:
             raise ValueError(f"{record.url}: the content is not that of its content_hash")
@@ -234,10 +232,7 @@ class Store(SourceReader):
         self._running().update(USE_READING, key=key)
 
     def drop_originals(self, extractor_version: str) -> None:
-        """Delete readings, and earlier contents of pages that were not made with `extractor_version`.
-
-        They are text as the site sent it, or as other pipelines returned it.
-        """
+        """Delete what is as sites sent it, or other pipelines returned it: readings, contents of other versions."""
         source_id = self._known_source()
         self.flush()
         self._database.write(lambda connection: runs.drop_originals(connection, source_id, extractor_version))

@@ -28,12 +28,8 @@ logger = logging.getLogger(__name__)
 
 BATCH_ROWS, BATCH_SECS = 500, 1.0
 """A batch is committed when it holds this many rows or its first row has waited this long."""
-QUEUE_ROWS = 1000
-"""What may wait to be written; then callers wait too."""
-BLOCK = 1000
-"""Sequence numbers that a run reserves at a time."""
-DETAIL_LIMIT = 1000
-"""URLs kept by name for each reason and each error kind of a run; the counts are always exact."""
+QUEUE_ROWS = BLOCK = DETAIL_LIMIT = 1000
+"""Rows that may wait (then callers wait, too); numbers reserved at a time; URLs listed of a reason or an error kind."""
 
 Row = dict[str, Any]
 
@@ -72,7 +68,7 @@ USE_READING = update(page).where(*_PAGE).values(run=bindparam("b_run"), reached=
 _GONE = _set("seq", "reason", "run") | {"gone": True, "change": "deleted", "extra": None}
 _DELETE_PAGE = update(page).where(*_PAGE).values(**_GONE)
 _DELETE_CONTENT, _DELETE_LINKS = (
-    delete(table).where(table.c.page_id == bindparam("b_page_id")) for table in (content, link)
+    delete(one).where(one.c.page_id == bindparam("b_page_id")) for one in (content, link)
 )
 _THIS_RUN = (run.c.source_id == bindparam("b_source_id"), run.c.number == bindparam("b_run"))
 HEARTBEAT = update(run).where(*_THIS_RUN).values(**_set("counts", "filtered", "errors", "heartbeat_at"))
@@ -89,7 +85,6 @@ _KEEP = insert(version).from_select(
 
 @cache
 def _note(*names: str) -> Update:
-    """Sets columns of a document that the run reached."""
     return update(page).where(*_PAGE, page.c.gone.is_(False)).values(**_set(*names), reached=_REACHED)
 
 
@@ -146,10 +141,7 @@ def reading_row(reading: Reading) -> Row:
 
 
 class RunWriter:
-    """The writes of a run that has begun: its queue, the thread that commits, its numbers, its details bounded.
-
-    Pages reached by the run number `reach_from`, or a later one, count as reached by this one.
-    """
+    """The writes of a run that has begun; pages reached by the run number `reach_from`, or a later one, are reached."""
 
     def __init__(
         self, database: Database, source_id: int, run: RunRecord, reach_from: int, retention: Retention
@@ -162,8 +154,7 @@ class RunWriter:
         self._queued: set[bytes] = set()
         self._tallied: dict[Table, Counter[str]] = {error: Counter(), filtered: Counter()}
         self._queue: queue.Queue[Any] = queue.Queue(QUEUE_ROWS)
-        self._due = threading.Event()
-        """Set when a batch should be written before its time: it is full, or somebody waits for it."""
+        self._due = threading.Event()  # a batch should be written before its time: it is full, or waited for
         self._failure: StoreError | None = None
         self._thread = threading.Thread(target=self._work, name="llmsspider-store", daemon=True)
         self._thread.start()
