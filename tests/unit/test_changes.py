@@ -33,7 +33,7 @@ client.run()
 
 
 def hunks(before: str, after: str):
-    return compare(blocks(before), blocks(after)).hunks
+    return compare(blocks(before), blocks(after))[0]
 
 
 def test_a_page_is_its_blocks_below_their_headings():
@@ -108,7 +108,7 @@ def test_a_heading_that_is_renamed_changes_nothing_below_it():
 def test_blocks_that_stand_elsewhere_are_counted_and_not_told():
     one, two = "First paragraph here.\n\n", "Another thing said there.\n\n"
     compared = compare(blocks(one + two * 2), blocks(two * 2 + one))
-    assert (compared.hunks, compared.shifted) == ([], 1)
+    assert compared == ([], 1)
 
 
 def test_text_that_has_nothing_in_common_came_and_went():
@@ -158,7 +158,7 @@ def test_words_are_no_noise():
 def news_of(*contents: str) -> list[str]:
     """What is told of the last of several contents: the lines of one hunk that came, if any."""
     read = [blocks(content) for content in contents]
-    (hunk,) = compare(read[-2], read[-1]).hunks
+    (hunk,), _ = compare(read[-2], read[-1])
     proof = evidence(read)
     rest = without(hunk, [line for line in volatile_lines(hunk) if proof.proves(line)])
     if rest is None:
@@ -272,7 +272,7 @@ def test_a_block_of_nothing_but_dates_is_one_that_changed():
 
 def named(before: str, after: str):
     old, new = blocks(before), blocks(after)
-    return names(old, new, compare(old, new).hunks)
+    return names(old, new, compare(old, new)[0])
 
 
 def test_parameters_and_versions_that_appear_or_vanish():
