@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from llmsspider.config.sources import default_name
-from llmsspider.content.conversion.handlers import ContentHandler
+from llmsspider.content.conversion.serving import ContentHandler
 from llmsspider.errors import ArgumentsError, ResolveError
 from llmsspider.output.exports import write_flat
 from llmsspider.output.graph import Order, write_json

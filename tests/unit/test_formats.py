@@ -8,9 +8,14 @@ import json
 import pytest
 
 from llmsspider.content.formats import FORMATS, Formats
+from llmsspider.content.formats.documents import (
+    MAX_OUTPUT,
+    NotANotebookError,
+    NotebookHandler,
+    PdfError,
+    PdfHandler,
+)
 from llmsspider.content.formats.markup import AsciiDocHandler, RstHandler
-from llmsspider.content.formats.notebook import MAX_OUTPUT, NotANotebookError, NotebookHandler
-from llmsspider.content.formats.pdf import PdfError, PdfHandler
 from llmsspider.content.openapi import OpenApiHandler
 
 

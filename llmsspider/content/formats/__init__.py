@@ -1,7 +1,6 @@
 """Formats besides HTML and Markdown that documentation links to: the known ones, and which are converted. Pure.
 
-    notebook    Jupyter notebooks           markup    reStructuredText, AsciiDoc
-    pdf         PDF (extra `pdf`)
+    documents    PDF (extra `pdf`), Jupyter notebooks        markup    reStructuredText, AsciiDoc
 
 OpenAPI files are read by `llmsspider.content.openapi`. Each reader is a content handler (docs/how-to/handlers.md).
 """
@@ -46,7 +45,7 @@ FORMATS: dict[str, LinkedFormat] = {
         sniff=re.compile(rb'["\']?(?:openapi|swagger)["\']?\s{0,9}:\s{0,9}["\']?[23]\.'),
     ),
     "notebook": LinkedFormat(
-        "llmsspider.content.formats.notebook.NotebookHandler",
+        "llmsspider.content.formats.documents.NotebookHandler",
         ("application/x-ipynb+json",),
         ("ipynb",),
         sniff=re.compile(rb'"(?:cells|nbformat|worksheets)"\s{0,9}:'),
@@ -62,7 +61,7 @@ FORMATS: dict[str, LinkedFormat] = {
         ("adoc", "asciidoc"),
     ),
     "pdf": LinkedFormat(
-        "llmsspider.content.formats.pdf.PdfHandler",
+        "llmsspider.content.formats.documents.PdfHandler",
         ("application/pdf",),
         ("pdf",),
         default="off",
