@@ -157,8 +157,8 @@ def test_a_worker_dies_after_it_answered(tmp_path):
         (worker,) = pool._busy
         (tmp_path / "marker.go").touch()
         connection.wait([worker._socket])  # it has answered, and nobody has read it
-        os.kill(worker.pid, signal.SIGKILL)
-        connection.wait([worker.sentinel])
+        os.kill(worker.process.pid, signal.SIGKILL)
+        connection.wait([worker.process.sentinel])
         return [await task, await pool.run(noted, (str(marker), "another"), 60.0)]
 
     with contextlib.closing(pool):
@@ -198,9 +198,9 @@ def test_the_fork_server_is_killed(pool):
         pool.open()
         assert await pages(pool, range(5)) == expected(range(5))
         (worker,) = pool.processes._idle[:1]
-        for pid in (parent_of(worker.pid), *pool.processes.pids):
+        for pid in (parent_of(worker.process.pid), *pool.processes.pids):
             os.kill(pid, signal.SIGKILL)
-        connection.wait([worker.sentinel])
+        connection.wait([worker.process.sentinel])
         assert await pages(pool, range(20)) == expected(range(20))
 
     asyncio.run(convert())
@@ -254,7 +254,7 @@ def test_closing_ends_idle_and_busy_workers(pool, tmp_path):
         await pages(pool, range(10))
         call = asyncio.ensure_future(pool._run(wait_once, (str(marker),)))
         await until(marker.exists)
-        ended = [worker.sentinel for worker in (*pool.processes._idle, *pool.processes._busy)]
+        ended = [worker.process.sentinel for worker in (*pool.processes._idle, *pool.processes._busy)]
         pool.close()
         assert set(connection.wait(ended)) and all(connection.wait([end]) for end in ended)
         late = pool.convert(html(1), URL, None)

@@ -17,6 +17,7 @@ import socket
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, InvalidStateError
 from multiprocessing import connection, resource_tracker
 from typing import TYPE_CHECKING, TypeVar
@@ -25,7 +26,6 @@ from llmsspider.content.conversion.serving import LENGTH, message, serve
 from llmsspider.errors import ConversionError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
     from multiprocessing.context import ForkServerContext, SpawnContext
 
 T = TypeVar("T")
@@ -58,10 +58,10 @@ class Worker:
 
     def __init__(self, context: ForkServerContext | SpawnContext, prepare: Callable[[], object]):
         self._socket, theirs = socket.socketpair()
-        self._process = context.Process(target=serve, args=(theirs, prepare), daemon=True)
+        self.process = context.Process(target=serve, args=(theirs, prepare), daemon=True)
         try:
             with theirs, _LOCK, _main_unseen():
-                self._process.start()
+                self.process.start()
             self._socket.settimeout(START_SECS)
             if not self._socket.recv(1):
                 raise EOFError("it ended before it was ready")
@@ -69,16 +69,6 @@ class Worker:
             self.kill()
             raise
         self._socket.setblocking(False)
-
-    @property
-    def pid(self) -> int | None:
-        """The id of the process."""
-        return self._process.pid
-
-    @property
-    def sentinel(self) -> int:
-        """The handle with which `multiprocessing.connection.wait` waits for the process to end."""
-        return self._process.sentinel
 
     def is_idle(self) -> bool:
         """Return whether the process is alive and waits for a call: then its socket has nothing to read."""
@@ -116,8 +106,8 @@ class Worker:
 
     def stop(self) -> None:
         """Kill the process; a running call raises `EOFError`."""
-        if self.pid is not None:
-            self._process.kill()
+        if self.process.pid is not None:
+            self.process.kill()
 
     def kill(self) -> None:
         """Kill the process and close the socket. No call may be under way."""
@@ -129,10 +119,10 @@ class Worker:
         if not _LOCK.acquire(timeout=EXIT_SECS):
             return None
         try:
-            self._process.join(EXIT_SECS)
-            if self._process.exitcode is None:
-                self._process.kill()
-            return self._process.exitcode
+            self.process.join(EXIT_SECS)
+            if self.process.exitcode is None:
+                self.process.kill()
+            return self.process.exitcode
         finally:
             _LOCK.release()
 
@@ -162,7 +152,7 @@ class ProcessPool:
     @property
     def pids(self) -> list[int]:
         """Ids of the processes that are ready or busy."""
-        return [worker.pid for worker in (*self._idle, *self._busy) if worker.pid is not None]
+        return [pid for one in (*self._idle, *self._busy) if (pid := one.process.pid) is not None]
 
     def start(self) -> None:
         """Start all processes, in the background; without it each is started when it is needed."""
@@ -250,7 +240,7 @@ class ProcessPool:
         self._idle += [
             future.result() for future in starting if not future.cancel() and not future.exception()
         ]
-        left = {worker.sentinel: worker for worker in (*self._idle, *self._busy)}
+        left = {worker.process.sentinel: worker for worker in (*self._idle, *self._busy)}
         for worker in self._idle:
             worker.close()
         for worker in self._busy:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
@@ -21,8 +21,6 @@ from llmsspider.errors import ConversionError
 from llmsspider.items import Page
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from llmsspider.content.markdown import Draft
 
 S = TypeVar("S")

@@ -92,9 +92,13 @@ def _by_content(root: _Element, main: _Element, joiner: Joiner, meta: PageMeta) 
     is_named = next(root.iter("title", *_HEADINGS), None) is not None
     if not is_named and (meta.lists_only or not any(text.strip() for text in main.itertext())):
         return "links without a title or heading, which other pages load"
-    named = _in_address(joiner.page) if meta.lists_only else None
-    is_listing = named and not _is_in_sidebar(root, joiner)
-    return f"{named} in its address, and nothing but links" if is_listing else None
+    if not meta.lists_only or not (named := _in_address(joiner.page)):
+        return None
+    page = identity(joiner.page)
+    hrefs = dict.fromkeys(link.get("href") or "" for link in _SIDEBARS(root))
+    if any(identity(joiner.join(href.partition("#")[0])) == page for href in hrefs if href[:1] != "#"):
+        return None
+    return f"{named} in its address, and nothing but links"
 
 
 def tags_of(root: _Element, joiner: Joiner, source: Source) -> list[str]:
@@ -150,12 +154,6 @@ def _in_address(url: str) -> str | None:
     return "/".join(last) if len(last) == 2 and last[0] == "page" and last[1].isdecimal() else None
 
 
-def _is_in_sidebar(root: _Element, joiner: Joiner) -> bool:
-    page = identity(joiner.page)
-    hrefs = dict.fromkeys(link.get("href") or "" for link in _SIDEBARS(root))
-    return any(identity(joiner.join(href.partition("#")[0])) == page for href in hrefs if href[:1] != "#")
-
-
 # Which documentation a page belongs to, by what the page says: its generator, its navigation, its breadcrumb.
 # People give the page they are reading. Its section is the root that its generator names; where none is named, the
 # deepest directory above it that holds most links of the navigation that lists it, or else the topmost directory of
@@ -166,31 +164,25 @@ MOST = 0.8
 MIN_LINKS = 3
 """Minimum number of links of a navigation that is evidence for a section."""
 _ROOTS = (
-    (
-        "Sphinx",
-        (b"",),
-        (b'data-content_root="', b'data-url_root="', b"URL_ROOT: '", b'URL_ROOT: "', b"URL_ROOT:'"),
-    ),
-    (
-        "MkDocs",
-        (b"__config", b"mkdocs"),
-        (b'"base": "', b'"base":"', b"base_url = '", b'base_url = "', b'base_url="'),
-    ),
-    ("mdBook", (b"",), (b'path_to_root = "',)),
-    ("Quarto", (b"",), (b'quarto:offset" content="',)),
-    ("rustdoc", (b"",), (b'data-root-path="',)),
-    ("Javadoc", (b"",), (b'pathtoroot = "',)),
-    ("TypeDoc", (b"",), (b'data-base="',)),
-    ("Dokka", (b"",), (b'pathToRoot = "',)),
-    ("YARD", (b"yardoc.org",), (b"relpath = '",)),
-)
-"""Generators whose pages name the root of the documentation, with byte strings of which such a page has one, and those
-that precede the root, which ends at the next occurrence of their last byte, a quotation mark.
+    ("Sphinx", b"", (b'data-content_root="', b'data-url_root="', b"URL_ROOT: '", b'URL_ROOT: "', b"URL_ROOT:'")),
+    ("MkDocs", b"__config", (b'"base": "', b'"base":"', b"base_url = '", b'base_url = "', b'base_url="')),
+    ("MkDocs", b"mkdocs", (b'"base": "', b'"base":"', b"base_url = '", b'base_url = "', b'base_url="')),
+    ("mdBook", b"", (b'path_to_root = "',)),
+    ("Quarto", b"", (b'quarto:offset" content="',)),
+    ("rustdoc", b"", (b'data-root-path="',)),
+    ("Javadoc", b"", (b'pathtoroot = "',)),
+    ("TypeDoc", b"", (b'data-base="',)),
+    ("Dokka", b"", (b'pathToRoot = "',)),
+    ("YARD", b"yardoc.org", (b"relpath = '",)),
+)  # fmt: skip
+"""Generators whose pages name the root of the documentation, with a byte string that such a page has, and those that
+precede the root, which ends at the next occurrence of their last byte, a quotation mark.
 """
 _FILES = (
-    ("pkgdown", (b"",), (b"pkgdown.js",)),
-    ("VitePress", (b"VPContent", b"__VP_HASH_MAP__"), (b"assets/app.", b"assets/style.")),
-    ("DocFX", (b"docfx:navrel",), (b"toc.html",)),
+    ("pkgdown", b"", (b"pkgdown.js",)),
+    ("VitePress", b"VPContent", (b"assets/app.", b"assets/style.")),
+    ("VitePress", b"__VP_HASH_MAP__", (b"assets/app.", b"assets/style.")),
+    ("DocFX", b"docfx:navrel", (b"toc.html",)),
 )
 """Generators with files of known names in the root of the documentation: an attribute is the root and such a name."""
 MAX_ROOT_BYTES = 200
@@ -204,10 +196,7 @@ _BREADCRUMBS = XPath(
 )
 _IN_HEADER = XPath("boolean(ancestor-or-self::header | ancestor-or-self::footer)")
 _CURRENT = XPath("boolean(.//a[@aria-current='page'])")
-_START_LINKS = XPath(
-    "//link[@rel='contents' or @rel='toc' or @rel='start' or @rel='home' or @rel='top']/@href",
-    smart_strings=False,
-)
+_STARTS = XPath("//link[@rel='contents' or @rel='toc' or @rel='start' or @rel='home' or @rel='top']/@href")
 
 
 def section_of(root: _Element, body: bytes, joiner: Joiner) -> Section | None:
@@ -229,7 +218,7 @@ def _evidence(root: _Element, body: bytes, joiner: Joiner) -> Iterator[tuple[str
         yield named, "the root that Docusaurus names"
     for name, value in _named_roots(body):
         yield value.rstrip("/") + "/" if value else "./", f"the root that {name} names"
-    for href in _START_LINKS(root)[:1]:
+    for href in _STARTS(root)[:1]:
         yield joiner.join(href), "the start that the page names"
     if (named := _navigation(root, joiner)) is not None:
         yield named, "most links of its navigation lead there"
@@ -239,13 +228,13 @@ def _evidence(root: _Element, body: bytes, joiner: Joiner) -> Iterator[tuple[str
 
 def _named_roots(body: bytes) -> Iterator[tuple[str, str]]:
     """Yield generators and the roots that they name, as written."""
-    for name, marks, starts in _ROOTS:
-        for start in starts if any(mark in body for mark in marks) else ():
+    for name, mark, starts in _ROOTS:
+        for start in starts if mark in body else ():
             if (at := body.find(start)) >= 0:
                 at += len(start)
                 yield name, body[at : at + MAX_ROOT_BYTES].partition(start[-1:])[0].decode("utf-8", "replace")
-    for name, marks, files in _FILES:
-        for file in files if any(mark in body for mark in marks) else ():
+    for name, mark, files in _FILES:
+        for file in files if mark in body else ():
             if (value := _before(body, file)) is not None:
                 yield name, value
 

@@ -32,7 +32,6 @@ _NAMES = {
     "clojure": "clj cljs edn",
     "cpp": "c++ cxx cc hpp",
     "csharp": "cs c# c-sharp",
-    "css": "",
     "cuda": "cu",
     "diff": "patch udiff",
     "dockerfile": "docker containerfile",
@@ -47,19 +46,14 @@ _NAMES = {
     "hcl": "terraform tf",
     "html": "htm xhtml html5",
     "ini": "cfg dosini",
-    "java": "",
     "javascript": "js node nodejs mjs cjs ecmascript",
     "jinja": "jinja2 j2",
-    "json": "",
     "julia": "jl jlcon julia-repl",
     "kotlin": "kt kts",
     "latex": "tex",
     "lisp": "common-lisp cl",
-    "lua": "",
     "makefile": "make mk mf",
     "markdown": "md mkd mdown",
-    "matlab": "",
-    "mdx": "",
     "nim": "nimrod",
     "objective-c": "objc obj-c objectivec",
     "ocaml": "ml",
@@ -79,17 +73,16 @@ _NAMES = {
         "sh bash zsh ksh shell-script shellscript console terminal shell-session shellsession sh-session bash-session"
         " bash-console text-console"
     ),
-    "sql": "",
-    "swift": "",
-    "toml": "",
     "typescript": "ts mts cts",
     "vb": "vbnet vb.net visual-basic visualbasic",
     "vim": "viml vimscript",
     "wasm": "wat webassembly",
-    "xml": "",
     "yaml": "yml",
 }
-_ONE_NAME = {word: name for name, words in _NAMES.items() for word in (name, *words.split())}
+_ONE_NAME = {
+    name: name for name in ["css", "java", "json", "lua", "matlab", "mdx", "sql", "swift", "toml", "xml"]
+}
+_ONE_NAME |= {word: name for name, words in _NAMES.items() for word in (name, *words.split())}
 
 
 def normalised(word: str) -> str:

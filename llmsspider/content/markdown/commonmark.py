@@ -5,19 +5,16 @@ from __future__ import annotations
 import contextlib
 import logging
 import re
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from pyromark import Markdown, Options
 
 from llmsspider.errors import ConversionError
-from llmsspider.items import Link
+from llmsspider.items import Link, Page
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from markdown_it import MarkdownIt
-
-    from llmsspider.items import Page
 
 
 # The parsers: pyromark, and markdown-it-py for blocks with their lines, which most crawls never need to load.

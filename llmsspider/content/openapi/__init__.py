@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 from urllib.parse import quote
 
 from llmsspider.content import markdown
@@ -34,9 +34,7 @@ from llmsspider.content.openapi.description import (
 )
 from llmsspider.content.openapi.scripts import apis_in
 from llmsspider.errors import TooLargePageError
-
-if TYPE_CHECKING:
-    from llmsspider.items import Page
+from llmsspider.items import Page
 
 __all__ = ["NotOpenApiError", "OpenApiByOperation", "OpenApiByTag", "OpenApiHandler"]
 
