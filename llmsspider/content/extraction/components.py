@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from itertools import islice
+from itertools import islice, takewhile
 
 from lxml.etree import XPath, _Element
 
@@ -39,15 +39,14 @@ def admonition(walk: Walk, element: _Element) -> list[str] | None:
     """Return an admonition as a quote, or None where the element has the class but no type."""
     classes = element.get("class") or ""
     callout = element.get("data-callout") or element.get("data-callout-type")
-    kind = _type_of(classes) or _type_of(callout) or _type_of(element.get("data-type"))
     title = _title(element)
     label = walk.line(title) if title is not None else ""
+    named = (classes, callout, element.get("data-type"), label.strip(" :.!"))
+    kind = next(filter(None, map(_type_of, named)), None)
     if kind is None:
-        kind = _type_of(" " + label.strip(" :.!")) if label else None
-        if kind is None:
-            if "admonition" not in classes and "callout" not in classes:
-                return None
-            kind = "note"
+        if "admonition" not in classes and "callout" not in classes:
+            return None
+        kind = "note"
     if title is not None:
         title.clear(keep_tail=True)
     blocks = walk.blocks(_cell(element))
@@ -69,9 +68,9 @@ def _cell(element: _Element) -> _Element:
 
 
 def _type_of(classes: str | None) -> str | None:
-    found = _TYPE.findall(classes or "")
-    found = [name for name in found if name.lower() != "hint"] or found
-    return _NAMES.get(found[0].lower(), found[0].lower()) if found else None
+    found = [name.lower() for name in _TYPE.findall(classes or "")]
+    name = next((name for name in found if name != "hint"), "hint" if found else None)
+    return _NAMES.get(name, name) if name else None
 
 
 def _title(element: _Element) -> _Element | None:
@@ -80,9 +79,8 @@ def _title(element: _Element) -> _Element | None:
         if not isinstance(child.tag, str) or child.tag in _EMPTY_MARKS:
             continue
         classes = child.get("class") or ""
-        if child.tag in {"summary", "dt"} or _TITLE.search(classes):
-            return child
-        if child.tag == "p" and classes == "label":  # DocC
+        is_label = child.tag == "p" and classes == "label"  # DocC
+        if child.tag in {"summary", "dt"} or _TITLE.search(classes) or is_label:
             return child
         if child.tag in {"pre", "ul", "ol", "dl", "blockquote"}:
             break
@@ -115,7 +113,6 @@ MAX_STEPS_UP = 6
 @converts(FINDERS, "tabs")
 def find_tabs(walk: Walk, main: _Element) -> None:
     """Find the tab (label) of each panel in a main content: by `aria-controls`, by `aria-labelledby`, else by order."""
-    walk.tabs = {}
     panels = holders(main, _PANELS) if walk.source.may_hold(b"tablist") else []
     if not panels:
         return
@@ -160,9 +157,7 @@ def tab_set(walk: Walk, element: _Element) -> list[str] | None:
     elif classes.isdisjoint(_TAB_SETS):
         if "vp-code-group" not in classes:
             return None
-        panels = next(
-            (list(child) for child in element if "blocks" in (child.get("class") or "").split()), []
-        )
+        panels = next((list(one) for one in element if "blocks" in (one.get("class") or "").split()), [])
         return titled(walk, [walk.line(label) for label in element.iter("label")], panels) or None
     found: list[str] = []
     name = ""
@@ -215,7 +210,6 @@ _NOTE_HEADINGS = frozenset({"h3", "h4", "h5"})
 @converts(FINDERS, "footnotes")
 def find_footnotes(walk: Walk, main: _Element) -> None:
     """Find the footnotes that a main content refers to: the label of each, by the id of its element."""
-    walk.notes = {}
     for link in _REFERENCES(main) if walk.source.may_hold(b"footnote", b"noteref", b"#fn") else ():
         if label := _NOT_LABEL.sub("", inner_text(link)):
             walk.notes.setdefault(link.get("href")[1:], label)
@@ -268,9 +262,7 @@ def _from_terms(walk: Walk, element: _Element) -> list[str]:
 
 def _below_heading(walk: Walk, heading: _Element, label: str) -> list[str]:
     blocks = []
-    for following in heading.itersiblings():
-        if following.tag == heading.tag:
-            break
+    for following in takewhile(lambda one: one.tag != heading.tag, heading.itersiblings()):
         blocks += walk.block(following)
         following.clear(keep_tail=True)  # otherwise the walk would convert it again
     return [walk.format.footnote(label, blocks)] if blocks else []
@@ -278,10 +270,7 @@ def _below_heading(walk: Walk, heading: _Element, label: str) -> list[str]:
 
 def _from_table(walk: Walk, element: _Element, label: str) -> list[str]:
     """Return the footnote that docutils sets in a table: a cell with its label, one with links back and its text."""
-    cells = list(element.iter("td"))
-    if not cells:
-        return []
-    note = cells[-1]
+    note = [element, *element.iter("td")][-1]
     if len(note) and len(note[0]) and all(_BACK.search(link.get("class") or "") for link in note[0]):
         note[0].clear(keep_tail=True)
     blocks = walk.blocks(note)

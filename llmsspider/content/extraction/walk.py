@@ -107,9 +107,9 @@ class Walk:
     format: MarkdownFormat
     source: Source
     links: list[Link] = field(default_factory=list)
-    notes: dict[str, str] = field(default_factory=dict)
+    notes: dict[str, str] = field(init=False, default_factory=dict)
     """The labels of footnotes, by the id of what defines them."""
-    tabs: dict[_Element, _Element] = field(default_factory=dict)
+    tabs: dict[_Element, _Element] = field(init=False, default_factory=dict)
     """The tab of each panel."""
     title: str | None = None
     first_heading: str | None = None
@@ -127,14 +127,14 @@ class Walk:
     depth: int = 0
     growth: Growth | None = None
     """Bounds what is written: quotes and lists inside each other repeat their marks on each line."""
-    first_blocks: list[SomeBlocks] = field(default_factory=list)
+    first_blocks: list[SomeBlocks] = field(init=False, default_factory=list)
     """Converters that look at each block before that of its tag does."""
-    first_inlines: list[SomeInlines] = field(default_factory=list)
+    first_inlines: list[SomeInlines] = field(init=False, default_factory=list)
     text: Callable[[str], str] = field(init=False)
     """Returns character data with its white space collapsed, written for the format."""
-    _roles: dict[tuple[str, str | None], Role] = field(default_factory=dict)
-    _by_attribute: dict[_Element, Kind] = field(default_factory=dict)
-    _letters: int = -1
+    _roles: dict[tuple[str, str | None], Role] = field(init=False)
+    _by_attribute: dict[_Element, Kind] = field(init=False)
+    _letters: int = field(init=False, default=-1)
 
     def __post_init__(self) -> None:
         self.text = self._with_formulas if self.has_tex else self.format.text
@@ -144,10 +144,9 @@ class Walk:
 
         `title` is the text of the page's heading if that is outside of `main`: it becomes the first heading.
         """
-        self._letters = -1
         self._roles = _roles_for(self.rules, self.generator.title)
         self._by_attribute = self.rules.kinds_by_attribute(self.main, self.source)
-        self.first_blocks, self.first_inlines = [], []
+
         for find in FINDERS.values():
             find(self, self.main)
         self.title = title
@@ -171,14 +170,12 @@ class Walk:
                     continue
             if block in headings:
                 later.add(block)
-            is_again = block == follower and block in headings
-            is_last_rule = block == rule and (not kept or follower == rule)
+            is_again = block == follower and (block in headings or block == rule)
+            is_last_rule = block == rule and not kept
             is_empty = block in self.empty and (not kept or follower in headings)
             if not (is_last_rule or is_again or is_empty):
                 kept.append(block)
-        while kept and kept[-1] == rule:
-            kept.pop()
-        return kept[::-1]
+        return (kept[:-1] if kept[-1:] == [rule] else kept)[::-1]
 
     def _below_contents(self, kept: list[str]) -> str:
         """Return the block after a list of numbered links into the page and a thematic break; `kept`: last first."""
@@ -256,8 +253,7 @@ class Walk:
             else:
                 piece = self.inline(child, run, role)
             if isinstance(piece, list):
-                found += self._paragraph(run)
-                found += piece
+                found += [*self._paragraph(run), *piece]
                 run = []
             elif piece:
                 run.append(self._behind(run, piece) if piece[0] == "(" else piece)
@@ -384,11 +380,9 @@ class Walk:
 
     def _with_formulas(self, text: str) -> str:
         """Return character data with its white space collapsed and its TeX as it is, written for the format."""
-        if ("\\" in text or "$$" in text) and (formulas := code.in_text(collapsed(text))):
-            return "".join(
-                self.format.math(part) if is_tex else self.format.text(part) for part, is_tex in formulas
-            )
-        return self.format.text(text)
+        formulas = code.in_text(collapsed(text)) if "\\" in text or "$$" in text else None
+        write = self.format.text, self.format.math
+        return "".join(write[is_tex](part) for part, is_tex in formulas or [(text, False)])
 
 
 @lru_cache(maxsize=64)
