@@ -74,18 +74,12 @@ class Worker:
         """Return whether the process is alive and waits for a call: then its socket has nothing to read."""
         try:
             self._socket.recv(1, socket.MSG_PEEK)
-        except BlockingIOError:
-            return True
-        except OSError:
-            return False
+        except OSError as error:
+            return isinstance(error, BlockingIOError)
         return False
 
     async def call(self, function: Callable[..., T], arguments: Sequence[object], timeout_secs: float) -> T:
-        """Return what the function returns in the process, or the `ConversionError` it raises.
-
-        After an exception the process cannot be used again: `EOFError` or `ConnectionError` when it died,
-        `TimeoutError` when it took longer.
-        """
+        """Return what the function returns in the process, or its `ConversionError`; raising ends the process's use."""
         received = bytearray()
         expected = LENGTH.size
         async with asyncio.timeout(timeout_secs):
@@ -256,10 +250,7 @@ class ProcessPool:
 
 @contextlib.contextmanager
 def _main_unseen() -> Iterator[None]:
-    """Keep `multiprocessing` from importing the `__main__` script again in each process.
-
-    A worker needs nothing from `/usr/bin/scrapy`, and importing Scrapy takes longer than all its other imports.
-    """
+    """Keep `multiprocessing` from importing `__main__`, `/usr/bin/scrapy` with all of Scrapy, again in each process."""
     main = sys.modules["__main__"]
     file = main.__dict__.pop("__file__", None)
     try:

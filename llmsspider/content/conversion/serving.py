@@ -197,11 +197,7 @@ class Handlers:
 
     @property
     def fingerprint(self) -> str:
-        """A hash of the handlers' paths and of the source of their modules; empty without handlers.
-
-        It differs for content that other handlers converted. The source of this project's own handlers is not hashed:
-        the extractor version covers it.
-        """
+        """A hash of the handlers' paths and of the source of their modules, but for our own; empty without handlers."""
         if not self.paths:
             return ""
         known = []
@@ -214,10 +210,7 @@ class Handlers:
 
 
 def check_handlers(given: Mapping[str, object]) -> Handlers:
-    """Return the handlers that `LLMS_CONTENT_HANDLERS` names; the value None removes the handler of a media type.
-
-    Raises `ArgumentsError` with one line for each handler that cannot be used.
-    """
+    """Return the handlers that `LLMS_CONTENT_HANDLERS` names, without those that are None; raises `ArgumentsError`."""
     paths: dict[str, str] = {}
     problems: list[str] = []
     for mime_type, value in given.items():

@@ -129,9 +129,8 @@ class ConversionPool:
     async def read_each(
         self, read: Callable[[Sequence[S]], list[T]], given: Sequence[S], *, size: Callable[[S], int]
     ) -> list[T | ConversionError]:
-        """Return what `read` makes of each of the values given, in order, in one call of a worker.
+        """Return what `read`, a function of a module, makes of each value, or its error, in one call of a worker.
 
-        A value that `read` fails for gives its `ConversionError`; the others are not affected. `read` can be pickled;
         `size` returns the number of characters of a value.
         """
         in_place = not self.workers and sum(map(size, given)) <= MAX_HTML_IN_PLACE

@@ -1,10 +1,4 @@
-"""HTML page to Markdown document: one parse gives links, metadata and the main content as Markdown.
-
-Input: the bytes, URL and charset of one page. Output: a picklable `Page` with Markdown, links and metadata.
-`convert` reads all of them, `read_metadata` skips the Markdown. Both run in the worker processes of `conversion`, the
-only package that imports them; `config` reads the user's generators (`generators`), `changes` escapes text for
-Markdown (`formats`).
-"""
+"""HTML page to `Page`: one parse gives links, metadata and the main content as Markdown. Run by `conversion` alone."""
 
 from __future__ import annotations
 

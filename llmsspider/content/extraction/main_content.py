@@ -179,10 +179,7 @@ def _with_headings(chosen: _Element, page: _Element, sizes: dict[_Element, int])
 
 
 def _measure(start: _Element, page: _Element | None, *, links: bool = False) -> dict[_Element, int]:
-    """Return the length of text in each element, navigation and (without `links`) links not counted; empty for none.
-
-    What is named like navigation is content if it has most of the text and the heading (`page`, else any `<h1>`).
-    """
+    """Return the length of text in each element, navigation and (without `links`) links not counted; empty for none."""
     sizes: dict[_Element, int] = {}
     doubtful: list[_Element] = []
     for element in start.iter():  # parents come first
@@ -191,7 +188,7 @@ def _measure(start: _Element, page: _Element | None, *, links: bool = False) -> 
         ):
             sizes[element] = len((element.text or "").strip())
             if element is not start and (element.tag in {"aside", "form"} or is_named_navigation(element)):
-                doubtful.append(element)
+                doubtful.append(element)  # content if it has most of the text and the heading
     for element in reversed(list(start.iter())):  # children come first
         parent = element.getparent()
         if element is not start and parent in sizes:

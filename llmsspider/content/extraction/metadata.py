@@ -22,10 +22,14 @@ def read_page(root: _Element, source: Source, url: str, growth: Growth) -> tuple
     """Return the metadata and links of a page fetched from `url`, without its content, and what joins its URLs."""
     joiner = Joiner(url, _BASE(root), growth)
     meta = _read_head(root, joiner)
-    meta.is_shell = _is_shell(root)
+    size = _text_size(root)
+    may_draw = size <= _SHELL_TEXT and bool(_SCRIPTS(root))
+    meta.is_shell = may_draw and (
+        size <= 40 or bool(_ROOTS(root))
+    )  # with a place to draw in, or no text at all
     if not meta.markdown_alternate and source.may_hold(b"zero-md", b"md-block", b"wc-markdown"):
         files = [file for src in _SHOWN_FILES(root) if (file := src.strip())]
-        if len(files) == 1 and _text_size(root) <= _SHELL_TEXT:  # the page renders this one
+        if len(files) == 1 and size <= _SHELL_TEXT:  # the page renders this one
             meta.markdown_alternate = joiner.join(files[0])
     _read_apis(meta, root, source, joiner)
     meta.routes = _routes(root, joiner) if source.may_hold(b"#/", b"#!/") else []
@@ -162,13 +166,10 @@ _SIDEBAR_ITEMS = XPath("/html/head/script/@src[contains(., 'dist/sidebar_items')
 
 
 def _follow_links(root: _Element, joiner: Joiner, source: Source) -> list[str]:
-    """Return every http(s) URL in `a[href]`, `area[href]` and `frame[src]`: absolute, no fragment, each once.
-
-    The navigation that DocFX loads into its pages is a page of links, which these name in their heads. That of ExDoc is
-    a script: the index beside it leads to the first page, which leads to the others.
-    """
+    """Return every http(s) URL in `a[href]`, `area[href]` and `frame[src]`: absolute, no fragment, each once."""
     hrefs = (_HREFS if source.may_hold(*LINKS) else _LINKS)(root)
     if source.may_hold(b"docfx:", b"sidebar_items"):
+        # the navigation of DocFX is another page; that of ExDoc a script, beside an index that leads to the first page
         items = [src.partition("dist/sidebar_items")[0] for src in _SIDEBAR_ITEMS(root)]
         hrefs = [*hrefs, *_LOADED(root), *(f"{folder}index.html" for folder in items[:1])]
     return _of_web([href.partition("#")[0] if "#" in href else href for href in hrefs], joiner)
@@ -281,12 +282,6 @@ MAX_HOLDERS = 200
 """Maximum number of elements of one page that are searched for Markdown."""
 _PROPERTY = re.compile(r"\s*[a-z][a-z-]*:(?:\s|$)")
 """A property of a slide (Remark), on one of its first lines: `class: center`."""
-
-
-def _is_shell(root: _Element) -> bool:
-    """Return True if the page has scripts, next to no text, and a place for scripts to draw in, or no text at all."""
-    size = _text_size(root)
-    return size <= _SHELL_TEXT and bool(_SCRIPTS(root)) and (size <= 40 or bool(_ROOTS(root)))
 
 
 def held_markdown(root: _Element, source: Source) -> str | None:

@@ -62,20 +62,8 @@ _SELECTOR_WORDS = {
     for word in words_of(css)
     if len(word) >= 8 and not (word.isalpha() and word.islower())  # others may be any word of the text
 }
-KNOWN = frozenset(
-    {
-        *TAGS,
-        *LINKS,
-        *CONTROLS,
-        *SWITCHES,
-        *ELEMENTS,
-        *STYLES,
-        *_BREAKS,
-        *_WORDS,
-        *GENERATOR_MARKS,
-        *_SELECTOR_WORDS,
-    }
-)
+_NAMES = (*TAGS, *LINKS, *CONTROLS, *SWITCHES, *ELEMENTS, *STYLES, *_BREAKS, *_WORDS)
+KNOWN = frozenset({*_NAMES, *GENERATOR_MARKS, *_SELECTOR_WORDS})
 """All byte strings that are searched for."""
 MARKS = tuple(sorted(KNOWN))
 _SEARCHER = BytesAhoCorasick(MARKS, implementation=Implementation.DFA)
@@ -140,16 +128,12 @@ def east_asian_charset(body: bytes) -> str | None:
 def _score(sample: bytes, charset: str) -> float:
     """Return the share of common letters among the non-ASCII ones, 1 for the least share; 0 if not decodable."""
     try:
-        text = getincrementaldecoder(charset)().decode(
-            sample
-        )  # ignores a character cut at the end of the sample
+        text = getincrementaldecoder(charset)().decode(sample)  # which ignores a cut character at the end
     except UnicodeDecodeError:
         return 0.0
     letters = [letter for letter in text if not letter.isascii() and not letter.isspace()]
     common, least = _COMMON[charset]
-    return (
-        sum(letter in common for letter in letters) / len(letters) / least if len(letters) >= _FEWEST else 0.0
-    )
+    return sum(map(common.__contains__, letters)) / len(letters) / least if len(letters) >= _FEWEST else 0.0
 
 
 # Bytes to an lxml tree: the one parse a page gets.
@@ -205,11 +189,7 @@ class Source:
         return marks_in(self.lowered) if self.shows_names else KNOWN
 
     def may_hold(self, *names: bytes) -> bool:
-        """Return False if no tag, attribute or class in the tree holds one of `names`, of `MARKS`.
-
-        It saves a search of the tree, 0.1 ms for 30 KB. Attribute values written with character references are not
-        found: use it only for names where that is acceptable.
-        """
+        """Return False if no tag, attribute or class in the tree holds one of `names`, of `MARKS`, as written."""
         if not KNOWN.issuperset(names):
             raise KeyError(names)
         return not self.marks.isdisjoint(names)
@@ -260,12 +240,7 @@ def parse(source: Source) -> _Element:
         try:
             parser = HTMLParser(encoding=candidate, remove_comments=True, remove_pis=True, huge_tree=True)
             root = fromstring(source.body or _EMPTY, parser)
-        except (
-            LookupError,
-            ValueError,
-            ParserError,
-            XMLSyntaxError,
-        ):  # ValueError: a name with control characters
+        except (LookupError, ValueError, ParserError, XMLSyntaxError):  # a name with control characters, too
             continue
         if root is not None:
             for element in _DEEPEST(root):

@@ -45,20 +45,13 @@ _ASKS = re.compile(
 
 
 def holds_title(element: _Element) -> bool:
-    """Return True if a heading of level 1 is in an element, other than that of a table of contents or of a search.
-
-    The heading of an empty search is `results matching ""`.
-    """
+    """Return True if an `<h1>` is in an element, but for a table of contents or a search (`results matching ""`)."""
     texts = (plain_text(heading).lower() for heading in element.iter("h1"))
     return any(text not in CONTENTS_NAMES and '""' not in text for text in texts)
 
 
 def is_content(element: _Element) -> bool:
-    """Return True if an element with one of the `DOUBTFUL` names is content of the page.
-
-    Content is what holds a heading of level 1, prose without controls and not asking for feedback or consent, or
-    more text than chrome has.
-    """
+    """Return True if a `DOUBTFUL` element holds a heading of level 1, much text, or prose that asks for nothing."""
     if holds_title(element):
         return True
     outside = letters_outside_links(element)
@@ -185,10 +178,8 @@ class Rules:
         # Attributes other than the class, with any value if `values` is empty, and what finds their values.
         self._attributes: list[tuple[str, set[str], XPath, XPath]] = []
         for name, values in attributes.items():
-            step = (
-                f"@{name}" if re.fullmatch(r"[A-Za-z_][\w.-]*", name) else f'@*[name() = "{name}"]'
-            )  # `v-on:click`
-            path = f"descendant::*/{step}"
+            is_plain = re.fullmatch(r"[A-Za-z_][\w.-]*", name)  # not `v-on:click`
+            path = f"descendant::*/@{name}" if is_plain else f'descendant::*/@*[name() = "{name}"]'
             self._attributes.append((name, values, XPath(path, smart_strings=False), XPath(path)))
 
     def kind(self, element: _Element) -> Kind:
@@ -215,10 +206,7 @@ class Rules:
         return Kind.PLAIN
 
     def kinds_by_attribute(self, main: _Element, source: Source) -> dict[_Element, Kind]:
-        """Return the elements in `main` that `by_attribute` says something of: few pages have any.
-
-        To read all values of a page costs a third of a look at the attributes of each element.
-        """
+        """Return the elements in `main` that `by_attribute` says something of: few pages have any."""
         near = [
             element
             for name, values, values_in, attributes in self._attributes

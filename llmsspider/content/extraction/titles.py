@@ -37,8 +37,7 @@ _MORE_WORDS = 2
 def outer_title(root: _Element, main: _Element, title: str | None, whole: str | None = None) -> str | None:
     """Return the text of an `<h1>` before the main content with which the `<title>` of the page begins.
 
-    None if a heading of the main content is in the `<title>`: the `<h1>` may be the name of the site. `title` is the
-    `<title>` without a last part that may be the name of the site, `whole` the complete `<title>`.
+    None if a heading of the main content is in the `<title>`. `title` is the `<title>` without the site's name.
     """
     wanted = (title or "").casefold()
     for heading in root.iter("h1"):
@@ -144,10 +143,7 @@ def _key(text: str) -> str:
 
 
 def set_headline(main: _Element, title: str | None, whole: str | None = None) -> None:
-    """Make the element at the top that equals the `<title>` an `<h1>`, on a page of no known generator.
-
-    Elements above that heading, such as a logo, a motto and links, are emptied.
-    """
+    """Make the element at the top that equals the `<title>` an `<h1>`, and empty what is above it, such as a logo."""
     if not title:
         return
     found = headline(main, title, whole)
@@ -161,10 +157,7 @@ def set_headline(main: _Element, title: str | None, whole: str | None = None) ->
 
 
 def clear_site_name(main: _Element, title: str | None, whole: str | None = None) -> bool:
-    """Empty everything above the heading that equals the `<title>`, if an `<h1>` with the name of the site is above it.
-
-    Returns True if there was one: then `main` holds more than the main content.
-    """
+    """Empty what is above the heading that equals the `<title>`, where an `<h1>` of the site is; return whether so."""
     first = next(main.iter("h1"), None)
     if first is None or _key(plain_text(first)) in _keys(title)[:2]:  # nearly every page ends here
         return False

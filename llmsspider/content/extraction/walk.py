@@ -1,8 +1,6 @@
 """The walk over the main content: every element becomes a block or an inline piece of the output format.
 
-The walk decides what each element is, by its tag and class, and calls the converter that is registered for it. The
-modules with the converters (`blocks`, `inlines`, `lists`, `components`) import this one and register
-themselves here; it imports none of them.
+Converters of tags and kinds register themselves: `blocks`, `inlines`, `lists` and `components` import this module.
 """
 
 from __future__ import annotations
@@ -81,14 +79,11 @@ def converts(table: dict[K, C], *keys: K) -> Callable[[C], C]:
 
 
 class Role(NamedTuple):
-    """What elements of one tag and class are, and how they are converted.
-
-    Strings and booleans, as they are read for each element: access to an enum member takes ten times as long.
-    """
+    """What elements of one tag and class are, and how they are converted."""
 
     kind: Kind
     is_plain: bool
-    """Whether `kind` is `Kind.PLAIN`."""
+    """Whether `kind` is `Kind.PLAIN`: access to an enum member takes ten times as long."""
     flow: Flow
     block: BlockConverter
     inline: InlineConverter
@@ -96,10 +91,7 @@ class Role(NamedTuple):
 
 @dataclass(slots=True)
 class Walk:
-    """The walk over the main content of one page: `document()` returns its text and sets the results.
-
-    `links` are the links of the text; `headings_only` is True if the text has only headings.
-    """
+    """The walk over the main content of one page: `document()` returns its text, and sets `links` and the title."""
 
     main: _Element
     rules: Rules
@@ -140,10 +132,7 @@ class Walk:
         self.text = self._with_formulas if self.has_tex else self.format.text
 
     def document(self, title: str | None = None) -> str:
-        """Return the text of a document in the output format, and set `links`, `title` and `headings_only`.
-
-        `title` is the text of the page's heading if that is outside of `main`: it becomes the first heading.
-        """
+        """Return the text of a document; `title` is that of the page's heading if that is outside of `main`."""
         self._roles = _roles_for(self.rules, self.generator.title)
         self._by_attribute = self.rules.kinds_by_attribute(self.main, self.source)
 

@@ -1,9 +1,4 @@
-"""Formats besides HTML and Markdown that documentation links to: the known ones, and which are converted. Pure.
-
-    documents    PDF (extra `pdf`), Jupyter notebooks        markup    reStructuredText, AsciiDoc
-
-OpenAPI files are read by `llmsspider.content.openapi`. Each reader is a content handler (docs/how-to/handlers.md).
-"""
+"""Formats besides HTML and Markdown that documentation links to, and which are converted, by content handlers."""
 
 from __future__ import annotations
 

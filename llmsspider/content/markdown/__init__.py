@@ -1,12 +1,4 @@
-"""Markdown bodies, changed as little as possible.
-
-In: text and the URL it came from. Out: a `Page` or its parts, chunks. Rooms above import it;
-it imports `web` and `items`.
-
-    page          front matter, banners, links of a body        chunks        pieces of a bounded size
-    scan          the links and HTML of a text                  commonmark    the parsers
-    code_languages    names of the languages of code
-"""
+"""Markdown bodies, changed as little as possible: from a text and its URL to a `Page`; chunks; languages of code."""
 
 from __future__ import annotations
 

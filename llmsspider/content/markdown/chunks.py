@@ -97,10 +97,7 @@ def chunks(content: str, page: str, *, size: int, count: Count = len) -> list[Ch
 def split(
     content: str, *, size: int, count: Count = len, blocks: list[Block] | None = None
 ) -> Iterator[Span]:
-    """Yield the pieces of a Markdown text in order, up to `size` where it can be cut; together they are the text.
-
-    `blocks` are those of the text; None parses it.
-    """
+    """Yield the pieces of a Markdown text, up to `size` where it can be cut; `blocks` are its, parsed if None."""
     cutter = _Cutter(content, size, count)
     for section, first_block, inner in _sections(
         _parsed(content) if blocks is None else blocks, len(content)
@@ -220,10 +217,7 @@ COUNTERS: dict[str, Count] = {"characters": len, "tokens": tokens}
 
 @dataclass(slots=True, frozen=True)
 class ChunkRow:
-    """One chunk, or a tombstone (`change` deleted: no text). See docs/how-to/chunks.md for the fields.
-
-    A tombstone with `id` None is for every chunk of the page.
-    """
+    """One chunk, or a tombstone without text, of all chunks of the page if `id` is None (docs/how-to/chunks.md)."""
 
     id: str | None
     page: str

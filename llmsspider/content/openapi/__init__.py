@@ -1,9 +1,6 @@
 """OpenAPI files (2.0, called Swagger, to 3.1; JSON or YAML) as Markdown: one document or one for each tag or operation.
 
 In: the body of a file. Out: Markdown, or a page with parts. The classes are content handlers (docs/how-to/handlers.md).
-
-    scripts        references to APIs, and API descriptions, in the scripts of a page
-    description    a file as plain values; its references, schemas and examples
 """
 
 from __future__ import annotations
@@ -61,9 +58,7 @@ class OpenApiHandler:
     def read(self, body: bytes, url: str, mime_type: str, encoding: str | None) -> str | Page:
         """Return the Markdown, or an overview with its parts; of a script, that of the API description in it.
 
-        Raises:
-            NotOpenApiError: the body describes no API.
-            TooLargePageError: the Markdown is many times as long as the body.
+        Raises `NotOpenApiError`, or `TooLargePageError` where the Markdown is many times as long as the body.
         """
         if "javascript" in mime_type or url.partition("?")[0].endswith((".js", ".mjs")):
             api = next(apis_in(body.decode(encoding or "utf-8-sig", "replace")), None)

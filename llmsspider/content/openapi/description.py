@@ -68,10 +68,7 @@ def read_description(body: bytes) -> Description:
 
 
 def _from_yaml(text: str) -> object:
-    """Return what a YAML text holds as dictionaries, lists and scalars, read by libyaml where that is installed.
-
-    An alias is the same object as its anchor, so that a short file cannot expand in memory. Tags make no objects.
-    """
+    """Return what a YAML text holds as plain values; an alias is the object of its anchor: nothing can expand."""
     opened: list[tuple[yaml.CollectionStartEvent, list[object]]] = []
     anchors: dict[str, object] = {}
     root: object = None
