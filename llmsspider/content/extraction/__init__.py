@@ -22,12 +22,7 @@ from llmsspider.content.extraction.metadata import held_markdown, read_page, who
 from llmsspider.content.extraction.parsing import Source, parse, read_source
 from llmsspider.content.extraction.place import listing_of, lists_only, section_of, tags_of
 from llmsspider.content.extraction.rules import rules_for
-from llmsspider.content.extraction.titles import (
-    clear_site_name,
-    outer_title,
-    set_headline,
-    without_book_title,
-)
+from llmsspider.content.extraction.titles import clear_site_name, outer_title, own_title, set_headline
 from llmsspider.content.extraction.walk import Walk
 from llmsspider.content.markdown.commonmark import take_invisible
 from llmsspider.errors import TooLargePageError
@@ -126,7 +121,7 @@ def _write(
         engine, written = loading.converter_named(page.converter), HtmlFormat()
     whole = whole_title(root)
     hidden = HiddenText(root, source)
-    main, generator = find_main(root, source, meta.generator, meta.title, whole, own=own, hidden=hidden)
+    main, generator = find_main(root, source, meta, own, hidden)
     page.hidden = hidden.removed
     results = generator.results
     if results and results.encode() in source.body and main.find(f".//*[@id='{results}']") is not None:
@@ -159,7 +154,7 @@ def _write(
         text = _BLANK_LINES.sub("\n\n", engine.convert(text)).strip("\n") + "\n" if text else ""
     page.markdown = text if text.strip() else ""
     page.links = walk.links
-    meta.title = walk.title or without_book_title(meta.title, walk.first_heading)
+    meta.title = walk.title or own_title(meta.title, walk.first_heading)
 
 
 def _with_contents(headings: Walk, title: str | None) -> str:

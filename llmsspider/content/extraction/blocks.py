@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import islice
 
 from lxml.etree import XPath, _Element
 
@@ -112,12 +113,9 @@ def _where(is_content: Callable[[_Element], bool]) -> BlockConverter:
     return lambda walk, element: walk.blocks(element) if is_content(element) else []
 
 
-def _is_quoted(element: _Element) -> bool:
-    parent = element.getparent()
-    return parent is not None and parent.tag in {"blockquote", "figure"}
-
-
-converts(BLOCK_TAGS, "footer")(_where(_is_quoted))
+converts(BLOCK_TAGS, "footer")(
+    _where(lambda footer: next(footer.iterancestors()).tag in {"blockquote", "figure"})
+)
 converts(BLOCK_TAGS, "form")(_where(lambda form: len(plain_text(form)) > _FORM or holds_title(form)))
 converts(BLOCK_TAGS, "noscript")(_where(lambda notice: letters_outside_links(notice) > _NOTICE))
 # navigation and the names of forms are not content
@@ -128,15 +126,15 @@ converts(BLOCK_TAGS, "nav", "legend")(lambda walk, element: [])
 def formula(walk: Walk, element: _Element) -> list[str] | None:
     """Return a formula that is a block, or None for an element that only has a class of math."""
     found = code.formula(element)
-    if found is None:
-        return None
-    return [walk.format.math_block(found.tex)] if found.tex else []
+    return None if found is None else [walk.format.math_block(found.tex)] if found.tex else []
 
 
 # Tables: spans filled, cells on one line, a header row; listings and layout recognised.
 
 _ROWS = XPath("tr | thead/tr | tbody/tr | tfoot/tr", smart_strings=False)
 _CELL_TAGS = frozenset({"td", "th"})
+_Places = list[list[_Element | None]]
+"""The cell that begins at each column of each row, None where one goes on."""
 _HEAD_ROWS = XPath("count(thead/tr)")
 _ALIGN = re.compile(
     r"text-align\s*:\s*(left|right|center)|(?:^|\s)(?:text-|has-text-align-|align-|halign-)(right|center)(?=\s|$)"
@@ -157,9 +155,8 @@ def table(walk: Walk, element: _Element) -> list[str]:
     """Return a `<table>` as blocks: a listing, unwrapped layout, or a table."""
     text = _code_in(element)
     if text is not None:
-        name = element.find(".//th")
-        titled = name is not None and "filename" in (name.get("class") or "")
-        title = [walk.format.paragraph([walk.line(name)])] if name is not None and titled else []
+        names = [one for one in islice(element.iter("th"), 1) if "filename" in (one.get("class") or "")]
+        title = [walk.format.paragraph([walk.line(name)]) for name in names]
         return [*title, walk.code_block(text, [element, *element.iter("pre")][-1])] if text else []
     rows = _ROWS(element)
     classes = element.get("class") or ""
@@ -197,15 +194,13 @@ def grid(walk: Walk, element: _Element) -> list[str]:
 
 def _code_in(element: _Element) -> str | None:
     """Return the code of a table that only sets line numbers beside code, or None."""
-    classes = element.get("class") or ""
-    marked = _LISTINGS.search(classes)
     pres = list(element.iter("pre"))
-    if pres:
-        rows = _ROWS(element)
+    if not _LISTINGS.search(element.get("class") or ""):
+        rows = _ROWS(element) if 0 < len(pres) <= 2 else []
         cells = _cells(rows[0]) if len(rows) == 1 else []
-        beside = len(cells) == 2 and not any(letter.isalpha() for letter in inner_text(cells[0]))
-        return code.code_text(pres[-1]) if marked or (beside and len(pres) <= 2) else None
-    return code.code_text(element) if marked else None
+        if len(cells) != 2 or any(map(str.isalpha, inner_text(cells[0]))):
+            return None
+    return code.code_text([element, *pres][-1])
 
 
 def _is_layout(element: _Element, rows: list[_Element]) -> bool:
@@ -225,9 +220,7 @@ def _cells(row: _Element) -> list[_Element]:
     return [cell for cell in row if cell.tag in _CELL_TAGS]
 
 
-def _grid(
-    walk: Walk, element: _Element, rows: list[_Element], grid: list[list[_Element | None]]
-) -> list[str]:
+def _grid(walk: Walk, element: _Element, rows: list[_Element], grid: _Places) -> list[str]:
     header = int(_HEAD_ROWS(element)) > 0 or all(cell.tag == "th" for cell in _cells(rows[0]))
     width = max((len(row) for row in grid), default=0)
     texts = [[_cell(walk, cell) for cell in [*row, *[None] * (width - len(row))]] for row in grid]
@@ -283,11 +276,11 @@ def _align(cell: _Element | None) -> str:
     return (found.group(1) or found.group(2)) if found else ""
 
 
-def _expand(rows: list[_Element]) -> list[list[_Element | None]] | None:
-    """Return a place for each column of each row, None where a span goes on; no grid where spans make it too large."""
+def _expand(rows: list[_Element]) -> _Places | None:
+    """Return the grid of a table; None where spans make it too large."""
     most = max(_SMALL_GRID, MAX_SPREAD * sum(len(row) for row in rows))
     places = width_of_all = 0
-    grid: list[list[_Element | None]] = []
+    grid: _Places = []
     pending: dict[int, int] = {}
     for row in rows:
         cells: list[_Element | None] = []
@@ -306,7 +299,7 @@ def _expand(rows: list[_Element]) -> list[list[_Element | None]] | None:
             grid.append(cells)
             places += len(cells)
             width_of_all = max(width_of_all, len(cells))
-            if max(places, width_of_all * len(grid)) > most:
+            if width_of_all * len(grid) > most:  # which is `places` or more
                 return None
     return grid
 

@@ -108,8 +108,6 @@ class Items:
     alternate: bool = False
 
 
-# Markdown: CommonMark with the extensions that GitHub reads.
-
 HTML_MARKS = {"*": "em", "**": "strong", "~~": "del"}
 """Elements of HTML by the mark of emphasis that says the same."""
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
+from itertools import groupby
+from operator import itemgetter
 
 from lxml.etree import _Element
 
@@ -191,9 +193,7 @@ def _flat_pre(walk: Walk, element: _Element, before: list[str]) -> str:
 @converts(INLINE_TAGS, "script", "math", "mjx-container")
 def _math(walk: Walk, element: _Element, before: list[str]) -> Piece:
     piece = _formula(walk, element, before)
-    if piece is None:
-        return "" if element.tag == "script" else walk.content(element)
-    return piece
+    return piece if piece is not None else "" if element.tag == "script" else walk.content(element)
 
 
 @converts(INLINE_KINDS, Kind.MATH)
@@ -235,10 +235,7 @@ def _span(write: Callable[[str], str], text: str) -> str:
     if not text.isprintable() or "  " in text:
         text = _SPACE.sub(" ", text).replace("\xa0", " ").replace("\u200b", "")
     stripped = text.strip()
-    if not stripped:
-        return text
-    piece = write(stripped)
-    return piece if len(stripped) == len(text) else _spaced(text, piece)
+    return _spaced(text, write(stripped)) if stripped else text
 
 
 _remembered = lru_cache(maxsize=4096)(_span)
@@ -246,15 +243,11 @@ _remembered = lru_cache(maxsize=4096)(_span)
 
 def _linked_code(walk: Walk, element: _Element) -> str:
     """Return code with links in it: the links around code spans of their own, the text between two links one span."""
-    pieces, text = [], ""
-    for part, link in _code_parts(element, 100 - walk.depth):
-        if link is None:
-            text += part
-            continue
-        linked = _link(walk, link.get("href") or "", _span(walk.format.code_span, part), visible(link))
-        pieces += [_span(walk.format.code_span, text), linked]
-        text = ""
-    return "".join([*pieces, _span(walk.format.code_span, text)])
+    pieces = ""
+    for link, parts in groupby(_code_parts(element, 100 - walk.depth), itemgetter(1)):
+        span = _span(walk.format.code_span, "".join(part for part, _ in parts))
+        pieces += span if link is None else _link(walk, link.get("href") or "", span, visible(link))
+    return pieces
 
 
 def _code_parts(element: _Element, depth: int) -> Iterator[tuple[str, _Element | None]]:
@@ -298,17 +291,14 @@ def _emphasis(mark: str) -> InlineConverter:
 @converts(INLINE_TAGS, "kbd")
 def _key(walk: Walk, element: _Element, before: list[str]) -> str:
     inner = walk.format.line(walk.run(element))
-    if not inner or "<kbd>" in inner:
-        return inner
-    return f"<kbd>{inner}</kbd>"
+    return f"<kbd>{inner}</kbd>" if inner and "<kbd>" not in inner else inner
 
 
 @converts(INLINE_TAGS, "sub", "sup")
 def _raised(walk: Walk, element: _Element, before: list[str]) -> str:
     inner = walk.content(element)
-    if not inner.strip() or inner.startswith("[^"):
-        return inner
-    return f"<{element.tag}>{inner}</{element.tag}>"
+    is_plain = not inner.strip() or inner.startswith("[^")
+    return inner if is_plain else f"<{element.tag}>{inner}</{element.tag}>"
 
 
 converts(INLINE_TAGS, *SKIPPED)(lambda walk, element, before: "")

@@ -14,6 +14,7 @@ from lxml.etree import XPath, _Element
 
 from llmsspider.content.extraction.generators import GENERATORS, UNKNOWN, Generator
 from llmsspider.content.extraction.hidden import HiddenText
+from llmsspider.content.extraction.metadata import whole_title
 from llmsspider.content.extraction.parsing import GENERATOR_MARKS, KNOWN, Source, words_of
 from llmsspider.content.extraction.rules import WRAPPERS, Kind, rules_for
 from llmsspider.content.extraction.titles import outer_title, page_headline
@@ -26,6 +27,7 @@ from llmsspider.content.extraction.tree import (
     settable,
     visible,
 )
+from llmsspider.items import PageMeta
 
 _LIKELY = (
     "[itemprop=articleBody]", ".markdown-body", "main article", "article", "main", "[role=main]",
@@ -58,34 +60,28 @@ _LINKED = 0.6
 """Minimum share (0 to 1) of a block's text in links for a block named like navigation to be navigation."""
 
 
-def find_main(
-    root: _Element,
-    source: Source,
-    meta: str | None = None,
-    title: str | None = None,
-    whole: str | None = None,
-    *,
-    own: tuple[Generator, ...] = (),
-    hidden: HiddenText,
-) -> tuple[_Element, Generator]:
-    """Return the element with the main content of a page and the generator it was found by.
+Found = tuple[_Element, Generator]
+"""The element with the main content of a page and the generator it was found by."""
 
-    `meta` is the content of `<meta name="generator">`, `title` the `<title>` without the site's name, `whole` the
-    complete `<title>`. The generators in `own` are tried first. `hidden` removes the hidden elements: from the main
-    content, or from the whole page if that has to be searched.
+
+def find_main(
+    root: _Element, source: Source, meta: PageMeta, own: tuple[Generator, ...], hidden: HiddenText
+) -> Found:
+    """Return the main content of a page; the generators in `own` are tried first.
+
+    `hidden` removes the hidden elements: from the main content, or from the whole page if that has to be searched.
     """
-    generators = (*own, *_marked((meta or "").lower(), source.marks.intersection(GENERATOR_MARKS)))
+    name = (meta.generator or "").lower()
+    generators = (*own, *_marked(name, source.marks.intersection(GENERATOR_MARKS)))
     found = _by_generator(root, source, generators)
     if not (found and hidden.remove(found[0]) and _has_text(found[0])):
         hidden.remove()
         found = found and _by_generator(root, source, generators)
-    main, generator = found or (_densest(root, source, title, whole), UNKNOWN)
+    main, generator = found or (_densest(root, source, meta.title, whole_title(root)), UNKNOWN)
     return _without_languages(main, source), generator
 
 
-def _by_generator(
-    root: _Element, source: Source, generators: tuple[Generator, ...]
-) -> tuple[_Element, Generator] | None:
+def _by_generator(root: _Element, source: Source, generators: tuple[Generator, ...]) -> Found | None:
     for generator in generators:
         if any(mark.encode() in source.body for mark in generator.marks):
             for css in generator.main:
@@ -173,9 +169,8 @@ def _with_headings(chosen: _Element, page: _Element, sizes: dict[_Element, int])
         return chosen
     above = takewhile(lambda element: element is not chosen, both.iter("h1", "h2", "h3", chosen.tag))
     between = islice(dropwhile(lambda element: element is not page, above), 1, None)
-    return (
-        both if any(element.tag in {"h1", "h2", "h3"} and element in sizes for element in between) else chosen
-    )
+    has_others = any(element.tag in {"h1", "h2", "h3"} and element in sizes for element in between)
+    return both if has_others else chosen
 
 
 def _measure(start: _Element, page: _Element | None, *, links: bool = False) -> dict[_Element, int]:

@@ -192,12 +192,12 @@ def _empty_above(headline: _Element, main: _Element) -> bool:
     return True
 
 
-def without_book_title(title: str | None, heading: str | None) -> str | None:
+def own_title(title: str | None, heading: str | None) -> str | None:
     """Return the part of `title` that is the page's own, by the first `heading` of a page that has no `<h1>`.
 
-    >>> without_book_title("Vectors (The Manual (version 7))", "19.1 Vectors")
+    >>> own_title("Vectors (The Manual (version 7))", "19.1 Vectors")
     'Vectors'
-    >>> without_book_title("The Manual: Section 3.6", "3.6 The Navigator")
+    >>> own_title("The Manual: Section 3.6", "3.6 The Navigator")
     '3.6 The Navigator'
     """
     if not title or not heading:
