@@ -77,8 +77,9 @@ def tokens(text: str) -> int:
     return sum(1 for _ in _TOKEN.finditer(text))
 
 
-def chunks(content: str, page: str, *, size: int, count: Count = len) -> list[Chunk]:
+def chunks(content: str | None, page: str, *, size: int, count: Count = len) -> list[Chunk]:
     """Cut the content of the page with the id `page` into chunks of up to `size`, counted by `count`."""
+    content = content or ""
     found: list[Chunk] = []
     seen: Counter[str] = Counter()
     for span in split(content, size=size, count=count):
@@ -98,10 +99,8 @@ def split(
     content: str, *, size: int, count: Count = len, blocks: list[Block] | None = None
 ) -> Iterator[Span]:
     """Yield the pieces of a Markdown text, up to `size` where it can be cut; `blocks` are its, parsed if None."""
-    cutter = _Cutter(content, size, count)
-    for section, first_block, inner in _sections(
-        _parsed(content) if blocks is None else blocks, len(content)
-    ):
+    cutter, blocks = _Cutter(content, size, count), _parsed(content) if blocks is None else blocks
+    for section, first_block, inner in _sections(blocks, len(content)):
         if count is len and 0 < section.end - section.start <= size:
             yield section
         else:
@@ -177,9 +176,8 @@ class _Cutter:
                     yield from range(word + self.size, word_end, self.size)
 
     def _parts(self, separator: re.Pattern[str], start: int, end: int) -> Iterator[tuple[int, int]]:
-        return pairwise(
-            [start, *(found.end() for found in separator.finditer(self.content, start, end)), end]
-        )
+        ends = (found.end() for found in separator.finditer(self.content, start, end))
+        return pairwise([start, *ends, end])
 
 
 def _extents(blocks: list[Block], end: int) -> Iterable[tuple[Block, tuple[int, int]]]:
@@ -255,12 +253,9 @@ class Chunker:
             raise ValueError(f"{number!r} is no such number")
         return cls(size, counter(unit.strip() or "characters"))
 
-    def _chunks(self, page: str, content: str | None) -> list[Chunk]:
-        return chunks(content or "", page, size=self.size, count=self.count)
-
     def ids(self, page: str, content: str | None) -> frozenset[str]:
         """The ids of the chunks of a page's content."""
-        return frozenset(chunk.id for chunk in self._chunks(page, content))
+        return frozenset(chunk.id for chunk in chunks(content, page, size=self.size, count=self.count))
 
     def rows(
         self, document: Document, before: frozenset[str] = frozenset(), *, changes: bool = False
@@ -273,7 +268,7 @@ class Chunker:
         if document.change == "deleted" and not before:
             yield _row(document, "deleted")
             return
-        found = self._chunks(document.id, document.content)
+        found = chunks(document.content, document.id, size=self.size, count=self.count)
         for gone in sorted(before - {chunk.id for chunk in found}):
             yield _row(document, "deleted", chunk_id=gone)
         for chunk in found:
@@ -285,7 +280,7 @@ class Chunker:
         """Yield the rows of a document with unknown earlier chunks: those are deleted, the present ones are new."""
         if document.change != "new":
             yield _row(document, "deleted")
-        for chunk in self._chunks(document.id, document.content):
+        for chunk in chunks(document.content, document.id, size=self.size, count=self.count):
             yield _row(document, "new", chunk)
 
 

@@ -17,6 +17,7 @@ from llmsspider.web.url_gate import HTTP, Growth, Joiner, without_fragment
 
 _YAML = re.compile(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _TOML = re.compile(r"\+\+\+[ \t]*\n(.*?)^\+\+\+[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+_PAIR = re.compile(r"^([\w.-]+):(.*)", re.MULTILINE)
 _LIMIT = 65_536
 """Characters of front matter read; a longer head is text."""
 MAX_LEVELS = 100
@@ -78,13 +79,7 @@ def _load_yaml(head: str) -> dict[str, object] | None:
     try:
         values = _yaml_reader()(head)
     except _UNREADABLE:  # an unquoted colon in a title: the lines `key: value`
-        pairs = (line.partition(":") for line in head.splitlines())
-        found: dict[str, object] = {
-            key: value.strip().strip("\"'")
-            for key, colon, value in pairs
-            if colon and re.fullmatch(r"[\w.-]+", key)
-        }
-        return found or None
+        return {found[1]: found[2].strip().strip("\"'") for found in _PAIR.finditer(head)} or None
     return {str(key): value for key, value in values.items()} if isinstance(values, dict) else None
 
 
@@ -110,6 +105,7 @@ _TO_AGENTS = re.compile(
     r"see the|LLMs?|AI (?:agents?|tools?|assistants?)|agents?)\b",
     re.IGNORECASE,
 )
+_OFFER = re.compile(r"\bfetch\b|documentation index|complete index", re.IGNORECASE)
 _INDEX_HEADING = re.compile(r"\A(?:>[ \t]*)?#{1,6}[ \t]+documentation index[ \t]*#*\Z", re.IGNORECASE)
 _AGENT_BLOCK = re.compile(
     r"(?:<AgentInstructions>.*?</AgentInstructions>"
@@ -133,16 +129,10 @@ def without_banners(text: str) -> str:
     llms.txt and speaks of fetching it, with its "Documentation Index" heading; or an "Agent Instructions"
     section at the end. Anything else stays as its author wrote it.
     """
-    head, rest = "", text
-    for _ in range(2):
-        rest = _strip_leading(rest)
-        block = _BLOCK.match(rest)
-        if head or block is None or not _HEADING.match(block[1]):
-            break
-        if "\n" in block[1].rstrip("\n").replace("\n=", ""):
-            break
-        head, rest = rest[: block.end()], rest[block.end() :]
-    text = head + rest
+    text = _strip_leading(text)
+    block = _BLOCK.match(text)
+    if block and _HEADING.match(block[1]) and "\n" not in block[1].rstrip("\n").replace("\n=", ""):
+        text = text[: block.end()] + _strip_leading(text[block.end() :])
     # sections at the end that are instructions for agents go, with the rule above them
     for _ in range(_MOST):
         heading = _last_heading(text)
@@ -184,10 +174,8 @@ def _strip_leading(text: str) -> str:
 def _is_banner(block: str) -> bool:
     if len(block) > _LONGEST or block.startswith(("```", "    ", "|", "- ", "* ")):
         return False
-    return bool(_LLMS_URL.search(block) and _ABOUT_INDEX.search(block) and _TO_AGENTS.search(block)) and (
-        block.startswith((">", "<", "*", "_"))
-        or bool(re.search(r"\bfetch\b|documentation index|complete index", block, re.IGNORECASE))
-    )
+    is_set_off = block.startswith((">", "<", "*", "_")) or _OFFER.search(block)
+    return bool(is_set_off and all(said.search(block) for said in (_LLMS_URL, _ABOUT_INDEX, _TO_AGENTS)))
 
 
 # A Markdown body as a page: links made absolute in place, everything else as its author wrote it.

@@ -61,15 +61,13 @@ def looks_like_markdown(text: str) -> bool:
     (True, False)
     """
     head = text[:_WINDOW].lstrip("\ufeff").replace("\r\n", "\n")
-    start = head.lstrip()[:1]
-    if not start or looks_like_html(head) or "\0" in head:
+    text = head.lstrip()
+    if not text or looks_like_html(head) or "\0" in head or text.startswith(("{", "<?xml")):
         return False
-    if start == "{" or (start == "[" and not _MARKS[2].search(head)) or head.lstrip().startswith("<?xml"):
+    if text[0] == "[" and not _MARKS[2].search(head):
         return False
-    if _FRONT_MATTER.match(head):
-        return True
-    found = sum(1 for mark in _MARKS if mark.search(head))
-    return found > (1 if _REST.search(head) else 0)
+    found = sum(mark.search(head) is not None for mark in _MARKS)
+    return _FRONT_MATTER.match(head) is not None or found > (_REST.search(head) is not None)
 
 
 # HTML in Markdown that no reader sees: comments, empty anchors, wrappers. Where it stands, and how it is cut out.

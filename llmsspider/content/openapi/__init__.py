@@ -69,13 +69,10 @@ class OpenApiHandler:
         by, groups, sign = self.by, _groups_of(api), "&" if "?" in url else "?"
         documents = _documents(groups, by, sign)
         if by == "operation" and len(documents) > MAX_PARTS:
-            by = "tag"
-            documents = _documents(groups, by, sign)
+            by, documents = "tag", _documents(groups, "tag", sign)
         if by == "file" or not 1 < len(documents) <= MAX_PARTS:
             return room.text(_document(api))
-        parts = [
-            (suffix, room.text(_part(api, group, operations, by))) for suffix, group, operations in documents
-        ]
+        parts = [(suffix, room.text(_part(api, group, some, by))) for suffix, group, some in documents]
         if _schemas_of(api):
             schemas = (f"# {_title_of(api)}: Schemas", *_schema_blocks(api, 2))
             parts.append((f"{sign}part=schemas", room.text(schemas)))
@@ -150,11 +147,8 @@ def _groups_of(api: Description) -> list[_Group]:
                 by_tag.setdefault(tag, []).append(_Operation(endpoint, name, title, operation, shared))
     has_tags = any(tag is not None and found for tag, found in by_tag.items())
     others = "Other operations" if has_tags else "Operations"
-    return [
-        _Group(line(tag) or others, said.get(tag) if tag is not None else None, found)
-        for tag, found in by_tag.items()
-        if found
-    ]
+    groups = ((tag, found) for tag, found in by_tag.items() if found)
+    return [_Group(line(tag) or others, tag and said.get(tag), found) for tag, found in groups]
 
 
 _Document = tuple[str, _Group, list[_Operation]]
@@ -188,9 +182,7 @@ def _document(api: Description) -> Iterator[str]:
 def _overview(api: Description, url: str, groups: list[_Group], documents: list[_Document]) -> Iterator[str]:
     """Yield the blocks of the overview: the introduction, and the operations with links to their documents."""
     yield from _introduction(api)
-    suffixes = {
-        (one.endpoint, group.name): suffix for suffix, group, operations in documents for one in operations
-    }
+    suffixes = {(one.endpoint, group.name): suffix for suffix, group, some in documents for one in some}
     for group in groups:
         yield f"## {group.name}"
         yield markdown_of(group.description, 3)
@@ -204,13 +196,12 @@ def _overview(api: Description, url: str, groups: list[_Group], documents: list[
 
 
 def _part(api: Description, group: _Group, operations: list[_Operation], by: str) -> Iterator[str]:
-    level = 1
     if by == "tag":
-        level = 2
         yield f"# {_title_of(api)}: {group.name}"
         yield markdown_of(group.description, 2)
+    level, of = (2, "") if by == "tag" else (1, f"{_title_of(api)}: ")
     for one in operations:
-        yield from _operation_blocks(api, one, level, of="" if by == "tag" else f"{_title_of(api)}: ")
+        yield from _operation_blocks(api, one, level, of=of)
 
 
 def _title_of(api: Description) -> str:
@@ -276,14 +267,11 @@ def _operation_blocks(api: Description, one: _Operation, level: int, *, of: str 
     if operation.get("deprecated") is True:
         yield "**Deprecated**"
     yield markdown_of(operation.get("description") or one.shared.get("description"), level + 1)
-    given = [
-        api.resolved(one) for place in (one.shared, operation) for one in as_list(place.get("parameters"))
-    ]
-    parameters = {  # those of the operation take the place of those of its path
-        (parameter["name"], str(parameter.get("in"))): parameter
-        for parameter in given
-        if isinstance(parameter.get("name"), str)
-    }
+    parameters = {}
+    for given in (*as_list(one.shared.get("parameters")), *as_list(operation.get("parameters"))):
+        parameter = api.resolved(given)  # one of the operation takes the place of that of its path
+        if isinstance(parameter.get("name"), str):
+            parameters[parameter["name"], str(parameter.get("in"))] = parameter
     body = api.resolved(operation.get("requestBody"))
     shown, fields = [], []
     for parameter in parameters.values():
@@ -303,8 +291,7 @@ def _operation_blocks(api: Description, one: _Operation, level: int, *, of: str 
     yield from contents(api, body)
     if fields:
         yield _parameter_table(api, fields)
-    responses = as_dict(operation.get("responses"))
-    if responses:
+    if responses := as_dict(operation.get("responses")):
         yield f"{below} Responses"
     for status, response in ((status, api.resolved(given)) for status, given in responses.items()):
         yield f"**{line(status)}**{after(' ', line(response.get('description')))}"

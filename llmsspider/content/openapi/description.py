@@ -124,15 +124,8 @@ INLINE_LEVELS = 3
 MAX_EXAMPLE_NODES = 2_000
 """Maximum number of values of one example that are rendered."""
 
-_BOUNDS = {
-    "default": "Default",
-    "minimum": "Minimum",
-    "maximum": "Maximum",
-    "minLength": "Minimum length",
-    "maxLength": "Maximum length",
-    "pattern": "Pattern",
-    "example": "Example",
-}
+_BOUNDS = {"default": "Default", "minimum": "Minimum", "maximum": "Maximum", "minLength": "Minimum length",
+           "maxLength": "Maximum length", "pattern": "Pattern", "example": "Example"}  # fmt: skip
 
 
 def type_of(schema: object, depth: int = 0) -> str:
@@ -151,9 +144,8 @@ def type_of(schema: object, depth: int = 0) -> str:
         if isinstance(parts := schema.get(word), list):
             types = join.join(dict.fromkeys(type_of(part, depth + 1) for part in parts))
             return types or ("object" if word == "allOf" else "")
-    kinds = schema.get("type")
-    words = [str(kind) for kind in (kinds if isinstance(kinds, list) else [kinds]) if kind]
-    words = words or ["object" if "properties" in schema else "any"]
+    kinds = schema.get("type") or ("object" if "properties" in schema else "any")
+    words = [str(kind) for kind in (kinds if isinstance(kinds, list) else [kinds]) if kind] or ["any"]
     if words[0] == "array":
         words[0] = f"array of {type_of(schema.get('items'), depth + 1)}"
     elif isinstance(schema.get("format"), str):
@@ -171,10 +163,8 @@ def meaning_of(schema: object, description: object = None) -> str:
     if values := as_list(schema.get("enum")):
         more = ", …" if len(values) > MAX_ROWS else ""
         parts.append(f"One of {', '.join(map(code, values[:MAX_ROWS]))}{more}.")
-    bounds = {word: schema[name] for name, word in _BOUNDS.items() if name in schema}
-    parts += [
-        f"{word}: {code(value)}." for word, value in bounds.items() if not isinstance(value, dict | list)
-    ]
+    bounds = ((word, schema[name]) for name, word in _BOUNDS.items() if name in schema)
+    parts += [f"{word}: {code(value)}." for word, value in bounds if not isinstance(value, dict | list)]
     if len(parts) < 2:
         return "".join(parts)
     return " ".join(part if part[-1] in ".!?:" else f"{part}." for part in parts)
