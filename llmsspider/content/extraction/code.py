@@ -59,9 +59,8 @@ def formula(element: _Element) -> Formula | None:
     tex = _tex(element)
     if tex is None:
         return None
-    display = (
-        tag in {"div", "p", "section"} or element.get("display") in {"block", "true"} or "display" in classes
-    )
+    display = tag in {"div", "p", "section"} or "display" in classes
+    display = display or element.get("display") in {"block", "true"}
     if found := _DELIMITED.match(tex):
         display = display or found.lastgroup in {"d", "dd", "b"}
         tex = found[found.lastgroup or 0]
@@ -166,13 +165,9 @@ def is_listing(element: _Element) -> bool:
     """Return True for inline code with line breaks that is all its parent holds: code of several lines."""
     parent = element.getparent()
     return (
-        parent is not None
-        and element.getprevious() is None
-        and element.getnext() is None
-        and bool(element.text and element.text.strip())
+        (parent is not None and len(parent) == 1 and bool((element.text or "").strip()))
         and all(part.tag == "br" for part in element)
-        and not (parent.text or "").strip()
-        and not (element.tail or "").strip()
+        and not f"{parent.text or ''}{element.tail or ''}".strip()
     )
 
 
@@ -202,7 +197,7 @@ def _has_special(pre: _Element) -> bool:
         return False
     marked = (
         (part.tag, part.get("class")) for part in pre.iterdescendants()
-    )  # of a `<code>` it is no evidence
+    )  # a `<code>` may be no evidence
     return any(classes and (_is_skipped(tag, classes) or _is_line(classes)) for tag, classes in marked)
 
 

@@ -271,11 +271,10 @@ def _is_tiny(rules: dict[str, str]) -> bool:
     font = rules.get("font", "").partition("/")[0].rpartition(" ")[2]
     if _is_zero(size, 1.0 if "px" in size else 0.05) or _is_zero(font, 0.5):
         return True
-    if _is_zero(rules.get("zoom", "")) or _is_zero(rules.get("scale", "")):
-        return True
     overflow = rules.get("overflow", rules.get("overflow-y", rules.get("overflow-x", "")))
     sizes = [rules.get(name, "") for name in _SIZES] if overflow.startswith(("hidden", "clip")) else ()
-    return any("%" not in size and _is_zero(size, 1.0) for size in sizes)
+    is_flat = any("%" not in size and _is_zero(size, 1.0) for size in sizes)
+    return is_flat or _is_zero(rules.get("zoom", "")) or _is_zero(rules.get("scale", ""))
 
 
 def _is_far(value: str) -> bool:

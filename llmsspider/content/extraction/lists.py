@@ -140,7 +140,7 @@ class _Entry:
 def definition_list(walk: Walk, element: _Element) -> list[str]:
     """Return a `<dl>` as blocks."""
     entries = _read(walk, element)
-    bodies = [blocks for entry in entries for blocks in entry.bodies]
+    bodies = (blocks for entry in entries for blocks in entry.bodies)
     short = all(
         len(blocks) == 1 and not _BLOCK_START.match(blocks[0]) and "\n: " not in blocks[0]
         for blocks in bodies

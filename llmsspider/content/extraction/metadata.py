@@ -6,7 +6,7 @@ import json
 import re
 import textwrap
 from html import unescape
-from itertools import islice
+from itertools import chain, islice
 
 from lxml.etree import XPath, _Element
 
@@ -88,11 +88,11 @@ def _read_meta_tag(meta: PageMeta, element: _Element, joiner: Joiner) -> None:
         meta.robots |= {name}
     elif name == "tdm-policy" and content.strip():
         meta.licences.append(joiner.join(content.strip()))
-    elif (element.get("http-equiv") or "").lower() == "refresh":
+    elif (kind := (element.get("http-equiv") or "").lower()) == "refresh":
         found = _REFRESH.match(content)
         target = content[found.end() :].strip().strip("\"'").strip() if found else ""
         meta.refresh = joiner.join(target) if target else meta.refresh
-    elif (element.get("http-equiv") or "").lower() == "content-language" and not meta.language:
+    elif kind == "content-language" and not meta.language:
         meta.language = _clean(content)
 
 
@@ -117,9 +117,10 @@ def _read_link_tag(meta: PageMeta, element: _Element, joiner: Joiner) -> None:
 
 def whole_title(root: _Element) -> str | None:
     """Return the `<title>`, the site's name in it where it has one."""
-    title = next((part for top in root[:1] for part in top if part.tag == "title"), None)
-    if title is None:  # `iter` looks at the whole page for the one after it
-        title = next(root.iter("title"), None)
+    in_head = (part for top in root[:1] for part in top if part.tag == "title")
+    title = next(
+        chain(in_head, root.iter("title")), None
+    )  # `iter` looks at the whole page for the one after it
     return None if title is None else _clean(inner_text(title))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, cast, get_args
 from urllib.parse import unquote, urlsplit
@@ -136,10 +137,9 @@ def _pairs(value: object) -> list[tuple[str, str]]:
     if isinstance(value, str) and not value.lstrip().startswith("{"):
         parts = [part.partition("=") for part in value.split(",") if part.strip()]
         return [(name.strip(), mode.strip()) for name, _, mode in parts]
-    try:
+    given = value
+    with suppress(ValueError):
         given = json.loads(value) if isinstance(value, str) else value
-    except ValueError:
-        given = None
-    if given is None or not isinstance(given, Mapping):
+    if not isinstance(given, Mapping):
         raise ValueError("a mode by format is accepted, such as pdf=linked,notebook=off")
     return [(str(name), str(mode)) for name, mode in given.items()]

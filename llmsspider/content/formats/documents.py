@@ -62,9 +62,8 @@ class PdfHandler:
 
 
 def _pages(reader: Any) -> Iterator[str]:
-    title = str((reader.metadata.title if reader.metadata else None) or "").strip()
-    if title:
-        yield f"# {' '.join(title.split())}"
+    if title := " ".join(str((reader.metadata and reader.metadata.title) or "").split()):
+        yield f"# {title}"
     headings = _headings(reader)
     chars = 0
     for number, page in enumerate(reader.pages):
@@ -83,8 +82,7 @@ def _headings(reader: Any) -> dict[int, list[tuple[int, str]]]:
     def walk(entries: Any, level: int) -> None:
         for entry in entries:
             if isinstance(entry, list):
-                if level < 6:
-                    walk(entry, level + 1)
+                walk(entry if level < 6 else [], level + 1)
                 continue
             number = reader.get_destination_page_number(entry)
             title = " ".join(str(entry.title or "").split())
@@ -105,11 +103,10 @@ def _with_headings(lines: list[str], headings: list[tuple[int, str]]) -> Iterato
         found = places[_name(heading)]
         while found and found[0] < begun:
             found.popleft()
-        at = found[0] if found else None
-        if at is not None:
-            yield from _block(lines[begun:at])
-            begun = at + 1
-        yield f"{'#' * min(level + 1, 6)} {heading if at is None else lines[at]}"
+        if found:
+            yield from _block(lines[begun : found[0]])
+            begun = found[0] + 1
+        yield f"{'#' * min(level + 1, 6)} {lines[found[0]] if found else heading}"
     yield from _block(lines[begun:])
 
 
@@ -129,10 +126,9 @@ def _tidy(text: str) -> list[str]:
     """Return the lines of a page without page number: hyphenated words joined, dot leaders shortened."""
     text = _BROKEN_WORD.sub("", text.replace("\0", ""))
     lines = [_LEADER.sub(" … ", _SPACE.sub(" ", line)).strip() for line in text.strip().splitlines()]
-    if len(lines) > 1 and _NUMBER.match(lines[-1]):
-        del lines[-1]
-    if len(lines) > 1 and _NUMBER.match(lines[0]):
-        del lines[0]
+    for at in (-1, 0):
+        if len(lines) > 1 and _NUMBER.match(lines[at]):
+            del lines[at]
     return lines
 
 
@@ -210,11 +206,8 @@ def _cells(cells: list[Any], language: str) -> Iterator[str]:
 
 def _shown(output: dict[str, Any]) -> tuple[str, bool]:
     """Return the text of an output, and whether it is Markdown; empty for images and HTML."""
-    kind = output.get("output_type")
-    if kind in {"error", "pyerr"}:
+    if output.get("output_type") in {"error", "pyerr"}:
         return f"{output.get('ename', 'Error')}: {output.get('evalue', '')}", False
-    if kind == "stream":
-        return _text(output.get("text")), False
     data = output.get("data")
     data = data if isinstance(data, dict) else output
     if "text/markdown" in data:

@@ -141,17 +141,15 @@ class _RstReader:
             return
         if _DROPPED.fullmatch(name):
             return
+        mark = "**" if name in _NAMELESS else "`"
+        head = f"{mark}{argument}{mark}" if argument else ""
         if name in _VERSIONED:
-            label = f"{_VERSIONED[name]} {argument}".strip()
+            head = f"**{self._inline(f'{_VERSIONED[name]} {argument}'.strip())}:**"
         elif _ADMONITIONS.fullmatch(name):
-            label, body = name.capitalize(), f"{argument}\n{body}".strip("\n")
-        else:
-            label = argument if name == "admonition" else ""
-        if label or name == "admonition":
-            yield f"{indent}**{self._inline(label)}:**"
-        else:
-            mark = "**" if name in _NAMELESS else "`"
-            yield f"{indent}{mark}{argument}{mark}" if argument else ""
+            head, body = f"**{name.capitalize()}:**", f"{argument}\n{body}".strip("\n")
+        elif name == "admonition":
+            head = f"**{self._inline(argument)}:**"
+        yield f"{indent}{head}" if head else ""
         yield ""
         inner = _RstReader(body.split("\n"), self._levels, self._targets)
         yield from (f"{indent}{line}" if line else line for line in inner.lines())
@@ -166,15 +164,14 @@ class _RstReader:
 
     def _block(self, indent: int) -> list[str]:
         """Consume the lines indented deeper than `indent` columns; return them without empty ones at the end."""
-        begin = self._at
-        while self._at < len(self._source):
-            line = self._source[self._at]
+        begin = end = self._at
+        for at in range(begin, len(self._source)):
+            line = self._source[at]
             if line.strip() and _indent(line) <= indent:
                 break
-            self._at += 1
-        while self._at > begin and not self._source[self._at - 1].strip():
-            self._at -= 1
-        return self._source[begin : self._at]
+            end = at + 1 if line.strip() else end
+        self._at = end
+        return self._source[begin:end]
 
     def _inline(self, line: str) -> str:
         if item := _ITEM.match(line):
@@ -296,6 +293,5 @@ class _AsciiDocReader:
 
 def _cross_reference(found: re.Match[str]) -> str:
     if found[1]:
-        path, _, fragment = found[1].partition("#")
-        return f"[{found[2] or found[1]}]({path}{'#' + fragment if fragment else ''})"
+        return f"[{found[2] or found[1]}]({found[1].removesuffix('#')})"
     return (found[4] or "").lstrip() or found[3]
