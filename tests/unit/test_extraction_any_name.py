@@ -15,6 +15,7 @@ from llmsspider.content.extraction import convert
 from llmsspider.content.extraction.hidden import HiddenText
 from llmsspider.content.extraction.main_content import find_main
 from llmsspider.content.extraction.parsing import parse, read_source
+from llmsspider.items import PageMeta
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 CLASSED = {"vitepress-home"}
@@ -45,7 +46,7 @@ def renamed(body: bytes, name: str, *, outermost: bool) -> bytes:
     """Return the page with `name` as the class of its main content, and of all that is around it if `outermost`."""
     source = read_source(body, None)
     root = parse(source)
-    main, _ = find_main(root, source, hidden=HiddenText(root, source))
+    main, _ = find_main(root, source, PageMeta(), (), HiddenText(root, source))
     around = [above for above in main.iterancestors() if above.tag not in {"html", "body"}]
     wrappers = [main, *around] if outermost else [main]
     if main.tag == "body":

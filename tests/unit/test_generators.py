@@ -13,6 +13,7 @@ from llmsspider.content.extraction.generators import GENERATORS
 from llmsspider.content.extraction.hidden import HiddenText
 from llmsspider.content.extraction.main_content import _selector, find_main
 from llmsspider.content.extraction.parsing import parse, read_source
+from llmsspider.items import PageMeta
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "generators"
 URL = "https://widget.example.org/docs/page"
@@ -49,7 +50,7 @@ def test_page_is_recognised_by_its_marks(name):
     body = page(name)
     source = read_source(body, None)
     root = parse(source)
-    _, generator = find_main(root, source, hidden=HiddenText(root, source))
+    _, generator = find_main(root, source, PageMeta(), (), HiddenText(root, source))
     assert generator.name == ENTRY.get(name, name)
 
 

@@ -313,14 +313,9 @@ def _without_pagination(main: _Element) -> _Element:
             numbers[parent] += 1
         if not _PAGE_TURN.fullmatch(label):
             continue
-        block = None
-        for above in link.iterancestors():
-            if above is main or len(visible(above)) > _LONGEST:
-                break
-            if _is_pagination(above):
-                block = above
-        if block is not None:
-            block.clear(keep_tail=True)
+        small = takewhile(lambda one: one is not main and len(visible(one)) <= _LONGEST, link.iterancestors())
+        if blocks := list(filter(_is_pagination, small)):
+            blocks[-1].clear(keep_tail=True)
         else:
             _clear_line(link, main)
     for block, links in numbers.items():
@@ -340,11 +335,10 @@ def _clear_line(link: _Element, main: _Element) -> None:
     )
     line = [*reversed(before), link, *after]
     above = line[0].getprevious()
-    lead = parent.text if above is None else above.tail
+    made = parent.makeelement("p", {})
+    made.text = settable(parent.text if above is None else above.tail)
     if len(line) > _LONGEST or sum(len(visible(part)) for part in line) > _LONGEST:
         return
-    made = parent.makeelement("p", {})
-    made.text = settable(lead)
     made.extend(map(copy, line))
     if not _is_pagination(made):
         return

@@ -107,22 +107,14 @@ def _below_linked_name(scope: _Element) -> _Element | None:
 def page_headline(scope: _Element, title: str | None, whole: str | None = None) -> _Element | None:
     """Return the heading in `scope` that equals the `<title>`, or one above it that adds some words to it."""
     found = headline(scope, title, whole)
-    if found is not None and found.tag == "h1":
-        return found
-    longer = longer_headline(scope, title)
-    return longer if found is None or (longer is not None and longer.tag < found.tag) else found
-
-
-def longer_headline(scope: _Element, title: str | None) -> _Element | None:
-    """Return the first heading that is the `<title>` with some words added ("Class Point"), if there is no `<h1>`."""
     if not title or next(scope.iter("h1"), None) is not None:
-        return None
+        return found
     wanted = set(_WORD.findall(_PARTED.split(title, maxsplit=1)[0].casefold()))
-    for heading in scope.iter("h2", "h3"):
+    for heading in scope.iter("h2", "h3") if wanted else ():
         words = _WORD.findall(plain_text(heading).casefold())
-        if wanted and wanted <= set(words) and len(words) <= len(wanted) + _MORE_WORDS:
-            return heading
-    return None
+        if wanted.issubset(words) and len(words) <= len(wanted) + _MORE_WORDS:
+            return heading if found is None or heading.tag < found.tag else found
+    return found
 
 
 def _keys(*titles: str | None) -> list[str]:
@@ -150,9 +142,8 @@ def set_headline(main: _Element, title: str | None, whole: str | None = None) ->
     found = _below_linked_name(main) if found is None else page_headline(main, title, whole)
     drawn = _styled_headline(main, title) if found is None else None
     if drawn is not None:
-        drawn.tag = "h1"
-        _empty_above(drawn, main)
-    elif found is not None and _empty_above(found, main):
+        drawn.tag, found = "h1", drawn
+    if found is not None and _empty_above(found, main):
         found.tag = "h1"
 
 
@@ -169,9 +160,8 @@ def clear_site_name(main: _Element, title: str | None, whole: str | None = None)
 
 def _styled_headline(main: _Element, title: str) -> _Element | None:
     """Return an element at the top that old pages style as a heading and that equals the `<title>`."""
-    for element in islice(main.iter(), 1, _LOOKED_AT + 1):
-        if element.tag in _HEADINGS:
-            return None
+    top = islice(main.iter(), 1, _LOOKED_AT + 1)
+    for element in takewhile(lambda element: element.tag not in _HEADINGS, top):
         if element.tag in {"div", "p", "center", "font"} and not has_blocks(element):
             around = next(element.iterancestors())
             if plain_text(element).casefold() == title.casefold() and around.tag not in {"a", "li", "td"}:

@@ -256,8 +256,6 @@ def _string(value: object) -> str | None:
 
 
 def _target(target: str, join: Callable[[str], str]) -> str:
-    address = target[1:-1] if target.startswith("<") else target
-    if _ABSOLUTE.match(address) or "{" in address:
-        return target
-    url = join(address)
-    return f"<{url}>" if target.startswith("<") else url
+    if target.startswith("<"):
+        return f"<{_target(target[1:-1], join)}>"
+    return target if _ABSOLUTE.match(target) or "{" in target else join(target)

@@ -211,10 +211,8 @@ class Scan:
 
         HTML that renders nothing is removed, and so are wrappers around text.
         """
-        replaced = [
-            (start, end, change(self.source[start:end].decode()).encode("utf-8", "replace"))
-            for start, end in self.destinations
-        ]
+        written = ((start, end, self.source[start:end].decode()) for start, end in self.destinations)
+        replaced = [(start, end, change(text).encode("utf-8", "replace")) for start, end, text in written]
         if self.unseen or self.unwrapped:
             replaced = sorted([*replaced, *cuts(self.source, self.unseen), *self.unwrapped])
         pieces: list[bytes] = []
@@ -322,20 +320,18 @@ class _EventWalk:
         data, begin = self._opened.pop()
         kind = data["link_type"]
         if value == "Link" and kind != "Email" and not data["id"].startswith("^"):
-            self.found.links.append(
-                (one_line("".join(self._words[begin:])), commonmark.encoded(data["dest_url"]))
-            )
+            text = one_line("".join(self._words[begin:]))
+            self.found.links.append((text, commonmark.encoded(data["dest_url"])))
         if kind == "Inline" and (written := _DESTINATION.match(self.found.source, self._last, end - 1)):
             self.found.destinations.append(written.span(1))
 
     def take_definitions(self, definitions: dict[str, Any]) -> None:
         """Take the definitions of references, which are no events. One without destination is a comment."""
         for label, definition in definitions.items():
-            if label in _COMMENTS or definition["dest"] in {"", "#"}:
+            if label in _COMMENTS or definition["dest"] in {"", "#"} or label.startswith("^"):
                 continue
             span = definition["span"]
-            written = _DEFINITION.match(self.found.source, span["start"], span["end"])
-            if written and not label.startswith("^"):
+            if written := _DEFINITION.match(self.found.source, span["start"], span["end"]):
                 self.found.destinations.append(written.span(1))
         self.found.destinations.sort()
 

@@ -178,11 +178,9 @@ def _unquoted(text: str) -> str:
 
 
 def _unescaped(found: re.Match[str]) -> str:
-    code = found[1] or found[2] or found[3]
-    if code is not None:
-        number = int(code, 16)
-        return chr(number) if number <= 0x10FFFF else "\ufffd"
-    return _ESCAPED.get(found[4], found[4])
+    if (code := found[1] or found[2] or found[3]) is None:
+        return _ESCAPED.get(found[4], found[4])
+    return chr(number) if (number := int(code, 16)) <= 0x10FFFF else "\ufffd"
 
 
 MAX_HELD = 3
@@ -274,8 +272,7 @@ def apis_in(script: str) -> Iterator[dict[str, Any]]:
                 return
             except (ValueError, RecursionError):
                 continue
-        api = api_of(read)
-        if api is not None:
+        if (api := api_of(read)) is not None:
             found, position = found + 1, end
             yield api
 
