@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from itertools import islice
+from itertools import islice, pairwise
 
 from lxml.etree import XPath, _Element
 
@@ -35,11 +35,9 @@ def heading(walk: Walk, element: _Element) -> list[str]:
         elif classes and not len(span) and not span.text and not _SEPARATORS.isdisjoint(classes.split()):
             span.text = " "
     _separate_lines(element)
-    inner = walk.line(element)
-    if not inner and len(element) == 1:
-        inner = walk.line(element[0])  # VuePress: the permalink is around the text
-    if not inner and (button := element.find("button")) is not None:
-        inner = walk.line(button)  # accordions
+    # VuePress: the permalink is around the text; accordions: a button is
+    around = (*(element if len(element) == 1 else ()), *element.iterchildren("button"))
+    inner = next(filter(None, map(walk.line, (element, *around))), "")
     walk.in_heading = outer
     if not inner:
         return []
@@ -56,13 +54,11 @@ def heading(walk: Walk, element: _Element) -> list[str]:
 
 def _separate_lines(element: _Element) -> None:
     """Set a space between spans that are lines of a heading: the name of a project and what it is, on a home page."""
-    if len(element) < 2 or (element.text or "").strip():
+    texts = (element.text, *(child.tail for child in element))
+    if any(child.tag != "span" for child in element) or any(text and not text.isspace() for text in texts):
         return
-    if any(child.tag != "span" or (child.tail or "").strip() for child in element):
-        return
-    for child in element.iterchildren():
-        after = child.getnext()
-        words = inner_text(after).split() if after is not None and not child.tail else []
+    for child, after in pairwise(element):
+        words = inner_text(after).split() if not child.tail else []
         if len(words) > 1 and words[0][0].isalnum() and inner_text(child)[-1:].isalnum():
             child.tail = " "
 
@@ -221,8 +217,8 @@ def _cells(row: _Element) -> list[_Element]:
 
 
 def _grid(walk: Walk, element: _Element, rows: list[_Element], grid: _Places) -> list[str]:
-    header = int(_HEAD_ROWS(element)) > 0 or all(cell.tag == "th" for cell in _cells(rows[0]))
-    width = max((len(row) for row in grid), default=0)
+    header = _HEAD_ROWS(element) > 0 or all(cell.tag == "th" for cell in _cells(rows[0]))
+    width = max(map(len, grid), default=0)
     texts = [[_cell(walk, cell) for cell in [*row, *[None] * (width - len(row))]] for row in grid]
     texts = [row for place, row in enumerate(texts) if any(row) or (header and not place)]
     align = [_align(cell) for cell in grid[0]] if grid else []
@@ -263,7 +259,7 @@ def _members(walk: Walk, rows: list[_Element]) -> list[str]:
 def _cell(walk: Walk, cell: _Element | None) -> str:
     if cell is None:
         return ""
-    line = walk.format.line(walk.run(cell))
+    line = walk.line(cell)
     return _SPACE.sub(lambda space: "\n" if "\n" in space[0] else space[0], line) if "\n" in line else line
 
 

@@ -125,9 +125,8 @@ def find_tabs(walk: Walk, main: _Element) -> None:
         named = {}
         for tab in tabs:
             fragment, selector = (tab.get("href") or "").partition("#")[2], tab.get("data-bs-target") or ""
-            own = by_id.get(tab.get("aria-controls") or fragment or selector[1:])
-            own = by_label.get(tab.get("id")) if own is None else own
-            if own is not None:
+            name = tab.get("aria-controls") or fragment or selector[1:]
+            if (own := by_id.get(name, by_label.get(tab.get("id")))) is not None:
                 named[own] = tab
         walk.tabs.update(named or zip(_panels_after(tab_list, outermost), tabs, strict=False))
 
@@ -220,11 +219,9 @@ def find_footnotes(walk: Walk, main: _Element) -> None:
 
 def reference(walk: Walk, element: _Element, before: list[str]) -> str | None:
     """Return the reference that an element is, or None."""
-    link = element
-    if element.tag != "a":
-        if element.tag not in {"sup", "span"} or len(element) != 1 or element[0].tag != "a":
-            return None
-        link = element[0]
+    link = element[0] if element.tag in {"sup", "span"} and len(element) == 1 else element
+    if link.tag != "a":
+        return None
     href = link.get("href") or ""
     label = walk.notes.get(href[1:]) if href[:1] == "#" else None
     return f"[^{label}]" if label and _NOT_LABEL.sub("", inner_text(element)) == label else None

@@ -161,10 +161,11 @@ class HiddenText:
             text = " ".join(inner_text(element).split())
             if text and any(above.get("aria-label") == text for above in islice(element.iterancestors(), 2)):
                 return True
-        for beside in (element.getprevious(), element.getnext()):
-            if beside is not None and not _SCREEN_READER.isdisjoint((beside.get("class") or "").split()):
-                return True
-        return next(element.iterancestors("pre", "code"), None) is not None
+        beside = [
+            one.get("class") or "" for one in (element.getprevious(), element.getnext()) if one is not None
+        ]
+        is_said = not _SCREEN_READER.isdisjoint(" ".join(beside).split())
+        return is_said or next(element.iterancestors("pre", "code"), None) is not None
 
     @cached_property
     def _with_formula(self) -> set[_Element]:

@@ -162,8 +162,7 @@ def image(walk: Walk, element: _Element, before: list[str]) -> str:
     if not source or source.startswith("data:"):
         source = element.get("data-src") or element.get("data-lazy-src") or element.get("data-original") or ""
     alt = collapsed(element.get("alt") or "").strip()
-    classes = element.get("class") or ""
-    if "emoji" in classes or "twemoji" in classes or not source:
+    if "emoji" in (element.get("class") or "") or not source:
         return walk.format.text(alt)
     title = collapsed(element.get("title") or "").strip()
     return walk.format.image(alt, walk.joiner.join(source), "" if title == alt else title)
@@ -173,7 +172,7 @@ def _flat(begin: str, end: str) -> InlineConverter:
     """Return the converter of a block inside a line (a paragraph in a cell): its content, separated from the rest."""
 
     def convert(walk: Walk, element: _Element, before: list[str]) -> str:
-        inner = walk.format.line(walk.run(element))
+        inner = walk.line(element)
         return f"{begin}{inner}{end}" if inner else ""
 
     return convert
@@ -187,7 +186,7 @@ converts(INLINE_TAGS, "td", "th")(_flat(" ", " "))
 @converts(INLINE_TAGS, "pre")
 def _flat_pre(walk: Walk, element: _Element, before: list[str]) -> str:
     lines = [walk.format.code_span(line) for line in code.code_text(element).split("\n") if line.strip()]
-    return "\n" + "\n".join(lines) + "\n" if lines else ""
+    return "\n".join(["", *lines, ""]) if lines else ""
 
 
 @converts(INLINE_TAGS, "script", "math", "mjx-container")
@@ -270,9 +269,8 @@ def _emphasis(mark: str) -> InlineConverter:
         if not stripped:
             return " " if inner else ""
         is_last = element.getnext() is None and not (element.tail or "").strip()
-        if mark == "**" and walk.in_heading and not before and is_last:
-            return inner
-        if stripped.startswith(mark) and stripped.endswith(mark) and mark != "*":
+        is_all = mark == "**" and walk.in_heading and not before and is_last
+        if is_all or (stripped.startswith(mark) and stripped.endswith(mark) and mark != "*"):
             return inner
         lead = " " if inner[0] == " " else ""
         trail = " " if inner[-1] == " " else ""
@@ -290,7 +288,7 @@ def _emphasis(mark: str) -> InlineConverter:
 
 @converts(INLINE_TAGS, "kbd")
 def _key(walk: Walk, element: _Element, before: list[str]) -> str:
-    inner = walk.format.line(walk.run(element))
+    inner = walk.line(element)
     return f"<kbd>{inner}</kbd>" if inner and "<kbd>" not in inner else inner
 
 
