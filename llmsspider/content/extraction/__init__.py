@@ -35,6 +35,7 @@ __all__ = ["convert", "read_metadata"]
 _MARKDOWN = MarkdownFormat()
 _TEX = (b"MathJax", b"mathjax", b"katex")
 """MathJax, or KaTeX as its files spell it: prose says `KaTeX`, which does not count."""
+_Own = tuple[Generator, ...]
 _BLANK_LINES = re.compile(r"\n{3,}")
 
 
@@ -65,34 +66,24 @@ def convert(
     """
     if converter not in loading.NAMES and "." not in converter:
         raise ValueError(f"unknown converter {converter!r}: use one of {', '.join(loading.NAMES)}")
-    own = own_generators(generators)
+    own, source = own_generators(generators), read_source(body, encoding)
     try:
-        return _converted(body, url, encoding, converter, own, with_listings=with_listings)
+        return _converted(source, url, Growth(len(body)), converter, own, with_listings)
     except TooLargePageError:
         raise
     except Exception as error:
         if converter == loading.FALLBACK:
             raise
-        page = _converted(body, url, encoding, loading.FALLBACK, own, with_listings=True)
+        page = _converted(source, url, Growth(len(body)), loading.FALLBACK, own, True)
         page.fallback = f"{type(error).__name__}: {error}"
         return page
 
 
-def _converted(
-    body: bytes,
-    url: str,
-    encoding: str | None,
-    converter: str,
-    own: tuple[Generator, ...],
-    *,
-    with_listings: bool,
-) -> Page:
-    growth = Growth(len(body))
-    source = read_source(body, encoding)
+def _converted(source: Source, url: str, growth: Growth, converter: str, own: _Own, listings: bool) -> Page:  # noqa: PLR0917
     root = parse(source)
     page, joiner = read_page(root, source, url, growth)
     page.converter = converter
-    _write(page, root, joiner, source, own, with_listings=with_listings)
+    _write(page, root, joiner, source, own, listings)
     if (held := held_markdown(root, source)) is not None:  # the page embeds it for a script to render
         read = markdown.read(held, url)
         page.markdown, page.links, page.converter = read.markdown, read.links, read.converter
@@ -103,15 +94,7 @@ def _converted(
     return page
 
 
-def _write(
-    page: Page,
-    root: _Element,
-    joiner: Joiner,
-    source: Source,
-    own: tuple[Generator, ...],
-    *,
-    with_listings: bool,
-) -> None:
+def _write(page: Page, root: _Element, joiner: Joiner, source: Source, own: _Own, listings: bool) -> None:  # noqa: PLR0917
     """Set `markdown`, `links` and what the main content says of the page."""
     meta, native = page.meta, page.converter == loading.DEFAULT
     engine, written = None, _MARKDOWN
@@ -130,7 +113,7 @@ def _write(
     meta.listing = listing_of(root, main, joiner, source, meta)
     meta.tags = tags_of(root, joiner, source)
     is_drawn = meta.is_shell or meta.api_files is not None  # its text decides whether it needs a browser
-    if meta.listing and not (with_listings or is_drawn):
+    if meta.listing and not (listings or is_drawn):
         return
     title = outer_title(root, main, meta.title, whole)
     if title is None and generator is UNKNOWN:

@@ -16,10 +16,8 @@ from llmsspider.content.extraction.walk import BLOCK_KINDS, BLOCK_TAGS, BlockCon
 
 _NO_QUOTES = frozenset({"SVInsetFlow", "SInsetFlow", "SubFlow"})
 """Classes of `<blockquote>` that only set text in (Scribble)."""
-_NOTICE = 400
-"""Letters outside links of a `<noscript>` that only says that scripts are needed."""
-_FORM = 400
-"""Characters of a form that is more than a form."""
+_MUCH = 400
+"""Letters of a `<noscript>` that says more than that scripts are needed, of a form that is more than a form."""
 _SEPARATORS = frozenset({"sep", "separator", "divider", "delimiter"})
 """Classes of empty elements that a page's style draws between the parts of a heading."""
 
@@ -112,8 +110,8 @@ def _where(is_content: Callable[[_Element], bool]) -> BlockConverter:
 converts(BLOCK_TAGS, "footer")(
     _where(lambda footer: next(footer.iterancestors()).tag in {"blockquote", "figure"})
 )
-converts(BLOCK_TAGS, "form")(_where(lambda form: len(plain_text(form)) > _FORM or holds_title(form)))
-converts(BLOCK_TAGS, "noscript")(_where(lambda notice: letters_outside_links(notice) > _NOTICE))
+converts(BLOCK_TAGS, "form")(_where(lambda form: len(plain_text(form)) > _MUCH or holds_title(form)))
+converts(BLOCK_TAGS, "noscript")(_where(lambda notice: letters_outside_links(notice) > _MUCH))
 # navigation and the names of forms are not content
 converts(BLOCK_TAGS, "nav", "legend")(lambda walk, element: [])
 

@@ -78,9 +78,7 @@ class HtmlFormat(MarkdownFormat):
             if listing.tight and first.startswith("<p>") and first.endswith("</p>"):
                 first = first[3:-4]
             items += f"<li>{first}{rest}</li>"
-        if listing.numbers is None:
-            return f"<ul>{items}</ul>"
-        return f'<ol start="{listing.numbers[0]}">{items}</ol>'
+        return f'<ol start="{listing.numbers[0]}">{items}</ol>' if listing.numbers else f"<ul>{items}</ul>"
 
     def definition(self, terms: list[str], definitions: list[str]) -> str:
         texts = (text.removeprefix("<p>").removesuffix("</p>") for text in definitions)
@@ -118,11 +116,10 @@ class MarkdownifyConverter(MarkdownConverter):
     def convert_pre(self, el: Any, text: str, parent_tags: set[str]) -> str:
         """Return a fenced block with the exact text and the language of `<code class="language-…">`."""
         content = el.get_text()
-        if not content.strip():
-            return ""
         names = (name for child in el.find_all("code") for name in child.get("class") or ())
         language = next((name for name in names if name.startswith("language-")), "")
-        return f"\n\n{code_block(content, language.removeprefix('language-'))}\n\n"
+        block = code_block(content, language.removeprefix("language-"))
+        return f"\n\n{block}\n\n" if content.strip() else ""
 
     def convert_kbd(self, el: Any, text: str, parent_tags: set[str]) -> str:
         """Return a key as HTML."""

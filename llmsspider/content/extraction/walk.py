@@ -189,8 +189,7 @@ class Walk:
 
     def _role(self, element: _Element) -> Role:
         tag, classes = key = (element.tag, element.get("class"))
-        role = self._roles.get(key)
-        if role is None:
+        if (role := self._roles.get(key)) is None:
             kind = self.rules.by_name(tag, classes or "")
             is_title = f"{tag}.{classes}" == self.generator.title
             block = Walk._titled if is_title else BLOCK_TAGS.get(tag, Walk.blocks)
@@ -206,21 +205,17 @@ class Walk:
         """Return True if an element, whatever its class, holds nearly all text of the main content."""
         if element.tag not in WRAPPERS or not len(element) or letters(element) < _FEW:
             return False
-        inner = letters_outside_links(element)
-        if inner < _FEW:
-            return False
         if self._letters < 0:
             self._letters = letters_outside_links(self.main)
-        return inner >= _THE_PAGE * self._letters
+        return letters_outside_links(element) >= max(_FEW, _THE_PAGE * self._letters)
 
     # Blocks.
 
     def blocks(self, element: _Element) -> list[str]:
         """Return the blocks of an element's content: inline runs as paragraphs, block children as they are."""
-        self.depth += 1
-        if self.depth > _MAX_DEPTH:
-            self.depth -= 1
+        if self.depth >= _MAX_DEPTH:
             return self._paragraph([self.text(inner_text(element))])
+        self.depth += 1
         found: list[str] = []
         text = element.text
         run = [self.text(text)] if text and not text.isspace() else []  # white space alone starts no run

@@ -173,10 +173,8 @@ def meaning_of(schema: object, description: object = None) -> str:
 def schema_table(api: Description, schema: object) -> list[str]:
     """Return the blocks of the properties of a schema, or of the items of an array; none where it has none."""
     rows = list(islice(_rows(api, schema, "", 0), MAX_ROWS + 1))
-    if not rows:
-        return []
-    more = ["…"] if len(rows) > MAX_ROWS else []
-    return [table(("Property", "Type", "Required", "Description"), rows[:MAX_ROWS]), *more]
+    blocks = [table(("Property", "Type", "Required", "Description"), rows[:MAX_ROWS]), "…"]
+    return blocks if len(rows) > MAX_ROWS else blocks[: bool(rows)]
 
 
 def _rows(api: Description, schema: object, prefix: str, depth: int) -> Iterator[tuple[str, ...]]:
@@ -292,9 +290,7 @@ def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
 
 def markdown_of(value: object, level: int) -> str:
     """Return a Markdown description with its headings shifted, so that the highest has level `level`."""
-    if not isinstance(value, str):
-        return ""
-    lines, fence, headings = value.strip().splitlines(), "", {}
+    lines, fence, headings = value.strip().splitlines() if isinstance(value, str) else [], "", {}
     for at, text in enumerate(lines):
         mark = _FENCE.match(text)
         if mark and (not fence or mark[1] == fence):
