@@ -99,15 +99,13 @@ def _tex(element: _Element) -> str | None:
     if tex := _ANNOTATION(element):
         return str(tex)
     text = inner_text(element)
-    if "latex" in (element.get("class") or "").split() and not _TEX.search(text):
-        return None
-    plain = element.tag in {"math", "mjx-container"} or not len(element) or _DELIMITED.match(text)
-    return text if plain and text.strip() else None
+    is_word = "latex" in (element.get("class") or "").split() and not _TEX.search(text)
+    is_plain = element.tag in {"math", "mjx-container"} or not len(element) or _DELIMITED.match(text)
+    return text if is_plain and text.strip() and not is_word else None
 
 
-# Code blocks. Text is kept as the page shows it: line numbers, copy buttons and hidden lines are filtered, prompts and
-# blank lines stay. The language comes from the class conventions of the highlighters (HTML standard 4.5.15 `language-`,
-# Prism, highlight.js, Pygments, Rouge, Chroma, Shiki, GitHub, MediaWiki, SyntaxHighlighter).
+# Code blocks, as the page shows them: line numbers, copy buttons and hidden lines are filtered, prompts and blank lines
+# stay. The language comes from the class conventions of the highlighters (HTML standard 4.5.15 `language-`).
 
 _CODE = XPath("descendant::code[1]", smart_strings=False)
 _CLASSES = XPath("descendant::*/@class", smart_strings=False)

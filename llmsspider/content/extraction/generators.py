@@ -1,8 +1,6 @@
 """Known documentation generators, as data: how each is recognised and which element holds its content.
 
-An entry is found by its `marks`, byte strings looked for in the raw page, and confirmed by `main`, CSS selectors of
-which the first that matches gives the main content. Commonest first: the first entry that is confirmed wins. What many
-generators share (permalinks, copy buttons, admonitions, tabs, highlighters) is in `rules`, `code` and `components`.
+Commonest first: the first entry that is confirmed wins. What many share is in `rules`, `code` and `components`.
 """
 
 from __future__ import annotations

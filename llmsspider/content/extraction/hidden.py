@@ -16,9 +16,7 @@ from llmsspider.content.extraction.parsing import CONTROLS, ELEMENTS, STYLES, SW
 from llmsspider.content.extraction.tree import holders, inner_text, remove_elements
 
 _MARKED = (
-    ((b"aria-hidden",), XPath("descendant::*/@aria-hidden")),
-    ((b"hidden",), XPath("descendant::*/@hidden")),
-    ((b"popover",), XPath("descendant::*/@popover")),
+    *(((name.encode(),), XPath(f"descendant::*/@{name}")) for name in ("aria-hidden", "hidden", "popover")),
     (STYLES, XPath("descendant::*/@style")),
     ((b"<img",), XPath("descendant::img[@height]/@width")),
 )
@@ -138,9 +136,8 @@ class HiddenText:
 
     def _is_page(self, element: _Element) -> bool:
         """Say whether the element holds all headings and most of the text: a page that its scripts will show."""
-        if not self._heads or _HEADS(element) != self._heads:
-            return False
-        return 2 * len(inner_text(element)) > len(inner_text(self._root))
+        has_heads = self._heads and _HEADS(element) == self._heads
+        return bool(has_heads) and 2 * len(inner_text(element)) > len(inner_text(self._root))
 
     @cached_property
     def _heads(self) -> float:

@@ -32,6 +32,7 @@ from llmsspider.content.extraction.walk import (
     converts,
 )
 from llmsspider.items import Link
+from llmsspider.web.url_gate import HTTP
 
 # Links and images.
 
@@ -49,7 +50,6 @@ SKIP = re.compile(
     re.ASCII,
 )
 """Texts of links to parts of their page, which stand above its navigation for the keyboard."""
-_WEB = ("http://", "https://")
 _SPACE = re.compile(r"[ \t\n\r\f\v]+")
 _SHORT = 64
 """Characters up to which inline code is remembered as it was written: names repeat in the pages of a site."""
@@ -129,7 +129,7 @@ def _link(walk: Walk, href: str, inner: str, text: str) -> str:
     if not stripped:
         return inner
     url = walk.joiner.join(href)
-    on_web = url.startswith(_WEB) or url[:8].lower().startswith(_WEB)
+    on_web = url.startswith(HTTP) or url[:8].lower().startswith(HTTP)
     if not on_web and url[:11].lower().startswith(("javascript:", "data:", "blob:")):
         return inner
     if on_web:
@@ -272,16 +272,15 @@ def _emphasis(mark: str) -> InlineConverter:
         is_all = mark == "**" and walk.in_heading and not before and is_last
         if is_all or (stripped.startswith(mark) and stripped.endswith(mark) and mark != "*"):
             return inner
-        lead = " " if inner[0] == " " else ""
-        trail = " " if inner[-1] == " " else ""
-        previous = "" if lead or not before else before[-1][-2:]
-        following = "" if trail else (element.tail or "")[:1]
-        if not lead and before and mark not in stripped:
+        has_lead = inner[0] == " "
+        previous = before[-1][-2:] if before and not has_lead else ""
+        following = "" if inner[-1] == " " else (element.tail or "")[:1]
+        if not has_lead and before and mark not in stripped:
             inside = before[-1][len(mark) : -len(mark)]
             if inside and mark[0] not in inside and before[-1] == f"{mark}{inside}{mark}":  # it goes on
                 del before[-1]
                 stripped, previous = inside + stripped, before[-1][-2:] if before else ""
-        return lead + walk.format.emphasis(stripped, mark, previous, following) + trail
+        return _spaced(inner, walk.format.emphasis(stripped, mark, previous, following))
 
     return handler
 

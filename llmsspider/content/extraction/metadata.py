@@ -249,14 +249,15 @@ def _read_apis(meta: PageMeta, root: _Element, source: Source, joiner: Joiner) -
     meta.api_files = files if files or is_drawn else None
     if meta.api_files == []:
         others = [url for script in inline for url in scripts.configurations_in(script)]
-        others += filter(_says_what_is_drawn, _SCRIPTS_OF_FILES(root))
+        scripts_of_files = (
+            (src, src.partition("?")[0].rpartition("/")[2]) for src in _SCRIPTS_OF_FILES(root)
+        )
+        others += [
+            src
+            for src, name in scripts_of_files
+            if name.endswith((".js", ".mjs")) and _INITIALIZER.search(name) and not _PROGRAM.search(name)
+        ]
         meta.api_scripts = _of_web(others, joiner)[:MAX_SCRIPTS]
-
-
-def _says_what_is_drawn(src: str) -> bool:
-    name = src.partition("?")[0].rpartition("/")[2]
-    is_script = name.endswith((".js", ".mjs"))
-    return is_script and bool(_INITIALIZER.search(name)) and not _PROGRAM.search(name)
 
 
 # Empty shells: pages that hold no text of their own until a browser has run their scripts.

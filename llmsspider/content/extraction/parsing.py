@@ -201,13 +201,10 @@ class Source:
 
 
 def read_source(body: bytes, encoding: str | None) -> Source:
-    """Return `body` ready to be parsed.
+    """Return `body` ready to be parsed, its encoding chosen as browsers do (HTML standard, 13.2.3.2).
 
-    The encoding is chosen as browsers do (HTML standard, "determining the character encoding"): BOM,
-    then `encoding` (the HTTP header's), then `<meta charset>` in the first 4 KiB, then UTF-8 where the
-    body is valid UTF-8, then what `east_asian_charset` finds, else windows-1252. Where UTF-8 and
-    windows-1252 are taken for each other, the bytes decide, as text of the one is hardly ever text of the
-    other. NUL bytes are removed.
+    BOM, `encoding` (the HTTP header's), `<meta charset>` in the first 4 KiB, UTF-8 where the body is valid, what
+    `east_asian_charset` finds, else windows-1252. Between UTF-8 and windows-1252 the bytes decide.
     """
     body, name = _decode_choice(body, encoding)
     source = Source(body, name)

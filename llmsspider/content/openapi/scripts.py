@@ -131,10 +131,8 @@ class _Reader:
     def _parsed(self) -> Any:
         """Return the value of `JSON.parse("…")`."""
         is_parse = all(self.next()[1] == sign for sign in ("JSON", ".", "parse", "("))
-        if not is_parse or self.token[0] != "string":
-            return None
-        text = self._string()
-        if self.token[1] != ")":
+        text = self._string() if is_parse and self.token[0] == "string" else ""
+        if not text or self.token[1] != ")":
             return None
         self.next()
         return json.loads(text)
@@ -155,9 +153,7 @@ class _Reader:
             if digits[:2].lower() == "0x":
                 return int(digits, 16)
             return int(digits) if digits.isdigit() and len(digits) < 20 else float(digits)
-        if kind == "name" and text in _CONSTANTS:
-            return _CONSTANTS[self.next()[1]]
-        return None
+        return _CONSTANTS[self.next()[1]] if kind == "name" and text in _CONSTANTS else None
 
     def _skip(self) -> None:
         """Advance to the comma or bracket that ends a value."""
