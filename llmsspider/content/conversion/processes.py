@@ -231,9 +231,7 @@ class ProcessPool:
         """Stop all processes: busy ones are killed, and those that still run after `EXIT_SECS`. Idempotent."""
         self._closed = True
         starting, self._starting = self._starting, []
-        self._idle += [
-            future.result() for future in starting if not future.cancel() and not future.exception()
-        ]
+        self._idle += [one.result() for one in starting if not one.cancel() and not one.exception()]
         left = {worker.process.sentinel: worker for worker in (*self._idle, *self._busy)}
         for worker in self._idle:
             worker.close()

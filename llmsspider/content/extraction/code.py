@@ -35,9 +35,7 @@ _DELIMITED = re.compile(
 )
 _TEX = re.compile(r"[\\^_{}$]")
 """What a formula has and the word LaTeX has not."""
-_DRAWN = frozenset(
-    {"MathJax", "MathJax_Display", "MathJax_Preview", "MathJax_CHTML", "MathJax_SVG", "MJXc-display"}
-)
+_DRAWN = {"MathJax", "MathJax_Display", "MathJax_Preview", "MathJax_CHTML", "MathJax_SVG", "MJXc-display"}
 
 
 class Formula(NamedTuple):
@@ -195,7 +193,7 @@ def _has_special(pre: _Element) -> bool:
         return False
     marked = (
         (part.tag, part.get("class")) for part in pre.iterdescendants()
-    )  # a `<code>` may be no evidence
+    )  # of `<code>` it is no evidence
     return any(classes and (_is_skipped(tag, classes) or _is_line(classes)) for tag, classes in marked)
 
 

@@ -94,9 +94,7 @@ def _title(element: _Element) -> _Element | None:
 _TAB_LISTS = XPath("descendant::*/@role[.='tablist']")
 _PANELS = XPath("descendant::*/@role[.='tabpanel']")
 _TABS = XPath("descendant::*/@role[.='tab']")
-_BLOCKS = XPath(
-    "*[contains(@class,'tabbed-content')]/*[contains(@class,'tabbed-block')]", smart_strings=False
-)
+_BLOCKS = XPath("*[contains(@class,'tabbed-content')]/*[contains(@class,'tabbed-block')]")
 _LABELS = XPath("*[contains(@class,'tabbed-labels')]/label", smart_strings=False)
 
 _TAB_SETS = frozenset({"tab-set", "sd-tab-set", "book-tabs"})

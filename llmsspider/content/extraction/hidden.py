@@ -158,10 +158,8 @@ class HiddenText:
             text = " ".join(inner_text(element).split())
             if text and any(above.get("aria-label") == text for above in islice(element.iterancestors(), 2)):
                 return True
-        beside = [
-            one.get("class") or "" for one in (element.getprevious(), element.getnext()) if one is not None
-        ]
-        is_said = not _SCREEN_READER.isdisjoint(" ".join(beside).split())
+        beside = [one for one in (element.getprevious(), element.getnext()) if one is not None]
+        is_said = any(not _SCREEN_READER.isdisjoint((one.get("class") or "").split()) for one in beside)
         return is_said or next(element.iterancestors("pre", "code"), None) is not None
 
     @cached_property

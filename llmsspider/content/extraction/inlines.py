@@ -41,9 +41,7 @@ PERMALINK_SIGNS = frozenset(
      "permanent link", "direct link", "copy link", "anchor", "link to this heading"}
 )  # fmt: skip
 """Texts of links in headings that only lead to the heading itself."""
-TO_TOP = frozenset(
-    {"top", "back to top", "to top", "go to top", "return to top", "↑", "▲", "⬆", "↑ top", "top ↑"}
-)
+TO_TOP = {"top", "back to top", "to top", "go to top", "return to top", "↑", "▲", "⬆", "↑ top", "top ↑"}
 """Texts of links to the top of their page."""
 SKIP = re.compile(
     r"(?:skip|jump) to (?:the )?(?:main |page )?(?:contents?|navigation|search|footer)|skip navigation",

@@ -24,9 +24,7 @@ def read_page(root: _Element, source: Source, url: str, growth: Growth) -> tuple
     meta = _read_head(root, joiner)
     size = _text_size(root)
     may_draw = size <= _SHELL_TEXT and bool(_SCRIPTS(root))
-    meta.is_shell = may_draw and (
-        size <= 40 or bool(_ROOTS(root))
-    )  # with a place to draw in, or no text at all
+    meta.is_shell = may_draw and (size <= 40 or bool(_ROOTS(root)))  # no text at all, or a place to draw in
     if not meta.markdown_alternate and source.may_hold(b"zero-md", b"md-block", b"wc-markdown"):
         files = [file for src in _SHOWN_FILES(root) if (file := src.strip())]
         if len(files) == 1 and size <= _SHELL_TEXT:  # the page renders this one
@@ -118,9 +116,7 @@ def _read_link_tag(meta: PageMeta, element: _Element, joiner: Joiner) -> None:
 def whole_title(root: _Element) -> str | None:
     """Return the `<title>`, the site's name in it where it has one."""
     in_head = (part for top in root[:1] for part in top if part.tag == "title")
-    title = next(
-        chain(in_head, root.iter("title")), None
-    )  # `iter` looks at the whole page for the one after it
+    title = next(chain(in_head, root.iter("title")), None)  # `iter` alone looks at the whole page
     return None if title is None else _clean(inner_text(title))
 
 
@@ -204,7 +200,7 @@ _NAMED = (
     (b"api-reference", XPath("//*[@id='api-reference']/@data-url", smart_strings=False)),
 )
 """The attributes that hold the URL of an OpenAPI file, each with the byte string by which pages have it."""
-_INLINE_SCRIPTS = XPath("//script[not(@src)]/text()", smart_strings=False)
+_INLINE_SCRIPTS = XPath("//script[not(@src)]/text()")
 _SCRIPTS_OF_FILES = XPath("//script/@src", smart_strings=False)
 _HOLDING = XPath(
     "//script[@id='api-reference'][not(@src)]/text() | //@apidescriptiondocument", smart_strings=False
@@ -219,8 +215,7 @@ _PROGRAM = re.compile(
 _PLACES = XPath(
     "boolean(//redoc | //rapi-doc | //elements-api | //*[@id='swagger-ui' or @id='redoc' or @id='redoc-container'"
     " or contains(concat(' ', @class, ' '), ' swagger-ui ') or contains(concat(' ', @class, ' '), ' redoc-wrap ')"
-    " or contains(concat(' ', @class, ' '), ' sl-elements-api ')])",
-    smart_strings=False,
+    " or contains(concat(' ', @class, ' '), ' sl-elements-api ')])"
 )
 MAX_FILES = 10
 """Maximum number of API files read from one page."""
@@ -249,12 +244,10 @@ def _read_apis(meta: PageMeta, root: _Element, source: Source, joiner: Joiner) -
     meta.api_files = files if files or is_drawn else None
     if meta.api_files == []:
         others = [url for script in inline for url in scripts.configurations_in(script)]
-        scripts_of_files = (
-            (src, src.partition("?")[0].rpartition("/")[2]) for src in _SCRIPTS_OF_FILES(root)
-        )
+        names = ((src, src.partition("?")[0].rpartition("/")[2]) for src in _SCRIPTS_OF_FILES(root))
         others += [
             src
-            for src, name in scripts_of_files
+            for src, name in names
             if name.endswith((".js", ".mjs")) and _INITIALIZER.search(name) and not _PROGRAM.search(name)
         ]
         meta.api_scripts = _of_web(others, joiner)[:MAX_SCRIPTS]
@@ -266,8 +259,7 @@ _SCRIPTS = XPath("boolean(//script[@src or @type='module' or string-length(.) > 
 _ROOTS = XPath(
     "boolean(//*[@id='root' or @id='app' or @id='__next' or @id='__nuxt' or @id='__docusaurus' or @id='svelte'"
     " or @id='main' or @id='application' or @id='react-root' or @id='redoc' or @id='swagger-ui' or @id='___gatsby']"
-    "[not(normalize-space())] | //app-root | //redoc | //rapi-doc | //elements-api)",
-    smart_strings=False,
+    "[not(normalize-space())] | //app-root | //redoc | //rapi-doc | //elements-api)"
 )
 _SHOWN_FILES = XPath("//zero-md/@src | //md-block/@src | //wc-markdown/@src", smart_strings=False)
 """The Markdown files that elements of a page render."""

@@ -132,9 +132,7 @@ _ADMONITION = re.compile(
     r"docs-callout|infobox|note-box|alert-\w+|"
     r"[a-z]+-(?:callout|admonition|alert)--?(?:note|tip|info|important|warning|caution|danger))(?=\s|$)"
 )
-_BARE_ADMONITION = frozenset(
-    {"note", "tip", "warning", "important", "caution", "danger", "information", "seealso"}
-)
+_BARE_ADMONITION = {"note", "tip", "warning", "important", "caution", "danger", "information", "seealso"}
 _MATH = frozenset(
     {"math", "katex", "katex-display", "katex-block", "arithmatex", "MathJax_Preview", "MathJax",
      "MathJax_Display", "MJXc-display", "math-display", "math-inline", "stemblock", "latex"}
@@ -142,16 +140,10 @@ _MATH = frozenset(
 GRIDS = {"two-column-summary": 2, "three-column-summary": 3, "four-column-summary": 4}
 """Classes of a `<div>` whose children are the cells of a table (javadoc), with the number of columns."""
 _KINDS = (
-    (
-        Kind.TABS,
-        {"tabbed-set", "tab-set", "sphinx-tabs", "tabs-container", "panel-tabset", "vp-code-group", "tabs", "tabset",
-         "sd-tab-set", "book-tabs", "code-tabs", "code-group", "nextra-tabs", "tab-view"},
-    ),
-    (
-        Kind.SIGNATURE,  # those with a tag of Haddock and pdoc
-        {"sig", "sig-object", "member-signature", "memproto", "type-signature", "code-header", "method-heading",
-         "p.src", "div.attr"},
-    ),
+    (Kind.TABS, {"tabbed-set", "tab-set", "sphinx-tabs", "tabs-container", "panel-tabset", "vp-code-group", "tabs",
+                 "tabset", "sd-tab-set", "book-tabs", "code-tabs", "code-group", "nextra-tabs", "tab-view"}),
+    (Kind.SIGNATURE, {"sig", "sig-object", "member-signature", "memproto", "type-signature", "code-header",
+                      "method-heading", "p.src", "div.attr"}),  # those with a tag of Haddock and pdoc
     (Kind.GRID, {f"div.{name}" for name in GRIDS}),
     (Kind.CODE, {"div.fragment", "blockquote.SCodeFlow", "table.RktBlk", "table.RBoxed"}),  # Doxygen, Scribble
 )  # fmt: skip

@@ -21,8 +21,7 @@ _HEAD_TEXT = 100
 """Maximum number of letters outside links above the title; more are content, not the head of the site."""
 _CONTENT = XPath(
     "boolean(.//pre | .//dl | .//th"
-    " | descendant-or-self::*[self::h2 or self::h3 or self::h4][not(.//a | ancestor::a)])",
-    smart_strings=False,
+    " | descendant-or-self::*[self::h2 or self::h3 or self::h4][not(.//a | ancestor::a)])"
 )
 _NUMBER = re.compile(r"(\d++(?:\.\d++)*+|[A-Z](?:\.\d++)++)\.?+\s++")
 _PARTS = re.compile(r"(?<!\s)(?:\s*+[|:·–—»›]\s++|\s++-{1,3}\s++)")

@@ -343,11 +343,10 @@ class Walk:
         is_looked_at = bool(self.first_inlines)
         for child in element:
             role = self._role(child)
-            piece = (
-                role.inline(self, child, pieces)
-                if role.is_plain and not is_looked_at
-                else self.inline(child, pieces, role)
-            )
+            if role.is_plain and not is_looked_at:
+                piece = role.inline(self, child, pieces)
+            else:
+                piece = self.inline(child, pieces, role)
             if isinstance(piece, list):
                 pieces.append(" ".join(piece))
             elif piece:

@@ -41,12 +41,8 @@ def _lines(body: bytes, encoding: str | None) -> list[str]:
 
 _CODE = re.compile("code|code-block|sourcecode|parsed-literal|highlight-block|ipython|doctest")
 _ADMONITIONS = re.compile("attention|caution|danger|error|hint|important|note|tip|warning|seealso")
-_VERSIONED = {
-    "deprecated": "Deprecated since",
-    "versionadded": "Added in",
-    "versionchanged": "Changed in",
-    "versionremoved": "Removed in",
-}
+_VERSIONED = {"deprecated": "Deprecated since", "versionadded": "Added in", "versionchanged": "Changed in",
+              "versionremoved": "Removed in"}  # fmt: skip
 _DROPPED = re.compile(
     "toctree|contents|image|figure|raw|include|index|meta|highlight|currentmodule|module|only|tabularcolumns|plot|"
     "automodule|autoclass|autofunction|autosummary|literalinclude|graphviz|inheritance-diagram"

@@ -79,10 +79,8 @@ _NAMES = {
     "wasm": "wat webassembly",
     "yaml": "yml",
 }
-_ONE_NAME = {
-    name: name for name in ["css", "java", "json", "lua", "matlab", "mdx", "sql", "swift", "toml", "xml"]
-}
-_ONE_NAME |= {word: name for name, words in _NAMES.items() for word in (name, *words.split())}
+_NAMES |= dict.fromkeys(["css", "java", "json", "lua", "matlab", "mdx", "sql", "swift", "toml", "xml"], "")
+_ONE_NAME = {word: name for name, words in _NAMES.items() for word in (name, *words.split())}
 
 
 def normalised(word: str) -> str:

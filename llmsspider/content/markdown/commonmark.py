@@ -195,7 +195,7 @@ def take_invisible(page: Page) -> None:
     meta.title = meta.title and cleaned_line(meta.title)[0]
     meta.description = meta.description and cleaned_line(meta.description)[0]
     page.links = [
-        link if link.text.isascii() else Link(cleaned_line(link.text)[0], link.url) for link in page.links
+        one if one.text.isascii() else Link(cleaned_line(one.text)[0], one.url) for one in page.links
     ]
 
 

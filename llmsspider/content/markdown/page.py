@@ -211,9 +211,7 @@ class Draft:
         join = Growth(2 * len(found.source)).counted(join)
         links = [Link(text, join(href)) for text, href in found.links]
         links = [link for link in links if link.url.lower().startswith(HTTP)]
-        pairs = [
-            pair for html in found.html for href in (_HTML_HREF, _MDX_HREF) for pair in href.findall(html)
-        ]
+        pairs = [pair for html in found.html for one in (_HTML_HREF, _MDX_HREF) for pair in one.findall(html)]
         in_html = [join(quoted or apostrophed) for quoted, apostrophed in pairs]
         linked = [*(link.url for link in links), *(url for url in in_html if url.lower().startswith(HTTP))]
         markdown = found.rewritten(lambda target: _target(target, join)).strip("\n")
