@@ -164,10 +164,11 @@ class ConversionPool:
         if in_place and is_main and hasattr(signal, "setitimer"):  # else nothing could interrupt it
             with suppress(_TooLongError):
                 return _interrupted(function, arguments, IN_PLACE_SECS)
+        timeout_secs = self.timeout_secs
         try:
-            return await self.processes.run(function, arguments, self.timeout_secs)
+            return await self.processes.run(function, arguments, timeout_secs)
         except TimeoutError:
-            raise ConversionError(f"conversion took longer than {self.timeout_secs:g} s") from None
+            raise ConversionError(f"conversion took longer than {timeout_secs:g} s") from None
         except Exception as error:  # also arguments that cannot be pickled
             raise serving.failure(error) from None
 
