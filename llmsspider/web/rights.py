@@ -85,7 +85,7 @@ def of_page(
         user_agent: the crawler's product token.
 
     >>> of_page({"x-robots-tag": ["noai"]})
-    [Declaration(purpose='ai', allowed=False, line='X-Robots-Tag: noai')]
+    [Declaration(purpose='ai', allowed=False, line='X-Robots-Tag: noai', path='')]
     """
     found = []
     if "noai" in robots_directives(headers.get("x-robots-tag", ()), user_agent):
