@@ -53,8 +53,7 @@ class Command(OneLineCommand):
 
 def write_project(name: str, folder: Path) -> list[Path]:
     """Write the files of a project; returns them."""
-    values = {"name": name, "version": __version__}
-    return list(_write(files("llmsspider").joinpath(TEMPLATES), folder, values))
+    return _write(files("llmsspider") / TEMPLATES, folder, {"name": name, "version": __version__})
 
 
 def _write(source: Traversable, target: Path, values: dict[str, str]) -> list[Path]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib import import_module
 from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Any
@@ -185,9 +185,3 @@ else:  # what the checks return; a process that only reads settings need not imp
     Providers = Annotated[Any, by("llmsspider.site.providers:load_providers", first=_paths)]
     RepositoryHosts = Annotated[Any, by("llmsspider.site.repositories:parse_hosts")]
     StoreClass = Annotated[Any, by("llmsspider.store.store:store_class")]
-
-
-def problems_of(error: Mapping[str, Any], shown: str) -> list[str]:
-    """Return the lines for one pydantic error; `shown` is what the setting is called in them, with its value."""
-    context = error.get("ctx") or {}
-    return context.get("lines") or [f"{shown}: {context.get('accepted') or error['msg']}"]

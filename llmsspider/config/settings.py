@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Protocol, cast
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -242,7 +242,9 @@ class Config(BaseModel):
                 is_variable = settings.getpriority(name) == ENVIRONMENT_PRIORITY
                 shown = name if name in SECRET else f"{name}={given.get(name)!r}"
                 where = "environment variable" if is_variable else "setting"
-                problems += types.problems_of(cast("dict[str, Any]", problem), f"{where} {shown}")
+                context = problem.get("ctx") or {}
+                accepted = context.get("accepted") or problem["msg"]
+                problems += context.get("lines") or [f"{where} {shown}: {accepted}"]
         if problems:
             raise ArgumentsError(problems)
         return config
