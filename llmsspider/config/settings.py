@@ -259,7 +259,7 @@ REMOVED = {
     "LLMS_REDIS_URL": "several workers on one site are no longer there; make sections of a giant site sources of "
     "their own (docs/how-to/many-sites.md)",
     "LLMS_CHUNK_UNIT": "LLMS_CHUNK_SIZE names it, such as '800 tokens' or '800 mycounter.count'",
-    "LLMS_CONFIRM_RUNS": "pages that are gone in 2 complete runs in a row are deleted, however many they are; "
+    "LLMS_CONFIRM_RUNS": "pages that are gone are deleted after 1 to 3 complete runs in a row that say so; "
     "-a confirm_deletions=true does not wait",
     "LLMS_CONVERT_TIMEOUT": "one page may take 60 seconds in a worker",
     "LLMS_CSV_FORMULAS": "cells that a spreadsheet would calculate begin with an apostrophe",

@@ -24,14 +24,14 @@ KEPT_WORDS = 0.3
 """Least share of all words, old and new, that both texts must have in common to be editions of one page."""
 
 MAX_MOVED_TO_ONE = 3
-"""Pages that may move to one page without being guarded; more of them look like a login or an error page, and so do two
-that redirect for now."""
+"""Pages that may redirect to a new page; more of them look like a login or an error page, and so do two that redirect
+for now."""
 
 MIN_LINKS = 3
 """Least number of links that a page had for the loss of all of them to be suspicious."""
 
 CONFIRM_RUNS = 2
-"""Complete runs in a row after which pages that are gone are deleted though many would go, and odd answers accepted."""
+"""Runs in a row after which odd answers are accepted."""
 
 ACCEPTED_RUNS = 7
 """Runs in a row after which a page is what it answers, unless that is a login or a challenge."""
@@ -49,9 +49,7 @@ _NOTICE = re.compile(
     r"|(?:are you|verify (?:that )?you are) .{0,20}(?:human|robot).{0,20}|(?:enter the )?captcha)\W*\Z",
     re.IGNORECASE,
 )
-_LOGIN_SEGMENTS = frozenset(
-    {"login", "log-in", "log_in", "logon", "signin", "sign-in", "sign_in", "sso", "saml", "oauth", "oauth2"}
-)
+_LOGIN = re.compile(r"/(?:log[-_]?in|logon|sign[-_]?in|authenticate|sso|saml|oauth2?)(?:/|\Z)", re.IGNORECASE)
 _VARYING = re.compile(r"(?<!\S)[^\s\d/]*+[\d/]\S*")
 """Words that differ in each response of one wall: numbers, ids of the request, the requested address."""
 
@@ -72,7 +70,7 @@ def is_login_url(url: str) -> bool:
     >>> is_login_url("https://e.com/auth/login?next=/guide"), is_login_url("https://e.com/guide/login-page.html")
     (True, False)
     """
-    return not _LOGIN_SEGMENTS.isdisjoint(urlsplit(url).path.lower().split("/"))
+    return _LOGIN.search(urlsplit(url).path) is not None
 
 
 def leads_to_login(asked: str, final: str) -> bool:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from llmsspider.changes.compare import MAX_PAIRS, most_similar, word_counts
-from llmsspider.crawl.bot_walls import CONFIRM_RUNS
+from llmsspider.crawl.bot_walls import ACCEPTED_RUNS
 from llmsspider.items import content_hash
 from llmsspider.web.outcomes import OUTAGES
+from llmsspider.web.urls import page_key
 
 if TYPE_CHECKING:
     from llmsspider.crawl.known_pages import KnownPages, PageOutcome
@@ -101,7 +102,7 @@ def _name(url: str) -> str:
     return urlsplit(url).path.rstrip("/").rpartition("/")[2]
 
 
-# Whether a run may delete stored pages, and which of them are in doubt.
+# Whether a run may delete stored pages.
 
 
 def outage(failed: Mapping[str, int], obtained: int, share: float) -> str | None:
@@ -124,9 +125,22 @@ def outage(failed: Mapping[str, int], obtained: int, share: float) -> str | None
     return f"{failures.total()} of {requested} pages failed ({kinds})" if too_many else None
 
 
-# The deletion guard: which of the stored pages that a run did not confirm are deleted. Pure.
+# Which of the stored pages that a run did not confirm are deleted. Two witnesses say that a page is gone: its own
+# answer, and the site, where nothing names it any more. Both are believed at once, one of them in time. Pure.
 
 DELETED: frozenset[PageOutcome] = frozenset({"gone", "moved", "dropped", "unlinked"})
+
+ODD_ANSWERS = frozenset({"empty", "soft-404", "unsupported-type"})
+"""Why a page is filtered that answers with something else than a page; the other reasons are its own words."""
+
+AGREED_RUNS = 1
+"""Complete runs in a row after which a page is deleted of which answer and site say that it is gone."""
+
+DOUBTED_RUNS = 2
+"""The same where something names it, or its answer is odd; and where too many pages would go at once."""
+
+ANSWERING_RUNS = 3
+"""The same where nothing names a page that answers as ever."""
 
 MAX_DELETED_SHARE = 0.30
 """More than this share of the pages in bounds is not deleted at once without confirmation."""
@@ -135,18 +149,47 @@ ALWAYS_DELETED = 2
 """So many pages may go from any source, though not more than half of it: shares say little of a few pages."""
 
 
+def runs_needed(
+    outcome: PageOutcome,
+    reason: str = "",
+    *,
+    named: bool = False,
+    arrived: bool = False,
+    shared: bool = False,
+    for_now: bool = False,
+) -> int:
+    """Return after how many complete runs in a row with this outcome a page is deleted; 0 for whatever the share.
+
+    Args:
+        outcome: what became of the page, see `DELETED`.
+        reason: why it is filtered, if it is.
+        named: a list, a sitemap or a link names it in this run.
+        arrived: the page that it moved to has a document in this run.
+        shared: other pages moved there, too.
+        for_now: the redirect is not one for good.
+    """
+    if outcome == "moved" and (shared or for_now):
+        return ACCEPTED_RUNS if shared and for_now else DOUBTED_RUNS
+    if reason == "pipeline" or (outcome == "moved" and arrived):
+        return 0
+    if outcome == "unlinked":
+        return ANSWERING_RUNS
+    is_doubted = reason in ODD_ANSWERS if outcome == "dropped" else named
+    return DOUBTED_RUNS if is_doubted else AGREED_RUNS
+
+
 @dataclass(slots=True, frozen=True)
 class DeletionPlan:
     """What the end of a run decided: keys to delete with the reason, keys to export as they were stored.
 
-    `blocked_by` says why deletions were held back, or is None.
+    Later runs decide on those of the latter that are in `waits`, with the reason. `blocked_by` says why more of them
+    wait than the answers call for, or is None.
     """
 
     delete: Mapping[bytes, str]
     keep: tuple[bytes, ...]
+    waits: Mapping[bytes, str]
     blocked_by: str | None = None
-    missing: Mapping[bytes, int] = field(default_factory=dict)
-    """Pages that answered 404 or 410 and are kept all the same, by key: in how many complete runs in a row."""
 
 
 def plan_deletions(
@@ -154,10 +197,12 @@ def plan_deletions(
     in_bounds: set[bytes],
     *,
     unreached: set[bytes],
-    confirmed: bool,
+    named: set[bytes],
+    present: Container[bytes],
+    links: Callable[[list[bytes]], set[bytes]],
+    again: Callable[[bytes, str], int],
+    confirmed: bool = False,
     only_gone: bool = False,
-    arrived: frozenset[bytes] = frozenset(),
-    missing: Mapping[bytes, int] | None = None,
 ) -> DeletionPlan:
     """Decide over the stored pages that a run did not confirm.
 
@@ -165,37 +210,53 @@ def plan_deletions(
         known: the stored pages and their outcomes.
         in_bounds: keys of the pages inside the bounds of the run, the confirmed ones included.
         unreached: keys of the pages that have no document in this run.
-        confirmed: the user confirmed a large number of deletions.
+        named: keys of the pages that lists and links of this run name.
+        present: keys of the pages that have a document in this run.
+        links: returns the keys of the pages that stored pages link to.
+        again: `Doubts.again` of the source.
+        confirmed: the user confirmed a large number of deletions; nothing waits.
         only_gone: delete only what answered 404 or 410 (`mode=refresh`); what moved is kept.
-        arrived: keys of pages that moved to a page which has a document in this run; they need no guard.
-        missing: `DeletionPlan.missing` of the complete run before this one; a page that answers 404 or 410 in
-            `CONFIRM_RUNS` complete runs in a row needs no guard.
     """
     deleted = frozenset({"gone"}) if only_gone else DELETED
-    kept = {"kept", "moved"} - deleted
-    open_keys = in_bounds & unreached
-    outcomes = {key: outcome for key, outcome in known.outcomes.items() if key in open_keys}
-    delete = {key: known.reasons[key] for key, outcome in outcomes.items() if outcome in deleted}
-    keep = tuple(key for key, outcome in outcomes.items() if outcome in kept)
-    times = {key: (missing or {}).get(key, 0) + 1 for key in delete if outcomes[key] == "gone"}
-    sure = {
-        key
-        for key, reason in delete.items()
-        if reason == "pipeline" or key in arrived or times.get(key, 0) >= CONFIRM_RUNS
-    }
-    doubtful = {key: reason for key, reason in delete.items() if key not in sure}
-    pages = len(in_bounds)
-    if confirmed or len(doubtful) <= max(MAX_DELETED_SHARE * pages, min(ALWAYS_DELETED, pages // 2)):
-        return DeletionPlan(delete, keep)
-    reasons = ", ".join(f"{reason} {number}" for reason, number in Counter(doubtful.values()).most_common())
-    blocked_by = (
-        f"{len(doubtful)} of {pages} pages would be deleted ({reasons}): more than {MAX_DELETED_SHARE:.0%}, "
-        f"so none of them is; those that answer 404 or 410 in {CONFIRM_RUNS} complete runs in a row are; if the site "
-        "really changed so much, confirm with -a confirm_deletions=true"
-    )
-    return DeletionPlan(
-        {key: delete[key] for key in delete if key in sure},
-        (*keep, *doubtful),
-        blocked_by,
-        {key: times[key] for key in doubtful if key in times},
-    )
+    arriving = Counter(known.targets.values())
+    outcomes = {key: known.outcomes[key] for key in known.outcomes if key in in_bounds and key in unreached}
+    keep = [key for key, outcome in outcomes.items() if outcome in {"kept", "moved"} - deleted]
+
+    def needed(key: bytes) -> int:
+        state = known.states[key]
+        if state.is_part and (whole := page_key(state.whole_url)) in known.outcomes:
+            key = whole  # a part of its body goes with it
+        target = known.targets.get(key, b"")
+        return runs_needed(
+            known.outcomes[key],
+            known.reasons[key],
+            named=key in named,
+            arrived=target in present,
+            shared=arriving[target] > 1,
+            for_now=key in known.elsewhere_for_now,
+        )
+
+    runs = {key: needed(key) for key, outcome in outcomes.items() if outcome in deleted}
+    doubted = [*keep, *(key for key in runs if runs[key] > AGREED_RUNS and outcomes[key] != "unlinked")]
+    while doubted:  # what only such pages link to may be back with them
+        doubted = [key for key in links(doubted) if runs.get(key) == AGREED_RUNS and key not in named]
+        named = named.union(doubted)
+        runs.update((key, needed(key)) for key in doubted)
+    at_once = Counter(known.reasons[key] for key in runs if runs[key] == AGREED_RUNS)
+    pages, number = len(in_bounds), at_once.total()
+    too_many = number > max(MAX_DELETED_SHARE * pages, min(ALWAYS_DELETED, pages // 2)) and not confirmed
+    waits = {}
+    for key, least in runs.items():
+        required = DOUBTED_RUNS if too_many and least == AGREED_RUNS else least
+        what = f"{known.reasons[key]} {known.targets.get(key, b'').hex()}"
+        if not confirmed and required > AGREED_RUNS and again(key, what) < required:
+            waits[key] = known.reasons[key]
+    blocked_by = None
+    if too_many and any(runs[key] == AGREED_RUNS for key in waits):
+        reasons = ", ".join(f"{reason} {times}" for reason, times in at_once.most_common())
+        blocked_by = (
+            f"{number} of {pages} pages would be deleted ({reasons}): more than {MAX_DELETED_SHARE:.0%}, so the next "
+            "complete crawl decides; if the site really changed so much, confirm with -a confirm_deletions=true"
+        )
+    delete = {key: known.reasons[key] for key in runs if key not in waits}
+    return DeletionPlan(delete, (*keep, *waits), waits, blocked_by)

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
 
-from llmsspider.crawl.bot_walls import ACCEPTED_RUNS, CONFIRM_RUNS, MAX_MOVED_TO_ONE
-from llmsspider.crawl.deletions import DELETED, outage, plan_deletions
+from llmsspider.crawl.deletions import DELETED, DeletionPlan, outage, plan_deletions
 from llmsspider.crawl.records import utc_now
 from llmsspider.store import LINKS, PageState
 from llmsspider.web import stats
@@ -22,7 +21,6 @@ from llmsspider.web.urls import page_key
 if TYPE_CHECKING:
     from llmsspider.crawl.beginning import Phase
     from llmsspider.crawl.run import Run
-    from llmsspider.crawl.settle import Site
 
 logger = logging.getLogger(__name__)
 
@@ -137,76 +135,74 @@ async def verification(phase: Phase) -> AsyncIterator[Request]:
 
 
 async def moved_pages(phase: Phase) -> AsyncIterator[Request]:
-    """Yield the new pages, those that were another stored page with its address."""
-    _decide_parts(phase.run)
-    if not phase.run.arguments.confirm_deletions:
-        _keep_doubtful_pages(phase.run, phase.spider.documents.site)
-    _note_outage(phase.run)
-    if phase.run.waiting.number("moved"):
-        yield phase.results(_moved_pages(phase))
-
-
-def _moved_pages(phase: Phase) -> Iterator[Any]:
-    """Yield the new pages that waited; those that moved name their former address."""
-    run = phase.run
+    """Decide on the stored pages, and yield the new ones, those that were another stored page with its address."""
+    run, waiting = phase.run, phase.run.waiting
+    _decide_parts(run)
+    _note_outage(run)
 
     def stored_text(key: bytes) -> str:
         record = run.store.load_page(key)
         return (record.content if record is not None else None) or ""
 
-    if reason_not_to_delete(run) is None and run.arguments.mode != "refresh":
-        records = [page.record for page in run.waiting.pages("moved") if page.record is not None]
-        run.moves.pair(records, stored_text)
-    run.waiting.closed.add("moved")
-    for page in run.waiting.take("moved"):
-        yield from phase.spider.documents.settled(page)
+    if run.known.states and reason_not_to_delete(run) is None:
+        records = [page.record for page in waiting.pages("moved") if page.record is not None]
+        if run.arguments.mode != "refresh":
+            run.moves.pair(records, stored_text)
+        _decide(phase, {record.key for record in records})
+    waiting.closed.add("moved")
+    moved = waiting.take("moved")
+    yield phase.results(result for page in moved for result in phase.spider.documents.settled(page))
+
+
+def _decide(phase: Phase, new: set[bytes]) -> None:
+    """Plan which stored pages are deleted; the documents of the pages `new` are still to come."""
+    run, known = phase.run, phase.run.known
+    unreached = {state.key for state in run.store.unreached()}
+
+    def links(keys: list[bytes]) -> set[bytes]:
+        records = [record for record in run.store.load_pages(keys, LINKS) if record is not None]
+        urls = {url for record in records for url in record.follow if isinstance(parse(url), str)}
+        return {page_key(run.page_of(url)) for url in urls}
+
+    written = {key for key in known.targets.values() if key not in unreached and run.store.load_page(key)}
+    plan = run.deletions = plan_deletions(
+        known,
+        {key for key, state in known.states.items() if run.bounds.covers(state)},
+        unreached=unreached,
+        named={known.aliases.get(key, key) for key in run.requested_pages},
+        present=new | written,
+        links=links,
+        again=run.memory.doubts.again,
+        confirmed=run.arguments.confirm_deletions,
+        only_gone=run.arguments.mode == "refresh",
+    )
+    for key, reason in plan.waits.items():
+        run.progress.doubtful[reason] += 1
+        known.stays(key, reason)
+    if plan.blocked_by:
+        run.coverage.incomplete("deletions held back")
+        logger.warning("%(reason)s", {"reason": plan.blocked_by}, extra={"spider": phase.spider})
 
 
 async def tombstones(phase: Phase) -> AsyncIterator[Request]:
     """Yield the tombstones of the stored pages that are gone, or those pages where none may be deleted."""
-    run, arguments = phase.run, phase.run.arguments
+    run, arguments, stored = phase.run, phase.run.arguments, phase.spider.documents.stored
     run.progress.enter("finishing")
-    if reason_not_to_delete(run) is None:
-        if run.known.outcomes:
-            yield phase.results(_deleted_pages(phase))
+    if run.deletions is not None:
+        yield phase.results(_deleted_pages(run, run.deletions))
+        yield phase.results(page for key in run.deletions.keep for page in stored(key))
         return
     # stored pages that were not reached belong to the output where the site could not show them this time: not where
     # the crawl was limited, or obtained nothing
     is_whole = not run.coverage.cut and not arguments.retry and arguments.mode == "crawl"
     if run.known.states and is_whole and run.obtained > 0:
         unreached = (state.key for state in run.store.unreached() if run.bounds.covers(state))
-        yield phase.results(page for key in unreached for page in phase.spider.documents.stored(key))
+        yield phase.results(page for key in unreached for page in stored(key))
 
 
-def _deleted_pages(phase: Phase) -> Iterator[Any]:
-    """Yield the tombstones of deleted pages, and the stored pages that are kept.
-
-    A page that has a document in this run is neither. Those that moved to such a page need no guard, unless many moved
-    to the same one: that is a sign of a fault.
-    """
-    run, known = phase.run, phase.run.known
-    unreached = {state.key for state in run.store.unreached()}
-    few = [target for target, times in Counter(known.targets.values()).items() if times <= MAX_MOVED_TO_ONE]
-    present = {
-        target for target in few if target not in unreached and run.store.load_page(target) is not None
-    }
-    plan = plan_deletions(
-        known,
-        {key for key, state in known.states.items() if run.bounds.covers(state)},
-        unreached=unreached,
-        confirmed=run.arguments.confirm_deletions,
-        only_gone=run.arguments.mode == "refresh",
-        arrived=frozenset(key for key, target in known.targets.items() if target in present),
-        missing=run.memory.missing,
-    )
-    run.memory.missing = dict(plan.missing)
-    if plan.blocked_by:
-        run.coverage.incomplete("deletions held back")
-        logger.warning("%(reason)s", {"reason": plan.blocked_by}, extra={"spider": phase.spider})
-    for target in {known.targets[key] for key in plan.delete if key in known.targets}:
-        run.store.save_moved_from(target, known.moved_from[target])
-    for key in plan.keep:
-        yield from phase.spider.documents.stored(key)
+def _deleted_pages(run: Run, plan: DeletionPlan) -> Iterator[Any]:
+    for target in {run.known.targets[key] for key in plan.delete if key in run.known.targets}:
+        run.store.save_moved_from(target, run.known.moved_from[target])
     for key, reason in plan.delete.items():
         record = run.store.load_page(key)
         if record is not None:
@@ -230,7 +226,7 @@ ENDING: tuple[Callable[[Phase], AsyncIterator[Request]], ...] = (
 """The phases in their order; the crawl is idle before and after each of them."""
 
 
-# Whether this run may delete stored pages, and which of them are in doubt.
+# Whether this run may delete stored pages.
 
 
 def _note_outage(run: Run) -> None:
@@ -253,7 +249,7 @@ def reason_not_to_delete(run: Run) -> str | None:
     discovery = run.discovery
     if discovery is not None and discovery.start.error in OUTAGES:
         return "the start page failed"
-    unread = run.memory.previous_discovery.unread
+    unread = run.memory.unread_files
     return f"{unread[0]} could not be read this time" if unread else None
 
 
@@ -272,42 +268,3 @@ def _decide_parts(run: Run) -> None:
             run.known.record_outcome(state.key, "unlinked" if outcome == "moved" else outcome)
         else:
             run.known.record_outcome(state.key, "kept", "not-seen")
-
-
-def _keep_doubtful_pages(run: Run, site: Site) -> None:
-    """Keep the stored pages that may be gone, where one run is not enough to know.
-
-    Kept are pages whose verification was answered by a bot wall, by no text, or by the text that the site has for
-    missing pages; pages that redirect temporarily; pages of which many redirect to the same one; and pages that only
-    such pages link to.
-    """
-    known = run.known
-    for page in run.waiting.take("verified"):
-        wall = site.wall(page.suspect) if page.suspect is not None else None
-        if page.suspect is not None and wall is not None:
-            known.record_outcome(page.suspect.key, "kept", wall.kind)
-    arriving = Counter(known.targets.values())
-    for key, outcome in list(known.outcomes.items()):
-        what, needed = "", CONFIRM_RUNS  # the answer, and the runs in a row after which it is accepted
-        target = known.targets.get(key)
-        if outcome == "dropped" and known.reasons[key] in {"empty", "soft-404"}:
-            what = known.reasons[key]
-        elif outcome == "moved" and target is not None:
-            for_now = key in known.elsewhere_for_now
-            many = arriving[target] > (1 if for_now else MAX_MOVED_TO_ONE)
-            what = f"moved {target.hex()}" if many or for_now else ""
-            needed = ACCEPTED_RUNS if many and for_now else CONFIRM_RUNS
-        if what and run.memory.doubts.again(key, what) < needed:
-            known.stays(key, "not-sure")
-    kept = [key for key, outcome in known.outcomes.items() if outcome == "kept"]
-    while kept:  # pages that nothing leads to any more but pages that are kept
-        linked = {
-            page_key(run.page_of(url))
-            for record in run.store.load_pages(kept, LINKS)
-            if record is not None
-            for url in record.follow
-            if isinstance(parse(url), str)
-        }
-        kept = [key for key in linked if known.outcomes.get(key) == "unlinked"]
-        for key in kept:
-            known.record_outcome(key, "kept", "not-seen")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter, defaultdict, deque
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -67,6 +68,8 @@ class Progress:
     crawl_type: str = "links"
     documents: int = 0
     kept: int = 0  # pages that failed and whose stored document is exported in their place
+    doubtful: Counter[str] = field(default_factory=Counter)
+    """Stored pages that may be gone, by what says so: later complete runs decide."""
     origins: Counter[str] = field(default_factory=Counter)
     changes: Counter[str] = field(default_factory=Counter)
     errors: Counter[str] = field(default_factory=Counter)
@@ -170,6 +173,7 @@ class Progress:
             "queued": queued,
             "origins": dict(self.origins),
             "changes": dict(self.changes),
+            "doubtful": dict(self.doubtful),
             "errors": dict(self.errors),
             "filtered": dict(self.filtered),
             "chunks": dict(self.chunks),
@@ -251,6 +255,18 @@ def duration(secs: float) -> str:
     if minutes < 60:
         return f"{minutes} min {seconds} s"
     return f"{minutes // 60} h {minutes % 60} min"
+
+
+def doubted(by_reason: Mapping[str, int], indent: str = "") -> str:
+    """Return the line on stored pages that may be gone, which later complete crawls decide on; empty without any.
+
+    >>> doubted({"not-found": 11})
+    'gone? 11 pages (not-found 11), the next complete crawl decides'
+    """
+    number, reasons = sum(by_reason.values()), ", ".join(f"{one} {times}" for one, times in by_reason.items())
+    crawls = "crawls decide" if "unlinked" in by_reason else "crawl decides"
+    line = f"{indent}gone? {number} page{'s' * (number > 1)} ({reasons}), the next complete {crawls}"
+    return line if number else ""
 
 
 def _keep(examples: list[Example], url: str, detail: str) -> None:

@@ -270,8 +270,8 @@ class EngineFetch:
             answer = FetchResult(url, url, 0, {}, b"", error=kind, message=message)
         else:
             answer = self._answer(url, response)
-        gone = answer.error == "not_found"
-        self.run.memory.previous_discovery.answered(url, unread=answer.error in UNREAD_KINDS, gone=gone)
+        if answer.error in UNREAD_KINDS:
+            self.run.memory.unread(url)
         return answer
 
     async def _robots(self, url: str) -> FetchResult | None:

@@ -196,7 +196,7 @@ class Run(RunState):
     def discovered(self, discovery: Discovery, start_page: Page) -> None:
         """Record the outcome of discovery and fix the bounds; `start_page` has the start page's links."""
         self.discovery = discovery
-        self.memory.previous_discovery.compare(discovery)
+        self.memory.unread(*discovery.broken)
         self.progress.discovered(discovery)
         self.site.discovered(discovery, usable(start_page.follow))
         for file in discovery.files:

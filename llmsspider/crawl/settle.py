@@ -32,7 +32,6 @@ Reason = Literal[
     "stub",  # its Markdown is small, and may be a stub beside the host's other Markdown
     "wall",  # its answer may be a bot wall, which other answers show
     "moved",  # it is new, and may be a stored page that is gone
-    "verified",  # it is stored, nothing led to it, and its answer may be a bot wall
     "in-file",  # it is not found, and a full-text file that lags has it
 ]
 """Why a page waits."""

@@ -53,9 +53,14 @@ class Doubts:
         self._now[key.hex()] = what, (runs if before == what else 0) + 1
         return self._now[key.hex()][1]
 
-    def to_keep(self, *, complete: bool) -> dict[str, tuple[str, int]]:
-        """Return what the store keeps; after an incomplete run, answers that it did not see count on."""
-        return self._now if complete else {**self._before, **self._now}
+    def to_keep(self, *, complete: bool, listed: bool = True) -> dict[str, tuple[str, int]]:
+        """Return what the store keeps: of answers that the run did not see, those that it could not see.
+
+        `complete` says that it saw the answers of all pages, `listed` that it saw lists and links.
+        """
+        before = self._before.items()
+        unseen = {key: one for key, one in before if not complete or one[0].startswith("unlinked")}
+        return self._now if complete and listed else unseen | self._now
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,41 +123,6 @@ def _place(url: str) -> tuple[str, str]:
     return host(url), urlsplit(url).path
 
 
-class PreviousDiscovery:
-    """The files that an earlier run read seeds from, and whether this run read them.
-
-    An outage of such a file says nothing about the pages it lists, so nothing is deleted then.
-    """
-
-    def __init__(self, files: object):
-        self._before: list[str] = files if isinstance(files, list) else []
-        self._unread: list[str] = []
-        self._missed: list[str] = []
-        self._gone: set[str] = set()
-
-    def answered(self, url: str, *, unread: bool, gone: bool = False) -> None:
-        """Note a file that could not be read now, or breaks off (`unread`), or is gone."""
-        if unread and url in self._before:
-            self._unread.append(url)
-        if gone:
-            self._gone.add(url)
-
-    def compare(self, discovery: Discovery) -> None:
-        """Find the files that broke off, and those that gave no seeds though nobody says that they are gone."""
-        self._unread += [url for url in discovery.broken if url in self._before]
-        known = {*discovery.read_files(), *self._gone, *self._unread}
-        self._missed = [url for url in self._before if url not in known]
-
-    @property
-    def unread(self) -> list[str]:
-        """The files whose seeds may be missing in this run."""
-        return [*self._unread, *self._missed]
-
-    def to_keep(self, discovery: Discovery) -> list[str]:
-        """Return the files that the next run compares its own with."""
-        return list(dict.fromkeys([*discovery.read_files(), *self._unread]))
-
-
 class SourceMemory:
     """What runs of one source remember from one to the next, besides pages."""
 
@@ -160,7 +130,10 @@ class SourceMemory:
         self._run = run
         self._source = source
         found = source.discovery if source is not None else {}
-        self.previous_discovery = PreviousDiscovery(found.get("files"))
+        files = found.get("files")
+        self.files_before: list[str] = files if isinstance(files, list) else []
+        self.unread_files: list[str] = []
+        """Files that gave seeds in the run before and were not read, or break off, in this one: nothing is deleted."""
         self.start_history = StartHistory.from_json(
             found.get("start")
         )  # with this run once discovery is done
@@ -168,15 +141,12 @@ class SourceMemory:
         self.dead_links = DeadLinks(found.get("dead_links"), trusted=not run.arguments.full)
         self.doubts = Doubts(found.get("doubts"))
         """What pages answered in earlier runs that was not accepted, and in this one."""
-        hosts, missing = found.get("unbelieved"), found.get("missing")
+        hosts = found.get("unbelieved")
         self.unbelieved = (
             set(map(str, hosts)) if isinstance(hosts, list) else set()
         )  # hosts whose 304 was false
         self.link_bases = LinkBases(self._known_urls, run.site.page_of, run.note)
         """What the relative links of the site's Markdown are relative to."""
-        counts = missing.items() if isinstance(missing, dict) else ()
-        self.missing = {bytes.fromhex(key): int(runs) for key, runs in counts}
-        """Stored pages that were not found and not deleted: in how many complete runs in a row, by key."""
         self.lagging = (
             LaggingFiles() if run.arguments.full else LaggingFiles.from_json(found.get("full_text"))
         )
@@ -219,16 +189,16 @@ class SourceMemory:
             extractor_version=run.records.extractor_version,
         )
         kept = source.discovery
-        kept["doubts"] = self.doubts.to_keep(complete=run.coverage.complete)
+        listed = run.arguments.mode != "refresh"
+        kept["doubts"] = self.doubts.to_keep(complete=run.deletions is not None, listed=listed)
         kept["unbelieved"] = sorted(self.unbelieved)
-        kept["missing"] = {key.hex(): runs for key, runs in self.missing.items()}
         kept["full_text"] = self.lagging.to_json()
         if self.link_bases.learned():
             kept["link_bases"] = dict(self.link_bases.learned())
         if discovery is None:
             return source
         kept["rights"] = run.rights.to_json()
-        kept["files"] = self.previous_discovery.to_keep(discovery)
+        kept["files"] = list(dict.fromkeys([*discovery.read_files(), *self.unread_files]))
         kept["start"] = self.start_history.to_json()
         main = discovery.main_file
         if main is not None and (says := self.description_of(main)) is not None:
@@ -253,6 +223,15 @@ class SourceMemory:
         return {"title": entry.file_title, "summary": entry.file_summary, "notes": entry.file_notes}
 
     # --- odd answers, which count after enough runs ---
+
+    def unread(self, *files: str) -> None:
+        """Note files that could not be read now, or break off; those that gave no seeds before do not matter."""
+        self.unread_files += [file for file in files if file in self.files_before]
+
+    def is_away(self, file: str) -> bool:
+        """Say whether a file that gave seeds in the run before gave none in this one."""
+        discovery = self._run.discovery
+        return file in self.files_before and discovery is not None and file not in discovery.read_files()
 
     def first_redirected_to(self, answer: FetchResult, statuses: Sequence[object]) -> str | None:
         """Return the page to which the start page redirects for the first time, None where that counts already."""

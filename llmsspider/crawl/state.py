@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from llmsspider.content.conversion.workers import ConversionPool
 from llmsspider.crawl.bot_walls import Suspects
 from llmsspider.crawl.bounds import Bounds, shape_of
-from llmsspider.crawl.deletions import Moves
+from llmsspider.crawl.deletions import DeletionPlan, Moves
 from llmsspider.crawl.known_pages import KnownPages, RecordedPages
 from llmsspider.crawl.progress import Coverage, Outputs, PageLimit, Progress
 from llmsspider.crawl.records import Readings, Records
@@ -70,6 +70,7 @@ class RunState:
         self.record: RunRecord | None = None
         """The run as it began in the store; None before, and where nothing is stored."""
         self.ended = asyncio.Event()  # set once `outcome` is known
+        self.deletions: DeletionPlan | None = None  # what was decided at the end, if anything was
         self.progress, self.coverage, self.outputs = Progress(), Coverage(), Outputs()
         self.limit = PageLimit(arguments.max_pages, self.progress, arguments.max_requests)
         self.requested_pages: set[bytes] = set()

@@ -42,7 +42,6 @@ LIMITS: dict[Reason, Limit] = {
     "stub": Limit(1000, 100),
     "wall": Limit(inf),  # on disk
     "moved": Limit(1000, 1000),
-    "verified": Limit(inf),
     "in-file": Limit(inf),
 }
 MAX_CHARACTERS = 20_000_000

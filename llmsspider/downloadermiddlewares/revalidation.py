@@ -169,7 +169,7 @@ class RevalidationMiddleware(RunComponent):
             if self.run.known.is_false_answer(answer):
                 self.run.memory.note_false_304(url)
             if self.run.known.breaks_off(answer) and not self.run.memory.is_confirmed(url, response.body):
-                self.run.memory.previous_discovery.answered(url, unread=True)
+                self.run.memory.unread(url)
             else:
                 self.run.known.keep_reading(answer)
         stored = self.run.known.reading(url, accept) if response.status == 304 else None

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 from llmsspider.crawl.plan import advice, links_out_of_scope, start_failure
-from llmsspider.crawl.progress import Progress, RecentPage, duration, replay_command
+from llmsspider.crawl.progress import Progress, RecentPage, doubted, duration, replay_command
 from llmsspider.errors import command
 from llmsspider.store.records import FilteredUrl, PageError, RunKind, RunRecord, SourceRecord, Status
 
@@ -69,6 +69,7 @@ class RunStatus:
     documents: int
     unchanged: int
     changes: dict[str, int]
+    doubtful: dict[str, int]
     origins: dict[str, int]
     chunks: dict[str, int]
     pages_per_min: float
@@ -319,7 +320,7 @@ def log_lines(run: RunReport) -> Iterator[str]:
     if conversion.fallbacks:
         yield f"converted by markdownify, since {conversion.converter} failed: {conversion.fallbacks}"
         yield from (f"  fallback: {one.url} ({one.why})" for one in conversion.urls[:EXAMPLES])
-    yield from filter(None, (run.scope, run.mirror and f"tree {run.mirror}"))
+    yield from filter(None, (doubted(run.doubtful), run.scope, run.mirror and f"tree {run.mirror}"))
     ended = "complete" if run.complete else f"incomplete ({run.why or run.outcome})"
     yield f"source {run.source}, run {run.id}: {ended}, {run.elapsed_secs:.1f} s"
 
@@ -328,7 +329,7 @@ def console_lines(run: RunReport, outputs: list[str]) -> Iterator[str]:
     """Yield the summary of a closed run that `llmsspider` prints; `outputs` says where the documents are."""
     number = "1 page" if run.documents == 1 else f"{run.documents} pages"
     yield f"{counted(f'{number} of {run.source}', run.changes)}, {duration(run.elapsed_secs)}"
-    yield from outputs
+    yield from filter(None, (*outputs, doubted(run.doubtful)))
     for name, count, by_reason, urls in _by_reason(run):
         if count:
             yield counted(f"{count} {name}", by_reason)
@@ -375,14 +376,14 @@ def status_lines(status: SourceStatus) -> Iterator[str]:
     if history.versions:
         yield row("history", f"{history.versions} earlier contents of pages, {history.bytes / 1e6:.1f} MB")
     if run.state == "finished":
-        why = (
-            "stopped, not complete" if run.outcome == "shutdown" else f"incomplete: {run.why or run.outcome}"
-        )
+        stopped = "stopped, not complete" if run.outcome == "shutdown" else ""
+        why = stopped or f"incomplete: {run.why or run.outcome}"
         yield row("last crawl", f"{run.finished}, {'complete' if run.complete else why}")
         yield row("pages", f"{status.pages} stored; {pages(run)}")
         yield row("found", found(run))
         yield row("documents", counted(run.documents, run.origins))
         yield row("changes", parts(run.changes) or "none")
+        yield from filter(None, (doubted(run.doubtful, indent="  "),))
         if run.chunks:
             yield row("chunks", counted(sum(run.chunks.values()), run.chunks))
     else:

@@ -76,4 +76,6 @@ def test_files_of_the_site_that_fail_delete_nothing(tmp_path):
                 assert found == dict.fromkeys(first, "unchanged"), night
         site.set_faults({})
         site.pages["/sitemap.xml"] = sitemap(5)
+        for _night in range(2):
+            assert changes() == dict.fromkeys(first, "unchanged"), "nothing names it, but it answers"
         assert changes() == {**dict.fromkeys(first, "unchanged"), "mapped5.html": "deleted"}

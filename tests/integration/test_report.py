@@ -121,6 +121,9 @@ def test_deleted_pages_are_in_the_next_report(serve, run_crawl, tmp_path: Path) 
     run_crawl(f"{site.url}/")
     del site.pages["/p3.html"]
     run_crawl(f"{site.url}/", settings={"LLMS_REPORT": "out"})
+    told = json.loads((tmp_path / "out" / "run.json").read_text())["run"]
+    assert told["doubtful"] == {"not-found": 1}, "it is linked: the second night decides"
+    run_crawl(f"{site.url}/", settings={"LLMS_REPORT": "out"})
     page = lxml_html.fromstring((tmp_path / "out" / "report.html").read_text())
     rows = json.loads(page.get_element_by_id("data").text)["documents"]
     assert [row[1].removeprefix(site.url) for row in rows if row[4] == "deleted"] == ["/p3.html"]

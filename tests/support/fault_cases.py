@@ -317,7 +317,9 @@ def run_matrix(folder: Path, chosen: list[Case] | None = None) -> Matrix:
         matrix.healed = crawler.documents(matrix, "healed")
         site.set_faults(faulty)
         site.closed_ports = {ports[host] for host in ports if host == "tls-reset"}
-        del site.pages["/really-gone.html"]
+        del site.pages["/really-gone.html"]  # with its link
+        lines = str(site.pages["/llms.txt"]).splitlines(keepends=True)
+        site.pages["/llms.txt"] = "".join(line for line in lines if "really-gone" not in line)
         matrix.again = crawler.documents(matrix, "again", names=names)
         matrix.again_errors = crawler.errors(matrix, "again")
         site.set_faults({})

@@ -135,7 +135,13 @@ def test_doubts_count_runs_in_a_row():
 
 
 @pytest.mark.parametrize(
-    "url", ["https://e.com/login", "https://e.com/auth/Sign-In/", "https://sso.e.com/saml/x"]
+    "url",
+    [
+        "https://e.com/login",
+        "https://e.com/account/authenticate?to=/a",
+        "https://e.com/auth/Sign-In/",
+        "https://sso.e.com/saml/x",
+    ],
 )
 def test_addresses_of_logins(url):
     assert is_login_url(url)

@@ -13,15 +13,13 @@ from llmsspider.crawl.callbacks.documents import Documents, kind_of_failure
 from llmsspider.crawl.callbacks.full_text import FullTextPages
 from llmsspider.crawl.callbacks.link_sources import LinkSourcePages
 from llmsspider.crawl.callbacks.pages import Pages
-from llmsspider.crawl.callbacks.reading import PageReader, joiner, seen_beside
+from llmsspider.crawl.callbacks.reading import PageReader, joiner
 from llmsspider.crawl.callbacks.requests import PageRequests
 from llmsspider.crawl.pages import PageResponse
 from llmsspider.crawl.records import utc_now
 from llmsspider.crawl.requests import info, is_permanent
 from llmsspider.crawl.spiderrun import ProjectSpider
-from llmsspider.crawl.waiting import WaitingPage
-from llmsspider.errors import ConversionError, ErrorKind
-from llmsspider.items import raw_hash
+from llmsspider.errors import ErrorKind
 from llmsspider.web.outcomes import kind_of_response
 from llmsspider.web.urls import identity, page_key
 
@@ -112,31 +110,21 @@ class DocsCallbacks(ProjectSpider):
 
     # --- stored pages that nothing led to, at the end of the crawl ---
 
-    async def parse_verification(self, response: Response) -> None:
-        """Record what became of a stored page: an error, another address, or a page that nothing links to.
-
-        A page whose response differs from the stored text is kept as uncertain: it may be a bot wall.
-        """
+    def parse_verification(self, response: Response) -> None:
+        """Record what became of a stored page: an error, another address, or a page that nothing links to."""
         run, (request, answer) = self.run, _answered(response)
         key = bytes.fromhex(info(request)["verify"])
         kind = kind_of_response(answer.status, answer.headers, answer.body)
-        state = run.known.states[key]
         if kind is not None:
             self._not_verified(request, kind)
-        elif request.meta.get("redirect_urls") and identity(request.url) != identity(state.own_url):
+        elif request.meta.get("redirect_urls") and identity(request.url) != identity(
+            run.known.states[key].own_url
+        ):
             run.known.moved(key, page_key(run.page_of(request.url)), for_good=is_permanent(request))
         elif run.coverage.unseen:
             run.known.record_outcome(key, "kept", "not-seen")
         else:
             run.known.record_outcome(key, "unlinked")
-            is_same = run.known.same_body(key, answer.fetched_url, raw_hash(answer.body))
-            try:
-                suspect = None if answer.status == 304 or is_same else await seen_beside(run, answer, state)
-            except ConversionError:
-                run.known.record_outcome(key, "kept", "parse")
-            else:
-                if suspect is not None:
-                    run.waiting.keep(WaitingPage("verified", request, suspect=suspect))
 
     def verification_failed(self, failure: Failure) -> None:
         """Record that a stored page is gone, or keep it where that is not certain."""

@@ -175,7 +175,7 @@ class Documents:
         stored = run.store.load_page(state.key)
         if stored is None or (is_form and stored.title != record.title):
             return
-        is_away = state.origin == "llms-full" and state.fetched_url in run.memory.previous_discovery.unread
+        is_away = state.origin == "llms-full" and run.memory.is_away(state.fetched_url)
         is_same = counted_words(stored.content or "") == counted_words(record.content or "")
         if is_same or (is_away and run.memory.doubts.again(record.key + b"form", "away") < CONFIRM_RUNS):
             for name in (*TEXT, *(FORM if is_away else ())):  # it is compared with the file when that is back

@@ -144,7 +144,7 @@ class FullTextPages:
         bases = keep_bases(self._run, self._run.memory.link_bases)
         with full_text.answer.open() as body:
             pieces = llmsfull.cut(body, full_text.report)
-            if full_text.url in self._run.memory.previous_discovery.unread:  # truncated in its last page
+            if full_text.url in self._run.memory.unread_files:  # truncated in its last page
                 pieces = (piece for piece, _ in pairwise(pieces))
             pages = self._wanted(pieces, full_text.url, only)
             batches = iter(lambda: list(islice(pages, FULL_TEXT_BATCH)), [])
@@ -186,7 +186,7 @@ class FullTextPages:
             suspect = None if confirmed else suspect_of(self._run, record, b"")
             wall = self._documents.site.wall(suspect) if suspect is not None and suspect.cut else None
             if wall is not None:  # the page breaks off, and did not in earlier runs
-                self._run.memory.previous_discovery.answered(file, unread=True)
+                self._run.memory.unread(file)
                 self._run.fail(url, wall.kind, wall.message)
                 self._run.known.record_outcome(page_key(url), "failed", wall.kind)
                 yield from self._documents.in_place_of_failed(page_key(url), record.depth)
