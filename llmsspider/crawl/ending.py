@@ -1,4 +1,4 @@
-"""The last phases, which need what all pages have shown. Each begins when nothing of the one before is under way."""
+"""The phases of a crawl; the last ones need what all pages have shown. Each begins when the one before is through."""
 
 from __future__ import annotations
 
@@ -9,9 +9,15 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
+from scrapy.exceptions import CloseSpider
 
+from llmsspider.config.arguments import NO_URL, NO_URL_GIVEN
+from llmsspider.crawl.beginning import discover_site, seed_requests
 from llmsspider.crawl.deletions import DELETED, DeletionPlan, outage, plan_deletions
+from llmsspider.crawl.progress import replay_command
 from llmsspider.crawl.records import utc_now
+from llmsspider.crawl.scheduler import mark_job
+from llmsspider.errors import LlmsspiderError, StoreError
 from llmsspider.store import LINKS, PageState
 from llmsspider.web import stats
 from llmsspider.web.outcomes import OUTAGES
@@ -23,6 +29,8 @@ if TYPE_CHECKING:
     from llmsspider.crawl.run import Run
 
 logger = logging.getLogger(__name__)
+faults = logging.getLogger(f"{__name__}.faults")
+"""What ended the run; the closing lines of `llmsspider` say it again."""
 
 MAX_SECS = 300.0
 """Maximum time of the retries, in seconds; pages not requested by then are errors."""
@@ -224,6 +232,70 @@ ENDING: tuple[Callable[[Phase], AsyncIterator[Request]], ...] = (
     tombstones,
 )
 """The phases in their order; the crawl is idle before and after each of them."""
+
+
+async def all_phases(phase: Phase, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
+    """Yield the requests of a whole crawl: discovery, the seeds, the phases of the end; or what `start` yields, if any.
+
+    Raises `CloseSpider` for a run without pages, or when the store failed.
+    """
+    run, own = phase.run, await anext(start, None)
+    if own is not None:  # nothing is known before such a run, and nothing is stored
+        run.remembers = False
+        run.note("the spider's own start takes the place of discovery: what comes of it is not stored")
+        run.coverage.incomplete("a start of its own")
+        run.workers.open()
+        run.bounds.stored((), getattr(own, "url", "") if run.arguments.url == NO_URL else None)
+        yield own
+        async for request in start:
+            yield request
+        return
+    if run.arguments.url == NO_URL:
+        logger.error(NO_URL_GIVEN, extra={"spider": phase.spider})
+        raise CloseSpider("start_failed")
+    try:
+        await _begin(phase)
+        if run.config.plan_only:
+            raise CloseSpider("planned")
+        for requests in (seed_requests, *ENDING):
+            async for request in requests(phase):
+                yield request
+            await phase.wait_until_idle()
+    except StoreError as error:
+        run.fault = str(error)
+        faults.error("The crawl ends: %(error)s", {"error": error}, extra={"spider": phase.spider})
+        raise CloseSpider("store_failed") from error
+    start_failed = run.discovery is not None and bool(run.discovery.start.error)
+    number = run.obtained if start_failed else run.has_documents
+    if not number and not run.progress.changes["deleted"]:
+        raise CloseSpider("start_failed" if start_failed else "no_documents")
+
+
+async def _begin(phase: Phase) -> None:
+    """Open the run, say which pages may wait for the end, and discover; raises `CloseSpider` where that fails."""
+    settings, run = phase.crawler.settings, phase.run
+    try:
+        run.open()
+        mark_job(settings.get("JOBDIR"), run.id, None)
+        if not settings.getbool("RETRY_ENABLED") or settings.getint("RETRY_TIMES") <= 0:
+            run.waiting.closed.add("failed")
+        if run.arguments.max_depth is not None:
+            run.waiting.closed.add("links")  # depths are exact only where links are followed at once
+        if run.known.states:
+            run.waiting.closed.discard("moved")
+            before = run.memory.run_before()
+            run.moves.every = before is not None and before.complete
+        await discover_site(phase)
+    except LlmsspiderError as error:
+        faults.error("%(error)s", {"error": error}, extra={"spider": phase.spider})
+        run.fault = str(error)
+        raise CloseSpider("store_failed" if isinstance(error, StoreError) else "start_failed") from error
+    if run.outputs.undelivered_since is not None and not run.config.plan_only:
+        logger.warning(
+            "an earlier run stored changes that it did not deliver; `%(command)s` gives them",
+            {"command": replay_command(run.source, run.outputs.undelivered_since)},
+            extra={"spider": phase.spider},
+        )
 
 
 # Whether this run may delete stored pages.

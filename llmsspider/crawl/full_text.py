@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
+from llmsspider.content.links import Joiner
 from llmsspider.content.markdown import Draft, draft
 from llmsspider.content.markdown.code_languages import code_languages
 from llmsspider.crawl.link_bases import Base, LinkBases, UnsettledError
@@ -38,7 +39,6 @@ from llmsspider.site import llmsfull
 from llmsspider.site.llmsfull import FullPage
 from llmsspider.site.llmsfull_marks import HEADING
 from llmsspider.site.llmsfull_rules import normal_title
-from llmsspider.web.url_gate import Joiner
 from llmsspider.web.urls import identity, page_key
 
 if TYPE_CHECKING:

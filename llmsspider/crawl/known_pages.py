@@ -104,7 +104,7 @@ class KnownPages:
         parts = urlsplit(url)
         digest = hashlib.sha256(f"{parts.path}?{parts.query}".encode("utf-8", "surrogatepass")).digest()
         is_due = FULL_CHECK_RUNS and (int.from_bytes(digest[:4]) + self.number) % FULL_CHECK_RUNS == 0
-        return not is_due and host(url) not in self.unbelieved
+        return not is_due and not (self.unbelieved and host(url) in self.unbelieved)
 
     def conditional_headers(
         self, url: str, accept: str | None, *, read_by: str | None = None
@@ -205,7 +205,7 @@ class KnownPages:
 
     def keep_reading(self, reading: Reading) -> None:
         """Store what is no document, when it has validators to ask with again; what was read of it in any case."""
-        etag, modified = (clean_validator(reading.headers.get(name)) for name in ("etag", "last-modified"))
+        etag, modified = map(clean_validator, map(reading.headers.get, ("etag", "last-modified")))
         if self.store is not None and (etag or modified or reading.read_by):
             kept = {name: reading.headers[name] for name in KEPT_HEADERS if name in reading.headers}
             self.store.save_reading(replace(reading, etag=etag, last_modified=modified, headers=kept))

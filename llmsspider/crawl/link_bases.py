@@ -17,9 +17,10 @@ from itertools import islice
 from typing import Any, get_args
 from urllib.parse import urljoin, urlsplit
 
+from llmsspider.content.links import Joiner
 from llmsspider.web.page_forms import skipped_extension
 from llmsspider.web.stats import LinkBase
-from llmsspider.web.url_gate import Joiner, without_fragment
+from llmsspider.web.url_gate import without_fragment
 from llmsspider.web.urls import host, identity
 
 Base = LinkBase

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from w3lib.encoding import http_content_type_encoding
 
 from llmsspider.content import markdown
+from llmsspider.content.links import Joiner
 from llmsspider.content.markdown.commonmark import with_line_feeds
-from llmsspider.items import HTML_ORIGINS, MARKDOWN_ORIGINS, Origin, Page, PageMeta
+from llmsspider.items import HTML_ORIGINS, MARKDOWN_ORIGINS, Origin, Page, PageMeta, raw_hash
 from llmsspider.site.llmstxt import is_llms_url
 from llmsspider.web import page_forms, url_gate
 from llmsspider.web.page_forms import (
@@ -25,7 +27,7 @@ from llmsspider.web.page_forms import (
 )
 from llmsspider.web.rights import of_page, opt_out, robots_directives
 from llmsspider.web.stats import Filtered
-from llmsspider.web.url_gate import InvalidUrl, Joiner, redacted, without_fragment
+from llmsspider.web.url_gate import InvalidUrl, redacted, without_fragment
 from llmsspider.web.urls import identity, same_site
 
 if TYPE_CHECKING:
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     from llmsspider.content.markdown import Draft
 
 
-@dataclass(slots=True, frozen=True)
+@dataclass(frozen=True)
 class PageResponse:
     """An HTTP answer for a page. `page_url` is the page's address, `fetched_url` the URL whose body this is."""
 
@@ -70,6 +72,12 @@ class PageResponse:
         """The encoding that the Content-Type header declares."""
         return http_content_type_encoding(self.headers.get("content-type"))
 
+    @cached_property
+    def raw_hash(self) -> str:
+        """The SHA-256 of the body, in hex."""
+        return raw_hash(self.body)
+
+    @cached_property
     def kind(self) -> Kind:
         """The kind of content that the body is."""
         return classify(self.mime_type, self.body, markdown_form=is_markdown_url(self.fetched_url))
@@ -77,7 +85,7 @@ class PageResponse:
     def is_form_of(self, origin: Origin) -> bool:
         """Say whether the body is what documents of this origin are made of, as it came."""
         kind = "markdown" if origin in MARKDOWN_ORIGINS else origin
-        return kind == self.kind()
+        return kind == self.kind
 
     def text(self) -> str:
         """The body as text: strict UTF-8 first, since undeclared Latin-1 is guessed badly."""
@@ -127,7 +135,7 @@ async def read_page(
     A page that an llms.txt has `listed` may be of another text format. `join` makes links of Markdown absolute, without
     it they are relative to the URL fetched. `with_listings` reads the text of HTML pages that only list others, too.
     """
-    kind, page = answered.kind(), Page("", [], [], PageMeta())
+    kind, page = answered.kind, Page("", [], [], PageMeta())
     body, url, mime_type = answered.body, answered.fetched_url, answered.mime_type or ""
     origin: Origin = "html" if kind in {"html", "binary"} else "text"
     filtered = None
@@ -163,7 +171,7 @@ def with_valid_urls(page: Page, link_header: str = "", url: str = "") -> Page:
     There they are counted like any other link. User names and passwords are kept of no link; the content stays as
     it is. `link_header` is the `Link` header of the answer for `url`.
     """
-    meta, headers = page.meta, page_forms.header_links(link_header, url)
+    meta, headers = page.meta, page_forms.header_links(link_header, url) if link_header else []
     invalid = [link.url for link in headers if isinstance(link.url, InvalidUrl)]
 
     def passed(named: str | None) -> str | None:
@@ -180,7 +188,8 @@ def with_valid_urls(page: Page, link_header: str = "", url: str = "") -> Page:
         markdown_alternate=passed(meta.markdown_alternate),
         hreflang={tag: target for tag, named in meta.hreflang.items() if (target := passed(named))},
     )
-    follow = [*map(redacted, page.follow), *(refused.url for refused in invalid)]
+    follow = [redacted(target) if "@" in target else target for target in page.follow]
+    follow += [refused.url for refused in invalid]
     links = [replace(link, url=redacted(link.url)) if "@" in link.url else link for link in page.links]
     return replace(page, meta=meta, links=links, follow=follow)
 
@@ -213,17 +222,20 @@ def markdown_alternate(result: PageResult, answered: PageResponse) -> str | None
     """
     if result.origin not in HTML_ORIGINS:
         return None
-    here = answered.fetched_url
-    in_header = page_forms.markdown_link(answered.headers.get("link", ""), here)
-    url = result.page.meta.markdown_alternate or in_header
+    here, url = answered.fetched_url, result.page.meta.markdown_alternate
+    if not url and (header := answered.headers.get("link")):
+        url = page_forms.markdown_link(header, here)
     return url if url and same_site(url, here) and identity(url) != identity(here) else None
 
 
 def named_llms_txt(meta: PageMeta, answered: PageResponse) -> str | None:
     """Return the URL of the llms.txt that a page says describes it (`rel=describedby`), or None."""
-    links = page_forms.header_links(answered.headers.get("link", ""), answered.fetched_url)
-    named = (link.url for link in links if "describedby" in link.rel and isinstance(link.url, str))
-    url = meta.describedby or next(named, None)
+    url = meta.describedby
+    if not url and (header := answered.headers.get("link")):
+        links = page_forms.header_links(header, answered.fetched_url)
+        url = next(
+            (link.url for link in links if "describedby" in link.rel and isinstance(link.url, str)), None
+        )
     return url if url and is_llms_url(url) else None
 
 

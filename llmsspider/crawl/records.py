@@ -82,7 +82,7 @@ class Records:
         """Return the record of a page that was fetched: its depth, its validators and what its headers say of it."""
         headers = answered.headers
         tokens = headers.get("x-markdown-tokens", "")
-        record = self.of_page(answered.page_url, result.page, raw_hash(answered.body), entry)
+        record = self.of_page(answered.page_url, result.page, answered.raw_hash, entry)
         record.origin, record.discovered_by, record.depth = result.origin, by, depth
         record.fetched_url, record.fetched_at = answered.fetched_url, answered.fetched_at
         if not record.language:
@@ -102,7 +102,7 @@ class Records:
         ]
         record.markdown_tokens = int(tokens) if tokens.isdigit() else None
         if answered.is_form_of(result.origin):
-            record.has_end_tag = has_end(answered.body, answered.kind())
+            record.has_end_tag = has_end(answered.body, answered.kind)
         return record
 
     def of_part(self, record: PageRecord, after: str, page: Page) -> PageRecord:
@@ -246,7 +246,7 @@ class Readings:
         if found is None:
             return None
         reading = Reading.from_json(found.body)
-        if answer.status != 304 and reading.raw_hash != raw_hash(answer.body):
+        if answer.status != 304 and reading.raw_hash != answer.raw_hash:
             return None
         kind = {name: found.headers[name] for name in ("content-type",) if name in found.headers}
         return reading, {**found.headers, **answer.headers, **kind}  # a 304 describes no body
@@ -259,7 +259,7 @@ class Readings:
         if why.reason not in KEPT or not is_plain or not is_whole or page.origin not in {"html", "text"}:
             return
         follow = page.page.follow if why.reason in {"listing", "empty"} else []
-        reading = Reading(why, meta, follow, raw_hash(answer.body))
+        reading = Reading(why, meta, follow, answer.raw_hash)
         read_by = self.read_by(listed=listed)
         before = self._known.reading(url, accept, read_by=read_by)
         if before is not None and says_unchanged(before.etag, before.last_modified, answer.headers):

@@ -156,7 +156,7 @@ class SiteKnowledge:
 
         `script` configures it, where the page does not; what is known of it stays where neither does.
         """
-        site = find_docsify(body, url, script)
+        site = find_docsify(body, url, script) if b"docsify" in body else None
         if site is not None and not site.is_configured:
             site = next((other for other in self._docsify if other.page == site.page), site)
         if site is not None and site not in self._docsify and len(self._docsify) < MAX_DOCSIFY:

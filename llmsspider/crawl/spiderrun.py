@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 from scrapy import Spider
 from scrapy.exceptions import NotConfigured
 
-from llmsspider.web import stats
+from llmsspider.web.stats import PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,7 +52,12 @@ def run_of(crawler: Crawler) -> Run | None:
 
 def counter(crawler: Crawler) -> Callable[[Stat, int], None]:
     """Return what adds to a stat of the crawl. Spiders are made before the crawler has its stats collector."""
-    return lambda stat, number: stats.count(crawler.stats, stat, number)
+
+    def count(stat: Stat, number: int) -> None:
+        if crawler.stats is not None:
+            crawler.stats.inc_value(PREFIX + stat, number)
+
+    return count
 
 
 def required_run(crawler: Crawler) -> Run:

@@ -66,7 +66,7 @@ class MarkdownNegotiationMiddleware(RunComponent):
         page = request.meta.get(META, {})
         if not page or any(page.get(key) for key in ("nested", "synthetic", "verify")):
             return None
-        if split_route(request.url)[1]:
+        if "#" in request.url and split_route(request.url)[1]:
             site = self.run.site.docsify_of(request.url)
             return await self._route(request, site.file_of(request.url)) if site is not None else None
         repository = self.run.site.repository_of(request.url)

@@ -145,8 +145,8 @@ class RevalidationMiddleware(RunComponent):
 
     def _compare(self, request: Request, response: Response) -> None:
         """Note that a host's HEAD says other than its GET."""
-        head, name = self._heads.pop(request, None), host(request.url)
-        if head is None or name in self._get_only:
+        head = self._heads.pop(request, None)
+        if head is None or (name := host(request.url)) in self._get_only:
             return
         why = disagreement(head, HeadAnswer.of(response.status, text_headers(response)))
         if why is not None:
@@ -192,5 +192,5 @@ def is_resource(request: Request) -> bool:
 
 
 def _representation(request: Request) -> tuple[str, str | None]:
-    accept = request.headers.get("Accept")
-    return without_fragment(request.url), accept.decode("latin-1") if accept else None
+    accept, url = request.headers.get("Accept"), request.url
+    return without_fragment(url) if "#" in url else url, accept.decode("latin-1") if accept else None

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 class ShortLogFormatter(LogFormatter):
     """Scrapy's log lines, with `Document <url>` where stock Scrapy prints the whole item.
 
-    Lines at DEBUG are None where `LOG_LEVEL` leaves them out: two for each page, made for nobody.
+    Its lines at DEBUG are None where `LOG_LEVEL` leaves them out.
     """
 
     def __init__(self, *, debug: bool = True):
@@ -50,10 +50,6 @@ class ShortLogFormatter(LogFormatter):
         level = str(crawler.settings.get("LOG_LEVEL")).upper()
         number = int(level) if level.isdigit() else logging.getLevelNamesMapping().get(level, 0)
         return cls(debug=number <= logging.DEBUG)
-
-    def crawled(self, request: Any, response: Any, spider: Any) -> LogFormatterResult | None:  # type: ignore[override]
-        """Return Scrapy's line of an answer, at DEBUG."""
-        return super().crawled(request, response, spider) if self._debug else None
 
     def scraped(self, item: Any, response: Any, spider: Any) -> LogFormatterResult | None:  # type: ignore[override]
         """Return the line of an exported document, at DEBUG."""
@@ -118,7 +114,7 @@ IN_THE_SUMMARY = frozenset(
         "llmsspider.downloadermiddlewares.robots",
         "llmsspider.downloadermiddlewares.backoff",
         "llmsspider.pipelines.hash",
-        "llmsspider.spidermiddlewares.llms_txt_start.faults",
+        "llmsspider.crawl.ending.faults",
         "llmsspider.store.writer",
     }
 )

@@ -6,7 +6,6 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from scrapy import Request
 from scrapy_spider_metadata import Args  # type: ignore[attr-defined]  # it has no __all__
 
 from llmsspider.config.arguments import NO_URL, PLAN_ONLY, DocsArguments, given
@@ -20,8 +19,6 @@ from llmsspider.pipelines import register
 from llmsspider.web.loading import own_arguments
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from scrapy.crawler import Crawler
 
 
@@ -68,12 +65,3 @@ class DocsSpider(Args[DocsArguments], DocsCallbacks):
         run = Run(arguments, source, config, counter(crawler), queued, resumes=resumes)
         spider.connect(crawler, run)
         return spider
-
-    async def start(self) -> AsyncIterator[Any]:
-        """Yield nothing: the start belongs to the spider middleware `LlmsTxtStart`.
-
-        Requests that another `start` yields are sent in place of discovery and its seeds (`scrapy parse`).
-        """
-        no_requests: tuple[Request, ...] = ()
-        for request in no_requests:
-            yield request

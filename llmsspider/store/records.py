@@ -217,11 +217,11 @@ class PageRecord:
     extra: Json = field(default_factory=dict)
     declared: list[list[object]] = field(default_factory=list)
     digest: Digest | None = field(default=None, repr=False, compare=False)
+    key: bytes = field(init=False, repr=False)
+    """The page's key in the store."""
 
-    @property
-    def key(self) -> bytes:
-        """The page's key in the store."""
-        return identity_key(self.identity)
+    def __post_init__(self) -> None:
+        self.key = identity_key(self.identity)
 
     @property
     def code_languages(self) -> list[str]:
@@ -268,7 +268,14 @@ class PageRecord:
         return {name: getattr(self, name) for name in FIELDS if name not in of_run}
 
 
-PAGE_COLUMNS = {one.name for one in fields(PageRecord)} - {"id", "content", "links", "follow", "digest"}
+PAGE_COLUMNS = {one.name for one in fields(PageRecord)} - {
+    "id",
+    "content",
+    "links",
+    "follow",
+    "digest",
+    "key",
+}
 """The fields of a page's record that are columns of the same name."""
 
 

@@ -234,6 +234,7 @@ _PLAIN = re.compile(r"https?://([a-z0-9_-]+(?:\.[a-z0-9_-]+)*)\.?(?::\d{1,5})?(?
 """The usual shape, read without splitting the URL: four times faster on a sitemap of 50,000 pages."""
 
 
+@lru_cache(maxsize=8192)
 def hostname(url: str) -> str | None:
     """Return the lower-case host of an absolute http(s) URL in its ASCII form; None where it has none.
 

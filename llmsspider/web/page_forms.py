@@ -182,6 +182,7 @@ def with_slash(url: str, markdown_url: str) -> str | None:
     return page_candidates(markdown_url)["directory"] if is_index else None
 
 
+@lru_cache(maxsize=8192)
 def is_markdown_url(url: str) -> bool:
     """Return whether the URL names a Markdown file by its extension.
 

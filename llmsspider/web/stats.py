@@ -6,7 +6,6 @@ A reason says why a URL is filtered, a request refused, a page deleted.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any, Literal, NamedTuple, Protocol, cast, get_args
 
 from llmsspider.errors import ErrorKind
@@ -104,25 +103,21 @@ def count_scrapys(collector: Collector | None, name: str, number: int = 1) -> No
         collector.inc_value(name, number)
 
 
-def _of(family: str, value: str | int) -> Stat:
-    return cast("Stat", f"{family}/{value}")
-
-
-filtered: Callable[[FilterReason], Stat] = partial(_of, "filtered")
+filtered = cast("Callable[[FilterReason], Stat]", "filtered/{}".format)
 """Filtered URLs."""
-blocked: Callable[[BlockReason], Stat] = partial(_of, "blocked")
+blocked = cast("Callable[[BlockReason], Stat]", "blocked/{}".format)
 """Requests refused."""
-errors: Callable[[ErrorKind], Stat] = partial(_of, "errors")
+errors = cast("Callable[[ErrorKind], Stat]", "errors/{}".format)
 """Pages that failed."""
-deleted: Callable[[str], Stat] = partial(_of, "deleted")
+deleted = cast("Callable[[str], Stat]", "deleted/{}".format)
 """Pages deleted: a `GoneReason`, or the `FilterReason` for which the page is filtered now."""
-origin: Callable[[Origin], Stat] = partial(_of, "origin")
+origin = cast("Callable[[Origin], Stat]", "origin/{}".format)
 """Documents exported, by origin."""
-change: Callable[[Change], Stat] = partial(_of, "change")
+change = cast("Callable[[Change], Stat]", "change/{}".format)
 """Documents exported, by change."""
-chunks: Callable[[ChunkChange], Stat] = partial(_of, "chunks")
+chunks = cast("Callable[[ChunkChange], Stat]", "chunks/{}".format)
 """Rows written to a feed of chunks."""
-markdown_links: Callable[[LinkBase], Stat] = partial(_of, "markdown-links")
+markdown_links = cast("Callable[[LinkBase], Stat]", "markdown-links/{}".format)
 """Markdown pages, by where their relative links begin."""
-backoff: Callable[[int], Stat] = partial(_of, "backoff")
+backoff = cast("Callable[[int], Stat]", "backoff/{}".format)
 """Answers after which requests to the host were slowed down, by status."""

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 from urllib.parse import quote, urljoin, urlsplit
 
-from llmsspider.errors import TooLargePageError
 from llmsspider.web.addresses import hostname, is_resolvable, parse_host
 
 INVALID_URL: Final = "invalid-url"
 """The reason an `InvalidUrl` is counted under."""
+
+HTTP = ("http://", "https://")
+"""How a URL begins that a crawl can follow."""
 
 MAX_URL_CHARS = 4096
 """Characters of the longest URL that passes."""
@@ -183,113 +185,3 @@ def _host_fault(authority: str) -> str | None:
         if hostname(f"http://{authority}/") and (":" in name or is_resolvable(name.removesuffix("."))):
             return None
     return "its host is neither a host name nor an address"
-
-
-# How much larger than what was received a page may become: a small page cannot fill the machine.
-
-MAX_GROWTH = 16
-"""Characters that one byte of a page may become, beyond a million: real pages become one or two."""
-SMALL_CHARS = 1_000_000
-"""Characters that any page may have."""
-
-
-class Growth:
-    """Counts the characters that a page of `size` bytes becomes.
-
-    `check` and `count` raise `TooLargePageError` beyond `MAX_GROWTH` for each byte and `SMALL_CHARS` more.
-    """
-
-    def __init__(self, size: int):
-        self.size = size
-        self.most = MAX_GROWTH * size + SMALL_CHARS
-        self._counted = 0
-
-    def check(self, chars: int) -> None:
-        """Raise for a part of the page that is as long as that."""
-        if chars > self.most:
-            why = f"too-large: {self.size:,} bytes became more than {self.most:,} characters"
-            raise TooLargePageError(why)
-
-    def count(self, chars: int) -> None:
-        """Add to what was counted before."""
-        self._counted += chars
-        self.check(self._counted)
-
-    def counted(self, join: Callable[[str], str]) -> Callable[[str], str]:
-        """Return `join` with the length of each URL counted: a long base makes many short hrefs long."""
-
-        def joined(href: str) -> str:
-            url = join(href)
-            self.count(len(url))
-            return url
-
-        return joined
-
-
-HTTP = ("http://", "https://")
-"""How a URL begins that a crawl can follow."""
-
-_CONTROL = re.compile(r"[\t\n\r]")
-_PLAIN = re.compile(r"(?!\.)[\w~-][^:?/\\]*(?:/(?!\.)[^:/\\]+)*/?\Z")
-MAX_SHARED = 200
-"""Characters of the longest href that is remembered for all pages of a directory."""
-
-
-class Joiner:
-    """Joins hrefs to the base URL of one page, remembering the answers for all pages of its directory.
-
-    `base_href` is that of `<base>`, if any; one that is no http(s) URL counts for nothing. `join(href)` gives
-    an absolute URL (fragment kept), or the href unchanged where it cannot be parsed; each is counted by `growth`.
-    """
-
-    def __init__(self, url: str, base_href: str = "", growth: Growth | None = None):
-        self.growth = growth
-        self.page = url.partition("#")[0]
-        base_url = parse(base_href, self.page) if base_href else None
-        self.base = base_url if isinstance(base_url, str) else self.page
-        parts = urlsplit(self.base)
-        self._directory = "/".join([f"{parts.scheme}://{parts.netloc}", *parts.path.split("/")[1:-1], ""])
-
-    def join(self, href: str) -> str:
-        """Return `href` as an absolute URL, fragment kept."""
-        is_plain = href[:1].isalnum() or href.startswith(("/", "."))
-        is_shared = is_plain and len(href) <= MAX_SHARED and (":" not in href or href.startswith(HTTP))
-        url = _in_directory(self._directory, href) if is_shared else _joined(self.base, href)
-        if self.growth is not None:
-            self.growth.count(len(url))
-        return url
-
-
-@lru_cache(maxsize=16_384)
-def _in_directory(directory: str, href: str) -> str:
-    """Do what `_joined` does: pages of a directory share their navigation."""
-    return _joined(directory, href)
-
-
-def _joined(base: str, href: str) -> str:
-    path, hash_sign, fragment = _CONTROL.sub("", href.strip()).partition("#")
-    if not path:
-        return base + hash_sign + fragment
-    scheme, origin = base.partition(":")[0], base[: base.find("/", len("https://"))]
-    if path.startswith(HTTP) and "/." not in path:
-        url = path
-    elif path[0] == "/" and "/." not in path and "/" in base[len("https://") :]:
-        url = f"{scheme}:{path}" if path[1:2] == "/" else origin + path
-    else:
-        url = _below(base, len(origin), path)
-    return url.replace(" ", "%20") + hash_sign + fragment
-
-
-def _below(base: str, origin: int, path: str) -> str:
-    """Return a path joined to a base; a plain relative one to a directory without parsing either."""
-    relative, up = path.removeprefix("./"), 0
-    while relative.startswith("../", up * 3):
-        up += 1
-    rest = relative[up * 3 :]
-    if base.endswith("/") and "?" not in base and (not rest or _PLAIN.match(rest)):
-        folders = base[origin + 1 : -1].split("/") if up and len(base) > origin + 1 else []
-        return "/".join([base[:origin], *folders[: max(len(folders) - up, 0)], rest]) if up else base + rest
-    try:
-        return urljoin(base, path)
-    except ValueError:
-        return path

@@ -116,6 +116,7 @@ def _without_default_port(url: str) -> str:
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition(":")[0]))
 
 
+@lru_cache(maxsize=8192)
 def page_key(url: str) -> bytes:
     """Return the 16-byte key of a page: the start of the SHA-256 of its `identity`."""
     return identity_key(identity(url))
@@ -146,6 +147,7 @@ def loose_key(url: str) -> str:
     return _PAGE_ENDING.sub("", path, count=1).rstrip("/") + mark + query
 
 
+@lru_cache(maxsize=8192)
 def host(url: str) -> str:
     """Return host and explicit non-default port, lower-case: the unit of scope and of learned rules.
 

@@ -53,9 +53,8 @@ def test_log_lines_that_nobody_reads_are_not_made(level, made):
     formatter = ShortLogFormatter.from_crawler(crawler)
     answer = Response("https://e.com/", request=Request("https://e.com/"))
     lines = [
-        formatter.crawled(answer.request, answer, None),
         formatter.scraped(document(), answer, None),
         formatter.dropped(document(), ValueError("why"), answer, None),
     ]
-    assert [line is not None for line in lines] == [made] * 3
+    assert [line is not None for line in lines] == [made] * 2
     assert formatter.item_error({"a": 1}, ValueError(), None, None)["level"] == logging.ERROR

@@ -11,6 +11,7 @@ from scrapy.utils.test import get_crawler
 
 from llmsspider.content.extraction import convert, read_metadata
 from llmsspider.content.extraction.parsing import MAX_DEPTH, parse, read_source
+from llmsspider.content.links import SMALL_CHARS
 from llmsspider.content.markdown import read
 from llmsspider.content.markdown.page import MAX_LEVELS, split_front_matter
 from llmsspider.crawl.requests import RefusedRequest
@@ -23,7 +24,6 @@ from llmsspider.downloadermiddlewares.headers import (
 from llmsspider.errors import TooLargePageError
 from llmsspider.site.llmsfull import cut, inspect
 from llmsspider.site.llmsfull_marks import MAX_HEADER_LINES
-from llmsspider.web.url_gate import SMALL_CHARS
 
 URL = "https://docs.example.com/guide/"
 EMPTY = {"gzip": gzip.compress(b""), "zstd": zstd.compress(b"")}

@@ -16,6 +16,7 @@ from twisted.web.client import URI
 
 from llmsspider.config.arguments import DocsArguments
 from llmsspider.config.settings import Config
+from llmsspider.content.links import Joiner, _in_directory
 from llmsspider.crawl.bounds import Bounds, LookAlikes, trap_reason, without_session_id
 from llmsspider.crawl.pages import with_valid_urls
 from llmsspider.crawl.records import title_from_url
@@ -41,15 +42,7 @@ from llmsspider.web.page_forms import (
 )
 from llmsspider.web.rights import of_llms_txt, of_robots
 from llmsspider.web.scope import build_scope, directory_above, tree_of
-from llmsspider.web.url_gate import (
-    InvalidUrl,
-    Joiner,
-    _in_directory,
-    fault,
-    parse,
-    printable_url,
-    redacted,
-)
+from llmsspider.web.url_gate import InvalidUrl, fault, parse, printable_url, redacted
 from llmsspider.web.urls import directory, document_id, host, identity, loose_key, page_key, same_site
 
 MALFORMED = {

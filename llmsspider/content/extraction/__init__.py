@@ -24,11 +24,11 @@ from llmsspider.content.extraction.place import listing_of, lists_only, section_
 from llmsspider.content.extraction.rules import rules_for
 from llmsspider.content.extraction.titles import clear_site_name, outer_title, own_title, set_headline
 from llmsspider.content.extraction.walk import Walk
+from llmsspider.content.links import Growth, Joiner
 from llmsspider.content.markdown.commonmark import take_invisible
 from llmsspider.errors import TooLargePageError
 from llmsspider.items import Page
 from llmsspider.web import loading
-from llmsspider.web.url_gate import Growth, Joiner
 
 __all__ = ["convert", "read_metadata"]
 

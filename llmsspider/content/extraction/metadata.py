@@ -12,8 +12,9 @@ from lxml.etree import XPath, _Element
 
 from llmsspider.content.extraction.parsing import LINKS, Source
 from llmsspider.content.extraction.tree import inner_text
+from llmsspider.content.links import Growth, Joiner
 from llmsspider.items import Page, PageMeta
-from llmsspider.web.url_gate import HTTP, Growth, Joiner, split_route, without_fragment
+from llmsspider.web.url_gate import HTTP, split_route, without_fragment
 
 _BASE = XPath("string(/html/head/base/@href | /html/body/base/@href)", smart_strings=False)
 

@@ -10,9 +10,9 @@ from lxml.etree import XPath, _Element
 
 from llmsspider.content.extraction.parsing import TAGS, Source
 from llmsspider.content.extraction.tree import letters_outside_links
+from llmsspider.content.links import Joiner
 from llmsspider.content.markdown.commonmark import letters_of
 from llmsspider.items import PageMeta, Section
-from llmsspider.web.url_gate import Joiner
 from llmsspider.web.urls import directory, host, identity, loose_key
 
 # Pages that only list other pages: tags, categories, archives, pagination, generated indexes, search.

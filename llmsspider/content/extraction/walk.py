@@ -28,8 +28,8 @@ from llmsspider.content.extraction.tree import (
     letters_outside_links,
     plain_text,
 )
+from llmsspider.content.links import Growth, Joiner
 from llmsspider.items import Link
-from llmsspider.web.url_gate import Growth, Joiner
 
 _FEW = 40
 """Number of letters outside links below which an element cannot be the page."""

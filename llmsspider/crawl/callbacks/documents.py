@@ -14,7 +14,7 @@ from llmsspider.crawl.pages import PageResponse, PageResult
 from llmsspider.crawl.requests import FilteredRequest, RefusedRequest, info, is_permanent, kind_of_exception
 from llmsspider.crawl.settle import AMONG_OTHERS, Drop, ReadPage, Site, Wait, drop_reason, settle
 from llmsspider.crawl.waiting import Failure, WaitingPage
-from llmsspider.items import HTML_ORIGINS, MARKDOWN_ORIGINS, Change, Page, PageMeta, raw_hash
+from llmsspider.items import HTML_ORIGINS, MARKDOWN_ORIGINS, Change, Page, PageMeta
 from llmsspider.web.outcomes import kind_of_response
 from llmsspider.web.urls import document_id, identity, page_key
 
@@ -222,7 +222,7 @@ class Documents:
         run, key = self._run, page_key(answer.page_url)
         is_304 = answer.status == 304
         stored = run.known.validated(answer.fetched_url) if is_304 else run.known.state(key)
-        if stored and not is_304 and not run.known.same_body(key, answer.fetched_url, raw_hash(answer.body)):
+        if stored and not is_304 and not run.known.same_body(key, answer.fetched_url, answer.raw_hash):
             stored = None
         if stored is None:
             run.recorded.forget(key)

@@ -116,7 +116,7 @@ class LinkSourcePages:
 
     async def links(self, request: Request, answer: PageResponse) -> list[Request]:
         """Return the requests for the links of a page's HTML; none where it is no HTML or cannot be read."""
-        if answer.kind() != "html":
+        if answer.kind != "html":
             return []
         unchanged, depth = info(request).get("unchanged", False), int(request.meta.get("depth", 0))
         site = await self.learn_docsify(request, answer)
@@ -138,7 +138,7 @@ class LinkSourcePages:
         """Return the requests for the pages that a sidebar or the like of a Docsify site links to."""
         page_url = info(request)["page"]
         site = self._run.site.docsify_of(page_url)
-        if site is None or answer.status != 200 or answer.kind() not in {"markdown", "text"}:
+        if site is None or answer.status != 200 or answer.kind not in {"markdown", "text"}:
             if not info(request).get("optional"):
                 self._count_unread(request.url, f"HTTP status {answer.status}, {answer.mime_type}")
             return iter(())

@@ -89,9 +89,10 @@ class Pages:
             why = "the page breaks off: it had an end tag or a last line end, and has none"
             return documents.failed(request, "network", why, answer.status)
         documents.note_redirect(request)
-        docsify = await self._docsify(request, answer) if answer.kind() == "html" else None
-        if docsify is not None:
-            return docsify
+        if "#" in request.url or (answer.kind == "html" and b"docsify" in answer.body):
+            docsify = await self._docsify(request, answer)
+            if docsify is not None:
+                return docsify
         stored = documents.unchanged(answer)
         again = await self._no_document_again(request, answer) if stored is None else None
         if stored is not None or (again is None and is_304):
@@ -107,7 +108,7 @@ class Pages:
         state = run.known.state(page_key(answer.page_url))
         if state is None or not (state.has_end_tag and answer.is_form_of(state.origin)):
             return False
-        if not run.memory.breaks_off(state.key, answer.body, answer.kind()):
+        if not run.memory.breaks_off(state.key, answer.body, answer.kind):
             return False
         with suppress(ConversionError):
             suspect = await seen_beside(run, answer, state)
@@ -117,6 +118,8 @@ class Pages:
 
     async def _docsify(self, request: Request, answer: PageResponse) -> Iterator[Any] | None:
         """Return the request for the Markdown file of a Docsify site's page; None for any other page."""
+        if answer.kind != "html":
+            return None
         site = await self._link_sources.learn_docsify(request, answer)
         is_alternate = info(request).get("alternate")
         is_route = bool(split_route(request.url)[1]) and self._run.site.docsify_of(request.url) is not None

@@ -174,7 +174,7 @@ class PageReader:
             wrong = kind_of_response(html.status, html.headers, html.body)
             why = f"HTTP status {html.status}"
             if wrong is None:
-                is_html = html.status == 200 and html.kind() == "html"
+                is_html = html.status == 200 and html.kind == "html"
                 return html if is_html and host(html.fetched_url) == host(url) else None
         state = known.state(page_key(answered.page_url))
         if state is not None and state.origin == "html" and wrong != "not_found":
@@ -206,7 +206,7 @@ async def seen_beside(run: Run, answer: PageResponse, state: PageState) -> Suspe
     """
     page = await read_page(answer, run.workers, listed=True)
     record = run.records.of_response(answer, page, depth=state.depth, by="link")
-    record.identity = identity(state.url)
+    record = replace(record, identity=identity(state.url))
     suspect = suspect_of(run, record, answer.body)
     if suspect is None or suspect.before is None:
         return None
