@@ -48,15 +48,7 @@ def command(*words: str) -> str:
 
 
 ErrorKind = Literal[
-    "not_found",
-    "auth",
-    "challenge",
-    "rate_limited",
-    "http",
-    "network",
-    "invalid_url",
-    "blocked",
-    "parse",
+    "not_found", "auth", "challenge", "rate_limited", "http", "network", "invalid_url", "blocked", "parse"
 ]
 """The kinds of page failure (docs/reference/documents.md, "Errors")."""
 

@@ -34,9 +34,7 @@ REQUIRED = {
         STORE_PIPELINE: "nothing would be stored, and the next crawl would take every page for new",
         "llmsspider.pipelines.export.ExportPipeline": "no document would be counted, so that every crawl would fail",
     },
-    "EXTENSIONS": {
-        "llmsspider.extensions.run_summary.RunSummary": "no run would be finished in the store",
-    },
+    "EXTENSIONS": {"llmsspider.extensions.run_summary.RunSummary": "no run would be finished in the store"},
 }
 """By setting, the classes (or one derived from them) that have to stand, and what would come of it without them."""
 

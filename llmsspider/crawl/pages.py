@@ -18,13 +18,7 @@ from llmsspider.content.markdown.commonmark import with_line_feeds
 from llmsspider.items import HTML_ORIGINS, MARKDOWN_ORIGINS, Origin, Page, PageMeta, raw_hash
 from llmsspider.site.llmstxt import is_llms_url
 from llmsspider.web import page_forms, url_gate
-from llmsspider.web.page_forms import (
-    TEXT_EXTENSIONS,
-    Kind,
-    classify,
-    extension,
-    is_markdown_url,
-)
+from llmsspider.web.page_forms import TEXT_EXTENSIONS, Kind, classify, extension, is_markdown_url
 from llmsspider.web.rights import of_page, opt_out, robots_directives
 from llmsspider.web.stats import Filtered
 from llmsspider.web.url_gate import InvalidUrl, redacted, without_fragment

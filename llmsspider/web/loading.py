@@ -107,10 +107,7 @@ EXTRAS: dict[Extra, dict[str, str]] = {
     "pdf": {"pypdf": "pypdf>=7.1"},
     "postgresql": {"psycopg": "psycopg[binary]>=3.2.1"},
     "s3": {"boto3": "boto3>=1.35"},
-    "sign": {
-        "http_message_signatures": "http-message-signatures>=3,<4",
-        "http_sf": "http-sf>=1.5,<2",
-    },
+    "sign": {"http_message_signatures": "http-message-signatures>=3,<4", "http_sf": "http-sf>=1.5,<2"},
 }
 """The modules that each extra of pyproject.toml brings, and what pip is asked for."""
 

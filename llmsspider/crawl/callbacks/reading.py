@@ -11,14 +11,7 @@ from llmsspider.crawl import bot_walls
 from llmsspider.crawl.bot_walls import Suspect
 from llmsspider.crawl.callbacks.rendering import Renderer
 from llmsspider.crawl.link_bases import UnsettledError
-from llmsspider.crawl.pages import (
-    LinkJoiner,
-    PageResponse,
-    PageResult,
-    Read,
-    is_documentation,
-    read_page,
-)
+from llmsspider.crawl.pages import LinkJoiner, PageResponse, PageResult, Read, is_documentation, read_page
 from llmsspider.crawl.requests import HTML_ACCEPT, NestedDownloadError, download_form, info
 from llmsspider.crawl.second_requests import Stub, is_fuller
 from llmsspider.crawl.settle import drop_reason
