@@ -45,6 +45,7 @@ setup(
             "changes/assets/*",
             "output/assets/*",
             "extensions/assets/*",
+            "answers/assets/*",
         ],
     },
     zip_safe=True,

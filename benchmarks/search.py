@@ -5,7 +5,8 @@ Three kinds of queries, each over the stored pages of a source:
 * notes: what llms.txt says of a page, with all notes, descriptions and link texts taken out of the index;
 * descriptions: what pages say of themselves in their meta description, the same taken out;
 * questions: written by hand, over the whole index, from files of JSON:
-  {"source": …, "questions": [{"query": …, "answers": [path, …]}]}; the paths are ends of the URLs that answer.
+  {"source": …, "url": …, "questions": [{"query": …, "answers": [path, …], "kind": …, "half": …}]}; the paths are
+  ends of the URLs that answer. `half` is "tune" for what the ranking was tuned on, "held" for what it was not.
 
 Beside ours: plain FTS5 (porter, one column for title, headings and text each) over the same passages, pages in the
 order of their best passage.
@@ -117,17 +118,23 @@ def plain_fts5(pages: list[PageRecord]) -> Find:
     return find
 
 
-def score(find: Find, questions: list[Question]) -> dict[str, float]:
-    """hit@1, hit@3, hit@5, mean reciprocal rank, and milliseconds (median, 95th percentile)."""
-    places, times = [], []
+def answered(find: Find, questions: list[Question]) -> list[tuple[int, float]]:
+    """The place of the first answer to each question, 0 for none, and the milliseconds."""
+    found = []
     for question in questions:
         began = time.perf_counter()
-        found = find(question.query)
-        times.append(1000 * (time.perf_counter() - began))
-        places.append(next((n for n, url in enumerate(found, 1) if url in question.answers), 0))
+        urls = find(question.query)
+        took = 1000 * (time.perf_counter() - began)
+        found.append((next((n for n, url in enumerate(urls, 1) if url in question.answers), 0), took))
+    return found
+
+
+def score(answers: list[tuple[int, float]]) -> dict[str, float]:
+    """hit@1, hit@3, hit@5, mean reciprocal rank, and milliseconds (median, 95th percentile)."""
+    places, times = [place for place, _ in answers], [took for _, took in answers]
     spread = quantiles(times, n=20) if len(times) > 1 else times * 19
     return {
-        "queries": len(questions),
+        "queries": len(answers),
         "hit@1": mean(place == 1 for place in places),
         "hit@3": mean(0 < place <= 3 for place in places),
         "hit@5": mean(0 < place <= 5 for place in places),
@@ -147,17 +154,18 @@ def known_items(pages: list[PageRecord], text: Callable[[PageRecord], str | None
     return [Question(query, frozenset(urls)) for query, urls in said.items() if len(urls) == 1]
 
 
-def written(file: Path, source: str, pages: list[PageRecord]) -> list[Question]:
-    """The questions of a file that are for a source."""
+def written(file: Path, source: str, pages: list[PageRecord]) -> dict[str, list[Question]]:
+    """The questions of a file that are for a source, by their half (what was tuned on, what was held out) and kind."""
     given = json.loads(file.read_text(encoding="utf-8"))
     if given["source"] != source:
-        return []
-    found = []
+        return {}
+    found: dict[str, list[Question]] = {}
     for one in given["questions"]:
         urls = frozenset(page.url for page in pages if any(_ends(page.url, path) for path in one["answers"]))
         if not urls:
             sys.exit(f"{file}: no page of {source} ends with {one['answers']}")
-        found.append(Question(one["query"], urls))
+        what = ", ".join(one[part] for part in ("half", "kind") if part in one)
+        found.setdefault(what or "questions", []).append(Question(one["query"], urls))
     return found
 
 
@@ -170,16 +178,27 @@ def _ends(url: str, path: str) -> bool:
     )
 
 
-def report(what: str, source: str, questions: list[Question], searches: dict[str, Find]) -> None:
-    """Print a line for each search."""
-    if not questions:
-        return
-    for name, find in searches.items():
-        got = score(find, questions)
-        figures = "  ".join(
-            f"{key} {value:.2f}" if key != "queries" else f"{value} queries" for key, value in got.items()
-        )
-        print(f"{source:24} {what:12} {name:12} {figures}")
+Totals = dict[tuple[str, str], list[tuple[int, float]]]
+"""What was answered, by kind of question and search."""
+
+
+def report(
+    what: str, source: str, questions: list[Question], searches: dict[str, Find], totals: Totals
+) -> None:
+    """Print a line for each search, and add to the totals."""
+    for name, find in searches.items() if questions else ():
+        answers = answered(find, questions)
+        totals.setdefault((what, name), []).extend(answers)
+        print_figures(source, what, name, answers)
+
+
+def print_figures(source: str, what: str, name: str, answers: list[tuple[int, float]]) -> None:
+    """Print a line."""
+    figures = "  ".join(
+        f"{key} {value:.3f}" if key != "queries" else f"{value} queries"
+        for key, value in score(answers).items()
+    )
+    print(f"{source:24} {what:18} {name:12} {figures}")
 
 
 def synthetic(count: int) -> None:
@@ -216,7 +235,7 @@ def synthetic(count: int) -> None:
         store.finish_run("finished", complete=True, why=None, counts={})
         find, index, spent = ours(store, folder)
         total = index.count()[1]
-        got = score(find, [Question(text(4), frozenset()) for _ in range(200)])
+        got = score(answered(find, [Question(text(4), frozenset()) for _ in range(200)]))
         index.close()
         size = (Path(folder) / "index.search").stat().st_size
         print(
@@ -236,6 +255,7 @@ def main() -> None:
     options = parser.parse_args()
     if options.synthetic:
         synthetic(options.synthetic)
+    totals: Totals = {}
     for source in options.sources:
         with (
             open_store(None, options.data_dir, source, create=False) as store,
@@ -248,13 +268,14 @@ def main() -> None:
                 ("notes", lambda page: page.llms.description if page.llms else None),
                 ("descriptions", lambda page: page.description),
             ):
-                report(what, source, known_items(pages, text), {"ours": find, "plain FTS5": plain})
+                report(what, source, known_items(pages, text), {"ours": find, "plain FTS5": plain}, totals)
             index.close()
             (Path(folder) / "index.search").unlink()
             find, index, spent = ours(store, folder)
             letters = sum(len(page.content or "") for page in pages)
             for file in options.questions:
-                report("questions", source, written(file, source, pages), {"ours": find, "plain FTS5": plain})
+                for what, questions in written(file, source, pages).items():
+                    report(what, source, questions, {"ours": find, "plain FTS5": plain}, totals)
             count = index.count()[1]
             index.close()
             size = (Path(folder) / "index.search").stat().st_size
@@ -262,6 +283,8 @@ def main() -> None:
                 f"{source:24} {len(pages)} pages, {count} passages, "
                 f"indexed in {spent:.2f} s CPU, {size / letters:.2f} of the text"
             )
+    for (what, name), answers in totals.items():
+        print_figures("all", what, name, answers)
 
 
 if __name__ == "__main__":

@@ -33,6 +33,9 @@ COMMON_SHARE, ALWAYS_SELECTIVE = 0.2, 2000
 """A term selects candidates where no more than this share, or this number, of the passages hold it; where none does
 so, each selects them."""
 
+SYNONYMS = 0.8
+"""Weight of what is found with synonyms too, relative to what is found without."""
+
 BATCH, MAX_PAGE_PASSAGES = 100, 2000
 """Pages of one transaction; maximum number of passages of one page that are indexed: about 3 MB of text."""
 
@@ -169,27 +172,44 @@ class SourceIndex:
 
     def candidates(self, query: Query) -> Candidates:
         """The passages and pages that fit a query best; none for a query without terms."""
-        pages, passages = self.count()
         terms = [term.match for term in query.terms]
         counts = [self._counts(term) for term in terms]
         if query.last_is_open and terms and not any(counts[-1]) and (opened := query.terms[-1].prefix):
             terms[-1], counts[-1] = opened, self._counts(opened)
-        rarity = [_rarity(held, passages) if held else _rarity(on, pages) for on, held in counts]
-        present = {place: term for place, term in enumerate(terms) if any(counts[place])}
         unknown = [term for term, held in zip(query.terms, counts, strict=True) if not any(held)]
         required = [place for place, term in enumerate(query.terms) if term.required]
-        if not present or any(not counts[place][1] for place in required):
+        if any(not counts[place][1] for place in required):
             return Candidates(unknown=unknown)
-        limit = max(ALWAYS_SELECTIVE, COMMON_SHARE * passages)
-        selective = {place: term for place, term in present.items() if 0 < counts[place][1] <= limit}
-        scores = self._best("passage_words", selective or present, rarity, MAX_PASSAGES, required)
-        of_pages = self._best("page_words", present, rarity, MAX_PAGES, [])
-        found = self.hits(scores)
+        of_passages, of_pages = self._scores(terms, counts, required)
+        broad = [
+            term if term != known.match else known.broad
+            for term, known in zip(terms, query.terms, strict=True)
+        ]
+        if broad != terms:
+            more = self._scores(broad, [self._counts(term) for term in broad], required)
+            for scores, others in zip((of_passages, of_pages), more, strict=True):
+                for row, score in others.items():
+                    scores[row] = scores.get(row, 0.0) + SYNONYMS * score
+        found = self.hits(of_passages)
         rows = self._in("SELECT key, id FROM page WHERE id", of_pages)
         found.pages = {row.key: of_pages[row.id] for row in rows}
         found.signals |= self._signals(found.pages.keys() - found.signals.keys())
         found.unknown = unknown
         return found
+
+    def _scores(
+        self, terms: Sequence[str], counts: Sequence[tuple[int, int]], required: list[int]
+    ) -> tuple[dict[int, float], dict[int, float]]:
+        """The scores of the best passages and pages for terms in so many of both."""
+        pages, passages = self.count()
+        rarity = [_rarity(held, passages) if held else _rarity(on, pages) for on, held in counts]
+        present = {place: term for place, term in enumerate(terms) if any(counts[place])}
+        if not present:
+            return {}, {}
+        limit = max(ALWAYS_SELECTIVE, COMMON_SHARE * passages)
+        selective = {place: term for place, term in present.items() if 0 < counts[place][1] <= limit}
+        of_passages = self._best("passage_words", selective or present, rarity, MAX_PASSAGES, required)
+        return of_passages, self._best("page_words", present, rarity, MAX_PAGES, [])
 
     def _counts(self, expression: str) -> tuple[int, int]:
         """Count the pages whose title, hints or headings hold a term, and the passages that hold it."""

@@ -137,7 +137,7 @@ def outline_of(record: PageRecord) -> tuple[str, str, bool]:
 # A page's score is that of its best passage, a share of the next ones, and that of the page as a whole. Pages of an
 # older version rank behind those of the current one.
 
-PAGE_WEIGHT = 1.2
+PAGE_WEIGHT = 2.0
 """Weight of the score of a page as a whole, relative to that of its best passage."""
 
 NEXT_PASSAGES = (0.25, 0.12, 0.06)

@@ -9,7 +9,8 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib.resources import files
 from string import digits
 
 from llmsspider.content.markdown.chunks import Block, Span, split
@@ -38,7 +39,8 @@ a about after all also am an and any are as at be been before being between both
 for from had has have having he her here hers him his how i if in into is it its itself just let me more most my no nor
 not now of off on once only or other our out over own s same she should so some such t than that the their them then
 there these they this those through to too under until up us very was way we were what when where which while who whom
-why will with would you your yours want need mean means work works using use used
+why will with would you your yours want need mean means work works using use used thing things something anything
+everything nothing whom yet else kind sort lot really please whole there still ever always way ways
 """
 STOP_WORDS = frozenset(_STOP.split())
 """English words without a topic; a query of nothing else is searched as it stands."""
@@ -150,10 +152,46 @@ class Term:
         return " OR ".join(found)
 
     @property
+    def broad(self) -> str:
+        """The term for FTS5, or a word that stands for it; a quoted term stands for itself."""
+        others = synonyms(self.words[0]) if len(self.words) == 1 and not self.required else ()
+        return " OR ".join([self.match, *(_phrase((other,)) for other in others)])
+
+    @property
     def prefix(self) -> str | None:
         """The term for FTS5 with its last word as the beginning of one; None where that is too short."""
         is_long = bool(self.words) and len(self.words[-1]) > 2
         return f"{_phrase(self.words)} *" if is_long and not self.required else None
+
+
+@cache
+def _thesaurus() -> dict[str, frozenset[str]]:
+    text = files("llmsspider").joinpath("answers/assets/thesaurus.txt").read_text(encoding="utf-8")
+    found: dict[str, frozenset[str]] = {}
+    for group in (line.split() for line in text.splitlines() if not line.startswith("#")):
+        found |= {word: found.get(word, frozenset()).union(group) for word in group}
+    return found
+
+
+def synonyms(word: str) -> list[str]:
+    """The words that may stand for a word of a question, as the thesaurus has them; none for one that it does not have.
+
+    >>> "retry" in synonyms("trying"), "directory" in synonyms("folders"), synonyms("scrapy")
+    (True, True, [])
+    """
+    endings = (
+        ("", ""),
+        ("s", ""),
+        ("es", ""),
+        ("ies", "y"),
+        ("d", ""),
+        ("ed", ""),
+        ("ing", ""),
+        ("ing", "e"),
+    )
+    forms = [word.removesuffix(ending) + new for ending, new in endings if word.endswith(ending)]
+    known = next((form for form in forms if form in _thesaurus()), None)
+    return sorted(_thesaurus()[known] - {known, word}) if known is not None else []
 
 
 def _phrase(words: Sequence[str]) -> str:

@@ -85,6 +85,8 @@ ANSWERS = {
     "データベース": "japanese",
     "proxi": "proxies",
     "tiemouts": "timeouts",
+    "pausing before a call": "timeouts",
+    "flags in the db": "settings",
     "": None,
     "zzzzqqqq": None,
 }
@@ -160,9 +162,9 @@ def test_notes_of_llms_txt_find_a_page_as_they_are_now(shelves: Shelves):
     def entry(notes: str) -> LlmsEntry:
         return LlmsEntry(SITE + "llms.txt", "Guide", "Start", notes, 0)
 
-    page = record("a", "# Start\n\nBegin.\n", title="Start", llms=entry("The quickest path to production"))
+    page = record("a", "# Start\n\nBegin.\n", title="Start", llms=entry("The quickest path to Rome"))
     shelves.crawl({"a": page, "b": "# Other\n\nMore.\n"})
-    assert shelves.paths("quickest production") == ["a"]
+    assert shelves.paths("quickest Rome") == ["a"]
     store = shelves.place.open()
     store.begin_run("crawl", {})
     page = record("a", "# Start\n\nBegin.\n", title="Start", llms=entry("Deploy in minutes"))
@@ -170,7 +172,7 @@ def test_notes_of_llms_txt_find_a_page_as_they_are_now(shelves: Shelves):
     store.finish_run("finished", complete=True, why=None, counts={})
     store.close()
     assert shelves.paths("deploy minutes") == ["a"]
-    assert shelves.paths("quickest production") == []
+    assert shelves.paths("quickest Rome") == []
     assert shelves.paths("begin") == ["a"]
 
 
