@@ -24,6 +24,7 @@ from llmsspider.answers import VECTORS, WORDS, index_file
 from llmsspider.answers.embedding import Embedder, VectorIndex
 from llmsspider.answers.index import SourceIndex
 from llmsspider.answers.ranking import (
+    Hit,
     RankedPage,
     SearchResult,
     SearchResults,
@@ -33,9 +34,9 @@ from llmsspider.answers.ranking import (
     licences_of,
     rank,
 )
-from llmsspider.answers.words import corrected, parse_query, words
+from llmsspider.answers.words import Query, corrected, excerpt, parse_query, words
 from llmsspider.errors import SearchError, StoreError, UnknownSourceError
-from llmsspider.store import CONTENT, PageRecord, Store, Stores
+from llmsspider.store import CONTENT, PageRecord, SourceRecord, Store, Stores
 from llmsspider.store.database import POSTGRESQL_SCHEMA, open_postgresql, resolve_data_dir, source_file
 from llmsspider.web.loading import own_mark
 
@@ -94,64 +95,76 @@ class OpenSource:
         ranked = rank(query, found)
         if self.vectors is not None and query.text:
             ranked = fused(ranked, rank(query, self.vectors.candidates(self.index, query.text)))
-        results = self._results(ranked, limit, section)
+        results = self._results(query, ranked, limit, section)
         if not results:
             where = f"section {section!r} of {self.name}" if section else self.name
             nothing = f"nothing found in {where} ({self.index.count()[0]} pages); try fewer or other words"
             note = nothing if query.terms else "the query has no word to search for"
         return SearchResults(query.text, results, note)
 
-    def _results(self, ranked: Sequence[RankedPage], limit: int, section: str | None) -> list[SearchResult]:
+    def _results(
+        self, query: Query, ranked: Sequence[RankedPage], limit: int, section: str | None
+    ) -> list[SearchResult]:
         """The results; of passages with the same text there is one, with the addresses of the other pages."""
         wanted = (section or "").casefold()
-        given: list[SearchResult] = []
-        texts: list[set[str]] = []
+        chosen: list[tuple[RankedPage, PageRecord, list[Hit], str, list[str]]] = []
+        seen: list[set[str]] = []
         for start in range(0, len(ranked), READ_AHEAD):
-            if len(given) >= limit and start >= 2 * limit:
+            if len(chosen) >= limit and start >= 2 * limit:
                 break  # enough candidates read to find pages with the same text
             pages = ranked[start : start + READ_AHEAD]
             records = self.store.load_pages([one.key for one in pages], CONTENT)
             for page, record in zip(pages, records, strict=True):
-                result = record and self._result(page, record)
-                if not result or wanted not in (result.section or "").casefold():
+                hits = page.passages or self.index.hits_where("key = ? ORDER BY start LIMIT 1", page.key)
+                text = hits[0].text_in(record) if hits else None
+                if (
+                    record is None or text is None
+                ):  # a running crawl changed the page after the index was updated
                     continue
-                own = set(words(_HEADINGS.sub("", result.text)))
+                if wanted not in ((record.llms and record.llms.section) or "").casefold():
+                    continue
+                own = set(words(_HEADINGS.sub("", text)))
                 alike = (
-                    n for n, other in enumerate(texts) if len(own & other) >= ALIKE * len(own | other) > 0
+                    n for n, other in enumerate(seen) if len(own & other) >= ALIKE * len(own | other) > 0
                 )
-                same = next(alike, None)
-                if same is not None:
-                    given[same] = replace(given[same], also=(*given[same].also, result.url))
-                elif len(given) < limit:
-                    given.append(result)
-                    texts.append(own)
-        return given
+                if (same := next(alike, None)) is not None:
+                    chosen[same][-1].append(record.url)
+                elif len(chosen) < limit:
+                    chosen.append((page, record, hits, text, []))
+                    seen.append(own)
+        source = self.store.source_record()
+        return [self._result(query, source, *one) for one in chosen]
 
-    def _result(self, page: RankedPage, record: PageRecord) -> SearchResult | None:
-        hits = page.passages or self.index.hits_where("key = ? ORDER BY start LIMIT 1", page.key)
-        if not hits:
-            return None
+    def _result(  # noqa: PLR0917
+        self,
+        query: Query,
+        source: SourceRecord | None,
+        page: RankedPage,
+        record: PageRecord,
+        hits: list[Hit],
+        text: str,
+        also: list[str],
+    ) -> SearchResult:
         best = hits[0]
-        text = best.text_in(record)
-        if text is None:  # a running crawl changed the page after the index was updated
-            return None
         headings = [hit.heading_path[-1] for hit in hits[1:] if hit.heading_path]
         more = [heading for heading in dict.fromkeys(headings) if heading not in best.heading_path[-1:]]
         fragment = best.heading_path and fragment_of(best.heading_path, self.index.fragments(record.url))
+        begin, shown = excerpt(text, query, MAX_TEXT)
         return SearchResult(
             url=f"{record.url}#{fragment}" if fragment else record.url,
             title=record.title or record.url,
             heading_path=best.heading_path,
-            text=text if len(text) <= MAX_TEXT else text[:MAX_TEXT].rstrip() + " …",
+            text=shown,
             score=round(page.score, 4),
             source=self.name,
             page_id=record.id,
             section=record.llms.section if record.llms else None,
             fetched_at=record.fetched_at,
-            offset=best.start,
-            length=best.end - best.start,
+            offset=best.start + begin,
+            length=best.end - best.start - begin,
             more=tuple(more[:MAX_MORE]),
-            licences=licences_of(record, self.store),
+            also=tuple(also),
+            licences=licences_of(record, source),
         )
 
     def close(self) -> None:

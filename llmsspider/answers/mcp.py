@@ -144,7 +144,7 @@ class Tools:
         if end < len(content):  # at the end of a line in the last quarter, if it can
             end = content.rfind("\n", start + size * 3 // 4, end) + 1 or end
         following = end if end < len(content) else None
-        licences = licences_of(record, self.library.open(source).store)
+        licences = licences_of(record, self.library.open(source).store.source_record())
         data = {
             "url": record.url,
             "title": record.title or record.url,

@@ -7,19 +7,18 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 
 from llmsspider.answers.words import Query, Term, words
 from llmsspider.errors import UnknownSourceError
-from llmsspider.store import PageRecord, Store
+from llmsspider.store import PageRecord, SourceRecord
 from llmsspider.web.rights import SiteRights
 
 # --- search results ---
 
 
-def licences_of(record: PageRecord, store: Store) -> tuple[str, ...]:
-    """Return the URLs of the licences of a page."""
-    source = store.source_record()
+def licences_of(record: PageRecord, source: SourceRecord | None) -> tuple[str, ...]:
+    """Return the URLs of the licences of a page of a source."""
     rights = SiteRights(source.discovery.get("rights") if source is not None else None).of(
         record.url, record.declared
     )
@@ -247,6 +246,7 @@ def fused(by_words: Sequence[RankedPage], by_meaning: Sequence[RankedPage]) -> l
 # one of those, or none.
 
 
+@lru_cache(maxsize=65_536)
 def slug(heading: str) -> str:
     """Reduce a heading or its id to what the ids of all site generators have in common.
 
