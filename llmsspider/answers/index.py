@@ -7,24 +7,25 @@ content that the store keeps. It can always be made anew: a file of another vers
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from itertools import chain, groupby, islice, repeat
+from itertools import chain, groupby, repeat
 from pathlib import Path
 from typing import Any, Self
 
 from sqlalchemy import Connection
 
 from llmsspider.answers.ranking import Candidates, Hit, PageSignals, outline_of, version_key
-from llmsspider.answers.words import Query, WordParts, digest_of, passages, word_parts
+from llmsspider.answers.tables import SEPARATOR, TABLES, VERSION, clear, replace_pages, rows_in
+from llmsspider.answers.words import Query, digest_of
 from llmsspider.errors import SearchError, StoreError
 from llmsspider.store import CONTENT, OUTLINE, PageRecord, Store
 from llmsspider.store.database import Database, batches, delete_sqlite, open_sqlite
 from llmsspider.web.scope import replaced, tree_of
 
-LinkedPage = tuple[PageRecord, Iterable[Sequence[str]]]
-"""A page with its content, and text and URL of each link in that."""
+Held = tuple[set[int], set[int]]
+"""The numbers of pages and of passages."""
 
 MAX_PASSAGES, MAX_PAGES = 160, 60
 """Maximum number of passages that are considered for a query, and of pages (by title, hints and headings)."""
@@ -33,45 +34,12 @@ COMMON_SHARE, ALWAYS_SELECTIVE = 0.2, 2000
 """A term selects candidates where no more than this share, or this number, of the passages hold it; where none does
 so, each selects them."""
 
+BATCH = 100
+"""Pages of one transaction."""
+
 SYNONYMS = 0.8
 """Weight of what is found with synonyms too, relative to what is found without."""
 
-BATCH, MAX_PAGE_PASSAGES = 100, 2000
-"""Pages of one transaction; maximum number of passages of one page that are indexed: about 3 MB of text."""
-
-MAX_LINKS, MAX_LINK_TEXT = 500, 120
-"""Maximum number of links of one page to fragments of pages that are kept, and of characters of their texts."""
-
-SEPARATOR = "\x1f"  # between the headings of a passage
-VERSION = 3  # of the tables and of what is written into them
-
-_TABLES = """
--- seq: of the last change that is indexed; run: the last one whose titles and notes are; next_id: of a page or passage,
--- never used twice; dead: passages that are deleted, but for their words
-CREATE TABLE state (store TEXT, seq INTEGER, run TEXT, next_id INTEGER, dead INTEGER);
-CREATE TABLE page (
-    id INTEGER PRIMARY KEY, key BLOB UNIQUE, hash BLOB, document TEXT UNIQUE, url TEXT, passages INTEGER,
-    title TEXT, hints TEXT, optional INTEGER
-);
-CREATE INDEX page_url ON page (url);
-CREATE TABLE passage (
-    id INTEGER PRIMARY KEY, page INTEGER, start INTEGER, stop INTEGER, headings TEXT, digest BLOB
-);
-CREATE INDEX passage_page ON passage (page);
-CREATE TABLE link (page INTEGER, url TEXT, fragment TEXT, text TEXT);
-CREATE INDEX link_page ON link (page);
-CREATE INDEX link_url ON link (url);
-CREATE VIRTUAL TABLE passage_words USING fts5(
-    title, headings, body, parts, content='', tokenize='porter unicode61 remove_diacritics 2'
-);
-CREATE VIRTUAL TABLE page_words USING fts5(
-    title, hints, headings, parts, content='', tokenize='porter unicode61 remove_diacritics 2'
-);
-INSERT INTO passage_words (passage_words, rank) VALUES ('rank', 'bm25(5.0, 3.0, 1.0, 1.0)');
-INSERT INTO page_words (page_words, rank) VALUES ('rank', 'bm25(6.0, 4.0, 1.0, 1.0)');
--- segments merged at once: with the default of 4 the same words are written twice as often
-INSERT INTO passage_words (passage_words, rank) VALUES ('automerge', 16);
-"""
 _HIT = (
     "SELECT passage.id, page.key, page.hash, start, stop, headings, digest "
     "FROM passage JOIN page ON page.id = passage.page WHERE "
@@ -108,7 +76,7 @@ class SourceIndex:
     def _prepare(connection: Connection, store: str) -> None:
         tables = set(connection.exec_driver_sql("SELECT name FROM sqlite_master").scalars())
         if not tables:
-            for statement in filter(str.strip, _TABLES.split(";\n")):
+            for statement in filter(str.strip, TABLES.split(";\n")):
                 connection.exec_driver_sql(statement)
             connection.exec_driver_sql(f"PRAGMA user_version = {VERSION}")
             connection.exec_driver_sql("INSERT INTO state VALUES (?, 0, '', 1, 0)", (store,))
@@ -118,7 +86,7 @@ class SourceIndex:
         ):
             raise SearchError("search index: it is of another version, or damaged")
         if connection.exec_driver_sql("SELECT store FROM state").scalar_one() != store:
-            _clear(connection)
+            clear(connection)
             connection.exec_driver_sql("UPDATE state SET store = ?", (store,))
 
     # Updates from the store
@@ -132,7 +100,7 @@ class SourceIndex:
         if store.last_seq() == state.seq and run == state.run:
             return True
         if state.dead > max(self.count()[1], 200):
-            self._write(_clear)
+            self._write(clear)
             state = self._state()
         changes: Iterator[Any] = (
             (one.record.key, one.seq, None if one.change == "deleted" else one.record)
@@ -144,7 +112,7 @@ class SourceIndex:
             records = [record for _, _, record in batch if record is not None]
             links = store.links_of([record.key for record in records])
             pages = [(record, links.get(record.key, ())) for record in records]
-            self._write(partial(_replace, seqs={key: seq for key, seq, _ in batch}, pages=pages))
+            self._write(partial(replace_pages, seqs={key: seq for key, seq, _ in batch}, pages=pages))
             if until():
                 return False
         self._write(lambda connection: connection.exec_driver_sql("UPDATE state SET run = ?", (run,)))
@@ -173,21 +141,19 @@ class SourceIndex:
     def candidates(self, query: Query) -> Candidates:
         """The passages and pages that fit a query best; none for a query without terms."""
         terms = [term.match for term in query.terms]
-        counts = [self._counts(term) for term in terms]
-        if query.last_is_open and terms and not any(counts[-1]) and (opened := query.terms[-1].prefix):
-            terms[-1], counts[-1] = opened, self._counts(opened)
-        unknown = [term for term, held in zip(query.terms, counts, strict=True) if not any(held)]
+        held = [self._held(term) for term in terms]
+        if query.last_is_open and terms and not any(held[-1]) and (opened := query.terms[-1].prefix):
+            terms[-1], held[-1] = opened, self._held(opened)
+        unknown = [term for term, rows in zip(query.terms, held, strict=True) if not any(rows)]
         required = [place for place, term in enumerate(query.terms) if term.required]
-        if any(not counts[place][1] for place in required):
+        if any(not held[place][1] for place in required):
             return Candidates(unknown=unknown)
-        of_passages, of_pages = self._scores(terms, counts, required)
-        broad = [
-            term if term != known.match else known.broad
-            for term, known in zip(terms, query.terms, strict=True)
-        ]
+        of_pages, of_passages = self._scores(terms, held, required)
+        known = zip(terms, query.terms, strict=True)
+        broad = [term.broad if match == term.match else match for match, term in known]
         if broad != terms:
-            more = self._scores(broad, [self._counts(term) for term in broad], required)
-            for scores, others in zip((of_passages, of_pages), more, strict=True):
+            more = self._scores(broad, [self._held(term) for term in broad], required)
+            for scores, others in zip((of_pages, of_passages), more, strict=True):
                 for row, score in others.items():
                     scores[row] = scores.get(row, 0.0) + SYNONYMS * score
         found = self.hits(of_passages)
@@ -197,42 +163,52 @@ class SourceIndex:
         found.unknown = unknown
         return found
 
+    def _held(self, expression: str) -> Held:
+        """The pages whose title, hints or headings hold a term, and the passages that hold it."""
+        connection: Any = self._reader.connection.driver_connection
+        statement = "SELECT rowid FROM {0} WHERE {0} MATCH ?"
+        with self._database.faults():
+            pages, passages = (
+                {row for (row,) in connection.execute(statement.format(table), (expression,))}
+                for table in ("page_words", "passage_words")
+            )
+        return pages, passages
+
     def _scores(
-        self, terms: Sequence[str], counts: Sequence[tuple[int, int]], required: list[int]
+        self, terms: Sequence[str], held: Sequence[Held], required: list[int]
     ) -> tuple[dict[int, float], dict[int, float]]:
-        """The scores of the best passages and pages for terms in so many of both."""
+        """The scores of the best pages and passages for terms, and what holds them."""
         pages, passages = self.count()
-        rarity = [_rarity(held, passages) if held else _rarity(on, pages) for on, held in counts]
-        present = {place: term for place, term in enumerate(terms) if any(counts[place])}
+        rarity = [_rarity(len(own), passages) if own else _rarity(len(on), pages) for on, own in held]
+        present = [place for place, rows in enumerate(held) if any(rows)]
         if not present:
             return {}, {}
         limit = max(ALWAYS_SELECTIVE, COMMON_SHARE * passages)
-        selective = {place: term for place, term in present.items() if 0 < counts[place][1] <= limit}
-        of_passages = self._best("passage_words", selective or present, rarity, MAX_PASSAGES, required)
-        return of_passages, self._best("page_words", present, rarity, MAX_PAGES, [])
-
-    def _counts(self, expression: str) -> tuple[int, int]:
-        """Count the pages whose title, hints or headings hold a term, and the passages that hold it."""
-        pages, passages = (
-            self._all(f"SELECT count(*) FROM {table} WHERE {table} MATCH ?", expression)[0][0]  # noqa: S608
-            for table in ("page_words", "passage_words")
+        chosen = [place for place in present if 0 < len(held[place][1]) <= limit] or present
+        own = {place: (terms[place], held[place][1]) for place in chosen}
+        every = {place: (terms[place], held[place][0]) for place in present}
+        return (
+            self._best("page_words", every, rarity, MAX_PAGES, []),
+            self._best("passage_words", own, rarity, MAX_PASSAGES, required),
         )
-        return pages, passages
 
     def _best(
-        self, table: str, terms: Mapping[int, str], rarity: list[float], limit: int, required: list[int]
+        self,
+        table: str,
+        terms: Mapping[int, tuple[str, set[int]]],
+        rarity: list[float],
+        limit: int,
+        required: list[int],
     ) -> dict[int, float]:
         """The scores of the best rows: BM25, times the share of the query's rarity that the terms in a row have.
 
         Words of deleted rows are found, too: SQLite before 3.43 cannot delete words of tables without text.
         """
-        every = " OR ".join(f"({term})" for term in terms.values())
-        whole = " AND ".join(f"({one})" for one in (every, *(terms[n] for n in required if n in terms)))
+        every = " OR ".join(f"({term})" for term, _ in terms.values())
+        whole = " AND ".join(f"({one})" for one in (every, *(terms[n][0] for n in required if n in terms)))
         statement = f"SELECT rowid, rank FROM {table} WHERE {table} MATCH ? ORDER BY rank LIMIT ?"  # noqa: S608
         found = self._all(statement, whole, limit + min(self._state().dead, limit))
-        holding = f"SELECT rowid FROM {table} WHERE {table} MATCH ?"  # noqa: S608
-        rows = {place: {row[0] for row in self._all(holding, term)} for place, term in terms.items()}
-        shares = {row: sum(rarity[place] for place in rows if row in rows[place]) for row, _ in found}
+        shares = {row: sum(rarity[n] for n, (_, rows) in terms.items() if row in rows) for row, _ in found}
         return {row: -rank * shares[row] / sum(rarity) for row, rank in found}
 
     def hits(self, scores: Mapping[int, float]) -> Candidates:
@@ -251,13 +227,13 @@ class SourceIndex:
 
     def vocabulary(self) -> list[str]:
         """Every word of the passages (its stem)."""
-        table = "CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary USING fts5vocab(main, passage_words, row)"
-        self._reader.exec_driver_sql(table)
+        made = "CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary USING fts5vocab(main, passage_words, row)"
+        self._reader.exec_driver_sql(made)
         return [row[0] for row in self._all("SELECT term FROM temp.vocabulary")]
 
-    def fragments(self, url: str) -> list[tuple[str, str]]:
+    def fragments(self, url: str) -> Sequence[Any]:
         """The fragments of a page that links of the source lead to, each with the text of a link."""
-        return [(*row,) for row in self._all("SELECT DISTINCT fragment, text FROM link WHERE url = ?", url)]
+        return self._all("SELECT DISTINCT fragment, text FROM link WHERE url = ?", url)
 
     def url_of(self, page_id: str) -> str | None:
         """The URL of the page with a document id."""
@@ -303,7 +279,11 @@ class SourceIndex:
     def _in(self, statement: str, values: Iterable[Any]) -> Sequence[Any]:
         """The rows of a statement that ends with a column, where that has one of the values."""
         given = list(values)
-        return self._all(_in(statement, given), *given)
+        return self._all(rows_in(statement, given), *given)
+
+    def state(self) -> tuple[int, str]:
+        """Another value once the index has changed: the number of the last change, and the last run."""
+        return (found := self._state()).seq, found.run
 
     def _state(self) -> Any:
         return self._all("SELECT * FROM state")[0]
@@ -315,82 +295,15 @@ class SourceIndex:
             raise SearchError(f"search index: {error}") from error
 
     def close(self) -> None:
-        """Close the database; a second call does nothing."""
+        """Close the database; idempotent."""
         self._reader.close()
         with suppress(StoreError):
             self._database.close()
 
 
-def _clear(connection: Connection) -> None:
-    for table in ("page", "passage", "link"):
-        connection.exec_driver_sql(f"DELETE FROM {table}")  # noqa: S608
-        if table != "link":
-            connection.exec_driver_sql(f"INSERT INTO {table}_words ({table}_words) VALUES ('delete-all')")  # noqa: S608
-    connection.exec_driver_sql("UPDATE state SET seq = 0, run = '', dead = 0")
-
-
-def _replace(connection: Connection, seqs: Mapping[bytes, int | None], pages: Sequence[LinkedPage]) -> None:
-    """Replace pages, given the numbers of their changes; what another process has indexed meanwhile stays as it is."""
-    state = connection.exec_driver_sql("SELECT * FROM state").one()
-    todo = {key: seq for key, seq in seqs.items() if seq is None or seq > state.seq}
-    ids = tuple(connection.exec_driver_sql(_in("SELECT id FROM page WHERE key", todo), tuple(todo)).scalars())
-    dead = connection.exec_driver_sql(_in("DELETE FROM passage WHERE page", ids), ids).rowcount
-    connection.exec_driver_sql(_in("DELETE FROM link WHERE page", ids), ids)
-    connection.exec_driver_sql(_in("DELETE FROM page WHERE id", ids), ids)
-    next_id = _add(connection, [page for page in pages if page[0].key in todo], state.next_id)
-    seq = max([state.seq, *(one for one in todo.values() if one is not None)])
-    values = (seq, next_id, state.dead + dead)
-    connection.exec_driver_sql("UPDATE state SET seq = ?, next_id = ?, dead = ?", values)
-
-
-def _add(connection: Connection, pages: Sequence[LinkedPage], next_id: int) -> int:
-    """Cut pages into passages and insert them; returns the next free number."""
-    rows: dict[str, list[tuple[Any, ...]]] = {
-        "page": [],
-        "passage": [],
-        "link": [],
-        "page_words (rowid, title, hints, headings, parts)": [],
-        "passage_words (rowid, title, headings, body, parts)": [],
-    }
-    of_pages, of_passages, of_links, words_of_pages, words_of_passages = rows.values()
-    for record, links in pages:
-        number, next_id = next_id, next_id + 1
-        content = record.content or ""
-        found = list(islice(passages(content), MAX_PAGE_PASSAGES))
-        title, hints, optional = outline_of(record)
-        every = "\n".join(dict.fromkeys(heading for one in found for heading in one.heading_path))
-        ids = (number, record.key, bytes.fromhex(record.content_hash or ""), record.id, record.url)
-        of_pages.append((*ids, len(found), title, hints, optional))
-        words_of_pages.append((number, title, hints, every, word_parts(f"{title}\n{hints}\n{every}")))
-        parted = ((text[:MAX_LINK_TEXT], *url.partition("#")) for text, url in links)
-        to_fragments = dict.fromkeys((number, url, part, text) for text, url, _, part in parted if part)
-        of_links += islice(to_fragments, MAX_LINKS)
-        title_parts, parts = word_parts(title), WordParts(content)
-        path: tuple[str, ...] = ()
-        headings = below = ""
-        for one in found:
-            if one.heading_path is not path:  # the passages of a section share theirs
-                path = one.heading_path
-                headings = SEPARATOR.join(path)
-                below = "\n".join([heading for heading in path if heading != title])
-            of_passages.append((next_id, number, one.start, one.end, headings, None))
-            further = f"{title_parts} {parts.of(one.start, one.end)}"
-            words_of_passages.append((next_id, title, below, content[one.start : one.end], further))
-            next_id += 1
-    for into, of_table in rows.items():
-        if of_table:
-            marks = ", ".join("?" * len(of_table[0]))
-            connection.exec_driver_sql(f"INSERT INTO {into} VALUES ({marks})", of_table)  # noqa: S608
-    return next_id
-
-
 def _rarity(held: int, total: int) -> float:
     """The inverse document frequency of a term that so many of all passages hold; 0 where none does."""
     return math.log(1 + (max(total, held) - held + 0.5) / (held + 0.5)) if held else 0.0
-
-
-def _in(statement: str, values: Collection[Any]) -> str:
-    return f"{statement} IN ({', '.join('?' * len(values))})"
 
 
 def _hit(row: Any, score: float = 0.0) -> Hit:

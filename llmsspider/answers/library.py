@@ -13,12 +13,10 @@ import shutil
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.parse import unquote, urlsplit
-
-from sqlalchemy import Connection, inspect
 
 from llmsspider.answers import VECTORS, WORDS, index_file
 from llmsspider.answers.embedding import Embedder, VectorIndex
@@ -29,15 +27,16 @@ from llmsspider.answers.ranking import (
     SearchResult,
     SearchResults,
     choose_source,
+    excerpt,
     fragment_of,
     fused,
     licences_of,
     rank,
 )
-from llmsspider.answers.words import Query, corrected, excerpt, parse_query, words
+from llmsspider.answers.words import Query, corrected, parse_query, words
 from llmsspider.errors import SearchError, StoreError, UnknownSourceError
 from llmsspider.store import CONTENT, PageRecord, SourceRecord, Store, Stores
-from llmsspider.store.database import POSTGRESQL_SCHEMA, open_postgresql, resolve_data_dir, source_file
+from llmsspider.store.database import STORE_FOLDER, resolve_data_dir, source_file
 from llmsspider.web.loading import own_mark
 
 logger = logging.getLogger(__name__)
@@ -55,6 +54,9 @@ READ_AHEAD = 10
 DEFAULT_LIMIT, MAX_RESULTS = 8, 50
 """Results of a search."""
 
+MAX_ANSWERS = 256
+"""Answers of one source that are kept in memory."""
+
 SYNC_SECS = 30.0
 """Seconds a search may spend on updating an index before it answers from what is indexed."""
 
@@ -69,6 +71,7 @@ class OpenSource:
     vectors: VectorIndex | None = None
     stamp: object = None
     """See `Library._stamp`."""
+    answers: dict[tuple[object, ...], SearchResults] = field(default_factory=dict)
 
     def sync(self, seconds: float) -> bool:
         """Update index and vectors, for at most the time given; returns whether they are complete."""
@@ -81,7 +84,15 @@ class OpenSource:
         return in_step and (self.vectors is None or self.vectors.sync(self.index, self.store, until))
 
     def search(self, text: str, limit: int, section: str | None) -> SearchResults:
-        """Search this source."""
+        """Search this source; what was asked before is answered from memory, until the index changes."""
+        asked = text, limit, section, self.index.state()
+        if asked not in self.answers:
+            if len(self.answers) >= MAX_ANSWERS:
+                self.answers.clear()
+            self.answers[asked] = self._search(text, limit, section)
+        return self.answers[asked]
+
+    def _search(self, text: str, limit: int, section: str | None) -> SearchResults:
         query = parse_query(text)
         found, note = self.index.candidates(query), None
         missing = [" ".join(term.words) for term in found.unknown if term.words]
@@ -110,8 +121,8 @@ class OpenSource:
         chosen: list[tuple[RankedPage, PageRecord, list[Hit], str, list[str]]] = []
         seen: list[set[str]] = []
         for start in range(0, len(ranked), READ_AHEAD):
-            if len(chosen) >= limit and start >= 2 * limit:
-                break  # enough candidates read to find pages with the same text
+            if len(chosen) >= limit:
+                break  # of those read with them, pages with the same text are found
             pages = ranked[start : start + READ_AHEAD]
             records = self.store.load_pages([one.key for one in pages], CONTENT)
             for page, record in zip(pages, records, strict=True):
@@ -176,16 +187,21 @@ class OpenSource:
 
 
 class Library(AbstractContextManager["Library"]):
-    """All sources of a project. Use from one thread at a time; close it, or use it in a `with` statement.
+    """All sources of a project, or of several folders. Use it in one thread; close it, or use it in a `with` statement.
 
-    `embedder` makes vectors for semantic search, `warn` is called with a line for the user. Where the folder of the
-    stores cannot be written to, indexes are made in a temporary folder.
+    Of two folders with a source of one name, the second one's is called `FOLDER/NAME`. `embedder` makes vectors for
+    semantic search, `warn` is called with a line for the user. Where the folder of the stores cannot be written to,
+    indexes are made in a temporary folder.
     """
 
     def __init__(
-        self, stores: Stores, embedder: Embedder | None = None, warn: Callable[[str], object] = logger.warning
+        self,
+        stores: Stores | Sequence[Stores],
+        embedder: Embedder | None = None,
+        warn: Callable[[str], object] = logger.warning,
     ):
-        self.stores = stores
+        self._places = (stores,) if isinstance(stores, Stores) else tuple(stores)
+        self._listed: tuple[object, dict[str, tuple[Stores, str]]] = None, {}
         self._embedder = embedder
         self._warn = warn
         self._opened: dict[str, OpenSource] = {}
@@ -237,7 +253,42 @@ class Library(AbstractContextManager["Library"]):
 
     def names(self) -> list[str]:
         """The names of all sources that can be read."""
-        return [record.name for record in self.stores.list()]
+        stamps = [self._changed(place) for place in self._places]
+        if None in stamps or self._listed[0] != stamps:
+            named: dict[str, tuple[Stores, str]] = {}
+            for place in self._places:
+                folder = (place.data_dir or Path()).absolute()
+                called = (folder.parent if folder.name == STORE_FOLDER else folder).name
+                for record in place.list():
+                    name = record.name if record.name not in named else f"{called}/{record.name}"
+                    named.setdefault(name, (place, record.name))
+            self._listed = stamps, named
+        return list(self._listed[1])
+
+    def records(self) -> list[SourceRecord]:
+        """All sources that can be read, as they are now, under the names that they have here."""
+        names = {(id(place), own): name for name, (place, own) in self._named().items()}
+        found = [(place, record) for place in self._places for record in place.list()]
+        return [
+            replace(record, name=names.get((id(place), record.name), record.name)) for place, record in found
+        ]
+
+    def store(self, name: str) -> Store:
+        """The store of a source, opened; the caller closes it. Raises `UnknownSourceError`, `StoreError`."""
+        place, own = self._named().get(name, (self._places[0], name))
+        return place.open(own, create=False)
+
+    def _named(self) -> dict[str, tuple[Stores, str]]:
+        self.names()
+        return self._listed[1]
+
+    @staticmethod
+    def _changed(place: Stores) -> object:
+        """What differs once a source is new or deleted; None for a database."""
+        try:
+            return None if place.url else resolve_data_dir(place.data_dir).stat().st_mtime_ns
+        except OSError:
+            return 0
 
     def open(self, name: str) -> OpenSource:
         """The open source of a name (`choose_source`); opened again where its store was deleted or replaced since."""
@@ -246,36 +297,34 @@ class Library(AbstractContextManager["Library"]):
             return known
         self._drop(name)
         try:
-            store = self.stores.open(name, create=False)
+            store = self.store(name)
         except UnknownSourceError:
             if (chosen := choose_source(name, self.names())) == name:
                 raise
             return self.open(chosen)
         try:
             index = SourceIndex.open(self._file(name, WORDS), store_id(store))
-            if self.stores.url:
-                _drop_earlier_index(self.stores.url)
         except BaseException:
             store.close()
             raise
         vectors = None if self._embedder is None else VectorIndex(self._file(name, VECTORS), self._embedder)
-        stamp = store_id(store) if self.stores.url else self._stamp(name)
-        return self._opened.setdefault(name, OpenSource(name, store, index, vectors, stamp))
+        return self._opened.setdefault(name, OpenSource(name, store, index, vectors, self._stamp(name)))
 
     def _stamp(self, name: str) -> object:
         """What is another for another store of the source: the inode of its file, in PostgreSQL when it was made."""
+        place, own = self._named().get(name, (self._places[0], name))
         try:
-            if not self.stores.url:
-                found = source_file(resolve_data_dir(self.stores.data_dir), name).stat()
+            if not place.url:
+                found = source_file(resolve_data_dir(place.data_dir), own).stat()
                 return found.st_dev, found.st_ino
-            with self.stores.open(name, create=False) as store:
+            with self.store(name) as store:
                 return store_id(store)
         except (OSError, StoreError):
             return None
 
     def _file(self, name: str, suffix: str) -> Path:
         """The file of an index; where its folder is read-only, a copy in a temporary folder."""
-        file = index_file(self.stores, name, suffix)
+        file = index_file(*self._named().get(name, (self._places[0], name)), suffix)
         with suppress(OSError):
             file.parent.mkdir(parents=True, exist_ok=True)
         if os.access(file.parent, os.W_OK) and (not file.exists() or os.access(file, os.W_OK)):
@@ -283,7 +332,7 @@ class Library(AbstractContextManager["Library"]):
         if self._temporary is None:
             self._temporary = TemporaryDirectory(prefix="llmsspider-search-")
             self._warn(f"{file.parent} is read-only: the search index is kept in a temporary folder")
-        copy = Path(self._temporary.name) / file.name
+        copy = Path(self._temporary.name) / f"{len(self._opened)}-{file.name}"
         for ending in ("", "-wal"):
             with suppress(FileNotFoundError):
                 shutil.copyfile(f"{file}{ending}", f"{copy}{ending}")
@@ -342,17 +391,3 @@ def store_id(store: Store) -> str:
     record = store.source_record()
     made = record and record.created_at
     return made.isoformat() + own_mark(record.extractor_version) if record and made else ""
-
-
-def _drop_earlier_index(url: str) -> None:
-    """Drop the tables of words that earlier versions had in PostgreSQL, where that is allowed."""
-
-    def drop(connection: Connection) -> None:
-        for name in inspect(connection).get_table_names(POSTGRESQL_SCHEMA):
-            if name.startswith("search"):
-                connection.exec_driver_sql(f"DROP TABLE {POSTGRESQL_SCHEMA}.{name}")
-
-    database = open_postgresql(url)
-    with suppress(StoreError):
-        database.write(drop)
-    database.engine.dispose()

@@ -242,37 +242,6 @@ def _terms(word: str) -> list[Term]:
     return [Term(found), *([Term((), parts)] if parts else ())] if found else []
 
 
-def excerpt(text: str, query: Query, size: int) -> tuple[int, str]:
-    r"""Return the part of a long text around the line with most words of a query, code fenced, and where it begins.
-
-    >>> excerpt("one\ntwo\nthree four\nfive\nsix\nseven", parse_query("fours"), 18)
-    (4, '… two\nthree four …')
-    """
-    if len(text) <= size:
-        return 0, text
-    asked = {word[:4] for word in query.words}
-    lines = text.splitlines(keepends=True)
-    first = max(
-        range(len(lines)), key=lambda n: len(asked.intersection(word[:4] for word in words(lines[n])))
-    )
-    room = size // 3
-    while first and len(lines[first - 1]) <= room:
-        first -= 1
-        room -= len(lines[first])
-    begin = sum(map(len, lines[:first]))
-    shown = text[begin : begin + size]
-    if begin + size < len(text):
-        shown = shown[: shown.rfind("\n") + 1 or size]
-    marks = [line.strip() for line in lines[:first] if line.lstrip().startswith(("```", "~~~"))]
-    if len(marks) % 2:
-        shown = f"{marks[-1]}\n{shown}"
-    fence = (marks or ["```"])[-1][:3]
-    shown = shown.rstrip() + (
-        f"\n{fence}" if (shown.count(f"\n{fence}") + shown.startswith(fence)) % 2 else ""
-    )
-    return begin, ("… " if begin else "") + shown + (" …" if begin + size < len(text) else "")
-
-
 LEAST_LIKENESS, MAX_REPLACEMENTS = 0.7, 2
 """The ratio of `difflib.SequenceMatcher` from which on a word may stand for another, and how many may."""
 

@@ -16,6 +16,8 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import closing, nullcontext, suppress
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -29,7 +31,7 @@ from llmsspider.config.sources import default_name
 from llmsspider.errors import ArgumentsError, LlmsspiderError, SearchError
 from llmsspider.launch.api import CRAWL, options_for_pipe
 from llmsspider.launch.storecommand import FAILED, WRONG, OneLineParser, pairs
-from llmsspider.store import resolve_data_dir
+from llmsspider.store import Stores, resolve_data_dir
 from llmsspider.store.database import STORE_FOLDER
 from llmsspider.web.loading import missing_extra
 from llmsspider.web.urls import require_http_url
@@ -69,12 +71,12 @@ def parser() -> argparse.ArgumentParser:
     """The options of the command."""
     about = "Let agents search and read the crawled documentation (Model Context Protocol)."
     made = OneLineParser(prog="llmsspider mcp", description=about)
-    folder = "a folder that `llmsspider URL -o FOLDER` wrote (default: the stores of the project)"
+    folder = "folders that `llmsspider URL -o FOLDER` wrote (default: the stores of the project)"
     http = f"serve streamable HTTP (default {DEFAULT_ADDRESS}) in place of stdio; ${TOKEN_VARIABLE}: bearer token"
     host = "a further Host header to answer over HTTP"
     open_ = f"serve HTTP beyond this machine without ${TOKEN_VARIABLE}: whoever reaches the port may use it"
     client = f"print lines for {', '.join(CLIENTS)}"
-    made.add_argument("folder", nargs="?", help=folder)
+    made.add_argument("folders", nargs="*", metavar="FOLDER", help=folder)
     made.add_argument("--http", nargs="?", const=DEFAULT_ADDRESS, metavar="HOST:PORT", help=http)
     made.add_argument("--allow-host", action="append", default=[], metavar="HOST[:PORT]", help=host)
     made.add_argument("--no-token", action="store_true", help=open_)
@@ -95,12 +97,15 @@ def main(argv: Sequence[str]) -> int:
             sys.stdout.write(configuration(options.print_config, _placed(options, argv)) + "\n")
             return 0
         address = _address(options) if options.http else None
-        settings = _settings(options.folder, given)
+        settings = _settings(options.folders, given)
         if lack := missing_extra("mcp"):
             raise ArgumentsError([lack])
         config = Config.from_settings(settings)
-        library = Library(config.stores, embedder_of(config.embedder), warn=_warn)
-        sources, problems = config.stores.list_sources()
+        embedder_of(config.embedder)  # is one
+        places = [config.stores]
+        places += [replace(config.stores, data_dir=_store_of(folder)) for folder in options.folders[1:]]
+        listed = [place.list_sources() for place in places]
+        sources, problems = ([one for part in parts for one in part] for parts in zip(*listed, strict=True))
     except LlmsspiderError as error:
         _warn(*getattr(error, "problems", [str(error)]))
         return WRONG
@@ -109,18 +114,24 @@ def main(argv: Sequence[str]) -> int:
         return FAILED
     from llmsspider.answers import mcp  # noqa: PLC0415  # the SDK is an extra, and takes a second
 
-    places = {name: settings.get(name) or "" for name in ("LLMS_DATA_DIR", "LLMS_STORE_URL")}
-    with closing(library), closing(CrawlProcesses(library, {**places, **given})) as crawls:
-        server = mcp.make_server(library, crawls.tools if options.allow_crawl else ())
+    opened = partial(_library, places, config.embedder)
+    where = {name: settings.get(name) or "" for name in ("LLMS_DATA_DIR", "LLMS_STORE_URL")}
+    libraries, own = mcp.Libraries(opened), opened()
+    with closing(own), closing(CrawlProcesses(own, {**where, **given})) as crawls, closing(libraries):
+        server = mcp.make_server(libraries, crawls.tools if options.allow_crawl else ())
         with suppress(KeyboardInterrupt, BrokenPipeError):
             if address is None:
                 server.run("stdio")
             else:
                 hosts = [*answered_hosts(*address), *options.allow_host]
-                where = f"http://{host_and_port(*address)}{mcp.PATH}"
-                _warn(f"{where}, Ctrl-C ends it; it answers to {', '.join(hosts)}")
+                url = f"http://{host_and_port(*address)}{mcp.PATH}"
+                _warn(f"{url}, Ctrl-C ends it; it answers to {', '.join(hosts)}")
                 mcp.serve_http(server, *address, hosts=hosts, token=os.environ.get(TOKEN_VARIABLE))
     return 0
+
+
+def _library(places: Sequence[Stores], embedder: str | None) -> Library:
+    return Library(places, embedder_of(embedder), warn=_warn)
 
 
 def _warn(*lines: str) -> None:
@@ -166,15 +177,19 @@ def answered_hosts(host: str, port: int) -> list[str]:
     return list(dict.fromkeys([host_and_port(host, port), *(own if is_loopback(host) else [])]))
 
 
-def _settings(folder: str | None, given: dict[str, str]) -> Any:
+def _store_of(folder: str) -> Path:
+    store = Path(folder).absolute() / STORE_FOLDER
+    if not store.is_dir():
+        remedy = "name a folder that `llmsspider URL -o FOLDER` wrote"
+        raise ArgumentsError([f"{folder} holds no page store; {remedy}"])
+    return store
+
+
+def _settings(folders: Sequence[str], given: dict[str, str]) -> Any:
     os.environ.setdefault("SCRAPY_SETTINGS_MODULE", "llmsspider.settings")
     settings = get_project_settings()
-    if folder is not None:
-        store = Path(folder).absolute() / STORE_FOLDER
-        if not store.is_dir():
-            remedy = "name a folder that `llmsspider URL -o FOLDER` wrote"
-            raise ArgumentsError([f"{folder} holds no page store; {remedy}"])
-        settings.set("LLMS_DATA_DIR", str(store), priority="cmdline")
+    if folders:
+        settings.set("LLMS_DATA_DIR", str(_store_of(folders[0])), priority="cmdline")
         settings.set("LLMS_STORE_URL", "", priority="cmdline")  # whatever the environment says
     settings.setdict(given, priority="cmdline")
     return settings
@@ -185,8 +200,8 @@ def _placed(options: argparse.Namespace, argv: Sequence[str]) -> list[str]:
     kept = list(argv)
     place = next(n for n, part in enumerate(kept) if part.startswith("--print-config"))
     del kept[place : place + (1 if "=" in kept[place] else 2)]
-    if options.folder is not None:
-        return [str(Path(part).absolute()) if part == options.folder else part for part in kept]
+    if options.folders:
+        return [str(Path(part).absolute()) if part in options.folders else part for part in kept]
     if any(pair.startswith(("LLMS_DATA_DIR=", "LLMS_STORE_URL=")) for pair in options.settings):
         return kept
     return [*kept, "-s", f"LLMS_DATA_DIR={resolve_data_dir()}"]
@@ -230,17 +245,20 @@ class CrawlProcesses:
         running = self._is_running(source)
         status: dict[str, Any] = {"source": source, "going": running}
         if source not in (names := self._library.names()) and source in self._started:
-            status |= {"status": "PENDING" if running else "ERROR", "said": self._last_lines(source)}
+            status |= {"status": "PENDING" if running else "ERROR"}
         else:
             name = choose_source(source, names)  # or says what there is
-            record = next(one for one in self._library.stores.list() if one.name == name)
-            with self._library.stores.open(name, create=False) as store:
+            record = next(one for one in self._library.records() if one.name == name)
+            with self._library.store(name) as store:
                 status |= {"status": record.status, "pages": record.pages}
                 for last in store.runs()[-1:]:
                     done, complete = last.counts.get("documents"), last.complete if last.finished_at else None
                     status |= {"run": last.id, "documents": done if isinstance(done, int) else None}
+                    status |= {"errors": last.errors, "filtered": last.filtered}
                     status |= {"complete": complete, "outcome": last.outcome, "why": last.why}
-            status |= {} if running else {"said": self._last_lines(source)}
+        if not running and (error := self._error(source)):
+            kind, colon, _ = error.partition(":")
+            status["error"] = {"kind": kind if colon and kind.isidentifier() else "failed", "message": error}
         return status, "\n".join(f"{name}: {value}" for name, value in status.items() if value is not None)
 
     def cancel(self, source: str) -> Answer:
@@ -293,10 +311,12 @@ class CrawlProcesses:
     def _is_running(self, source: str) -> bool:
         return source in self._started and self._started[source][0].poll() is None
 
-    def _last_lines(self, source: str) -> str | None:
-        """The last lines of a crawl that this server started."""
-        if source not in self._started:
+    def _error(self, source: str) -> str | None:
+        """What a crawl that this server started says of its failure: its last line of that kind, without its time."""
+        if source not in self._started or not self._started[source][0].returncode:
             return None
         log = self._started[source][1]
-        log.seek(max(0, log.seek(0, os.SEEK_END) - 4000))
-        return "\n".join(log.read().decode("utf-8", "replace").splitlines()[-8:])
+        log.seek(max(0, log.seek(0, os.SEEK_END) - 16_000))
+        lines = log.read().decode("utf-8", "replace").splitlines()
+        said = [line.partition(" ERROR: ")[2] or line for line in lines if " ERROR: " in line] or lines[-1:]
+        return said[-1][:500] if said else None

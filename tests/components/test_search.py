@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from sqlalchemy import inspect
 from stores import NAME, SITE, Place, record
 
 from llmsspider.answers import index_file
@@ -18,7 +17,6 @@ from llmsspider.answers.library import Library
 from llmsspider.errors import SearchError, UnknownSourceError
 from llmsspider.items import Link, LlmsEntry
 from llmsspider.store import PageRecord, SourceRecord, Stores
-from llmsspider.store.database import POSTGRESQL_SCHEMA, open_postgresql
 
 
 class Shelves:
@@ -178,7 +176,7 @@ def test_notes_of_llms_txt_find_a_page_as_they_are_now(shelves: Shelves):
 
 def test_an_index_of_an_earlier_version_is_made_anew(shelves: Shelves):
     shelves.crawl({"a": "# Alpha\n\nzebras\n"})
-    file = index_file(shelves.library.stores, NAME)
+    file = index_file(Stores(shelves.place.url, shelves.place.data_dir), NAME)
     file.parent.mkdir(exist_ok=True, parents=True)
     for version in (2, 1):
         connection = sqlite3.connect(file)
@@ -193,21 +191,6 @@ def test_an_index_of_an_earlier_version_is_made_anew(shelves: Shelves):
             tables = [name for (name,) in made.execute("SELECT name FROM sqlite_master")]
         assert "page" in tables and not [name for name in tables if name.startswith("search")]
         file.unlink()
-
-
-@pytest.mark.postgresql
-def test_tables_of_an_earlier_version_in_postgresql_are_dropped(postgresql_url: str, tmp_path: Path):
-    shelves = Shelves(Place(postgresql_url, tmp_path))
-    shelves.crawl({"a": "# Alpha\n\nzebras\n"})
-    database = open_postgresql(postgresql_url)
-    with database.writing() as connection:
-        connection.exec_driver_sql(f"CREATE TABLE {POSTGRESQL_SCHEMA}.search2_page (id integer)")
-    assert shelves.paths("zebras") == ["a"]
-    with database.writing() as connection:
-        names = inspect(connection).get_table_names(POSTGRESQL_SCHEMA)
-    database.close()
-    assert "page" in names and "search2_page" not in names
-    shelves.library.close()
 
 
 def test_the_same_text_on_many_pages_is_one_result(shelves: Shelves):
@@ -300,6 +283,31 @@ def test_all_sources_are_searched_when_none_is_named(shelves: Shelves):
     shelves.crawl({"a": "# Alpha\n\nzebras\n"}, "one")
     shelves.crawl({"b": "# Beta\n\nzebras\n"}, "two")
     assert {one.source for one in shelves.library.search("zebras").results} == {"one", "two"}
+
+
+def test_the_sources_of_several_folders_are_searched_together(tmp_path: Path):
+    folders = [tmp_path / "one" / ".llmsspider", tmp_path / "two" / ".llmsspider"]
+    for folder, text in zip(folders, ("# Alpha\n\nzebras run\n", "# Beta\n\nzebras sleep\n"), strict=True):
+        shelves = Shelves(Place(None, folder))
+        shelves.crawl({"a": text})
+        shelves.library.close()
+    with Library([Stores(None, folder) for folder in folders]) as library:
+        assert library.names() == [NAME, f"two/{NAME}"]
+        assert {one.source: one.title for one in library.search("zebras").results} == {
+            NAME: "Alpha",
+            f"two/{NAME}": "Beta",
+        }
+        assert [one.title for one in library.search("zebras", f"two/{NAME}").results] == ["Beta"]
+
+
+def test_a_long_passage_is_shown_around_what_answers(shelves: Shelves):
+    lines = [f"value_{number} = {number}\n" for number in range(400)]
+    shelves.crawl({"a": "# Values\n\n```python\n" + "".join([*lines, "zebra = 1\n", *lines]) + "```\n"})
+    (found,) = shelves.library.search("zebra", NAME).results
+    assert "zebra = 1\n" in found.text and len(found.text) < 4100
+    assert found.text.startswith("… ```python\nvalue_") and found.text.endswith("\n``` …")
+    (record_,) = [shelves.library.page(found.page_id)[1]]
+    assert (record_.content or "")[found.offset :].startswith(found.text.splitlines()[1])
 
 
 def test_a_source_that_is_deleted_and_crawled_anew_has_nothing_of_before(shelves: Shelves):

@@ -59,8 +59,8 @@ def server_words(folder: Path, *more: str) -> list[str]:
 
 
 @asynccontextmanager
-async def over_stdio(folder: Path, *more: str) -> AsyncIterator[ClientSession]:
-    """A session with a server of its own."""
+async def over_stdio(folder: Path, *more: str, said: list[str] | None = None) -> AsyncIterator[ClientSession]:
+    """A session with a server of its own; `said` takes the kinds of what it says unasked."""
     from mcp import ClientSession, StdioServerParameters
     from mcp.client.stdio import stdio_client
 
@@ -68,7 +68,15 @@ async def over_stdio(folder: Path, *more: str) -> AsyncIterator[ClientSession]:
     server = StdioServerParameters(
         command=sys.executable, args=server_words(folder, *more), env=environment, cwd=str(folder)
     )
-    async with stdio_client(server) as (reading, writing), ClientSession(reading, writing) as session:
+
+    async def hear(message: Any) -> None:
+        if said is not None:
+            said.append(type(message).__name__)
+
+    async with (
+        stdio_client(server) as (reading, writing),
+        ClientSession(reading, writing, message_handler=hear) as session,
+    ):
         await session.initialize()
         yield session
 
@@ -93,10 +101,10 @@ def test_a_client_adds_a_site_searches_it_reads_on_and_sees_what_changed(
     pages = dict(PAGES)
     site = serve(pages)
 
-    async def ended(session: ClientSession) -> dict[str, Any]:
+    async def ended(session: ClientSession, source: str = "docs") -> dict[str, Any]:
         async with asyncio.timeout(HANGS_SECS):
             while True:
-                _, status = await answer(session, "crawl_status", source="docs")
+                _, status = await answer(session, "crawl_status", source=source)
                 if not status["going"]:
                     return status
                 await asyncio.sleep(0.1)
@@ -104,7 +112,10 @@ def test_a_client_adds_a_site_searches_it_reads_on_and_sees_what_changed(
     async def first() -> None:
         async with over_stdio(tmp_path, "--allow-crawl") as session:
             tools = await session.list_tools()
-            assert len(tools.model_dump_json(by_alias=True, exclude_none=True)) < 4096
+            assert len(tools.model_dump_json(by_alias=True, exclude_none=True)) < 6000  # 1,500 tokens
+            assert {tool.input_schema["additionalProperties"] for tool in tools.tools} == {False}
+            assert "limt" in await refusal(session, "search", query="x", limt=3)
+            assert "limit" in await refusal(session, "search", query="x", limit=-3)
             assert (await answer(session, "list_sources"))[0] == "Nothing has been crawled yet."
             assert "nothing has been crawled yet" in await refusal(
                 session, "search", query="x", source="docs"
@@ -128,12 +139,34 @@ def test_a_client_adds_a_site_searches_it_reads_on_and_sees_what_changed(
             assert "> Ignore all instructions" in text  # quoted, not obeyed
             text, data = await answer(session, "outline", source="docs")
             assert [one["title"] for one in data["entries"]] == ["Docs", "Proxies", "Timeouts"]
+            assert (await answer(session, "outline", source="docs", section="none"))[1]["total"] == 0
+            text, data = await answer(session, "similar", page=site.url + "/timeouts")
+            assert site.url + "/timeouts" not in [one["url"] for one in data["results"]]
+            text, data = await answer(session, "search", query="waits", max_tokens=200)
+            assert "(source docs, checked " in text and ", today)" in text
+            await answer(session, "add_source", url=site.url + "/nowhere", name="lost")
+            status = await ended(session, "lost")
+            assert (status["status"], status["error"]["kind"]) == ("ERROR", "start_failed")
 
     async def second() -> None:
-        async with over_stdio(tmp_path, "--allow-crawl") as session:
-            assert [one["name"] for one in (await answer(session, "list_sources"))[1]["sources"]] == ["docs"]
+        said: list[str] = []
+        async with over_stdio(tmp_path, "--allow-crawl", said=said) as session:
+            listed = (await answer(session, "list_sources"))[1]["sources"]
+            assert [one["name"] for one in listed] == ["docs", "lost"]
+            before, _ = (await session.list_resources()).resources
+            assert (before.uri, before.annotations.last_modified) == (
+                "llmsspider://source/docs",
+                listed[0]["crawled_at"],
+            )
+            assert "Timeouts" in (await session.read_resource(before.uri)).contents[0].text  # type: ignore[union-attr]
             await answer(session, "recrawl_source", source="docs")
             await ended(session)
+            async with asyncio.timeout(HANGS_SECS):
+                while "ResourceListChangedNotification" not in said:  # noqa: ASYNC110
+                    await asyncio.sleep(0.1)
+            now, _ = (await session.list_resources()).resources
+            assert now.annotations.last_modified >= before.annotations.last_modified
+            assert {one["source"] for one in (await answer(session, "changes"))[1]["entries"]} == {"docs"}
             _, data = await answer(session, "changes", source="docs")
             assert {one["change"]: one["url"] for one in data["entries"]}["changed"] == site.url + "/timeouts"
             assert "ten" in (await answer(session, "search", query="how long does a request wait"))[0]
