@@ -20,7 +20,6 @@ from functools import partial, wraps
 from threading import Thread
 from typing import Any, cast
 from urllib.parse import quote, unquote
-from weakref import WeakSet
 
 import orjson
 from mcp.server import NotificationOptions
@@ -44,6 +43,9 @@ PATH = "/mcp"
 
 PROCESSES = 4
 """Requests that are answered at a time, each in a process with a library of its own."""
+
+MAX_CLIENTS = 100
+"""Clients that are told when a crawl has ended."""
 
 WATCH_SECS = 2.0
 """How often it is looked whether a crawl has ended."""
@@ -190,12 +192,16 @@ class Watch:
     def __init__(self, libraries: Libraries):
         self._libraries = libraries
         self.bus = InMemorySubscriptionBus()
-        self._connections: WeakSet[Any] = WeakSet()
+        self._sessions: dict[int, Any] = {}
         self._task: asyncio.Task[None] | None = None
 
     async def __call__(self, ctx: Any, call_next: Callable[[Any], Awaitable[Any]]) -> Any:
-        """Pass a request on, as middleware of the SDK, and know its connection: a session is one of a request."""
-        self._connections.add(ctx.session._connection)
+        """Pass a request on, as middleware of the SDK, and know its client: the last `MAX_CLIENTS` that asked."""
+        client = id(ctx.session.client_params)  # a session is that of one request
+        self._sessions.pop(client, None)
+        self._sessions[client] = ctx.session
+        if len(self._sessions) > MAX_CLIENTS:
+            del self._sessions[next(iter(self._sessions))]
         if self._task is None:
             self._task = asyncio.create_task(self._watch())
         return await call_next(ctx)
@@ -208,9 +214,9 @@ class Watch:
                 continue
             before = now
             await self.bus.publish(ResourcesListChanged())
-            for connection in list(self._connections):
+            for session in list(self._sessions.values()):
                 with suppress(Exception):  # whatever comes of a client that is gone
-                    await connection.send_resource_list_changed()
+                    await session.send_resource_list_changed()
 
     async def _crawled(self) -> object:
         with suppress(LlmsspiderError):

@@ -13,5 +13,6 @@ PRIVATE_NAMES: tuple[tuple[str, str, tuple[str, ...] | None], ...] = (
     (PLAYWRIGHT_HANDLER, "_launch", ("self",)),
     (PLAYWRIGHT_HANDLER, "_maybe_launch_browser", ("self",)),
     (PLAYWRIGHT_HANDLER, "_apply_page_methods", ("self", "page", "request", "spider")),
+    ("mcp.server.mcpserver.MCPServer", "_lowlevel_server", None),
 )
 """The path of the class, the name, and its parameters; None for an attribute."""
