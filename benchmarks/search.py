@@ -8,8 +8,8 @@ Three kinds of queries, each over the stored pages of a source:
   {"source": …, "url": …, "questions": [{"query": …, "answers": [path, …], "kind": …, "half": …}]}; the paths are
   ends of the URLs that answer. `half` is "tune" for what the ranking was tuned on, "held" for what it was not.
 
-Beside ours: plain FTS5 (porter, one column for title, headings and text each) over the same passages, pages in the
-order of their best passage.
+Beside ours: plain FTS5 (porter, one column for title, headings and text each) and, where they are installed, bm25s with
+PyStemmer, over the same passages, pages in the order of their best passage.
 `--synthetic N` measures time and size alone, over N pages of generated text.
 """
 
@@ -116,6 +116,32 @@ def plain_fts5(pages: list[PageRecord]) -> Find:
         return list(dict.fromkeys(url for (url,) in found))[:MOST]
 
     return find
+
+
+def peers(pages: list[PageRecord]) -> dict[str, Find]:
+    """bm25s over the same passages, English stop words and stems; nothing where it is not installed."""
+    try:
+        import bm25s  # noqa: PLC0415
+        from Stemmer import Stemmer  # noqa: PLC0415
+    except ImportError:
+        return {}
+    rows = [
+        (page.url, " ".join((page.title or "", *one.heading_path, (page.content or "")[one.start : one.end])))
+        for page in pages
+        for one in passages(page.content or "")
+    ]
+
+    def cut(texts: list[str]) -> Any:
+        return bm25s.tokenize(texts, stopwords="en", stemmer=Stemmer("english"), show_progress=False)
+
+    index = bm25s.BM25()
+    index.index(cut([text for _, text in rows]), show_progress=False)
+
+    def find(query: str) -> list[str]:
+        places, _ = index.retrieve(cut([query]), k=min(400, len(rows)), show_progress=False)
+        return list(dict.fromkeys(rows[place][0] for place in places[0]))[:MOST]
+
+    return {"bm25s": find}
 
 
 def answered(find: Find, questions: list[Question]) -> list[tuple[int, float]]:
@@ -262,20 +288,20 @@ def main() -> None:
             tempfile.TemporaryDirectory() as folder,
         ):
             pages = [one.record for one in store.iter_pages()]
-            plain = plain_fts5(pages)
+            others = {"plain FTS5": plain_fts5(pages), **peers(pages)}
             find, index, spent = ours(Bare(store), folder)
             for what, text in (
                 ("notes", lambda page: page.llms.description if page.llms else None),
                 ("descriptions", lambda page: page.description),
             ):
-                report(what, source, known_items(pages, text), {"ours": find, "plain FTS5": plain}, totals)
+                report(what, source, known_items(pages, text), {"ours": find, **others}, totals)
             index.close()
             (Path(folder) / "index.search").unlink()
             find, index, spent = ours(store, folder)
             letters = sum(len(page.content or "") for page in pages)
             for file in options.questions:
                 for what, questions in written(file, source, pages).items():
-                    report(what, source, questions, {"ours": find, "plain FTS5": plain}, totals)
+                    report(what, source, questions, {"ours": find, **others}, totals)
             count = index.count()[1]
             index.close()
             size = (Path(folder) / "index.search").stat().st_size

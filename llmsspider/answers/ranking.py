@@ -145,6 +145,9 @@ NEXT_PASSAGES = (0.25, 0.12, 0.06)
 FUSION_RANK = 60
 """The constant of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009)."""
 
+MEANING_WEIGHT = 0.5
+"""The weight of the ranking by meaning in it; that by words has 1 (measured: docs/how-to/search.md)."""
+
 DEMOTED, OPTIONAL = 0.35, 0.8
 """The shares of their score that keep a changelog, a deprecated page or an index where the query does not name one,
 and a page listed under "Optional"."""
@@ -234,9 +237,9 @@ def fused(by_words: Sequence[RankedPage], by_meaning: Sequence[RankedPage]) -> l
     """Merge two rankings by reciprocal rank fusion; of a page in both, the passages found by words are taken."""
     pages = {page.key: page for page in (*by_meaning, *by_words)}
     scores = dict.fromkeys(pages, 0.0)
-    for ranking in (by_words, by_meaning):
+    for weight, ranking in ((1.0, by_words), (MEANING_WEIGHT, by_meaning)):
         for place, page in enumerate(ranking, 1):
-            scores[page.key] += 1 / (FUSION_RANK + place)
+            scores[page.key] += weight / (FUSION_RANK + place)
     order = sorted(pages, key=lambda key: -scores[key])
     return [RankedPage(key, 1.0 / place, pages[key].passages) for place, key in enumerate(order, 1)]
 

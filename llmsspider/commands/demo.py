@@ -16,7 +16,7 @@ PAGES = {
     "install": "# Install\n\n```sh\npip install tealight\ntealight pair kitchen\n```\n\n"
     "Then [brew](/brew) the first pot.\n",
     "brew": "# Brew\n\n```python\nfrom tealight import Kettle\n\nKettle('kitchen').heat(celsius=80)\n```\n\n"
-    "`heat` returns when the water is hot; see [settings](/settings) for how long it waits.\n",
+    "`heat` returns when the water is hot; [settings](/settings) has the timeout.\n",
     "settings": "# Settings\n\n| setting | default | meaning |\n|---|---|---|\n"
     "| `heat_timeout` | 300 | seconds that `heat` waits before it raises `ColdError` |\n"
     "| `keep_warm` | 0 | minutes that the water is kept warm |\n\n## Where they are\n\nIn `~/.tealight.toml`.\n",
