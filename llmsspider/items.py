@@ -181,12 +181,13 @@ class PageMeta:
 
     URLs are absolute. `hreflang` maps a language tag to a URL. `robots` holds the lower-case directives of `<meta
     name="robots">`, and `tdm-reservation`. `licences` are the URLs of `<link rel="license">` and `<meta
-    name="tdm-policy">`. `refresh` is the target of a meta refresh. `is_shell` is True when the page holds no text of
-    its own and has to be rendered by a browser. `section` is looked for on the start page only. `api_files` are the
-    OpenAPI files that an API reference names, None for other pages, `held_apis` the descriptions that its scripts hold,
-    as JSON; `api_scripts` are files that may name or hold them, where the page itself does not. `listing` says why a
-    page only lists others, `lists_only` that its main content is nothing but links and teasers, `tags` holds the pages
-    that it names as its tags. `routes` are the links to routes of the page itself (`#/guide`).
+    name="tdm-policy">`. `refresh` is the page that a page leads to instead of a text of its own: by a meta refresh, a
+    script, or its only link. `is_shell` is True when the page holds no text of its own and has to be rendered by a
+    browser. `section` is looked for on the start page only. `api_files` are the OpenAPI files that an API reference
+    names, None for other pages, `held_apis` the descriptions that its scripts hold, as JSON; `api_scripts` are files
+    that may name or hold them, where the page itself does not. `listing` says why a page only lists others,
+    `lists_only` that its main content is nothing but links and teasers, `tags` holds the pages that it names as its
+    tags. `routes` are the links to routes of the page itself (`#/guide`).
     """
 
     title: str | None = None

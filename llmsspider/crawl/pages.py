@@ -6,6 +6,7 @@ No Scrapy classes beyond duck typing: a response is read once into `PageResponse
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -13,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 from w3lib.encoding import http_content_type_encoding
 
 from llmsspider.content import markdown
+from llmsspider.content.conversion.serving import read_metadata
 from llmsspider.content.links import Joiner
 from llmsspider.content.markdown.commonmark import with_line_feeds
+from llmsspider.errors import ConversionError
 from llmsspider.items import HTML_ORIGINS, MARKDOWN_ORIGINS, Origin, Page, PageMeta, raw_hash
 from llmsspider.site.llmstxt import is_llms_url
 from llmsspider.web import page_forms, url_gate
@@ -107,6 +110,23 @@ class PageResult:
 
 
 Read = tuple[PageResponse, PageResult | None]
+
+MAX_STUB_BYTES = 16 * 1024
+"""Size of the largest page that is read only for where it leads."""
+
+
+def leads_on(body: bytes, url: str, encoding: str | None) -> str | None:
+    """Return the address that a small HTML page leads to instead of a text of its own, or None."""
+    if len(body) > MAX_STUB_BYTES or not any(
+        mark in body for mark in (b"refresh", b"location", b"canonical")
+    ):
+        return None
+    target = None
+    with suppress(ConversionError):
+        target = read_metadata(body, url, encoding).meta.refresh
+    return target if target and identity(target) != identity(url) else None
+
+
 """An answer and the page that was read from it; None where the answer says that the page is as it was stored."""
 
 VALIDATORS = frozenset({"etag", "last-modified"})

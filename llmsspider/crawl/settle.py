@@ -137,7 +137,7 @@ def stub(page: ReadPage, site: Site) -> Verdict | None:
     """Replace a page that only leads on by the page that it leads to."""
     target = page.meta.refresh
     is_elsewhere = target and identity(target) != identity(page.url)
-    return Drop("redirect", f"meta refresh to {target}", target) if is_elsewhere else None
+    return Drop("redirect", f"leads on to {target}", target) if is_elsewhere else None
 
 
 def canonical(page: ReadPage, site: Site) -> Verdict | None:

@@ -10,8 +10,8 @@ from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares import redirect
 from scrapy.http import HtmlResponse, Response
 
-from llmsspider.content.conversion.serving import read_metadata
 from llmsspider.crawl.bot_walls import leads_to_login
+from llmsspider.crawl.pages import leads_on
 from llmsspider.crawl.requests import META, FilteredRequest, RefusedRequest
 from llmsspider.crawl.run import Run
 from llmsspider.crawl.spiderrun import run_of
@@ -84,10 +84,6 @@ class RedirectMiddleware(NoReferer, redirect.RedirectMiddleware):
         return answer
 
 
-MAX_STUB_BYTES = 16 * 1024
-"""Size of the largest page that is read for where it leads browsers without scripts."""
-
-
 class MetaRefreshMiddleware(NoReferer, redirect.MetaRefreshMiddleware):
     """Scrapy's, for the requests of discovery: pages are read for it in the worker, without decoding them here."""
 
@@ -99,10 +95,9 @@ class MetaRefreshMiddleware(NoReferer, redirect.MetaRefreshMiddleware):
             return response
         try:
             answer = super().process_response(request, response)
-            is_stub = len(response.body) <= MAX_STUB_BYTES and b"<noscript" in response.body
-            if answer is not response or not is_stub or not isinstance(response, HtmlResponse):
+            if answer is not response or not isinstance(response, HtmlResponse):
                 return answer
-            target = read_metadata(response.body, response.url, response.encoding).meta.refresh
+            target = leads_on(response.body, response.url, response.encoding)
             if target:
                 refresh = f'<meta http-equiv="refresh" content="0; url={escape(target)}">'
                 page = response.replace(body=refresh.encode("ascii", "xmlcharrefreplace"), encoding="ascii")

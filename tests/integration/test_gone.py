@@ -12,6 +12,7 @@ from sites import html
 QUICK = {"RETRY_TIMES": 0, "AUTOTHROTTLE_MAX_DELAY": 0}
 SECTIONS = ("guide", "tutorial", "reference", "faq")
 NAMES = [f"/{section}/{word}.html" for section in SECTIONS for word in "abcdefghij"]
+LINK = "<p>Go <a href='/faq/a.html#two'>there</a>.</p>"
 SITEMAP = "<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>{}</urlset>"
 INDEX = "<sitemapindex xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>{}</sitemapindex>"
 HTML = "text/html; charset=utf-8"
@@ -157,3 +158,25 @@ def test_pages_that_are_gone_for_good_go_in_the_second_night(serve, run_crawl):
     site.pages |= FAULTS["JSON errors with status 200"][1]
     assert told(night(run_crawl, site), site) == {}
     assert Counter(told(night(run_crawl, site), site).values()) == {"deleted": len(QUARTER)}
+
+
+def test_pages_that_lead_on_have_moved(serve, run_crawl):
+    """By whatever means, linked or not: one page at once, several to one page in the second night."""
+    site = serve(pages(LIST))
+    night(run_crawl, site)
+    leading = {
+        NAMES[0]: ("<meta http-equiv='refresh' content='0; url=/faq/a.html#one'>", "Go on."),
+        NAMES[1]: ("<script>location.href='/faq/a.html#two'+location.search</script>", LINK),
+        NAMES[2]: ("<link rel='canonical' href='/faq/a.html'>", LINK),
+        NAMES[3]: ("<script>window.location.replace('/faq/b.html')</script>", "It has moved."),
+    }
+    for name, (head, body) in leading.items():
+        site.pages[name] = f"<html><head><title>Moved</title>{head}</head><body>{body}</body></html>"
+    listed = str(site.pages["/sitemap-guide.xml"])
+    for name in (NAMES[0], NAMES[1]):  # nothing names these any more
+        listed = listed.replace(f"<url><loc>{{base}}{name}</loc></url>", "")
+    site.pages["/sitemap-guide.xml"] = listed
+    assert told(night(run_crawl, site), site) == {NAMES[3]: "deleted"}
+    second = night(run_crawl, site)
+    assert told(second, site) == dict.fromkeys(NAMES[:3], "deleted")
+    assert second.stats["llms/deleted/moved"] == 3

@@ -171,6 +171,29 @@ def test_where_a_page_leads_browsers_without_scripts(body, expected):
     assert read_metadata(html(body, head), URL, None).meta.refresh == expected
 
 
+LATEST = "https://docs.example.org/guide/latest/#here"
+LINK = "<p>Moved to <a href='latest/#here'>its new place</a>.</p>"
+LEADING = {
+    "a script and its link": ("<script>window.location.href='latest/#here'+location.search</script>", LINK, LATEST),
+    "a script alone": ("<script>location.replace('latest/#here')</script>", "<p>Moved.</p>", LATEST),
+    "an address to which something is added": ("<script>location='latest/' + version</script>", "", None),
+    "a script that chooses": ("<script>if (de) location='de/'; else location = 'en/'</script>", "", None),
+    "a script that compares": ("<script>if (location.href == 'latest/') go()</script>", "", None),
+    "the script of an application": (
+        "<script>if (!user) location = '/login'</script><script src='app.js'></script>", "<div id='app'></div>", None
+    ),
+    "its canonical address": ("<link rel='canonical' href='latest/'>", LINK, "https://docs.example.org/guide/latest/"),
+    "a canonical address without a link": ("<link rel='canonical' href='latest/'>", "<p>Moved.</p>", None),
+    "another link": ("<link rel='canonical' href='latest/'>", f"{LINK}<a href='old/'>Old</a>", None),
+    "text of its own": ("<link rel='canonical' href='latest/'>", f"{LINK}<p>{'All there is to say. ' * 20}</p>", None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("head", "body", "expected"), LEADING.values(), ids=LEADING)
+def test_where_a_page_without_text_leads(head, body, expected):
+    assert read_metadata(html(body, head), URL, None).meta.refresh == expected
+
+
 @pytest.mark.parametrize("name", ["property", "name"])
 def test_navigation_that_docfx_loads_is_followed(name):
     head = (

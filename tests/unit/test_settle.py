@@ -92,7 +92,7 @@ def named(url):
         pytest.param(
             {"meta": PageMeta(refresh=OTHER)},
             {},
-            Drop("redirect", f"meta refresh to {OTHER}", OTHER),
+            Drop("redirect", f"leads on to {OTHER}", OTHER),
             id="a page that only leads on",
         ),
         pytest.param({"meta": PageMeta(refresh=URL)}, {}, Publish(), id="a page that reloads itself"),

@@ -24,6 +24,8 @@ def read_page(root: _Element, source: Source, url: str, growth: Growth) -> tuple
     joiner = Joiner(url, _BASE(root), growth)
     meta = _read_head(root, joiner)
     size = _text_size(root)
+    if not meta.refresh and size <= _SHELL_TEXT:
+        meta.refresh = _leads_on(root, joiner, meta.canonical)
     may_draw = size <= _SHELL_TEXT and bool(_SCRIPTS(root))
     meta.is_shell = may_draw and (size <= 40 or bool(_ROOTS(root)))  # no text at all, or a place to draw in
     if not meta.markdown_alternate and source.may_hold(b"zero-md", b"md-block", b"wc-markdown"):
@@ -46,6 +48,11 @@ _SITE_NAMES = (
     (frozenset("-:"), r"\s+[-:]{1,2}\s+[^-]+\Z"),
 )
 """Separators before the name of a site at the end of a title, with a pattern of that end; in order of preference."""
+_LOCATION = re.compile(
+    r"(?<![\w.$])(?:(?:window|document|self|top)\.){0,3}location(?:\.href)?[ \t]{0,9}(?:=(?!=)|\.(?:replace|assign)\()"
+    r"[ \t]{0,9}([\"'])([^\"'<>\s]{1,2000})\1(\s{0,99}\+)?"
+)
+"""A script that goes to another page: the quote, the address, and whether something is added to it."""
 _IN_NOSCRIPT = XPath("/html/head/noscript/meta[@http-equiv]", smart_strings=False)
 
 
@@ -64,14 +71,27 @@ def _read_head(root: _Element, joiner: Joiner) -> PageMeta:
         else:
             _read_meta_tag(meta, element, joiner)
     meta.title = without_suffix(whole_title(root), site_name)
-    if not meta.refresh and (tags := _IN_NOSCRIPT(root)):
-        without_scripts = PageMeta()
-        for element in tags:
-            _read_meta_tag(without_scripts, element, joiner)
-        links = {joiner.join(href) for href in _LINKS(root)}
-        if links == {without_scripts.refresh} and _text_size(root) <= _SHELL_TEXT:
-            meta.refresh = without_scripts.refresh  # elsewhere it names a replacement for an application
     return meta
+
+
+def _leads_on(root: _Element, joiner: Joiner, canonical: str | None) -> str | None:
+    """Return where a page with next to no text of its own leads: all it links to, or what its one script goes to.
+
+    Elsewhere a meta tag for browsers without scripts names a replacement for an application, a script a login, and the
+    canonical address the page itself.
+    """
+    links = {without_fragment(joiner.join(href)) for href in _LINKS(root)}
+    if len(links) > 1 or joiner.page in links:
+        return None
+    without_scripts = PageMeta()
+    for element in _IN_NOSCRIPT(root):
+        _read_meta_tag(without_scripts, element, joiner)
+    gone_to = [found for text in _INLINE_SCRIPTS(root) for found in _LOCATION.finditer(text)]
+    targets = [without_scripts.refresh, *(joiner.join(found[2]) for found in gone_to), canonical]
+    if links:
+        return next((url for url in targets if url and {without_fragment(url)} == links), None)
+    is_alone = len(gone_to) == 1 and not gone_to[0][3] and not (_SCRIPTS_OF_FILES(root) or _ROOTS(root))
+    return targets[1] if is_alone and without_fragment(targets[1] or "") != joiner.page else None
 
 
 def _read_meta_tag(meta: PageMeta, element: _Element, joiner: Joiner) -> None:

@@ -15,7 +15,7 @@ from llmsspider.crawl.callbacks.link_sources import LinkSourcePages
 from llmsspider.crawl.callbacks.pages import Pages
 from llmsspider.crawl.callbacks.reading import PageReader, joiner
 from llmsspider.crawl.callbacks.requests import PageRequests
-from llmsspider.crawl.pages import PageResponse
+from llmsspider.crawl.pages import PageResponse, leads_on
 from llmsspider.crawl.records import utc_now
 from llmsspider.crawl.requests import info, is_permanent
 from llmsspider.crawl.spiderrun import ProjectSpider
@@ -121,6 +121,8 @@ class DocsCallbacks(ProjectSpider):
             run.known.states[key].own_url
         ):
             run.known.moved(key, page_key(run.page_of(request.url)), for_good=is_permanent(request))
+        elif answer.kind == "html" and (target := leads_on(answer.body, answer.fetched_url, answer.encoding)):
+            run.known.moved(key, page_key(run.page_of(target)))
         elif run.coverage.unseen:
             run.known.record_outcome(key, "kept", "not-seen")
         else:
