@@ -22,7 +22,7 @@ from llmsspider.answers.words import Query, digest_of
 from llmsspider.errors import SearchError, StoreError
 from llmsspider.store import CONTENT, OUTLINE, PageRecord, Store
 from llmsspider.store.database import Database, batches, delete_sqlite, open_sqlite
-from llmsspider.web.scope import replaced, tree_of
+from llmsspider.web.trees import replaced, tree_of
 
 Held = tuple[set[int], set[int]]
 """The numbers of pages and of passages."""

@@ -21,7 +21,7 @@ from llmsspider.answers.ranking import SearchResults, excerpt, licences_of
 from llmsspider.answers.words import parse_query
 from llmsspider.errors import SearchError
 from llmsspider.store import OUTLINE, Store
-from llmsspider.web.scope import tree_of
+from llmsspider.web.trees import tree_of
 
 MAX_READ, MAX_LINES = 50_000, 200
 """Maximum number of characters of a page, and of pages of an outline and of changes, in one answer."""

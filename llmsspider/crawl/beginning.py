@@ -21,7 +21,7 @@ from llmsspider.site.discovery import discover
 from llmsspider.site.repositories import discover_repository, repository_at
 from llmsspider.web.outcomes import OUTAGES
 from llmsspider.web.page_forms import HTML_TYPES, MARKDOWN_TYPES, is_markdown_url
-from llmsspider.web.scope import replaced, same_language, tree_of
+from llmsspider.web.trees import replaced, same_language, tree_of
 from llmsspider.web.url_gate import usable
 from llmsspider.web.urls import host, identity, page_key, same_site
 

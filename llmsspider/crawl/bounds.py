@@ -21,8 +21,9 @@ from w3lib.url import url_query_cleaner
 from llmsspider.crawl.second_requests import SeenLinks
 from llmsspider.items import Section
 from llmsspider.site.llmstxt import is_llms_url
-from llmsspider.web.scope import Scope, Trees, build_scope, directory_above, language_segments
+from llmsspider.web.scope import Scope, build_scope
 from llmsspider.web.stats import Filtered
+from llmsspider.web.trees import Trees, directory_above, language_segments
 from llmsspider.web.urls import directory, host, identity
 
 if TYPE_CHECKING:
@@ -291,6 +292,7 @@ class Bounds:
         self.trees = self._trees(start, language_segments([*start_page.meta.hreflang.items(), *alternates]))
         if identity(discovery.start.url) != identity(discovery.start.final_url):
             self.trees.redirected(discovery.start.url, discovery.start.final_url)
+        self.trees.landed([*start_page.follow, *(seed.url for seed in discovery.seeds)])
 
     def stored(self, urls: Iterable[str], start: str | None = None) -> None:
         """Fix the bounds of a run without discovery, by the URLs of the stored pages.

@@ -14,8 +14,8 @@ from llmsspider.crawl.link_bases import WORDS, LinkBases
 from llmsspider.site.discovered import Probe
 from llmsspider.web.outcomes import remedied
 from llmsspider.web.rights import SiteDeclaration
-from llmsspider.web.scope import tree_of
 from llmsspider.web.stats import FilterReason
+from llmsspider.web.trees import tree_of
 from llmsspider.web.url_gate import INVALID_URL, InvalidUrl, parse, usable
 from llmsspider.web.urls import host, identity
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from llmsspider.items import PageMeta
-from llmsspider.web.scope import axis_of
 from llmsspider.web.stats import Filtered, FilterReason
+from llmsspider.web.trees import axis_of
 from llmsspider.web.url_gate import usable
 from llmsspider.web.urls import identity, loose_key
 

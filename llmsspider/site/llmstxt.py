@@ -15,7 +15,7 @@ import orjson
 from llmsspider.site.llmsfull import looks_split
 from llmsspider.site.llmstxt_parser import Entry, LlmsTxt, is_full_name, parse
 from llmsspider.web import url_gate
-from llmsspider.web.scope import axis_of
+from llmsspider.web.trees import axis_of
 from llmsspider.web.urls import require_http_url, same_site
 
 __all__ = [

@@ -19,8 +19,8 @@ from protego import Protego
 from llmsspider.site import llmstxt
 from llmsspider.site.discovered import Discovery, FetchResult, FilteredLink, Probe, SeedList, Session
 from llmsspider.web import url_gate
-from llmsspider.web.scope import VERSION_NAMES, axis_of, directory_of, tree_of
 from llmsspider.web.stats import FilterReason
+from llmsspider.web.trees import VERSION_NAMES, axis_of, directory_of, tree_of
 from llmsspider.web.url_gate import InvalidUrl
 from llmsspider.web.urls import same_site
 

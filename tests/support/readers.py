@@ -44,6 +44,7 @@ NOT_READERS = (
     "downloadermiddlewares.politeness.product_token",
     "downloadermiddlewares.politeness.check_contact",
     "web.scope.",
+    "web.trees.",
 )
 """What these begin with reads what the user wrote, or is counted by tests of its own (`test_decompression.py`)."""
 

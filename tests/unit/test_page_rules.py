@@ -11,7 +11,7 @@ from llmsspider.crawl.records import title_from_url
 from llmsspider.crawl.settle import drop_reason, same_page_elsewhere
 from llmsspider.errors import ArgumentsError
 from llmsspider.web.page_forms import classify, skipped_extension
-from llmsspider.web.scope import Trees, directory_above, language_segments
+from llmsspider.web.trees import Trees, directory_above, language_segments
 
 BODIES = {
     "html": ("text/html", b"<!doctype html><p>x", False, "html"),

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llmsspider.web.scope import build_scope, glob_matches, split_globs
+from llmsspider.web.trees import Trees
 
 START = "https://docs.example.com/guide/intro"
 DOC = (Path(__file__).parents[2] / "docs" / "explanation" / "scope.md").read_text(encoding="utf-8")
@@ -177,3 +178,23 @@ def test_a_slash_at_the_end_of_a_path_does_not_count(pattern, path):
 )
 def test_globs_that_were_joined_are_split(globs, separator):
     assert split_globs(separator.join(globs)) == globs
+
+
+@pytest.mark.parametrize(
+    ("paths", "foreign"),
+    [
+        (["/latest/", "/latest/a", "/1.0/a"], {"/1.0/a"}),
+        (["/latest/", "/1.0/a"], {"/latest/"}),
+        (["/a", "/latest/", "/latest/a"], {"/latest/", "/latest/a"}),
+    ],
+    ids=[
+        "the default version is the documentation",
+        "one page is no version",
+        "the landing page's own pages are",
+    ],
+)
+def test_the_default_version_below_a_landing_page(paths, foreign):
+    urls = [f"https://e.com{path}" for path in paths]
+    trees = Trees("https://e.com/", None, False, lambda _url: True, lambda _url: False)
+    trees.landed(urls)
+    assert {url.removeprefix("https://e.com") for url in urls if trees.foreign(url)} == foreign

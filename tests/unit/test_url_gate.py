@@ -41,7 +41,8 @@ from llmsspider.web.page_forms import (
     twin,
 )
 from llmsspider.web.rights import of_llms_txt, of_robots
-from llmsspider.web.scope import build_scope, directory_above, tree_of
+from llmsspider.web.scope import build_scope
+from llmsspider.web.trees import directory_above, tree_of
 from llmsspider.web.url_gate import InvalidUrl, fault, parse, printable_url, redacted
 from llmsspider.web.urls import directory, document_id, host, identity, loose_key, page_key, same_site
 
