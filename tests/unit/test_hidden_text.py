@@ -95,6 +95,7 @@ UNSEEN_ELEMENTS = (
     f"<textarea hidden>{SAID}</textarea>",
     f"<details style='display:none'><summary>a</summary>{SAID}</details>",
     f"<img src='x.png' width=1 height=1 alt='{SAID}'>",
+    f"<img src='x.png' style='color:transparent;opacity:0' alt='{SAID}'>",
     f"<progress>{SAID}</progress><meter>{SAID}</meter>",
     f"<datalist><option>{SAID}</datalist>",
     f"<p><ruby>a<rp>{SAID}</rp></ruby></p>",
@@ -129,6 +130,7 @@ SEEN = {
     "indented": f'<p style="text-indent:-2em;margin-left:-20px">{SAID}</p>',
     "part of a fold that opens": f"<details><summary>More</summary><div hidden>{SAID}</div></details>",
     "picture": f'<p><img src="x.png" width="100" height="1" alt="{SAID}"></p>',
+    "picture without its letters": f'<p><img src="x.png" alt="{SAID}" style="color:transparent;font-size:0"></p>',
     "not for the keyboard": f"<div inert>{SAID}</div>",
     "badge": f'<p><span style="color:white;background:#090">{SAID}</span></p>',
 }

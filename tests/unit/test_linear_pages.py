@@ -37,6 +37,12 @@ PAGES = {
     "many lists of tabs": lambda n: _each(
         "<div role=tablist><a role=tab>a</a></div><div role=tabpanel>b</div>", n
     ),
+    "many lists of tabs with their panels elsewhere": lambda n: (
+        _each("<div role=tablist><a role=tab>a</a></div>", n) + _each("<div role=tabpanel>b</div>", n)
+    ),
+    "sections named like comments": lambda n: _each(
+        "<section id=comments><h2>a<a href=#comments>b</a></h2><p>c</p></section>", n
+    ),
     "different styles": lambda n: _each('<p style="margin:{}px">a', n),
     "hidden elements": lambda n: _each('<p hidden class="a{}">a<b>b</b>', n),
     "hidden words among others": lambda n: f"<p>{_each('<i hidden>a</i> b ', n)}",

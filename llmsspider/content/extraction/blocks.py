@@ -11,7 +11,7 @@ from lxml.etree import XPath, _Element
 from llmsspider.content.extraction import code
 from llmsspider.content.extraction.formats import Items
 from llmsspider.content.extraction.rules import CONTENTS_NAMES, GRIDS, Kind, holds_title
-from llmsspider.content.extraction.tree import inner_text, letters_outside_links, plain_text
+from llmsspider.content.extraction.tree import HEADINGS, inner_text, letters_outside_links, plain_text
 from llmsspider.content.extraction.walk import BLOCK_KINDS, BLOCK_TAGS, BlockConverter, Walk, converts
 
 _NO_QUOTES = frozenset({"SVInsetFlow", "SInsetFlow", "SubFlow"})
@@ -22,7 +22,7 @@ _SEPARATORS = frozenset({"sep", "separator", "divider", "delimiter"})
 """Classes of empty elements that a page's style draws between the parts of a heading."""
 
 
-@converts(BLOCK_TAGS, "h1", "h2", "h3", "h4", "h5", "h6")
+@converts(BLOCK_TAGS, *HEADINGS)
 def heading(walk: Walk, element: _Element) -> list[str]:
     """Return a heading; the first of level 1 is the title of the page."""
     outer, walk.in_heading = walk.in_heading, True
@@ -93,7 +93,7 @@ def details(walk: Walk, element: _Element) -> list[str]:
     if (summary := element.find("summary")) is not None:
         if walk.drops(summary):
             pass
-        elif next(summary.iter("h1", "h2", "h3", "h4", "h5", "h6"), None) is not None:
+        elif next(summary.iter(*HEADINGS), None) is not None:
             found = walk.blocks(summary)
         elif line := walk.line(summary):
             found = [walk.format.paragraph([walk.bold(line)])]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from itertools import islice, takewhile
+from itertools import dropwhile, islice, takewhile
 
 from lxml.etree import XPath, _Element
 
@@ -93,6 +93,7 @@ def _title(element: _Element) -> _Element | None:
 
 _TAB_LISTS = XPath("descendant::*/@role[.='tablist']")
 _PANELS = XPath("descendant::*/@role[.='tabpanel']")
+_LISTS_AND_PANELS = XPath("descendant::*/@role[.='tablist' or .='tabpanel']")
 _TABS = XPath("descendant::*/@role[.='tab']")
 _BLOCKS = XPath("*[contains(@class,'tabbed-content')]/*[contains(@class,'tabbed-block')]")
 _LABELS = XPath("*[contains(@class,'tabbed-labels')]/label", smart_strings=False)
@@ -130,14 +131,22 @@ def find_tabs(walk: Walk, main: _Element) -> None:
 
 
 def _panels_after(tab_list: _Element, outermost: dict[_Element, list[_Element]]) -> list[_Element]:
-    """Return the outermost panels in the nearest ancestor of a tab list that has any, and note them."""
+    """Return the outermost panels in the nearest ancestor of a tab list that has any, up to the next list.
+
+    `outermost` notes the lists and panels in an ancestor that are in no other panel; empty where it has no panel.
+    """
     for ancestor in islice(tab_list.iterancestors(), MAX_STEPS_UP):
         if ancestor not in outermost:
-            panels = holders(ancestor, _PANELS)
-            known = set(panels)
-            outermost[ancestor] = [one for one in panels if known.isdisjoint(one.iterancestors())][:MAX_TABS]
-        if outermost[ancestor]:
-            return outermost[ancestor]
+            found = holders(ancestor, _LISTS_AND_PANELS)
+            panels = {one for one in found if one.get("role") == "tabpanel"}
+            outermost[ancestor] = (
+                [one for one in found if panels.isdisjoint(one.iterancestors())] if panels else []
+            )
+        if parts := outermost[ancestor]:
+            after = islice(dropwhile(lambda part: part is not tab_list, parts), 1, None)
+            if own := list(islice(takewhile(lambda part: part.get("role") == "tabpanel", after), MAX_TABS)):
+                return own
+            return parts[:-1][:MAX_TABS] if parts[-1] is tab_list else []  # the labels stand below
     return []
 
 

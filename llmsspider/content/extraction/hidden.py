@@ -42,6 +42,8 @@ _SCREEN_READER = frozenset({"sr-only", "visually-hidden", "screen-reader-text", 
 """Classes of text for screen readers only."""
 _VOID = frozenset({"br", "hr", "img", "input", "embed", "iframe", "area", "object"})
 """Elements that have no content, but are shown."""
+_REPLACED = frozenset({"img", "picture", "svg", "video", "iframe", "embed", "object", "canvas", "input"})
+"""Elements whose content is no text of the page: colour and size of its font do not hide it."""
 _FALLBACKS = frozenset({"noembed", "noframes", "audio", "canvas", "video", "object", "progress", "meter"})
 """Elements whose content is a fallback for old browsers."""
 _NEVER_OPENED = _FALLBACKS | {"template", "dialog"}
@@ -183,7 +185,7 @@ def _is_hidden(element: _Element) -> bool:
     if tag in {"template", "html", "head", "body"}:
         return tag == "template" and element.get("shadowrootmode") is None
     style = (element.get("style") or "")[:MAX_STYLE]
-    if tag in _FALLBACKS or element.get("popover") is not None or is_unseen(style):
+    if tag in _FALLBACKS or element.get("popover") is not None or is_unseen(style, tag not in _REPLACED):
         return True
     hidden = element.get("hidden")
     if hidden is not None and hidden.strip().lower() != "until-found":
@@ -220,6 +222,7 @@ _NO_ALPHA = re.compile(
 )
 _MOVING = ("transform", "translate", "transition", "animation", "will-change")
 _SIZES = ("height", "width", "max-height", "max-width", "block-size", "inline-size", "line-height")
+_OF_TEXT = frozenset({"color", "-webkit-text-fill-color", "font", "font-size", "line-height", "text-indent"})
 _SHIFTS = ("text-indent", "margin-left", "margin-right", "margin-top", "margin")
 _PLACES = ("left", "right", "top", "bottom", "inset")
 _FAR = {"px": 999.0, "em": 60.0, "rem": 60.0, "vw": 100.0, "vh": 100.0, "%": 100.0, "pt": 700.0, "ch": 120.0,
@@ -230,8 +233,8 @@ _COLOURS = {"white": "#ffffff", "black": "#000000", "#fff": "#ffffff", "#000": "
 
 
 @lru_cache(maxsize=4096)
-def is_unseen(style: str) -> bool:
-    """Say whether an inline style hides its element.
+def is_unseen(style: str, is_text: bool = True) -> bool:
+    """Say whether an inline style hides its element; `is_text` is False for a picture, which has no font.
 
     >>> is_unseen("color:red; display : NONE !important"), is_unseen("opacity:0.5")
     (True, False)
@@ -242,6 +245,8 @@ def is_unseen(style: str) -> bool:
     for declaration in style.split(";"):
         name, _, value = declaration.partition(":")
         rules[name.strip()] = " ".join(value.replace("!important", " ").split()).replace(", ", ",")
+    if not is_text:
+        rules = {name: value for name, value in rules.items() if name not in _OF_TEXT}
     shifts = _SHIFTS + (_PLACES if rules.get("position") in {"absolute", "fixed", "relative"} else ())
     return (
         any(pattern.search(rules.get(name, "")[:200]) for name, pattern in _UNSEEN)

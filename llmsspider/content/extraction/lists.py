@@ -10,6 +10,7 @@ from lxml.etree import XPath, _Element
 from llmsspider.content.extraction.formats import Items
 from llmsspider.content.extraction.rules import Kind
 from llmsspider.content.extraction.tree import (
+    HEADINGS,
     INLINE,
     SKIPPED,
     has_blocks,
@@ -123,7 +124,6 @@ _SIGNS = frozenset({"#", "¶", "§", "🔗"})
 _SIGNATURE_BREAKS = 2
 """Line breaks that a signature can have where it is set as a listing."""
 _BLOCK_START = re.compile(r"(?:[-*+>|] |#+ |\d+[.)] |```|\$\$|---|: )")
-_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 
 
 @dataclass(slots=True)
@@ -167,7 +167,7 @@ def _read(walk: Walk, element: _Element) -> list[_Entry]:
                 entries[-1].loose += signature(walk, child)
             elif kind is Kind.DROP:
                 continue
-            elif len(child) and next(child.iter(*_HEADINGS), None) is not None:
+            elif len(child) and next(child.iter(*HEADINGS), None) is not None:
                 entries[-1].loose += walk.blocks(child)
             elif term := walk.line(_with_delimiters(child)):
                 entries[-1].terms.append(term.replace("\n", " "))

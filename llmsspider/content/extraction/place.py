@@ -9,7 +9,7 @@ from urllib.parse import urljoin, urlsplit
 from lxml.etree import XPath, _Element
 
 from llmsspider.content.extraction.parsing import TAGS, Source
-from llmsspider.content.extraction.tree import letters_outside_links
+from llmsspider.content.extraction.tree import HEADINGS, letters_outside_links
 from llmsspider.content.links import Joiner
 from llmsspider.content.markdown.commonmark import letters_of
 from llmsspider.items import PageMeta, Section
@@ -52,8 +52,7 @@ _GENERATED = XPath("boolean(.//table[contains(@class, 'indextable')])")
 _PRINTED = frozenset({"print", "_print", "print_page"})
 """Names of pages that hold all others of a book or section (mdBook, Docsy, mkdocs-print-site)."""
 _PRINTS = XPath("boolean(//@onclick[contains(., 'print(')] | //script[contains(., 'window.print')])")
-_HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
-_UNREAD = _HEADINGS | {"script", "style", "template"}
+_UNREAD = frozenset({*HEADINGS, "script", "style", "template"})
 _ENTRIES = frozenset({"li", "tr", "dt", "dd"})
 _TITLE_LINKS = XPath("(h2 | h3 | h4 | header//h2 | header//h3 | div/h2 | div/h3)//a | a[h2 or h3 or h4]")
 _TAGS = XPath("//a[@rel][contains(concat(' ', @rel, ' '), ' tag ')]/@href", smart_strings=False)
@@ -89,7 +88,7 @@ def _by_content(root: _Element, main: _Element, joiner: Joiner, meta: PageMeta) 
         is_framed = bool(frame) and letters_outside_links(main) < PROSE
     if is_framed:
         return "links that open in another frame"
-    is_named = next(root.iter("title", *_HEADINGS), None) is not None
+    is_named = next(root.iter("title", *HEADINGS), None) is not None
     if not is_named and (meta.lists_only or not any(text.strip() for text in main.itertext())):
         return "links without a title or heading, which other pages load"
     if not meta.lists_only or not (named := _in_address(joiner.page)):

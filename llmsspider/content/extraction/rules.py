@@ -10,16 +10,26 @@ from functools import lru_cache
 from lxml.etree import XPath, _Element
 
 from llmsspider.content.extraction.parsing import Source
-from llmsspider.content.extraction.tree import holders, inner_text, letters, letters_outside_links, plain_text
+from llmsspider.content.extraction.tree import (
+    BLOCKS,
+    HEADINGS,
+    holders,
+    inner_text,
+    letters,
+    letters_outside_links,
+    plain_text,
+    visible,
+)
 
 # Whether an element with a class of page furniture (chrome) is that: the name is evidence, its content decides.
 
 DOUBTFUL = frozenset(
-    {"ad", "ads", "article-relatives", "breadcrumb", "breadcrumbs", "cookies", "copy", "feedback", "footer", "no-print",
-     "article-tags", "noprint", "page-feedback",
+    {"ad", "ads", "article-relatives", "breadcrumb", "breadcrumbs", "comments", "cookies", "copy", "div.prompt",
+     "feedback", "footer", "no-print", "article-tags", "noprint", "page-feedback",
      "page-tags", "post-tags", "tag-list", "page-nav", "page-navigation", "page-toc", "pager", "pagination",
      "last-modified", "last-update", "last-updated", "lastmod", "lastupdated",
-     "related-articles", "related-posts", "search-results", "section-index", "toc", "TOC"}
+     "related-articles", "related-posts", "search-results", "section-index",
+     "table-of-contents", "toc", "TOC"}
 )  # fmt: skip
 """Classes and ids of page furniture (chrome) that sites give to content too; `is_content` decides."""
 CONTENTS_NAMES = frozenset({"table of contents", "contents", "on this page", "in this article", "toc"})
@@ -35,6 +45,7 @@ _STRUCTURE = XPath("boolean(.//pre | .//th | .//dl)")
 _PAGE_CONTENTS = re.compile(r"toc|contents|breadcrumb|pag(?:er|e-nav|ination)", re.IGNORECASE)
 """Classes and ids of lists of links, which are content only with paragraphs, code or a table inside."""
 _PARAGRAPHS = XPath("boolean(.//p | .//pre | .//th)")
+_CODE = XPath("boolean(.//pre[normalize-space()])")
 _ASKS = re.compile(
     r"(?:was|did|is) this \w+ (?:help|use|answer)|helpful\?|rate this|(?:give|send|share|leave) (?:us |your )?feedback|"
     r"copyright|all rights reserved|(?:powered|built|generated|created) (?:by|with)|last (?:updated|modified)|"
@@ -51,8 +62,8 @@ def holds_title(element: _Element) -> bool:
 
 
 def is_content(element: _Element) -> bool:
-    """Return True if a `DOUBTFUL` element holds a heading of level 1, much text, or prose that asks for nothing."""
-    if holds_title(element):
+    """Return True if a `DOUBTFUL` element holds an `<h1>`, code, much text, or prose that asks for nothing."""
+    if holds_title(element) or _CODE(element) or is_section(element):
         return True
     outside = letters_outside_links(element)
     if outside < max(_PROSE, _UNLINKED * letters(element)):
@@ -65,6 +76,23 @@ def is_content(element: _Element) -> bool:
     return not _CONTROLS(element) and not _ASKS.search(inner_text(element))
 
 
+def is_section(element: _Element) -> bool:
+    """Return True for a heading, or a section that has its id from its heading: an author's words, not a site's."""
+    if element.tag in HEADINGS:
+        below, text = element.getnext(), plain_text(element)
+        heads_links = text.lower() in CONTENTS_NAMES and (below is None or not letters_outside_links(below))
+        return not heads_links and not _ASKS.search(text)
+    heading = next(element.iter(*HEADINGS), None)
+    if heading is None:
+        return False
+    if element.tag not in BLOCKS:  # an anchor around its heading (Retype)
+        return visible(heading) == visible(element)
+    own = f"#{element.get('id')}"
+    return bool(_PARAGRAPHS(element)) and any(
+        (link.get("href") or "").endswith(own) for link in heading.iter("a")
+    )
+
+
 # What an element is, by tag, class, id and role: filtered, an admonition, tabs, math, or nothing special.
 # The selectors are the small ones (`tag`, `.class`, `#id`, `tag.class`, `[attr=value]`), compiled to sets; the answer
 # for a class attribute is remembered, since pages of one site repeat the same few hundred.
@@ -73,7 +101,7 @@ COMMON_DROPS = (
     # permalinks
     ".headerlink", ".hash-link", ".header-anchor", ".anchorjs-link", ".anchor-link", ".heading-anchor",
     ".sl-anchor-link", ".direct-link", ".permalink", ".heading-link", ".subheading-anchor", ".anchor-icon",
-    ".td-heading-self-link", ".headeranchor-link", ".heading-permalink",
+    ".td-heading-self-link", ".headeranchor-link", ".heading-permalink", ".header-anchor-trigger",
     # copy buttons and toolbars of code
     ".copy", ".copybtn", ".copy-button", ".btn-copy", ".btn-clipboard", ".clipboard-copy", ".copy-code-button",
     ".md-clipboard", ".code-copy-button", ".code-copy", ".copy-to-clipboard-button", ".zeroclipboard-container",
@@ -182,9 +210,8 @@ class Rules:
     def by_name(self, tag: str, classes: str) -> Kind:
         """Return the kind of elements with a tag and class; for kinds in `OVERRULED_BY_TITLE` call `classify` next."""
         names = classes.split()
-        if not self._names.isdisjoint((tag, *(f"{tag}.{name}" for name in names))):
-            return Kind.DROP
-        found = self._classes.intersection(names)
+        found = self._names.intersection((tag, *(f"{tag}.{name}" for name in names)))
+        found = found or self._classes.intersection(names)
         if found:
             return Kind.DOUBTFUL if found <= DOUBTFUL else Kind.DROP
         return _special(tag, names, classes)
@@ -194,6 +221,8 @@ class Rules:
         for name, values, _, _ in self._attributes:
             value = element.get(name)
             if value is not None and (not values or value in values):
+                if name == "id" and is_section(element):
+                    continue
                 return Kind.DOUBTFUL if name == "id" and value in DOUBTFUL else Kind.DROP
         return Kind.PLAIN
 

@@ -8,13 +8,13 @@ from itertools import islice, takewhile
 from lxml.etree import XPath, _Element
 
 from llmsspider.content.extraction.tree import (
+    HEADINGS,
     has_blocks,
     is_named_navigation,
     letters_outside_links,
     plain_text,
 )
 
-_HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _LOOKED_AT = 200
 """Number of elements at the top of the main content that are searched for a heading without a heading tag."""
 _HEAD_TEXT = 100
@@ -160,7 +160,7 @@ def clear_site_name(main: _Element, title: str | None, whole: str | None = None)
 def _styled_headline(main: _Element, title: str) -> _Element | None:
     """Return an element at the top that old pages style as a heading and that equals the `<title>`."""
     top = islice(main.iter(), 1, _LOOKED_AT + 1)
-    for element in takewhile(lambda element: element.tag not in _HEADINGS, top):
+    for element in takewhile(lambda element: element.tag not in HEADINGS, top):
         if element.tag in {"div", "p", "center", "font"} and not has_blocks(element):
             around = next(element.iterancestors())
             if plain_text(element).casefold() == title.casefold() and around.tag not in {"a", "li", "td"}:

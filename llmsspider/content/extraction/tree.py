@@ -24,6 +24,7 @@ BLOCKS = _words(
     "summary table tbody td tfoot th thead tr ul"
 )
 """Elements that start a new block (HTML standard 15.3: display block, list-item and table parts)."""
+HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 INLINE = _words(
     "a abbr acronym b bdi bdo big br cite code data del dfn em font i img input ins kbd label mark math "
     "mjx-container nobr output picture q rt ruby s samp small span strike strong sub sup time tt u var "
