@@ -23,7 +23,7 @@ from llmsspider.items import Section
 from llmsspider.site.llmstxt import is_llms_url
 from llmsspider.web.scope import Scope, build_scope
 from llmsspider.web.stats import Filtered
-from llmsspider.web.trees import Trees, directory_above, language_segments
+from llmsspider.web.trees import Axis, Trees, directory_above, language_segments
 from llmsspider.web.urls import directory, host, identity
 
 if TYPE_CHECKING:
@@ -245,6 +245,11 @@ class LookAlikes:
         return self._shapes[shape]
 
 
+def _other_copy(axis: Axis, segment: str) -> Filtered:
+    wider = "versions=all" if axis == "version" else f"language={segment} or all"
+    return Filtered(axis, f"the {axis} {segment} (wider: -a {wider})")
+
+
 class Bounds:
     """Which URLs belong to a crawl. Before `discovered` or `stored` is called there is no scope, and all are allowed.
 
@@ -292,7 +297,6 @@ class Bounds:
         self.trees = self._trees(start, language_segments([*start_page.meta.hreflang.items(), *alternates]))
         if identity(discovery.start.url) != identity(discovery.start.final_url):
             self.trees.redirected(discovery.start.url, discovery.start.final_url)
-        self.trees.landed([*start_page.follow, *(seed.url for seed in discovery.seeds)])
 
     def stored(self, urls: Iterable[str], start: str | None = None) -> None:
         """Fix the bounds of a run without discovery, by the URLs of the stored pages.
@@ -335,10 +339,13 @@ class Bounds:
             return Filtered("url-length", f"longer than {MAX_URL_LENGTH} characters")
         is_named = host(url) != self.trees.host or identity(url) in self._site.entries
         if not is_named and (foreign := self.trees.foreign(url)) is not None:
-            axis, segment = foreign
-            wider = "versions=all" if axis == "version" else f"language={segment} or all"
-            return Filtered(axis, f"the {axis} {segment} (wider: -a {wider})")
+            return _other_copy(*foreign)
         return self.scope.refusal(url, listed=listed) if self.scope else None
+
+    def refusal_by_links(self, url: str, links: Iterable[str]) -> Filtered | None:
+        """Return why a page that was read is filtered: it links to pages of another language or version; else None."""
+        foreign = None if identity(url) in self._site.entries else self.trees.shown_as_copy(url, links)
+        return _other_copy(*foreign) if foreign is not None else None
 
     def is_undecided(self, url: str) -> bool:
         """Say whether a page may belong to another language or version, which depends on the rest of the site."""

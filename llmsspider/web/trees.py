@@ -2,9 +2,10 @@
 
 A site that keeps `/fr/` beside `/en/`, or `/dev/` beside its release, holds the same pages several times. The start
 page's copy is crawled; the others are filtered (`Trees`). A segment of the path is taken for a language or version only
-on evidence: it lies beside that of the start page, or the same page is without it or with another in its place. A link
-is no such page while nothing was read there: it may be dead. Where a directory redirects to a tree below it, the site
-itself chose that tree. What holds for one page of a tree holds for the whole tree.
+on evidence: it lies beside that of the start page, or the same page is without it or with another in its place; trees
+that lie elsewhere share two pages. A link is no such page while nothing was read there: it may be dead. Where a
+directory redirects to a tree below it, the site itself chose that tree; a start page that lies in no version leads to
+the default one, else the newest. What holds for one page of a tree holds for the whole tree.
 """
 
 from __future__ import annotations
@@ -119,6 +120,10 @@ class Trees:
     """The host that has these trees."""
     _home: dict[Axis, tuple[str, str]] = field(init=False)
     """The tree that is wanted, for each axis: its segment and its directory."""
+    _chosen: str = ""
+    """The directory of the version that a start page outside all versions leads to."""
+    _shared: dict[str, set[str]] = field(default_factory=dict)
+    """What follows a tree's directory in the addresses of pages that the wanted one has, too; by directory."""
     _no_pages: set[str] = field(default_factory=set)
     """Addresses, by identity, where there is no page: they are not found, or lead elsewhere."""
 
@@ -142,24 +147,6 @@ class Trees:
             if axis not in self._home and tree.startswith(above) and tree != above:
                 self._home[axis] = segment, tree
 
-    def landed(self, urls: Iterable[str]) -> None:
-        """Choose the default version below a start page that lies in none, by the pages that are known.
-
-        It has two pages at least, and a page with the same address but for the version is known of none of them: where
-        one is, the start page's own documentation is the current one.
-        """
-        if "version" in self._home or self.all_versions:
-            return
-        known = {identity(url): url for url in urls if host(url) == self.host}
-        for name in DEFAULT_VERSIONS:
-            pages = [url for url in known.values() if tree_of(url).get("version") == name]
-            inner = [url for url in pages if not urlsplit(url).path.endswith(f"/{name}/")]
-            trees = {directory_of(url, name) for url in pages}
-            if len(pages) > 1 and inner and len(trees) == 1:
-                if not any(identity(replaced(url, name, None)) in known for url in inner):
-                    self._home["version"] = name, trees.pop()
-                return
-
     def foreign(self, url: str, *, is_final: bool = False) -> tuple[Axis, str] | None:
         """Return (axis, segment) when the URL belongs to a copy that is not wanted, else None.
 
@@ -179,11 +166,45 @@ class Trees:
         return any(tree not in self.found | self.no_copies for _, _, tree in self._unwanted(url))
 
     def accept_undecided(self, urls: Iterable[str]) -> None:
-        """Accept the trees of these URLs that did not turn out as copies, now that the rest of the site is known."""
+        """Accept the trees of these URLs that did not turn out as copies, now that the rest of the site is known.
+
+        Where no version is wanted yet only the default one is, or else the newest: the others may be copies of it. A
+        default one with two pages is the documentation.
+        """
         urls = list(urls)
         for url in urls:
             self.foreign(url, is_final=True)
-        self.no_copies |= {tree for url in urls for _, _, tree in self._unwanted(url)} - self.found
+        pages: dict[tuple[Axis, str, str], int] = {}
+        for url in urls:
+            for found in self._unwanted(url):
+                if found[2] not in self.found | self.no_copies:
+                    pages[found] = pages.get(found, 0) + 1
+        versions = [tree for tree in pages if tree[0] == "version" and not tree[1].isdecimal()]
+        self.no_copies |= {tree[2] for tree in pages if tree not in versions}
+        if versions and not ("version" in self._home or self._chosen):
+            best = max(versions, key=lambda tree: _rank(tree[1]))
+            _, segment, self._chosen = best
+            if segment in DEFAULT_VERSIONS and pages[best] > 1:
+                self._home["version"] = segment, self._chosen
+            versions = [best]
+        self.no_copies |= {tree for _, _, tree in versions}
+
+    def shown_as_copy(self, url: str, links: Iterable[str]) -> tuple[Axis, str] | None:
+        """Return (axis, segment) where a page links to two pages of its tree that the wanted one has as well.
+
+        That is asked for pages of accepted trees, whose pages waited until the rest of the site was known.
+        """
+        for axis, segment, tree in self._unwanted(url):
+            if tree not in self.no_copies:
+                continue
+            for link in links:
+                if host(link) == self.host and urlsplit(link).path.startswith(tree):
+                    self._has_same(link, axis, segment, tree, is_final=True)
+            if len(self._shared.get(tree, ())) > 1:
+                self.no_copies.discard(tree)
+                self.found.add(tree)
+                return axis, segment
+        return None
 
     def _unwanted(self, url: str) -> Iterator[tuple[Axis, str, str]]:
         """Yield axis, segment and directory of each tree the URL may be in, but for those that are wanted."""
@@ -204,15 +225,41 @@ class Trees:
         home, directory = self._home.get(axis, (None, ""))
         if home and not segment.isdecimal() and tree == replaced(directory, home, segment):
             return True  # numbers alone may be chapters or years
-        path = urlsplit(url).path
-        if path.rstrip("/").endswith(f"/{segment}"):  # the index of the tree
-            is_alias = segment.lower() in VERSION_NAMES and path.endswith("/")  # /next may be a page
-            is_named = is_alias or segment in self.language_trees
-            if is_named or home is None:
-                return is_named
-        same = replaced(url, segment, home)
-        is_dead = identity(same) in self._no_pages
-        return self.is_read(same) or (is_final and not is_dead and self.is_known(same))
+        is_index = urlsplit(url).path.rstrip("/").endswith(f"/{segment}")
+        if is_index and (home is None or segment in self.language_trees):
+            return segment in self.language_trees
+        is_beside = self._has_same(url, axis, segment, tree, is_final=is_final)
+        return is_beside or len(self._shared.get(tree, ())) > 1
+
+    def _has_same(self, url: str, axis: Axis, segment: str, tree: str, *, is_final: bool = False) -> bool:
+        """Return whether the same page is there with the wanted segment, or none, in place of its own.
+
+        That, and whether it lies elsewhere in the wanted tree, counts for its tree.
+        """
+
+        def is_page(same: str) -> bool:
+            is_dead = identity(same) in self._no_pages
+            return self.is_read(same) or (is_final and not is_dead and self.is_known(same))
+
+        home, directory = self._home.get(axis, (None, ""))
+        parts, is_beside = urlsplit(url), is_page(replaced(url, segment, home))
+        after = parts.path.removeprefix(tree)
+        elsewhere = {directory, self._chosen if axis == "version" else ""} - {"", tree}
+        same = (urlunsplit(parts._replace(path=wanted + after)) for wanted in elsewhere)
+        if after and after != parts.path and (is_beside or any(map(is_page, same))):
+            self._shared.setdefault(tree, set()).add(after)
+        return is_beside
+
+
+def _rank(segment: str) -> tuple[bool, int, bool, list[int]]:
+    """Return how much speaks for a version as the one to read, to compare: default names, then the highest released.
+
+    >>> max(["1.9", "1.10rc1", "v1.10", "2.0-beta", "dev"], key=_rank)
+    'v1.10'
+    """
+    is_default, numbers = segment in DEFAULT_VERSIONS, [int(number) for number in re.findall(r"\d+", segment)]
+    order = -DEFAULT_VERSIONS.index(segment) if is_default else 0
+    return is_default, order, bool(numbers) and not re.search(r"\d-?[a-wyz]", segment, re.IGNORECASE), numbers
 
 
 def language_segments(translations: Iterable[tuple[str, str]]) -> frozenset[str]:

@@ -16,7 +16,10 @@ def linked(*paths: str) -> str:
 
 
 VERSIONED = {
-    "/": html("Home", f"<p>Welcome to it.</p>{linked('/dev/', '/ref/a.html', '/ref/b.html', '/v1/notes')}"),
+    "/": html(
+        "Home",
+        f"<p>Welcome to it.</p>{linked('/dev/', '/dev/ref/a.html', '/ref/a.html', '/ref/b.html', '/v1/notes')}",
+    ),
     "/ref/a.html": html("A", f"<p>Page A.</p>{linked('/dev/ref/a.html')}"),
     "/ref/b.html": html("B", "<p>Page B.</p>"),
     "/v1/notes": html("Notes", "<p>There is only one copy of these.</p>"),
@@ -34,6 +37,28 @@ def test_another_version_is_left_out_by_name_and_taken_when_asked(serve, run_cra
     assert outcome.stats["llms/filtered/version"] == 2
     every = run_crawl(f"{site.url}/", arguments={"versions": "all", "source": "every"})
     assert set(every.by_path(site.url)) == set(VERSIONED)
+
+
+def version(above, *names, title):
+    pages = {
+        f"{above}{name}.html": html(f"{name} {title}", f"<p>What {name} is in {title}.</p>") for name in names
+    }
+    index = html(f"Home {title}", f"<p>Home of {title}.</p>{linked(*pages)}")
+    return {above: index, **pages}
+
+
+def test_a_page_above_all_versions_leads_to_one_and_one_page_is_no_version(serve, run_crawl):
+    old = [version(f"/docs/{number}/", "a", "b", title=number) for number in ("1.24", "1.25")]
+    wanted = version("/current/", "a", "b", "c", title="now")
+    wanted["/releases/1.25/"] = html("1.25", "<p>What is new in it.</p>")
+    wanted["/tags/preview/"] = html("Developing", "<p>How to work on it.</p>")
+    front = {"/": html("Home", f"<p>Welcome.</p>{linked(*wanted, '/docs/1.24/', '/docs/1.25/')}")}
+    site = serve({**front, **wanted, **old[0], **old[1]})
+    for _ in range(2):
+        outcome = run_crawl(f"{site.url}/")
+        assert set(outcome.by_path(site.url)) == {*front, *wanted}
+        assert outcome.stats["llms/filtered/version"] == 2
+        assert {path for path in site.paths() if path.startswith("/docs/1")} == {"/docs/1.24/", "/docs/1.25/"}
 
 
 def moved(target):
@@ -300,7 +325,7 @@ def test_plan_shows_what_a_crawl_would_do_and_stores_nothing(serve, tmp_path):
     plan = json.loads(command("plan", f"{site.url}/", "--json", *options, cwd=tmp_path).stdout)
     assert plan["found"] == {"type": "llms.txt", "file": f"{site.url}/llms.txt"}
     assert plan["sections"] == {"Reference": 2}
-    assert plan["left_out"]["version"]["count"] == 1
+    assert plan["left_out"]["version"]["count"] == 2
     assert plan["arguments"]["every version"].endswith("-a versions=all")
     assert not (tmp_path / "store").exists()
     text = command("plan", f"{site.url}/", *options, cwd=tmp_path)

@@ -81,7 +81,7 @@ KNOWN = {"https://e.com/guide/a", "https://e.com/en/a"}
 FOREIGN = {
     "a copy of a known page": (trees(known=KNOWN), "https://e.com/v2/guide/a", ("version", "v2")),
     "no other copy is known": (trees(known=KNOWN), "https://e.com/v2/guide/b", None),
-    "named version root": (trees(), "https://e.com/dev/", ("version", "dev")),
+    "a page called dev": (trees(), "https://e.com/dev/", None),
     "a page called next": (trees(), "https://e.com/next", None),
     "a page called ts is no language": (trees(), "https://e.com/ts/", None),
     "translation named by hreflang": (

@@ -181,20 +181,56 @@ def test_globs_that_were_joined_are_split(globs, separator):
 
 
 @pytest.mark.parametrize(
-    ("paths", "foreign"),
+    ("waiting", "read", "first", "then"),
     [
-        (["/latest/", "/latest/a", "/1.0/a"], {"/1.0/a"}),
-        (["/latest/", "/1.0/a"], {"/latest/"}),
-        (["/a", "/latest/", "/latest/a"], {"/latest/", "/latest/a"}),
+        (["/latest/", "/latest/a", "/1.0/a"], [], {"/latest/", "/latest/a"}, {"/latest/", "/latest/a"}),
+        (
+            ["/now/latest/", "/1.0/", "/1.0/a", "/1.0/b"],
+            ["/now/latest/a", "/now/latest/b"],
+            {"/now/latest/"},
+            {"/now/latest/"},
+        ),
+        (
+            ["/1.9/", "/1.10/", "/2.0rc1/", "/1.9/a"],
+            [],
+            {"/1.10/"},
+            {"/1.9/", "/1.10/", "/2.0rc1/", "/1.9/a"},
+        ),
+        (["/dev/", "/dev/a", "/latest/"], ["/a"], {"/latest/"}, {"/latest/"}),
+        (
+            ["/blog/2023/", "/blog/2024/", "/api/v1/"],
+            [],
+            {"/blog/2023/", "/blog/2024/", "/api/v1/"},
+            {"/blog/2023/", "/blog/2024/", "/api/v1/"},
+        ),
     ],
     ids=[
-        "the default version is the documentation",
-        "one page is no version",
-        "the landing page's own pages are",
+        "the default version",
+        "two pages in common elsewhere",
+        "the newest first, what has nothing in common then",
+        "the landing page's own pages are the documentation",
+        "numbers are no versions",
     ],
 )
-def test_the_default_version_below_a_landing_page(paths, foreign):
-    urls = [f"https://e.com{path}" for path in paths]
-    trees = Trees("https://e.com/", None, False, lambda _url: True, lambda _url: False)
-    trees.landed(urls)
-    assert {url.removeprefix("https://e.com") for url in urls if trees.foreign(url)} == foreign
+def test_the_version_below_a_landing_page(waiting, read, first, then):
+    site, pages = "https://e.com", set()
+    trees = Trees(f"{site}/", None, False, lambda _url: False, lambda url: url.removeprefix(site) in pages)
+    pages |= {path for path in read if not path.startswith("/now/")}
+    for expected in (first, then):
+        trees.accept_undecided([site + path for path in waiting])
+        assert {
+            path for path in waiting if not (trees.is_undecided(site + path) or trees.foreign(site + path))
+        } == expected
+        pages |= set(read)
+
+
+def test_the_index_of_a_version_is_judged_by_its_links():
+    pages = {"https://e.com/now/latest/a", "https://e.com/now/latest/b"}
+    trees = Trees("https://e.com/", None, False, lambda _url: False, pages.__contains__)
+    for _ in range(2):
+        trees.accept_undecided(["https://e.com/now/latest/", "https://e.com/1.0/", "https://e.com/dev/"])
+    links = [f"https://e.com/1.0/{name}" for name in ("a", "b", "c")]
+    assert trees.shown_as_copy("https://e.com/1.0/", links[::2]) is None
+    assert trees.shown_as_copy("https://e.com/1.0/", links) == ("version", "1.0")
+    assert trees.shown_as_copy("https://e.com/dev/", links) is None
+    assert trees.foreign("https://e.com/1.0/z") == ("version", "1.0")

@@ -305,7 +305,9 @@ class Pages:
         facts = ReadPage(
             request.url,
             meta,
-            refused=page.filtered or refused_by_page(meta, answer, run.config),
+            refused=page.filtered
+            or refused_by_page(meta, answer, run.config)
+            or run.bounds.refusal_by_links(request.url, usable(page.page.follow)),
             with_slash=page_forms.with_slash(request.url, answer.fetched_url),
             is_only_linked=not (is_stored or asked.get("start") or is_listed),
             is_named=bool(asked.get("canonical")),

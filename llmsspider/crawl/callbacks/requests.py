@@ -69,10 +69,15 @@ class PageRequests:
         return run.bounds.is_undecided(request.url) and run.waiting.keep(WaitingPage("copy", request))
 
     def decided(self) -> list[Request]:
-        """Return the requests that waited, except for pages of trees that are copies; those are counted."""
-        bounds, waiting = self._run.bounds, [page.request for page in self._run.waiting.take("copy")]
-        bounds.trees.accept_undecided(request.url for request in waiting)
-        return [one for one in waiting if self.admits(one.url, listed=bounds.is_listed(one.url))]
+        """Return requests that waited, except for pages of trees that are copies; those are counted.
+
+        Pages of trees that are not decided yet wait on: they may be copies of what these lead to.
+        """
+        bounds, waiting = self._run.bounds, self._run.waiting
+        bounds.trees.accept_undecided(page.request.url for page in waiting.pages("copy"))
+        taken = waiting.take("copy", where=lambda page: not bounds.is_undecided(page.request.url))
+        requests = [page.request for page in taken]
+        return [one for one in requests if self.admits(one.url, listed=bounds.is_listed(one.url))]
 
     def refresh(self) -> Iterator[Request]:
         """Yield a request for each stored page, and one for each full-text file that holds stored pages."""
