@@ -248,6 +248,7 @@ class RecordedPages:
         self._writes, self._store = store is not None, cast("Store", store)
         self._own_code = own_code
         self.keys: set[bytes] = set()  # the pages that have a document or a tombstone in this run
+        self.written: dict[bytes, tuple[str, Change]] = {}  # the URLs of those that are new or changed
         self._expected: dict[bytes, None] = {}
         self._read: dict[bytes, PageRecord | None] = {}
 
@@ -326,6 +327,8 @@ class RecordedPages:
             self._store.save_page(record, "unchanged")
             return "unchanged", None
         change: Change = "new" if state is None else "changed"
+        if record.origin != "llms-full":
+            self.written[record.key] = record.url, change
         return change, self._store.save_page(record, change)
 
     def delete(self, record: PageRecord) -> int:

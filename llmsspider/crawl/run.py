@@ -7,6 +7,7 @@ and closed when the spider has closed.
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -15,12 +16,15 @@ from llmsspider.crawl.deletions import Moves
 from llmsspider.crawl.known_pages import KnownPages, RecordedPages
 from llmsspider.crawl.progress import succeeded
 from llmsspider.crawl.records import Readings
+from llmsspider.crawl.revisit import Ledger
 from llmsspider.crawl.settle import drop_reason
 from llmsspider.crawl.source_memory import SourceMemory
 from llmsspider.crawl.state import RunState
 from llmsspider.errors import StoreError
 from llmsspider.items import content_hash
+from llmsspider.site import witnesses
 from llmsspider.site.llmstxt import directory_url
+from llmsspider.store import Reading
 from llmsspider.web.rights import of_llms_txt
 from llmsspider.web.url_gate import usable
 from llmsspider.web.urls import identity, page_key
@@ -29,13 +33,14 @@ if TYPE_CHECKING:
     from llmsspider.crawl.plan import Plan
     from llmsspider.items import Page
     from llmsspider.site.discovered import Discovery
-    from llmsspider.store import PageRecord
+    from llmsspider.store import PageRecord, Store
 
 
 class Run(RunState):
     """One crawl of one source; see `RunState`."""
 
     plan: Plan | None = None  # what the crawl would do, for `scrapy plan`
+    _same_extractor = False
 
     @cached_property
     def memory(self) -> SourceMemory:
@@ -51,6 +56,10 @@ class Run(RunState):
             return
         store = self._store = config.stores.open(self.source)
         self.memory.recall()
+        before = self.stored_source
+        self._same_extractor = (
+            before is not None and before.extractor_version == self.records.extractor_version
+        )
         store.upsert_source(self.memory.to_keep())
         self.outputs.undelivered_since = store.undelivered_since()
         given = arguments.model_dump(mode="json", exclude_unset=True)
@@ -66,6 +75,11 @@ class Run(RunState):
             moved_from=store.moved_from(),
         )
         self.moves = Moves(self.known)
+        self.ledger = Ledger(
+            before.discovery.get("witnesses") if before is not None else None, self.record.number
+        )
+        table = store.reading(self._ledger_row.key) if self.ledger.histories else None
+        self.ledger.load(table.body if table is not None else b"")
         written_to = store if self.remembers else None
         self.recorded = RecordedPages(self.known, written_to, own_code=bool(config.own_code))
         settings = (
@@ -138,6 +152,7 @@ class Run(RunState):
             return
         self.outputs.delivered = delivered
         self.progress.enter("finished")
+        self._conclude_night(store)
         counts = {**self.counts(), "delivered": self.outputs.delivered}
         try:
             store.upsert_source(self.memory.to_keep())
@@ -151,6 +166,32 @@ class Run(RunState):
             self.coverage.incomplete(str(error))
         with contextlib.suppress(StoreError):  # the writer has said it
             store.close()
+
+    @property
+    def _ledger_row(self) -> Reading:
+        """The row of the store that has when each page was checked."""
+        return Reading(self.arguments.url or "", None, read_by="ledger")
+
+    def _conclude_night(self, store: Store) -> None:
+        """Hold what the witnesses of the site said against what its pages showed; not after a run that saw less."""
+        known, ledger, is_whole = (
+            self.known,
+            self.ledger,
+            self.outcome == "finished" and self.coverage.complete,
+        )
+        if not is_whole or self.arguments.retry or self.resumes is not None or not ledger.witnesses:
+            return
+        gone = {key for key, outcome in known.outcomes.items() if outcome in {"gone", "moved"}}
+        asked = {key: url for key, (url, _) in self.recorded.written.items()}
+        for key in self.recorded.keys | gone:
+            state = known.states.get(key)
+            if state is not None and state.origin != "llms-full":
+                asked[key] = state.url
+        changed = gone | {key for key, (_, change) in self.recorded.written.items() if change == "changed"}
+        for line in ledger.conclude(asked, changed, failed=known.outcomes, evident=self._same_extractor):
+            self.note(line)
+        with contextlib.suppress(StoreError):  # the writer says it
+            store.save_reading(replace(self._ledger_row, body=ledger.table()))
 
     def heartbeat(self) -> None:
         """Write a heartbeat and the counts of the run to the store."""
@@ -169,6 +210,7 @@ class Run(RunState):
             "phases": list(self.progress.phases),
             "outage": self.coverage.outage,
             "scope": self.bounds.scope.describe() if self.bounds.scope else None,
+            **self.ledger.counts(),
         }
 
     @property
@@ -204,6 +246,10 @@ class Run(RunState):
         probed = discovery.discovered_file_type == "llms.txt" and discovery.discovered_file
         self.memory.link_bases.root = directory_url(probed or discovery.start_url)
         self.bounds.discovered(discovery, start_page)
+        start, dates = discovery.start, {one.url: one.lastmod for one in discovery.seeds if one.lastmod}
+        found = [*discovery.witnesses, witnesses.by_lastmod({self.page_of(url): dates[url] for url in dates})]
+        found += witnesses.by_start_page(start.final_url, start.headers, start.head(-1)) if start.ok else ()
+        self.ledger.witnesses = [one for one in found if one is not None]
 
     def without_discovery(self) -> None:
         """Fix the bounds of a run that revalidates stored pages only."""

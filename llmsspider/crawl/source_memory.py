@@ -198,6 +198,7 @@ class SourceMemory:
         if discovery is None:
             return source
         kept["rights"] = run.rights.to_json()
+        kept["witnesses"] = run.ledger.to_json()
         kept["files"] = list(dict.fromkeys([*discovery.read_files(), *self.unread_files]))
         kept["start"] = self.start_history.to_json()
         main = discovery.main_file

@@ -16,6 +16,7 @@ from llmsspider.crawl.deletions import DeletionPlan, Moves
 from llmsspider.crawl.known_pages import KnownPages, RecordedPages
 from llmsspider.crawl.progress import Coverage, Outputs, PageLimit, Progress
 from llmsspider.crawl.records import Readings, Records
+from llmsspider.crawl.revisit import Ledger
 from llmsspider.crawl.site import SiteKnowledge
 from llmsspider.crawl.waiting import Spool, Waiting
 from llmsspider.errors import ErrorKind
@@ -99,6 +100,7 @@ class RunState:
         self.readings = Readings(self.known)
         self.records = Records(self.source, config.converter_fingerprint)
         self.suspects, self.moves, self.waiting = Suspects(), Moves(self.known), Waiting(self.spool)
+        self.ledger = Ledger()
         self.prefetched: dict[str, Any] = {}
         """Scrapy responses that discovery downloaded, for the first request for each page, by its identity."""
         self.discovery: Discovery | None = None

@@ -78,6 +78,7 @@ class RunStatus:
     linked_files: int
     crawl_type: str | None
     scope: str | None
+    witness: str | None
     errors: Errors
     filtered: FilteredUrls
 
@@ -170,9 +171,9 @@ def run_report(run: Run) -> RunReport:
         [FilteredUrl(one.url, reason, one.detail) for reason, found in filtered for one in found],
     )
     fallbacks = [Fallback(one.url, one.detail) for one in progress.fallback_examples]
-    kept = {one.name: getattr(status, one.name) for one in fields(status)}
     return RunReport(
-        **kept | {"elapsed_secs": counts["elapsed_secs"]},
+        **{one.name: getattr(status, one.name) for one in fields(status)}
+        | {"elapsed_secs": counts["elapsed_secs"]},
         source=run.source,
         url=run.arguments.url,
         seq_before=run.seq_before,
@@ -192,13 +193,12 @@ def run_report(run: Run) -> RunReport:
 def read_status(store: Store, record: SourceRecord) -> SourceStatus:
     """Return the state of a source (as `Stores.list_sources` gives it) and of its last run; raises `StoreError`."""
     runs = store.runs()
-    finished = [run.finished_at for run in runs if run.finished_at is not None]
     return SourceStatus(
         source=record.name,
         url=record.url,
         status=record.status,
         pages=record.pages,
-        last_crawl=_iso(finished[-1] if finished else None),
+        last_crawl=_iso(max((run.finished_at for run in runs if run.finished_at), default=None)),
         runs=len(runs),
         history=History(*store.history_size()),
         run=stored_status(store, runs[-1]) if runs else None,
@@ -220,17 +220,14 @@ def run_status(run: RunRecord, failed: Sequence[PageError], filtered: Sequence[F
     by_reason = dict(Counter(run.filtered) | Counter(url.reason for url in filtered))
     end = run.finished_at or (run.heartbeat_at if run.lost else datetime.now(UTC))
     elapsed_secs: Any = round((end - run.started_at).total_seconds(), 1)
-    if run.finished_at is not None:  # what its log and its report say
-        elapsed_secs = run.counts.get("elapsed_secs", elapsed_secs)
+    told = run.counts if run.finished_at is not None else {}  # what its log and its report say
     given = {
         **{one.name: counts.get(one.name) for one in fields(RunStatus)},
         **{name: getattr(run, name) for name in ("id", "kind", "pid", "outcome", "complete", "why")},
         "state": "finished" if run.finished_at else "lost" if run.lost else "going",
         "host": run.host.partition(" ")[0],
-        "started": _iso(run.started_at),
-        "finished": _iso(run.finished_at),
-        "heartbeat": _iso(run.heartbeat_at),
-        "elapsed_secs": elapsed_secs,
+        **{name: _iso(getattr(run, f"{name}_at")) for name in ("started", "finished", "heartbeat")},
+        "elapsed_secs": told.get("elapsed_secs", elapsed_secs),
         "total": total,
         "percent": counts["done"] * 100 // total if total else 0,
         "errors": Errors(sum(by_kind.values()), by_kind, list(failed)),
@@ -320,7 +317,8 @@ def log_lines(run: RunReport) -> Iterator[str]:
     if conversion.fallbacks:
         yield f"converted by markdownify, since {conversion.converter} failed: {conversion.fallbacks}"
         yield from (f"  fallback: {one.url} ({one.why})" for one in conversion.urls[:EXAMPLES])
-    yield from filter(None, (doubted(run.doubtful), run.scope, run.mirror and f"tree {run.mirror}"))
+    tree = run.mirror and f"tree {run.mirror}"
+    yield from filter(None, (doubted(run.doubtful), run.scope, run.witness, tree))
     ended = "complete" if run.complete else f"incomplete ({run.why or run.outcome})"
     yield f"source {run.source}, run {run.id}: {ended}, {run.elapsed_secs:.1f} s"
 
@@ -376,13 +374,14 @@ def status_lines(status: SourceStatus) -> Iterator[str]:
     if history.versions:
         yield row("history", f"{history.versions} earlier contents of pages, {history.bytes / 1e6:.1f} MB")
     if run.state == "finished":
-        stopped = "stopped, not complete" if run.outcome == "shutdown" else ""
-        why = stopped or f"incomplete: {run.why or run.outcome}"
+        why = f"incomplete: {run.why or run.outcome}"
+        why = "stopped, not complete" if run.outcome == "shutdown" else why
         yield row("last crawl", f"{run.finished}, {'complete' if run.complete else why}")
         yield row("pages", f"{status.pages} stored; {pages(run)}")
         yield row("found", found(run))
         yield row("documents", counted(run.documents, run.origins))
         yield row("changes", parts(run.changes) or "none")
+        yield row("witness", run.witness or "none")
         yield from filter(None, (doubted(run.doubtful, indent="  "),))
         if run.chunks:
             yield row("chunks", counted(sum(run.chunks.values()), run.chunks))

@@ -16,6 +16,7 @@ from llmsspider.errors import ErrorKind
 from llmsspider.items import DiscoveredBy, LlmsEntry
 from llmsspider.site.llmsfull import SplitReport
 from llmsspider.site.llmstxt import LlmsTxt, decode, directory_or_page, is_llms_url, section_url
+from llmsspider.site.witnesses import Witness
 from llmsspider.web import page_forms
 from llmsspider.web.addresses import hostname
 from llmsspider.web.page_forms import HeaderLink
@@ -204,7 +205,7 @@ class Discovery:
     requested (after redirects, with a trailing slash where the page turned out to be a directory),
     `start_entry` what an llms.txt says of the start page. `seeds` holds each URL once, in file order,
     without the start page and without llms files. `external` are llms files on other sites, which are not read;
-    `broken` are sitemaps that break off: what stands before is in `seeds`.
+    `broken` are sitemaps that break off: what stands before is in `seeds`. `witnesses` say which pages changed.
     """
 
     start: FetchResult
@@ -224,6 +225,7 @@ class Discovery:
     external: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
+    witnesses: list[Witness] = field(default_factory=list, repr=False)
     requests: int = 0
 
     @property
@@ -253,7 +255,9 @@ class SeedList:
         self._seeds = {seed.url: seed for seed in known}
         self._skip_optional = optional == "skip"
         self._order = 0
-        self._room: dict[DiscoveredBy, int] = {"llms.txt": MAX_SEEDS, "sitemap": MAX_SEEDS}
+        self._room: dict[DiscoveredBy, int] = dict.fromkeys(
+            ("llms.txt", "sitemap", "search-index"), MAX_SEEDS
+        )
 
     def add_entries(self, file: LlmsTxt) -> None:
         """Add what an index lists."""
@@ -283,6 +287,11 @@ class SeedList:
             known.in_sitemap = True
         elif url not in self._start_urls and not is_llms_url(url):
             self._add(Seed(url, "sitemap", None, lastmod, alternates, True), "too-many-sitemap-pages")
+
+    def add_found(self, url: str) -> None:
+        """Add what a search index names."""
+        if url not in self._seeds and url not in self._start_urls and not is_llms_url(url):
+            self._add(Seed(url, "search-index"), "too-many-sitemap-pages")
 
     def _add(self, seed: Seed, too_many: FilterReason) -> None:
         self._room[seed.discovered_by] -= 1

@@ -13,7 +13,7 @@ from typing import Literal
 from urllib.parse import urljoin, urlsplit
 
 from llmsspider.errors import DiscoveryError
-from llmsspider.site import llmsfull, llmstxt
+from llmsspider.site import llmsfull, llmstxt, witnesses
 from llmsspider.site.discovered import (
     Discovery,
     Fetch,
@@ -29,7 +29,7 @@ from llmsspider.site.discovered import (
 )
 from llmsspider.site.llmstxt import MAX_CANDIDATES, Entry, LlmsTxt, decode, is_full_name, is_llms_url
 from llmsspider.site.sitemaps import SitemapStep, alias_of
-from llmsspider.web.page_forms import is_markdown_url, page_candidates
+from llmsspider.web.page_forms import HTML_TYPES, is_markdown_url, page_candidates
 from llmsspider.web.stats import FilterReason
 from llmsspider.web.url_gate import InvalidUrl
 from llmsspider.web.urls import identity, same_site
@@ -189,6 +189,7 @@ class _Cascade:
             await self._find_full_text()
         if self.options.enabled and self.options.use_sitemaps:
             await self._read_sitemaps()
+            await self._read_search_index()
         self.found.cut += self.seeds.cut
         await self._inspect_full_texts()
         if self.found.discovered_file_type == "none" and not self.found.start.error:
@@ -350,6 +351,23 @@ class _Cascade:
         if count:
             files = _number(len(self.found.sitemaps), "sitemap file")
             self.note(f"{_number(count, 'more page')} from {files}")
+
+    async def _read_search_index(self) -> None:
+        """Read the search index that the start page is set up with, and add the pages that nothing else names."""
+        start = self.found.start
+        html = start.head(witnesses.MAX_PAGE_BYTES) if start.ok and start.content_type in HTML_TYPES else b""
+        async for url, found in witnesses.find(self.session.get, html, start.final_url):
+            if isinstance(found, str):
+                self.note(f"{self._short(url)} is no search index that can be used: {found}")
+                continue
+            self.found.witnesses.append(found)
+            listed = [*(seed.url for seed in self.found.seeds), *witnesses.links(html, start.final_url)]
+            more = found.unlisted(listed)
+            for page in more:
+                self.seeds.add_found(page)
+            also = f", {len(more)} of them listed nowhere else" if more else ""
+            self.note(f"{self._short(url)} names {_number(len(found.pages), 'page')}{also}")
+            return
 
     def _discovered(self, url: str, kind: FileType) -> None:
         """Say what was found; the first find is the discovered file."""

@@ -1,0 +1,184 @@
+"""What witnesses of a site (`site/witnesses.py`) said, held against what its pages showed. Pure.
+
+A witness is believed once it has named every page that changed, on nights when every page was requested
+(docs/explanation/incremental.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import astuple, dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Literal
+
+import orjson
+
+from llmsspider.web.urls import page_key
+
+if TYPE_CHECKING:
+    from llmsspider.site.witnesses import Witness
+
+PROOF_NIGHTS = 3
+"""Number of nights on which every page was requested before a witness is believed; twice as many after each mistake."""
+
+STAMP_NIGHTS = 4
+"""Number of those nights on which pages have to change before a stamp is believed; of other witnesses one."""
+
+MAX_MISTAKES = 5
+"""Number of mistakes after which the number of nights stays what it is."""
+
+MAX_AGE = 1000
+"""Number of runs after which a page that is not met any more is forgotten."""
+
+Claim = Literal["named", "silent", "none"]
+"""What a witness said of a page before it was requested: it is another one, it is as it was, or nothing."""
+
+
+@dataclass(slots=True)
+class History:
+    """What became of the claims of one witness.
+
+    `nights` counts those on which every page was requested, `active` those of them on which pages changed, since its
+    last mistake; `changes` the pages that changed, `named` those that it had named, `mistakes` the nights when it had
+    not. `stamp` and `pages` (a number) are those of last time.
+    """
+
+    nights: int = 0
+    active: int = 0
+    changes: int = 0
+    named: int = 0
+    mistakes: int = 0
+    stamp: str = ""
+    pages: int = 0
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether it is believed."""
+        needed = PROOF_NIGHTS * 2 ** min(self.mistakes, MAX_MISTAKES)
+        return self.nights >= needed and self.active >= (1 if self.pages else STAMP_NIGHTS)
+
+    @property
+    def described(self) -> str:
+        """Its history in words."""
+        proven = "proven" if self.is_proven else "not proven yet"
+        return f"{proven} over {self.nights} nights, {self.named} of {self.changes} changes named"
+
+
+@dataclass(slots=True)
+class Checked:
+    """When a page was requested last, as the number of the run, and what each witness said of it then, by its name.
+
+    `again` are the witnesses that had named it while it was as before: it may have been behind them.
+    """
+
+    number: int
+    digests: dict[str, str] = field(default_factory=dict)
+    again: list[str] = field(default_factory=list)
+
+
+class Ledger:
+    """The histories of the witnesses of one source, and when each of its pages was checked.
+
+    Args:
+        kept: as the store keeps the histories, see `to_json`.
+        number: of the run.
+    """
+
+    def __init__(self, kept: object = None, number: int = 0):
+        self.number = number
+        self.histories: dict[str, History] = {}
+        for name, values in kept.items() if isinstance(kept, dict) else ():
+            if isinstance(values, list) and len(values) == len(fields(History)):
+                self.histories[str(name)] = History(*values)
+        self.checked: dict[bytes, Checked] = {}
+        self.witnesses: list[Witness] = []
+        """Those that were read in this run."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what the store keeps of the histories."""
+        return {name: list(astuple(one)) for name, one in self.histories.items()}
+
+    def load(self, table: bytes) -> None:
+        """Read what `table` wrote; anything else is nothing."""
+        try:
+            self.checked = {bytes.fromhex(key): Checked(*one) for key, one in orjson.loads(table).items()}
+        except (AttributeError, TypeError, ValueError):
+            self.checked = {}
+
+    def table(self) -> bytes:
+        """Return when each page was checked, for the store."""
+        rows = {
+            key.hex(): astuple(one) for key, one in self.checked.items() if self.number - one.number < MAX_AGE
+        }
+        return orjson.dumps(rows)
+
+    def claim(self, witness: Witness, key: bytes, url: str) -> Claim:
+        """Return what a witness says of a page: by its digest, or by the whole file where it has none of it."""
+        history, before = self.histories.get(witness.name), self.checked.get(key)
+        if history is None or before is None or not history.stamp:
+            return "none"
+        if witness.name in before.again:
+            return "named"
+        now, then = witness.of(url), before.digests.get(witness.name)
+        if now is None and then is None:
+            now, then = witness.stamp, history.stamp
+        return "silent" if now == then else "named"
+
+    def conclude(
+        self,
+        asked: Mapping[bytes, str],
+        changed: Iterable[bytes],
+        *,
+        failed: Iterable[bytes] = (),
+        everything: bool = True,
+        evident: bool = True,
+    ) -> list[str]:
+        """Hold what the witnesses said against what the pages showed, and remember both; return the mistakes in words.
+
+        Args:
+            asked: the URL of each page that the site answered for, by key.
+            changed: keys of those that had another text than before, or were gone.
+            failed: keys of the pages whose answer counts for nothing; they are asked again.
+            everything: no page was left out.
+            evident: the site alone made pages change, and not another version of the extraction.
+        """
+        changes, lines, named = set(changed), [], {}
+        for witness in self.witnesses:
+            said = {key: self.claim(witness, key, url) for key, url in asked.items()}
+            named[witness.name] = {key for key, claim in said.items() if claim == "named"}
+            history = self.histories.setdefault(witness.name, History())
+            own = page_key(witness.page) if witness.page else b""
+            known = [key for key in changes if said.get(key, "none") != "none" and key != own]
+            missed = [key for key in known if said[key] == "silent"]
+            if evident and history.stamp:
+                history.changes += len(known)
+                history.named += len(known) - len(missed)
+                if missed:
+                    history.nights = history.active = 0
+                    history.mistakes += 1
+                    lines.append(f"{witness.name} did not name {asked[missed[0]]}, which changed")
+                elif everything:
+                    history.nights += 1
+                    history.active += bool(known)
+            history.stamp, history.pages = witness.stamp, len(witness.pages)
+        for key in failed:
+            self.checked.pop(key, None)
+        for key in asked.keys() - set(failed) if self.witnesses else ():
+            digests = {
+                one.name: digest for one in self.witnesses if (digest := one.of(asked[key])) is not None
+            }
+            earlier = self.checked[key].again if key in self.checked else []
+            again = [
+                name for name in named if key in named[name] and name not in earlier and key not in changes
+            ]
+            self.checked[key] = Checked(self.number, digests, again)
+        return lines
+
+    def counts(self) -> dict[str, Any]:
+        """Return what the store keeps of the night, and views show (`output/status.py`)."""
+        return {"witness": None if self.best is None else f"{self.best[0]}, {self.best[1].described}"}
+
+    @property
+    def best(self) -> tuple[str, History] | None:
+        """The witness of this run that has proven most, and its history."""
+        found = [(one.name, self.histories[one.name]) for one in self.witnesses if one.name in self.histories]
+        return max(found, key=lambda one: (one[1].is_proven, one[1].nights, one[1].named), default=None)

@@ -1,0 +1,351 @@
+"""Files in which a site says what its pages hold: search indexes and lists of hashes, found and read by their shape.
+
+Generators publish them for the search of the site. One request says which pages there are, and by a digest of what the
+file holds of each page whether a page is another one than last time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Any, NamedTuple
+from urllib.parse import unquote, urljoin, urlsplit
+
+import orjson
+
+from llmsspider.web import url_gate
+from llmsspider.web.urls import identity, loose_key, same_site
+
+MAX_BYTES = 32 * 1024 * 1024
+"""The largest file that is read, in bytes."""
+
+MAX_PAGES = 100_000
+"""Maximum number of pages that a file may name."""
+
+MAX_PLACES = 3
+"""Maximum number of places that are requested for one landing page."""
+
+MAX_PAGE_BYTES = 2 * 1024 * 1024
+"""How much of a landing page is searched for places, in bytes."""
+
+_HINTS = re.compile(rb"""(?:src|href|data-[a-z-]{1,60})\s{0,9}=\s{0,9}["']?([^"'\s>]{1,500})""")
+_FILE = re.compile(
+    r"(?:^|/)(?:[\w.~-]{0,80}search[-_]?(?:index|data)[\w.~-]{0,80}\.js(?:on)?|search\.json|hashmap\.json"
+    r"|pagefind-entry\.json)$",
+    re.IGNORECASE,
+)
+_QUOTED_FILE = re.compile(
+    rb"""["']([^"'\s<>]{0,200}search[-_]?(?:index|data)[\w.~-]{0,80}\.js(?:on)?)["'?]"""
+)
+_FOLDERS = frozenset(
+    {"search", "dist", "js", "javascripts", "assets", "static", "_static", "pagefind", "data"}
+)
+"""Folders that hold the file, below the one that its addresses are relative to."""
+
+SIGNS: Mapping[str, str] = {
+    "assets/javascripts/bundle.": "search/search_index.json",  # Material for MkDocs, Zensical
+    "search/main.js": "search/search_index.json",  # other themes of MkDocs
+    "_static/documentation_options.js": "searchindex.js",  # Sphinx
+    "_static/doctools.js": "searchindex.js",
+    "site_libs/quarto-search/": "search.json",  # Quarto
+    "pkgdown.js": "search.json",
+    "assets/documenter.js": "search_index.js",  # Documenter
+    "elasticlunr.min.js": "searchindex.js",  # mdBook
+    "clipboard.min.js": "searchindex.js",
+    "assets/js/just-the-docs.js": "assets/js/search-data.json",
+    "assets/js/runtime~main": "search-index.json",  # Docusaurus with local search
+    "assets/chunks/theme.": "hashmap.json",  # VitePress
+    "public/docfx.min": "index.json",  # DocFX
+    "styles/docfx": "index.json",
+    "dist/sidebar_items-": "search.html",  # ExDoc: the file that it names has another name with each build
+    "pagefind/pagefind": "pagefind/pagefind-entry.json",
+    "_astro/": "pagefind/pagefind-entry.json",  # Starlight
+    "gitbook/": "search_index.json",  # HonKit
+}
+"""What the address of a script or style of a page holds, and where the file is, from the folder of what it holds."""
+
+_OF_PAGE = {b"Hugo ": "index.json"}
+"""The same by the `generator` that a page names, beside the page."""
+
+ADDRESSES = ("location", "href", "url", "permalink", "relpermalink", "uri", "u", "path", "ref", "link")
+"""Names that the address of a page has in a record of a search index; the first of them that a record has counts."""
+
+_LUNR = frozenset({"index", "invertedIndex", "fieldVectors", "documentStore", "pipeline"})
+"""The inverted index that stands beside the records of a search index."""
+
+_BESIDE = frozenset({"id", "objectID", "crumbs", "breadcrumbs", "b", "pos", "level", "priority"})
+"""What a record says of the place of a page among others."""
+
+_BARE_KEY = re.compile(r'("(?:[^"\\]|\\.)*+")|([{,])([A-Za-z_$][\w$]*+|\d++)(?=:)')
+
+
+class Place(NamedTuple):
+    """Where a file may be, and the folder that the addresses in it are relative to."""
+
+    url: str
+    root: str
+
+
+class UnreadableError(ValueError):
+    """The file is none that says anything of pages; the message says why."""
+
+
+@dataclass(slots=True, frozen=True)
+class Witness:
+    """What a file says of the pages of a site.
+
+    `name` stays the same where the address has a new hash with each build. `pages` has a digest for each page, by
+    `key_of` of its address; none for a file that speaks for the whole site by its `stamp` alone. `urls` are the
+    addresses of the pages, where the file says them.
+    """
+
+    name: str
+    stamp: str
+    pages: Mapping[str, str] = field(default_factory=dict, repr=False)
+    urls: tuple[str, ...] = field(default=(), repr=False)
+    root: str = ""
+    """Of a list of hashes (VitePress): the folder that names of pages are relative to."""
+    page: str = ""
+    """Of a stamp that was taken of one page: its URL. That this page changed proves nothing."""
+
+    def key_of(self, url: str) -> str:
+        """Return what stands for a page in `pages`."""
+        key = loose_key(url)
+        return key[len(self.root) :].strip("/").replace("/", "_").lower() if self.root else key
+
+    def of(self, url: str) -> str | None:
+        """Return the digest of a page, None where the file does not name it."""
+        found = self.pages.get(self.key_of(url))
+        return self.pages.get("index") if found is None and self.root and not self.key_of(url) else found
+
+    def unlisted(self, listed: Iterable[str]) -> list[str]:
+        """Return the pages that are not listed.
+
+        None where most of those that both name are spelled otherwise here: they would be taken for others.
+        """
+        known = {loose_key(url): identity(url) for url in listed}
+        spelled = [identity(url) == known[key] for url in self.urls if (key := loose_key(url)) in known]
+        is_alike = 2 * sum(spelled) > len(spelled)
+        return [identity(url) for url in self.urls if is_alike and loose_key(url) not in known]
+
+
+def links(body: bytes, url: str) -> list[str]:
+    """Return where a page links to, roughly."""
+    found = (match.group(1).decode("utf-8", "replace") for match in _HINTS.finditer(body[:MAX_PAGE_BYTES]))
+    return [link for one in found if isinstance(link := url_gate.parse(one, url), str)]
+
+
+def places(body: bytes, url: str) -> list[Place]:
+    """Return where a landing page's own scripts, styles and links say that such a file is, the likeliest first."""
+    body = body[:MAX_PAGE_BYTES]
+    hints = dict.fromkeys(match.group(1).decode("utf-8", "replace") for match in _HINTS.finditer(body))
+    quoted = [match.group(1).decode("utf-8", "replace") for match in _QUOTED_FILE.finditer(body)]
+    found = [_place(urljoin(url, hint)) for hint in [*hints, *quoted] if _FILE.search(hint.partition("?")[0])]
+    for sign, path in SIGNS.items():
+        for hint in hints:
+            before, is_there, _ = hint.partition(sign)
+            if is_there and (not before or before.endswith("/")) and _fits(sign, body):
+                found.append(_below(urljoin(url, before or "."), path))
+                break
+    generator = next((path for name, path in _OF_PAGE.items() if b'content="' + name in body), None)
+    found += [_below(urljoin(url, "."), generator)] if generator else []
+    usable = [
+        place for place in found if isinstance(url_gate.parse(place.url), str) and same_site(place.url, url)
+    ]
+    return list({place.url: place for place in usable}.values())[:MAX_PLACES]
+
+
+def _fits(sign: str, body: bytes) -> bool:
+    """Say whether a sign that other sites have too means what it stands for."""
+    needed = {"_astro/": b"starlight", "clipboard.min.js": b"mdbook"}.get(sign)
+    return needed is None or needed in body
+
+
+def _below(root: str, path: str) -> Place:
+    return Place(urljoin(root, path), root)
+
+
+def _place(url: str) -> Place:
+    """Return the place of a file that a page names itself: addresses are relative to the folder that holds its own."""
+    url = url.partition("#")[0].partition("?")[0]
+    root = urljoin(url, ".")
+    while root.rstrip("/").rpartition("/")[2] in _FOLDERS:
+        root = urljoin(root, "..")
+    return Place(url, root)
+
+
+async def find(
+    get: Callable[[str, int], Awaitable[Any]], body: bytes, url: str
+) -> AsyncIterator[tuple[str, Witness | str]]:
+    """Request the files that a landing page is set up with; yield the URL of each that is there, and what it says.
+
+    That is why it cannot be used, in words, where it cannot. `get` returns a `FetchResult`, and takes a URL and the
+    largest body in bytes.
+    """
+    for place in places(body, url):
+        answer = await get(place.url, MAX_BYTES)
+        if answer.ok and place.url.endswith(".html"):  # it names the file
+            named = places(answer.head(MAX_PAGE_BYTES), answer.final_url)[:1]
+            answer = await get(named[0].url, MAX_BYTES) if named else answer
+        if answer.ok:
+            found = Place(answer.final_url, place.root)
+            try:
+                yield answer.final_url, await asyncio.to_thread(read, answer.head(-1), found, body)
+            except UnreadableError as error:
+                yield answer.final_url, str(error)
+
+
+def read(body: bytes, place: Place, hrefs: bytes = b"") -> Witness:
+    """Read a file; `hrefs` is the body of a page of the site, whose links show how addresses are spelled.
+
+    Raises `UnreadableError`, with the reason in words.
+    """
+    if len(body) > MAX_BYTES:
+        raise UnreadableError(f"larger than {MAX_BYTES // 1024 // 1024} MB")
+    name = re.sub(r"[-._][0-9A-Fa-f]{6,64}(?=\.)", "", urlsplit(place.url).path.rpartition("/")[2])
+    stamp = blake2b(body, digest_size=8).hexdigest()
+    data = _data(body)
+    if isinstance(data, dict) and isinstance(data.get("languages"), dict) and "version" in data:
+        return Witness(name, stamp)  # Pagefind: a hash of each language
+    if isinstance(data, dict) and name == "hashmap.json":
+        hashes = {key.removesuffix(".md").lower(): one for key, one in data.items() if isinstance(one, str)}
+        if not hashes:
+            raise UnreadableError("it has no hashes")
+        hashes = {key.removesuffix("_index"): one for key, one in hashes.items()}
+        return Witness(name, stamp, hashes, root=place.root.rstrip("/"))
+    is_sphinx = isinstance(data, dict) and isinstance(data.get("docnames"), list)
+    ending = _ending(data["docnames"], hrefs) if is_sphinx else ""
+    found = _sphinx(data, place.root, ending or "") if is_sphinx else _digests(_records(data), place.root)
+    if not found:
+        raise UnreadableError("it names no pages")
+    pages = {loose_key(url): digest for url, digest in found.items()}
+    return Witness(name, stamp, pages, () if ending is None else tuple(found))
+
+
+def _data(body: bytes) -> Any:
+    """Return the JSON of a file, of a call or assignment in a script too; keys may be bare there.
+
+    Raises `UnreadableError`.
+    """
+    starts = [at for at in (body.find(b"{"), body.find(b"[")) if at >= 0]
+    start, end = min(starts, default=0), max(body.rfind(b"}"), body.rfind(b"]")) + 1
+    if not starts or b"<" in body[:start] or start > 1000:
+        raise UnreadableError("it is no JSON")
+    text = body[start:end]
+    if body[:start].rstrip().endswith((b"JSON.parse('", b'JSON.parse("')):
+        text = re.sub(rb"\\(['\"\\])", rb"\1", text)
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        pass
+    try:
+        return orjson.loads(_BARE_KEY.sub(_with_quotes, text.decode("utf-8", "replace")))
+    except orjson.JSONDecodeError as error:
+        raise UnreadableError(f"it is no JSON ({error})") from None
+
+
+def _with_quotes(match: re.Match[str]) -> str:
+    return match.group(1) or f'{match.group(2)}"{match.group(3)}"'
+
+
+def _records(data: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the records of a search index, each with the address in it, in the order of the file."""
+    if isinstance(data, dict) and isinstance(data.get("doc_urls"), list):  # mdBook
+        index = data.get("index")
+        store = index.get("documentStore") if isinstance(index, dict) else None
+        docs = store.get("docs") if isinstance(store, dict) else None
+        for number, url in enumerate(data["doc_urls"]):
+            doc = docs.get(str(number)) if isinstance(docs, dict) else None
+            if isinstance(url, str) and isinstance(doc, dict):
+                yield url, doc
+        return
+    stack = [data]
+    while stack:
+        here = stack.pop()
+        children: Iterable[Any] = here if isinstance(here, list) else ()
+        if isinstance(here, dict):
+            address = next((here[name] for name in ADDRESSES if isinstance(here.get(name), str)), None)
+            if address is not None and len(here) > 1:
+                yield address, here
+                continue
+            children = (child for name, child in here.items() if name not in _LUNR)
+        stack += reversed([child for child in children if isinstance(child, (dict, list))])
+
+
+def _digests(records: Iterable[tuple[str, dict[str, Any]]], root: str) -> dict[str, str]:
+    """Return a digest of all records of each page, by its URL."""
+    hashes: dict[str, Any] = {}
+    for address, record in records:
+        url = url_gate.parse(address.partition("#")[0] or ".", root)
+        if not isinstance(url, str) or not same_site(url, root):
+            continue
+        if url not in hashes and len(hashes) >= MAX_PAGES:
+            raise UnreadableError(f"it names more than {MAX_PAGES:,} pages")
+        said = {
+            name: one for name, one in record.items() if name not in _BESIDE and isinstance(one, (str, list))
+        }
+        digest = hashes.setdefault(url, blake2b(digest_size=8))
+        digest.update(orjson.dumps(said, option=orjson.OPT_SORT_KEYS))
+    return {url: digest.hexdigest() for url, digest in hashes.items()}
+
+
+def by_lastmod(dates: Mapping[str, str]) -> Witness | None:
+    """Return what sitemaps say of pages by `lastmod`, which is given by URL; None for fewer than two pages."""
+    pages = {loose_key(url): date for url, date in dates.items()}
+    stamp = blake2b(orjson.dumps(pages, option=orjson.OPT_SORT_KEYS), digest_size=8).hexdigest()
+    return Witness("lastmod of sitemaps", stamp, pages) if len(pages) > 1 else None
+
+
+def by_start_page(url: str, headers: Mapping[str, str], body: bytes) -> Iterator[Witness]:
+    """Yield what the start page may say of a whole site: hosts that date all files by the deploy, builds with an id."""
+    if modified := headers.get("last-modified"):
+        yield Witness("Last-Modified of the start page", modified, page=url)
+    yield Witness("the start page", blake2b(body, digest_size=8).hexdigest(), page=url)
+
+
+# Sphinx: the words of all pages, each with the numbers of the pages that have it.
+
+
+def _sphinx(data: dict[str, Any], root: str, ending: str) -> dict[str, str]:
+    """Return a digest of title, words and objects of each page, by its URL."""
+    names = [name for name in data["docnames"] if isinstance(name, str)]
+    if len(names) != len(data["docnames"]) or len(names) > MAX_PAGES:
+        raise UnreadableError("its pages have no names, or there are too many")
+    sums = [0] * len(names)
+
+    def add(said: str, pages: Any) -> None:
+        value = int.from_bytes(blake2b(said.encode("utf-8", "replace"), digest_size=8).digest())
+        for page in pages if isinstance(pages, list) else [pages]:
+            number = page[0] if isinstance(page, list) and page else page
+            if isinstance(number, int) and 0 <= number < len(sums):
+                sums[number] += value
+
+    for part in ("terms", "titleterms", "alltitles", "indexentries"):
+        words = data.get(part)
+        for word, pages in words.items() if isinstance(words, dict) else ():
+            add(f"{part} {word}", pages)
+    titles = data.get("titles")
+    for number, title in enumerate(titles if isinstance(titles, list) else ()):
+        add(f"title {title}", number)
+    found: dict[str, str] = {}
+    for name, value in zip(names, sums, strict=True):
+        is_index = ending == "/" and (name == "index" or name.endswith("/index"))
+        url = url_gate.parse((name[:-5] or ".") if is_index else name + ending, root)
+        if isinstance(url, str):
+            found[url] = f"{value % 2**64:016x}"
+    return found
+
+
+def _ending(names: list[object], hrefs: bytes) -> str | None:
+    """Return what addresses have after the name of their page, as the links of a page show it; None where none does."""
+    linked = {
+        unquote(match.group(1).decode("utf-8", "replace")).partition("#")[0]
+        for match in _HINTS.finditer(hrefs)
+    }
+    endings = (".html", "/", ".htm", "")
+    return next(
+        (one for one in endings if any(f"{name}{one}" in linked for name in names if name != "index")), None
+    )

@@ -1,0 +1,68 @@
+"""Nights of a site that says in a file of its own what its pages hold."""
+
+from __future__ import annotations
+
+import json
+
+from sites import html
+
+
+class Nights:
+    """A site of MkDocs with `number` pages in a chain of links, crawled each night."""
+
+    def __init__(self, serve, run_crawl, number: int = 12):
+        self.site, self.run, self.number = serve({}), run_crawl, number
+        self.site.etags = True
+        self.editions: dict[int, int] = {}
+        self.named: dict[int, int] | None = None
+        """What the index says, where it does not follow the pages."""
+
+    def said(self, number: int, editions: dict[int, int]) -> str:
+        return f"Part {number} does what edition {editions.get(number, 1)} of it says, word by word."
+
+    def deploy(self) -> None:
+        script = '<script src="/search/main.js"></script>'
+        numbers = range(self.number)
+        said = {n: self.said(n, self.editions) for n in numbers}
+        links = "".join(f'<li><a href="/p{n}/">Part {n}</a></li>' for n in numbers if n != 5)
+        self.site.pages["/"] = html("Kit", f"<p>The parts of the kit.</p><ul>{links}</ul>", script)
+        for n in numbers:
+            self.site.pages[f"/p{n}/"] = html(f"Part {n}", f"<p>{said[n]}</p>", script)
+        named = self.editions if self.named is None else self.named
+        docs = [{"location": f"p{n}/", "title": f"Part {n}", "text": self.said(n, named)} for n in numbers]
+        docs.append({"location": "", "title": "Kit", "text": "The parts of the kit."})
+        self.site.pages["/search/search_index.json"] = json.dumps({"config": {}, "docs": docs})
+
+    def __call__(self, *edited: int, **more):
+        """Edit pages, crawl; return the paths told as new or changed, the paths requested, and the outcome."""
+        for number in edited:
+            self.editions[number] = self.editions.get(number, 1) + 1
+        self.deploy()
+        self.site.clear()
+        outcome = self.run(f"{self.site.url}/", **more)
+        found = outcome.by_path(self.site.url)
+        told = {path: one["change"] for path, one in found.items() if one["change"] != "unchanged"}
+        return told, self.site.paths(), outcome
+
+
+def test_an_index_is_a_list_of_pages_and_is_held_against_them(serve, run_crawl):
+    nights = Nights(serve, run_crawl)
+
+    told, paths, outcome = nights()
+    found = {one["url"].removeprefix(nights.site.url): one["discovered_by"] for one in outcome.documents}
+
+    assert len(told) == 13
+    assert paths.count("/search/search_index.json") == 1
+    assert found["/p5/"] == "search-index", "no page links to it"
+    assert set(found.values()) == {"start", "link", "search-index"}
+    told, _, outcome = nights(3)
+    assert told == {"/p3/": "changed"}
+    assert "search_index.json, not proven yet over 1 nights, 1 of 1 changes named" in outcome.lines
+    nights.named = dict(nights.editions)
+    _, _, outcome = nights(4)
+    assert f"search_index.json did not name {nights.site.url}/p4/, which changed" in outcome.log
+    nights.site.pages["/search/search_index.json"] = '{"docs": ['
+    nights.deploy = lambda: None
+    told, _, outcome = nights()
+    assert told == {}, "the page that only the index named is stored: it was requested by itself"
+    assert "is no search index that can be used: it is no JSON" in outcome.log

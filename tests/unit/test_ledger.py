@@ -1,0 +1,125 @@
+"""What witnesses said, held against what pages showed: when one is believed, and when no longer."""
+
+from llmsspider.crawl.revisit import Ledger
+from llmsspider.site.witnesses import Witness
+from llmsspider.web.urls import loose_key, page_key
+
+URLS = [f"https://e.com/p{number}" for number in range(6)]
+KEYS = [page_key(url) for url in URLS]
+ASKED = dict(zip(KEYS, URLS, strict=True))
+
+
+def index(editions: dict[int, int], only: range = range(6)) -> Witness:
+    return Witness("index", str(editions), {loose_key(URLS[n]): str(editions.get(n, 1)) for n in only})
+
+
+class Nights:
+    """Nights on which every page is requested; each begins with what the one before has stored."""
+
+    def __init__(self) -> None:
+        self.ledger, self.number = Ledger(), 0
+
+    def __call__(self, *witnesses: Witness, changed: tuple[int, ...] = (), **more) -> list[str]:
+        kept, table = self.ledger.to_json(), self.ledger.table()
+        self.number += 1
+        self.ledger = Ledger(kept, self.number)
+        self.ledger.load(table)
+        self.ledger.witnesses = list(witnesses)
+        return self.ledger.conclude(ASKED, [KEYS[n] for n in changed], **more)
+
+    def is_proven(self, name: str = "index") -> bool:
+        return self.ledger.histories[name].is_proven
+
+
+def test_a_witness_is_proven_by_three_nights_one_of_them_with_changes():
+    nights = Nights()
+    proven = []
+    for editions, changed in (({}, ()), ({}, ()), ({2: 2}, (2,)), ({2: 2}, ()), ({2: 2}, ())):
+        assert nights(index(editions), changed=changed) == []
+        proven.append(nights.is_proven())
+
+    assert proven == [False, False, False, True, True]
+    assert nights.ledger.counts()["witness"] == "index, proven over 4 nights, 1 of 1 changes named"
+
+
+def test_quiet_nights_prove_nothing():
+    nights = Nights()
+    for _ in range(20):
+        nights(index({}))
+
+    assert not nights.is_proven()
+
+
+def test_a_change_that_was_not_named_is_a_mistake_and_the_proof_takes_twice_as_long():
+    nights = Nights()
+    for editions, changed in (({}, ()), ({2: 2}, (2,)), ({2: 2}, ()), ({2: 2}, ())):
+        nights(index(editions), changed=changed)
+    assert nights.is_proven()
+
+    said = nights(index({2: 2}), changed=(3,))
+
+    assert said == ["index did not name https://e.com/p3, which changed"]
+    needed = 0
+    while not nights.is_proven():
+        needed += 1
+        nights(index({2: 3}), changed=(2,) if needed == 1 else ())
+    assert needed == 6
+
+
+def test_a_page_that_a_witness_does_not_name_is_judged_by_the_whole_file():
+    nights = Nights()
+    nights(index({}, range(5)))
+
+    assert nights(index({0: 2}, range(5)), changed=(0, 5)) == []
+    assert nights(index({0: 2}, range(5)), changed=(5,)) != []
+
+
+def test_a_page_that_was_named_and_had_not_changed_may_be_behind():
+    nights = Nights()
+    nights(index({}))
+    nights(index({1: 2}))
+
+    assert nights.ledger.checked[KEYS[1]].again == ["index"]
+    assert nights(index({1: 2}), changed=(1,)) == [], "it was named a night before"
+    assert nights.ledger.checked[KEYS[1]].again == []
+
+
+def test_changes_that_another_extraction_makes_prove_nothing():
+    nights = Nights()
+    nights(index({}))
+
+    assert nights(index({}), changed=(1, 2), evident=False) == []
+    assert nights.ledger.histories["index"].nights == 0
+
+
+def test_a_page_that_failed_has_no_claim():
+    nights = Nights()
+    nights(index({}))
+    nights(index({}), failed=[KEYS[4]])
+
+    assert KEYS[4] not in nights.ledger.checked
+    assert nights(index({}), changed=(4,)) == []
+
+
+def test_a_stamp_takes_more_nights_with_changes_and_those_of_its_own_page_do_not_count():
+    def stamp(value: int) -> Witness:
+        return Witness("stamp", str(value), page=URLS[0])
+
+    own, nights = Nights(), Nights()
+    proven = []
+    for night in range(7):
+        own(stamp(night), changed=(0,))
+        nights(stamp(night), changed=(1,))
+        proven.append(nights.is_proven("stamp"))
+
+    assert not own.is_proven("stamp")
+    assert proven == [False] * 4 + [True] * 3
+
+
+def test_what_is_stored_may_be_anything():
+    for kept in (None, [], {"index": [1, 2]}, {"index": "x"}):
+        assert Ledger(kept).histories == {}
+    ledger = Ledger({})
+    for table in (b"", b"[]", b"null", b'{"zz": [1, {}, []]}', b'{"00": 1}'):
+        ledger.load(table)
+        assert ledger.checked == {}
