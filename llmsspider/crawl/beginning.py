@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -19,6 +20,7 @@ from llmsspider.items import Page, PageMeta, Section, content_hash
 from llmsspider.site.discovered import Discovery, Options, Seed
 from llmsspider.site.discovery import discover
 from llmsspider.site.repositories import discover_repository, repository_at
+from llmsspider.web.addresses import Credentials
 from llmsspider.web.outcomes import OUTAGES
 from llmsspider.web.page_forms import HTML_TYPES, MARKDOWN_TYPES, is_markdown_url
 from llmsspider.web.trees import replaced, same_language, tree_of
@@ -151,7 +153,10 @@ async def _look(phase: Phase, url: str) -> tuple[Discovery, Page]:
     if repository is not None and not arguments.llms_txt:
         phase.fetch.api = repository.project
         listed = config.formats.extensions("listed")
-        listing = await discover_repository(phase.fetch, repository, listed, note=phase.note)
+        settings = phase.crawler.settings
+        credentials = Credentials.from_setting(settings.get("LLMS_HTTP_AUTH")).with_tokens(os.environ)
+        by_api = repository.kind == "gitlab" and bool(credentials.headers_for(repository.project))
+        listing = await discover_repository(phase.fetch, repository, listed, phase.note, by_api)
         phase.run.site.repository, discovery = listing
         return discovery, nothing
     expect = phase.run.expect_pages

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import logging
+import os
+import re
 import sys
 import zlib
 from contextlib import suppress
@@ -23,7 +25,7 @@ from scrapy.settings import BaseSettings
 from llmsspider.crawl.requests import RefusedRequest
 from llmsspider.downloadermiddlewares.politeness import product_token, with_contact
 from llmsspider.web import stats
-from llmsspider.web.addresses import Credentials, SecretsFilter, origin_of
+from llmsspider.web.addresses import Credentials, origin_of
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -54,8 +56,34 @@ def robots_user_agent(settings: BaseSettings) -> str:
     return configured or product_token(settings["USER_AGENT"])
 
 
+REDACTED = "[redacted]"
+"""What stands in a log where a secret was."""
+
+
+class SecretsFilter(logging.Filter):
+    """Put `REDACTED` in place of every secret in the log records of a handler."""
+
+    def __init__(self, credentials: Credentials):
+        super().__init__()
+        longest_first = sorted(credentials.secrets(), key=len, reverse=True)
+        self._pattern = re.compile("|".join(map(re.escape, longest_first)) or r"(?!)")
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Redact the message, and the traceback; keep every record."""
+        message = record.getMessage()
+        if self._pattern.search(message):
+            record.msg, record.args = self._pattern.sub(REDACTED, message), None
+        if record.exc_info and not record.exc_text:
+            record.exc_text = logging.Formatter().formatException(record.exc_info)
+        if record.exc_text:
+            record.exc_text = self._pattern.sub(REDACTED, record.exc_text)
+        return True
+
+
 class HostAuthMiddleware:
     """Add the headers of `LLMS_HTTP_AUTH` to requests for exactly the scheme, host and port they are for.
+
+    So are tokens of repository hosts in the environment (`addresses.TOKENS`).
 
     Stands after the cookies middleware, which rebuilds the `Cookie` header. A redirect to another origin
     carries the headers of the request along; they are taken off again here, whatever their name. While the
@@ -73,7 +101,9 @@ class HostAuthMiddleware:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> HostAuthMiddleware:
         """Read `LLMS_HTTP_AUTH`, and filter every handler of the root logger."""
-        middleware = cls(Credentials.from_setting(crawler.settings.get("LLMS_HTTP_AUTH")))
+        middleware = cls(
+            Credentials.from_setting(crawler.settings.get("LLMS_HTTP_AUTH")).with_tokens(os.environ)
+        )
         for handler in logging.getLogger().handlers:
             handler.addFilter(middleware._filter)
         crawler.signals.connect(middleware.spider_closed, signal=signals.engine_stopped)

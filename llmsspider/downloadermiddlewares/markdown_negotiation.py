@@ -71,7 +71,10 @@ class MarkdownNegotiationMiddleware(RunComponent):
             return await self._route(request, site.file_of(request.url)) if site is not None else None
         repository = self.run.site.repository_of(request.url)
         if repository is not None:
-            return await self._route(request, repository.file_of(request.url))
+            meta: dict[str, object] = (
+                {"dont_obey_robotstxt": True} if repository.by_api else {}
+            )  # it speaks of pages
+            return await self._route(request, repository.file_of(request.url), meta)
         if self._is_first(request):
             self._page_first.add(request)
             return None
@@ -175,9 +178,9 @@ class MarkdownNegotiationMiddleware(RunComponent):
         self.run.count("markdown/miss")
         return None
 
-    async def _route(self, request: Request, url: str) -> Response:
+    async def _route(self, request: Request, url: str, meta: dict[str, object] | None = None) -> Response:
         """Return the answer for the file of a route or of a repository, which is all there is of that page."""
-        response = await self.crawler.engine.download_async(nested_request(url, request))
+        response = await self.crawler.engine.download_async(nested_request(url, request, meta=meta))
         self.run.count("markdown/hit" if self._acceptable(response, url, url) else "markdown/miss")
         response.request = request
         return response

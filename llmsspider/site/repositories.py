@@ -1,4 +1,4 @@
-"""Repositories on GitHub and GitLab as documentation: addresses of files, what links mean, listing without a token.
+"""Repositories on GitHub and GitLab as documentation: addresses of files, what links mean, listing.
 
 A page has the address at which its host shows the file; its text is the raw file.
 """
@@ -27,6 +27,7 @@ HOSTS: Mapping[str, Kind] = {"github.com": "github", "gitlab.com": "gitlab"}
 INDEXES = ("readme", "index")
 """Files that stand for their folder, without extension, in any case of letters."""
 PICTURES = frozenset({"apng", "avif", "bmp", "gif", "ico", "jpeg", "jpg", "png", "svg", "webp"})
+HOW_MORE = "with a token: GITHUB_TOKEN, GITLAB_TOKEN, or LLMS_HTTP_AUTH"
 _NO_OWNERS = frozenset(
     " ".join(
         [
@@ -103,13 +104,14 @@ def repository_at(url: str, hosts: Mapping[str, Kind] = HOSTS) -> Address | None
 class Repository:
     """A repository whose documentation is read: `web` is its front page, `ref` a branch, tag or commit.
 
-    `files` are the paths of the pages, the first one is that of the start page.
+    `files` are the paths of the pages, the start page's first; `by_api`: GitLab's API has them, which takes a token.
     """
 
     kind: Kind
     web: str
     ref: str
     files: tuple[str, ...]
+    by_api: bool = False
 
     @cached_property
     def _names(self) -> dict[str, str]:
@@ -128,7 +130,7 @@ class Repository:
         """Return what `dataclasses.asdict` wrote, None for anything else."""
         with contextlib.suppress(TypeError, ValueError, KeyError):
             fields = cast("dict[str, Any]", data)
-            return cls(fields["kind"], fields["web"], fields["ref"], tuple(map(str, fields["files"])))
+            return cls(**{**fields, "files": tuple(map(str, fields["files"]))})
         return None
 
     def at(self, view: Literal["blob", "tree", "raw"], path: str = "", ref: str | None = None) -> str:
@@ -153,7 +155,11 @@ class Repository:
 
     def file_of(self, url: str) -> str:
         """Return where the text of a page is."""
-        return self.at("raw", self.path_of(url) or "")
+        path = self.path_of(url) or ""
+        if self.by_api:
+            file = f"/repository/files/{quote(path, safe='')}/raw?ref={quote(self.ref, safe='')}"
+            return Address(self.kind, self.web).project + file
+        return self.at("raw", path)
 
     def page_of(self, url: str) -> str | None:
         """Return the page of a file by any of its addresses, None for another URL."""
@@ -240,7 +246,7 @@ class _Api:
         found = await self.get()
         if found is None:
             raise DiscoveryError(
-                f"{self.address.web}: there is no such repository, or it is private: only public ones are read"
+                f"{self.address.web}: there is no such repository, or a private one, which is read {HOW_MORE}"
             )
         name = found[0].get("default_branch") if isinstance(found[0], dict) else None
         if not isinstance(name, str) or not name:
@@ -288,17 +294,21 @@ def _refusal(answer: FetchResult) -> str:
     if answer.status == 429 or (answer.status == 403 and (left == "0" or "retry-after" in answer.headers)):
         is_time = reset.isascii() and reset.isdigit() and len(reset) < 12
         at = datetime.fromtimestamp(int(reset), UTC).strftime(" until %H:%M UTC") if is_time else ""
-        return f"{urlsplit(answer.url).netloc} allows no more requests{at} (its rate limit); try again then"
+        return f"{urlsplit(answer.url).netloc} allows no more requests{at} (its rate limit); more {HOW_MORE}"
     return f"{answer.url} cannot be read: {answer.message or f'HTTP status {answer.status}'}"
 
 
 async def discover_repository(
-    fetch: Fetch, address: Address, extensions: Iterable[str], *, note: Callable[[str], None]
+    fetch: Fetch,
+    address: Address,
+    extensions: Iterable[str],
+    note: Callable[[str], None],
+    by_api: bool = False,
 ) -> tuple[Repository, Discovery]:
     """List the documentation of a repository: the folder that is named, else its README and folder of documentation.
 
     `extensions`, without a dot, are those of files that are pages besides Markdown. `note` gets one line for each thing
-    found.
+    found. `by_api` is that of the repository.
 
     Raises:
         DiscoveryError: one line: no such repository, ref or folder, an empty one, a rate limit.
@@ -313,7 +323,7 @@ async def discover_repository(
         example = Repository(address.kind, address.web, ref, ()).at("tree", "FOLDER")
         hint = f"; name a folder: {example}" if folder is None else ""
         raise DiscoveryError(f"{where}: no README and no documentation that can be read{hint}")
-    repository = Repository(address.kind, address.web, ref, tuple(files[:MAX_FILES]))
+    repository = Repository(address.kind, address.web, ref, tuple(files[:MAX_FILES]), by_api)
     note(f"{where}: {len(files)} file{'s' * (len(files) != 1)} of documentation")
     first, *pages = [repository.at("blob", path) for path in repository.files]
     given = Repository(address.kind, address.web, "/".join(address.path), ()).at("tree").rstrip("/")

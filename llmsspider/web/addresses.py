@@ -15,7 +15,6 @@ from __future__ import annotations
 import base64
 import ipaddress
 import json
-import logging
 import re
 import socket
 import unicodedata
@@ -267,8 +266,12 @@ def hostname(url: str) -> str | None:
 Origin = tuple[str, str, int]
 """Scheme, host in lower case, port."""
 
-REDACTED = "[redacted]"
-"""What stands in a log where a secret was."""
+TOKENS: Mapping[str, tuple[str, str, str]] = {
+    "api.github.com": ("GITHUB_TOKEN GH_TOKEN", "Authorization", "Bearer "),
+    "raw.githubusercontent.com": ("GITHUB_TOKEN GH_TOKEN", "Authorization", "Bearer "),
+    "gitlab.com": ("GITLAB_TOKEN", "PRIVATE-TOKEN", ""),
+}
+"""Environment variables with the token of a host, in the order they are looked at; its header, and what precedes it."""
 
 EXPECTED = (
     'expected {"docs.example.com": {"Authorization": "Bearer …"}} or {"docs.example.com": "user:password"}'
@@ -322,6 +325,19 @@ class Credentials:
             raise ArgumentsError(problems)
         return cls(by_origin)
 
+    def with_tokens(self, environment: Mapping[str, str]) -> Credentials:
+        """Return them with the tokens of `TOKENS`, for the hosts that have no entry.
+
+        >>> sorted(Credentials().with_tokens({"GITLAB_TOKEN": "x" * 20}).headers_for("https://gitlab.com/api/v4/"))
+        ['PRIVATE-TOKEN']
+        """
+        found = dict(self.by_origin)
+        for name, (variables, header, scheme) in TOKENS.items():
+            token = next((environment[one] for one in variables.split() if environment.get(one)), "").strip()
+            if token and _HEADER_VALUE.match(token):
+                found.setdefault(("https", name, 443), {header: scheme + token})
+        return Credentials(found)
+
     def headers_for(self, url: str) -> Mapping[str, str]:
         """Return the headers to send with a request for `url`, empty for a host that is not listed."""
         origin = origin_of(url)
@@ -343,26 +359,6 @@ class Credentials:
 
     def __bool__(self) -> bool:
         return bool(self.by_origin)
-
-
-class SecretsFilter(logging.Filter):
-    """Put `REDACTED` in place of every secret in the log records of a handler."""
-
-    def __init__(self, credentials: Credentials):
-        super().__init__()
-        longest_first = sorted(credentials.secrets(), key=len, reverse=True)
-        self._pattern = re.compile("|".join(map(re.escape, longest_first)) or r"(?!)")
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Redact the message, and the traceback; keep every record."""
-        message = record.getMessage()
-        if self._pattern.search(message):
-            record.msg, record.args = self._pattern.sub(REDACTED, message), None
-        if record.exc_info and not record.exc_text:
-            record.exc_text = logging.Formatter().formatException(record.exc_info)
-        if record.exc_text:
-            record.exc_text = self._pattern.sub(REDACTED, record.exc_text)
-        return True
 
 
 def origin_of(url: str) -> Origin | None:

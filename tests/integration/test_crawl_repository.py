@@ -130,7 +130,7 @@ def test_a_folder_of_a_branch_with_a_slash_in_its_name(host, run_crawl):
 @pytest.mark.parametrize(
     ("path", "line"),
     [
-        ("group/none", "there is no such repository, or it is private: only public ones are read"),
+        ("group/none", "there is no such repository, or a private one, which is read with a token"),
         ("{tree}v9/docs", "there is no branch, tag or commit 'v9'"),
         ("{tree}main/none/deep", "there is no folder 'none' at main"),
         ("{tree}main/examples/", None),
@@ -163,3 +163,19 @@ def test_a_rate_limit_is_one_line_and_nothing_is_lost(host, run_crawl, status):
     host.limit = None
     again = run_crawl(start, settings=settings(host))
     assert {row["change"] for row in again.documents} == {"unchanged"}
+
+
+def test_a_private_repository_is_read_with_a_token(run_crawl):
+    with serving(GitHost("gitlab", {"main": dict(FILES)})) as host:
+        host.token = "glpat-0123456789"
+        start = f"{host.url}/group/project"
+        refused = run_crawl(start, settings=settings(host))
+        assert refused.exit_code != 0
+        assert "or a private one, which is read with a token: GITHUB_TOKEN, GITLAB_TOKEN" in refused.log
+        auth = json.dumps({host.url: {"PRIVATE-TOKEN": host.token}})
+        outcome = run_crawl(start, settings={**settings(host), "LLMS_HTTP_AUTH": auth})
+    found = paths(host, outcome)
+    assert set(found) == PAGES
+    assert found["docs/api.md"]["content"] == "# API\n\nAll of it.\n"
+    assert found["docs/api.md"]["fetched_url"].endswith("/repository/files/docs%2Fapi.md/raw?ref=main")
+    assert host.token not in outcome.log

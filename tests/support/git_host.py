@@ -27,12 +27,18 @@ class GitHost(Site):
         self.limit: Reply | None = None
         """What the API answers with in place of everything."""
         self.per_page = 100
+        self.token = ""
+        """What a private repository wants as `PRIVATE-TOKEN`; then its raw files answer a browser's session only."""
 
     def reply(self, seen: Seen) -> Reply:
         path = unquote(urlsplit(seen.path).path)
         query = {name: values[0] for name, values in parse_qs(urlsplit(seen.path).query).items()}
         if path == "/robots.txt":
             return Reply("User-agent: *\nDisallow: /api\n", content_type=PLAIN)
+        if self.token and (
+            not path.startswith("/api/") or seen.headers.get("private-token", "") != self.token
+        ):
+            return Reply('{"message": "404 Project Not Found"}', 404, JSON)
         if path.startswith("/api/"):
             answer = self.limit or self._api(path, query)
             return answer if answer is not None else Reply('{"message": "Not Found"}', 404, JSON)
@@ -51,6 +57,9 @@ class GitHost(Site):
         front = f"/api/v3/repos/{self.place}" if self.kind == "github" else f"/api/v4/projects/{self.place}"
         if path == front:
             return _json({"default_branch": self.default, "description": "one"})
+        file, _, asked = path.removeprefix(f"{front}/repository/files/").rpartition("/")
+        if asked == "raw" and file in self.refs.get(query.get("ref", ""), {}):
+            return Reply(self.refs[query["ref"]][file], content_type=PLAIN)
         listing = self._github if self.kind == "github" else self._gitlab
         return listing(path.removeprefix(front), query) if path.startswith(front) else None
 

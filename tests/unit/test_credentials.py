@@ -5,8 +5,9 @@ import logging
 
 import pytest
 
+from llmsspider.downloadermiddlewares.headers import REDACTED, SecretsFilter
 from llmsspider.errors import ArgumentsError
-from llmsspider.web.addresses import REDACTED, Credentials, SecretsFilter
+from llmsspider.web.addresses import Credentials
 
 TABLE = {
     "docs.example.com": {"Authorization": "Bearer s3cr3t-token", "Cookie": "sid=c00kie-value"},
@@ -101,3 +102,16 @@ def test_other_records_pass_unchanged(caplog):
     caplog.handler.addFilter(SecretsFilter(Credentials.from_setting(TABLE)))
     logging.getLogger("test").warning("Fetched %(url)s", {"url": "https://docs.example.com/"})
     assert caplog.messages == ["Fetched https://docs.example.com/"]
+
+
+def test_tokens_of_the_environment_are_for_their_hosts_and_give_way_to_entries():
+    found = Credentials.from_setting({"gitlab.com": "user:pa55word"}).with_tokens(
+        {"GH_TOKEN": "gh-secret-token", "GITLAB_TOKEN": "gl-secret-token", "GITHUB_TOKEN": ""}
+    )
+    bearer = {"Authorization": "Bearer gh-secret-token"}
+    assert found.headers_for("https://api.github.com/repos/o/r") == bearer
+    assert found.headers_for("https://raw.githubusercontent.com/o/r/main/a.md") == bearer
+    assert found.headers_for("https://github.com/o/r") == found.headers_for("http://api.github.com/") == {}
+    assert list(found.headers_for("https://gitlab.com/api/v4/projects/a")) == ["Authorization"]
+    assert "gh-secret-token" in found.secrets()
+    assert Credentials().with_tokens({"GITHUB_TOKEN": "a\nb"}) == Credentials()

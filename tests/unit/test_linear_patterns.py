@@ -27,7 +27,7 @@ NOT_YET = {
 """Patterns that take more than linear work today. None may be added."""
 
 NOT_CONSTANT = {
-    "llmsspider.web.addresses.__init__": "secrets of the user's own, joined",
+    "llmsspider.downloadermiddlewares.headers.__init__": "secrets of the user's own, joined",
     "llmsspider.content.extraction.metadata.without_suffix": "parts of titles, of MAX_TITLE characters at most",
     "llmsspider.web.outcomes.explained": "a few constants, on the one line of an exception",
     "llmsspider.web.scope._compiled": "globs of the user's own, translated by wcmatch",
