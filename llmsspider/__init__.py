@@ -4,7 +4,11 @@ __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> object:
-    """`llmsspider.resolve` and `llmsspider.search`, imported at their first use: they bring the store along."""
+    """`llmsspider.resolve`, `search` and `Addon`, imported at their first use: they bring the store along."""
+    if name == "Addon":
+        from llmsspider.crawl.spiderrun import Addon  # noqa: PLC0415
+
+        return Addon
     if name == "resolve":
         from llmsspider.launch.api import resolve  # noqa: PLC0415
 

@@ -28,8 +28,8 @@ class ProjectSpider(Spider):
     def update_settings(cls, settings: BaseSettings) -> None:
         """Put those of `llmsspider.settings` in force that would act on spiders of any kind, were they the project's.
 
-        They stand below what the project sets, as the settings of a Scrapy add-on do. A project that does not begin its
-        settings with ours gets none.
+        They stand below what the project sets, as the settings of a Scrapy add-on do. A project that neither names
+        `Addon` nor begins its settings with ours gets none.
         """
         super().update_settings(settings)
         from llmsspider import settings as ours  # noqa: PLC0415  # commands look here before a crawl is wanted
@@ -40,6 +40,25 @@ class ProjectSpider(Spider):
                 if name.endswith("_BASE"):  # a platform such as Scrapy Cloud adds its own here
                     value = {**settings.getdict(name), **value}
                 settings.set(name, value, priority="addon")
+
+
+class Addon:
+    """A Scrapy add-on that puts our spiders into any project: `ADDONS = {"llmsspider.Addon": 500}`.
+
+    Spiders of another kind crawl as they would without it; ours bring what they need along (`ProjectSpider`).
+    """
+
+    @classmethod
+    def update_pre_crawler_settings(cls, settings: BaseSettings) -> None:
+        """Name our spiders beside those of the project, and add the `LLMS_` settings that it does not set."""
+        from llmsspider import settings as ours  # noqa: PLC0415  # a spider may be loaded before any setting is wanted
+
+        named = settings.getlist("SPIDER_MODULES")
+        added = [module for module in ours.SPIDER_MODULES if module not in named]
+        settings.set("SPIDER_MODULES", [*named, *added], settings.getpriority("SPIDER_MODULES") or 0)
+        for name in ours.__all__:
+            if name.startswith("LLMS_"):
+                settings.set(name, getattr(ours, name), "addon")
 
 
 def run_of(crawler: Crawler) -> Run | None:

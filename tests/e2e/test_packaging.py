@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 import zipfile
@@ -124,3 +125,23 @@ def test_the_command_works_without_the_extras(unpacked: Unpacked, tmp_path: Path
     alone = (*LOCAL, "-s", "LLMS_CONVERT_WORKERS=0")
     said = unpacked.program("llmsspider", f"{site.url}/", "-o", "docs", *alone, cwd=tmp_path, before=before)
     assert "docs: 4 files written" in said
+
+
+def test_an_add_on_is_all_that_an_existing_project_needs(unpacked: Unpacked, serve, tmp_path: Path) -> None:
+    site = serve(PLAIN)
+
+    def scrapy(*words: str, cwd: Path) -> str:
+        command = ("env", "-u", "SCRAPY_SETTINGS_MODULE", sys.executable, "-m", "scrapy", *words)
+        return run(*command, cwd=cwd, PYTHONPATH=str(unpacked.folder))
+
+    scrapy("startproject", "shop", str(tmp_path), cwd=tmp_path)
+    with (tmp_path / "shop" / "settings.py").open("a") as settings:
+        settings.write('\nADDONS = {"llmsspider.Addon": 500}\nLLMS_ALLOW_PRIVATE_ADDRESSES = "127.0.0.1"\n')
+        settings.write("DOWNLOAD_DELAY = 0\n")
+    scrapy("genspider", "prices", "example.com", cwd=tmp_path)
+    assert scrapy("list", cwd=tmp_path).split() == ["prices"]  # it asks no add-on
+    scrapy("crawl", "docs", "-a", f"url={site.url}/", "-O", "docs.jsonl", cwd=tmp_path)
+    rows = [json.loads(line) for line in (tmp_path / "docs.jsonl").read_text().splitlines()]
+    assert {row["change"] for row in rows} == {"new"}
+    assert len(rows) > 2
+    assert (tmp_path / ".scrapy" / "llmsspider").is_dir()

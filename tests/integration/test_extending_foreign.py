@@ -69,11 +69,13 @@ PROJECTS = {
 
 
 @pytest.mark.parametrize("settings", PROJECTS.values(), ids=PROJECTS)
-def test_the_server_gets_the_same_bytes_with_our_settings_and_without(serve, tmp_path, settings):
+def test_the_server_gets_the_same_bytes_with_us_and_without(serve, tmp_path, settings):
     pages = {**PAGES, "/": Reply(PAGES["/"], headers=WITH_COOKIE)}
     seen, found, stats = {}, {}, {}
     site = serve(pages)
-    for kind, begin in (("without", ""), ("with", "from llmsspider.settings import *\n")):
+    addon = "ADDONS = {'llmsspider.Addon': 500}\n"
+    kinds = {"without": "", "settings": "from llmsspider.settings import *\n", "addon": addon}
+    for kind, begin in kinds.items():
         site.clear()
         folder = tmp_path / kind
         spiders = folder / "theirs" / "spiders"
@@ -99,10 +101,11 @@ def test_the_server_gets_the_same_bytes_with_our_settings_and_without(serve, tmp
         }
         assert not list(folder.rglob("*.sqlite"))
 
-    assert seen["with"] == seen["without"]
-    assert len(seen["with"]) > 5
-    assert found["with"] == found["without"]
-    assert {item["counted"] for item in found["with"]} == {True}
-    assert stats["with"] == stats["without"]
-    is_ours = re.compile(rb"llmsspider|text/markdown", re.IGNORECASE)
-    assert not [request for request in seen["with"] if is_ours.search(request)]
+    assert len(seen["without"]) > 5
+    for kind in ("settings", "addon"):
+        assert seen[kind] == seen["without"], kind
+        assert found[kind] == found["without"], kind
+        assert stats[kind] == stats["without"], kind
+        assert {item["counted"] for item in found[kind]} == {True}
+        is_ours = re.compile(rb"llmsspider|text/markdown", re.IGNORECASE)
+        assert not [request for request in seen[kind] if is_ours.search(request)]
