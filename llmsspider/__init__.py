@@ -1,20 +1,55 @@
 """llmsspider: a documentation site as clean, current Markdown, with Scrapy and llms.txt."""
 
+from importlib import import_module
+from inspect import Signature, signature
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from llmsspider.answers.library import search
+    from llmsspider.crawl.spiderrun import Addon
+    from llmsspider.items import Document
+    from llmsspider.launch.api import resolve
+    from llmsspider.launch.crawls import acrawl, crawl, page
+
+__all__ = ["Addon", "Document", "acrawl", "crawl", "page", "resolve", "search"]  # see `__getattr__`
+
+_MODULES = {
+    "Addon": "llmsspider.crawl.spiderrun",
+    "Document": "llmsspider.items",
+    "search": "llmsspider.answers.library",
+    "resolve": "llmsspider.launch.api",
+    "acrawl": "llmsspider.launch.crawls",
+    "crawl": "llmsspider.launch.crawls",
+    "page": "llmsspider.launch.crawls",
+}
+
+
+def _named(name: str) -> Any:
+    return getattr(import_module(_MODULES[name]), name)
+
+
+class CallableRoom(ModuleType):
+    """A room with the name of a function, which a call of the room calls: `llmsspider.crawl(url)`."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return _named(self.__name__.rpartition(".")[2])(*args, **kwargs)
+
+    @property
+    def __signature__(self) -> Signature:
+        return signature(_named(self.__name__.rpartition(".")[2]))
 
 
 def __getattr__(name: str) -> object:
-    """`llmsspider.resolve`, `search` and `Addon`, imported at their first use: they bring the store along."""
-    if name == "Addon":
-        from llmsspider.crawl.spiderrun import Addon  # noqa: PLC0415
-
-        return Addon
-    if name == "resolve":
-        from llmsspider.launch.api import resolve  # noqa: PLC0415
-
-        return resolve
-    if name == "search":
-        from llmsspider.answers.library import search  # noqa: PLC0415
-
-        return search
+    """What `__all__` names, imported at its first use: it brings the store along."""
+    if name == "crawl":
+        return import_module("llmsspider.crawl")
+    if name in _MODULES:
+        return _named(name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -6,7 +6,8 @@
     ├── StoreError          the page store cannot be opened or is too new
     │   └── UnknownSourceError  no source of that name was crawled (exit code 2)
     ├── SearchError         the search index cannot be made or read, or no source has what was queried
-    ├── ResolveError        `resolve()` obtained no page
+    ├── CrawlError          the crawl of `crawl()`, `acrawl()`, `page()` obtained no page, or its process was killed
+    │   └── ResolveError        that of `resolve()`
     ├── MirrorError         the Markdown tree cannot be kept in its folder
     ├── DiscoveryError      a file named by the user cannot be used as llms.txt
     ├── ConversionError     the conversion of one page failed (crash, time, memory)
@@ -84,7 +85,11 @@ class SearchError(LlmsspiderError):
     """The search index cannot be made or read, or the source, version or page does not exist."""
 
 
-class ResolveError(LlmsspiderError):
+class CrawlError(LlmsspiderError):
+    """A crawl that a program started obtained no page, or its process was killed; the message says why."""
+
+
+class ResolveError(CrawlError):
     """`resolve()` obtained no page; the message says why."""
 
 

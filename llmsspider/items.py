@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
@@ -109,6 +109,17 @@ def row_of(document: Document) -> Document | dict[str, Any]:
     if not isinstance(document, OpenDocument):
         return document
     return {**{name: getattr(document, name) for name in FIELDS}, **vars(document)}
+
+
+def document_of(row: Mapping[str, Any]) -> Document:
+    """Return the document of a row, as JSON has it; fields that pipelines added are its attributes."""
+    added = row.keys() - set(FIELDS)
+    made = (OpenDocument if added else Document)(**{name: row[name] for name in FIELDS})
+    made.links = [Link(**link) for link in row["links"]]
+    made.llms = row["llms"] and LlmsEntry(**row["llms"])
+    for name in added:
+        setattr(made, name, row[name])
+    return made
 
 
 @dataclass(slots=True, frozen=True)

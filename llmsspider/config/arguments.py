@@ -6,7 +6,8 @@ The `crawl` command checks them before anything starts; Scrapy Cloud reads their
 from __future__ import annotations
 
 import difflib
-from typing import Annotated, Any, Literal, TypeVar
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal, TypedDict, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -137,6 +138,32 @@ class DocsArguments(CommonArguments):
         if self.url is None and self.source is None:
             raise PydanticCustomError("missing", "url")
         return self
+
+
+class CrawlArguments(TypedDict, total=False):
+    """The same for `llmsspider.crawl`, which takes the URL by itself: globs as text or as a list."""
+
+    source: str
+    llms_txt: str
+    scope: ScopeKind
+    allow: str | Sequence[str]
+    block: str | Sequence[str]
+    language: str
+    versions: Literal["start", "all"]
+    max_pages: int
+    max_requests: int
+    max_depth: int
+    follow: Literal["links", "listed", "llms"]
+    optional: Literal["include", "skip"]
+    listings: Literal["skip", "keep"]
+    mode: Literal["crawl", "refresh"]
+    retry: Literal["", "failed"]
+    full: bool
+    emit: Literal["all", "changes"]
+    save: bool
+    confirm_deletions: bool
+    render: Literal["auto", "never", "always"]
+    profile: str
 
 
 class PageArguments(CommonArguments):

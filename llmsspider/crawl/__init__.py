@@ -5,3 +5,9 @@ page records, what to delete, the state of the run. `run.Run` is the object that
 for each concern (`memory`, `coverage`, `outputs`, `recorded`, `progress` …), and callers ask that one. Scrapy's rooms,
 `callbacks`, `report` and `output` import it; it imports `store`, `discovery`, `conversion` and what is below.
 """
+
+import sys
+
+from llmsspider import CallableRoom
+
+sys.modules[__name__].__class__ = CallableRoom

@@ -66,18 +66,8 @@ def resolve(
     if depth is not None or "max_depth" not in given:
         given["max_depth"] = "" if depth is None else str(depth)  # not what an earlier call kept
     with tempfile.TemporaryDirectory(prefix="llmsspider-") as temporary:
-        # what the environment says of stores is not for calls that name theirs, or keep nothing
-        here = {"LLMS_STORE_URL": "", "LLMS_STORE_CLASS": DEFAULT_CLASS, "LLMS_DATA_DIR": temporary}
-        chosen: dict[str, Any] = {**here, **(settings or {})}
-        try:
-            if store is not None:
-                name = "LLMS_STORE_CLASS" if isinstance(store, type) else "LLMS_DATA_DIR"
-                chosen[name] = path_of(store) if isinstance(store, type) else store
-            if handlers:
-                chosen["LLMS_CONTENT_HANDLERS"] = {kind: path_of(one) for kind, one in handlers.items()}
-        except ImportError as error:
-            raise ArgumentsError([str(error)]) from None
-        data_dir = chosen["LLMS_DATA_DIR"] = Path(str(chosen["LLMS_DATA_DIR"])).absolute()
+        chosen = stores_for(store, settings, temporary, handlers)
+        data_dir = chosen["LLMS_DATA_DIR"]
         _crawl(given, chosen, temporary, timeout_secs)
         name = given.get("source") or default_name(given["url"])
         url_of_store, kind = str(chosen["LLMS_STORE_URL"] or ""), chosen["LLMS_STORE_CLASS"] or DEFAULT_CLASS
@@ -95,42 +85,90 @@ def resolve(
     return Resolved(text.getvalue().decode(), orjson.loads(graph.getvalue()))
 
 
+def stores_for(
+    store: str | os.PathLike[str] | type[Store] | None,
+    settings: Mapping[str, object] | None,
+    temporary: str,
+    handlers: Mapping[str, str | type[ContentHandler]] | None = None,
+) -> dict[str, Any]:
+    """Return the settings of a crawl whose pages are kept in `store`, or in the temporary folder.
+
+    Raises:
+        ArgumentsError: a class cannot be imported by its path.
+    """
+    # what the environment says of stores is not for calls that name theirs, or keep nothing
+    here = {"LLMS_STORE_URL": "", "LLMS_STORE_CLASS": DEFAULT_CLASS, "LLMS_DATA_DIR": temporary}
+    chosen: dict[str, Any] = {**here, **(settings or {})}
+    try:
+        if store is not None:
+            name = "LLMS_STORE_CLASS" if isinstance(store, type) else "LLMS_DATA_DIR"
+            chosen[name] = path_of(store) if isinstance(store, type) else store
+        if handlers:
+            chosen["LLMS_CONTENT_HANDLERS"] = {kind: path_of(one) for kind, one in handlers.items()}
+    except ImportError as error:
+        raise ArgumentsError([str(error)]) from None
+    chosen["LLMS_DATA_DIR"] = Path(str(chosen["LLMS_DATA_DIR"])).absolute()
+    return chosen
+
+
 def _crawl(
     arguments: Mapping[str, str], settings: Mapping[str, object], folder: str, timeout_secs: float | None
 ) -> None:
-    paths = [str(Path(__file__).resolve().parents[2]), *(str(Path(path).absolute()) for path in sys.path)]
-    own = {"SCRAPY_SETTINGS_MODULE": "llmsspider.settings", "PYTHONPATH": os.pathsep.join(paths)}
-    env, given = {**os.environ, **own}, options_for_pipe(arguments, settings)
+    given = options_for_pipe(arguments, settings)
     try:
         done = subprocess.run(  # noqa: S603  # our own interpreter, no shell
-            CRAWL, input=given, cwd=folder, env=env, capture_output=True, check=False, timeout=timeout_secs
+            CRAWL,
+            input=given,
+            cwd=folder,
+            env=child(),
+            capture_output=True,
+            check=False,
+            timeout=timeout_secs,
         )
     except subprocess.TimeoutExpired:
         raise ResolveError(f"{arguments['url']}: the crawl took longer than {timeout_secs} s") from None
     said = done.stderr.decode("utf-8", "replace").strip().splitlines()
     if done.returncode == 2:
-        lines = [line.partition(": ")[2] or line for line in said]
-        raise ArgumentsError(lines or ["the crawl was refused"])
+        raise wrong_arguments(said)
     if done.returncode not in {0, 1, 3}:
         last = said[-1:] or [f"exit code {done.returncode}"]
         raise ResolveError(f"{arguments['url']}: the crawl failed: {last[0]}")
+
+
+def child() -> dict[str, str]:
+    """Return the environment of a crawl's process: our settings, and the modules that this process finds."""
+    paths = [str(Path(__file__).resolve().parents[2]), *(str(Path(path).absolute()) for path in sys.path)]
+    own = {"SCRAPY_SETTINGS_MODULE": "llmsspider.settings", "PYTHONPATH": os.pathsep.join(paths)}
+    return {**os.environ, **own}
+
+
+def wrong_arguments(said: list[str]) -> ArgumentsError:
+    """Return the error for what a crawl wrote that was refused (exit code 2)."""
+    return ArgumentsError([line.partition(": ")[2] or line for line in said] or ["the crawl was refused"])
 
 
 CRAWL = [sys.executable, "-c", "from llmsspider.launch.api import crawl_from_pipe; crawl_from_pipe()"]
 """The command of a crawl in a process of its own; `options_for_pipe` is what its stdin is given."""
 
 
-def options_for_pipe(arguments: Mapping[str, str], settings: Mapping[str, object]) -> bytes:
-    """Return the spider arguments and settings of a crawl, for the stdin of `CRAWL`."""
-    given = [part for pair in arguments.items() for part in ("-a", "=".join(map(str, pair)))]
+def options_for_pipe(
+    arguments: Mapping[str, str], settings: Mapping[str, object], spider: str = "docs"
+) -> bytes:
+    """Return spider, arguments and settings of a crawl, for the stdin of its process.
+
+    >>> options_for_pipe({"max_pages": "3"}, {"HOSTS": ["a", "b"]})
+    b'["docs","-a","max_pages=3","-s","HOSTS=a,b"]'
+    """
+    given = [spider, *(part for pair in arguments.items() for part in ("-a", "=".join(map(str, pair))))]
     for name, setting in settings.items():
         text = orjson.dumps(setting).decode() if isinstance(setting, dict) else setting
+        text = ",".join(map(str, text)) if isinstance(text, list | tuple) else text
         given += ["-s", f"{name}={text}"]
     return orjson.dumps(given)
 
 
 def crawl_from_pipe() -> None:
-    """Run `scrapy crawl docs` with the options that stand on stdin as JSON: everybody can read those of a process."""
+    """Run `scrapy crawl` with the options that stand on stdin as JSON: everybody can read those of a process."""
     from scrapy.cmdline import execute  # noqa: PLC0415  # in the process of the crawl only
 
-    execute(["scrapy", "crawl", "docs", *orjson.loads(sys.stdin.read())])
+    execute(["scrapy", "crawl", *orjson.loads(sys.stdin.read())])

@@ -1,0 +1,267 @@
+"""`for document in llmsspider.crawl(url)`: a crawl in a process of its own, its documents as they are published."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import IO, Any, Unpack
+
+import orjson
+
+from llmsspider.config.arguments import CrawlArguments, DocsArguments, PageArguments, check_arguments
+from llmsspider.errors import ArgumentsError, CrawlError, StoreError
+from llmsspider.extensions.pipe import DOCUMENT, END, FRAME, DocumentPipe, send_end
+from llmsspider.items import Document, document_of
+from llmsspider.launch.api import child, options_for_pipe, stores_for, wrong_arguments
+from llmsspider.store import Store
+from llmsspider.web.urls import require_http_url
+
+Settings = Mapping[str, object]
+Place = str | os.PathLike[str] | type[Store]
+
+STOP_SECS = 2.2
+"""Seconds that a crawl has to end by itself after each of two SIGINT; then it is killed."""
+
+
+class _Crawl:
+    """A crawl to come, and then its outcome.
+
+    Attributes:
+        complete: whether it saw the whole site; False until it has ended, and where it was stopped.
+        counts: the numbers of the run, as `progress` is called with (docs/reference/progress.md).
+        exit_code: that of the command (docs/reference/exit-codes.md); None before the end.
+    """
+
+    def __init__(
+        self,
+        spider: str,
+        arguments: Mapping[str, Any],
+        store: Place | None,
+        settings: Settings | None,
+        progress: Callable[[dict[str, Any]], object] | None = None,
+    ):
+        check_arguments(DocsArguments if spider == "docs" else PageArguments, dict(arguments))
+        self._given = spider, arguments, store, settings
+        self._progress = progress
+        self._name = arguments.get("url") or arguments.get("source")
+        self._ended: dict[str, Any] | None = None
+        self.complete = False
+        self.counts: dict[str, Any] = {}
+        self.exit_code: int | None = None
+
+    @contextmanager
+    def _prepared(self) -> Iterator[tuple[bytes, dict[str, Any], IO[bytes]]]:
+        """What its process is given: the options on its stdin, how it is started, and the file of its log."""
+        spider, arguments, store, settings = self._given
+        self.complete, self.counts, self.exit_code, self._ended = False, {}, None, None
+        with (
+            tempfile.TemporaryDirectory(prefix="llmsspider-") as temporary,
+            tempfile.TemporaryFile() as log,
+        ):
+            options = options_for_pipe(arguments, stores_for(store, settings, temporary), spider)
+            # a session of its own: Ctrl-C in a terminal is for the program, which then stops the crawl
+            yield options, {"stderr": log, "env": child(), "start_new_session": True}, log
+
+    def _take(self, kind: bytes, body: bytes) -> Document | None:
+        """Return the document of a message; note what others say."""
+        value = orjson.loads(body)
+        if kind == DOCUMENT:
+            return document_of(value)
+        self.counts = value["counts"] if kind == END else value
+        if kind == END:
+            self._ended, self.complete = value, value["complete"]
+        if self._progress is not None:
+            self._progress(self.counts)
+        return None
+
+    def _check(self, log: IO[bytes]) -> None:
+        """Raise the error of a crawl that failed."""
+        if self._ended is not None and self._ended["problem"] is None:
+            return
+        log.seek(max(0, log.seek(0, os.SEEK_END) - 16_000))
+        said = log.read().decode("utf-8", "replace").strip().splitlines()
+        if self.exit_code == 2:
+            raise wrong_arguments(said)
+        if self._ended is None:
+            store_failed = self.exit_code == 1 and said[-1:] and said[-1].startswith("scrapy crawl ")
+            last = said[-1].partition(": ")[2] if store_failed else f"the crawl failed: {self._last(said)}"
+            raise (StoreError if store_failed else CrawlError)(f"{self._name}: {last}")
+        if self._ended["outcome"] == "store_failed":
+            raise StoreError(self._ended["problem"])
+        if self.exit_code:
+            raise CrawlError(self._ended["problem"])
+
+    def _last(self, said: list[str]) -> str:
+        code = self.exit_code or 0
+        return f"signal {-code}" if code < 0 else (said or [f"exit code {code}"])[-1]
+
+
+class Crawl(_Crawl):
+    """The documents of a crawl, which begins with the loop over it; see `crawl`."""
+
+    def __iter__(self) -> Iterator[Document]:
+        with self._prepared() as (options, how, log):
+            pipe = subprocess.PIPE
+            with subprocess.Popen(CHILD, stdin=pipe, stdout=pipe, **how) as process:  # noqa: S603  # our own
+                assert process.stdin is not None and process.stdout is not None  # noqa: S101, PT018
+                try:
+                    with suppress(BrokenPipeError), process.stdin:
+                        process.stdin.write(options)
+                    while len(head := process.stdout.read(FRAME.size)) == FRAME.size:
+                        kind, size = FRAME.unpack(head)
+                        if len(body := process.stdout.read(size)) < size:
+                            break
+                        if (document := self._take(kind, body)) is not None:
+                            yield document
+                    process.wait()
+                finally:
+                    process.stdout.close()
+                    self._stop(process)
+                    self.exit_code = process.returncode
+            self._check(log)
+
+    @staticmethod
+    def _stop(process: subprocess.Popen[bytes]) -> None:
+        for _ in range(2):
+            if process.poll() is None:
+                process.send_signal(signal.SIGINT)
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(STOP_SECS)
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+class AsyncCrawl(_Crawl):
+    """The same in an event loop; see `acrawl`."""
+
+    async def __aiter__(self) -> AsyncIterator[Document]:
+        with self._prepared() as (options, how, log):
+            pipe = asyncio.subprocess.PIPE
+            process = await asyncio.create_subprocess_exec(*CHILD, stdin=pipe, stdout=pipe, **how)
+            assert process.stdin is not None and process.stdout is not None  # noqa: S101, PT018
+            try:
+                process.stdin.write(options)
+                process.stdin.close()
+                with suppress(asyncio.IncompleteReadError):
+                    while True:
+                        kind, size = FRAME.unpack(await process.stdout.readexactly(FRAME.size))
+                        document = self._take(kind, await process.stdout.readexactly(size))
+                        if document is not None:
+                            yield document
+                await process.wait()
+            finally:
+                await self._stop(process)
+                self.exit_code = process.returncode
+            self._check(log)
+
+    @staticmethod
+    async def _stop(process: asyncio.subprocess.Process) -> None:
+        try:
+            for _ in range(2):
+                if process.returncode is None:
+                    process.send_signal(signal.SIGINT)
+                    with suppress(TimeoutError):
+                        await asyncio.wait_for(process.communicate(), STOP_SECS)  # what it wants to send yet
+        finally:
+            if process.returncode is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                await process.wait()
+
+
+def crawl(
+    url: str | None = None,
+    *,
+    store: Place | None = None,
+    settings: Settings | None = None,
+    progress: Callable[[dict[str, Any]], object] | None = None,
+    **arguments: Unpack[CrawlArguments],
+) -> Crawl:
+    """Crawl a site: a loop over the result gives its documents as they are published, deleted pages too.
+
+    The crawl is a process of its own, which waits while the loop does; leaving the loop stops it. How it went is on
+    the object afterwards: `complete`, `counts`, `exit_code`.
+
+    Args:
+        url: any page of the documentation; needless with `source` and `store` of an earlier crawl.
+        store: directory of the page store, with which the next crawl fetches only what changed, or a store class.
+            None keeps nothing.
+        settings: settings of the project (docs/reference/settings.md) or of Scrapy.
+        progress: called about twice a second with the counts of the run (docs/reference/progress.md).
+        arguments: those of the spider (docs/reference/arguments.md).
+
+    Raises:
+        InvalidUrlError: `url` is no http(s) URL.
+        ArgumentsError: an argument or, in the loop, a setting is wrong; one line each.
+        CrawlError: in the loop; no page was obtained, or the process was killed.
+        StoreError: in the loop; the page store cannot be used.
+    """
+    return Crawl("docs", _texts(url, arguments), store, settings, progress)
+
+
+def acrawl(
+    url: str | None = None,
+    *,
+    store: Place | None = None,
+    settings: Settings | None = None,
+    progress: Callable[[dict[str, Any]], object] | None = None,
+    **arguments: Unpack[CrawlArguments],
+) -> AsyncCrawl:
+    """Crawl a site for an `async for`; arguments, result and errors are those of `crawl`."""
+    return AsyncCrawl("docs", _texts(url, arguments), store, settings, progress)
+
+
+def page(
+    url: str,
+    *,
+    render: str = "auto",
+    profile: str = "default",
+    settings: Settings | None = None,
+) -> Document:
+    """Return one page as a document; nothing is stored, and no link followed (docs/how-to/page-spider.md).
+
+    Raises:
+        InvalidUrlError, ArgumentsError: as `crawl`.
+        CrawlError: the page failed, or holds no text; the message says why.
+    """
+    given = _texts(url, {"render": render, "profile": profile})
+    (document,) = Crawl("page", given, None, settings)
+    return document
+
+
+def _texts(url: str | None, arguments: Mapping[str, object]) -> dict[str, str]:
+    """Return arguments as the command line has them: lists by lines, True as true; those that are None left out."""
+    if url is None and not arguments.get("source"):
+        raise ArgumentsError(["a URL is missing, or the source of an earlier crawl in `store`"])
+    given = arguments if url is None else {"url": require_http_url(url), **arguments}
+    return {name: _text(value) for name, value in given.items() if value is not None}
+
+
+def _text(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return "\n".join(map(str, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+CHILD = [sys.executable, "-c", "from llmsspider.launch.crawls import crawl_into_pipe; crawl_into_pipe()"]
+"""The command of a crawl whose stdout is the pipe for its documents."""
+
+
+def crawl_into_pipe() -> None:
+    """Run `scrapy crawl` with the options that stand on stdin; what it prints goes to stderr."""
+    from scrapy.cmdline import execute  # noqa: PLC0415  # in the process of the crawl only
+
+    from llmsspider import settings  # noqa: PLC0415
+
+    DocumentPipe.fd = os.dup(1)
+    os.dup2(2, 1)
+    settings.EXTENSIONS_BASE["llmsspider.extensions.pipe.DocumentPipe"] = 0
+    try:
+        execute(["scrapy", "crawl", *orjson.loads(sys.stdin.read())])
+    finally:
+        send_end(DocumentPipe.fd)
