@@ -11,6 +11,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request, signals
+from scrapy.exceptions import CloseSpider
 
 from llmsspider.crawl.full_text import find_lagging
 from llmsspider.crawl.pages import with_valid_urls
@@ -213,6 +214,7 @@ async def seed_requests(phase: Phase) -> AsyncIterator[Request]:
         async for request in phase.in_portions(requests):
             yield request
         return
+    _refuse_mistyped(run, discovery)
     if run.arguments.follow == "llms":
         yield phase.results(phase.spider.full_texts.whole())
         return
@@ -235,6 +237,19 @@ async def seed_requests(phase: Phase) -> AsyncIterator[Request]:
     if discovery.start.error and run.known.states:
         async for request in _stored_pages(phase):
             yield request
+
+
+def _refuse_mistyped(run: Run, discovery: Discovery) -> None:
+    """Raise `CloseSpider` where the start page of a new source is not found, and the site names nothing below it."""
+    start = discovery.start
+    if start.error != "not_found" or run.known.states or run.arguments.llms_txt:
+        return
+    reports = (full_text.report for full_text in discovery.full_texts)
+    named = chain((seed.url for seed in discovery.seeds), *(report.urls for report in reports if report))
+    own = f"{identity(start.url).rstrip('/')}/"
+    if not any(url.startswith(own) for url in chain(named, [discovery.discovered_file or ""])):
+        run.fail(start.url, "not_found", start.message or "", start.status)
+        raise CloseSpider("start_failed")
 
 
 async def _listed_pages(phase: Phase, discovery: Discovery) -> AsyncIterator[Request]:

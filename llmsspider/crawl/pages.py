@@ -110,6 +110,7 @@ class PageResult:
 
 
 Read = tuple[PageResponse, PageResult | None]
+"""An answer and the page that was read from it; None where the answer says that the page is as it was stored."""
 
 MAX_STUB_BYTES = 16 * 1024
 """Size of the largest page that is read only for where it leads."""
@@ -126,8 +127,6 @@ def leads_on(body: bytes, url: str, encoding: str | None) -> str | None:
         target = read_metadata(body, url, encoding).meta.refresh
     return target if target and identity(target) != identity(url) else None
 
-
-"""An answer and the page that was read from it; None where the answer says that the page is as it was stored."""
 
 VALIDATORS = frozenset({"etag", "last-modified"})
 """Headers that say which version of a body an answer holds."""

@@ -6,8 +6,10 @@ import shlex
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from difflib import get_close_matches
+from itertools import chain, islice
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from llmsspider import errors
 from llmsspider.crawl.link_bases import WORDS, LinkBases
@@ -227,6 +229,9 @@ def plan_lines(plan: Plan) -> Iterator[str]:
 ALLOWS = "LLMS_ALLOW_PRIVATE_ADDRESSES"
 """The setting that lists the addresses that are allowed though they are not public."""
 
+MAX_COMPARED = 20_000
+"""Maximum number of listed pages whose addresses are compared with one that is not found."""
+
 FEW_DOCUMENTS, MANY_LINKS = 3, 5
 """With so few documents and so many links out of scope a run says how to widen its scope."""
 
@@ -276,7 +281,7 @@ def nothing_obtained(run: RunState) -> str:
         if start.error == "blocked" and ALLOWS in (start.message or ""):
             name = host(start.url)
             why = f"{name} is not a public address: -s {ALLOWS}={name} allows it"
-        return f"nothing was obtained from {start.final_url}: {why}"
+        return f"nothing was obtained from {start.final_url}: {why}{_nearest(run.discovery)}"
     remedies = [WHAT_TO_DO[reason] for reason, _ in progress.filtered.most_common() if reason in WHAT_TO_DO]
     if remedies:  # a shell: "no browser; why its OpenAPI file was not read"
         shells = progress.filtered_examples.get("needs-browser", ())
@@ -287,6 +292,15 @@ def nothing_obtained(run: RunState) -> str:
     said = next(filter(None, details), "")
     why = (f": {remedies[0]}" if remedies else "") + (f"{';' if remedies else ':'} {said}" if said else "")
     return f"{start.final_url} answered, but no document came of it{why}"
+
+
+def _nearest(discovery: Discovery | None) -> str:
+    """Return the listed pages whose addresses are most like that of a start page that is not found, in words."""
+    if discovery is None or discovery.start.error != "not_found":
+        return ""
+    listed = {urlsplit(seed.url).path: seed.url for seed in islice(discovery.seeds, MAX_COMPARED)}
+    nearest = [listed[path] for path in get_close_matches(urlsplit(discovery.start.url).path, listed)]
+    return f"; the nearest pages that the site lists: {', '.join(nearest)}" if nearest else ""
 
 
 def links_out_of_scope(run: RunState) -> str | None:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 from forked import HANGS_SECS, ROOT, fork, run_module
+from site_server import Reply
 from sites import PLAIN, html
 
 from llmsspider import commands
@@ -206,6 +207,19 @@ def test_a_site_that_gives_nothing_is_exit_code_1_and_no_tree(serve, llmsspider,
         in done.stderr
     )
     assert list((tmp_path / "docs").glob("*.md")) == []
+
+
+def test_a_mistyped_address_is_answered_with_the_nearest_pages_and_the_folder_stays_free(serve, llmsspider):
+    listed = "# Site\n\n- [Intro](/guide/intro.html)\n- [More](/guide/more.html)\n- [Api](/api/)\n"
+    site = serve({**PLAIN, "/llms.txt": Reply(listed, headers={"Content-Type": "text/plain"})})
+    done = llmsspider(f"{site.url}/gide/intro.html", "-o", "docs", *LOCAL)
+    assert done.returncode == 1
+    (line,) = [line for line in done.stderr.splitlines() if line.startswith("llmsspider: nothing")]
+    said = "check the address in a browser; the nearest pages that the site lists: "
+    assert f"/gide/intro.html: HTTP status 404; {said}{site.url}/guide/intro.html" in line
+    assert "/guide/intro.html" not in site.paths()
+    right = llmsspider(f"{site.url}/guide/intro.html", "-o", "docs", *LOCAL)
+    assert right.returncode == 0, right.stderr
 
 
 def test_a_private_address_ends_with_the_setting_that_allows_it(serve, llmsspider):

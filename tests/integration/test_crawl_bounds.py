@@ -233,8 +233,15 @@ def test_pages_listed_by_an_address_that_redirects_to_another_spelling_are_docum
     assert "llms/filtered/canonical" not in outcome.stats
 
 
-def test_a_stub_that_leads_browsers_without_scripts_to_a_version_starts_there(serve, run_crawl):
-    stub = "<noscript><meta http-equiv='refresh' content='1; url=latest/'></noscript>"
+@pytest.mark.parametrize(
+    "stub",
+    [
+        "<noscript><meta http-equiv='refresh' content='1; url=latest/'></noscript>",
+        "<script>window.location.replace('latest/')</script>",
+    ],
+    ids=["noscript", "script"],
+)
+def test_a_stub_that_leads_to_a_version_starts_there(serve, run_crawl, stub):
     site = serve(
         {
             "/p/": f"<head><title>Redirecting</title>{stub}</head>Redirecting to <a href='latest/'>it</a>...",
