@@ -165,15 +165,15 @@ def build_scope(
     `start_url` is the start page after redirects; a directory page ends in `/`. `covering_file` is the URL of the
     llms.txt found, `listed` are those of the pages that llms.txt lists. Globs of `allow` that begin with `!` are moved
     to `block`. `above` is the directory that holds every language or version, where every one is wanted. `evidence` is
-    what start page and sitemaps say of the section; it counts for `auto` without a covering llms.txt. `handled` are
-    extensions of files that a content handler reads, `handled_if_listed` those that are read where they are listed.
+    what start page and sitemaps say of the section; it counts for `auto` where no llms.txt lies below the root.
+    `handled` are extensions of files that a content handler reads, `handled_if_listed` those that are read if listed.
     """
     section = Section(directory(start_url), "")
     if covering_file and host(covering_file) == host(start_url):
         covered = directory(covering_file)
         if covered != "/" and not covered.startswith("/.well-known/") and section.path.startswith(covered):
             section = Section(covered, "the directory of its llms.txt")
-    if kind == "auto" and covering_file is None:
+    if kind == "auto" and not section.why:
         above_start = [named for named in evidence if section.path.startswith(named.path)]
         section = max(above_start, key=lambda named: len(named.path), default=section)
     if above is not None and section.path.startswith(above):

@@ -155,7 +155,9 @@ def test_the_deepest_section_that_holds_the_start_page_is_taken():
 
 def test_an_llms_txt_and_scope_section_keep_their_own_rule():
     assert told("section", evidence=EVIDENCE) == ("/docs/guide/", "")
-    assert told(covering=f"{SITE}/llms.txt", evidence=EVIDENCE) == ("/docs/guide/", "")
+    assert told(covering=f"{SITE}/llms.txt", evidence=EVIDENCE) == ("/docs/", "two"), (
+        "it says nothing of sections"
+    )
     assert told(covering=f"{SITE}/docs/llms.txt", evidence=EVIDENCE) == (
         "/docs/",
         "the directory of its llms.txt",
