@@ -18,6 +18,8 @@ else:
     from backports import zstd
 
 Change = Literal["new", "changed", "unchanged", "deleted"]
+ChangeKind = Literal["text", "code", "structure", "addresses"]
+"""What of a page's content changed, see `changes.meaning.change_kinds`."""
 Origin = Literal["markdown", "negotiated", "html", "rendered", "text", "llms-full", "llms-txt"]
 HTML_ORIGINS: frozenset[Origin] = frozenset({"html", "rendered"})
 """Origins of documents that were converted from HTML."""
@@ -87,6 +89,7 @@ class Document:
     moved_from: list[str] = field(default_factory=list)
     code_languages: list[str] = field(default_factory=list)
     rights: dict[str, Any] | None = None
+    change_kinds: list[ChangeKind] = field(default_factory=list)
 
 
 class OpenDocument(Document):

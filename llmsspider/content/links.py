@@ -113,3 +113,42 @@ def _below(base: str, origin: int, path: str) -> str:
         return urljoin(base, path)
     except ValueError:
         return path
+
+
+# Names of built files: a build may give every picture a new one, though nothing else on the page differs.
+
+_DESTINATION = re.compile(
+    r"(!?)\[([^\[\]\n]{0,500})\]\(<?([^\s()<>]{1,2000})|\b(?:src|href|poster)=[\"']([^\"'\s<>]{1,2000})"
+)
+_HASH = re.compile(
+    r"(?<![0-9A-Za-z])(?:(?=[0-9a-f]{0,63}\d)(?=[0-9a-f]{0,63}[a-f])[0-9a-f]{7,64}"
+    r"|(?<=[-._])(?=\w{0,7}\d)(?=\w{0,7}[a-z])(?=\w{0,7}[A-Z])\w{8}(?:_\w{1,9})?(?=\.\w{2,5}\Z))(?![0-9A-Za-z])",
+    re.ASCII,
+)
+"""A hash in the address of a file: hex digits, or eight letters of both cases and digits at the end of its name."""
+_FILE = re.compile(r"\.(?!(?:x?html?|php|aspx?|mdx?|markdown|txt)\Z)[a-z][a-z0-9]{1,4}\Z", re.IGNORECASE)
+"""The end of the path of a file that is no page."""
+
+
+def without_built_names(markdown: str | None) -> str:
+    """Return Markdown without what a build makes new in the addresses of pictures and files: hashes and queries.
+
+    A picture's text goes too where it is the name of the file.
+
+    >>> without_built_names("![a](/_images/30f8c1d2.png) [A commit](/commit/30f8c1d2) ![](x.png?v=2)")
+    '![a](/_images/….png) [A commit](/commit/30f8c1d2) ![](x.png)'
+    """
+    return _DESTINATION.sub(_built_name, markdown or "")
+
+
+def _built_name(found: re.Match[str]) -> str:
+    sign, text, url = found[1] or "", found[2] or "", found[3] or found[4]
+    path = re.split("[?#]", url, maxsplit=1)[0]
+    if not (sign or _FILE.search(path)):
+        return found[0]
+    masked = _HASH.sub("…", path)
+    whole = url if masked == path and not _FILE.search(path) else masked
+    if not found[3]:
+        return found[0].removesuffix(url) + whole
+    is_name = sign and " " not in text and _FILE.search(text)
+    return f"{sign}[{_HASH.sub('…', text) if is_name else text}]({whole}"

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, cast
 from urllib.parse import urlsplit
 
+from llmsspider.changes.meaning import change_kinds
+from llmsspider.content.links import without_built_names
 from llmsspider.crawl.bot_walls import breaks_off
+from llmsspider.errors import ConversionError
 from llmsspider.items import content_hash
-from llmsspider.store import PageState, Reading
+from llmsspider.store import PageRecord, PageState, Reading
 from llmsspider.web.addresses import hostname
 from llmsspider.web.loading import own_mark
 from llmsspider.web.outcomes import clean_validator, says_unchanged, validators
@@ -24,7 +28,7 @@ from llmsspider.web.urls import host
 
 if TYPE_CHECKING:
     from llmsspider.items import Change
-    from llmsspider.store import PageRecord, Store
+    from llmsspider.store import Store
 
 FULL_CHECK_RUNS = 14
 """Runs in which every page is fetched once without validators, 0 for never: two weeks of nights.
@@ -302,7 +306,7 @@ class RecordedPages:
             self.write(record, confirmed=True)
 
     def write(self, record: PageRecord, *, confirmed: bool) -> tuple[Change, int | None]:
-        """Write a page to the store.
+        """Write a page to the store; `change_kinds` of one that changed is set.
 
         Args:
             record: the page.
@@ -322,11 +326,14 @@ class RecordedPages:
             self._store.touch_page(record)
             return "unchanged", None
         state = self._known.states.get(record.key)
-        is_same = state is not None and state.content_hash == bytes.fromhex(record.content_hash or "")
-        if state is not None and is_same and not self._is_altered(record, state):
-            self._store.save_page(record, "unchanged")
-            return "unchanged", None
-        change: Change = "new" if state is None else "changed"
+        change: Change = "new"
+        if state is not None:
+            change, before = "changed", self._compared(record, state)
+            if before is None:
+                self._store.save_page(record, "unchanged")
+                return "unchanged", None
+            with suppress(ConversionError):  # the parser failed
+                record.change_kinds = change_kinds(before.content or "", record.content or "")
         if record.origin != "llms-full":
             self.written[record.key] = record.url, change
         return change, self._store.save_page(record, change)
@@ -342,14 +349,22 @@ class RecordedPages:
             raise RuntimeError(f"{record.url} has a document in this run")
         self.keys.add(record.key)
 
-    def _is_altered(self, record: PageRecord, state: PageState) -> bool:
-        """Say whether pipelines made another document of a page whose content is the same."""
-        may_be = self._own_code or own_mark(state.extractor_version)
-        stored = self._store.load_page(record.key) if may_be else None
-        if stored is None or stored.extra != record.extra:
-            return stored is not None
-        with_others = state.extractor_version != record.extractor_version
-        return with_others and (stored.title, stored.description) != (record.title, record.description)
+    def _compared(self, record: PageRecord, state: PageState) -> PageRecord | None:
+        """Return what is stored of a page that changed; None for one that did not.
+
+        It did not where its content is the same, names of built files aside, unless pipelines made another document.
+        """
+        is_same = state.content_hash == bytes.fromhex(record.content_hash or "")
+        if is_same and not (self._own_code or own_mark(state.extractor_version)):
+            return None
+        stored = self._store.load_page(record.key)
+        if stored is None:
+            return None if is_same else PageRecord(record.id, record.identity, record.url, record.fetched_url)
+        if not is_same and without_built_names(stored.content) != without_built_names(record.content):
+            return stored
+        is_other = state.extractor_version != record.extractor_version
+        retitled = is_other and (stored.title, stored.description) != (record.title, record.description)
+        return stored if retitled or stored.extra != record.extra else None
 
 
 def _keep_latest(pages: dict[bytes, Any]) -> None:

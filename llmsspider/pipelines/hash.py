@@ -93,6 +93,7 @@ class HashPipeline(RunComponent):
             self.run.drop(record, "its pipelines left no text")
             raise CountedDrop(f"{item.url}: its pipelines left no text")
         item.change, item.seq = self.run.recorded.write(record, confirmed=item.confirmed)
+        item.change_kinds = record.change_kinds
         item.rights = self.run.rights.of(record.url, record.declared)
         return item
 

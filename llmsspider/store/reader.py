@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import sys
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime
 from functools import cache
 from itertools import groupby
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from sqlalchemy import Connection, LargeBinary, Select, bindparam, func, select, type_coerce
 
 from llmsspider.errors import StoreError
-from llmsspider.items import Link, LlmsEntry, decompress
+from llmsspider.items import ChangeKind, Link, LlmsEntry, decompress
 from llmsspider.store import runs
 from llmsspider.store.database import Database, batches
 from llmsspider.store.records import (
@@ -98,11 +98,18 @@ def page_record(row: Mapping[str, Any]) -> PageRecord:
 
 def _stored(row: Any, change: Any) -> StoredPage:
     """The record of a row that also has `run_id`, and what happened to the page."""
-    return StoredPage(page_record(row), row["seq"], change, row["run_id"] or "", row["reason"])
+    record, reason = page_record(row), row["reason"]
+    if change == "changed" and reason:
+        record.change_kinds = reason.split(",")
+    return StoredPage(record, row["seq"], change, row["run_id"] or "", reason if row["gone"] else None)
 
 
-def _replayed(row: Any, was_new: int) -> StoredPage:
-    return _stored(row, "deleted" if row["gone"] else "new" if was_new else "changed")
+def _replayed(row: Any, was_new: int, kinds: Collection[ChangeKind]) -> StoredPage:
+    found = _stored(row, "deleted" if row["gone"] else "new" if was_new else "changed")
+    found.record.change_kinds = [
+        kind for kind in get_args(ChangeKind) if kind in kinds and found.change == "changed"
+    ]
+    return found
 
 
 def _state(row: Any) -> PageState:
@@ -247,7 +254,9 @@ class SourceReader:
         self.flush()
         with self._database.snapshot() as connection:
             ids, was_new = self._changed(connection, seq)
-            yield from map(_replayed, self._by_id(connection, ids, parts), was_new)
+            kinds = self._kinds(connection, seq)
+            rows = zip(self._by_id(connection, ids, parts), was_new, strict=True)
+            yield from (_replayed(row, is_new, kinds.get(row["id"], ())) for row, is_new in rows)
 
     def history_since(self, seq: int) -> Iterator[PageHistory]:
         """Every page changed after `seq`, as `changes_since` gives it, with its earlier contents that are kept."""
@@ -259,7 +268,7 @@ class SourceReader:
                 versions = _versions(connection, portion)
                 found = self._by_id(connection, portion, WHOLE)
                 for row, is_new in zip(found, was_new[start:], strict=False):
-                    yield PageHistory(_replayed(row, is_new), bool(is_new), versions.get(row["id"], ()))
+                    yield PageHistory(_replayed(row, is_new, ()), bool(is_new), versions.get(row["id"], ()))
 
     def history_size(self) -> tuple[int, int]:
         """The number of earlier contents that are kept, and their size in bytes as they are stored."""
@@ -330,6 +339,14 @@ class SourceReader:
             ids.append(page_id)
             was_new.append(kind == "new")
         return ids, bytes(was_new)
+
+    def _kinds(self, connection: Connection, since: int) -> dict[int, set[ChangeKind]]:
+        """What changed of pages after `since`, by row id; nothing for a page with a change of which it is not known."""
+        mine = (change.c.source_id == self._source_id, change.c.seq > since, change.c.change == "changed")
+        found: dict[int, set[Any]] = {}
+        for page_id, kinds in connection.execute(select(change.c.page_id, change.c.reason).where(*mine)):
+            found.setdefault(page_id, set()).update((kinds or "?").split(","))
+        return {page_id: kinds for page_id, kinds in found.items() if "?" not in kinds}
 
     def _by_id(self, connection: Connection, ids: Iterable[int], parts: Parts) -> Iterator[Any]:
         for chunk in batches(ids, CHUNK):

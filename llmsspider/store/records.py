@@ -13,6 +13,7 @@ from llmsspider.content.markdown.code_languages import code_languages
 from llmsspider.items import (
     FIELDS,
     Change,
+    ChangeKind,
     Digest,
     DiscoveredBy,
     Document,
@@ -177,9 +178,9 @@ class PageRecord:
 
     `identity` joins the spellings of one page. The three hashes are SHA-256 in hex: `raw_hash` of the body that was
     sent, `source_hash` of the Markdown made of it, `content_hash` of `content`, which pipelines may have altered.
-    `extra` holds the fields that pipelines added, `declared` what the page itself declares of its use
-    (`web.rights`). `source_hash` is set where a record comes from the store, and once it
-    is on its way through the pipelines.
+    `extra` holds the fields that pipelines added, `declared` what the page itself declares of its use (`web.rights`),
+    `change_kinds` what its last change changed, where it is known. `source_hash` is set where a record comes from the
+    store, and once it is on its way through the pipelines.
     `follow` is every URL the page links to, for the next crawl. `validators_url` and `accept` are the
     URL and representation that `etag` and `last_modified` belong to. `content` is None on a tombstone.
     `has_end_tag` says that its HTML had `</html>`, its Markdown a last line end; None where it was neither. `digest` is
@@ -216,6 +217,7 @@ class PageRecord:
     has_end_tag: bool | None = None
     extra: Json = field(default_factory=dict)
     declared: list[list[object]] = field(default_factory=list)
+    change_kinds: list[ChangeKind] = field(default_factory=list)
     digest: Digest | None = field(default=None, repr=False, compare=False)
     key: bytes = field(init=False, repr=False)
     """The page's key in the store."""
@@ -273,6 +275,7 @@ PAGE_COLUMNS = {one.name for one in fields(PageRecord)} - {
     "content",
     "links",
     "follow",
+    "change_kinds",
     "digest",
     "key",
 }

@@ -182,13 +182,14 @@ class Store(SourceReader):
     def save_page(self, record: PageRecord, change: Change) -> int | None:
         """Replace a page as a whole, which counts as reached; returns the number of the change, None when `unchanged`.
 
-        `unchanged` is for a page whose content is the same though its body, links or extractor are not. Raises
-        `ValueError` for content that is not that of `content_hash`: a page with another's would change unnoticed.
+        `unchanged` is for a page whose content is the same, names of built files aside, though its body, links or
+        extractor are not. Raises `ValueError` for content that is not that of `content_hash`: a page with another's
+        would change unnoticed.
         """
         if record.content is not None and record.hash_of_content != record.content_hash:
             raise ValueError(f"{record.url}: the content is not that of its content_hash")
         seq = None if change == "unchanged" else self._running().next_seq()
-        self._running().put(Write(record.key, seq, change, record))
+        self._running().put(Write(record.key, seq, change, record, ",".join(record.change_kinds) or None))
         return seq
 
     def touch_page(self, record: PageRecord) -> None:

@@ -98,7 +98,8 @@ _RESAVE = _note(*(one.name for one in page.c if one.name not in _UNCHANGED))
 class Write(NamedTuple):
     """A page as a whole, what is no document, or a deletion (`record` is None).
 
-    `seq` is None for a page that counts as unchanged, 0 for what is no document.
+    `seq` is None for a page that counts as unchanged, 0 for what is no document. `reason` is that of a deletion; of a
+    page that changed, it holds the kinds of change.
     """
 
     key: bytes
@@ -316,7 +317,7 @@ class RunWriter:
             elif seq is None:
                 same.append(_bound(page_row(record) | self._mine))
             else:
-                replaced.append(page_row(record) | reached | {"seq": seq, "change": kind, "reason": None})
+                replaced.append(page_row(record) | reached | {"seq": seq, "change": kind, "reason": reason})
         _many(connection, self.upserts[page], replaced)
         _many(connection, _RESAVE, same)
         _many(connection, _DELETE_PAGE, deleted)

@@ -7,6 +7,7 @@ import hashlib
 import hmac
 import json
 
+from crawling import command
 from lxml import etree
 from site_server import Reply
 from sites import html
@@ -78,3 +79,49 @@ def test_a_crawl_tells_what_it_changed_until_it_is_taken(serve, run_crawl, tmp_p
     assert refused.exit_code == 1
     assert "was not written: it is no XML" in refused.log
     assert feed_file.read_text() == "my own notes"
+
+
+def test_kinds_of_change_are_told_and_names_of_built_files_are_no_change(serve, run_crawl, tmp_path):
+    picture = "<p>It looks like this, every time.</p><img src='/_images/{}.png' alt='A plot'>"
+    text = "<p>It waits 10 seconds.</p><pre><code class='language-py'>wait(10)</code></pre>"
+    site = serve(
+        {
+            "/": html("Home", "<p>Welcome.</p><a href='/plot.html'>P</a> <a href='/wait.html'>W</a>"),
+            "/plot.html": html("Plot", picture.format("30f8c1d2")),
+            "/wait.html": html("Wait", text),
+        }
+    )
+
+    def crawl(**arguments):
+        outcome = run_crawl(f"{site.url}/", arguments={"source": "s", **arguments})
+        rows = outcome.by_path(site.url)
+        return {path: (row["change"], row["change_kinds"]) for path, row in rows.items()}, rows
+
+    def export(*more):
+        done = command("export", "s", *more, "-s", f"LLMS_DATA_DIR={tmp_path / 'store'}", cwd=tmp_path)
+        rows = map(json.loads, done.stdout.splitlines())
+        return {row["url"].removeprefix(site.url): row for row in rows}
+
+    assert list(crawl()[0].values()) == [("new", [])] * 3
+    site.pages["/plot.html"] = html("Plot", picture.format("9b11d0e7"))
+    site.pages["/wait.html"] = html("Wait", text.replace("wait(10)", "wait(20)"))
+    changed, rows = crawl()
+    assert changed == {
+        "/": ("unchanged", []),
+        "/plot.html": ("unchanged", []),
+        "/wait.html": ("changed", ["code"]),
+    }
+    assert rows["/plot.html"]["seq"] is None
+    for row in (rows["/plot.html"], export()["/plot.html"]):
+        assert "9b11d0e7" in row["content"]
+        assert row["content_hash"] == hashlib.sha256(row["content"].encode()).hexdigest()
+    site.pages["/wait.html"] = html("Wait", text.replace("10", "20"))
+    site.pages["/plot.html"] = html("Plot", picture.format("9b11d0e7").replace("A plot", "A chart"))
+    assert crawl(emit="changes")[0] == {
+        "/wait.html": ("changed", ["text"]),
+        "/plot.html": ("changed", ["text"]),
+    }
+    assert export()["/wait.html"]["change_kinds"] == ["text"]
+    since = export("--since", "3")
+    assert since["/wait.html"]["change_kinds"] == ["text", "code"]
+    assert export("--since", "0")["/wait.html"]["change_kinds"] == []

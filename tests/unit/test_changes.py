@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from llmsspider.changes.compare import blocks, compare, compare_words, mask
-from llmsspider.changes.meaning import evidence, names, volatile_lines, without
+from llmsspider.changes.meaning import change_kinds, evidence, names, volatile_lines, without
 from llmsspider.changes.meaning import noise_of as noise_of_pages
+from llmsspider.content.links import without_built_names
 
 PAGE = """# Client
 
@@ -295,3 +296,48 @@ def test_deprecations_are_told_in_their_sentence():
     )
     assert found.deprecated == ("The function `run()` is deprecated since 3.0.",)
     assert not named(PAGE + "\nIt is deprecated.\n", PAGE + "\nIt is now deprecated.\n").deprecated
+
+
+KINDS = {
+    "a word": ("Wait ten seconds.", "Wait 20 seconds.", ["text"]),
+    "code inside of text": ("Call `a()`.", "Call `b()`.", ["text"]),
+    "a block of code": ("```py\nx = 1\n```", "```py\nx = 2\n```", ["code"]),
+    "the level of a heading": ("# A\n\n## B", "# A\n\n### B", ["structure"]),
+    "a mark": ("Call a.", "Call `a`.", ["structure"]),
+    "a list in place of lines": ("One\n\nTwo", "- One\n- Two", ["structure"]),
+    "one fence in place of two": ("```\na\n```\n\n```\nb\n```", "```\na\nb\n```", ["structure"]),
+    "white space": ("One  two", "One two", ["structure"]),
+    "where a link leads": ("[a](/b)", "[a](/c)", ["addresses"]),
+    "a picture that is named like its file": ("![a.png](/a.png)", "![b.png](/b.png)", ["addresses"]),
+    "what a picture shows": ("![A dog](/a.png)", "![A cat](/a.png)", ["text"]),
+    "all of it": ("# A\n\n[a](/b)\n\n    c", "## B\n\n[a](/c)\n\n    d", ["text", "code", "structure", "addresses"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("before", "after", "expected"), KINDS.values(), ids=KINDS)
+def test_kinds_of_change(before, after, expected):
+    assert change_kinds(before, after) == expected
+
+
+SHA = "30f8c1d2" * 8
+BUILT = {
+    "hex": ("![p](/_images/{}.png)", "30f8c1d2", "9b11d0e7", True),
+    "a picture named like its file": (f"![\\_images/{{}}.png](/_images/{SHA}.png)", SHA, SHA[::-1], True),
+    "before the extension": ("![p](/assets/logo-{}.webp)", "BQx3dK9z", "Da0_Xk1q", True),
+    "a folder": ("[script](/_downloads/{}/plot.py)", "0a1b2c3d4e5f6071", "9a1b2c3d4e5f6071", True),
+    "source at a commit": ("[source](https://git.example/blob/{}/a.py#L1)", "0f3a2c1", "9f3a2c1", True),
+    "a query": ("![p](/a.png?v={})", "1", "2", True),
+    "an attribute": ("<img src='/{}.png'>", "30f8c1d2", "9b11d0e7", True),
+    "another picture": ("![p](/step-{}.png)", "1", "2", False),
+    "another picture with a long name": ("![p](/UserGuide{}.png)", "1", "2", False),
+    "a page": ("[p](/commit/{})", "30f8c1d2", "9b11d0e7", False),
+    "a page with its extension": ("[p](/{}.html)", "30f8c1d2", "9b11d0e7", False),
+    "the query of a picture service": ("![p](/image?url={})", "a.png", "b.png", False),
+    "text": ("Release {}", "30f8c1d2", "9b11d0e7", False),
+}
+
+
+@pytest.mark.parametrize(("text", "before", "after", "is_same"), BUILT.values(), ids=BUILT)
+def test_names_of_built_files(text, before, after, is_same):
+    one, other = (without_built_names(text.format(name)) for name in (before, after))
+    assert (one == other) is is_same

@@ -119,6 +119,13 @@ def test_equal_chunks_of_a_page_differ_by_ordinal_only_and_pages_differ() -> Non
     assert not set(ids) & {chunk.id for chunk in chunks(content, "q", size=100)}
 
 
+def test_a_new_name_of_a_built_picture_leaves_the_chunk_as_it_is() -> None:
+    text = "# A\n\nAs seen here.\n\n![p](/_images/30f8c1d2.png)\n"
+    before, after = (chunks(one, "p", size=300) for one in (text, text.replace("30f8c1d2", "9b11d0e7")))
+    assert [one.id for one in before] == [one.id for one in after]
+    assert "9b11d0e7" in after[-1].text
+
+
 def test_the_same_text_below_other_headings_is_another_chunk():
     linux, windows = (
         chunks(f"# {name}\n\nAbout.\n\n## Install\n\nText.\n", "p", size=100)[-1]

@@ -11,6 +11,7 @@ from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple, cast
 
+from llmsspider.content.links import without_built_names
 from llmsspider.content.markdown import commonmark
 from llmsspider.content.markdown.code_languages import code_languages
 from llmsspider.items import Document
@@ -86,7 +87,7 @@ def chunks(content: str | None, page: str, *, size: int, count: Count = len) -> 
         text = content[span.start : span.end].strip("\n").rstrip()
         if not text:
             continue
-        whole = "\n".join((page, *span.heading_path, "", text))
+        whole = "\n".join((page, *span.heading_path, "", without_built_names(text)))
         seen[whole] += 1
         if seen[whole] > 1:
             whole += f"\n{seen[whole]}"
