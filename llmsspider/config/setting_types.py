@@ -124,6 +124,17 @@ def _paths(value: Any) -> tuple[Any, ...]:
     return tuple(value.split(",") if isinstance(value, str) else value)
 
 
+REVISITS = {"always": 0, "proven": 50}
+"""The words of `LLMS_REVISIT`, each with the number of crawls within which every page is requested."""
+
+
+def _nights(value: Any) -> int:
+    try:
+        return REVISITS[str(value)] if str(value) in REVISITS else _whole(value)
+    except PydanticCustomError:
+        raise refused("accepted are always, proven, and a whole number of crawls") from None
+
+
 CONVERTERS = "accepted are native, markdownify, and the path of a class with convert(html) ({kind}: {error})"
 PORTS = "accepted are auto, off, a port, and a range such as 8000-8019"
 SIZES = "accepted are a number of 1 or more, and one with a unit: {error}"
@@ -135,6 +146,7 @@ OptionalNumber = Annotated[
     float | None, BeforeValidator(lambda value: None if value is None else _number(value))
 ]
 Whole = Annotated[int, BeforeValidator(_whole)]
+Nights = Annotated[int, BeforeValidator(_nights)]
 Text = Annotated[str | None, BeforeValidator(lambda value: None if value is None else str(value))]
 Workers = Annotated[int, BeforeValidator(_workers)]
 Ports = Annotated[str, by(f"{__name__}:parse_ports", PORTS, first=str, only_checks=True)]

@@ -78,6 +78,13 @@ class Config(BaseModel):
     revalidate_method: Annotated[str, choice(GET="GET", HEAD="HEAD")] = setting(
         "LLMS_REVALIDATE_METHOD", "GET", "Method of revalidation requests."
     )
+    revisit: types.Nights = setting(
+        "LLMS_REVISIT",
+        "proven",
+        "Every page in each crawl (`always`), or those that a proven file of the site names, and each within 50 crawls "
+        "(`proven`) or so many.",
+        unit="crawls",
+    )
 
     # --- output ---
     skill_dir: types.Text = setting(

@@ -16,6 +16,7 @@ from llmsspider.crawl.beginning import discover_site, seed_requests
 from llmsspider.crawl.deletions import DELETED, DeletionPlan, outage, plan_deletions
 from llmsspider.crawl.progress import replay_command
 from llmsspider.crawl.records import utc_now
+from llmsspider.crawl.sampling import leave_out_pages
 from llmsspider.crawl.scheduler import mark_job
 from llmsspider.errors import LlmsspiderError, StoreError
 from llmsspider.store import LINKS, PageState
@@ -288,6 +289,7 @@ async def _begin(phase: Phase) -> None:
             before = run.memory.run_before()
             run.moves.every = before is not None and before.complete
         await discover_site(phase)
+        await leave_out_pages(phase)
     except LlmsspiderError as error:
         faults.error("%(error)s", {"error": error}, extra={"spider": phase.spider})
         run.fault = str(error)

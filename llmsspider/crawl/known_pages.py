@@ -123,13 +123,22 @@ class KnownPages:
             return {}
         page = self.validated(url) if read_by != "" else None
         if page is not None:
-            is_made = page.content_hash is not None and page.extractor_version == self.extractor_version
-            is_of_use = is_made and (page.accept is None or accept is None or page.accept == accept)
+            is_of_use = self.is_usable(page) and (
+                page.accept is None or accept is None or page.accept == accept
+            )
             return validators(page.etag, page.last_modified) if is_of_use else {}
         if read_by is None:
             return {}
         found = self._stored(Reading(url, accept, read_by=read_by), with_body=False)
         return validators(found.etag, found.last_modified) if found else {}
+
+    def is_usable(self, state: PageState) -> bool:
+        """Say whether a stored page is a document of the extractor of this run."""
+        return state.content_hash is not None and state.extractor_version == self.extractor_version
+
+    def has_reading(self, url: str, accept: str | None, read_by: str) -> bool:
+        """Say whether what was read of a URL that is no document is stored."""
+        return self._stored(Reading(url, accept, read_by=read_by), with_body=False) is not None
 
     def is_false(self, record: PageRecord, headers: Mapping[str, str]) -> bool:
         """Say whether a page has another text than stored under validators (`headers` of its answer) that deny it."""

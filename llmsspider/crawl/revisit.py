@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import astuple, dataclass, field, fields
+from math import ceil
+from random import random
 from typing import TYPE_CHECKING, Any, Literal
 
 import orjson
 
+from llmsspider.site.witnesses import START_PAGE, stamp_of
 from llmsspider.web.urls import page_key
 
 if TYPE_CHECKING:
@@ -28,6 +31,15 @@ MAX_MISTAKES = 5
 
 MAX_AGE = 1000
 """Number of runs after which a page that is not met any more is forgotten."""
+
+MIN_SAMPLE = 3
+"""Number of pages that are sampled at least."""
+
+LEAST_SHARE = 0.9
+"""A witness that names less than this share of the pages that it named last time is damaged."""
+
+MAX_OTHERS = 0.05
+"""The share of pages up to which those that another proven witness names are requested too."""
 
 Claim = Literal["named", "silent", "none"]
 """What a witness said of a page before it was requested: it is another one, it is as it was, or nothing."""
@@ -92,6 +104,17 @@ class Ledger:
         self.checked: dict[bytes, Checked] = {}
         self.witnesses: list[Witness] = []
         """Those that were read in this run."""
+        self.by: Witness | None = None
+        """The witness that pages are left out by in this run, where there is one."""
+        self.bound = 0
+        self.unasked: set[bytes] = set()
+        """The stored pages that are not requested, whose keys a plan gave."""
+        self.left_out: set[bytes] = set()
+        """The keys of pages that were met and not requested."""
+        self.no_documents: dict[bytes, str] = {}
+        """The URLs of pages that were requested, and are no documents as before."""
+        self.requests = 0
+        """Number of requests of this run, of any kind."""
 
     def to_json(self) -> dict[str, Any]:
         """Return what the store keeps of the histories."""
@@ -123,13 +146,56 @@ class Ledger:
             now, then = witness.stamp, history.stamp
         return "silent" if now == then else "named"
 
+    def is_same_start(self, body: bytes) -> bool:
+        """Say whether the start page is as it was in the run before."""
+        history = self.histories.get(START_PAGE)
+        return history is not None and history.stamp == stamp_of(body)
+
+    def plan(self, pages: Mapping[bytes, str], bound: int) -> list[bytes]:
+        """Decide which of the stored pages (URLs by key) need not be requested; return those to sample first.
+
+        That are the ones that were requested longest ago, so many that each page is within `bound` runs.
+        """
+        damaged = {
+            one.name for one in self.witnesses if len(one.pages) < LEAST_SHARE * self._history(one).pages
+        }
+        proven = [one for one in self.witnesses if self._history(one).is_proven and one.name not in damaged]
+        silent = {
+            one.name: {key for key, url in pages.items() if self.claim(one, key, url) == "silent"}
+            for one in proven
+        }
+        if not proven or damaged & {one.name for one in self.witnesses if self._history(one).is_proven}:
+            return []
+        self.by, self.bound = max(proven, key=lambda one: len(silent[one.name])), bound
+        unasked = {key for key in silent[self.by.name] if self.number - self.checked[key].number < bound}
+        for others in silent.values():
+            named = unasked - others
+            unasked -= named if len(named) <= MAX_OTHERS * len(pages) else set()
+        oldest = sorted(unasked, key=lambda key: (self.checked[key].number, random()))  # noqa: S311  # no secret
+        sample = oldest[: max(MIN_SAMPLE, ceil(len(pages) / bound))]
+        self.unasked = unasked.difference(sample)
+        return sample
+
+    def give_up(self) -> None:
+        """Request every page after all."""
+        self.by, self.unasked = None, set()
+
+    def leaves_out(self, key: bytes, url: str, *, is_stored: bool) -> bool:
+        """Say whether a page need not be requested; one that is no document is by the share of runs, and the claim."""
+        if self.by is None or (is_stored and key not in self.unasked):
+            return False
+        is_due = (int.from_bytes(key[:4]) + self.number) % self.bound == 0
+        return is_stored or (not is_due and self.claim(self.by, key, url) == "silent")
+
+    def _history(self, witness: Witness) -> History:
+        return self.histories.get(witness.name) or History()
+
     def conclude(
         self,
         asked: Mapping[bytes, str],
         changed: Iterable[bytes],
         *,
         failed: Iterable[bytes] = (),
-        everything: bool = True,
         evident: bool = True,
     ) -> list[str]:
         """Hold what the witnesses said against what the pages showed, and remember both; return the mistakes in words.
@@ -138,7 +204,6 @@ class Ledger:
             asked: the URL of each page that the site answered for, by key.
             changed: keys of those that had another text than before, or were gone.
             failed: keys of the pages whose answer counts for nothing; they are asked again.
-            everything: no page was left out.
             evident: the site alone made pages change, and not another version of the extraction.
         """
         changes, lines, named = set(changed), [], {}
@@ -156,7 +221,7 @@ class Ledger:
                     history.nights = history.active = 0
                     history.mistakes += 1
                     lines.append(f"{witness.name} did not name {asked[missed[0]]}, which changed")
-                elif everything:
+                elif not self.left_out:
                     history.nights += 1
                     history.active += bool(known)
             history.stamp, history.pages = witness.stamp, len(witness.pages)
@@ -173,12 +238,20 @@ class Ledger:
             self.checked[key] = Checked(self.number, digests, again)
         return lines
 
-    def counts(self) -> dict[str, Any]:
+    def counts(self, pages: int, changed: int) -> dict[str, Any]:
         """Return what the store keeps of the night, and views show (`output/status.py`)."""
-        return {"witness": None if self.best is None else f"{self.best[0]}, {self.best[1].described}"}
+        said = None if self.best is None else f"{self.best[0]}, {self.best[1].described}"
+        if self.by is not None:
+            oldest = self.number - min(
+                (self.checked[key].number for key in self.left_out), default=self.number
+            )
+            said = f"{self.by.name}, {self._history(self.by).described}"
+            done = f"{pages} pages: {self.requests} requests, {changed} changed"
+            said = f"{done}; by {said}; oldest check {oldest} crawls ago"
+        return {"witness": said, "requests": self.requests}
 
     @property
     def best(self) -> tuple[str, History] | None:
         """The witness of this run that has proven most, and its history."""
         found = [(one.name, self.histories[one.name]) for one in self.witnesses if one.name in self.histories]
-        return max(found, key=lambda one: (one[1].is_proven, one[1].nights, one[1].named), default=None)
+        return max(found, key=lambda one: (one[1].is_proven, one[1].pages > 0, one[1].nights), default=None)

@@ -183,15 +183,27 @@ class Run(RunState):
             return
         gone = {key for key, outcome in known.outcomes.items() if outcome in {"gone", "moved"}}
         asked = {key: url for key, (url, _) in self.recorded.written.items()}
-        for key in self.recorded.keys | gone:
+        for key in (self.recorded.keys | gone) - ledger.left_out:
             state = known.states.get(key)
             if state is not None and state.origin != "llms-full":
                 asked[key] = state.url
+        asked |= ledger.no_documents
         changed = gone | {key for key, (_, change) in self.recorded.written.items() if change == "changed"}
         for line in ledger.conclude(asked, changed, failed=known.outcomes, evident=self._same_extractor):
             self.note(line)
         with contextlib.suppress(StoreError):  # the writer says it
             store.save_reading(replace(self._ledger_row, body=ledger.table()))
+
+    @property
+    def may_leave_out(self) -> bool:
+        """Whether pages that did not change need not be requested, as far as that is known before the first one."""
+        arguments, memory, before = self.arguments, self.memory, self.memory.run_before()
+        is_asked = (
+            arguments.full or arguments.confirm_deletions or self.resumes is not None or self.config.own_code
+        )
+        is_odd = self.known.unbelieved or memory.lagging.files or memory.unread_files
+        is_known = before is not None and before.complete and self._same_extractor
+        return bool(self.config.revisit and is_known and not is_asked and not is_odd)
 
     def heartbeat(self) -> None:
         """Write a heartbeat and the counts of the run to the store."""
@@ -210,7 +222,7 @@ class Run(RunState):
             "phases": list(self.progress.phases),
             "outage": self.coverage.outage,
             "scope": self.bounds.scope.describe() if self.bounds.scope else None,
-            **self.ledger.counts(),
+            **self.ledger.counts(self.progress.documents, self.progress.changes["changed"]),
         }
 
     @property

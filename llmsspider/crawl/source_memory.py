@@ -53,6 +53,10 @@ class Doubts:
         self._now[key.hex()] = what, (runs if before == what else 0) + 1
         return self._now[key.hex()][1]
 
+    def number(self, key: bytes) -> int:
+        """Return in how many runs in a row before this one an odd answer came."""
+        return self._before.get(key.hex(), ("", 0))[1]
+
     def to_keep(self, *, complete: bool, listed: bool = True) -> dict[str, tuple[str, int]]:
         """Return what the store keeps: of answers that the run did not see, those that it could not see.
 
@@ -61,6 +65,10 @@ class Doubts:
         before = self._before.items()
         unseen = {key: one for key, one in before if not complete or one[0].startswith("unlinked")}
         return self._now if complete and listed else unseen | self._now
+
+
+ABSENT_RUNS, ASKED_AGAIN = 3, 10
+"""Runs in a row in which a file was not there, after which it is requested in one of so many runs only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +238,19 @@ class SourceMemory:
     def unread(self, *files: str) -> None:
         """Note files that could not be read now, or break off; those that gave no seeds before do not matter."""
         self.unread_files += [file for file in files if file in self.files_before]
+
+    def passes_over(self, file: str) -> bool:
+        """Say whether a file that discovery looks for is left out in this run: it was not there lately."""
+        run, key = self._run, page_key(file) + b"absent"
+        is_due = (int.from_bytes(key[:4]) + run.known.number) % ASKED_AGAIN == 0
+        if run.arguments.full or not run.config.revisit or is_due or self.doubts.number(key) < ABSENT_RUNS:
+            return False
+        return self.doubts.again(key, "absent") > 0
+
+    def note_file(self, file: str, status: int) -> None:
+        """Note the status of the answer for a file that discovery looks for."""
+        if status in {404, 410}:
+            self.doubts.again(page_key(file) + b"absent", "absent")
 
     def is_away(self, file: str) -> bool:
         """Say whether a file that gave seeds in the run before gave none in this one."""

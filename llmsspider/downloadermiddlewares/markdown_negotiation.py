@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import defaultdict
+from typing import cast
 from weakref import WeakSet
 
 from scrapy import Request
@@ -20,6 +21,7 @@ from llmsspider.crawl.requests import (
     NestedDownloadError,
     RefusedRequest,
     download_nested,
+    is_plain,
     nested_request,
 )
 from llmsspider.crawl.run import Run
@@ -66,6 +68,8 @@ class MarkdownNegotiationMiddleware(RunComponent):
         page = request.meta.get(META, {})
         if not page or any(page.get(key) for key in ("nested", "synthetic", "verify")):
             return None
+        if (known := self._left_out(request)) is not None:
+            return known
         if "#" in request.url and split_route(request.url)[1]:
             site = self.run.site.docsify_of(request.url)
             return await self._route(request, site.file_of(request.url)) if site is not None else None
@@ -87,6 +91,31 @@ class MarkdownNegotiationMiddleware(RunComponent):
             kept = self.run.prefetched.pop(identity(request.url), None)
             response = kept.replace(request=request) if kept is not None else None
         return response
+
+    def _left_out(self, request: Request) -> Response | None:
+        """Return a 304 for a page that no witness names (`crawl/revisit.py`), or what it answered as a sample."""
+        run, page, key = self.run, request.meta[META], page_key(request.url)
+        if not page.get("source") and (sampled := run.sampled.pop(key, None)) is not None:
+            return cast("Response", sampled).replace(request=request)
+        state, url = run.known.state(key), request.url
+        key = state.key if state is not None else key
+        if page.get("whole") or not run.ledger.leaves_out(key, url, is_stored=state is not None):
+            return None
+        if state is not None and not page.get("source"):
+            url = state.validators_url
+            run.recorded.expect(key)
+        elif not self._is_read(request):
+            return None
+        run.ledger.left_out.add(key)
+        return Response(url, status=304, request=request)
+
+    def _is_read(self, request: Request) -> bool:
+        """Say whether the store has what was read of a page that is no document, or is requested for its links."""
+        run, page, accept = self.run, request.meta[META], request.headers.get("Accept")
+        read_by = "" if page.get("source") else run.readings.read_by(listed=bool(page.get("listed")))
+        accepted = accept.decode("latin-1") if accept else None
+        is_alone = bool(page.get("source")) or is_plain(request)
+        return is_alone and run.known.has_reading(request.url, accepted, read_by)
 
     async def process_response(self, request: Request, response: Response) -> Response:
         """Return the Markdown of a page that was downloaded first; learn whether linked pages are there."""

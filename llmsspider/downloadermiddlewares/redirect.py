@@ -132,6 +132,8 @@ class ScopeMiddleware:
     def request_reached_downloader(self, request: Request) -> None:
         """Count a request that is sent for a page: its Markdown form, HTML, redirects and retries."""
         page = request.meta.get(META, {})
+        if self.run is not None:
+            self.run.ledger.requests += 1
         if self.run is not None and page and not page.get("discovery") and not page.get("verify"):
             self.run.limit.requests += 1
 

@@ -79,6 +79,7 @@ class RunStatus:
     crawl_type: str | None
     scope: str | None
     witness: str | None
+    requests: int
     errors: Errors
     filtered: FilteredUrls
 
@@ -212,7 +213,7 @@ def stored_status(store: Store, run: RunRecord) -> RunStatus:
 
 def run_status(run: RunRecord, failed: Sequence[PageError], filtered: Sequence[FilteredUrl]) -> RunStatus:
     """Return the state of a run, with the failed and filtered URLs that are known."""
-    none_yet = Progress().counts(queued=0) | {"crawl_type": None}  # before the first heartbeat
+    none_yet = Progress().counts(queued=0) | {"crawl_type": None, "requests": 0}  # before the first heartbeat
     counts = none_yet | run.counts
     total = counts["done"] + counts["queued"]
     # the counts of the last heartbeat, raised to what the store has kept by URL since then

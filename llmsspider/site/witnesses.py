@@ -89,6 +89,14 @@ class Place(NamedTuple):
     root: str
 
 
+START_PAGE = "the start page"
+
+
+def stamp_of(body: bytes) -> str:
+    """Return what stands for a whole file."""
+    return blake2b(body, digest_size=8).hexdigest()
+
+
 class UnreadableError(ValueError):
     """The file is none that says anything of pages; the message says why."""
 
@@ -206,7 +214,7 @@ def read(body: bytes, place: Place, hrefs: bytes = b"") -> Witness:
     if len(body) > MAX_BYTES:
         raise UnreadableError(f"larger than {MAX_BYTES // 1024 // 1024} MB")
     name = re.sub(r"[-._][0-9A-Fa-f]{6,64}(?=\.)", "", urlsplit(place.url).path.rpartition("/")[2])
-    stamp = blake2b(body, digest_size=8).hexdigest()
+    stamp = stamp_of(body)
     data = _data(body)
     if isinstance(data, dict) and isinstance(data.get("languages"), dict) and "version" in data:
         return Witness(name, stamp)  # Pagefind: a hash of each language
@@ -295,7 +303,7 @@ def _digests(records: Iterable[tuple[str, dict[str, Any]]], root: str) -> dict[s
 def by_lastmod(dates: Mapping[str, str]) -> Witness | None:
     """Return what sitemaps say of pages by `lastmod`, which is given by URL; None for fewer than two pages."""
     pages = {loose_key(url): date for url, date in dates.items()}
-    stamp = blake2b(orjson.dumps(pages, option=orjson.OPT_SORT_KEYS), digest_size=8).hexdigest()
+    stamp = stamp_of(orjson.dumps(pages, option=orjson.OPT_SORT_KEYS))
     return Witness("lastmod of sitemaps", stamp, pages) if len(pages) > 1 else None
 
 
@@ -303,7 +311,7 @@ def by_start_page(url: str, headers: Mapping[str, str], body: bytes) -> Iterator
     """Yield what the start page may say of a whole site: hosts that date all files by the deploy, builds with an id."""
     if modified := headers.get("last-modified"):
         yield Witness("Last-Modified of the start page", modified, page=url)
-    yield Witness("the start page", blake2b(body, digest_size=8).hexdigest(), page=url)
+    yield Witness(START_PAGE, stamp_of(body), page=url)
 
 
 # Sphinx: the words of all pages, each with the numbers of the pages that have it.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 from sites import html
 
@@ -66,3 +67,65 @@ def test_an_index_is_a_list_of_pages_and_is_held_against_them(serve, run_crawl):
     told, _, outcome = nights()
     assert told == {}, "the page that only the index named is stored: it was requested by itself"
     assert "is no search index that can be used: it is no JSON" in outcome.log
+
+
+PROOF = ((), (3,), (), ())
+
+
+def test_a_night_is_what_the_index_names_and_a_sample(serve, run_crawl):
+    nights = Nights(serve, run_crawl, 40)
+    for edited in PROOF:
+        nights(*edited)
+
+    told, paths, outcome = nights()
+    pages = [path for path in paths if path.startswith("/p")]
+    assert told == {}
+    assert 2 <= len(set(pages)) == len(pages) <= 3, "a sample, which may have the start page"
+    line = (
+        r"41 pages: \d+ requests, 0 changed; by search_index.json, proven over 3 nights, 1 of 1 changes named"
+    )
+    assert re.search(f"{line}; oldest check 1 crawls ago", outcome.log)
+    absent = {"/llms.txt", "/.well-known/llms.txt", "/llms-full.txt", "/sitemap.xml"}
+    assert not absent.issubset(paths), "they were not there in three crawls: each is requested in one of ten"
+    assert len(outcome.documents) == 41
+    told, paths, _ = nights(7, 8)
+    assert told == {"/p7/": "changed", "/p8/": "changed"}
+    assert {"/p7/", "/p8/"} < {*paths}
+    assert 4 <= len({path for path in paths if path in nights.site.pages and path.startswith("/p")}) <= 5
+    nights.site.pages.pop("/p9/")
+    kept, nights.number = nights.number, 9  # the index has lost most pages: that is damage
+    told, paths, outcome = nights()
+    assert "not requested" not in outcome.log
+    assert "/p9/" in paths
+    nights.number = kept
+    _, paths, outcome = nights(arguments={"full": "true"})
+    assert "not requested" not in outcome.log
+
+
+def test_an_index_that_falls_silent_is_found_out_by_the_sample(serve, run_crawl):
+    nights = Nights(serve, run_crawl, 40)
+    for edited in PROOF:
+        nights(*edited)
+    nights.named = dict(nights.editions)
+
+    told, _, outcome = nights(*range(39))
+
+    assert len(told) == 39, "all of them in the same night"
+    assert "search_index.json did not name it: all pages are requested" in outcome.log
+    for night in range(4):
+        nights.named = None
+        told, _, outcome = nights(night)
+        assert told == {f"/p{night}/": "changed"}
+        assert "not requested" not in outcome.log, "it has to prove itself for twice as long"
+
+
+def test_one_page_that_changes_unnamed_is_found_within_the_bound(serve, run_crawl):
+    nights = Nights(serve, run_crawl, 40)
+    for edited in PROOF:
+        nights(*edited)
+    nights.named = dict(nights.editions)
+    bound = {"LLMS_REVISIT": 10}
+
+    late = next(night for night in range(20) if "/p11/" in nights(*([11] * (night == 0)), settings=bound)[0])
+
+    assert late < 10

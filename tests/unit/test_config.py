@@ -44,6 +44,7 @@ WRONG = {
     "LLMS_OBEY_AI_OPTOUT": ("maybe", "True or False is accepted"),
     "LLMS_FULL_TEXT": ("x", "accepted are auto, off"),
     "LLMS_REVALIDATE_METHOD": ("POST", "accepted are GET, HEAD"),
+    "LLMS_REVISIT": ("often", "accepted are always, proven, and a whole number of crawls"),
     "LLMS_STATUS_PORT": ("many", "accepted are auto, off, a port, and a range"),
     "LLMS_HISTORY": ("some", "a number of versions, or of days"),
     "LLMS_CONVERTER": ("json.JSONDecoder", "accepted are native, markdownify, and the path of a class"),

@@ -39,7 +39,7 @@ def test_a_witness_is_proven_by_three_nights_one_of_them_with_changes():
         proven.append(nights.is_proven())
 
     assert proven == [False, False, False, True, True]
-    assert nights.ledger.counts()["witness"] == "index, proven over 4 nights, 1 of 1 changes named"
+    assert nights.ledger.counts(6, 0)["witness"] == "index, proven over 4 nights, 1 of 1 changes named"
 
 
 def test_quiet_nights_prove_nothing():
@@ -123,3 +123,69 @@ def test_what_is_stored_may_be_anything():
     for table in (b"", b"[]", b"null", b'{"zz": [1, {}, []]}', b'{"00": 1}'):
         ledger.load(table)
         assert ledger.checked == {}
+
+
+# --- which pages are left out ---
+
+
+class Site:
+    """Proven by four nights with one change each; then pages are named by what differs from edition 9."""
+
+    def __init__(self) -> None:
+        self.nights = Nights()
+        for number in range(5):
+            editions = dict.fromkeys(range(6), 9) | ({5: number} if number < 4 else {})
+            self.nights(index(editions), changed=(5,) if number else ())
+        self.nights(index(dict.fromkeys(range(6), 9)))
+
+    def begun(self, editions: dict[int, int], only: range = range(6)) -> Ledger:
+        ledger = Ledger(self.nights.ledger.to_json(), self.nights.number + 1)
+        ledger.load(self.nights.ledger.table())
+        ledger.witnesses = [index(dict.fromkeys(range(6), 9) | editions, only)]
+        return ledger
+
+
+def test_what_is_not_named_is_sampled_or_left_out():
+    ledger = Site().begun({1: 10})
+
+    sample = ledger.plan(ASKED, 50)
+
+    assert len(sample) == 3
+    assert len(ledger.unasked) == 2
+    assert not {KEYS[1]} & ({*sample} | ledger.unasked)
+    assert all(ledger.leaves_out(key, ASKED[key], is_stored=True) for key in ledger.unasked)
+    assert not ledger.leaves_out(KEYS[1], URLS[1], is_stored=True)
+    ledger.give_up()
+    assert not any(ledger.leaves_out(key, ASKED[key], is_stored=True) for key in KEYS)
+
+
+def test_the_sample_goes_through_all_pages_within_the_bound():
+    site = Site()
+    seen: list[bytes] = []
+    for _ in range(2):
+        ledger = site.begun({})
+        sample = ledger.plan(ASKED, 50)
+        seen += sample
+        ledger.left_out = set(ledger.unasked)
+        ledger.conclude({key: ASKED[key] for key in sample}, ())
+        site.nights.ledger, site.nights.number = ledger, ledger.number
+
+    assert sorted(seen) == sorted(KEYS)
+    assert site.begun({}).plan(ASKED, 1) == [], "each page is due"
+
+
+def test_a_witness_that_shrinks_is_damaged():
+    ledger = Site().begun({}, range(5))
+
+    assert ledger.plan(ASKED, 50) == []
+    assert ledger.by is None
+
+
+def test_nothing_is_left_out_before_the_proof():
+    nights = Nights()
+    nights(index({}))
+    ledger = Ledger(nights.ledger.to_json(), 2)
+    ledger.load(nights.ledger.table())
+    ledger.witnesses = [index({})]
+
+    assert ledger.plan(ASKED, 50) == []

@@ -245,10 +245,11 @@ class Documents:
             yield from self.failed(request, "http", "HTTP status 304 for a page that is not stored", 304)
             return
         run, headers, page, is_304 = self._run, answer.headers, info(request), answer.status == 304
-        record.etag = headers.get("etag") or (record.etag if is_304 else None)
-        record.last_modified = headers.get("last-modified") or (record.last_modified if is_304 else None)
-        record.validators_url, record.accept = answer.fetched_url, answer.accept
-        record.status, record.fetched_at = 200, answer.fetched_at
+        if record.key not in run.ledger.left_out:
+            record.etag = headers.get("etag") or (record.etag if is_304 else None)
+            record.last_modified = headers.get("last-modified") or (record.last_modified if is_304 else None)
+            record.validators_url, record.accept = answer.fetched_url, answer.accept
+            record.status, record.fetched_at = 200, answer.fetched_at
         if not run.memory.keeps_findings:
             record.depth, record.discovered_by = int(request.meta.get("depth", 0)), page.get("by", "link")
             record.llms = run.site.entries.get(identity(request.url))

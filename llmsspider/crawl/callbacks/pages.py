@@ -150,6 +150,8 @@ class Pages:
         if why is None or (why.reason, why.target) != (reading.why.reason, reading.why.target):
             return [self._requests.whole(request)] if is_304 else None
         run.count("not-modified" if is_304 else "same-body")
+        if (key := page_key(request.url)) not in run.ledger.left_out:
+            run.ledger.no_documents[key] = request.url
         self._learn_links(result, answer)
         seeds = await self._described_by(reading.meta, answer)
         return chain(self._without_document(why, result, request), seeds)

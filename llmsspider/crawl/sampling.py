@@ -1,0 +1,72 @@
+"""A sample of the stored pages, before the first page of a crawl: whether they are as the witnesses of the site say."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from llmsspider.crawl.pages import PageResponse
+from llmsspider.crawl.records import utc_now
+from llmsspider.crawl.requests import META, kind_of_exception, nested_request
+from llmsspider.web.outcomes import kind_of_response
+
+if TYPE_CHECKING:
+    from llmsspider.crawl.beginning import Phase
+    from llmsspider.store import PageState
+
+logger = logging.getLogger(__name__)
+
+
+async def leave_out_pages(phase: Phase) -> None:
+    """Decide which stored pages are not requested, if the pages of a sample are as their witness says."""
+    run, ledger = phase.run, phase.run.ledger
+    states = {
+        key: state
+        for key, state in run.known.states.items()
+        if run.known.is_usable(state) and state.origin != "llms-full" and not state.is_part
+    }
+    urls = {key: state.url for key, state in states.items()}
+    sample = ledger.plan(urls, run.config.revisit) if run.may_leave_out else []
+    if ledger.by is None:
+        return
+    found = await asyncio.gather(*(_is_as_stored(phase, states[key]) for key in sample))
+    surprises = [urls[key] for key, is_same in zip(sample, found, strict=True) if not is_same]
+    if surprises:
+        phase.note(
+            f"{surprises[0]} is another page, and {ledger.by.name} did not name it: all pages are requested"
+        )
+        ledger.give_up()
+    else:
+        phase.note(f"{len(ledger.unasked)} pages are as {ledger.by.name} says: they are not requested")
+
+
+async def _is_as_stored(phase: Phase, state: PageState) -> bool:
+    """Request a stored page as a sample, without validators; say whether its text is the stored one.
+
+    A page that fails for now is no surprise: it is requested in its turn.
+    """
+    run, url = phase.run, state.validators_url
+    headers = {"Accept": state.accept} if state.accept else None
+    request = nested_request(url, headers=headers, meta={META: {"nested": True, "whole": True}})
+    try:
+        response = await phase.crawler.engine.download_async(request)
+        answer = replace(PageResponse.from_response(response, now=utc_now()), page_url=state.url)
+        kind = kind_of_response(answer.status, answer.headers, answer.body)
+        if kind is not None or answer.fetched_url != url:
+            return kind is not None and kind != "not_found"
+        if run.known.same_body(state.key, url, answer.raw_hash):
+            run.sampled[state.key] = response
+            return True
+        answer, page = await phase.spider.reader.read(
+            phase.spider.requests.stored(state), answer, listed=True
+        )
+    except Exception as error:  # whatever kept it from being read
+        logger.debug("No sample of %(url)s: %(error)r", {"url": url, "error": error})
+        return kind_of_exception(error) != "parse"
+    if page is None:
+        return True
+    record = run.records.of_response(answer, page, depth=state.depth, by="link")
+    phase.spider.documents.retitle(record, is_start=False)
+    return run.known.has_text(record)
