@@ -7,12 +7,13 @@ from dataclasses import asdict
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from llmsspider.content.judge import FormSamples
 from llmsspider.crawl.second_requests import HostStubs
 from llmsspider.crawl.site_titles import SiteTitles
 from llmsspider.site.providers import Docsify, find_docsify
 from llmsspider.site.repositories import Repository
 from llmsspider.web.host_forms import HostForms
-from llmsspider.web.page_forms import MARKDOWN_TYPES, is_markdown_url, twins
+from llmsspider.web.page_forms import MARKDOWN_TYPES, converter, is_markdown_url, twins
 from llmsspider.web.url_gate import split_route
 from llmsspider.web.urls import host, identity, loose_key
 
@@ -58,6 +59,7 @@ class SiteKnowledge:
         self._forms: dict[str, HostForms] = {}
         self.titles = SiteTitles()
         self._stubs: dict[str, HostStubs] = {}
+        self._samples: dict[str, FormSamples] = {}
         self._start = ""
         self._by_markdown: dict[str, str] = {}
         """The page of each Markdown URL that a file names, by its identity."""
@@ -77,7 +79,7 @@ class SiteKnowledge:
         named = [url for url in urls if not is_markdown_url(url)]
         self._pages = frozenset(identity(url) for url in (start.final_url, *start_links, *named))
         if start.content_type in MARKDOWN_TYPES and not is_markdown_url(start.final_url):
-            self.forms_of(start.final_url).negotiates = True
+            self.forms_of(start.final_url).answers_markdown(is_converted=bool(converter(start.headers)))
         self._start = identity(start.final_url)
         by_host: dict[str, list[str]] = {}
         for url in urls:
@@ -150,6 +152,10 @@ class SiteKnowledge:
     def stubs_of(self, url: str) -> HostStubs:
         """Return what was learned of stubs of Markdown on the host of `url`."""
         return self._stubs.setdefault(host(url), HostStubs())
+
+    def samples_of(self, url: str) -> FormSamples:
+        """Return what samples of the Markdown that the host of `url` answers by `Accept` have shown."""
+        return self._samples.setdefault(host(url), FormSamples())
 
     def learn_docsify(self, body: bytes, url: str, script: str = "") -> Docsify | None:
         """Return the Docsify site that an HTML page is the page of, remembered; None for any other page.
@@ -259,6 +265,8 @@ class SiteKnowledge:
         self._forms = {name: HostForms.from_dict(data) for name, data in hosts.items()}
         stubs = {name: data["stubs"] for name, data in hosts.items() if "stubs" in data}
         self._stubs = {name: HostStubs.from_list(kept) for name, kept in stubs.items()}
+        judged = {name: data["by_accept"] for name, data in hosts.items() if "by_accept" in data}
+        self._samples = {name: FormSamples.from_dict(kept) for name, kept in judged.items()}
         self.learn_tags(url for url in shared.get("tags") or [] if isinstance(url, str))
         self.titles.remember(shared.get("titles"))
         self._docsify = Docsify.from_list(shared.get("docsify"))
@@ -271,6 +279,9 @@ class SiteKnowledge:
         for name, stubs in self._stubs.items():
             if any(stubs.as_list()):
                 learned.setdefault(name, {})["stubs"] = stubs.as_list()
+        for name, samples in self._samples.items():
+            if samples.good or samples.worse:
+                learned.setdefault(name, {})["by_accept"] = samples.as_dict()
         shared = {
             "tags": sorted(self._tag_pages),
             "titles": self.titles.as_list(),

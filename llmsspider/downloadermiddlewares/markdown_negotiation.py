@@ -79,6 +79,8 @@ class MarkdownNegotiationMiddleware(RunComponent):
                 {"dont_obey_robotstxt": True} if repository.by_api else {}
             )  # it speaks of pages
             return await self._route(request, repository.file_of(request.url), meta)
+        if self.run.site.samples_of(request.url).is_html:
+            request.headers["Accept"] = HTML_ACCEPT
         if self._is_first(request):
             self._page_first.add(request)
             return None

@@ -184,6 +184,7 @@ class PageSpider(Args[PageArguments], ProjectSpider):
         spider = super().from_crawler(crawler, *args, **kwargs)
         spider.run = page_run(crawler, arguments, Config.from_settings(settings))
         spider.reader = PageReader(crawler, spider.run)
+        spider.run.waiting.closed.add("stub")  # there are no other pages
         spider.providers = spider.run.config.providers
         return spider
 

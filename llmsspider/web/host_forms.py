@@ -118,6 +118,14 @@ class HostForms:
     _base: tuple[str, ...] | None = None
     """The folders that all pages tried have in common."""
 
+    def answers_markdown(self, *, is_converted: bool) -> None:
+        """Note that the start page came as Markdown by `Accept`; where that was made on the way, an author's may exist.
+
+        The forms of one page are guessed then.
+        """
+        self.negotiates = not is_converted
+        self.wasted = max(self.wasted, MAX_WASTED - MAX_MISSED) if is_converted else self.wasted
+
     @property
     def awaits_named(self) -> bool:
         """True while the form of the host is still to be learned from the URLs that an llms.txt names."""

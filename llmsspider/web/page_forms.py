@@ -8,7 +8,7 @@ The links of an HTTP answer (RFC 8288), which may name it, are read here too.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -243,6 +243,16 @@ def forms_named_by(url: str) -> tuple[Form, ...]:
     if path.endswith("/index.md"):
         return ("dir/index.md",)
     return ("page.md", "dir.md") if path.endswith(".md") else ()
+
+
+def converter(headers: Mapping[str, str]) -> str | None:
+    """Return what converted a page's HTML to Markdown on its way, where the headers of the answer say so, or None.
+
+    >>> converter({"x-markdown-tokens": "120", "server": "cloudflare"}), converter({"server": "cloudflare"})
+    ('cloudflare', None)
+    """
+    is_converted = "x-markdown-tokens" in headers
+    return (headers.get("via") or headers.get("server") or "a server between") if is_converted else None
 
 
 # Links that an HTTP answer carries in its `Link:` header (RFC 8288), read as its appendix B.2 has it.

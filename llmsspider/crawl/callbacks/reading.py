@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from llmsspider.content import judge
 from llmsspider.crawl import bot_walls
 from llmsspider.crawl.bot_walls import Suspect
 from llmsspider.crawl.callbacks.rendering import Renderer
@@ -15,11 +16,11 @@ from llmsspider.crawl.pages import LinkJoiner, PageResponse, PageResult, Read, i
 from llmsspider.crawl.requests import HTML_ACCEPT, NestedDownloadError, download_form, info
 from llmsspider.crawl.second_requests import Stub, is_fuller
 from llmsspider.crawl.settle import drop_reason
-from llmsspider.errors import ErrorKind, RenderingError
+from llmsspider.errors import ConversionError, ErrorKind, RenderingError
 from llmsspider.items import MARKDOWN_ORIGINS, Page, content_hash
 from llmsspider.web import stats
 from llmsspider.web.outcomes import kind_of_response
-from llmsspider.web.page_forms import is_markdown_url, page_candidates
+from llmsspider.web.page_forms import converter, is_markdown_url, page_candidates
 from llmsspider.web.urls import host, identity, page_key
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ class PageReader:
         self.renderer = Renderer(crawler, run)
         self._run = run
         self._join = join
+        self._sampled: dict[str, Read] = {}  # the HTML of samples, until it is used
 
     async def read(
         self, request: Request, answer: PageResponse, *, listed: bool, with_listings: bool = True
@@ -114,6 +116,8 @@ class PageReader:
         run = self._run
         if result.filtered is not None or result.origin not in MARKDOWN_ORIGINS:
             return answered, result
+        if result.origin == "negotiated":
+            return await self._better(request, answered, result)
         kind, is_open = run.site.stubs_of(request.url).judge(result.page.markdown)
         if is_open and run.known.state(page_key(request.url)) is None:
             result = replace(result, is_undecided=True)
@@ -121,6 +125,54 @@ class PageReader:
         if kind is None or may_wait:
             return answered, result
         return await self.fuller_than_stub(request, answered, result, kind)
+
+    async def _better(self, request: Request, answered: PageResponse, result: PageResult) -> Read:
+        """Return the better of a page's Markdown by `Accept` and its HTML, as samples of its host show.
+
+        While they do not, the page waits; where it cannot, it is a sample. Raises `RenderingError` as `fuller` does.
+        """
+        run, url = self._run, request.url
+        samples, html = run.site.samples_of(url), self._sampled.pop(url, None)
+        if answered.accept == HTML_ACCEPT:  # it has no other form
+            return answered, result
+        can_wait, is_worse = run.waiting.can_keep("stub", run.limit.left), False
+        if html is None and samples.takes(result.page.markdown, any_page=not can_wait):
+            run.count("markdown/samples")
+            html = await self._read_html(url, request, answered)
+            read = html[1] if html is not None else None
+            lost = _lost(result, read) if read is not None else frozenset()
+            is_worse = bool(lost)
+            if samples.report(lost):
+                self._tell(url, samples, answered)
+        if samples.is_html is None and can_wait:
+            if html is not None:
+                self._sampled[url] = html
+            return answered, replace(result, is_undecided=True)
+        is_worse = is_worse if samples.is_html is None else samples.is_html
+        if is_worse and html is None:
+            html = await self._read_html(url, request, answered)
+        return html if is_worse and html is not None else (answered, result)
+
+    def _tell(self, url: str, samples: judge.FormSamples, answered: PageResponse) -> None:
+        by = converter(answered.headers)
+        made = f", converted on the way ({by})," if by else ""
+        if samples.is_html:
+            line = f"{samples.evidence}: its HTML is converted"
+        else:
+            line = f"says what its HTML says ({samples.good} of {samples.good + samples.worse} samples)"
+        self._run.note(f"Markdown by Accept at {host(url)}{made} {line}")
+
+    async def _read_html(self, url: str, request: Request, answered: PageResponse) -> Read | None:
+        """Return a page's HTML as it was read; None where there is none that is the page. Raises as `fuller` does."""
+        html = await self._html(url, request, answered)
+        if html is None or html.status == 304:
+            return None if html is None else (html, None)
+        try:
+            read = await read_page(html, self._run.workers, listed=False)
+        except ConversionError:
+            return None  # the page has its Markdown
+        is_page = is_documentation(read, html, self._run.config) and not read.page.meta.is_shell
+        return (html, read) if is_page else None
 
     async def fuller_than_stub(
         self, request: Request, answered: PageResponse, result: PageResult, kind: Stub
@@ -173,6 +225,13 @@ class PageReader:
         if state is not None and state.origin == "html" and wrong != "not_found":
             raise RenderingError(f"its Markdown is a stub, and its HTML failed ({why})", kind=wrong)
         return None  # the page has its Markdown
+
+
+def _lost(markdown: PageResult, html: PageResult) -> frozenset[judge.Loss]:
+    try:
+        return judge.is_worse(markdown.page, html.page)
+    except ConversionError:
+        return frozenset()
 
 
 # --- answers that may stand in place of their pages; what the evidence makes of one is in `crawl/bot_walls.py` ---
