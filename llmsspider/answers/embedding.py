@@ -95,8 +95,8 @@ class VectorIndex:
                         yield hit.digest, "\n".join((record.title or "", *hit.heading_path, text))
 
         for batch in batches(lacking(), BATCH):
-            vectors = self._embedded([text for _, text in batch])
-            rows = [(digest, data) for (digest, _), data in zip(batch, vectors, strict=True)]
+            vectors = embedded(self._embedder, [text for _, text in batch])
+            rows = [(digest, vector.tobytes()) for (digest, _), vector in zip(batch, vectors, strict=True)]
             self._connection.executemany("INSERT OR REPLACE INTO vector VALUES (?, ?)", rows)
             if until():
                 return False
@@ -111,7 +111,7 @@ class VectorIndex:
         if not found:
             return index.hits({})
         matrix = numpy.frombuffer(b"".join(data for _, data in found), dtype="<f4").reshape(len(found), -1)
-        cosines = matrix @ numpy.frombuffer(self._embedded([text])[0], dtype="<f4")
+        cosines = matrix @ embedded(self._embedder, [text])[0]
         best = numpy.argsort(-cosines)[:MAX_NEAREST]
         return index.hits({found[row][0]: max(float(cosines[row]), 0.0) for row in best})
 
@@ -119,16 +119,21 @@ class VectorIndex:
         """Close the file."""
         self._connection.close()
 
-    def _embedded(self, texts: list[str]) -> list[bytes]:
-        import numpy  # noqa: PLC0415
 
-        try:
-            made: Any = numpy.asarray(self._embedder.embed(texts), dtype="<f4")
-        except Exception as error:  # whatever the user's class raises
-            raise SearchError(f"LLMS_EMBEDDER failed: {type(error).__name__}: {error}") from error
-        if made.ndim != 2 or len(made) != len(texts):
-            raise SearchError(
-                f"LLMS_EMBEDDER gave an array of shape {made.shape} for {len(texts)} texts; one vector each is wanted"
-            )
-        lengths = numpy.linalg.norm(made, axis=1, keepdims=True)
-        return [row.tobytes() for row in made / numpy.where(lengths == 0, 1, lengths)]
+def embedded(embedder: Embedder, texts: list[str]) -> Any:
+    """The vectors of texts, as an array of 32-bit floats with a row of length 1 for each.
+
+    Raises `SearchError`, one line: the user's class failed, or gave something else.
+    """
+    import numpy  # noqa: PLC0415
+
+    try:
+        made: Any = numpy.asarray(embedder.embed(texts), dtype="<f4")
+    except Exception as error:  # whatever the user's class raises
+        raise SearchError(f"LLMS_EMBEDDER failed: {type(error).__name__}: {error}") from error
+    if made.ndim != 2 or len(made) != len(texts):
+        raise SearchError(
+            f"LLMS_EMBEDDER gave an array of shape {made.shape} for {len(texts)} texts; one vector each is wanted"
+        )
+    lengths = numpy.linalg.norm(made, axis=1, keepdims=True)
+    return made / numpy.where(lengths == 0, 1, lengths)

@@ -14,8 +14,8 @@ from llmsspider.launch.storecommand import OneLineCommand, choice_problems, numb
 from llmsspider.web.urls import identity, require_http_url
 
 if TYPE_CHECKING:
-    from llmsspider.lint.findings import Finding
-    from llmsspider.lint.site import Checked
+    from llmsspider.launch.lint.findings import Finding
+    from llmsspider.launch.lint.site import Checked
     from llmsspider.store import Store
 
 NEVER = "never"
@@ -40,7 +40,7 @@ class Command(OneLineCommand):
 
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
         """Check the arguments, lint, print, and set the exit code."""
-        from llmsspider.lint.findings import FORMATS, LEVELS, is_as_bad
+        from llmsspider.launch.lint.findings import FORMATS, LEVELS, is_as_bad
 
         problems = []
         if len(args) != 1 or not args[0].strip():
@@ -74,7 +74,7 @@ class Command(OneLineCommand):
             self.exitcode = 1
 
     def _file(self, path: Path, opts: argparse.Namespace) -> list[Finding] | None:
-        from llmsspider.lint.text import lint_body
+        from llmsspider.launch.lint.text import lint_body
         from llmsspider.site.discovery import MAX_FULL_BYTES
 
         if path.is_dir():
@@ -103,7 +103,7 @@ class Command(OneLineCommand):
         opts: argparse.Namespace,
         notes: list[str],
     ) -> list[Finding] | None:
-        from llmsspider.lint.site import LintSpider
+        from llmsspider.launch.lint.site import LintSpider
         from llmsspider.site.llmstxt import is_llms_url
 
         self.stores()  # the settings are right
@@ -131,7 +131,7 @@ class Command(OneLineCommand):
 
 def known_pages(store: Store) -> dict[str, Checked]:
     """What the last crawl knew of the pages of a source, by the identity of their addresses."""
-    from llmsspider.lint.site import Checked
+    from llmsspider.launch.lint.site import Checked
     from llmsspider.store import OUTLINE
 
     known: dict[str, Checked] = {}

@@ -112,13 +112,18 @@ def check_components(settings: BaseSettings) -> None:
     """Check the components that settings, profile and command line name.
 
     Raises:
-        ArgumentsError: one line for each that cannot be loaded, else for each required one that was taken out.
+        ArgumentsError: one line for each that cannot be loaded, or whose `check_settings(settings)` raises one, else
+            for each required one that was taken out.
     """
     problems = []
     for name in REQUIRED:
         for path in settings.get(name) or ():
             try:
-                load_object(path)
+                check = getattr(load_object(path), "check_settings", None)
+                if check is not None:
+                    check(settings)
+            except ArgumentsError as error:
+                problems.extend(error.problems)
             except Exception as error:  # whatever the user's module raises
                 why = f"{type(error).__name__}: {error}"
                 problems.append(f"setting {name}: {path!r} cannot be loaded ({why})")

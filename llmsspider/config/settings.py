@@ -106,6 +106,11 @@ class Config(BaseModel):
     embedder: types.EmbedderPath = setting(
         "LLMS_EMBEDDER", None, "Path of a class that turns texts into vectors, for search by meaning."
     )
+    vector_store: types.Text = setting(
+        "LLMS_VECTOR_STORE",
+        None,
+        "Where the pipeline of a vector store writes chunks: an address or folder, and `#` with the collection.",
+    )
 
     # --- conversion ---
     converter: types.Converter = setting(

@@ -1,5 +1,5 @@
-"""Many sources in one go: the file that lists them, where they are crawled, the result of each.
+"""Starting crawls: the command line, Python, many sources in one go (docs/how-to/many-sites.md), an agent, lint.
 
-In: `sources.toml`. Out: a `Result` for each source. The command `sync` (docs/how-to/many-sites.md) imports it. No
-Scrapy here: each crawl is a process of its own, started on this machine or by a Scrapyd.
+In: what a user typed or called, `sources.toml`. Out: documents, a `Result` for each source, findings. Commands import
+it. Each crawl is a process of its own, started on this machine or by a Scrapyd.
 """

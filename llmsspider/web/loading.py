@@ -97,15 +97,19 @@ def converter_named(name: str) -> Converter:
 # --- the extras of the package: what a plain install omits ---
 
 
-Extra = Literal["browser", "embeddings", "mcp", "parquet", "pdf", "postgresql", "s3", "sign"]
+Extra = Literal[
+    "browser", "embeddings", "lancedb", "mcp", "parquet", "pdf", "postgresql", "qdrant", "s3", "sign"
+]
 
 EXTRAS: dict[Extra, dict[str, str]] = {
     "browser": {"scrapy_playwright": "scrapy-playwright>=0.0.46,<0.1", "playwright": "playwright>=1.50"},
-    "embeddings": {"numpy": "numpy>=2"},
+    "embeddings": {"numpy": "numpy>=2.1"},
+    "lancedb": {"lancedb": "lancedb>=0.34"},
     "mcp": {"mcp": "mcp>=2,<3", "starlette": "starlette>=0.49.1", "uvicorn": "uvicorn>=0.32"},
     "parquet": {"pyarrow": "pyarrow>=18"},
     "pdf": {"pypdf": "pypdf>=7.1"},
     "postgresql": {"psycopg": "psycopg[binary]>=3.2.1"},
+    "qdrant": {"qdrant_client": "qdrant-client>=1.16"},
     "s3": {"boto3": "boto3>=1.35"},
     "sign": {"http_message_signatures": "http-message-signatures>=3,<4", "http_sf": "http-sf>=1.5,<2"},
 }

@@ -63,6 +63,7 @@ Stat = Literal[
     "converted", "converter/fallback", "hidden-text", "too-large", "broken-encoding",
     "full-text/samples", "full-text/lagging", "second-chance", "reported/no-ai-training",
     "mirror/written", "mirror/removed", "mirror/failed", "skill/failed", "cloud/split", "cloud/refused",
+    "vectors/written", "vectors/removed", "vectors/failed",
 ]  # fmt: skip
 """The stats with a name of their own, without `llms/`. The functions below give those of the families."""
 

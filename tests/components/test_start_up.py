@@ -19,7 +19,7 @@ UNWANTED = (
     "boto3",
     "tldextract",
     "llmsspider.changes.render",
-    "llmsspider.lint",
+    "llmsspider.launch.lint",
     "llmsspider.answers.index",
     "llmsspider.launch.nightly",
     "sqlalchemy.dialects.postgresql",

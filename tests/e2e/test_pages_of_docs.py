@@ -60,7 +60,7 @@ BEFORE = {
 """What a page begins with: a source that was crawled."""
 
 RUN = {"tutorial", "changes", "chunks", "deployment", "many-sites", "mcp", "mirror", "operations", "page-spider",
-       "python", "recipes", "search", "signed-requests"}  # fmt: skip
+       "python", "recipes", "search", "signed-requests", "vector-stores"}  # fmt: skip
 """The pages of which something is run; the others have no line that needs neither network nor service."""
 
 SITE = {

@@ -13,9 +13,18 @@ from scrapy.settings import Settings
 
 from llmsspider.commands.lint import Command
 from llmsspider.errors import ArgumentsError
-from llmsspider.lint.findings import FORMATS, RULES, Finding, Places, finding, is_as_bad, ordered, summary
-from llmsspider.lint.site import missing
-from llmsspider.lint.text import lint_body
+from llmsspider.launch.lint.findings import (
+    FORMATS,
+    RULES,
+    Finding,
+    Places,
+    finding,
+    is_as_bad,
+    ordered,
+    summary,
+)
+from llmsspider.launch.lint.site import missing
+from llmsspider.launch.lint.text import lint_body
 
 URL = "https://e.com/docs/llms.txt"
 GOOD = """# Project
