@@ -25,8 +25,9 @@ LOCAL = {"LLMS_ALLOW_PRIVATE_ADDRESSES": "127.0.0.1", "LLMS_CONVERT_WORKERS": 0}
 def serve(pages: int) -> tuple[str, list[str]]:
     """Serve a home page that links to all others; returns its address, and the paths asked for so far."""
     asked: list[str] = []
-    links = "".join(f"<p><a href='/{n}.html'>Page {n}</a></p>" for n in range(pages - 1))
-    known = {"/", *(f"/{n}.html" for n in range(pages - 1))}
+    names = [str(n).translate(str.maketrans("0123456789", "abcdefghij")) for n in range(pages - 1)]
+    links = "".join(f"<p><a href='/{name}.html'>{name}</a></p>" for name in names)
+    known = {"/", *(f"/{name}.html" for name in names)}
 
     class Site(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -66,10 +67,9 @@ def main() -> None:
     options = parser.parse_args()
     url, asked = serve(options.pages)
     began = time.monotonic()
-    loop = llmsspider.crawl(url, settings=LOCAL, max_pages=0)
-    for number, _ in enumerate(loop, 1):
+    for number, _ in enumerate(llmsspider.crawl(url, settings=LOCAL, max_pages=0), 1):
         time.sleep(options.sleep)
-        if number % (options.pages // 10) == 0:
+        if number % (options.pages // 10) == 0 and number < options.pages:
             (crawl,) = subprocess.check_output(["pgrep", "-f", "crawl_into_pip[e]"], text=True).split()
             secs = time.monotonic() - began
             print(
@@ -77,7 +77,6 @@ def main() -> None:
                 f"crawl {resident(crawl):5.0f} MB, consumer {resident('self'):5.0f} MB",
                 flush=True,
             )
-    print(loop.counts)
 
 
 if __name__ == "__main__":

@@ -8,18 +8,29 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from llmsspider.answers.library import search
     from llmsspider.crawl.spiderrun import Addon
     from llmsspider.items import Document
-    from llmsspider.launch.api import resolve
+    from llmsspider.launch.api import changes, documents, resolve, search
     from llmsspider.launch.crawls import acrawl, crawl, page
 
-__all__ = ["Addon", "Document", "acrawl", "crawl", "page", "resolve", "search"]  # see `__getattr__`
+__all__ = [
+    "Addon",
+    "Document",
+    "acrawl",
+    "changes",
+    "crawl",
+    "documents",
+    "page",
+    "resolve",
+    "search",
+]  # see `__getattr__`
 
 _MODULES = {
     "Addon": "llmsspider.crawl.spiderrun",
     "Document": "llmsspider.items",
-    "search": "llmsspider.answers.library",
+    "changes": "llmsspider.launch.api",
+    "documents": "llmsspider.launch.api",
+    "search": "llmsspider.launch.api",
     "resolve": "llmsspider.launch.api",
     "acrawl": "llmsspider.launch.crawls",
     "crawl": "llmsspider.launch.crawls",
@@ -44,8 +55,8 @@ class CallableRoom(ModuleType):
 
 def __getattr__(name: str) -> object:
     """What `__all__` names, imported at its first use: it brings the store along."""
-    if name == "crawl":
-        return import_module("llmsspider.crawl")
+    if name in {"crawl", "changes"}:
+        return import_module(f"{__name__}.{name}")
     if name in _MODULES:
         return _named(name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

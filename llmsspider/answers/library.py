@@ -355,37 +355,6 @@ class Library(AbstractContextManager["Library"]):
         self.close()
 
 
-def search(
-    source: str,
-    query: str,
-    *,
-    limit: int = DEFAULT_LIMIT,
-    section: str | None = None,
-    store: str | os.PathLike[str] | None = None,
-    embedder: Embedder | None = None,
-) -> list[SearchResult]:
-    """Search the stored documents of a source, as `scrapy search` does.
-
-    Args:
-        source: its name, with `@version` where versions are sources of their own.
-        query: words, "quoted phrases", identifiers, or a question.
-        limit: the number of pages at most (1 to 50).
-        section: a section of llms.txt, or a part of its name.
-        store: the directory of the page stores, or the URL of a PostgreSQL database; None is the project's directory.
-        embedder: adds semantic search, see docs/how-to/search.md.
-
-    Raises:
-        UnknownSourceError: there is no such source or version; the message says what there is.
-        SearchError: the index cannot be made or read.
-        StoreError: the page store cannot be opened.
-    """
-    text = None if store is None else os.fspath(store)
-    url = text if text and text.startswith("postgres") and "://" in text else None
-    stores = Stores(url, Path(text) if text and not url else None)
-    with Library(stores, embedder) as library:
-        return library.search(query, source, section=section, limit=limit).results
-
-
 def store_id(store: Store) -> str:
     """A value that differs for another store of the same name: when its source was first crawled."""
     record = store.source_record()

@@ -8,3 +8,9 @@ source      all changes of a source since a run, a date or a number; moved pages
 render      text, Markdown, JSON, HTML and an Atom feed of the changes
 webhook     the same sent to a URL
 """
+
+import sys
+
+from llmsspider import CallableRoom
+
+sys.modules[__name__].__class__ = CallableRoom

@@ -1,8 +1,8 @@
 """Which URLs belong to a crawl: by its scope, its languages and versions, and because they do not lead on without end.
 
 The rules for endless spaces (calendars, session ids, paths that repeat themselves) look at one URL and are cautious:
-URLs that documentation has (deep reference trees, dated posts, `a/b/a/b`) pass. `LookAlikes` bounds what no single URL
-shows, such as a page counter without end.
+URLs that documentation has (deep reference trees, dated posts, `a/b/a/b`) pass. `crawl/shapes.py` bounds what no single
+URL shows, such as a page counter without end.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from itertools import groupby
 from operator import eq
 from typing import TYPE_CHECKING
@@ -19,10 +18,11 @@ from urllib.parse import parse_qsl, unquote, urljoin, urlsplit
 from w3lib.url import url_query_cleaner
 
 from llmsspider.crawl.second_requests import SeenLinks
+from llmsspider.crawl.shapes import MAX_LOOK_ALIKES, LearnedShapes, LookAlikes, shape_of
 from llmsspider.items import Section
 from llmsspider.site.llmstxt import is_llms_url
 from llmsspider.web.scope import Scope, build_scope
-from llmsspider.web.stats import Filtered
+from llmsspider.web.stats import Filtered, FilterReason
 from llmsspider.web.trees import Axis, Trees, directory_above, language_segments
 from llmsspider.web.urls import directory, host, identity
 
@@ -66,7 +66,6 @@ _SESSION_VALUE = re.compile(r"[A-Za-z0-9_.!-]{12,}\Z")
 _SESSION_IN_PATH = re.compile(r";(?:jsessionid|phpsessid|sid|sessionid)=[^/?#;]*", re.IGNORECASE)
 _ASP_SESSION = re.compile(r"/\((?:S|X\(1\)S)\([a-z0-9]{20,}\)\)(?=/)", re.IGNORECASE)
 _DATE = re.compile(r"(?:19|20)\d\d[-_.]?\d\d?[-_.]?\d\d?\Z")
-_NUMBER = re.compile(r"\d+")
 
 
 def trap_reason(url: str) -> str | None:
@@ -142,109 +141,6 @@ def without_session_id(url: str) -> str:
     return url_query_cleaner(cleaned, names, remove=True, unique=False, keep_fragments=True)
 
 
-def shape_of(url: str) -> str | None:
-    """Return a URL with its numbers and query values left open, None where it has neither.
-
-    >>> shape_of("https://example.com/v2/list?page=7&sort=up")
-    'https://example.com/v#/list?page&sort'
-    """
-    if "?" not in url and not _NUMBER.search(url.partition("://")[2].partition("/")[2]):
-        return None
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return None
-    path = _NUMBER.sub("#", parts.path)
-    names = sorted({name for name, _ in parse_qsl(parts.query, keep_blank_values=True)})
-    if path == parts.path and not names:
-        return None
-    return f"{parts.scheme}://{parts.netloc}{path}" + (f"?{'&'.join(names)}" if names else "")
-
-
-MAX_LOOK_ALIKES = 1000
-"""Pages whose URLs differ in numbers only that may bring nothing new."""
-
-MAX_LOOK_ALIKES_FACTOR = 50
-"""Look-alikes of one shape are cut at so many times the limit even when each says something new."""
-
-
-@dataclass(slots=True)
-class _Shape:
-    """What the look-alikes of one shape brought: the hashes of their texts, and how many brought nothing new."""
-
-    texts: set[int] = field(default_factory=set)
-    exact: set[int] = field(default_factory=set)
-    repeated: int = 0
-    repeated_exactly: int = 0
-
-    def learn(self, text: str) -> None:
-        """Count a text; only those that are the same but for their numbers are compared exactly."""
-        masked = hash(_NUMBER.sub("#", text))
-        if masked not in self.texts:
-            self.texts.add(masked)
-            return
-        exact = hash(text)
-        self.repeated += 1
-        self.repeated_exactly += exact in self.exact
-        self.exact.add(exact)
-
-
-class LookAlikes:
-    """Pages whose URLs differ in numbers or query values only: taken as long as they bring text of their own.
-
-    A shape is cut once `limit` of its pages brought nothing new, so how many there may be grows with the evidence and
-    does not depend on the order of links. Texts that differ in numbers only ("Day 17", "Day 18") are one text, except
-    for pages that a page without numbers in its URL links to: such a page is a list somebody wrote, and it ends.
-
-    `limit` 0 is for any number. `stored` returns the texts of the stored pages of a shape, where there are `limit` or
-    more of them.
-    """
-
-    def __init__(self, limit: int, stored: Callable[[str], Iterable[str]] = lambda _shape: ()):
-        self.limit = limit
-        self._stored = stored
-        self._shapes: dict[str, _Shape] = {}
-
-    def admits(self, url: str, *, listed: bool = False) -> bool:
-        """Say whether one more page of this shape is worth a request.
-
-        `listed` says that a page without numbers or query in its own URL links to it.
-
-        >>> days = LookAlikes(2)
-        >>> for day in (1, 2, 3):
-        ...     days.learn(f"https://example.com/cal?d={day}", f"Day {day}")
-        >>> days.admits("https://example.com/cal?d=4"), days.admits("https://example.com/cal?d=4", listed=True)
-        (False, True)
-        """
-        seen = self._shape(url)
-        if seen is None:
-            return True
-        if len(seen.texts) + len(seen.exact) >= self.limit * MAX_LOOK_ALIKES_FACTOR:
-            return False
-        return (seen.repeated_exactly if listed else seen.repeated) < self.limit
-
-    def learn(self, url: str, text: str) -> None:
-        """Note the text that a page which was not stored before answered with."""
-        if (seen := self._shape(url)) is not None:
-            seen.learn(text)
-
-    def wasted(self, url: str) -> None:
-        """Note that a page which was not stored before brought no text."""
-        if (seen := self._shape(url)) is not None:
-            seen.repeated += 1
-            seen.repeated_exactly += 1
-
-    def _shape(self, url: str) -> _Shape | None:
-        shape = shape_of(url) if self.limit else None
-        if shape is None:
-            return None
-        if shape not in self._shapes:
-            self._shapes[shape] = _Shape()
-            for text in self._stored(shape):
-                self._shapes[shape].learn(text)
-        return self._shapes[shape]
-
-
 def _other_copy(axis: Axis, segment: str) -> Filtered:
     wider = "versions=all" if axis == "version" else f"language={segment} or all"
     return Filtered(axis, f"the {axis} {segment} (wider: -a {wider})")
@@ -254,7 +150,7 @@ class Bounds:
     """Which URLs belong to a crawl. Before `discovered` or `stored` is called there is no scope, and all are allowed.
 
     `requested` says whether a page was requested in this run, `is_read` whether there is a document of it, of this run
-    or an earlier one; `texts` is `stored` of `LookAlikes`.
+    or an earlier one; `texts` is `stored` of `LookAlikes`, `stored` that of `LearnedShapes`.
     """
 
     def __init__(
@@ -266,12 +162,14 @@ class Bounds:
         requested: Callable[[str], bool],
         is_read: Callable[[str], bool],
         texts: Callable[[str], Iterable[str]] = lambda _shape: (),
+        stored: Callable[[], Iterable[str]] = tuple,
     ):
         self._arguments, self._config, self._site = arguments, config, site
         self._is_known: Callable[[str], bool] = lambda url: site.is_evident(url) or requested(url)
         self._is_read = is_read
         self.scope: Scope | None = None
         self.look_alikes = LookAlikes(MAX_LOOK_ALIKES, texts)
+        self.learned = LearnedShapes(stored)
         self.links = SeenLinks()  # the links seen in this run, exactly as they are written
         self.trees = self._trees("")  # the languages and versions of the documentation
         self._start_directory = ""
@@ -370,6 +268,19 @@ class Bounds:
         if is_llms_url(state.url):  # stored as a document: its pages failed, or follow=llms
             return self.scope is None or self.scope.refusal(state.url, listed=True) is None
         return self.refusal(state.url, listed=True) is None
+
+    # --- what became of pages with such addresses ---
+
+    def learn(self, url: str, text: str) -> None:
+        """Note the text of a document that was not stored before."""
+        self.look_alikes.learn(url, text)
+        self.learned.answered(url)
+
+    def wasted(self, url: str, reason: FilterReason | None = None) -> None:
+        """Note that a page which was not stored before is no document: filtered for a reason, or not found."""
+        self.look_alikes.wasted(url)
+        if reason is not None:
+            self.learned.answered(url, reason)
 
     # --- endless links ---
 

@@ -44,9 +44,9 @@ MAX_FAILED_SHARE = 0.1
 
 
 async def undecided_pages(phase: Phase) -> AsyncIterator[Request]:
-    """Yield the pages that waited until it was known which languages and versions are copies."""
-    while phase.run.waiting.number("copy"):
-        for request in phase.spider.requests.decided():
+    """Yield the pages that waited until it was known what is a copy, and what addresses like theirs are."""
+    while phase.run.waiting.number("copy", "shape"):
+        for request in [*phase.spider.requests.decided(), *phase.spider.requests.of_shapes()]:
             yield request
         await phase.wait_until_idle()
     if phase.run.limit.cut:
@@ -82,7 +82,7 @@ async def failed_pages(phase: Phase) -> AsyncIterator[Request]:
 async def waiting_pages(phase: Phase) -> AsyncIterator[Request]:
     """Request the Markdown of pages that came before their host's forms were known; then settle all that wait."""
     waiting = phase.run.waiting
-    waiting.closed |= {"copy", "markdown", "tag", "stub"}
+    waiting.closed |= {"copy", "shape", "markdown", "tag", "stub"}
     if not waiting.number("markdown", "tag", "stub"):
         return
     requests = list(phase.spider.requests.pending())
@@ -280,6 +280,8 @@ async def _begin(phase: Phase) -> None:
         mark_job(settings.get("JOBDIR"), run.id, None)
         if not settings.getbool("RETRY_ENABLED") or settings.getint("RETRY_TIMES") <= 0:
             run.waiting.closed.add("failed")
+        if settings.get("JOBDIR"):
+            run.waiting.closed.add("shape")  # a stop would lose them
         if run.arguments.max_depth is not None:
             run.waiting.closed.add("links")  # depths are exact only where links are followed at once
         if run.known.states:

@@ -99,6 +99,7 @@ class Plan:
     full_text_pages: int
     start_links: int
     markdown_links: dict[str, str]
+    learned: list[str]
     languages: dict[str, int]
     versions: dict[str, int]
     left_out: dict[str, FilteredPages]
@@ -154,6 +155,7 @@ def make_plan(run: RunState, bases: LinkBases, discovery: Discovery, scope: Scop
         full_text_pages=sum(report.pages for report in usable_texts),
         start_links=links,
         markdown_links={group: WORDS[base] for group, base in bases.learned().items()},
+        learned=list(run.bounds.learned.lines()),
         languages=dict(Counter(tree["language"] for tree in trees if "language" in tree)),
         versions=dict(Counter(tree["version"] for tree in trees if "version" in tree)),
         left_out=dict(filtered),
@@ -212,6 +214,7 @@ def plan_lines(plan: Plan) -> Iterator[str]:
     for axis, counts in (("languages", plan.languages), ("versions", plan.versions)):
         if counts:
             yield f"{axis:<12} " + ", ".join(f"{name} {number}" for name, number in counts.items())
+    yield from plan.learned
     if plan.left_out:
         yield "filtered"
         for reason, entry in plan.left_out.items():
@@ -269,6 +272,12 @@ def start_failure(run: RunState) -> str | None:
         return None
     why = start.message or (f"HTTP status {start.status}" if start.status else start.error)
     return f"the start page failed: {start.final_url} ({start.error}: {why}); the documents come from other pages"
+
+
+def notes(run: RunState) -> list[str]:
+    """Return lines that a person should know of a run: a failed start page, links out of scope, what was learned."""
+    said = [start_failure(run), links_out_of_scope(run), *run.bounds.learned.lines()]
+    return [line for line in said if line]
 
 
 def nothing_obtained(run: RunState) -> str:

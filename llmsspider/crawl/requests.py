@@ -56,6 +56,7 @@ class RequestMeta(TypedDict, total=False):
     dead: str  # URL of its Markdown, which was not found; other pages it may belong to are tried
     failed: dict[str, str]  # what failed to load in the browser: why, by URL
     held: bool  # came as HTML; its Markdown is requested once more at the end of the crawl
+    asked: bool  # requested though its shape was no page elsewhere
     late: bool  # requested once more at the end of the crawl
     md: str  # URL of its Markdown, where a file names it outright
     nested: bool  # part of another page's download, or of discovery; left alone by the Markdown negotiation
@@ -150,10 +151,10 @@ class RefusedRequest(exceptions.IgnoreRequest):
 
 
 class FilteredRequest(exceptions.IgnoreRequest):
-    """A page is filtered by a rule of the scope; `why` says which."""
+    """A page is filtered by a rule of the scope; `why` says which, None where it waits for a decision."""
 
-    def __init__(self, why: Filtered):
-        super().__init__(f"{why.reason}: {why.rule}")
+    def __init__(self, why: Filtered | None):
+        super().__init__(f"{why.reason}: {why.rule}" if why is not None else "it waits")
         self.why = why
 
 

@@ -299,6 +299,10 @@ class DeadLinks:
                 return True
         return False
 
+    def was_dead(self, url: str) -> bool:
+        """Say whether a page was dead in an earlier run, or is now."""
+        return identity(url) in self._before or identity(url) in self._now
+
     def died(self, *urls: str) -> None:
         """Remember a link whose request was answered with 404, by each of its addresses."""
         self._now.update(dict.fromkeys(map(identity, urls), 0))

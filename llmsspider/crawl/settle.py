@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 Reason = Literal[
     "copy",  # it is not requested yet; its language or version may be a copy
+    "shape",  # it is not requested yet; addresses like its were no pages
     "failed",  # the network or the server failed; an outage may be over at the end of the crawl
     "links",  # other pages show what the relative links of its Markdown are relative to
     "markdown",  # it is HTML, and it is not known yet how its host names its Markdown

@@ -173,6 +173,7 @@ class SourceMemory:
         if source is None:
             return
         run.site.remember(source.forms)
+        run.bounds.learned.remember(source.discovery.get("shapes"))
         self.link_bases.remember(source.discovery.get("link_bases"))
         if source.extractor_version and source.extractor_version != run.records.extractor_version:
             run.note(
@@ -206,6 +207,7 @@ class SourceMemory:
         if discovery is None:
             return source
         kept["rights"] = run.rights.to_json()
+        kept["shapes"] = run.bounds.learned.to_json()
         kept["witnesses"] = run.ledger.to_json()
         kept["files"] = list(dict.fromkeys([*discovery.read_files(), *self.unread_files]))
         kept["start"] = self.start_history.to_json()

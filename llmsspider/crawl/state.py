@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from llmsspider.content.conversion.workers import ConversionPool
 from llmsspider.crawl.bot_walls import Suspects
-from llmsspider.crawl.bounds import Bounds, shape_of
+from llmsspider.crawl.bounds import Bounds
 from llmsspider.crawl.deletions import DeletionPlan, Moves
 from llmsspider.crawl.known_pages import KnownPages, RecordedPages
 from llmsspider.crawl.progress import Coverage, Outputs, PageLimit, Progress
 from llmsspider.crawl.records import Readings, Records
 from llmsspider.crawl.revisit import Ledger
+from llmsspider.crawl.shapes import LEARNED, shape_of
 from llmsspider.crawl.site import SiteKnowledge
 from llmsspider.crawl.waiting import Spool, Waiting
 from llmsspider.errors import ErrorKind
@@ -94,6 +95,7 @@ class RunState:
             requested=self.requested,
             is_read=self._is_read,
             texts=self._texts_of_shape,
+            stored=lambda: (state.url for state in self.known.states.values()),
         )
         self.known = KnownPages()
         self.recorded = RecordedPages(self.known)
@@ -188,8 +190,10 @@ class RunState:
         """Count a URL that is filtered, with its reason, in stats, progress and store."""
         if reason in LIMITS:
             self.coverage.unseen.add(reason)
+        elif rule.startswith(LEARNED):
+            pass  # it was not asked
         elif reason in FILTERED_AFTER_FETCH and self.known.state(page_key(url)) is None:
-            self.bounds.look_alikes.wasted(url)
+            self.bounds.wasted(url, reason)
         self.progress.record_filtered(reason, url, rule)
         self.count(stats.filtered(reason))
         if self._store is not None:
@@ -204,7 +208,7 @@ class RunState:
     def fail(self, url: str, kind: ErrorKind, message: str, status: int | None = None) -> None:
         """Count a page that failed, in stats, progress and store."""
         if kind == "not_found" and self.known.state(page_key(url)) is None:
-            self.bounds.look_alikes.wasted(url)
+            self.bounds.wasted(url)
         self.progress.error(kind, url, message, status)
         self.count(stats.errors(kind))
         if self._store is not None:

@@ -35,6 +35,7 @@ class Limit(NamedTuple):
 
 LIMITS: dict[Reason, Limit] = {
     "copy": Limit(50_000),
+    "shape": Limit(50_000),
     "failed": Limit(200),  # when more fail the site is down
     "links": Limit(16, 100),
     "markdown": Limit(100, 100),
@@ -73,7 +74,7 @@ class WaitingPage:
     """A page that waits, and why."""
 
     reason: Reason
-    request: Any = None  # the request that it answered; of `copy` and `failed` the one to send
+    request: Any = None  # the request that it answered; of `copy`, `shape` and `failed` the one to send
     record: PageRecord | None = None  # the page as it was read; None where it was not
     facts: ReadPage | None = None  # what the rules know of it
     confirmed: bool = False  # it is as it was stored

@@ -15,9 +15,10 @@ from llmsspider.crawl.pages import leads_on
 from llmsspider.crawl.requests import META, FilteredRequest, RefusedRequest
 from llmsspider.crawl.run import Run
 from llmsspider.crawl.spiderrun import run_of
+from llmsspider.crawl.waiting import WaitingPage
 from llmsspider.web import stats
 from llmsspider.web.url_gate import INVALID_URL, fault
-from llmsspider.web.urls import identity
+from llmsspider.web.urls import identity, page_key
 
 
 class SyntheticMiddleware:
@@ -152,5 +153,16 @@ class ScopeMiddleware:
         elif alike := page.get("alike"):
             why = run.bounds.crowded(request.url, listed=alike == "listed")
             run.coverage.unseen.update({"trap"} if why else ())
-        if why is not None:
+        if why is not None or self._waits(run, request):
             raise FilteredRequest(why)
+
+    def _waits(self, run: Run, request: Request) -> bool:
+        """Keep a request whose address has a shape that was no page here; say whether it waits."""
+        page, learned = request.meta[META], run.bounds.learned
+        if "by" not in page or any(
+            page.get(key) for key in ("start", "listed", "asked", "canonical", "late", "held")
+        ):
+            return False
+        if request.meta.get("redirect_times") or run.known.state(page_key(request.url)) is not None:
+            return False
+        return learned.waits(request.url) and run.waiting.keep(WaitingPage("shape", request))

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from scrapy.cmdline import ScrapyArgumentParser
 from scrapy.commands import ScrapyHelpFormatter
@@ -26,16 +26,14 @@ from scrapy.utils.project import get_project_settings
 
 from llmsspider import __version__, errors
 from llmsspider.config.sources import default_name
-from llmsspider.errors import ArgumentsError, LlmsspiderError, MirrorError
+from llmsspider.errors import ArgumentsError, LlmsspiderError
+from llmsspider.launch.api import PLACES, tree_of, trees_here
 from llmsspider.launch.storecommand import WRONG, OneLineParser, pairs
 from llmsspider.output.mirror import read_manifest
-from llmsspider.store import Store
-from llmsspider.store.database import DATA_DIR_VARIABLE, STORE_FOLDER, project_dir, readable_name
+from llmsspider.store.database import DATA_DIR_VARIABLE, STORE_FOLDER, readable_name
 from llmsspider.web.urls import require_http_url
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from scrapy.commands import ScrapyCommand
     from scrapy.settings import Settings
 
@@ -46,16 +44,6 @@ if TYPE_CHECKING:
 
 SETTINGS_MODULE = "llmsspider.settings"
 COMMANDS_MODULE = "llmsspider.commands"
-
-PLACES = (DATA_DIR_VARIABLE, "LLMS_STORE_URL")
-"""The settings that say where the stores are, also read from the environment."""
-
-
-class Tree(NamedTuple):
-    """A folder that `llmsspider URL -o DIR` wrote, and the source it holds."""
-
-    folder: Path
-    source: str
 
 
 def project_settings() -> Settings:
@@ -134,17 +122,13 @@ def _located(name: str, command: ScrapyCommand, args: list[str], opts: argparse.
     of_all = name == "sources"  # of a store, which is that of the one folder here
     if not of_all and (not wanted or wanted[0].strip("<[]>").lower() != "source"):
         return args
-    tree = None if of_all else next(_trees(map(Path, args[:1])), None)
+    tree = None if of_all or not args else tree_of(Path(args[0]))
     if tree is not None:
         args = [tree.source, *args[1:]]
-    elif any(
-        os.environ.get(name) or any(pair.startswith(f"{name}=") for pair in opts.set) for name in PLACES
-    ):
+    elif any(pair.startswith(f"{name}=") for pair in opts.set for name in PLACES):
         return args  # the place of the stores was given
-    elif project_dir(Path.cwd()):
-        return args
     else:
-        here = list(_trees([Path(), *sorted(path for path in Path().iterdir() if path.is_dir())]))
+        here = trees_here()
         required = sum("[" not in word for word in wanted)
         named = None if of_all or len(args) < max(required, 1) else args[0]
         fitting = [tree for tree in here if tree.source == named] or here
@@ -156,24 +140,10 @@ def _located(name: str, command: ScrapyCommand, args: list[str], opts: argparse.
             raise ArgumentsError([f"{what}: name one of {', '.join(str(tree.folder) for tree in here)}"])
         tree = fitting[0]
         args = [tree.source, *args] if len(args) == required - 1 else args
-    opts.set.append(f"{DATA_DIR_VARIABLE}={tree.folder.absolute() / STORE_FOLDER}")
-    if command.requires_crawler_process:
+    opts.set.append(f"{DATA_DIR_VARIABLE}={tree.store.absolute()}")
+    if command.requires_crawler_process and tree.store != tree.folder:
         opts.set.insert(0, f"LLMS_MIRROR_DIR={tree.folder}")
     return args
-
-
-def _trees(folders: Sequence[Path] | Iterator[Path]) -> Iterator[Tree]:
-    """Yield the folders that hold a source; while its first crawl goes, its store alone says which."""
-    for folder in folders:
-        store = folder / STORE_FOLDER
-        try:
-            manifest = read_manifest(folder) if store.is_dir() else None
-        except (MirrorError, OSError):
-            continue
-        if manifest is not None:
-            yield Tree(folder, manifest.source)
-        elif store.is_dir() and len(stored := Store.list_sources(None, store)[0]) == 1:
-            yield Tree(folder, stored[0].name)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
-from llmsspider.crawl.plan import advice, links_out_of_scope, start_failure
+from llmsspider.crawl.plan import advice, notes
 from llmsspider.crawl.progress import Progress, RecentPage, doubted, duration, replay_command
 from llmsspider.errors import command
 from llmsspider.store.records import FilteredUrl, PageError, RunKind, RunRecord, SourceRecord, Status
@@ -145,7 +145,7 @@ class RunReport(RunStatus):
     delivered: bool | None
     """Whether the outputs were stored where they belong; None where there are none, and before the run is closed."""
     notes: list[str]
-    """What a person should know: a start page that failed, links that were out of scope."""
+    """What a person should know: a start page that failed, links out of scope, what was learned of addresses."""
     advice: str | None
     """Why there are no documents, or none are kept, and what to do."""
 
@@ -186,7 +186,7 @@ def run_report(run: Run) -> RunReport:
         mirror=outputs.mirror,
         report=outputs.report[0] if outputs.report else None,
         delivered=outputs.delivered,
-        notes=[line for line in (start_failure(run), links_out_of_scope(run)) if line],
+        notes=notes(run),
         advice=advice(run),
     )
 

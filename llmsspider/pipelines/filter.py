@@ -38,7 +38,7 @@ class FilterPipeline(RunComponent):
         reason = self._reason(item, of_source or content_hash(item.content))
         if reason is None:
             if self.run.known.state(page_key(item.url)) is None:
-                self.run.bounds.look_alikes.learn(item.url, item.content)
+                self.run.bounds.learn(item.url, item.content)
             return item
         self.run.record_filtered(item.url, *reason)
         if reason.reason != "max-pages":

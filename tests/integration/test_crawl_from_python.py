@@ -15,7 +15,7 @@ from forked import HANGS_SECS, ROOT
 from sites import PLAIN, html
 
 import llmsspider
-from llmsspider.errors import ArgumentsError, CrawlError, InvalidUrlError, StoreError
+from llmsspider.errors import ArgumentsError, CrawlError, InvalidUrlError, StoreError, UnknownSourceError
 
 LOCAL = {"LLMS_ALLOW_PRIVATE_ADDRESSES": "127.0.0.1", "LLMS_CONVERT_WORKERS": 0}
 MARK = "LLMSSPIDER_TEST_MARK"
@@ -222,3 +222,34 @@ def test_mistakes_are_the_named_errors(serve, tmp_path):
     ):  # fmt: skip
         with pytest.raises(error, match=said):
             wrong()
+
+
+def test_what_is_stored_of_a_folder_or_source(serve, tmp_path, monkeypatch):
+    """By the folder that `llmsspider URL -o` wrote, the store of a loop, or the name of the source."""
+    monkeypatch.chdir(tmp_path)
+    site = serve(PLAIN)
+    name = site.url.removeprefix("http://")
+    folder = {"LLMS_DATA_DIR": "docs/.llmsspider", "LLMS_MIRROR_DIR": "docs"}
+    assert len(list(llmsspider.crawl(site.url + "/", settings={**LOCAL, **folder}))) == 4
+    assert len(list(llmsspider.crawl(site.url + "/", settings=LOCAL, store="pages"))) == 4
+    for place in (Path("docs"), "pages", name):
+        assert {one.url.removeprefix(site.url) for one in llmsspider.documents(place)} == set(PLAIN)
+        assert llmsspider.search(place, "deepest page")[0].url == f"{site.url}/guide/deep.html"
+    assert llmsspider.search(name, "begin", store="pages")[0].title == "Intro"
+
+    last = max(one.seq for one in llmsspider.changes("docs", since=0))
+    site.pages["/guide/intro.html"] = html("Intro", "<p>How to begin, told anew.</p>")
+    assert [one.change for one in llmsspider.crawl(source=name, store="docs", settings=LOCAL)].count(
+        "changed"
+    ) == 1
+    (changed,) = llmsspider.changes("docs", since=last)
+    assert (changed.change, changed.title, changed.seq) == ("changed", "Intro", last + 1)
+    assert list(llmsspider.changes("pages", since=last)) == []
+
+    list(llmsspider.crawl(site.url + "/", settings=LOCAL, store="pages", source="other"))
+    with pytest.raises(ArgumentsError, match="pages is the store of several sources: name one of"):
+        next(llmsspider.documents("pages"))
+    assert len(list(llmsspider.documents("other", store="pages"))) == 4
+    for unknown in ("none", "x" * 300, f"{site.url}/"):
+        with pytest.raises(UnknownSourceError, match="is not known"):
+            next(llmsspider.documents(unknown))

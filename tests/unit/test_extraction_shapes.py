@@ -84,3 +84,140 @@ def test_each_panel_has_the_label_of_its_own_list(body, expected):
         for word in expected.split()
     ]
     assert markdown(f"<h1>Wheels</h1>{body}") == "\n\n".join(["# Wheels", *words]) + "\n"
+
+
+AROUND = {
+    "a breadcrumb and cards, as Fumadocs": (
+        '<div class="flex text-sm text-fd-muted-foreground"><span>Guides</span><svg></svg><a href="/d/wheels">Wheels</a></div>',
+        '<div class="grid"><a href="a"><div><svg></svg><p>Axles</p></div><p class="muted">Previous Page</p></a>'
+        '<a href="b"><div><p>Hubs</p></div><p class="muted">Next Page</p></a></div>',
+    ),
+    "a last card": (
+        "",
+        '<div class="grid"><a href="a"><div><p>Axles</p></div><p>Previous Page</p></a></div>',
+    ),
+    "a breadcrumb of links": ('<ol><li><a href="/">Home</a></li><li><a href="/d/">Docs</a></li></ol>', ""),
+    "pagination of a known generator": (
+        "",
+        '<div class="nav"><a href="a">← Previous</a> <a href="b">Next →</a></div>',
+    ),
+    "tags and a date, as Retype": (
+        "",
+        '<div class="flex"><span><a href="/tags/"><svg></svg></a><span><a href="/tags/wheel/">wheel</a></span></span>'
+        "<time>Last updated on 2026-06-08</time></div>",
+    ),
+    "a link to edit": ("", '<div><a href="https://git.example.org/e">Edit this page on GitHub</a></div>'),
+    "a placeholder": ("", "<div><div>Loading...</div></div>"),
+    "a button with a block inside": (
+        "",
+        "<div><button><div>Copy</div></button><button> Expand all </button></div>",
+    ),
+}
+
+
+@pytest.mark.parametrize(("above", "below"), AROUND.values(), ids=AROUND)
+@pytest.mark.parametrize("name", ["nd-page", "content-area", "other"])
+def test_what_a_layout_sets_around_the_content_goes(above, below, name):
+    head = {"content-area": '<meta name="generator" content="Mintlify">'}.get(name, "")
+    page = f"<div id={name}><article>{above}<h1>Wheels</h1><p>A wheel turns.</p>{below}</article></div>"
+    assert markdown(page, head) == "# Wheels\n\nA wheel turns.\n"
+
+
+STAYS = {
+    "a link above that leads elsewhere": (
+        '<div>Package <a href="p.html">org.wheels</a></div>',
+        "",
+        "Package [org.wheels]",
+    ),
+    "words above": (
+        '<div>Written by Ann for the <a href="/d/">guide</a>, which shows how wheels are made.</div>',
+        "",
+        "Written by Ann",
+    ),
+    "the last words of an author": ("", "<p>Last updated: today</p>", "Last updated: today"),
+    "a link to a tag in a sentence": (
+        "",
+        '<p>See <a href="/tags/wheel/">all of them</a>.</p>',
+        "See [all of them]",
+    ),
+    "a card of another page": (
+        "",
+        '<div><a href="n"><p>The axle</p><p>Next steps</p></a></div>',
+        "Next steps",
+    ),
+    "a word of a sentence": (
+        "",
+        "<p>It shows <span>Loading...</span> first.</p>",
+        "It shows Loading... first.",
+    ),
+    "code": ("", "<pre><span>Loading...</span></pre>", "```\nLoading...\n```"),
+    "a button that opens something": (
+        "",
+        "<button><div>What is a wheel?</div></button><p>Round.</p>",
+        "What is a wheel?",
+    ),
+}
+
+
+@pytest.mark.parametrize(("above", "below", "expected"), STAYS.values(), ids=STAYS)
+def test_what_only_looks_like_layout_stays(above, below, expected):
+    assert expected in markdown(
+        f'<div id="nd-page"><article>{above}<h1>Wheels</h1><p>A wheel.</p>{below}</article></div>'
+    )
+
+
+CODE = {
+    "where, as rustdoc": (
+        '<pre class="rust"><code>pub struct Wheel&lt;A&gt;<div class="where">where\n    A: Turn,</div>{ }</code></pre>',
+        "```rust\npub struct Wheel<A>\nwhere\n    A: Turn,\n{ }\n```",
+    ),
+    "its signature": (
+        '<h4 class="code-header">fn turn&lt;F&gt;(f: F) -&gt; T<div class="where">where\n    F: Turn,</div></h4>',
+        "`fn turn<F>(f: F) -> T where F: Turn,`",
+    ),
+    "a line break in a cell, as Javadoc": (
+        "<table><tr><th>Type<tr><td><code>&lt;T&gt;<br>T</code><tr><td><code>&lt;T&gt;<br><a href=l>List</a></code></table>",
+        "| Type |\n| --- |\n| `<T> T` |\n| `<T>` [`List`](https://docs.example.org/d/l) |",
+    ),
+    "lines and breaks, as Hexo": (
+        '<figure class="highlight js"><table><tr><td class="gutter"><pre><span class="line">1</span><br><span class="line">2</span></pre></td>'
+        '<td class="code"><pre><span class="line">a</span><br><span class="line">b</span><br></pre></td></tr></table></figure>',
+        "```js\na\nb\n```",
+    ),
+    "no language, as Hexo": (
+        '<figure class="highlight plaintext"><table><tr><td class="gutter"><pre>1<br>2</pre><td class="code"><pre>a<br>b</pre></table></figure>',
+        "```\na\nb\n```",
+    ),
+    "a highlighter": ('<pre class="highlightjs highlight"><code>a</code></pre>', "```\na\n```"),
+    "output of a notebook": (
+        '<div class="output highlight-myst-ansi notranslate"><div class="highlight"><pre>1</pre></div></div>',
+        "```\n1\n```",
+    ),
+    "a span, as Doxygen": ('<p>Call <span class="tt">turn_</span>.</p>', "Call `turn_`."),
+    "labels of a member, as mkdocstrings": (
+        '<h2>size <span class="doc doc-labels"><small class="doc doc-label"><code>property</code></small> <small><code>writable</code></small></span></h2>',
+        "## size\n\n`property` `writable`",
+    ),
+    "labels of a member, as TypeDoc": (
+        '<h3 class="tsd-anchor-link"><code class="tsd-tag">Optional</code><span>cause</span></h3>'
+        '<ul><li><span><code class="tsd-tag">Optional</code><span>name</span>: string</span></li></ul>',
+        "### cause\n\n`Optional`\n\n- `Optional` name: string",
+    ),
+    "what is inherited, as TypeDoc": (
+        '<div class="col-content"><aside class="tsd-sources"><p>Inherited from Base.run</p><ul><li>Defined in a.ts:1</li></ul></aside></div>',
+        "Inherited from Base.run",
+    ),
+}
+
+
+@pytest.mark.parametrize(("body", "expected"), CODE.values(), ids=CODE)
+def test_code_and_names_are_parted_as_they_are_shown(body, expected):
+    assert (
+        markdown(f"{'' if 'col-content' in body else '<h1>Wheels</h1>'}{body}").removeprefix("# Wheels\n\n")
+        == f"{expected}\n"
+    )
+
+
+def test_a_title_of_several_lines_is_parted():
+    page = convert(b"<title>A</title><main><h1>Uses of Class<br>org.Wheel</h1><p>Text.</p></main>", URL, None)
+    assert page.meta.title == "Uses of Class org.Wheel"

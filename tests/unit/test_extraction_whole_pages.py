@@ -145,7 +145,7 @@ def test_comments_and_related_articles_are_no_content():
 def test_code_drawn_as_a_tree_is_a_code_block_and_an_unclosed_code_is_not():
     drawn = '<code>[<ul><li>{<ul><li><span>"id"</span>: 1,</li><li>"n": 2</li></ul>}</li></ul>]</code>'
     page = converted(BOOK.format(title="T", body=f"<h1>T</h1>{PROSE}<div>{drawn}</div>"))
-    assert page.markdown.endswith('```\n[{"id": 1,\n"n": 2}]\n```\n')
+    assert page.markdown.endswith('```\n[\n  {\n    "id": 1,\n    "n": 2\n  }\n]\n```\n')
     page = converted(BOOK.format(title="T", body=f"<h1>T</h1><code>turn<h2>Next</h2>{PROSE}"))
     assert "## Next" in page.markdown
 

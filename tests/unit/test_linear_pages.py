@@ -43,6 +43,12 @@ PAGES = {
     "sections named like comments": lambda n: _each(
         "<section id=comments><h2>a<a href=#comments>b</a></h2><p>c</p></section>", n
     ),
+    "cards of the next page": lambda n: _each("<a href=b><p>a</p><p>Next Page</p></a>", n),
+    "placeholders": lambda n: f"<div>{_each('<span>Loading...</span>', n)}</div>",
+    "blocks in code": lambda n: f"<pre>{_each('a<div>b</div> ', n)}</pre>",
+    "breaks in inline code": lambda n: f"<p><code>{_each('a<br>', n)}</code> b",
+    "labels in headings": lambda n: f"<h2>{_each('<span class=doc-labels>a</span>', n)}</h2>",
+    "lists of sources": lambda n: _each("<div class='col-content tsd-sources'><ul><li>a</ul></div>", n),
     "different styles": lambda n: _each('<p style="margin:{}px">a', n),
     "hidden elements": lambda n: _each('<p hidden class="a{}">a<b>b</b>', n),
     "hidden words among others": lambda n: f"<p>{_each('<i hidden>a</i> b ', n)}",

@@ -17,10 +17,11 @@ from twisted.web.client import URI
 from llmsspider.config.arguments import DocsArguments
 from llmsspider.config.settings import Config
 from llmsspider.content.links import Joiner, _in_directory
-from llmsspider.crawl.bounds import Bounds, LookAlikes, trap_reason, without_session_id
+from llmsspider.crawl.bounds import Bounds, trap_reason, without_session_id
 from llmsspider.crawl.pages import with_valid_urls
 from llmsspider.crawl.records import title_from_url
 from llmsspider.crawl.settle import same_page_elsewhere
+from llmsspider.crawl.shapes import LookAlikes
 from llmsspider.crawl.site import SiteKnowledge
 from llmsspider.items import Page, PageMeta
 from llmsspider.output.graph import site_tree

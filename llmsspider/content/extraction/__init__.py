@@ -17,6 +17,7 @@ from llmsspider.content.extraction import (  # the converters of elements regist
 from llmsspider.content.extraction.formats import MarkdownFormat
 from llmsspider.content.extraction.generators import UNKNOWN, Generator, own_generators
 from llmsspider.content.extraction.hidden import HiddenText
+from llmsspider.content.extraction.layout import without_layout
 from llmsspider.content.extraction.main_content import find_main, without_navigation
 from llmsspider.content.extraction.metadata import held_markdown, read_page, whole_title
 from llmsspider.content.extraction.parsing import Source, parse, read_source
@@ -115,6 +116,7 @@ def _write(page: Page, root: _Element, joiner: Joiner, source: Source, own: _Own
     is_drawn = meta.is_shell or meta.api_files is not None  # its text decides whether it needs a browser
     if meta.listing and not (listings or is_drawn):
         return
+    without_layout(main, source, joiner)
     title = outer_title(root, main, meta.title, whole)
     if title is None and generator is UNKNOWN:
         set_headline(main, meta.title, whole)

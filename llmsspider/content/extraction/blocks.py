@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from copy import copy
 from itertools import islice, pairwise
 
 from lxml.etree import XPath, _Element
@@ -18,6 +19,10 @@ _NO_QUOTES = frozenset({"SVInsetFlow", "SInsetFlow", "SubFlow"})
 """Classes of `<blockquote>` that only set text in (Scribble)."""
 _MUCH = 400
 """Letters of a `<noscript>` that says more than that scripts are needed, of a form that is more than a form."""
+_LABELS = frozenset({"doc-labels", "tsd-tag", "tsd-flag"})
+"""Classes of what a heading of API documentation says of a member beside its name."""
+_CONTROLS = frozenset({"copy", "copied", "copied!", "copy code", "copy page", "expand all", "collapse all"})
+"""Texts of buttons that are drawn with blocks and have nothing to open (Redoc)."""
 _SEPARATORS = frozenset({"sep", "separator", "divider", "delimiter"})
 """Classes of empty elements that a page's style draws between the parts of a heading."""
 
@@ -26,6 +31,7 @@ _SEPARATORS = frozenset({"sep", "separator", "divider", "delimiter"})
 def heading(walk: Walk, element: _Element) -> list[str]:
     """Return a heading; the first of level 1 is the title of the page."""
     outer, walk.in_heading = walk.in_heading, True
+    labels = _labels(walk, element)
     for span in element.iter("span"):
         classes = span.get("class")
         if classes == "signature-attributes":  # JSDoc: attributes of a parameter, below its name
@@ -47,7 +53,22 @@ def heading(walk: Walk, element: _Element) -> list[str]:
         walk.empty.add(block)
     elif level == 1 and walk.title is None:
         walk.title = text
-    return [block]
+    return [block, *labels]
+
+
+def _labels(walk: Walk, heading: _Element) -> list[str]:
+    """Take the labels out of the heading of a member (`property`, `Optional`), and return them as a paragraph."""
+    found = [
+        part
+        for part in heading.iter("span", "code")
+        if not _LABELS.isdisjoint((part.get("class") or "").split())
+    ]
+    labels = heading.makeelement("p", {})
+    for part in found:
+        labels.append(copy(part))
+        labels[-1].tail = " "
+        part.clear(keep_tail=True)
+    return walk.block(labels) if found else []
 
 
 def _separate_lines(element: _Element) -> None:
@@ -112,6 +133,7 @@ converts(BLOCK_TAGS, "footer")(
 )
 converts(BLOCK_TAGS, "form")(_where(lambda form: len(plain_text(form)) > _MUCH or holds_title(form)))
 converts(BLOCK_TAGS, "noscript")(_where(lambda notice: letters_outside_links(notice) > _MUCH))
+converts(BLOCK_TAGS, "button")(_where(lambda button: plain_text(button).lower() not in _CONTROLS))
 # navigation and the names of forms are not content
 converts(BLOCK_TAGS, "nav", "legend")(lambda walk, element: [])
 

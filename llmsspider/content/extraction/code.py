@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from itertools import islice
+from textwrap import indent
 from typing import NamedTuple
 
 from lxml.etree import XPath, _Element
@@ -122,6 +123,8 @@ _MARKED = re.compile(
 )
 _INDENT_NBSP = re.compile(r"^\xa0", re.MULTILINE)
 _MAX_DEPTH = 200
+_MAX_INDENTED = 30
+"""Maximum depth of a list in code that is indented."""
 _BLANK = re.compile(r"^[ \t\xa0]+$", re.MULTILINE)
 _WORD = re.compile(r"[A-Za-z][\w+#.-]*")
 _PLAIN_NAMES = frozenset({"c++", "c#", "f#", "objective-c", "shell-session", "html+erb", "plaintext"})
@@ -198,25 +201,34 @@ def _has_special(pre: _Element) -> bool:
 
 
 def _collect(element: _Element, parts: list[str], depth: int = 0) -> None:
-    """Append the texts of `element`; a line element without a newline gets one when another line follows."""
+    """Append the texts of `element`; a line element without a newline gets one when another line follows.
+
+    A block begins and ends a line: what stands before and behind it is on lines of its own (rustdoc's `where`).
+    """
     if element.text:
         parts.append(element.text)
-    open_line = False
+    open_line = is_block = False
     for child in element:
         classes = child.get("class") or ""
         if child.tag == "br":
             parts.append("\n")
+            open_line = False
         elif child.tag not in _SKIPPED_TAGS and not (classes and _is_skipped(child.tag, classes)):
-            is_line = child.tag in {"div", "li", "tr"} or child.get("data-line") is not None
-            is_line = is_line or bool(classes and _is_line(classes))
-            if is_line and open_line:
+            was_block, is_block = is_block, child.tag in {"div", "ul", "li", "tr"}
+            is_line = is_block or child.get("data-line") is not None or bool(classes and _is_line(classes))
+            is_behind_text = bool(parts) and parts[-1].strip(" \t")[-1:] not in {"", "\n"}
+            if (open_line and (is_line or was_block)) or (is_block and is_behind_text):
                 parts.append("\n")
             start = len(parts)
             _collect(child, parts, depth + 1) if depth < _MAX_DEPTH else parts.append(inner_text(child))
+            if child.tag == "ul" and depth < _MAX_INDENTED:  # a tree (Redoc)
+                parts[start:] = [indent("".join(parts[start:]), "  ")]
             open_line = is_line and not (len(parts) > start and parts[-1].endswith("\n"))
         if child.tail:
+            if open_line and is_block and child.tail.lstrip(" \t")[:1] not in {"", "\n"}:
+                parts.append("\n")
             parts.append(child.tail)
-            open_line = open_line and "\n" not in child.tail
+            open_line = open_line and "\n" not in child.tail and (not is_block or child.tail.isspace())
 
 
 def code_language(pre: _Element) -> str:
@@ -240,7 +252,9 @@ def _language_of(element: _Element) -> str:
         if value and _WORD.fullmatch(value) and (name != "lang" or element.tag in {"pre", "code"}):
             return _accepted(value)
     classes = element.get("data-syntaxhighlighter-params") or element.get("class")
-    return _language_in(classes, element.tag in {"pre", "code"}) if classes else ""
+    if element.tag == "figure" and classes == "highlight plaintext":  # Hexo: no language
+        return ""
+    return _language_in(classes, element.tag in {"pre", "code", "figure"}) if classes else ""
 
 
 @lru_cache(maxsize=4096)

@@ -16,6 +16,7 @@ from llmsspider.content.extraction.tree import (
     BLOCKS,
     FLATTENED,
     SKIPPED,
+    broken_text,
     collapsed,
     has_blocks,
     inner_text,
@@ -49,6 +50,8 @@ SKIP = re.compile(
 )
 """Texts of links to parts of their page, which stand above its navigation for the keyboard."""
 _SPACE = re.compile(r"[ \t\n\r\f\v]+")
+_TAGS = frozenset({"tsd-tag", "tsd-flag"})
+"""Classes of inline code that stands before a name, with a margin of its style between (TypeDoc)."""
 _SHORT = 64
 """Characters up to which inline code is remembered as it was written: names repeat in the pages of a site."""
 _PROSE = BLOCKS - {"div", "ul", "ol", "li"}
@@ -218,10 +221,12 @@ def _code(walk: Walk, element: _Element, before: list[str]) -> str:
         may_hold_link = any(len(part) or part.tag == "a" for part in element)
         if may_hold_link and not walk.in_link and any(link.get("href") for link in element.iter("a")):
             return _behind(before, _linked_code(walk, element))
-        text = inner_text(element)
+        text = broken_text(element)
     else:
         text = element.text or ""
     span = (_remembered if len(text) <= _SHORT else _span)(walk.format.code_span, text)
+    if (element.get("class") or "") in _TAGS:
+        span = f"{span} "
     # two spans beside each other would read as one
     is_adjacent = bool(before) and before[-1][-1:] == span[:1] == before[-1][:1] == "`"
     return f" {span}" if is_adjacent else span
@@ -256,7 +261,7 @@ def _code_parts(element: _Element, depth: int) -> Iterator[tuple[str, _Element |
         elif len(child) and depth > 0:
             yield from _code_parts(child, depth - 1)
         else:
-            yield inner_text(child), None
+            yield "\n" if child.tag == "br" else broken_text(child), None
         yield child.tail or "", None
 
 
@@ -297,6 +302,16 @@ def _raised(walk: Walk, element: _Element, before: list[str]) -> str:
 
 
 converts(INLINE_TAGS, *SKIPPED)(lambda walk, element, before: "")
+
+
+@converts(INLINE_TAGS, "button")
+def _button(walk: Walk, element: _Element, before: list[str]) -> str:
+    """Return nothing, or the method and the path of an operation that a button shows (Redoc)."""
+    names = [visible(part) for part in element.iterchildren("span")]
+    is_operation = names and "http-verb" in (element[0].get("class") or "")
+    return walk.format.code_span(" ".join(names)) if is_operation else ""
+
+
 converts(INLINE_TAGS, "br")(lambda walk, element, before: "\n")
 converts(INLINE_TAGS, "q")(lambda walk, element, before: f"“{walk.content(element)}”")
 _italic = converts(INLINE_TAGS, "em")(_emphasis("*"))

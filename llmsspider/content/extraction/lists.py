@@ -13,6 +13,7 @@ from llmsspider.content.extraction.tree import (
     HEADINGS,
     INLINE,
     SKIPPED,
+    broken_text,
     has_blocks,
     inner_text,
     remove_elements,
@@ -244,7 +245,7 @@ def signature(walk: Walk, element: _Element) -> list[str]:
     """Return the signature of a function, class or member as a paragraph of code."""
     parts = element.iter("a", "button", "span", "label")
     remove_elements([part for part in parts if walk.drops(part) or _is_aside(part)])
-    text = " ".join(inner_text(element).split()).strip(" ¶")
+    text = " ".join(broken_text(element).split()).strip(" ¶")
     return [walk.format.paragraph([walk.format.code_span(text)])] if text else []
 
 

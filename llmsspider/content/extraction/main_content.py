@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from copy import copy
 from functools import lru_cache
 from itertools import dropwhile, islice, takewhile
 from math import inf
@@ -14,18 +12,15 @@ from lxml.etree import XPath, _Element
 
 from llmsspider.content.extraction.generators import GENERATORS, UNKNOWN, Generator
 from llmsspider.content.extraction.hidden import HiddenText
+from llmsspider.content.extraction.layout import without_pagination
 from llmsspider.content.extraction.metadata import whole_title
 from llmsspider.content.extraction.parsing import GENERATOR_MARKS, KNOWN, Source, words_of
-from llmsspider.content.extraction.rules import WRAPPERS, Kind, rules_for
+from llmsspider.content.extraction.rules import Kind, rules_for
 from llmsspider.content.extraction.titles import outer_title, page_headline
 from llmsspider.content.extraction.tree import (
-    INLINE,
-    has_blocks,
     inner_text,
     is_named_navigation,
     letters_outside_links,
-    settable,
-    visible,
 )
 from llmsspider.items import PageMeta
 
@@ -257,7 +252,7 @@ def without_navigation(main: _Element, page: _Element | None = None) -> _Element
                 element.set("class", "toc")
             else:
                 element.clear(keep_tail=True)
-    return _without_pagination(main)
+    return without_pagination(main)
 
 
 def _text_length(element: _Element) -> int:
@@ -279,103 +274,3 @@ def _without_languages(main: _Element, source: Source) -> _Element:
         if block is not None:
             block.clear(keep_tail=True)
     return main
-
-
-# Pagination: blocks of nothing but links such as "Next" or "« previous | up | next », on pages of no known generator;
-# generators name these blocks by a class.
-
-_PAGE_TURN = re.compile(
-    r"\W*(?:(?:next|prev|previous|up)(?:\s+(?:page|chapter|section|topic|part))?\W*(?::.*)?|back to\b.*)",
-    re.IGNORECASE,
-)
-"""The text of a link to the next or previous page; after a colon the title of that page."""
-_LABELS = frozenset(
-    {"next", "prev", "previous", "up", "top", "contents", "index", "home", "back", "to", "page", "chapter", "section",
-     "part", "of", "table"}
-)  # fmt: skip
-"""Words beside links to other pages of a sequence that are not content."""
-_OVERVIEW = re.compile(r"\W*(?:(?:table of )?contents|index|home)\W*", re.IGNORECASE)
-"""The text of a link to a list of the pages; it counts only beside a link to the next or previous page."""
-_SHORT = 3
-"""Maximum length in characters of a label in such a row: a number, a letter, or an abbreviation such as `Ind`."""
-_LONGEST = 400
-"""Maximum length of a block of pagination in characters."""
-_WORD = re.compile(r"[^\W\d_]+")
-_BESIDE = XPath("descendant::text()[not(ancestor::a)]", smart_strings=False)
-
-
-def _without_pagination(main: _Element) -> _Element:
-    """Empty the blocks of pagination in `main`, and return `main`."""
-    numbers: Counter[_Element] = Counter()
-    for link in list(main.iter("a")):
-        label = _label(link)
-        if len(label) <= _SHORT and label.isalnum() and (parent := link.getparent()) is not None:
-            numbers[parent] += 1
-        if not _PAGE_TURN.fullmatch(label):
-            continue
-        small = takewhile(lambda one: one is not main and len(visible(one)) <= _LONGEST, link.iterancestors())
-        if blocks := list(filter(_is_pagination, small)):
-            blocks[-1].clear(keep_tail=True)
-        else:
-            _clear_line(link, main)
-    for block, links in numbers.items():
-        if links >= 4 and block is not main and _is_row_of_numbers(block):
-            block.clear(keep_tail=True)
-    return main
-
-
-def _clear_line(link: _Element, main: _Element) -> None:
-    """Empty the line of a link that is directly between blocks, in no block of its own, if it is pagination."""
-    parent = link.getparent()
-    if parent is None or not (parent is main or parent.tag in WRAPPERS):
-        return
-    before, after = (
-        list(islice(takewhile(lambda part: part.tag in INLINE and not has_blocks(part), parts), _LONGEST))
-        for parts in (link.itersiblings(preceding=True), link.itersiblings())
-    )
-    line = [*reversed(before), link, *after]
-    above = line[0].getprevious()
-    made = parent.makeelement("p", {})
-    made.text = settable(parent.text if above is None else above.tail)
-    if len(line) > _LONGEST or sum(len(visible(part)) for part in line) > _LONGEST:
-        return
-    made.extend(map(copy, line))
-    if not _is_pagination(made):
-        return
-    if above is None:
-        parent.text = None
-    else:
-        above.tail = None
-    for part in line:
-        part.clear()
-
-
-def _is_row_of_numbers(block: _Element) -> bool:
-    """Return True for a row of links to the chapters of a book by their numbers and letters."""
-    labels = [_label(link).casefold() for link in block.iter("a")]
-    beside = _words_beside(block)
-    return (
-        ({"1", "2"}.issubset(labels) or ("1" in labels and "chapter" in beside))
-        and all(label.isalnum() and (len(label) <= _SHORT or label in _LABELS) for label in labels)
-        and all("#" not in (link.get("href") or "") for link in block.iter("a"))
-        and (_LABELS | {"go", "goto"}).issuperset(beside)
-    )
-
-
-def _label(link: _Element) -> str:
-    return visible(link) or next((image.get("alt") or "" for image in link.iter("img")), "")
-
-
-def _is_pagination(block: _Element) -> bool:
-    if next(block.iter("h1", "h2", "h3", "h4", "pre"), None) is not None:
-        return False
-    labels = [_label(link) for link in block.iter("a")]
-    beside = _words_beside(block)
-    turns = sum(bool(_PAGE_TURN.fullmatch(label)) for label in labels)
-    turns += beside.count("next") + beside.count("previous")
-    turns += sum(bool(_OVERVIEW.fullmatch(label)) for label in labels) if turns else 0
-    return turns >= 2 and _LABELS.issuperset(beside)
-
-
-def _words_beside(block: _Element) -> list[str]:
-    return _WORD.findall(" ".join(_BESIDE(block)).casefold())

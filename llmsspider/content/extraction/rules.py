@@ -94,8 +94,8 @@ def is_section(element: _Element) -> bool:
 
 
 # What an element is, by tag, class, id and role: filtered, an admonition, tabs, math, or nothing special.
-# The selectors are the small ones (`tag`, `.class`, `#id`, `tag.class`, `[attr=value]`), compiled to sets; the answer
-# for a class attribute is remembered, since pages of one site repeat the same few hundred.
+# The selectors are the small ones (`tag`, `.class`, `#id`, `tag.class`, `[attr=value]`, `.class>tag`), compiled
+# to sets; the answer for a class attribute is remembered, since pages of one site repeat the same few hundred.
 
 COMMON_DROPS = (
     # permalinks
@@ -185,12 +185,17 @@ class Rules:
         self._names: set[str] = set()
         self._classes: set[str] = set()
         attributes: dict[str, set[str]] = {}
+        self._children: list[tuple[str, XPath]] = []
         for selector in selectors:
             if selector.startswith("["):
                 name, _, value = selector[1:-1].partition("=")
                 attributes.setdefault(name, set()).update({value} if value else ())
             elif selector.startswith("#"):
                 attributes.setdefault("id", set()).add(selector[1:])
+            elif ">" in selector:
+                name, _, tag = selector[1:].partition(">")
+                path = f"descendant::*[contains(concat(' ', @class, ' '), ' {name} ')]/{tag}"
+                self._children.append((name, XPath(path)))
             elif selector.startswith("."):
                 self._classes.add(selector[1:])
             else:
@@ -234,7 +239,13 @@ class Rules:
             if source.may_name(name) and not (values and values.isdisjoint(values_in(main)))
             for element in holders(main, attributes)
         ]
-        return {element: kind for element in near if (kind := self.by_attribute(element)) is not Kind.PLAIN}
+        found: dict[_Element, Kind] = {
+            element: kind for element in near if (kind := self.by_attribute(element)) is not Kind.PLAIN
+        }
+        for name, children in self._children:
+            if name.encode() in source.body:
+                found.update(dict.fromkeys(children(main), Kind.DROP))
+        return found
 
 
 def classify(element: _Element, by_name: Kind) -> Kind:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Literal
 
-from lxml.etree import XPath, _Element, tostring
+from lxml.etree import XPath, _Element, iterwalk, tostring
 
 from llmsspider.content.markdown.commonmark import letters_of
 
@@ -24,6 +24,8 @@ BLOCKS = _words(
     "summary table tbody td tfoot th thead tr ul"
 )
 """Elements that start a new block (HTML standard 15.3: display block, list-item and table parts)."""
+_BREAKS = BLOCKS - {"td", "th"}
+"""Elements that part lines; the cells of a row stand beside each other."""
 HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 INLINE = _words(
     "a abbr acronym b bdi bdo big br cite code data del dfn em font i img input ins kbd label mark math "
@@ -55,6 +57,8 @@ CODE_LINES = _words(
     "view-line"
 )
 """Classes of elements that are one line of code."""
+CODE_SPANS = frozenset({"tt", "docutils literal"})
+"""Classes of a `<span>` that is inline code (Doxygen 1.16, docutils)."""
 COMMON_LANGUAGES = _words(
     "bash c console cpp cs csharp css dart diff dockerfile elixir go graphql groovy haskell html http ini java "
     "javascript js json json5 jsonc jsx julia kotlin kt less lua makefile markdown md mermaid objc perl php "
@@ -66,10 +70,10 @@ NOT_A_LANGUAGE = _words(
     "active annotate astro-code auto block cell-code cell-output chroma code code-block code-with-copy "
     "codehilite compile_fail content copy-enabled copyable default doc-text downlit dracula editable "
     "edition2015 edition2018 edition2021 edition2024 example executable expand focus fragment github-dark "
-    "github-light has-diff has-focused-lines highlight highlighted highlighter-rouge hljs ignore inner "
+    "github-light has-diff has-focused-lines highlight highlighted highlighter-rouge highlightjs hljs ignore inner "
     "item-decl lang language line-numbers linenumbers linenums listing literal literal-block makeup match-braces "
-    "monokai mt-0 no-highlight no_run nocopy nohighlight none nord not-prose notranslate nowrap "
-    "numberlines numbersource output overflow-auto playground prettyprint prettyprinted prism "
+    "monokai mt-0 myst-ansi no-highlight no_run nocopy nohighlight none nord not-prose notranslate nowrap "
+    "numberlines numbersource output overflow-auto plain playground prettyprint prettyprinted prism "
     "programlisting rainbow-braces rouge rust-example-rendered scraped-example screen shiki shiki-themes "
     "should_panic snippet source sourcecode tab text-sm title undefined vitesse-dark vitesse-light "
     "vp-code vp-code-dark vp-code-light with-title wrap"
@@ -166,6 +170,20 @@ def inner_text(element: _Element) -> str:
     return text
 
 
+def broken_text(element: _Element) -> str:
+    """Return the text of an element with a new line for each `<br>`, and before and after each block in it."""
+    if not len(element) or next(element.iterdescendants("br", *_BREAKS), None) is None:
+        return inner_text(element)
+    parts: list[str] = []
+    for event, part in iterwalk(element, events=("start", "end")):
+        is_break = part is not element and part.tag in _BREAKS
+        if event == "start":
+            parts += ["\n" if is_break or part.tag == "br" else "", part.text or ""]
+        else:
+            parts += ["\n" if is_break else "", (part.tail or "") if part is not element else ""]
+    return "".join(parts)
+
+
 def letters(element: _Element) -> int:
     """Return how many letters and digits are in an element."""
     return letters_of(inner_text(element))
@@ -186,7 +204,7 @@ def visible(element: _Element) -> str:
     """Return the text of an element, white space collapsed."""
     if not len(element):
         return collapsed(element.text or "").strip(" \u200b")
-    return collapsed(inner_text(element)).strip(" \u200b")
+    return collapsed(broken_text(element)).strip(" \u200b")
 
 
 def plain_text(element: _Element) -> str:

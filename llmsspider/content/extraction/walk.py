@@ -19,6 +19,7 @@ from llmsspider.content.extraction.generators import UNKNOWN, Generator
 from llmsspider.content.extraction.parsing import Source
 from llmsspider.content.extraction.rules import WRAPPERS, Kind, Rules, classify
 from llmsspider.content.extraction.tree import (
+    CODE_SPANS,
     Flow,
     collapsed,
     flow_of,
@@ -190,6 +191,7 @@ class Walk:
     def _role(self, element: _Element) -> Role:
         tag, classes = key = (element.tag, element.get("class"))
         if (role := self._roles.get(key)) is None:
+            tag = "tt" if tag == "span" and classes in CODE_SPANS else tag
             kind = self.rules.by_name(tag, classes or "")
             is_title = f"{tag}.{classes}" == self.generator.title
             block = Walk._titled if is_title else BLOCK_TAGS.get(tag, Walk.blocks)

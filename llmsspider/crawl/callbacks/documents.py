@@ -127,7 +127,7 @@ class Documents:
         verdict = settle(facts, self.site, AMONG_OTHERS)
         if isinstance(verdict, Wait):
             if run.known.state(record.key) is None:  # its links are followed meanwhile
-                run.bounds.look_alikes.learn(record.url, record.content or "")
+                run.bounds.learn(record.url, record.content or "")
             if verdict.reason != "stub":
                 page.answer = page.read = None
             run.waiting.keep(replace(page, reason=verdict.reason), room=run.limit.left)
@@ -292,7 +292,8 @@ class Documents:
         is_stored = run.known.state(page_key(first)) is not None
         if isinstance(error, FilteredRequest):
             self.note_redirect(request)
-            run.record_filtered(request.url, *error.why)
+            if error.why is not None:
+                run.record_filtered(request.url, *error.why)
         elif isinstance(error, RefusedRequest) and error.reason == "ai-opt-out":
             self.note_redirect(request)
             run.record_filtered(request.url, "ai-opt-out", str(error))

@@ -348,7 +348,14 @@ class Pages:
             yield from self._documents.in_place_of_failed(key, request.meta.get("depth"))
         elif why.reason in {"listing", "empty"}:
             depth = int(request.meta.get("depth", 0)) + 1
-            yield from self._requests.links(page.page.follow, depth, on=request.url)
+            links = list(self._requests.links(page.page.follow, depth, on=request.url))
+            if any(self._is_news(link.url) for link in links):
+                run.bounds.learned.leads_on(request.url)
+            yield from links
+
+    def _is_news(self, url: str) -> bool:
+        """Say whether no earlier run knew an address, as a page or as a dead link."""
+        return self._run.known.state(page_key(url)) is None and not self._run.memory.dead_links.was_dead(url)
 
     def _record(self, page: PageResult, answer: PageResponse, request: Request) -> PageRecord:
         """Return the record of a page: its own text, with this run's depth, `discovered_by` and entry.

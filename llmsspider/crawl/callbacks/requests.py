@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
+from w3lib.url import url_query_cleaner
 
 from llmsspider.crawl.bounds import without_session_id
 from llmsspider.crawl.requests import ALLOWED_STATUSES, CARRIED, META, info
@@ -78,6 +79,28 @@ class PageRequests:
         taken = waiting.take("copy", where=lambda page: not bounds.is_undecided(page.request.url))
         requests = [page.request for page in taken]
         return [one for one in requests if self.admits(one.url, listed=bounds.is_listed(one.url))]
+
+    def of_shapes(self) -> list[Request]:
+        """Return requests that waited as addresses like theirs were no pages: a few of each shape, then all or none.
+
+        A page whose query brings nothing is requested without it, where nothing else led there.
+        """
+        run, learned = self._run, self._run.bounds.learned
+        samples = learned.last_samples(page.request.url for page in run.waiting.pages("shape"))
+        requests = []
+        for request in [page.request for page in run.waiting.take("shape")]:
+            why = learned.refusal(request.url)
+            if why is not None and samples and request.url not in samples:
+                run.waiting.keep(WaitingPage("shape", request))
+                continue
+            if why is None or samples:
+                requests.append(request.replace(meta=_kept_meta(request, asked=True), dont_filter=True))
+                continue
+            run.record_filtered(request.url, *why)
+            plain = run.page_of(url_query_cleaner(request.url, keep_fragments=True))
+            if not run.requested(plain) and self.admits(plain, listed=run.bounds.is_listed(plain)):
+                requests.append(self._in_place_of(request, plain))
+        return requests
 
     def refresh(self) -> Iterator[Request]:
         """Yield a request for each stored page, and one for each full-text file that holds stored pages."""

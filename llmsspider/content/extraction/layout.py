@@ -1,0 +1,261 @@
+"""What a page's layout sets around its content: pagination, breadcrumbs, tags and dates below the text."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from copy import copy
+from itertools import islice, takewhile
+from urllib.parse import urlsplit
+
+from lxml.etree import XPath, _Element
+
+from llmsspider.content.extraction.parsing import Source
+from llmsspider.content.extraction.rules import WRAPPERS
+from llmsspider.content.extraction.tree import (
+    INLINE,
+    SKIPPED,
+    broken_text,
+    has_blocks,
+    letters_outside_links,
+    plain_text,
+    settable,
+    visible,
+)
+from llmsspider.content.links import Joiner
+from llmsspider.content.markdown.commonmark import letters_of
+
+
+def without_layout(main: _Element, source: Source, joiner: Joiner) -> _Element:
+    """Empty pagination, breadcrumbs, placeholders and what stands below the text of `main`, and return it."""
+    if b"next" in source.lowered or b"prev" in source.lowered:
+        without_pagination(main)
+    _clear_breadcrumbs(main, urlsplit(joiner.page).path, joiner)
+    _clear_ending(main)
+    for element in main.iter("div", "p", "span") if b">loading" in source.lowered else ():
+        if not len(element) and _LOADING.fullmatch(element.text or "") and _is_alone(element):
+            element.clear(keep_tail=True)
+    return main
+
+
+# Around the content: the way from the home page to this one above the title; dates, tags and links below the text.
+
+_LOADING = re.compile(r"\s*+loading(?:\.\.\.|…)\s*+", re.IGNORECASE)
+"""What stands in the place of something that a script is to draw."""
+_MAX_WAY = 200
+"""Maximum number of characters of a breadcrumb."""
+_MAX_BESIDE = 24
+"""Maximum number of letters outside links of a breadcrumb, beside the title of the page."""
+_NO_CRUMBS = XPath(
+    "boolean(.//h1|.//h2|.//h3|.//h4|.//h5|.//h6|.//pre|.//table|.//img|.//p|.//blockquote|.//dl)"
+)
+_MUTED = re.compile(r"(?:^|[\s-])(?:muted|eyebrow|kicker)")
+"""Classes of small text above a title, which names a part of the site."""
+_MAX_ENDINGS, _MAX_DEPTH = 5, 20
+_CONTENT = XPath(
+    "boolean(.//h1|.//h2|.//h3|.//h4|.//h5|.//h6|.//pre|.//table|.//img|.//blockquote|.//dl|.//li//li)"
+)
+_UPDATED = re.compile(
+    r"\W*(?:(?:page )?(?:was )?last (?:updated|modified|edited|changed)|updated|tags?|categor(?:y|ies))\b[^.!?]{0,40}",
+    re.IGNORECASE,
+)
+"""The text of a date, or of the label of tags, below the text of a page."""
+_OF_TAG = re.compile(r"/(?:tags?|categor(?:y|ies))(?:/[^/]*)?/?\Z", re.IGNORECASE)
+"""The path of a page of a tag, or of all of them."""
+_EDITS = re.compile(
+    r"\W*(?:(?:edit|improve|suggest (?:an )?edits?(?: to)?) this page\b.{0,20}|edit on \w+)\W*", re.IGNORECASE
+)
+
+
+def _clear_breadcrumbs(main: _Element, path: str, joiner: Joiner) -> None:
+    """Empty what leads from the home page to this one, above the first `<h1>`."""
+    title = next(main.iter("h1"), None)
+    if title is None:
+        return
+    for level in takewhile(lambda one: one is not main, (title, *title.iterancestors())):
+        for above in level.itersiblings("div", "nav", "ol", "ul", "span", preceding=True):
+            if 0 < len(visible(above)) <= _MAX_WAY and not _NO_CRUMBS(above):
+                links = [
+                    urlsplit(joiner.join(link.get("href"))).path
+                    for link in above.iter("a")
+                    if link.get("href")
+                ]
+                leads_up = links and all(path.startswith(link.rstrip("/") + "/") for link in links)
+                is_muted = _MUTED.search(above.get("class") or "")
+                beside = letters_outside_links(above) - letters_of(plain_text(title))
+                if is_muted or (leads_up and beside <= _MAX_BESIDE):
+                    above.clear(keep_tail=True)
+
+
+def _is_alone(element: _Element) -> bool:
+    """Say whether an element is a block, or all that its parent holds, and no code."""
+    parent = element.getparent()
+    has_others = (
+        element.getprevious() is not None or element.getnext() is not None
+    )  # len() counts all of them
+    holds_more = element.tag == "span" and (parent is None or has_others or (parent.text or "").strip())
+    return (
+        not holds_more
+        and not (element.tail or "").strip()
+        and next(element.iterancestors("pre", "code"), None) is None
+    )
+
+
+def _clear_ending(main: _Element) -> None:
+    """Empty dates, tags, links to edit and to the next page, where the text of the page ends with them."""
+    for _ in range(_MAX_ENDINGS):
+        chain: list[_Element] = []
+        level: _Element | None = main
+        while len(chain) < _MAX_DEPTH and (level := _last_child(level)) is not None:
+            chain.append(level)
+        small = list(
+            takewhile(lambda one: len(visible(one)) <= _LONGEST and not _CONTENT(one), reversed(chain))
+        )
+        ending = next(filter(_is_ending, reversed(small)), None)
+        if ending is None:
+            return
+        ending.clear(keep_tail=True)
+
+
+def _last_child(element: _Element) -> _Element | None:
+    """Return the last child that shows something; None where text follows it."""
+    for child in element.iterchildren(reversed=True):
+        if (child.tail or "").strip():
+            return None
+        if (
+            child.tag not in SKIPPED
+            and child.tag != "script"
+            and (
+                child.tag in {"img", "pre", "hr"}
+                or any(text.strip() for text in child.itertext())
+                or next(child.iter("img"), None) is not None
+            )
+        ):
+            return child
+    return None
+
+
+def _is_ending(block: _Element) -> bool:
+    """Say whether a block below the text is made of dates, tags, links to edit, or cards of other pages."""
+    links = list(block.iter("a"))
+    beside = " ".join("".join(_BESIDE(block)).split())
+    is_dated = (
+        bool(beside)
+        and _UPDATED.fullmatch(beside)
+        and (block.tag != "p" or block.find(".//time") is not None)
+    )
+    if beside and not is_dated:
+        return False
+    of_layout = [
+        bool(_OF_TAG.search((link.get("href") or "").partition("#")[0]) or _EDITS.fullmatch(_label(link)))
+        or _is_card(link)
+        for link in links
+    ]
+    return all(of_layout) and bool(links or is_dated)
+
+
+def _is_card(link: _Element) -> bool:
+    """Say whether a link is to the next or previous page, with that page's title on a line of its own."""
+    lines = [line.strip() for line in broken_text(link).split("\n") if line.strip()]
+    return len(lines) > 1 and any(_TURN.fullmatch(line) for line in (lines[0], lines[-1]))
+
+
+# Pagination: blocks of nothing but links such as "Next" or "« previous | up | next ».
+
+_TURN = re.compile(r"\W*(?:next|prev|previous)(?:\s+(?:page|chapter|section|topic|part))?\W*", re.IGNORECASE)
+
+_PAGE_TURN = re.compile(
+    r"\W*(?:(?:next|prev|previous|up)(?:\s+(?:page|chapter|section|topic|part))?\W*(?::.*)?|back to\b.*)",
+    re.IGNORECASE,
+)
+"""The text of a link to the next or previous page; after a colon the title of that page."""
+_LABELS = frozenset(
+    {"next", "prev", "previous", "up", "top", "contents", "index", "home", "back", "to", "page", "chapter", "section",
+     "part", "of", "table"}
+)  # fmt: skip
+"""Words beside links to other pages of a sequence that are not content."""
+_OVERVIEW = re.compile(r"\W*(?:(?:table of )?contents|index|home)\W*", re.IGNORECASE)
+"""The text of a link to a list of the pages; it counts only beside a link to the next or previous page."""
+_SHORT = 3
+"""Maximum length in characters of a label in such a row: a number, a letter, or an abbreviation such as `Ind`."""
+_LONGEST = 400
+"""Maximum length of a block of pagination in characters."""
+_WORD = re.compile(r"[^\W\d_]+")
+_BESIDE = XPath("descendant::text()[not(ancestor::a)]", smart_strings=False)
+
+
+def without_pagination(main: _Element) -> _Element:
+    """Empty the blocks of pagination in `main`, and return `main`."""
+    numbers: Counter[_Element] = Counter()
+    for link in list(main.iter("a")):
+        label = _label(link)
+        if len(label) <= _SHORT and label.isalnum() and (parent := link.getparent()) is not None:
+            numbers[parent] += 1
+        if not (_PAGE_TURN.fullmatch(label) or _is_card(link)):
+            continue
+        small = takewhile(lambda one: one is not main and len(visible(one)) <= _LONGEST, link.iterancestors())
+        if blocks := list(filter(_is_pagination, small)):
+            blocks[-1].clear(keep_tail=True)
+        else:
+            _clear_line(link, main)
+    for block, links in numbers.items():
+        if links >= 4 and block is not main and _is_row_of_numbers(block):
+            block.clear(keep_tail=True)
+    return main
+
+
+def _clear_line(link: _Element, main: _Element) -> None:
+    """Empty the line of a link that is directly between blocks, in no block of its own, if it is pagination."""
+    parent = link.getparent()
+    if parent is None or not (parent is main or parent.tag in WRAPPERS):
+        return
+    before, after = (
+        list(islice(takewhile(lambda part: part.tag in INLINE and not has_blocks(part), parts), _LONGEST))
+        for parts in (link.itersiblings(preceding=True), link.itersiblings())
+    )
+    line = [*reversed(before), link, *after]
+    above = line[0].getprevious()
+    made = parent.makeelement("p", {})
+    made.text = settable(parent.text if above is None else above.tail)
+    if len(line) > _LONGEST or sum(len(visible(part)) for part in line) > _LONGEST:
+        return
+    made.extend(map(copy, line))
+    if not _is_pagination(made):
+        return
+    if above is None:
+        parent.text = None
+    else:
+        above.tail = None
+    for part in line:
+        part.clear()
+
+
+def _is_row_of_numbers(block: _Element) -> bool:
+    """Return True for a row of links to the chapters of a book by their numbers and letters."""
+    labels = [_label(link).casefold() for link in block.iter("a")]
+    beside = _words_beside(block)
+    return (
+        ({"1", "2"}.issubset(labels) or ("1" in labels and "chapter" in beside))
+        and all(label.isalnum() and (len(label) <= _SHORT or label in _LABELS) for label in labels)
+        and all("#" not in (link.get("href") or "") for link in block.iter("a"))
+        and (_LABELS | {"go", "goto"}).issuperset(beside)
+    )
+
+
+def _label(link: _Element) -> str:
+    return visible(link) or next((image.get("alt") or "" for image in link.iter("img")), "")
+
+
+def _is_pagination(block: _Element) -> bool:
+    if next(block.iter("h1", "h2", "h3", "h4", "pre"), None) is not None:
+        return False
+    labels = [_label(link) for link in block.iter("a")]
+    beside = _words_beside(block)
+    turns = sum(bool(_PAGE_TURN.fullmatch(label)) for label in labels) + sum(map(_is_card, block.iter("a")))
+    turns += beside.count("next") + beside.count("previous")
+    turns += sum(bool(_OVERVIEW.fullmatch(label)) for label in labels) if turns else 0
+    return turns >= 2 and _LABELS.issuperset(beside)
+
+
+def _words_beside(block: _Element) -> list[str]:
+    return _WORD.findall(" ".join(_BESIDE(block)).casefold())
