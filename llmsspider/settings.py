@@ -132,6 +132,7 @@ FEED_EXPORTERS_BASE = {
     "csv": "llmsspider.output.exports.CsvExporter",
     "chunks": "llmsspider.output.exports.ChunksExporter",
     "graph": "llmsspider.output.exports.GraphExporter",
+    "md": "llmsspider.output.exports.MarkdownExporter",
     "parquet": "llmsspider.output.exports.ParquetExporter",
 }
 

@@ -20,6 +20,7 @@ from llmsspider.extensions import console, scrapy_cloud
 from llmsspider.launch.checking import crawl_problems, pair_problems, spider_problem, value_problem
 from llmsspider.launch.storecommand import DescribedCommand
 from llmsspider.output import status
+from llmsspider.store import resolve_data_dir
 
 if TYPE_CHECKING:
     import argparse
@@ -46,8 +47,8 @@ class Command(DescribedCommand, CrawlCommand):
     """What the one word of the command line is: the spider, or the argument of the spider `docs` that it stands for."""
 
     folder: Path | None = None
-    """Where `llmsspider URL -o DIR` keeps the tree; `again` is that line, for the next time."""
-    again = ""
+    """Where `llmsspider URL -o DIR` keeps the tree; `again` is that line, for the next time, `first` is said before."""
+    again = first = ""
 
     _quiet = False
     _log: Path | None = None
@@ -80,6 +81,8 @@ class Command(DescribedCommand, CrawlCommand):
             name = opts.spargs.get("source") or default_name(opts.spargs["url"])
             self._log = console.begin(self.settings, name, loglevel=opts.loglevel)
             self._quiet = opts.loglevel is None or self.folder is not None
+        if self.first:
+            print(self.first, file=sys.stderr)
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         """Add `--verbose` where the lines for people stand in the place of the log."""
@@ -112,7 +115,7 @@ class Command(DescribedCommand, CrawlCommand):
             lines = list(status.console_lines(report, outputs))
             out = sys.stderr if self.folder is None else sys.stdout
         else:
-            why = status.nothing(report) if report is not None else "the crawl did not start"
+            why = self._as_typed(status.nothing(report)) if report is not None else "the crawl did not start"
             lines, out = [f"llmsspider: {why}"], sys.stderr
         if (log := self._log) is not None:
             lines.append(f"log: {log.relative_to(Path.cwd()) if log.is_relative_to(Path.cwd()) else log}")
@@ -131,10 +134,19 @@ class Command(DescribedCommand, CrawlCommand):
         words = [self.name, getattr(self, "_spider", "")] if self.word == "spider" else [self.name]
         typed = " ".join(filter(None, [errors.called(), *([] if self.folder else words)]))
         for problem in problems:
-            print(f"{typed}: {problem}", file=sys.stderr)
+            print(f"{typed}: {self._as_typed(problem)}", file=sys.stderr)
             if logged or on_scrapy_cloud():
                 logger.error("%(problem)s", {"problem": problem})
         raise SystemExit(exitcode)
+
+    def _as_typed(self, problem: str) -> str:
+        """Return a line in which the folder of `llmsspider URL -o DIR` has the name of the option."""
+        if self.folder is None:
+            return problem
+        if resolve_data_dir(self.settings.get("LLMS_DATA_DIR")).parent == self.folder.absolute():
+            problem = problem.replace("another LLMS_DATA_DIR", "another folder with -o")
+        named = problem.replace("setting LLMS_MIRROR_DIR: ", "-o ")
+        return named.replace(", or put %(source)s into LLMS_MIRROR_DIR", "")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         """Crawl, and set the exit code."""

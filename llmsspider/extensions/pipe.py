@@ -100,6 +100,8 @@ def send_end(fd: int) -> None:
     report = run_report(run)
     ended = {"counts": run.counts(), "complete": report.complete, "outcome": run.outcome}
     problem = None if report.documents and run.outcome != "store_failed" else nothing(report)
+    if problem and not run.discovers:
+        problem = f"{run.arguments.url}: {run.fault or problem}"
     os.set_blocking(fd, True)
     with suppress(BrokenPipeError), os.fdopen(fd, "wb") as pipe:
         pipe.write(framed(END, ended | {"problem": problem}))

@@ -1,4 +1,4 @@
-"""`llmsspider URL -o DIR`, and every command of the project from any folder: one program, no project needed."""
+"""`llmsspider URL -o DIR`, `llmsspider page URL`, and every command, from any folder: no project needed."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ from scrapy.utils.project import get_project_settings
 
 from llmsspider import __version__, errors
 from llmsspider.config.sources import default_name
-from llmsspider.errors import ArgumentsError, LlmsspiderError
+from llmsspider.errors import ArgumentsError, InvalidUrlError, LlmsspiderError
+from llmsspider.items import row_of
 from llmsspider.launch.api import PLACES, tree_of, trees_here
-from llmsspider.launch.storecommand import WRONG, OneLineParser, pairs
+from llmsspider.launch.storecommand import FAILED, WRONG, OneLineParser, as_json, pairs
 from llmsspider.output.mirror import read_manifest
 from llmsspider.store.database import DATA_DIR_VARIABLE, STORE_FOLDER, readable_name
 from llmsspider.web.urls import require_http_url
@@ -169,12 +170,14 @@ def _run(given: list[str]) -> int:
         from llmsspider.launch.mcp import main as serve  # noqa: PLC0415
 
         return serve(given[1:])
+    if given[:1] == ["page"]:
+        return page(given[1:])
     if given and re.fullmatch(r"[a-z]\w*", given[0]):
         settings = project_settings()
         found, name = commands(settings), given[0]
         if name in found:
             return run_command(found[name], name, given[1:], settings)
-        close = difflib.get_close_matches(name, [*found, "mcp"], n=1)
+        close = difflib.get_close_matches(name, [*found, "mcp", "page"], n=1)
         meant = f"did you mean {close[0]}?" if close else "llmsspider --help lists them"
         if name in SpiderLoader.from_settings(settings).list():
             meant = f"it is a spider: llmsspider crawl {name} -a url=URL"
@@ -183,25 +186,81 @@ def _run(given: list[str]) -> int:
 
 
 def crawl(given: list[str]) -> int:
-    """Crawl a site into a folder: `llmsspider crawl docs` with a folder, which says more at its end."""
+    """Crawl a site into a folder or a file: `llmsspider crawl docs` with a folder, which says more at its end."""
     options = parser(with_commands=bool({"-h", "--help"} & set(given))).parse_args(given)
     try:
+        file = _file(options.output)
         folder, arguments = _target(options)
-        if not os.environ.get(DATA_DIR_VARIABLE):
+        if not file and not os.environ.get(DATA_DIR_VARIABLE):
             options.settings.insert(0, f"LLMS_DATA_DIR={folder.absolute() / STORE_FOLDER}")
-        words = ["docs", *(word for pair in arguments.items() for word in ("-a", "=".join(pair)))]
-        words += [word for pair in (f"LLMS_MIRROR_DIR={folder}", *options.settings) for word in ("-s", pair)]
+        tree = [] if file else [f"LLMS_MIRROR_DIR={folder}"]
+        words = ["docs", *file, *(word for pair in arguments.items() for word in ("-a", "=".join(pair)))]
+        words += [word for pair in (*tree, *options.settings) for word in ("-s", pair)]
         if level := options.loglevel or ("INFO" if options.verbose else ""):
             words += ["-L", level]
         settings = project_settings()
     except LlmsspiderError as error:
         return _refuse(getattr(error, "problems", [str(error)]))
     command = load_object(f"{COMMANDS_MODULE}.crawl.Command")()
+    if file:
+        return run_command(command, "crawl", words, settings)
     command.folder, command.again = folder, shlex.join(["llmsspider", *given])
+    if options.output is None:
+        command.first = (
+            f"writing to the folder {folder} (-o DIR names another, -o docs.jsonl writes one file)"
+        )
     exitcode = run_command(command, "crawl", words, settings)
     with contextlib.suppress(OSError):  # it is not there, or the disk is full
         (folder / STORE_FOLDER / ".gitignore").write_text("*\n", encoding="utf-8")
     return exitcode
+
+
+FILE = re.compile(r"-|.*\.(jsonl|jl|json|csv|xml|parquet|md)(:\w+)?")
+"""What stands for a file after `-o`: all else is a folder."""
+
+
+def _file(output: str | None) -> list[str]:
+    """Return the options of `llmsspider crawl` for a file, or stdout; none for a folder.
+
+    >>> _file("docs.jsonl"), _file("-"), _file("docs.example.com")
+    (['-O', 'docs.jsonl'], ['-o', '-:jsonl'], [])
+    """
+    if output is None or not FILE.fullmatch(output) or Path(output).is_dir():
+        return []
+    return ["-o", "-:jsonl"] if output == "-" else ["-O", output]
+
+
+def page(given: list[str]) -> int:
+    """Print one page as Markdown; the crawl is a process of its own, whose log nobody sees."""
+    from llmsspider.launch.crawls import Crawl  # noqa: PLC0415  # few commands crawl from here
+
+    about = "One page as Markdown, to stdout. Nothing is stored, and no link followed."
+    made = OneLineParser(prog="llmsspider page", description=about)
+    made.add_argument("url", metavar="URL")
+    made.add_argument("-o", "--output", metavar="FILE", help="write to this file in place of stdout")
+    made.add_argument("--json", action="store_true", help="the whole document as JSON")
+    _add_pairs(made)
+    options = made.parse_args(given)
+    try:
+        arguments = {"url": require_http_url(options.url), **pairs(options.arguments, "-a")}
+        (document,) = Crawl("page", arguments, None, pairs(options.settings, "-s"))
+        text = as_json(row_of(document)) if options.json else document.content or ""
+        if options.output:
+            Path(options.output).write_text(text, encoding="utf-8")
+        else:
+            sys.stdout.write(text)
+    except (ArgumentsError, InvalidUrlError) as error:
+        return _refuse(getattr(error, "problems", [str(error)]))
+    except (LlmsspiderError, OSError) as error:
+        sys.stderr.write(f"llmsspider page: {error}\n")
+        return FAILED
+    return 0
+
+
+def _add_pairs(made: argparse.ArgumentParser) -> None:
+    pair: dict[str, Any] = {"action": "append", "default": [], "metavar": "NAME=VALUE"}
+    made.add_argument("-a", dest="arguments", help="a spider argument", **pair)
+    made.add_argument("-s", dest="settings", help="a setting", **pair)
 
 
 def parser(*, with_commands: bool = False) -> argparse.ArgumentParser:
@@ -213,21 +272,21 @@ def parser(*, with_commands: bool = False) -> argparse.ArgumentParser:
     if with_commands:
         found = {name: command.short_desc() for name, command in commands(project_settings()).items()}
         found["mcp"] = "Let agents search and read the crawled documentation"
+        found["page"] = "Print one page as Markdown"
         listed = "\n".join(f"  {name:<10} {text}" for name, text in sorted(found.items()))
         epilog = f"commands (llmsspider COMMAND --help describes each):\n{listed}\n\n{epilog}"
     made = OneLineParser(
         prog="llmsspider",
-        usage="llmsspider URL [-o DIR] [options]\n       llmsspider COMMAND …",
+        usage="llmsspider URL [-o DIR|FILE] [options]\n       llmsspider COMMAND …",
         description="A documentation site as a folder of Markdown. Run it again and only what changed is fetched.",
         epilog=epilog,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     url = "any page of the documentation; known for a folder that exists"
-    pair: dict[str, Any] = {"action": "append", "default": [], "metavar": "NAME=VALUE"}
+    target = "the folder (default: named after the site), or a file: .jsonl, .csv, .parquet, .md; - is stdout"
     made.add_argument("url", nargs="?", metavar="URL", help=url)
-    made.add_argument("-o", "--output", metavar="DIR", help="the folder (default: named after the site)")
-    made.add_argument("-a", dest="arguments", help="a spider argument", **pair)
-    made.add_argument("-s", dest="settings", help="a setting", **pair)
+    made.add_argument("-o", "-O", "--output", metavar="DIR|FILE", help=target)
+    _add_pairs(made)
     made.add_argument("-v", "--verbose", action="store_true", help="show the log of the crawl")
     made.add_argument("-L", "--loglevel", metavar="LEVEL", help="show the log from this level on, e.g. DEBUG")
     made.add_argument("--version", action="version", version=f"llmsspider {__version__}")

@@ -133,7 +133,7 @@ class Flattened(NamedTuple):
 
 
 def write_flat(
-    store: Store, out: BinaryIO, *, order: Order = "breadth", budget: int | None = None
+    store: Store, out: IO[bytes], *, order: Order = "breadth", budget: int | None = None
 ) -> Flattened:
     """Write the introduction of the source, then page after page, each with a `Source:` line below its title.
 
@@ -279,6 +279,22 @@ class GraphExporter(FileExporter):
         self.run.flush()
         with self.run.config.stores.open(self.run.source, create=False) as store:
             write_json(store, self.file)
+
+
+class MarkdownExporter(FileExporter):
+    """The format `md`: all pages in one file, as `scrapy export --format flat` writes them, at the end."""
+
+    def export_item(self, item: Any) -> None:
+        """Write the page of the spider `page`; for others the store has it."""
+        if isinstance(item, Document) and not self.run.remembers:
+            self.file.write((item.content or "").encode("utf-8", "replace"))
+
+    def finish_exporting(self) -> None:
+        """Write the pages from the store."""
+        if self.run.remembers:
+            self.run.flush()
+            with self.run.config.stores.open(self.run.source, create=False) as store:
+                write_flat(store, self.file)
 
 
 def _plain(value: Any) -> Any:

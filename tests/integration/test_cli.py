@@ -101,7 +101,7 @@ WRONG = {
     "setting without value": (("https://e.com/", "-s", "X"), "-s 'X': NAME=VALUE is accepted"),
     "a folder of other files": (
         ("https://e.com/", "-o", "mine"),
-        "mine holds files that are not from llmsspider",
+        "-o mine holds files that are not from llmsspider",
     ),
 }
 
@@ -268,6 +268,7 @@ def test_a_site_that_cannot_be_reached_is_one_line_with_reason_and_remedy(
     done = llmsspider(*command, url, *LOCAL, "-s", "RETRY_TIMES=0")
     assert done.returncode == 1
     said_late = ("log: ", "starting: ", "discovery: ", "crawling: ", "finishing: ")  # of a slow machine
+    said_late += ("writing to the folder ",)  # before, since none was named
     lines = [line for line in done.stderr.splitlines() if not line.startswith(said_late)]
     program = " ".join(["llmsspider", *command])
     assert lines == [f"{program}: nothing was obtained from {url}: robots.txt could not be read: {said}"]
@@ -306,12 +307,63 @@ def test_commands_are_those_that_scrapy_finds(llmsspider):
     unknown = llmsspider("statu")
     assert unknown.returncode == 2
     assert unknown.stderr == "llmsspider: 'statu' is neither a command nor a URL; did you mean status?\n"
-    spider = llmsspider("page", "https://docs.example.com/")
-    said = "llmsspider: 'page' is neither a command nor a URL; it is a spider: llmsspider crawl page -a url=URL\n"
+    spider = llmsspider("docs", "https://docs.example.com/")
+    said = "llmsspider: 'docs' is neither a command nor a URL; it is a spider: llmsspider crawl docs -a url=URL\n"
     assert spider.stderr == said
+    assert re.search(r"^  page +\w", llmsspider("--help").stdout, flags=re.MULTILINE)
     assert llmsspider("status", "--help").stdout.startswith(
         "Usage\n=====\n  llmsspider status [options] [source]"
     )
+
+
+def test_a_file_is_written_where_one_is_named(serve, llmsspider, tmp_path):
+    """By its ending; without `-o` the folder is said before; `page` prints one page."""
+    site = serve(PLAIN)
+    url = f"{site.url}/"
+    done = llmsspider(url, "-o", "docs.jsonl", *LOCAL)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "docs.jsonl written" in done.stderr
+    rows = [json.loads(line) for line in (tmp_path / "docs.jsonl").read_text().splitlines()]
+    assert {row["url"].removeprefix(site.url) for row in rows} == set(PLAIN)
+    assert llmsspider(url, "-O", "docs.md", *LOCAL).returncode == 0
+    whole = (tmp_path / "docs.md").read_text()
+    assert re.findall("^# (.+)", whole, flags=re.MULTILINE) == ["Home", "Intro", "More", "Deep"]
+    piped = llmsspider(url, "-o", "-", *LOCAL)
+    assert [json.loads(line)["change"] for line in piped.stdout.splitlines()] == ["unchanged"] * 4
+    assert {path.name for path in tmp_path.iterdir()} == {".scrapy", "docs.jsonl", "docs.md"}
+
+    folder = re.sub(r"\W+", "-", site.url.removeprefix("http://")).replace("127-0-0-1", "127.0.0.1")
+    alone = llmsspider(url, *LOCAL)
+    first = f"writing to the folder {folder} (-o DIR names another, -o docs.jsonl writes one file)"
+    assert alone.stderr.splitlines()[0] == first
+    assert (tmp_path / folder / "index.md").exists()
+    other = llmsspider(f"{url}guide/", "-o", folder, "-a", "source=other", *LOCAL)
+    name = site.url.removeprefix("http://")
+    said = f"-o {folder} holds the source {name!r}; choose another folder for 'other'"
+    assert (other.returncode, other.stderr) == (2, f"llmsspider: {said}\n")
+
+    intro = f"{site.url}/guide/intro.html"
+    shown = llmsspider("page", intro, *LOCAL)
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert shown.stdout == "# Intro\n\nHow to begin.\n\n```python\nx = 1\n```\n"
+    assert json.loads(llmsspider("page", intro, "--json", *LOCAL).stdout)["content"] == shown.stdout
+    assert llmsspider("page", intro, "-o", "intro.md", *LOCAL).stdout == ""
+    assert (tmp_path / "intro.md").read_text() == shown.stdout
+    for words, code, problem in (
+        (("page", f"{url}none"), 1, f"llmsspider page: {url}none: not_found: HTTP status 404\n"),
+        (("page", url, "-a", "rendr=x"), 2, "did you mean render?"),
+        (("page", "none"), 2, "'none' cannot be used"),
+        (
+            ("page", url, "-o", "no/where.md"),
+            1,
+            "[Errno 2] No such file or directory: 'no/where.md'\n",
+        ),
+        (("-o", "docs.jsonl"), 2, "docs.jsonl holds no tree yet: name the URL it is made from\n"),
+        (("search", "docs", "x", "--limt", "3"), 2, "--limt is no option"),
+    ):
+        done = llmsspider(*words, *LOCAL)
+        assert (done.returncode, done.stdout) == (code, ""), words
+        assert problem in done.stderr, words
 
 
 def test_a_plan_repeats_the_options_it_was_given(serve, llmsspider):
