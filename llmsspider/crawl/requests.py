@@ -246,9 +246,7 @@ class EngineFetch:
         self.start_url = run.arguments.url
         self.start_response: Response | None = None
         self.false_answer: FetchResult | None = None
-        self._is_quiet = (
-            False  # whether the start page is as it was: what was not there will not be there now
-        )
+        self._names_llms = False  # whether the start page does: its files are looked for
         self.api = ""
         """URL prefixes of APIs (interfaces for programs), which robots.txt rules for pages do not apply to."""
 
@@ -259,7 +257,7 @@ class EngineFetch:
         robots = await self._robots(url)
         if robots is not None:
             return robots
-        if url != self.start_url and self._is_quiet and self.run.memory.passes_over(url):
+        if url != self.start_url and not self._names_llms and self.run.memory.passes_over(url):
             return FetchResult(url, url, 404, error="not_found", message="it was not there in earlier crawls")
         meta: dict[str, Any] = {"download_timeout": DISCOVERY_TIMEOUT_SECS, "max_retry_times": 1}
         if max_bytes is not None:
@@ -302,7 +300,7 @@ class EngineFetch:
             url, response.url, response.status, headers, response.body, error=kind, message=message
         )
         if url == self.start_url:
-            self._is_quiet = self.run.ledger.is_same_start(response.body)
+            self._names_llms = b"llms" in response.body
             reasons = response.request.meta.get("redirect_reasons", ()) if response.request else ()
             if self.run.memory.first_redirected_to(answer, reasons) is not None:
                 message = (

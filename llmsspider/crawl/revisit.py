@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import orjson
 
-from llmsspider.site.witnesses import START_PAGE, stamp_of
 from llmsspider.web.urls import page_key
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ STAMP_NIGHTS = 4
 """Number of those nights on which pages have to change before a stamp is believed; of other witnesses one."""
 
 MAX_MISTAKES = 5
-"""Number of mistakes after which the number of nights stays what it is."""
+"""Number of mistakes after which the number of nights stays what it is. A stamp may make none."""
 
 MAX_AGE = 1000
 """Number of runs after which a page that is not met any more is forgotten."""
@@ -38,8 +37,8 @@ MIN_SAMPLE = 3
 LEAST_SHARE = 0.9
 """A witness that names less than this share of the pages that it named last time is damaged."""
 
-MAX_OTHERS = 0.05
-"""The share of pages up to which those that another proven witness names are requested too."""
+FEW, FEW_SHARE = 5, 0.05
+"""So many pages, or this share, that another witness names are requested too, proven or not."""
 
 Claim = Literal["named", "silent", "none"]
 """What a witness said of a page before it was requested: it is another one, it is as it was, or nothing."""
@@ -65,8 +64,9 @@ class History:
     @property
     def is_proven(self) -> bool:
         """Whether it is believed."""
-        needed = PROOF_NIGHTS * 2 ** min(self.mistakes, MAX_MISTAKES)
-        return self.nights >= needed and self.active >= (1 if self.pages else STAMP_NIGHTS)
+        if not self.pages:
+            return self.active >= STAMP_NIGHTS and not self.mistakes
+        return self.nights >= PROOF_NIGHTS * 2 ** min(self.mistakes, MAX_MISTAKES) and self.active > 0
 
     @property
     def described(self) -> str:
@@ -93,12 +93,15 @@ class Ledger:
     Args:
         kept: as the store keeps the histories, see `to_json`.
         number: of the run.
+        settings: those that decide what becomes of a page, as one line.
     """
 
-    def __init__(self, kept: object = None, number: int = 0):
-        self.number = number
+    def __init__(self, kept: object = None, number: int = 0, settings: str = ""):
+        self.number, self._settings = number, settings
+        found = kept if isinstance(kept, dict) else {}
+        self.has_same_settings = found.get("settings") == settings
         self.histories: dict[str, History] = {}
-        for name, values in kept.items() if isinstance(kept, dict) else ():
+        for name, values in found.items():
             if isinstance(values, list) and len(values) == len(fields(History)):
                 self.histories[str(name)] = History(*values)
         self.checked: dict[bytes, Checked] = {}
@@ -106,9 +109,10 @@ class Ledger:
         """Those that were read in this run."""
         self.by: Witness | None = None
         """The witness that pages are left out by in this run, where there is one."""
-        self.bound = 0
+        self._proven: list[Witness] = []
+        self._bound = 0
         self.unasked: set[bytes] = set()
-        """The stored pages that are not requested, whose keys a plan gave."""
+        """The keys of the stored pages that are not requested."""
         self.left_out: set[bytes] = set()
         """The keys of pages that were met and not requested."""
         self.no_documents: dict[bytes, str] = {}
@@ -118,7 +122,9 @@ class Ledger:
 
     def to_json(self) -> dict[str, Any]:
         """Return what the store keeps of the histories."""
-        return {name: list(astuple(one)) for name, one in self.histories.items()}
+        return {"settings": self._settings} | {
+            name: list(astuple(one)) for name, one in self.histories.items()
+        }
 
     def load(self, table: bytes) -> None:
         """Read what `table` wrote; anything else is nothing."""
@@ -135,45 +141,42 @@ class Ledger:
         return orjson.dumps(rows)
 
     def claim(self, witness: Witness, key: bytes, url: str) -> Claim:
-        """Return what a witness says of a page: by its digest, or by the whole file where it has none of it."""
-        history, before = self.histories.get(witness.name), self.checked.get(key)
-        if history is None or before is None or not history.stamp:
+        """Return what a witness says of a page, by what it said when the page was requested last."""
+        before = self.checked.get(key)
+        if before is None or witness.name not in self.histories:
             return "none"
-        if witness.name in before.again:
-            return "named"
         now, then = witness.of(url), before.digests.get(witness.name)
         if now is None and then is None:
-            now, then = witness.stamp, history.stamp
-        return "silent" if now == then else "named"
+            return "none"
+        return "silent" if now == then and witness.name not in before.again else "named"
 
-    def is_same_start(self, body: bytes) -> bool:
-        """Say whether the start page is as it was in the run before."""
-        history = self.histories.get(START_PAGE)
-        return history is not None and history.stamp == stamp_of(body)
+    def _is_silent(self, key: bytes, url: str) -> bool:
+        """Say whether the first proven witness that says something of a page says that it is as it was."""
+        claims = [self.claim(one, key, url) for one in self._proven]
+        return next((claim for claim in claims if claim != "none"), "none") == "silent"
 
     def plan(self, pages: Mapping[bytes, str], bound: int) -> list[bytes]:
         """Decide which of the stored pages (URLs by key) need not be requested; return those to sample first.
 
         That are the ones that were requested longest ago, so many that each page is within `bound` runs.
         """
-        damaged = {
-            one.name for one in self.witnesses if len(one.pages) < LEAST_SHARE * self._history(one).pages
-        }
-        proven = [one for one in self.witnesses if self._history(one).is_proven and one.name not in damaged]
-        silent = {
-            one.name: {key for key, url in pages.items() if self.claim(one, key, url) == "silent"}
-            for one in proven
-        }
-        if not proven or damaged & {one.name for one in self.witnesses if self._history(one).is_proven}:
+        past = {one.name: self.histories.get(one.name, History()) for one in self.witnesses}
+        found = [one for one in self.witnesses if past[one.name].is_proven]
+        if any(len(one.pages) < LEAST_SHARE * past[one.name].pages for one in found):
             return []
-        self.by, self.bound = max(proven, key=lambda one: len(silent[one.name])), bound
-        unasked = {key for key in silent[self.by.name] if self.number - self.checked[key].number < bound}
-        for others in silent.values():
-            named = unasked - others
-            unasked -= named if len(named) <= MAX_OTHERS * len(pages) else set()
+        named = {
+            one.name: {key for key, url in pages.items() if self.claim(one, key, url) == "named"}
+            for one in self.witnesses
+        }
+        self._proven, self._bound = sorted(found, key=lambda one: len(named[one.name])), bound
+        unasked = {key for key, url in pages.items() if self._is_silent(key, url)}
+        unasked = {key for key in unasked if self.number - self.checked[key].number < bound}
+        few = max(FEW, FEW_SHARE * len(pages))
+        for witness in self.witnesses:
+            unasked -= named[witness.name] if len(named[witness.name]) <= few else set()
         oldest = sorted(unasked, key=lambda key: (self.checked[key].number, random()))  # noqa: S311  # no secret
         sample = oldest[: max(MIN_SAMPLE, ceil(len(pages) / bound))]
-        self.unasked = unasked.difference(sample)
+        self.by, self.unasked = self._proven[0] if sample else None, unasked.difference(sample)
         return sample
 
     def give_up(self) -> None:
@@ -181,14 +184,11 @@ class Ledger:
         self.by, self.unasked = None, set()
 
     def leaves_out(self, key: bytes, url: str, *, is_stored: bool) -> bool:
-        """Say whether a page need not be requested; one that is no document is by the share of runs, and the claim."""
-        if self.by is None or (is_stored and key not in self.unasked):
-            return False
-        is_due = (int.from_bytes(key[:4]) + self.number) % self.bound == 0
-        return is_stored or (not is_due and self.claim(self.by, key, url) == "silent")
-
-    def _history(self, witness: Witness) -> History:
-        return self.histories.get(witness.name) or History()
+        """Say whether a page need not be requested; one that is no document is, in one of `bound` runs."""
+        if self.by is None or is_stored:
+            return key in self.unasked
+        is_due = (int.from_bytes(key[:4]) + self.number) % self._bound == 0
+        return not is_due and self._is_silent(key, url)
 
     def conclude(
         self,
@@ -245,7 +245,7 @@ class Ledger:
             oldest = self.number - min(
                 (self.checked[key].number for key in self.left_out), default=self.number
             )
-            said = f"{self.by.name}, {self._history(self.by).described}"
+            said = f"{self.by.name}, {self.histories[self.by.name].described}"
             done = f"{pages} pages: {self.requests} requests, {changed} changed"
             said = f"{done}; by {said}; oldest check {oldest} crawls ago"
         return {"witness": said, "requests": self.requests}

@@ -75,17 +75,16 @@ class Run(RunState):
             moved_from=store.moved_from(),
         )
         self.moves = Moves(self.known)
-        self.ledger = Ledger(
-            before.discovery.get("witnesses") if before is not None else None, self.record.number
-        )
-        table = store.reading(self._ledger_row.key) if self.ledger.histories else None
-        self.ledger.load(table.body if table is not None else b"")
         written_to = store if self.remembers else None
         self.recorded = RecordedPages(self.known, written_to, own_code=bool(config.own_code))
         settings = (
             f"listings={arguments.listings} render={arguments.render} "
             f"ai_optout={config.obey_ai_optout} noindex={config.obey_noindex}"
         )
+        kept = before.discovery.get("witnesses") if before is not None else None
+        self.ledger = Ledger(kept, self.record.number, settings)
+        table = store.reading(self._ledger_row.key) if self.ledger.histories else None
+        self.ledger.load(table.body if table is not None else b"")
         self.readings = Readings(self.known, settings, self.memory.note_false_304)
         if config.own_code:
             store.drop_originals(self.records.extractor_version)
@@ -201,7 +200,12 @@ class Run(RunState):
         is_asked = (
             arguments.full or arguments.confirm_deletions or self.resumes is not None or self.config.own_code
         )
-        is_odd = self.known.unbelieved or memory.lagging.files or memory.unread_files
+        is_odd = (
+            not self.ledger.has_same_settings
+            or self.known.unbelieved
+            or memory.lagging.files
+            or memory.unread_files
+        )
         is_known = before is not None and before.complete and self._same_extractor
         return bool(self.config.revisit and is_known and not is_asked and not is_odd)
 
@@ -259,9 +263,12 @@ class Run(RunState):
         self.memory.link_bases.root = directory_url(probed or discovery.start_url)
         self.bounds.discovered(discovery, start_page)
         start, dates = discovery.start, {one.url: one.lastmod for one in discovery.seeds if one.lastmod}
-        found = [*discovery.witnesses, witnesses.by_lastmod({self.page_of(url): dates[url] for url in dates})]
-        found += witnesses.by_start_page(start.final_url, start.headers, start.head(-1)) if start.ok else ()
-        self.ledger.witnesses = [one for one in found if one is not None]
+        lastmod = witnesses.by_lastmod({self.page_of(url): dates[url] for url in dates})
+        stored = [state.last_modified for state in self.known.states.values() if state.origin != "llms-full"]
+        deploy = witnesses.by_deploy(start.final_url, start.headers.get("last-modified"), stored)
+        wholes = [one.whole() for one in discovery.witnesses if one.pages]
+        found = [*discovery.witnesses, *filter(None, (lastmod, deploy)), *wholes]
+        self.ledger.witnesses = found
 
     def without_discovery(self) -> None:
         """Fix the bounds of a run that revalidates stored pages only."""

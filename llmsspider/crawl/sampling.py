@@ -57,7 +57,9 @@ async def _is_as_stored(phase: Phase, state: PageState) -> bool:
         if kind is not None or answer.fetched_url != url:
             return kind is not None and kind != "not_found"
         if run.known.same_body(state.key, url, answer.raw_hash):
-            run.sampled[state.key] = response
+            run.sampled[state.key] = {
+                name: answer.headers[name] for name in ("etag", "last-modified") if name in answer.headers
+            }
             return True
         answer, page = await phase.spider.reader.read(
             phase.spider.requests.stored(state), answer, listed=True

@@ -103,8 +103,8 @@ class RunState:
         self.records = Records(self.source, config.converter_fingerprint)
         self.suspects, self.moves, self.waiting = Suspects(), Moves(self.known), Waiting(self.spool)
         self.ledger = Ledger()
-        self.sampled: dict[bytes, Any] = {}
-        """The Scrapy responses of pages that were sampled and had not changed, by key."""
+        self.sampled: dict[bytes, dict[str, str]] = {}
+        """The validators of pages that were sampled and had not changed, by key."""
         self.prefetched: dict[str, Any] = {}
         """Scrapy responses that discovery downloaded, for the first request for each page, by its identity."""
         self.discovery: Discovery | None = None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import defaultdict
-from typing import cast
 from weakref import WeakSet
 
 from scrapy import Request
@@ -95,21 +94,24 @@ class MarkdownNegotiationMiddleware(RunComponent):
         return response
 
     def _left_out(self, request: Request) -> Response | None:
-        """Return a 304 for a page that no witness names (`crawl/revisit.py`), or what it answered as a sample."""
-        run, page, key = self.run, request.meta[META], page_key(request.url)
-        if not page.get("source") and (sampled := run.sampled.pop(key, None)) is not None:
-            return cast("Response", sampled).replace(request=request)
-        state, url = run.known.state(key), request.url
-        key = state.key if state is not None else key
-        if page.get("whole") or not run.ledger.leaves_out(key, url, is_stored=state is not None):
+        """Return a 304 for a page that no witness names (`crawl/revisit.py`), and for one that was sampled."""
+        run, page, url = self.run, request.meta[META], request.url
+        state = run.known.state(page_key(url))
+        key = state.key if state is not None else page_key(url)
+        validators = run.sampled.get(key)
+        is_left_out = run.ledger.leaves_out(key, url, is_stored=state is not None)
+        if page.get("whole") or not (is_left_out or validators is not None):
             return None
-        if state is not None and not page.get("source"):
-            url = state.validators_url
+        if state is None or page.get("source"):
+            is_known = self._is_read(request)
+        else:
+            url, is_known = state.validators_url, True
+            if state.accept is not None:
+                request.headers["Accept"] = state.accept
             run.recorded.expect(key)
-        elif not self._is_read(request):
-            return None
-        run.ledger.left_out.add(key)
-        return Response(url, status=304, request=request)
+        if is_left_out and is_known:
+            run.ledger.left_out.add(key)
+        return Response(url, status=304, headers=validators, request=request) if is_known else None
 
     def _is_read(self, request: Request) -> bool:
         """Say whether the store has what was read of a page that is no document, or is requested for its links."""

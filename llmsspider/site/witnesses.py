@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any, NamedTuple
@@ -89,7 +90,8 @@ class Place(NamedTuple):
     root: str
 
 
-START_PAGE = "the start page"
+SHARED_DATES = 0.95
+"""The share of pages that have one and the same `Last-Modified` on a host that dates all files by the deploy."""
 
 
 def stamp_of(body: bytes) -> str:
@@ -106,8 +108,8 @@ class Witness:
     """What a file says of the pages of a site.
 
     `name` stays the same where the address has a new hash with each build. `pages` has a digest for each page, by
-    `key_of` of its address; none for a file that speaks for the whole site by its `stamp` alone. `urls` are the
-    addresses of the pages, where the file says them.
+    `key_of` of its address; it is empty where the `stamp` of a file speaks for all pages below `root`. `urls` are the
+    addresses of the pages, where the file says them. `page` is the one that a stamp was taken of.
     """
 
     name: str
@@ -115,19 +117,25 @@ class Witness:
     pages: Mapping[str, str] = field(default_factory=dict, repr=False)
     urls: tuple[str, ...] = field(default=(), repr=False)
     root: str = ""
-    """Of a list of hashes (VitePress): the folder that names of pages are relative to."""
     page: str = ""
-    """Of a stamp that was taken of one page: its URL. That this page changed proves nothing."""
+    is_flat: bool = False  # names of pages have `_` in place of `/`, from `root` on (VitePress)
 
     def key_of(self, url: str) -> str:
         """Return what stands for a page in `pages`."""
         key = loose_key(url)
-        return key[len(self.root) :].strip("/").replace("/", "_").lower() if self.root else key
+        return (
+            (key[len(self.root) :].strip("/").replace("/", "_").lower() or "index") if self.is_flat else key
+        )
 
     def of(self, url: str) -> str | None:
-        """Return the digest of a page, None where the file does not name it."""
-        found = self.pages.get(self.key_of(url))
-        return self.pages.get("index") if found is None and self.root and not self.key_of(url) else found
+        """Return the digest of a page, None where the witness says nothing of it."""
+        if self.pages:
+            return self.pages.get(self.key_of(url))
+        return self.stamp if url.startswith(self.root) else None
+
+    def whole(self) -> Witness:
+        """Return the same file as one that speaks for all pages, by whether it is as it was."""
+        return Witness(f"{self.name} as a whole", self.stamp, root=self.root)
 
     def unlisted(self, listed: Iterable[str]) -> list[str]:
         """Return the pages that are not listed.
@@ -217,20 +225,20 @@ def read(body: bytes, place: Place, hrefs: bytes = b"") -> Witness:
     stamp = stamp_of(body)
     data = _data(body)
     if isinstance(data, dict) and isinstance(data.get("languages"), dict) and "version" in data:
-        return Witness(name, stamp)  # Pagefind: a hash of each language
+        return Witness(name, stamp, root=place.root)  # Pagefind: a hash of each language
     if isinstance(data, dict) and name == "hashmap.json":
         hashes = {key.removesuffix(".md").lower(): one for key, one in data.items() if isinstance(one, str)}
         if not hashes:
             raise UnreadableError("it has no hashes")
         hashes = {key.removesuffix("_index"): one for key, one in hashes.items()}
-        return Witness(name, stamp, hashes, root=place.root.rstrip("/"))
+        return Witness(name, stamp, hashes, root=place.root, is_flat=True)
     is_sphinx = isinstance(data, dict) and isinstance(data.get("docnames"), list)
     ending = _ending(data["docnames"], hrefs) if is_sphinx else ""
     found = _sphinx(data, place.root, ending or "") if is_sphinx else _digests(_records(data), place.root)
     if not found:
         raise UnreadableError("it names no pages")
     pages = {loose_key(url): digest for url, digest in found.items()}
-    return Witness(name, stamp, pages, () if ending is None else tuple(found))
+    return Witness(name, stamp, pages, () if ending is None else tuple(found), root=place.root)
 
 
 def _data(body: bytes) -> Any:
@@ -301,17 +309,25 @@ def _digests(records: Iterable[tuple[str, dict[str, Any]]], root: str) -> dict[s
 
 
 def by_lastmod(dates: Mapping[str, str]) -> Witness | None:
-    """Return what sitemaps say of pages by `lastmod`, which is given by URL; None for fewer than two pages."""
-    pages = {loose_key(url): date for url, date in dates.items()}
+    """Return what sitemaps say of pages by `lastmod`, which is given by URL; None for fewer than two pages.
+
+    A day without a time does not count: a page may be edited again on the day that it was requested.
+    """
+    pages = {loose_key(url): date for url, date in dates.items() if "T" in date}
     stamp = stamp_of(orjson.dumps(pages, option=orjson.OPT_SORT_KEYS))
     return Witness("lastmod of sitemaps", stamp, pages) if len(pages) > 1 else None
 
 
-def by_start_page(url: str, headers: Mapping[str, str], body: bytes) -> Iterator[Witness]:
-    """Yield what the start page may say of a whole site: hosts that date all files by the deploy, builds with an id."""
-    if modified := headers.get("last-modified"):
-        yield Witness("Last-Modified of the start page", modified, page=url)
-    yield Witness(START_PAGE, stamp_of(body), page=url)
+def by_deploy(url: str, modified: str | None, stored: Collection[str | None]) -> Witness | None:
+    """Return what the `Last-Modified` of the start page says, where stored pages share theirs: that of a deploy."""
+    _, most = next(iter(Counter(stored).most_common(1)), (None, 0))
+    is_shared = modified is not None and None not in stored and most >= SHARED_DATES * len(stored) > 1
+    root = urljoin(url, ".")
+    return (
+        Witness("Last-Modified of all pages", modified, root=root, page=url)
+        if modified and is_shared
+        else None
+    )
 
 
 # Sphinx: the words of all pages, each with the numbers of the pages that have it.

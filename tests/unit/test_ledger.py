@@ -66,12 +66,14 @@ def test_a_change_that_was_not_named_is_a_mistake_and_the_proof_takes_twice_as_l
     assert needed == 6
 
 
-def test_a_page_that_a_witness_does_not_name_is_judged_by_the_whole_file():
+def test_of_a_page_that_it_does_not_name_the_file_speaks_as_a_whole():
     nights = Nights()
-    nights(index({}, range(5)))
+    nights(index({}, range(5)), index({}).whole())
 
-    assert nights(index({0: 2}, range(5)), changed=(0, 5)) == []
-    assert nights(index({0: 2}, range(5)), changed=(5,)) != []
+    assert nights(index({0: 2}, range(5)), index({0: 2}).whole(), changed=(0, 5)) == []
+    assert nights(index({0: 2}, range(5)), index({0: 2}).whole(), changed=(5,)) == [
+        "index as a whole did not name https://e.com/p5, which changed"
+    ]
 
 
 def test_a_page_that_was_named_and_had_not_changed_may_be_behind():
@@ -103,7 +105,7 @@ def test_a_page_that_failed_has_no_claim():
 
 def test_a_stamp_takes_more_nights_with_changes_and_those_of_its_own_page_do_not_count():
     def stamp(value: int) -> Witness:
-        return Witness("stamp", str(value), page=URLS[0])
+        return Witness("stamp", str(value), root="https://e.com/", page=URLS[0])
 
     own, nights = Nights(), Nights()
     proven = []
@@ -114,6 +116,10 @@ def test_a_stamp_takes_more_nights_with_changes_and_those_of_its_own_page_do_not
 
     assert not own.is_proven("stamp")
     assert proven == [False] * 4 + [True] * 3
+    nights(stamp(6), changed=(1,))
+    for night in range(7, 30):
+        nights(stamp(night), changed=(1,))
+    assert not nights.is_proven("stamp"), "what was wrong once is no sign of a deploy"
 
 
 def test_what_is_stored_may_be_anything():
@@ -157,6 +163,22 @@ def test_what_is_not_named_is_sampled_or_left_out():
     assert not ledger.leaves_out(KEYS[1], URLS[1], is_stored=True)
     ledger.give_up()
     assert not any(ledger.leaves_out(key, ASKED[key], is_stored=True) for key in KEYS)
+
+
+def test_pages_that_another_witness_names_are_requested_if_they_are_few():
+    site = Site()
+    site.nights(index(dict.fromkeys(range(6), 9)), Witness("other", "1", {loose_key(URLS[0]): "1"}))
+    ledger = site.begun({})
+    ledger.witnesses.append(Witness("other", "2", {loose_key(URLS[0]): "2"}))
+
+    assert KEYS[0] not in {*ledger.plan(ASKED, 50)} | ledger.unasked
+
+
+def test_other_settings_have_their_own_nights():
+    kept = Ledger({}, 1, "render=never").to_json()
+
+    assert Ledger(kept, 2, "render=never").has_same_settings
+    assert not Ledger(kept, 2, "render=always").has_same_settings
 
 
 def test_the_sample_goes_through_all_pages_within_the_bound():

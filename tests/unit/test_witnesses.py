@@ -185,7 +185,8 @@ def test_a_stamp_speaks_for_the_whole_site():
     found = read(body, Place(f"{ROOT}pagefind/pagefind-entry.json", ROOT))
 
     assert found.name == "pagefind-entry.json"
-    assert not found.pages
+    assert found.of(A) == found.stamp
+    assert found.of("https://api.example.com/kit/") is None
 
 
 def test_the_name_has_no_hash_of_the_build():
@@ -204,11 +205,12 @@ def test_pages_that_nothing_else_lists():
 
 
 def test_lastmod():
-    found = by_lastmod({A: "2026-01-01", B: "2026-01-02"})
+    found = by_lastmod({A: "2026-01-01T10:00:00Z", B: "2026-01-02T10:00:00Z", f"{ROOT}c": "2026-01-02"})
 
     assert found is not None
-    assert found.of(f"{A}/") == "2026-01-01"
-    assert by_lastmod({A: "2026-01-01"}) is None
+    assert found.of(f"{A}/") == "2026-01-01T10:00:00Z"
+    assert found.of(f"{ROOT}c") is None, "a day: it may be edited once more on the same"
+    assert by_lastmod({A: "2026-01-01T10:00:00Z"}) is None
 
 
 BROKEN = {
