@@ -1,0 +1,113 @@
+"""A month of nights of 1,000 pages: `python benchmarks/quiet_month.py`.
+
+A site of MkDocs is deployed on some nights with a few edited pages, and crawled each night, once with `LLMS_REVISIT` as
+it is by default and once with `always`. Requests are counted by the server; minutes are what they take at five requests
+a second. On one night the index is silent about an edit (`--lie`): the line says in which night it is told.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "tests" / "support"), str(HERE.parent)]
+
+from crawling import crawl  # noqa: E402
+from generated_site import in_words  # noqa: E402
+from site_server import Site, serving  # noqa: E402
+
+RATE = 5.0
+"""Requests a second, as to public hosts."""
+
+
+class Month:
+    """A site by page number and edition, with its index; `etags` are of the "content", the "deploy", or "none"."""
+
+    def __init__(self, pages: int, etags: str):
+        self.site, self.pages, self.deploys = Site({}), pages, 0
+        self.site.etags = etags == "content"
+        self.by_deploy = etags == "deploy"
+        self.editions, self.named = dict.fromkeys(range(pages), 1), dict.fromkeys(range(pages), 1)
+
+    def text(self, number: int, edition: int) -> str:
+        return (
+            f"Topic {in_words(number)} is as edition {in_words(edition)} says. " + "It has more to say. " * 40
+        )
+
+    def deploy(self, edited: list[int], *, silent: bool = False) -> None:
+        self.deploys += 1
+        for number in edited:
+            self.editions[number] += 1
+        if not silent:
+            self.named = dict(self.editions)
+        head = '<script src="/search/main.js"></script>'
+        build = f"<!-- deploy {self.deploys} -->" if self.by_deploy else ""
+        pages, docs = self.site.pages, []
+        for number, edition in self.editions.items():
+            around = {number + 1, number + 7, number * 3} & self.editions.keys()
+            links = "".join(f'<a href="/p{n}/">{in_words(n)}</a> ' for n in around)
+            body = f"<h1>Topic {in_words(number)}</h1><p>{self.text(number, edition)}</p><p>{links}</p>"
+            page = (
+                f"<html><head><title>Topic {in_words(number)}</title>{head}</head><body><main>{body}</main>"
+            )
+            pages[f"/p{number}/"] = f"{page}{build}</body></html>"
+            said = self.text(number, self.named[number])
+            docs.append({"location": f"p{number}/", "title": f"Topic {in_words(number)}", "text": said})
+        pages["/"] = str(pages["/p0/"]).replace("<h1>", "<h1>All: ")
+        pages["/search/search_index.json"] = json.dumps({"config": {}, "docs": docs})
+
+
+def month(folder: Path, options: argparse.Namespace, revisit: str) -> list[dict[str, Any]]:
+    """Crawl each night; return a row for each: deployed and edited pages, requests, minutes, pages told."""
+    chance, made = random.Random(options.seed), Month(options.pages, options.etags)
+    rows: list[dict[str, Any]] = []
+    with serving(made.site):
+        for night in range(options.nights):
+            is_deploy = night == 0 or chance.random() < options.deploys
+            edited = (
+                chance.sample(range(1, options.pages), chance.randint(1, 4)) if night and is_deploy else []
+            )
+            lie = night == options.lie
+            if is_deploy or lie:
+                made.deploy(edited or ([7] if lie else []), silent=lie)
+            made.site.clear()
+            outcome = crawl(f"{made.site.url}/", folder, settings={"LLMS_REVISIT": revisit}, timeout=900)
+            told = sorted(one["url"] for one in outcome.documents if one["change"] == "changed")
+            requests = len(made.site.requests)
+            row: dict[str, Any] = {"night": night, "edited": len(edited) or int(lie), "requests": requests}
+            rows.append(row | {"minutes": round(requests / RATE / 60, 2), "told": len(told)})
+            print(revisit, json.dumps(rows[-1]), flush=True)
+    return rows
+
+
+def main() -> None:
+    """Run both months and print what they cost."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--pages", type=int, default=1000)
+    parser.add_argument("--nights", type=int, default=30)
+    parser.add_argument("--deploys", type=float, default=0.3, help="the share of nights with a deploy")
+    parser.add_argument("--etags", choices=("content", "deploy", "none"), default="content")
+    parser.add_argument(
+        "--lie", type=int, default=-1, help="the night on which the index says nothing of an edit"
+    )
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    for revisit in ("proven", "always"):
+        with tempfile.TemporaryDirectory() as folder:
+            rows = month(Path(folder), options, revisit)
+        total = {name: sum(row[name] for row in rows) for name in ("requests", "edited", "told")}
+        quiet = [row["requests"] for row in rows[8:] if not row["edited"]]
+        busy = [row["requests"] - row["edited"] for row in rows[8:] if row["edited"]]
+        summary = total | {"minutes": round(total["requests"] / RATE / 60)}
+        summary |= {"most on a quiet night": max(quiet, default=0), "most beside edits": max(busy, default=0)}
+        print(revisit, json.dumps(summary), flush=True)
+
+
+if __name__ == "__main__":
+    main()
