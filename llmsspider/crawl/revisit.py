@@ -85,6 +85,7 @@ class Checked:
     number: int
     digests: dict[str, str] = field(default_factory=dict)
     again: list[str] = field(default_factory=list)
+    is_dead: bool = False
 
 
 class Ledger:
@@ -116,7 +117,9 @@ class Ledger:
         self.left_out: set[bytes] = set()
         """The keys of pages that were met and not requested."""
         self.no_documents: dict[bytes, str] = {}
-        """The URLs of pages that were requested, and are no documents as before."""
+        """The URLs of pages that were requested, and are no documents as before, or not found."""
+        self.dead: set[bytes] = set()
+        """The keys of those that were not found."""
         self.requests = 0
         """Number of requests of this run, of any kind."""
 
@@ -184,11 +187,19 @@ class Ledger:
         self.by, self.unasked = None, set()
 
     def leaves_out(self, key: bytes, url: str, *, is_stored: bool) -> bool:
-        """Say whether a page need not be requested; one that is no document is, in one of `bound` runs."""
+        """Say whether a page need not be requested; one that is no document is, in one of `bound` runs.
+
+        Of that the witness is believed as a whole, too, which other pages have to prove: it leads to pages at most.
+        """
         if self.by is None or is_stored:
             return key in self.unasked
         is_due = (int.from_bytes(key[:4]) + self.number) % self._bound == 0
-        return not is_due and self._is_silent(key, url)
+        is_same = self.claim(self.by.whole(), key, url) == "silent"
+        return not is_due and (is_same or self._is_silent(key, url))
+
+    def is_dead(self, key: bytes) -> bool:
+        """Say whether a page was not found when it was requested last."""
+        return key in self.checked and self.checked[key].is_dead
 
     def conclude(
         self,
@@ -235,7 +246,7 @@ class Ledger:
             again = [
                 name for name in named if key in named[name] and name not in earlier and key not in changes
             ]
-            self.checked[key] = Checked(self.number, digests, again)
+            self.checked[key] = Checked(self.number, digests, again, key in self.dead)
         return lines
 
     def counts(self, pages: int, changed: int) -> dict[str, Any]:

@@ -94,7 +94,10 @@ class MarkdownNegotiationMiddleware(RunComponent):
         return response
 
     def _left_out(self, request: Request) -> Response | None:
-        """Return a 304 for a page that no witness names (`crawl/revisit.py`), and for one that was sampled."""
+        """Return a 304 for a page that no witness names (`crawl/revisit.py`), and for one that was sampled.
+
+        It is a 404 for one that is listed, and was not found.
+        """
         run, page, url = self.run, request.meta[META], request.url
         state = run.known.state(page_key(url))
         key = state.key if state is not None else page_key(url)
@@ -102,8 +105,9 @@ class MarkdownNegotiationMiddleware(RunComponent):
         is_left_out = run.ledger.leaves_out(key, url, is_stored=state is not None)
         if page.get("whole") or not (is_left_out or validators is not None):
             return None
+        status = 404 if state is None and run.ledger.is_dead(key) else 304
         if state is None or page.get("source"):
-            is_known = self._is_read(request)
+            is_known = status == 404 or self._is_read(request)
         else:
             url, is_known = state.validators_url, True
             if state.accept is not None:
@@ -111,7 +115,7 @@ class MarkdownNegotiationMiddleware(RunComponent):
             run.recorded.expect(key)
         if is_left_out and is_known:
             run.ledger.left_out.add(key)
-        return Response(url, status=304, headers=validators, request=request) if is_known else None
+        return Response(url, status, headers=validators, request=request) if is_known else None
 
     def _is_read(self, request: Request) -> bool:
         """Say whether the store has what was read of a page that is no document, or is requested for its links."""

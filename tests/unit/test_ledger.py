@@ -196,6 +196,24 @@ def test_the_sample_goes_through_all_pages_within_the_bound():
     assert site.begun({}).plan(ASKED, 1) == [], "each page is due"
 
 
+def test_pages_that_are_no_documents_are_left_out_while_the_file_is_as_it_was():
+    site, listing, dead = Site(), "https://e.com/all", "https://e.com/dead"
+    urls = {page_key(listing): listing, page_key(dead): dead}
+    site.nights.ledger.dead = {page_key(dead)}
+    whole = index(dict.fromkeys(range(6), 9)).whole()
+    site.nights.ledger.witnesses.append(whole)
+    site.nights.ledger.conclude(ASKED | urls, ())
+    left_out = {}
+    for name, editions in (("same", {}), ("other", {2: 10})):
+        ledger = site.begun(editions)
+        ledger.witnesses.append(ledger.witnesses[0].whole())
+        ledger.plan(ASKED, 50)
+        left_out[name] = [ledger.leaves_out(key, url, is_stored=False) for key, url in urls.items()]
+
+    assert left_out == {"same": [True, True], "other": [False, False]}
+    assert [ledger.is_dead(key) for key in urls] == [False, True]
+
+
 def test_a_witness_that_shrinks_is_damaged():
     ledger = Site().begun({}, range(5))
 

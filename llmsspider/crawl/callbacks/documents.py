@@ -336,6 +336,9 @@ class Documents:
                 also = filter(None, (page.get("md"), page.get("dead")))  # what the link was resolved to
                 run.memory.dead_links.died(urls[0], *also)
             run.bounds.trees.no_page(urls[0])
+            if state is None and page.get("by") != "link" and key not in run.ledger.left_out:
+                run.ledger.no_documents[key] = urls[0]
+                run.ledger.dead.add(key)
         for key in dict.fromkeys(page_key(url) for url in urls):
             if is_gone:
                 run.known.record_outcome(key, "gone", "not-found")
