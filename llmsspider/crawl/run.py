@@ -206,7 +206,8 @@ class Run(RunState):
             or memory.lagging.files
             or memory.unread_files
         )
-        is_known = before is not None and before.complete and self._same_extractor
+        has_start = self.discovery is not None and self.discovery.start.ok
+        is_known = has_start and before is not None and before.complete and self._same_extractor
         return bool(self.config.revisit and is_known and not is_asked and not is_odd)
 
     def heartbeat(self) -> None:

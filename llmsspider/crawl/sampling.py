@@ -7,9 +7,9 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from llmsspider.crawl.pages import PageResponse
+from llmsspider.crawl.pages import PageResponse, refused_by_page
 from llmsspider.crawl.records import utc_now
-from llmsspider.crawl.requests import META, kind_of_exception, nested_request
+from llmsspider.crawl.requests import META, RefusedRequest, kind_of_exception, nested_request
 from llmsspider.web.outcomes import kind_of_response
 
 if TYPE_CHECKING:
@@ -32,20 +32,19 @@ async def leave_out_pages(phase: Phase) -> None:
     if ledger.by is None:
         return
     found = await asyncio.gather(*(_is_as_stored(phase, states[key]) for key in sample))
-    surprises = [urls[key] for key, is_same in zip(sample, found, strict=True) if not is_same]
-    if surprises:
-        phase.note(
-            f"{surprises[0]} is another page, and {ledger.by.name} did not name it: all pages are requested"
-        )
+    surprises = [urls[key] for key, is_same in zip(sample, found, strict=True) if is_same is False]
+    if surprises or 2 * found.count(None) > len(found):
+        what = f"{surprises[0]} changed, and {ledger.by.name} did not name it" if surprises else "they failed"
+        phase.note(f"stored pages were sampled: {what}; all pages are requested")
         ledger.give_up()
     else:
         phase.note(f"{len(ledger.unasked)} pages are as {ledger.by.name} says: they are not requested")
 
 
-async def _is_as_stored(phase: Phase, state: PageState) -> bool:
+async def _is_as_stored(phase: Phase, state: PageState) -> bool | None:
     """Request a stored page as a sample, without validators; say whether its text is the stored one.
 
-    A page that fails for now is no surprise: it is requested in its turn.
+    A page that opts out now is another one. None for a page that failed: it is requested in its turn.
     """
     run, url = phase.run, state.validators_url
     headers = {"Accept": state.accept} if state.accept else None
@@ -55,7 +54,7 @@ async def _is_as_stored(phase: Phase, state: PageState) -> bool:
         answer = replace(PageResponse.from_response(response, now=utc_now()), page_url=state.url)
         kind = kind_of_response(answer.status, answer.headers, answer.body)
         if kind is not None or answer.fetched_url != url:
-            return kind is not None and kind != "not_found"
+            return None if kind not in {None, "not_found"} else False
         if run.known.same_body(state.key, url, answer.raw_hash):
             run.sampled[state.key] = {
                 name: answer.headers[name] for name in ("etag", "last-modified") if name in answer.headers
@@ -66,9 +65,12 @@ async def _is_as_stored(phase: Phase, state: PageState) -> bool:
         )
     except Exception as error:  # whatever kept it from being read
         logger.debug("No sample of %(url)s: %(error)r", {"url": url, "error": error})
-        return kind_of_exception(error) != "parse"
+        is_other = isinstance(error, RefusedRequest) or kind_of_exception(error) == "parse"
+        return False if is_other else None
     if page is None:
         return True
+    if refused_by_page(page.page.meta, answer, run.config) is not None:
+        return False
     record = run.records.of_response(answer, page, depth=state.depth, by="link")
     phase.spider.documents.retitle(record, is_start=False)
     return run.known.has_text(record)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+from site_server import Reply
 from sites import html
 
 
@@ -106,12 +107,24 @@ def test_an_index_that_falls_silent_is_found_out_by_the_sample(serve, run_crawl)
     nights = Nights(serve, run_crawl, 40)
     for edited in PROOF:
         nights(*edited)
-    nights.named = dict(nights.editions)
+    plain = nights.site.reply
 
+    def opted_out(seen):
+        reply = plain(seen)
+        headers = {"X-Robots-Tag": "noai"} if seen.path.startswith("/p") else {}
+        return Reply(reply.body, reply.status, reply.content_type, headers)
+
+    nights.site.reply = opted_out
+    _, _, outcome = nights()
+    assert "search_index.json did not name it; all pages are requested" in outcome.log
+    nights.site.reply = plain
+    nights()
+
+    nights.named = dict(nights.editions)
     told, _, outcome = nights(*range(39))
 
     assert len(told) == 39, "all of them in the same night"
-    assert "search_index.json did not name it: all pages are requested" in outcome.log
+    assert "search_index.json did not name it; all pages are requested" in outcome.log
     for night in range(4):
         nights.named = None
         told, _, outcome = nights(night)
