@@ -125,9 +125,8 @@ class Ledger:
 
     def to_json(self) -> dict[str, Any]:
         """Return what the store keeps of the histories."""
-        return {"settings": self._settings} | {
-            name: list(astuple(one)) for name, one in self.histories.items()
-        }
+        histories = {name: list(astuple(one)) for name, one in self.histories.items()}
+        return {"settings": self._settings, **histories}
 
     def load(self, table: bytes) -> None:
         """Read what `table` wrote; anything else is nothing."""
@@ -138,10 +137,8 @@ class Ledger:
 
     def table(self) -> bytes:
         """Return when each page was checked, for the store."""
-        rows = {
-            key.hex(): astuple(one) for key, one in self.checked.items() if self.number - one.number < MAX_AGE
-        }
-        return orjson.dumps(rows)
+        kept = {key: one for key, one in self.checked.items() if self.number - one.number < MAX_AGE}
+        return orjson.dumps({key.hex(): astuple(one) for key, one in kept.items()})
 
     def claim(self, witness: Witness, key: bytes, url: str) -> Claim:
         """Return what a witness says of a page, by what it said when the page was requested last."""
@@ -167,10 +164,9 @@ class Ledger:
         found = [one for one in self.witnesses if past[one.name].is_proven]
         if any(len(one.pages) < LEAST_SHARE * past[one.name].pages for one in found):
             return []
-        named = {
-            one.name: {key for key, url in pages.items() if self.claim(one, key, url) == "named"}
-            for one in self.witnesses
-        }
+        named: dict[str, set[bytes]] = {}
+        for one in self.witnesses:
+            named[one.name] = {key for key, url in pages.items() if self.claim(one, key, url) == "named"}
         self._proven, self._bound = sorted(found, key=lambda one: len(named[one.name])), bound
         unasked = {key for key, url in pages.items() if self._is_silent(key, url)}
         unasked = {key for key in unasked if self.number - self.checked[key].number < bound}
@@ -239,13 +235,11 @@ class Ledger:
         for key in failed:
             self.checked.pop(key, None)
         for key in asked.keys() - set(failed) if self.witnesses else ():
-            digests = {
-                one.name: digest for one in self.witnesses if (digest := one.of(asked[key])) is not None
-            }
+            said_of = {one.name: one.of(asked[key]) for one in self.witnesses}
+            digests = {name: digest for name, digest in said_of.items() if digest is not None}
             earlier = self.checked[key].again if key in self.checked else []
-            again = [
-                name for name in named if key in named[name] and name not in earlier and key not in changes
-            ]
+            is_behind = [name for name in named if key in named[name] and name not in earlier]
+            again = is_behind if key not in changes else []
             self.checked[key] = Checked(self.number, digests, again, key in self.dead)
         return lines
 
@@ -253,12 +247,10 @@ class Ledger:
         """Return what the store keeps of the night, and views show (`output/status.py`)."""
         said = None if self.best is None else f"{self.best[0]}, {self.best[1].described}"
         if self.by is not None:
-            oldest = self.number - min(
-                (self.checked[key].number for key in self.left_out), default=self.number
-            )
+            oldest = min((self.checked[key].number for key in self.left_out), default=self.number)
             said = f"{self.by.name}, {self.histories[self.by.name].described}"
             done = f"{pages} pages: {self.requests} requests, {changed} changed"
-            said = f"{done}; by {said}; oldest check {oldest} crawls ago"
+            said = f"{done}; by {said}; oldest check {self.number - oldest} crawls ago"
         return {"witness": said, "requests": self.requests}
 
     @property

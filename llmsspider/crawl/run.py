@@ -173,12 +173,9 @@ class Run(RunState):
 
     def _conclude_night(self, store: Store) -> None:
         """Hold what the witnesses of the site said against what its pages showed; not after a run that saw less."""
-        known, ledger, is_whole = (
-            self.known,
-            self.ledger,
-            self.outcome == "finished" and self.coverage.complete,
-        )
-        if not is_whole or self.arguments.retry or self.resumes is not None or not ledger.witnesses:
+        known, ledger = self.known, self.ledger
+        is_part = self.arguments.retry or self.resumes is not None or self.outcome != "finished"
+        if is_part or not self.coverage.complete or not ledger.witnesses:
             return
         gone = {key for key, outcome in known.outcomes.items() if outcome in {"gone", "moved"}}
         asked = {key: url for key, (url, _) in self.recorded.written.items()}
@@ -196,19 +193,15 @@ class Run(RunState):
     @property
     def may_leave_out(self) -> bool:
         """Whether pages that did not change need not be requested, as far as that is known before the first one."""
-        arguments, memory, before = self.arguments, self.memory, self.memory.run_before()
-        is_asked = (
-            arguments.full or arguments.confirm_deletions or self.resumes is not None or self.config.own_code
-        )
-        is_odd = (
-            not self.ledger.has_same_settings
-            or self.known.unbelieved
-            or memory.lagging.files
-            or memory.unread_files
-        )
+        given, memory, before = self.arguments, self.memory, self.memory.run_before()
+        if not self.config.revisit or given.full or given.confirm_deletions or self.resumes is not None:
+            return False
+        if self.config.own_code or not (self._same_extractor and self.ledger.has_same_settings):
+            return False
+        if self.known.unbelieved or memory.lagging.files or memory.unread_files:
+            return False
         has_start = self.discovery is not None and self.discovery.start.ok
-        is_known = has_start and before is not None and before.complete and self._same_extractor
-        return bool(self.config.revisit and is_known and not is_asked and not is_odd)
+        return has_start and before is not None and before.complete
 
     def heartbeat(self) -> None:
         """Write a heartbeat and the counts of the run to the store."""

@@ -10,6 +10,7 @@ import asyncio
 import re
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any, NamedTuple
@@ -68,8 +69,8 @@ SIGNS: Mapping[str, str] = {
 }
 """What the address of a script or style of a page holds, and where the file is, from the folder of what it holds."""
 
-_OF_PAGE = {b"Hugo ": "index.json"}
-"""The same by the `generator` that a page names, beside the page."""
+NEEDED = {"_astro/": b"starlight", "clipboard.min.js": b"mdbook"}
+"""What a page has besides, where other sites have the sign too."""
 
 ADDRESSES = ("location", "href", "url", "permalink", "relpermalink", "uri", "u", "path", "ref", "link")
 """Names that the address of a page has in a record of a search index; the first of them that a record has counts."""
@@ -123,9 +124,9 @@ class Witness:
     def key_of(self, url: str) -> str:
         """Return what stands for a page in `pages`."""
         key = loose_key(url)
-        return (
-            (key[len(self.root) :].strip("/").replace("/", "_").lower() or "index") if self.is_flat else key
-        )
+        if not self.is_flat:
+            return key
+        return key[len(self.root) :].strip("/").replace("/", "_").lower() or "index"
 
     def of(self, url: str) -> str | None:
         """Return the digest of a page, None where the witness says nothing of it."""
@@ -148,40 +149,29 @@ class Witness:
         return [identity(url) for url in self.urls if is_alike and loose_key(url) not in known]
 
 
+def _hints(body: bytes, pattern: re.Pattern[bytes] = _HINTS) -> list[str]:
+    found = (match.group(1).decode("utf-8", "replace") for match in pattern.finditer(body[:MAX_PAGE_BYTES]))
+    return list(dict.fromkeys(found))
+
+
 def links(body: bytes, url: str) -> list[str]:
     """Return where a page links to, roughly."""
-    found = (match.group(1).decode("utf-8", "replace") for match in _HINTS.finditer(body[:MAX_PAGE_BYTES]))
-    return [link for one in found if isinstance(link := url_gate.parse(one, url), str)]
+    return [link for one in _hints(body) if isinstance(link := url_gate.parse(one, url), str)]
 
 
 def places(body: bytes, url: str) -> list[Place]:
     """Return where a landing page's own scripts, styles and links say that such a file is, the likeliest first."""
-    body = body[:MAX_PAGE_BYTES]
-    hints = dict.fromkeys(match.group(1).decode("utf-8", "replace") for match in _HINTS.finditer(body))
-    quoted = [match.group(1).decode("utf-8", "replace") for match in _QUOTED_FILE.finditer(body)]
+    hints, quoted = _hints(body), _hints(body, _QUOTED_FILE)
     found = [_place(urljoin(url, hint)) for hint in [*hints, *quoted] if _FILE.search(hint.partition("?")[0])]
+    roots = {"index.json": urljoin(url, ".")} if b'content="Hugo ' in body else {}
     for sign, path in SIGNS.items():
-        for hint in hints:
-            before, is_there, _ = hint.partition(sign)
-            if is_there and (not before or before.endswith("/")) and _fits(sign, body):
-                found.append(_below(urljoin(url, before or "."), path))
-                break
-    generator = next((path for name, path in _OF_PAGE.items() if b'content="' + name in body), None)
-    found += [_below(urljoin(url, "."), generator)] if generator else []
-    usable = [
-        place for place in found if isinstance(url_gate.parse(place.url), str) and same_site(place.url, url)
-    ]
-    return list({place.url: place for place in usable}.values())[:MAX_PLACES]
-
-
-def _fits(sign: str, body: bytes) -> bool:
-    """Say whether a sign that other sites have too means what it stands for."""
-    needed = {"_astro/": b"starlight", "clipboard.min.js": b"mdbook"}.get(sign)
-    return needed is None or needed in body
-
-
-def _below(root: str, path: str) -> Place:
-    return Place(urljoin(root, path), root)
+        before = [hint.partition(sign)[0] for hint in hints if sign in hint and NEEDED.get(sign, b"") in body]
+        root = next((one for one in before if not one or one.endswith("/")), None)
+        if root is not None:
+            roots.setdefault(path, urljoin(url, root or "."))
+    found += [Place(urljoin(root, path), root) for path, root in roots.items()]
+    usable = (one for one in found if isinstance(url_gate.parse(one.url), str) and same_site(one.url, url))
+    return list({one.url: one for one in usable}.values())[:MAX_PLACES]
 
 
 def _place(url: str) -> Place:
@@ -270,13 +260,10 @@ def _with_quotes(match: re.Match[str]) -> str:
 def _records(data: Any) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the records of a search index, each with the address in it, in the order of the file."""
     if isinstance(data, dict) and isinstance(data.get("doc_urls"), list):  # mdBook
-        index = data.get("index")
-        store = index.get("documentStore") if isinstance(index, dict) else None
-        docs = store.get("docs") if isinstance(store, dict) else None
-        for number, url in enumerate(data["doc_urls"]):
-            doc = docs.get(str(number)) if isinstance(docs, dict) else None
-            if isinstance(url, str) and isinstance(doc, dict):
-                yield url, doc
+        with suppress(AttributeError, KeyError, TypeError):
+            docs = data["index"]["documentStore"]["docs"]
+            for number, url in enumerate(data["doc_urls"]):
+                yield f"{url}", {**docs[str(number)]}
         return
     stack = [data]
     while stack:
@@ -320,14 +307,10 @@ def by_lastmod(dates: Mapping[str, str]) -> Witness | None:
 
 def by_deploy(url: str, modified: str | None, stored: Collection[str | None]) -> Witness | None:
     """Return what the `Last-Modified` of the start page says, where stored pages share theirs: that of a deploy."""
-    _, most = next(iter(Counter(stored).most_common(1)), (None, 0))
-    is_shared = modified is not None and None not in stored and most >= SHARED_DATES * len(stored) > 1
-    root = urljoin(url, ".")
-    return (
-        Witness("Last-Modified of all pages", modified, root=root, page=url)
-        if modified and is_shared
-        else None
-    )
+    most = max(Counter(stored).values(), default=0)
+    if modified is None or None in stored or not most >= SHARED_DATES * len(stored) > 1:
+        return None
+    return Witness("Last-Modified of all pages", modified, root=urljoin(url, "."), page=url)
 
 
 # Sphinx: the words of all pages, each with the numbers of the pages that have it.
@@ -365,11 +348,7 @@ def _sphinx(data: dict[str, Any], root: str, ending: str) -> dict[str, str]:
 
 def _ending(names: list[object], hrefs: bytes) -> str | None:
     """Return what addresses have after the name of their page, as the links of a page show it; None where none does."""
-    linked = {
-        unquote(match.group(1).decode("utf-8", "replace")).partition("#")[0]
-        for match in _HINTS.finditer(hrefs)
-    }
+    linked = {unquote(hint).partition("#")[0] for hint in _hints(hrefs)}
+    named = {f"{name}" for name in names[:MAX_PAGES] if name != "index"}
     endings = (".html", "/", ".htm", "")
-    return next(
-        (one for one in endings if any(f"{name}{one}" in linked for name in names if name != "index")), None
-    )
+    return next((one for one in endings if any(f"{name}{one}" in linked for name in named)), None)
