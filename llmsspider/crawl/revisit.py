@@ -250,7 +250,8 @@ class Ledger:
             oldest = min((self.checked[key].number for key in self.left_out), default=self.number)
             said = f"{self.by.name}, {self.histories[self.by.name].described}"
             done = f"{pages} pages: {self.requests} requests, {changed} changed"
-            said = f"{done}; by {said}; oldest check {self.number - oldest} crawls ago"
+            ago = f"{self.number - oldest} crawl{'s' * (self.number - oldest != 1)} ago"
+            said = f"{done}; by {said}; oldest check {ago}"
         return {"witness": said, "requests": self.requests}
 
     @property
