@@ -2,7 +2,7 @@
 
 A site of MkDocs is deployed on some nights with a few edited pages, and crawled each night, once with `LLMS_REVISIT` as
 it is by default and once with `always`. Requests are counted by the server; minutes are what they take at five requests
-a second. On one night the index is silent about an edit (`--lie`): the line says in which night it is told.
+a second. From one night on the index is silent about the pages that are edited then (`--lie`).
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ class Month:
     def __init__(self, pages: int, etags: str):
         self.site, self.pages, self.deploys = Site({}), pages, 0
         self.site.etags = etags == "content"
+        self.hidden: set[int] = set()
+        """The pages whose edits the index does not show."""
         self.by_deploy = etags == "deploy"
         self.editions, self.named = dict.fromkeys(range(pages), 1), dict.fromkeys(range(pages), 1)
 
@@ -44,8 +46,8 @@ class Month:
         self.deploys += 1
         for number in edited:
             self.editions[number] += 1
-        if not silent:
-            self.named = dict(self.editions)
+        self.hidden |= {*edited} if silent else set()
+        self.named |= {number: self.editions[number] for number in self.editions.keys() - self.hidden}
         head = '<script src="/search/main.js"></script>'
         build = f"<!-- deploy {self.deploys} -->" if self.by_deploy else ""
         pages, docs = self.site.pages, []
