@@ -286,7 +286,7 @@ class HostForms:
         return {
             "page_form": self.page_form,
             "negotiates": self.negotiates,
-            "none": self.wasted >= MAX_WASTED - 1 and not self.has_markdown,  # few pages may have come
+            "none": self.wasted >= MAX_WASTED - (not self._wasted_in) and not self.has_markdown,
             "places": sorted(places, key=lambda place: -sum(place[3:]))[:MAX_STORED],
             "missed": list(self.missed)[-MAX_STORED:],
         }

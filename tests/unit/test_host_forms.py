@@ -299,3 +299,11 @@ def test_a_host_without_markdown_costs_a_bounded_number_of_requests(pages):
     crawl = Crawl(set(), {})
     crawl.run(pages)
     assert len(crawl.asked) <= MAX_WASTED
+
+
+def test_a_run_that_guessed_nothing_does_not_forget_that_a_host_has_none():
+    none = HostForms.from_dict({"none": True})
+
+    assert none.as_dict()["none"], "no page came"
+    assert HostForms.from_dict(none.as_dict()).as_dict()["none"]
+    assert not HostForms().as_dict()["none"]
