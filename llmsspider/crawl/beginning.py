@@ -5,17 +5,21 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scrapy import Request, signals
+from scrapy.crawler import Crawler
 from scrapy.exceptions import CloseSpider
 
+from llmsspider.crawl.callbacks.docs import DocsCallbacks
 from llmsspider.crawl.full_text import find_lagging
 from llmsspider.crawl.pages import with_valid_urls
 from llmsspider.crawl.requests import EngineFetch, synthetic_request
+from llmsspider.crawl.run import Run
 from llmsspider.errors import ConversionError
 from llmsspider.items import Page, PageMeta, Section, content_hash
 from llmsspider.site.discovered import Discovery, Options, Seed
@@ -27,14 +31,6 @@ from llmsspider.web.page_forms import HTML_TYPES, MARKDOWN_TYPES, is_markdown_ur
 from llmsspider.web.trees import replaced, same_language, tree_of
 from llmsspider.web.url_gate import usable
 from llmsspider.web.urls import host, identity, page_key, same_site
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
-
-    from scrapy.crawler import Crawler
-
-    from llmsspider.crawl.callbacks.docs import DocsCallbacks
-    from llmsspider.crawl.run import Run
 
 logger = logging.getLogger(__name__)
 

@@ -6,19 +6,15 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from llmsspider.changes.compare import MAX_PAIRS, most_similar, word_counts
 from llmsspider.crawl.bot_walls import ACCEPTED_RUNS
+from llmsspider.crawl.known_pages import KnownPages, PageOutcome
 from llmsspider.items import content_hash
+from llmsspider.store import PageRecord
 from llmsspider.web.outcomes import OUTAGES
 from llmsspider.web.urls import page_key
-
-if TYPE_CHECKING:
-    from llmsspider.crawl.known_pages import KnownPages, PageOutcome
-    from llmsspider.store import PageRecord
-
 
 # Pages that moved: a new page may be a stored one that this run has not reached. Pure.
 

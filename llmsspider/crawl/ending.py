@@ -6,16 +6,17 @@ import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scrapy import Request
 from scrapy.exceptions import CloseSpider
 
 from llmsspider.config.arguments import NO_URL, NO_URL_GIVEN
-from llmsspider.crawl.beginning import discover_site, seed_requests
+from llmsspider.crawl.beginning import Phase, discover_site, seed_requests
 from llmsspider.crawl.deletions import DELETED, DeletionPlan, outage, plan_deletions
 from llmsspider.crawl.progress import replay_command
 from llmsspider.crawl.records import utc_now
+from llmsspider.crawl.run import Run
 from llmsspider.crawl.sampling import leave_out_pages
 from llmsspider.crawl.scheduler import mark_job
 from llmsspider.errors import LlmsspiderError, StoreError
@@ -24,10 +25,6 @@ from llmsspider.web import stats
 from llmsspider.web.outcomes import OUTAGES
 from llmsspider.web.url_gate import parse
 from llmsspider.web.urls import page_key
-
-if TYPE_CHECKING:
-    from llmsspider.crawl.beginning import Phase
-    from llmsspider.crawl.run import Run
 
 logger = logging.getLogger(__name__)
 faults = logging.getLogger(f"{__name__}.faults")

@@ -11,24 +11,20 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import Any, Literal, cast
 from urllib.parse import urlsplit
 
 from llmsspider.changes.meaning import change_kinds
 from llmsspider.content.links import without_built_names
 from llmsspider.crawl.bot_walls import breaks_off
 from llmsspider.errors import ConversionError
-from llmsspider.items import content_hash
-from llmsspider.store import PageRecord, PageState, Reading
+from llmsspider.items import Change, content_hash
+from llmsspider.store import PageRecord, PageState, Reading, Store
 from llmsspider.web.addresses import hostname
 from llmsspider.web.loading import own_mark
 from llmsspider.web.outcomes import clean_validator, says_unchanged, validators
 from llmsspider.web.page_forms import HTML_TYPES
 from llmsspider.web.urls import host
-
-if TYPE_CHECKING:
-    from llmsspider.items import Change
-    from llmsspider.store import Store
 
 FULL_CHECK_RUNS = 14
 """Runs in which every page is fetched once without validators, 0 for never: two weeks of nights.

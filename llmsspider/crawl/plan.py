@@ -8,24 +8,20 @@ from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from itertools import chain, islice
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from llmsspider import errors
 from llmsspider.crawl.link_bases import WORDS, LinkBases
-from llmsspider.site.discovered import Probe
+from llmsspider.crawl.state import RunState
+from llmsspider.items import Page
+from llmsspider.site.discovered import Discovery, Probe
 from llmsspider.web.outcomes import remedied
 from llmsspider.web.rights import SiteDeclaration
+from llmsspider.web.scope import Scope
 from llmsspider.web.stats import FilterReason
 from llmsspider.web.trees import tree_of
 from llmsspider.web.url_gate import INVALID_URL, InvalidUrl, parse, usable
 from llmsspider.web.urls import host, identity
-
-if TYPE_CHECKING:
-    from llmsspider.crawl.state import RunState
-    from llmsspider.items import Page
-    from llmsspider.site.discovered import Discovery
-    from llmsspider.web.scope import Scope
 
 MAX_SAMPLE = 5
 """Number of URLs named for each reason."""

@@ -6,16 +6,13 @@ import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from typing import Any, Literal
 
 from llmsspider.errors import ErrorKind, command
 from llmsspider.items import Change, Origin
+from llmsspider.site.discovered import Discovery
 from llmsspider.web.stats import FILTERED_AFTER_FETCH, Filtered, FilterReason
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from llmsspider.site.discovered import Discovery
 
 Phase = Literal["starting", "discovery", "crawling", "verifying", "finishing", "finished"]
 

@@ -9,30 +9,24 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 import orjson
 
 from llmsspider.content import markdown
 from llmsspider.crawl.bot_walls import has_end
-from llmsspider.crawl.pages import PageResult, with_valid_urls
+from llmsspider.crawl.known_pages import KnownPages
+from llmsspider.crawl.pages import PageResponse, PageResult, with_valid_urls
 from llmsspider.crawl.settle import Drop
-from llmsspider.items import EXTRACTOR_VERSION, Page, PageMeta, Section, raw_hash
+from llmsspider.items import EXTRACTOR_VERSION, DiscoveredBy, LlmsEntry, Page, PageMeta, Section, raw_hash
+from llmsspider.site.discovered import FullText
+from llmsspider.site.llmstxt import LlmsTxt
 from llmsspider.store import PageRecord
 from llmsspider.store import Reading as StoredReading
 from llmsspider.web.outcomes import says_unchanged
 from llmsspider.web.rights import of_page
-from llmsspider.web.stats import Filtered
+from llmsspider.web.stats import Filtered, FilterReason
 from llmsspider.web.urls import document_id, identity
-
-if TYPE_CHECKING:
-    from llmsspider.crawl.known_pages import KnownPages
-    from llmsspider.crawl.pages import PageResponse
-    from llmsspider.items import DiscoveredBy, LlmsEntry
-    from llmsspider.site.discovered import FullText
-    from llmsspider.site.llmstxt import LlmsTxt
-    from llmsspider.web.stats import FilterReason
 
 
 @dataclass(frozen=True, slots=True)

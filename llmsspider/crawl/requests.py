@@ -5,17 +5,20 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast, get_args
+from typing import Any, Literal, TypedDict, cast, get_args
 from urllib.parse import urlsplit
 
 from OpenSSL.SSL import Error as TlsError
 from scrapy import Request, exceptions
 from scrapy.core.downloader.handlers.http11 import TunnelError
+from scrapy.crawler import Crawler
+from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 from twisted.internet.error import ConnectError, ConnectionClosed
 from twisted.web.client import ResponseFailed
 
 from llmsspider.crawl.pages import PageResponse, text_headers
+from llmsspider.crawl.run import Run
 from llmsspider.crawl.waiting import SPOOLED_BYTES
 from llmsspider.errors import UNREAD_KINDS, ErrorKind, InvalidUrlError
 from llmsspider.items import DiscoveredBy
@@ -24,12 +27,6 @@ from llmsspider.site.llmstxt import is_llms_url
 from llmsspider.web.outcomes import explained, kind_of_response
 from llmsspider.web.page_forms import HTML_TYPES
 from llmsspider.web.stats import BlockReason, Filtered, FilterReason
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
-
-    from llmsspider.crawl.run import Run
 
 META = "llms"
 ALLOWED_STATUSES = [304]

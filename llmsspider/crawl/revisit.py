@@ -10,14 +10,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import astuple, dataclass, field, fields
 from math import ceil
 from random import random
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import orjson
 
+from llmsspider.site.witnesses import Witness
 from llmsspider.web.urls import page_key
-
-if TYPE_CHECKING:
-    from llmsspider.site.witnesses import Witness
 
 PROOF_NIGHTS = 3
 """Number of nights on which every page was requested before a witness is believed; twice as many after each mistake."""

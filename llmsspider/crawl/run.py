@@ -9,11 +9,12 @@ from __future__ import annotations
 import contextlib
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 from llmsspider.crawl.deletions import Moves
 from llmsspider.crawl.known_pages import KnownPages, RecordedPages
+from llmsspider.crawl.plan import Plan
 from llmsspider.crawl.progress import succeeded
 from llmsspider.crawl.records import Readings
 from llmsspider.crawl.revisit import Ledger
@@ -21,19 +22,14 @@ from llmsspider.crawl.settle import drop_reason
 from llmsspider.crawl.source_memory import SourceMemory
 from llmsspider.crawl.state import RunState
 from llmsspider.errors import StoreError
-from llmsspider.items import content_hash
+from llmsspider.items import Page, content_hash
 from llmsspider.site import witnesses
+from llmsspider.site.discovered import Discovery
 from llmsspider.site.llmstxt import directory_url
-from llmsspider.store import Reading
+from llmsspider.store import PageRecord, Reading, Store
 from llmsspider.web.rights import of_llms_txt
 from llmsspider.web.url_gate import usable
 from llmsspider.web.urls import identity, page_key
-
-if TYPE_CHECKING:
-    from llmsspider.crawl.plan import Plan
-    from llmsspider.items import Page
-    from llmsspider.site.discovered import Discovery
-    from llmsspider.store import PageRecord, Store
 
 
 class Run(RunState):

@@ -5,16 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from llmsspider.crawl.beginning import Phase
 from llmsspider.crawl.pages import PageResponse, refused_by_page
 from llmsspider.crawl.records import utc_now
 from llmsspider.crawl.requests import META, RefusedRequest, kind_of_exception, nested_request
+from llmsspider.store import PageState
 from llmsspider.web.outcomes import kind_of_response
-
-if TYPE_CHECKING:
-    from llmsspider.crawl.beginning import Phase
-    from llmsspider.store import PageState
 
 logger = logging.getLogger(__name__)
 

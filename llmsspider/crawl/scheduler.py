@@ -9,25 +9,22 @@ import shutil
 from collections.abc import Sized
 from functools import cached_property
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Self
+from typing import IO, Self
 
+from scrapy import Request, Spider
 from scrapy.core.scheduler import Scheduler
+from scrapy.crawler import Crawler
 from scrapy.dupefilters import BaseDupeFilter
+from scrapy.statscollectors import StatsCollector
 from scrapy.utils.job import job_dir
+from twisted.internet.defer import Deferred
 
 from llmsspider.crawl.requests import is_permanent
+from llmsspider.crawl.run import Run
+from llmsspider.crawl.settle import Reason
 from llmsspider.crawl.spiderrun import run_of
 from llmsspider.web import stats
 from llmsspider.web.urls import identity, page_key
-
-if TYPE_CHECKING:
-    from scrapy import Request, Spider
-    from scrapy.crawler import Crawler
-    from scrapy.statscollectors import StatsCollector
-    from twisted.internet.defer import Deferred
-
-    from llmsspider.crawl.run import Run
-    from llmsspider.crawl.settle import Reason
 
 logger = logging.getLogger(__name__)
 

@@ -11,17 +11,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
+from llmsspider.crawl.bot_walls import Suspect, Wall
 from llmsspider.items import PageMeta
 from llmsspider.web.stats import Filtered, FilterReason
 from llmsspider.web.trees import axis_of
 from llmsspider.web.url_gate import usable
 from llmsspider.web.urls import identity, loose_key
-
-if TYPE_CHECKING:
-    from llmsspider.crawl.bot_walls import Suspect, Wall
 
 Reason = Literal[
     "copy",  # it is not requested yet; its language or version may be a copy

@@ -5,22 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from llmsspider.content.judge import FormSamples
 from llmsspider.crawl.second_requests import HostStubs
 from llmsspider.crawl.site_titles import SiteTitles
+from llmsspider.items import LlmsEntry
+from llmsspider.site.discovered import Discovery, Seed
 from llmsspider.site.providers import Docsify, find_docsify
 from llmsspider.site.repositories import Repository
 from llmsspider.web.host_forms import HostForms
 from llmsspider.web.page_forms import MARKDOWN_TYPES, converter, is_markdown_url, twins
 from llmsspider.web.url_gate import split_route
 from llmsspider.web.urls import host, identity, loose_key
-
-if TYPE_CHECKING:
-    from llmsspider.items import LlmsEntry
-    from llmsspider.site.discovered import Discovery, Seed
-
 
 MAX_DOCSIFY = 50
 """Maximum number of Docsify sites, and of other pages with routes, that one crawl knows."""

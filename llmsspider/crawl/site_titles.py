@@ -6,13 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from llmsspider.crawl.records import title_from_url
 from llmsspider.items import HTML_ORIGINS, Link
-
-if TYPE_CHECKING:
-    from llmsspider.store import PageRecord
+from llmsspider.store import PageRecord
 
 MOST_TITLES = 0.3
 """Part of a site's pages from which on a title that they share is the site's, or that of a part of it."""

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 from llmsspider.config.sources import kept_line, updated_record
-from llmsspider.crawl.bot_walls import CONFIRM_RUNS, has_end
+from llmsspider.crawl.bot_walls import CONFIRM_RUNS, Suspect, Wall, has_end
 from llmsspider.crawl.full_text import LaggingFiles
 from llmsspider.crawl.link_bases import LinkBases
 from llmsspider.crawl.second_requests import DeadLinks, LinkSources
-from llmsspider.items import Section, raw_hash
+from llmsspider.crawl.state import RunState
+from llmsspider.items import LlmsEntry, Section, raw_hash
 from llmsspider.site.discovered import Discovery, FetchResult
+from llmsspider.site.llmstxt import LlmsTxt
+from llmsspider.store import RunRecord, SourceRecord
+from llmsspider.web.page_forms import Kind
 from llmsspider.web.urls import directory, host, page_key
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from llmsspider.crawl.bot_walls import Suspect, Wall
-    from llmsspider.crawl.state import RunState
-    from llmsspider.items import LlmsEntry
-    from llmsspider.site.llmstxt import LlmsTxt
-    from llmsspider.store import RunRecord, SourceRecord
-    from llmsspider.web.page_forms import Kind
 
 
 class Doubts:

@@ -15,15 +15,13 @@ from dataclasses import dataclass, replace
 from math import inf
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from llmsspider.crawl.bot_walls import Suspect
+from llmsspider.crawl.pages import PageResponse, PageResult
 from llmsspider.crawl.settle import ReadPage, Reason
-
-if TYPE_CHECKING:
-    from llmsspider.crawl.bot_walls import Suspect
-    from llmsspider.crawl.pages import PageResponse, PageResult
-    from llmsspider.errors import ErrorKind
-    from llmsspider.store import PageRecord
+from llmsspider.errors import ErrorKind
+from llmsspider.store import PageRecord
 
 
 class Limit(NamedTuple):

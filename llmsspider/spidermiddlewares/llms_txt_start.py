@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator
+from typing import Any
 
+from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 
 from llmsspider.crawl.beginning import Phase
 from llmsspider.crawl.ending import all_phases
 from llmsspider.crawl.requests import EngineFetch
+from llmsspider.crawl.run import Run
 from llmsspider.crawl.spiderrun import required_run
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from scrapy.crawler import Crawler
-
-    from llmsspider.crawl.run import Run
 
 
 class LlmsTxtStart:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from scrapy.crawler import Crawler
 from scrapy_spider_metadata import Args  # type: ignore[attr-defined]  # it has no __all__
 
 from llmsspider.config.arguments import NO_URL, PLAN_ONLY, DocsArguments, given
@@ -17,10 +18,6 @@ from llmsspider.crawl.scheduler import queued_requests, resumed_run
 from llmsspider.crawl.spiderrun import counter
 from llmsspider.pipelines import register
 from llmsspider.web.loading import own_arguments
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-
 
 logger = logging.getLogger(__name__)
 

@@ -6,10 +6,12 @@ import logging
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from scrapy import Request
+from scrapy.crawler import Crawler
 from scrapy.exceptions import CloseSpider
+from scrapy.http import Response
 from scrapy_spider_metadata import Args  # type: ignore[attr-defined]  # it has no __all__
 
 from llmsspider.config.arguments import (
@@ -33,6 +35,7 @@ from llmsspider.crawl.scheduler import queued_requests
 from llmsspider.crawl.settle import drop_reason
 from llmsspider.crawl.spiderrun import ProjectSpider, counter
 from llmsspider.errors import ConversionError, ErrorKind, RenderingError
+from llmsspider.items import Origin, Page
 from llmsspider.pipelines import register
 from llmsspider.site import llmstxt
 from llmsspider.site.discovered import Fetch, FetchResult
@@ -42,12 +45,6 @@ from llmsspider.web.loading import own_arguments
 from llmsspider.web.outcomes import kind_of_response
 from llmsspider.web.page_forms import classify
 from llmsspider.web.url_gate import without_fragment
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
-
-    from llmsspider.items import Origin, Page
 
 logger = logging.getLogger(__name__)
 

@@ -10,16 +10,14 @@ import importlib
 import inspect
 import shlex
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import lru_cache
 from importlib.util import find_spec
 from inspect import Parameter
 from itertools import takewhile
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from typing import Any, Literal, Protocol, cast
 
 # --- classes and functions of users, by the dotted path that a setting names ---
 

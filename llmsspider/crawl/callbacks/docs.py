@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import AsyncIterator, Iterable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scrapy import Request
+from scrapy.crawler import Crawler
+from scrapy.http import Response
+from twisted.python.failure import Failure
 
 from llmsspider.crawl.callbacks.documents import Documents, kind_of_failure
 from llmsspider.crawl.callbacks.full_text import FullTextPages
@@ -18,17 +21,11 @@ from llmsspider.crawl.callbacks.requests import PageRequests
 from llmsspider.crawl.pages import PageResponse, leads_on
 from llmsspider.crawl.records import utc_now
 from llmsspider.crawl.requests import info, is_permanent
+from llmsspider.crawl.run import Run
 from llmsspider.crawl.spiderrun import ProjectSpider
 from llmsspider.errors import ErrorKind
 from llmsspider.web.outcomes import kind_of_response
 from llmsspider.web.urls import identity, page_key
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
-    from twisted.python.failure import Failure
-
-    from llmsspider.crawl.run import Run
 
 
 class DocsCallbacks(ProjectSpider):

@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from scrapy import Request
 from scrapy.spidermiddlewares.httperror import HttpError
 
-from llmsspider.crawl.bot_walls import CONFIRM_RUNS
+from llmsspider.crawl.bot_walls import CONFIRM_RUNS, Suspect, Wall
+from llmsspider.crawl.callbacks.link_sources import LinkSourcePages
+from llmsspider.crawl.callbacks.requests import PageRequests
 from llmsspider.crawl.full_text import counted_words
 from llmsspider.crawl.pages import PageResponse, PageResult
 from llmsspider.crawl.requests import FilteredRequest, RefusedRequest, info, is_permanent, kind_of_exception
+from llmsspider.crawl.run import Run
 from llmsspider.crawl.settle import AMONG_OTHERS, Drop, ReadPage, Site, Wait, drop_reason, settle
 from llmsspider.crawl.waiting import Failure, WaitingPage
+from llmsspider.errors import ErrorKind
 from llmsspider.items import HTML_ORIGINS, MARKDOWN_ORIGINS, Change, Page, PageMeta
+from llmsspider.store import PageRecord, PageState
 from llmsspider.web.outcomes import kind_of_response
 from llmsspider.web.urls import document_id, identity, page_key
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from scrapy import Request
-
-    from llmsspider.crawl.bot_walls import Suspect, Wall
-    from llmsspider.crawl.callbacks.link_sources import LinkSourcePages
-    from llmsspider.crawl.callbacks.requests import PageRequests
-    from llmsspider.crawl.run import Run
-    from llmsspider.errors import ErrorKind
-    from llmsspider.store import PageRecord, PageState
 
 READ_AS_MARKDOWN = MARKDOWN_ORIGINS | {"llms-full"}
 

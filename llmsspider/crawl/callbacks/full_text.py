@@ -6,34 +6,30 @@ import asyncio
 import io
 import logging
 from collections import deque
+from collections.abc import AsyncIterator, Iterable, Iterator
 from itertools import islice, pairwise
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from scrapy import Request
 
 from llmsspider.content.markdown import Draft
 from llmsspider.crawl.callbacks.documents import Documents, kind_of_failure
 from llmsspider.crawl.callbacks.reading import PageReader, count_page, joiner, suspect_of
+from llmsspider.crawl.callbacks.requests import PageRequests
 from llmsspider.crawl.full_text import Piece, ReadPiece, finished, keep_bases, read_pieces
 from llmsspider.crawl.pages import PageResponse, PageResult
 from llmsspider.crawl.records import utc_now
+from llmsspider.crawl.run import Run
+from llmsspider.crawl.second_requests import Stub
 from llmsspider.errors import ConversionError, RenderingError, TooLargePageError
+from llmsspider.items import Page
 from llmsspider.site import llmsfull
 from llmsspider.site.discovered import FetchResult, FullText
 from llmsspider.site.llmsfull import FullPage, Leftover
+from llmsspider.store import PageRecord, PageState
 from llmsspider.web import stats
 from llmsspider.web.urls import identity, page_key
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Iterator
-    from pathlib import Path
-
-    from llmsspider.crawl.callbacks.requests import PageRequests
-    from llmsspider.crawl.run import Run
-    from llmsspider.crawl.second_requests import Stub
-    from llmsspider.items import Page
-    from llmsspider.store import PageRecord, PageState
-
 
 logger = logging.getLogger(__name__)
 

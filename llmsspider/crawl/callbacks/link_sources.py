@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scrapy import Request
 
+from llmsspider.crawl.callbacks.reading import PageReader
+from llmsspider.crawl.callbacks.requests import PageRequests
 from llmsspider.crawl.pages import PageResponse, PageResult
 from llmsspider.crawl.requests import HTML_ACCEPT, META, NestedDownloadError, download_form, info
+from llmsspider.crawl.run import Run
 from llmsspider.errors import ConversionError, RenderingError
 from llmsspider.site.providers import Docsify, docsify_configuration, docsify_scripts
+from llmsspider.store import PageRecord
 from llmsspider.web.url_gate import without_fragment
 from llmsspider.web.urls import identity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from llmsspider.crawl.callbacks.reading import PageReader
-    from llmsspider.crawl.callbacks.requests import PageRequests
-    from llmsspider.crawl.run import Run
-    from llmsspider.store import PageRecord
-
 
 logger = logging.getLogger(__name__)
 

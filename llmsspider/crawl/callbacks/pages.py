@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from scrapy import Request
+
+from llmsspider.crawl.callbacks.documents import Documents
+from llmsspider.crawl.callbacks.link_sources import LinkSourcePages
 from llmsspider.crawl.callbacks.reading import PageReader, count_page, seen_beside, seen_suspect
 from llmsspider.crawl.callbacks.rendering import MIN_ROUTES
+from llmsspider.crawl.callbacks.requests import PageRequests
 from llmsspider.crawl.link_bases import UnsettledError
-from llmsspider.crawl.pages import markdown_alternate, named_llms_txt, refused_by_page
+from llmsspider.crawl.pages import (
+    PageResponse,
+    PageResult,
+    markdown_alternate,
+    named_llms_txt,
+    refused_by_page,
+)
 from llmsspider.crawl.requests import EngineFetch, info, is_plain, kind_of_exception
+from llmsspider.crawl.run import Run
 from llmsspider.crawl.settle import (
     BESIDE_STORED,
     BY_ITSELF,
@@ -30,22 +43,11 @@ from llmsspider.errors import ConversionError, RenderingError, TooLargePageError
 from llmsspider.items import HTML_ORIGINS, PageMeta
 from llmsspider.site.discovered import Options
 from llmsspider.site.discovery import read_described
+from llmsspider.store import PageRecord
 from llmsspider.web import page_forms
 from llmsspider.web.outcomes import kind_of_response
 from llmsspider.web.url_gate import split_route, usable, without_fragment
 from llmsspider.web.urls import identity, page_key
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Iterator
-
-    from scrapy import Request
-
-    from llmsspider.crawl.callbacks.documents import Documents
-    from llmsspider.crawl.callbacks.link_sources import LinkSourcePages
-    from llmsspider.crawl.callbacks.requests import PageRequests
-    from llmsspider.crawl.pages import PageResponse, PageResult
-    from llmsspider.crawl.run import Run
-    from llmsspider.store import PageRecord
 
 logger = logging.getLogger(__name__)
 

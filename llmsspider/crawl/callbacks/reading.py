@@ -3,35 +3,31 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+
+from scrapy import Request
+from scrapy.crawler import Crawler
 
 from llmsspider.content import judge
+from llmsspider.content.markdown import Draft
 from llmsspider.crawl import bot_walls
 from llmsspider.crawl.bot_walls import Suspect
 from llmsspider.crawl.callbacks.rendering import Renderer
 from llmsspider.crawl.link_bases import UnsettledError
 from llmsspider.crawl.pages import LinkJoiner, PageResponse, PageResult, Read, is_documentation, read_page
 from llmsspider.crawl.requests import HTML_ACCEPT, NestedDownloadError, download_form, info
+from llmsspider.crawl.run import Run
 from llmsspider.crawl.second_requests import Stub, is_fuller
 from llmsspider.crawl.settle import drop_reason
 from llmsspider.errors import ConversionError, ErrorKind, RenderingError
 from llmsspider.items import MARKDOWN_ORIGINS, Page, content_hash
+from llmsspider.store import PageRecord, PageState
 from llmsspider.web import stats
 from llmsspider.web.outcomes import kind_of_response
 from llmsspider.web.page_forms import converter, is_markdown_url, page_candidates
 from llmsspider.web.urls import host, identity, page_key
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from scrapy import Request
-    from scrapy.crawler import Crawler
-
-    from llmsspider.content.markdown import Draft
-    from llmsspider.crawl.run import Run
-    from llmsspider.store import PageRecord, PageState
 
 logger = logging.getLogger(__name__)
 

@@ -7,9 +7,10 @@ import logging
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
+from scrapy import Request
+from scrapy.crawler import Crawler
 from scrapy.exceptions import DownloadCancelledError
 
 from llmsspider.crawl.pages import (
@@ -28,18 +29,13 @@ from llmsspider.crawl.requests import (
     kind_of_exception,
     nested_request,
 )
+from llmsspider.crawl.run import Run
 from llmsspider.errors import BrowserUnavailableError, ConversionError, RenderingError
 from llmsspider.items import HTML_ORIGINS, Page
 from llmsspider.web.outcomes import kind_of_response
 from llmsspider.web.stats import Filtered
 from llmsspider.web.url_gate import fault, split_route
 from llmsspider.web.urls import identity, page_key, same_site
-
-if TYPE_CHECKING:
-    from scrapy import Request
-    from scrapy.crawler import Crawler
-
-    from llmsspider.crawl.run import Run
 
 logger = logging.getLogger(__name__)
 

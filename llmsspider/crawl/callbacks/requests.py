@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from scrapy import Request
 from w3lib.url import url_query_cleaner
 
 from llmsspider.crawl.bounds import without_session_id
 from llmsspider.crawl.requests import ALLOWED_STATUSES, CARRIED, META, info
+from llmsspider.crawl.run import Run
 from llmsspider.crawl.waiting import WaitingPage
+from llmsspider.site.discovered import Seed
 from llmsspider.site.discovery import MAX_FULL_BYTES
+from llmsspider.store import PageState
 from llmsspider.web.page_forms import is_markdown_url, page_candidates
 from llmsspider.web.url_gate import INVALID_URL, InvalidUrl, parse, without_fragment
 from llmsspider.web.urls import identity, page_key
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from llmsspider.crawl.run import Run
-    from llmsspider.site.discovered import Seed
-    from llmsspider.store import PageState
 
 VALIDATED_BY = frozenset({b"If-None-Match", b"If-Modified-Since"})
 """The headers of a conditional request, as Scrapy writes them."""
