@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import getpass
 import logging
-import os
-import sqlite3
-import stat
-import tempfile
+from collections import defaultdict
 from collections.abc import Coroutine
 from datetime import UTC, datetime
 from functools import cached_property
-from pathlib import Path
 from time import monotonic
 from typing import Any
 from urllib.parse import urlsplit
@@ -35,6 +30,7 @@ from llmsspider.downloadermiddlewares.politeness import (
     paces_freely,
     retry_after_secs,
 )
+from llmsspider.downloadermiddlewares.turns import SharedTurns, Turns, shared_file
 from llmsspider.web import stats
 
 logger = logging.getLogger(__name__)
@@ -43,107 +39,20 @@ REFUSALS = (429, 503)
 """Statuses that mean "not now" (RFC 6585, section 4; RFC 9110, section 15.6.4)."""
 
 
-# One budget a host over all crawls of this machine: whoever sends a request to a host takes the next turn.
-# `scrapy sync --jobs 4` with four sources on one host would be four times as fast as its Crawl-delay says.
-# The turns are kept in a small SQLite file that the crawls of one user share.
-
-FARTHEST_SECS = 3600.0
-"""A turn farther away than this was taken before the machine was started anew: the clock began again."""
-
-BUSY_SECS = 5.0
-"""How long another process may hold the file."""
-
-_TABLE = "CREATE TABLE IF NOT EXISTS turns (host TEXT PRIMARY KEY, next REAL NOT NULL)"
-_TAKE = """
-INSERT INTO turns (host, next) VALUES (:host, :now + :distance)
-ON CONFLICT (host) DO UPDATE SET next = :distance + CASE
-    WHEN next BETWEEN :now AND :now + :farthest THEN next ELSE :now END
-RETURNING next - :distance
-"""
-_POSTPONE = """
-INSERT INTO turns (host, next) VALUES (:host, :until)
-ON CONFLICT (host) DO UPDATE SET next = CASE
-    WHEN next BETWEEN :until AND :until + :farthest THEN next ELSE :until END
-"""
-
-
-class Turns:
-    """Turns to send a request, by host, on the clock of `time.monotonic`, which all processes of a machine share.
-
-    `file` is the SQLite file; its folder is made. One that cannot be used is said once; the crawl then keeps its own
-    pace only.
-    """
-
-    def __init__(self, file: Path):
-        self._file = file
-        self._connection: sqlite3.Connection | None = None
-        self._failed = False
-
-    def reserve(self, host: str, distance_secs: float, now: float) -> float:
-        """Take the next turn, at least `distance_secs` after the one before it; returns when it is, `now` or later."""
-        values = {"host": host, "now": now, "distance": distance_secs, "farthest": FARTHEST_SECS}
-        rows = self._execute(_TAKE, values)
-        return float(rows[0][0]) if rows else now
-
-    def postpone(self, host: str, until: float) -> None:
-        """Let nobody send a request to the host before `until`."""
-        self._execute(_POSTPONE, {"host": host, "until": until, "farthest": FARTHEST_SECS})
-
-    def close(self) -> None:
-        """Close the file; idempotent."""
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            connection.close()
-
-    def _execute(self, statement: str, values: dict[str, object]) -> list[tuple[float]]:
-        if self._failed:
-            return []
-        try:
-            return self._opened().execute(statement, values).fetchall()
-        except (OSError, sqlite3.Error) as error:
-            self._failed = True
-            self.close()
-            logger.warning(
-                "%(file)s: %(error)s; crawls of one host at the same time do not share its pace",
-                {"file": self._file, "error": error},
-            )
-            return []
-
-    def _opened(self) -> sqlite3.Connection:
-        if self._connection is None:
-            folder = self._file.parent
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            state = folder.lstat()
-            is_ours = stat.S_ISDIR(state.st_mode) and not state.st_mode & 0o022
-            if hasattr(os, "getuid") and not (is_ours and state.st_uid == os.getuid()):
-                raise PermissionError(f"{folder} belongs to somebody else")
-            self._connection = sqlite3.connect(self._file, timeout=BUSY_SECS, isolation_level=None)
-            # what a power failure takes is of no use after it
-            self._connection.execute("PRAGMA synchronous=OFF")
-            self._connection.execute(_TABLE)
-        return self._connection
-
-
-def shared_file() -> Path:
-    """Return where the crawls of this user on this machine keep their turns."""
-    user = str(os.getuid()) if hasattr(os, "getuid") else getpass.getuser()
-    return Path(tempfile.gettempdir()) / f"llmsspider-{user}" / "turns.sqlite"
-
-
 class BackoffMiddleware:
     """Delay the downloader slot of a host; requests wait in its queue and use no concurrency.
 
     `LLMS_MAX_RATE` (requests a second) bounds what one host gets; not set, hosts of this machine and of private
     networks have no bound, others `DEFAULT_RATE`. With a bound a host gets few requests at first, then as many as it
-    answers (`AUTOTHROTTLE_TARGET_CONCURRENCY`). Where there is a distance between requests, crawls of this machine
-    share it (`Turns`). `AUTOTHROTTLE_MAX_DELAY` (seconds, 120) limits the wait that a
+    answers (`AUTOTHROTTLE_TARGET_CONCURRENCY`). Where there is a distance between requests, crawls share it
+    (`SharedTurns`). `AUTOTHROTTLE_MAX_DELAY` (seconds, 120) limits the wait that a
     site can require: a longer Crawl-delay is cut to it, after a longer Retry-After requests to the host fail as
     `rate_limited`; so they do where the host refuses one request after the other.
 
     Stats: `llms/backoff/429`, `llms/backoff/503`, `llms/blocked/rate-limited`, `llms/blocked/host-refuses`.
     """
 
-    def __init__(self, crawler: Crawler, max_wait: float, max_rate: float | None, turns: Turns):
+    def __init__(self, crawler: Crawler, max_wait: float, max_rate: float | None, turns: SharedTurns):
         self.crawler = crawler
         self.max_wait = max_wait
         self.max_rate = max_rate
@@ -151,6 +60,8 @@ class BackoffMiddleware:
         self.user_agent = robots_user_agent(crawler.settings)
         self._concurrency = crawler.settings.getfloat("AUTOTHROTTLE_TARGET_CONCURRENCY")
         self._paces: dict[str, HostPace] = {}
+        self._queues = defaultdict[str, asyncio.Lock](asyncio.Lock)
+        self._pausing = set[asyncio.Future[float]]()
         self._unknown: set[str] = set()
         """Hosts of which it is not known yet whether they are of a private network."""
 
@@ -159,7 +70,9 @@ class BackoffMiddleware:
         """Read `AUTOTHROTTLE_MAX_DELAY` and `LLMS_MAX_RATE`."""
         settings = crawler.settings
         rate = None if settings.get("LLMS_MAX_RATE") in {None, ""} else settings.getfloat("LLMS_MAX_RATE")
-        middleware = cls(crawler, settings.getfloat("AUTOTHROTTLE_MAX_DELAY"), rate, Turns(shared_file()))
+        url = settings.get("LLMS_STORE_URL")
+        turns = SharedTurns(Turns(shared_file()), url if str(url or "").startswith("postgres") else None)
+        middleware = cls(crawler, settings.getfloat("AUTOTHROTTLE_MAX_DELAY"), rate, turns)
         crawler.signals.connect(middleware.robots_parsed, signal=signals.robots_parsed)
         crawler.signals.connect(middleware.response_downloaded, signal=signals.response_downloaded)
         crawler.signals.connect(middleware.turns.close, signal=signals.engine_stopped)
@@ -199,13 +112,15 @@ class BackoffMiddleware:
             raise RefusedRequest(message, reason="rate-limited", kind="rate_limited")
 
     async def turn(self, request: Request) -> None:
-        """Wait until a request may be sent to a host that other crawls of this machine may use too."""
-        pace = self._paces.get(request.meta[Downloader.DOWNLOAD_SLOT])
+        """Wait until a request may be sent to a host that other crawls may use too, for one turn at a time."""
+        key = request.meta[Downloader.DOWNLOAD_SLOT]
+        pace = self._paces.get(key)
         if pace is None or not pace.delay:
             return
-        at = self.turns.reserve(urlparse_cached(request).netloc, pace.delay, monotonic())
-        while (secs := max(at, pace.paused_until) - monotonic()) > 0:  # noqa: ASYNC110  # a pause may come meanwhile
-            await asyncio.sleep(secs)
+        async with self._queues[key]:
+            at = await self.turns.reserve(urlparse_cached(request).netloc, pace.delay, monotonic())
+            while (secs := max(at, pace.paused_until) - monotonic()) > 0:  # noqa: ASYNC110  # a pause may come
+                await asyncio.sleep(secs)
 
     def response_downloaded(self, request: Request, response: Response) -> None:
         """Adapt the pace of the host that has just answered.
@@ -237,7 +152,9 @@ class BackoffMiddleware:
         asked = retry_after_secs(header.decode("latin-1") if header else None, datetime.now(UTC))
         wait = pace.record_refusal(monotonic(), asked)
         stats.count(self.crawler.stats, stats.backoff(response.status))
-        self.turns.postpone(urlparse_cached(request).netloc, pace.paused_until)
+        pausing = self.turns.reserve(urlparse_cached(request).netloc, 0.0, pace.paused_until)
+        self._pausing.add(task := asyncio.ensure_future(pausing))
+        task.add_done_callback(self._pausing.discard)
         logger.info(
             "%(host)s answered %(status)d, pausing %(wait).1f s",
             {"host": key, "status": response.status, "wait": wait},

@@ -39,7 +39,7 @@ from sqlalchemy.schema import CreateSchema
 
 from llmsspider.errors import StoreError
 from llmsspider.items import LlmsEntry, compress
-from llmsspider.store.database import POSTGRESQL_SCHEMA, Database
+from llmsspider.store.database import MIGRATION_LOCK, POSTGRESQL_SCHEMA, TURN_TABLE, Database
 from llmsspider.store.records import unpacked
 
 
@@ -298,8 +298,6 @@ STEPS = (
 """`STEPS[n]` takes version n+1 to n+2. A step is never edited once released, and says its own DDL: the tables above may
 have moved on. Unqualified names are the store's tables on both databases."""
 
-_LOCK = 0x6C6C6D73  # of PostgreSQL: keeps two processes from migrating at once
-
 
 def migrate(database: Database, steps: Sequence[str] = STEPS) -> Database:
     """Create the tables, or bring them to version `len(steps) + 1`, in one transaction; returns the database.
@@ -327,7 +325,7 @@ def migrate(database: Database, steps: Sequence[str] = STEPS) -> Database:
 
 def _upgrade(connection: Connection, database: Database, steps: Sequence[str], wanted: int) -> None:
     if not database.is_sqlite:
-        connection.execute(select(func.pg_advisory_xact_lock(_LOCK)))
+        connection.execute(select(func.pg_advisory_xact_lock(MIGRATION_LOCK)))
         connection.execute(text(f"SET LOCAL search_path TO {POSTGRESQL_SCHEMA}"))
     found = _version(connection, database)
     if found > wanted:
@@ -348,7 +346,7 @@ def _upgrade(connection: Connection, database: Database, steps: Sequence[str], w
 def _version(connection: Connection, database: Database) -> int:
     """The version found; 0 for an empty database. Raises `StoreError` when the tables are not ours."""
     tables = inspect(connection).get_table_names(schema=None if database.is_sqlite else POSTGRESQL_SCHEMA)
-    if not tables:
+    if not {*tables} - {TURN_TABLE}:
         return 0
     version_of = select(meta.c.value).where(meta.c.key == "version")
     value = connection.execute(version_of).scalar() if meta.name in tables else None

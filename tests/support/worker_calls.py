@@ -53,9 +53,7 @@ def spin(secs: float) -> int:
 
 def take_turns(file: str, number: int) -> list[float]:
     """Take so many turns, all at the same moment."""
-    from llmsspider.downloadermiddlewares.backoff import (
-        Turns,  # loads Scrapy, which other processes are seen not to do
-    )
+    from llmsspider.downloadermiddlewares.turns import Turns
 
     turns = Turns(Path(file))
     taken = [turns.reserve("e.com", 1.0, 100.0) for _ in range(number)]

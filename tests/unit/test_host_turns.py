@@ -9,7 +9,7 @@ import sqlite3
 import pytest
 from worker_calls import take_turns
 
-from llmsspider.downloadermiddlewares.backoff import FARTHEST_SECS, Turns
+from llmsspider.downloadermiddlewares.turns import FARTHEST_SECS, Turns
 
 
 @pytest.fixture
@@ -35,9 +35,9 @@ def test_turns_keep_their_distance_whoever_takes_them(file, turns):
 
 def test_a_pause_is_for_all(file, turns):
     other = Turns(file)
-    turns.postpone("e.com", 160.0)
+    turns.reserve("e.com", 0.0, 160.0)
     assert other.reserve("e.com", 1.0, 100.0) == 160.0
-    turns.postpone("e.com", 130.0)
+    turns.reserve("e.com", 0.0, 130.0)
     assert other.reserve("e.com", 1.0, 100.0) == 161.0, "a shorter pause does not end it"
     other.close()
 
@@ -45,7 +45,7 @@ def test_a_pause_is_for_all(file, turns):
 def test_turns_of_the_time_before_the_machine_was_started_anew_are_forgotten(turns):
     turns.reserve("e.com", 1.0, 1e9)
     assert turns.reserve("e.com", 1.0, 100.0) == 100.0
-    turns.postpone("e.com", 100.0 + FARTHEST_SECS / 2)
+    turns.reserve("e.com", 0.0, 100.0 + FARTHEST_SECS / 2)
     assert turns.reserve("e.com", 1.0, 100.0) == 100.0 + FARTHEST_SECS / 2
 
 
@@ -63,7 +63,7 @@ def test_a_file_that_cannot_be_used_is_said_once_and_costs_nothing_else(file, ca
     turns = Turns(file)
     assert turns.reserve("e.com", 1.0, 100.0) == 100.0
     assert turns.reserve("e.com", 1.0, 100.0) == 100.0
-    turns.postpone("e.com", 200.0)
+    turns.reserve("e.com", 0.0, 200.0)
     (record,) = caplog.records
     assert "crawls of one host at the same time do not share its pace" in record.getMessage()
 

@@ -1,0 +1,108 @@
+"""One budget a host over machines: turns in a real PostgreSQL."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from time import monotonic
+
+import pytest
+from engine_crawl import EngineOutcome, engine_crawl
+from loopback import Arrived, loopback
+from postgresql_server import Server
+from stores import NAME, Place
+
+from llmsspider.downloadermiddlewares import turns
+from llmsspider.downloadermiddlewares.turns import SharedTurns, Turns
+
+pytestmark = pytest.mark.postgresql
+
+NODES, PROCESSES, PAGES, DELAY = 2, 2, 6, 0.25
+
+
+def page(arrived: Arrived):
+    robots = f"User-agent: *\nCrawl-delay: {DELAY}\n".encode()
+    return 200, {}, robots if arrived.target == "/robots.txt" else b"page"
+
+
+def crawls(tmp_path, server, url: str) -> list[EngineOutcome]:
+    """Crawls at the same time on machines that share no folder."""
+
+    def crawl(number: int) -> EngineOutcome:
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        machine = tmp_path / f"tmp{number % NODES}"
+        machine.mkdir(exist_ok=True)
+        return engine_crawl(
+            folder,
+            [server.url(f"/{number}-{page}") for page in range(PAGES)],
+            settings={"LLMS_ALLOW_PRIVATE_ADDRESSES": True, "LLMS_STORE_URL": url},
+            environment={"TMPDIR": str(machine)},
+        )
+
+    with ThreadPoolExecutor(NODES * PROCESSES) as pool:
+        return list(pool.map(crawl, range(NODES * PROCESSES)))
+
+
+def test_crawls_of_two_machines_share_a_crawl_delay(tmp_path, postgresql_url):
+    with loopback(page) as server:
+        outcomes = crawls(tmp_path, server, postgresql_url)
+    assert len(server.pages) == NODES * PROCESSES * PAGES
+    assert not any("shared on this machine only" in outcome.log for outcome in outcomes)
+    assert not list(tmp_path.rglob("turns.sqlite"))
+    arrived = [request.at for request in server.requests if request.target != "/robots.txt"]
+    at_least = (len(arrived) - 1) * DELAY
+    assert arrived[-1] - arrived[0] >= 0.75 * at_least, (
+        "the first may be late; each for itself needs half of it"
+    )
+
+
+def test_a_database_that_goes_is_said_once_and_used_when_it_is_back(
+    tmp_path, own_postgresql: Server, caplog, monkeypatch
+):
+    monkeypatch.setattr(turns, "AWAY_SECS", 0.2)
+
+    async def scenario() -> None:
+        one, two = (SharedTurns(Turns(tmp_path / name / "turns.sqlite"), url) for name in ("one", "two"))
+        assert await one.reserve("e.com", 60, monotonic()) <= monotonic()
+        assert await two.reserve("e.com", 60, monotonic()) >= monotonic() + 50, (
+            "the turn of another machine counts"
+        )
+        await one.reserve("e.com", 0, monotonic() + 600)
+        await one.reserve("e.com", 0, monotonic() + 6)
+        own_postgresql.stop()
+        began = monotonic()
+        assert await one.reserve("e.com", 60, monotonic()) <= monotonic()
+        assert await one.reserve("e.com", 60, monotonic()) >= began + 60, "the turns of the machine"
+        assert "shared on this machine only" in caplog.text
+        own_postgresql.start()
+        await asyncio.sleep(0.3)
+        assert await one.reserve("e.com", 60, monotonic()) <= monotonic(), (
+            "a crash empties the table, which has no log"
+        )
+        assert await one.reserve("e.com", 60, monotonic()) >= monotonic() + 50
+        assert await two.reserve("e.com", 60, monotonic()) <= monotonic() + 130, "its connection is cut, once"
+        assert len(caplog.records) == 2
+        await one.close()
+        await two.close()
+
+    url = f"{own_postgresql.url}/postgres"
+    asyncio.run(scenario())
+
+
+def test_a_pause_is_for_all_machines_and_a_store_is_made_beside_the_turns(tmp_path, postgresql_url):
+    async def scenario() -> None:
+        one, two = (SharedTurns(Turns(tmp_path / name), postgresql_url) for name in ("one", "two"))
+        await one.reserve("e.com", 0, monotonic() + 600)
+        await two.reserve("e.com", 0, monotonic() + 6)
+        assert monotonic() + 500 < await two.reserve("e.com", 1, monotonic()) <= monotonic() + 600
+        await one.reserve("e.com", 0, monotonic() + 1e6)
+        assert await two.reserve("e.com", 1, monotonic()) <= monotonic(), (
+            "nobody waits for ever for what went wrong"
+        )
+        await one.close()
+        await two.close()
+
+    asyncio.run(scenario())
+    with Place(postgresql_url, tmp_path).open() as store:
+        assert store.source_record().name == NAME
