@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import os
-import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
+import psutil
 import pytest
 from chromium import browser, draw, shell  # noqa: F401  # the fixture is autouse
 from crawling import Outcome, crawl
@@ -192,13 +190,11 @@ def test_a_visit_survives_the_end_of_its_browser():
     ended: list[int] = []
 
     def over() -> bool:
-        children = Path("/proc/self/task").glob("*/children")
-        below = {int(pid) for file in children for pid in file.read_text().split()}
-        for pid in below | {int(pid) for one in below for pid in children_of(one)}:
-            line = Path(f"/proc/{pid}/cmdline").read_bytes()
-            if not ended and b"chrom" in line.partition(b"\0")[0] and asked:
-                ended.append(pid)
-                os.kill(pid, signal.SIGKILL)
+        for process in psutil.Process().children(recursive=True) if asked and not ended else ():
+            with contextlib.suppress(psutil.NoSuchProcess):  # it ended since
+                if "chrom" in process.name() and not ended:
+                    process.kill()
+                    ended.append(process.pid)
         return len(asked) > 1
 
     asked: list[str] = []
@@ -211,15 +207,6 @@ def test_a_visit_survives_the_end_of_its_browser():
     with loopback(answer) as site:
         asyncio.run(visit_unfenced(site.url("/"), over))
     assert ended
-
-
-def children_of(pid: int) -> list[str]:
-    """The ids of the processes that a process started."""
-    with contextlib.suppress(OSError):
-        return [
-            pid for file in Path(f"/proc/{pid}/task").glob("*/children") for pid in file.read_text().split()
-        ]
-    return []
 
 
 # --- secrets ---
