@@ -10,7 +10,7 @@ import sys
 import zlib
 from contextlib import suppress
 from io import BytesIO
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import brotli
 from scrapy import Request, Spider, signals
@@ -31,7 +31,9 @@ if sys.version_info >= (3, 14):
     from compression import zstd
 else:
     from backports import zstd
-from scrapy.downloadermiddlewares import cookies
+
+if TYPE_CHECKING:
+    from scrapy.downloadermiddlewares import cookies
 
 logger = logging.getLogger(__name__)
 
