@@ -197,10 +197,7 @@ class Bounds:
             self.trees.redirected(discovery.start.url, discovery.start.final_url)
 
     def stored(self, urls: Iterable[str], start: str | None = None) -> None:
-        """Fix the bounds of a run without discovery, by the URLs of the stored pages.
-
-        `start` is a page of the site where the argument `url` is none.
-        """
+        """Fix the bounds of a run without discovery, by its stored pages; `start` stands in for `url`."""
         self.scope = self._build(start or self._arguments.url or "", None, list(urls), ())
 
     def _trees(self, start_url: str, segments: frozenset[str] = frozenset()) -> Trees:
@@ -254,10 +251,7 @@ class Bounds:
         return self.refusal(url, listed=self.is_listed(url)) is None
 
     def is_listed(self, url: str) -> bool:
-        """Say whether the page counts as listed: llms.txt or a repository names it, with scope=listed a sitemap.
-
-        A sitemap names the whole host, blog and all, so what it lists has to lie in the section like any link.
-        """
+        """Say whether an llms.txt or a repository names the page; with scope=listed a sitemap, too."""
         return self._site.is_described(url) or (self._only_listed and self._site.is_listed(url))
 
     def covers(self, state: PageState) -> bool:
@@ -297,9 +291,6 @@ class Bounds:
         return Filtered("trap", why)
 
     def is_alike(self, url: str) -> bool:
-        """Say whether a URL has numbers or a query below the start page's directory.
-
-        A version in the address of the start page (`/docs/3.11/`) is no such number.
-        """
+        """Say whether a URL has numbers or a query below the start page's directory, version aside."""
         below = url.removeprefix(self._start_directory)
         return shape_of(url if below == url else f"https://x/{below}") is not None

@@ -59,11 +59,7 @@ async def unsettled_links(phase: Phase) -> AsyncIterator[Request]:
 
 
 async def failed_pages(phase: Phase) -> AsyncIterator[Request]:
-    """Retry the pages that failed, a few at a time; those for which there is no time are given up.
-
-    A retry at once meets the same outage: a server that restarts, a limit on connections, a name that does not resolve
-    for a minute. At the end of the crawl the site has had time.
-    """
+    """Retry the pages that failed, a few at a time: an outage may be over now. The rest is given up in time."""
     waiting, end = phase.run.waiting, monotonic() + MAX_SECS
     if number := waiting.number("failed"):
         phase.note(f"retrying {number} pages that failed")

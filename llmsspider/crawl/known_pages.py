@@ -58,8 +58,7 @@ KEPT_HEADERS = (
 class KnownPages:
     """The stored pages of a source, by key, and what this run learned of those it did not confirm.
 
-    What is no document (llms files, sitemaps, robots.txt, pages that were filtered or read for their links) is looked
-    up in the store, by URL, representation (`Accept`), and what read it.
+    What is no document is looked up in the store, by URL, representation (`Accept`), and what read it.
     """
 
     states: dict[bytes, PageState] = field(default_factory=dict)  # the compact state of each stored page
@@ -111,9 +110,8 @@ class KnownPages:
     ) -> dict[str, str]:
         """Return `If-None-Match` and `If-Modified-Since` for exactly this URL and representation; often empty.
 
-        A 304 brings no body, so what is stored has to be of use as it is: a document that the extractor of this run
-        made, or what was read of a URL that is no document, in the same way. `read_by` says which (`store.Reading`): ""
-        for an answer that is wanted as it came, None where only a document is of use.
+        A 304 brings no body, so what is stored has to be of use as it is. `read_by` says what is wanted of a URL that
+        is no document (`store.Reading`): "" for an answer as it came, None where only a document is of use.
         """
         if not self.trusted or not self.sends_validators(url):
             return {}
@@ -311,18 +309,9 @@ class RecordedPages:
             self.write(record, confirmed=True)
 
     def write(self, record: PageRecord, *, confirmed: bool) -> tuple[Change, int | None]:
-        """Write a page to the store; `change_kinds` of one that changed is set.
+        """Write a page to the store; return its change, and the number of that, None for a page that did not change.
 
-        Args:
-            record: the page.
-            confirmed: it is as it was stored: a 304, an equal body, or in place of a page that failed.
-
-        Returns:
-            Its change, and the number of the change; None for a page that did not change.
-
-        Raises:
-            RuntimeError: the page has a document in this run.
-            StoreError: the store takes no more.
+        It is `confirmed` where it is as it was stored. `change_kinds` of one that changed is set. Raises `StoreError`.
         """
         self._note_document(record)
         if not self._writes:

@@ -1,7 +1,4 @@
-"""From an answer to a page record: what a body is, how it is read, which fields the document gets.
-
-No Scrapy classes beyond duck typing: a response is read once into `PageResponse`.
-"""
+"""From an answer to a page: what a body is, and how it is read. No Scrapy classes beyond duck typing."""
 
 from __future__ import annotations
 
@@ -179,10 +176,9 @@ async def read_page(
 
 
 def with_valid_urls(page: Page, link_header: str = "", url: str = "") -> Page:
-    """Return a page whose metadata holds only valid URLs; invalid ones are among the links to follow.
+    """Return a page whose metadata holds only valid URLs; invalid ones are among the links to follow, where they count.
 
-    There they are counted like any other link. User names and passwords are kept of no link; the content stays as
-    it is. `link_header` is the `Link` header of the answer for `url`.
+    User names and passwords are kept of no link. `link_header` is the `Link` header of the answer for `url`.
     """
     meta, headers = page.meta, page_forms.header_links(link_header, url) if link_header else []
     invalid = [link.url for link in headers if isinstance(link.url, InvalidUrl)]
@@ -208,10 +204,7 @@ def with_valid_urls(page: Page, link_header: str = "", url: str = "") -> Page:
 
 
 def refused_by_page(meta: PageMeta, answered: PageResponse, config: Config) -> Filtered | None:
-    """Return the reason where the page itself opts out, or None.
-
-    The opt-outs of headers were obeyed before the page was read; noindex counts only where the user asks for it.
-    """
+    """Return the reason where the page itself opts out, or None; those of headers were obeyed before it was read."""
     reason = opt_out(of_page({}, meta.robots)) if config.obey_ai_optout and meta.robots else None
     if reason:
         return Filtered("ai-opt-out", reason)
@@ -229,10 +222,7 @@ def is_documentation(result: PageResult, answered: PageResponse, config: Config)
 
 
 def markdown_alternate(result: PageResult, answered: PageResponse) -> str | None:
-    """Return the URL of the Markdown version that an HTML page names (`rel=alternate`), on its own site, or None.
-
-    From `<link>` or the `Link` header (RFC 8288).
-    """
+    """Return the URL of the Markdown version that an HTML page or its `Link` header names, on its own site, or None."""
     if result.origin not in HTML_ORIGINS:
         return None
     here, url = answered.fetched_url, result.page.meta.markdown_alternate

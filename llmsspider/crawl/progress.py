@@ -154,8 +154,8 @@ class Progress:
     def counts(self, *, queued: int) -> dict[str, Any]:
         """Return the numbers of this moment, as the store keeps them and views show them (`output/status.py`).
 
-        `done` counts documents, failed pages, and pages that were filtered once they were fetched; `queued` are the
-        pages that are known and not done, so the total grows while links are found.
+        `done` counts documents, failed pages, and those filtered after they were fetched; `queued` are known and not
+        done.
         """
         done, elapsed_secs = self.done, self.elapsed_secs
         total = done + queued

@@ -1,7 +1,4 @@
-"""What the store keeps of a page that was read: its record, of which its `Document` is made, or why it is no document.
-
-No Scrapy.
-"""
+"""What the store keeps of a page that was read: the record of which its `Document` is made, or why it is none."""
 
 from __future__ import annotations
 
@@ -133,10 +130,7 @@ class Records:
         return record
 
     def of_index(self, file: LlmsTxt) -> PageRecord:
-        """Return the record of an llms.txt that is a document itself: `follow=llms`, or no page of the site came.
-
-        Its links are not followed: they lead to pages that such a crawl does not fetch.
-        """
+        """Return the record of an llms.txt that is a document itself; such a crawl does not follow its links."""
         page = with_valid_urls(markdown.read(file.text, file.url))
         record = self.of_page(file.url, page, raw_hash(file.text.encode("utf-8", "surrogatepass")))
         record.origin, record.discovered_by, record.status = "llms-txt", "llms.txt", 200
@@ -215,11 +209,9 @@ class Reading:
 class Readings:
     """Keeps what was read of pages that are no documents, with the validators of their responses.
 
-    It is used again only with the same extractor, converter and settings, and for a page that is listed if it was
-    listed then; otherwise the page is read anew. Kept are complete responses with status 200 at the page's own URL.
-
-    `settings` are those that decide whether a page is a document, as one line. `note_false_304` takes the URL of a page
-    that says something else under unchanged validators.
+    It is used again with the same extractor, converter and `settings` only (those that decide what is a document, as
+    one line), and where the page is listed as it was. `note_false_304` takes the URL of a page that says something
+    else under unchanged validators.
     """
 
     def __init__(

@@ -99,12 +99,9 @@ def nested_request(
 
 
 async def download_nested(crawler: Crawler, url: str, parent: Request, **options: Any) -> Response:
-    """Download a file that belongs to another page; middlewares apply, the scheduler does not.
+    """Download a file that belongs to another page, of any URL; middlewares apply, the scheduler does not.
 
-    The URL may be of any form: one that cannot be requested is an error too. `options` are those of `nested_request`.
-
-    Raises:
-        NestedDownloadError: there is no response, whatever the reason; its `__cause__` is the exception.
+    Raises `NestedDownloadError` where there is no response, whatever the reason; its `__cause__` is the exception.
     """
     try:
         return await crawler.engine.download_async(nested_request(url, parent, **options))
@@ -135,10 +132,9 @@ def is_permanent(request: Request) -> bool:
 
 
 class RefusedRequest(exceptions.IgnoreRequest):
-    """Refused by a rule of this project, and never retried.
+    """Refused by a rule of this project, and never retried; the text is one line for the user.
 
-    `kind` is the page's error kind (`kind_of_exception`), `reason` the last part of the stat that was counted. The text
-    is one line for the user.
+    `kind` is the page's error kind (`kind_of_exception`), `reason` the last part of the stat that was counted.
     """
 
     def __init__(self, message: str, *, reason: BlockReason | FilterReason, kind: ErrorKind = "blocked"):
@@ -156,11 +152,7 @@ class FilteredRequest(exceptions.IgnoreRequest):
 
 
 class NestedDownloadError(Exception):
-    """The download of a file that belongs to another page failed (`download_nested`).
-
-    `kind` is the error kind of the exception that the download raised. The text is the first line of its message, its
-    class name if it has none.
-    """
+    """The download of a file that belongs to another page failed, with this error kind; the text is one line."""
 
     def __init__(self, error: Exception):
         super().__init__(str(error).partition("\n")[0] or type(error).__name__)

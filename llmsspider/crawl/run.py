@@ -1,8 +1,4 @@
-"""The run: what one crawl knows, shared by its components (`spiderrun.run_of(crawler)`). No Scrapy.
-
-It holds one object for each concern, which components ask. It is made with the spider, opened when the crawl starts
-and closed when the spider has closed.
-"""
+"""The run: what one crawl knows, shared by its components (`spiderrun.run_of(crawler)`). No Scrapy."""
 
 from __future__ import annotations
 
@@ -138,10 +134,7 @@ class Run(RunState):
             self.progress.stored_at_stop += 1
 
     def close(self, *, delivered: bool | None) -> None:
-        """Finish the run in the store and close it; idempotent.
-
-        `delivered` says whether the outputs were stored where they belong, None where none is configured.
-        """
+        """Finish the run in the store, close it; idempotent. `delivered`: the outputs are stored; None without any."""
         store, self._store = self._store, None
         if store is None:
             return

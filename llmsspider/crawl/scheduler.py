@@ -76,10 +76,8 @@ KEY_BYTES = 16
 class PageDupeFilter(BaseDupeFilter):
     """Filter requests for a page that was requested before, in this run or the one a JOBDIR continues.
 
-    Request fingerprints are Scrapy's own, so the HTTP cache and others are not affected. A request passes when a
-    redirect led to it within one page (`/docs` to `/docs/`, `/a/index.html` to `/a/`). How many redirect to one page
-    is evidence for the run (`bot_walls.Suspects`). In a JOBDIR the keys (`KEY_BYTES` each) are concatenated in
-    `requests.seen`.
+    A request passes when a redirect led to it within one page (`/docs` to `/docs/`). How many redirect to one page is
+    evidence for the run (`bot_walls.Suspects`). `requests.seen` of a JOBDIR holds the keys (`KEY_BYTES` each).
     """
 
     def __init__(
@@ -199,10 +197,7 @@ class BreadthFirstScheduler(Scheduler):
 
 
 def queued_requests(crawler: Crawler) -> int:
-    """Return how many pages wait in the scheduler, are being downloaded or being read.
-
-    The downloads that belong to a page (its Markdown form) have no callback and are not counted.
-    """
+    """Return how many pages wait in the scheduler, or are being downloaded or read; nested downloads do not count."""
     engine = crawler.engine if crawler.crawling else None
     slot = getattr(engine, "_slot", None)  # Scrapy has no public way
     if engine is None or slot is None:

@@ -155,10 +155,7 @@ class SiteKnowledge:
         return self._samples.setdefault(host(url), FormSamples())
 
     def learn_docsify(self, body: bytes, url: str, script: str = "") -> Docsify | None:
-        """Return the Docsify site that an HTML page is the page of, remembered; None for any other page.
-
-        `script` configures it, where the page does not; what is known of it stays where neither does.
-        """
+        """Return the Docsify site that an HTML page, or its `script`, configures, and remember it; None for others."""
         site = find_docsify(body, url, script) if b"docsify" in body else None
         if site is not None and not site.is_configured:
             site = next((other for other in self._docsify if other.page == site.page), site)
@@ -186,11 +183,7 @@ class SiteKnowledge:
         return bool(self._docsify) or self.repository is not None
 
     def learn_redirect(self, url: str, target: str, *, is_named: bool) -> bool:
-        """Remember that an address redirects to another spelling of its own (`/a` to `/a/`).
-
-        Returns whether the page there names the address as its own: the page that `is_named` says it of, or one that
-        was read already, and filtered for it.
-        """
+        """Remember that an address redirects to another spelling of its own; say whether that names it as its own."""
         if loose_key(url) == loose_key(target):
             self._redirects[identity(url)] = identity(target)
             is_named = is_named or self._named.get(identity(target)) == identity(url)
@@ -229,10 +222,8 @@ class SiteKnowledge:
     def page_of(self, url: str) -> str:
         """Return the page a URL stands for: itself, or for a Markdown or source URL the page it belongs to.
 
-        A route is a page where its site is known to have them, else a place on the page.
-
-        A spelling whose Markdown is a file that is named for another spelling is that page: `/a` and `/a.html`
-        are one where `/a.md` is listed, `/a` and `/a/` where `/a/index.md` is.
+        A route is a page where its site is known to have them, else a place on the page. `/a` and `/a.html` are one
+        where `/a.md` is listed, `/a` and `/a/` where `/a/index.md` is.
         """
         if "#" in url:
             has_routes = self.docsify_of(url) is not None or identity(split_route(url)[0]) in self._routed

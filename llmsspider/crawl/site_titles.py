@@ -92,9 +92,8 @@ class SiteTitles:
     def own(self, title: str, markdown: str, named: str | None, *last: str | None) -> str:
         """Return the title of a page that was seen: `title`, unless the site's pages share it.
 
-        Then it is the heading right below that of the site, the first `<h1>` that says something else, `named` (what
-        llms.txt calls the page), the first heading that no other pages have, or the first of `last` (what links and
-        its URL call it).
+        Then it is the heading right below that of the site, the first `<h1>` that says something else, `named` (by
+        llms.txt), the first heading that no other pages have, or the first of `last` (by links and URL).
         """
         is_starts = title == self.start and self.pages > 1 and self._titles[title] > 1
         if not is_starts and not self.is_shared(title):

@@ -24,8 +24,7 @@ from llmsspider.web.urls import directory, host, page_key
 class Doubts:
     """Odd answers, each with the number of runs in a row in which its page gave it: it counts after enough of them.
 
-    Args:
-        before: as the store keeps it: key in hex to [what, runs].
+    `before` is as the store keeps it: key in hex to [what, runs].
     """
 
     def __init__(self, before: object = None):
@@ -69,8 +68,8 @@ ABSENT_RUNS, ASKED_AGAIN = 3, 10
 class StartHistory:
     """What is remembered of a start page; empty strings are unknown.
 
-    `url` is the address requested, `page` where it redirected, `section` the address whose directory is its section.
-    `declared` is the section that the page itself names, with the reason; the store keeps it as `told`.
+    `page` is where `url` redirected, `section` the address whose directory is its section, `declared` the section that
+    the page itself names, with the reason; the store keeps it as `told`.
     """
 
     url: str = ""

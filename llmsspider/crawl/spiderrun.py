@@ -28,8 +28,8 @@ class ProjectSpider(Spider):
     def update_settings(cls, settings: BaseSettings) -> None:
         """Put those of `llmsspider.settings` in force that would act on spiders of any kind, were they the project's.
 
-        They stand below what the project sets, as the settings of a Scrapy add-on do. A project that neither names
-        `Addon` nor begins its settings with ours gets none.
+        They stand below what the project sets. A project that neither names `Addon` nor begins with our settings gets
+        none.
         """
         super().update_settings(settings)
         from llmsspider import settings as ours  # noqa: PLC0415  # commands look here before a crawl is wanted

@@ -41,9 +41,7 @@ logger = logging.getLogger(__name__)
 class AddressGuardResolver(CachingHostnameResolver):
     """Resolve to IPv4 and IPv6 addresses, cached for the run, without those that may not be reached.
 
-    For `TWISTED_DNS_RESOLVER`. There is one resolver in a process; where several crawls with different
-    settings share the process, an address has to be permitted by all of them (`crawls`).
-    A name that has only refused addresses resolves to nothing; `refusal` says why.
+    For `TWISTED_DNS_RESOLVER`. An address has to be permitted by all crawls that share the process (`crawls`).
     """
 
     def __init__(self, reactor: ReactorBase, cache_size: int, allowed: AllowedAddresses):
@@ -148,10 +146,9 @@ ASK_THE_REACTOR = {"HTTP11DownloadHandler", "H2DownloadHandler"}
 class AddressGuardMiddleware:
     """First on the engine side: every request passes here, redirects, robots.txt and nested downloads too.
 
-    Refuses what the text of the URL shows, and hosts whose last look-up gave no permitted address. The
-    others are filtered by `AddressGuardResolver` when the connection is made (`ConnectionGuardMiddleware`
-    turns its answer into the same error). Raises `RefusedRequest`, counts `llms/blocked/address` or
-    `llms/blocked/scheme`, logs one WARNING for each host. `LLMS_ALLOW_PRIVATE_ADDRESSES` lists exceptions.
+    Refuses what the text of the URL shows, and hosts whose last look-up gave no permitted address; the others are
+    filtered by `AddressGuardResolver` when the connection is made. Raises `RefusedRequest`, counts
+    `llms/blocked/address` or `llms/blocked/scheme`, logs one WARNING for each host.
     """
 
     def __init__(self, crawler: Crawler, allowed: AllowedAddresses):
@@ -222,12 +219,10 @@ class AddressGuardMiddleware:
 
 
 class ConnectionGuardMiddleware(AddressGuardMiddleware):
-    """Last before the download handler.
+    """Last before the download handler: other middlewares may have replaced the URL.
 
-    Looks at the URL once more, since other middlewares may have replaced it; lets the resolver through to
-    the proxy the operator named (`HttpProxyMiddleware`, `meta["proxy"]`); and turns a name that resolves
-    to nothing but refused addresses into `RefusedRequest`, before `RetryMiddleware` would try it again.
-    Behind a proxy the proxy resolves names, so only the text of the URL is checked here.
+    Turns a name that resolves to refused addresses only into `RefusedRequest`, before `RetryMiddleware` would try it
+    again. The operator's proxy is let through; it resolves names, so that only the text of the URL is checked then.
     """
 
     def __init__(self, crawler: Crawler, allowed: AllowedAddresses):

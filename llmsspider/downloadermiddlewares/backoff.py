@@ -43,12 +43,9 @@ class BackoffMiddleware:
     """Delay the downloader slot of a host; requests wait in its queue and use no concurrency.
 
     `LLMS_MAX_RATE` (requests a second) bounds what one host gets; not set, hosts of this machine and of private
-    networks have no bound, others `DEFAULT_RATE`. With a bound a host gets few requests at first, then as many as it
-    answers (`AUTOTHROTTLE_TARGET_CONCURRENCY`). Where there is a distance between requests, crawls share it
-    (`SharedTurns`). `AUTOTHROTTLE_MAX_DELAY` (seconds, 120) limits the wait that a
-    site can require: a longer Crawl-delay is cut to it, after a longer Retry-After requests to the host fail as
-    `rate_limited`; so they do where the host refuses one request after the other.
-
+    networks have no bound, others `DEFAULT_RATE`. Where there is a distance between requests, crawls share it
+    (`SharedTurns`). `AUTOTHROTTLE_MAX_DELAY` (seconds, 120) limits the wait that a site can require: after a longer
+    Retry-After, or refusals without end, requests to the host fail as `rate_limited`.
     Stats: `llms/backoff/429`, `llms/backoff/503`, `llms/blocked/rate-limited`, `llms/blocked/host-refuses`.
     """
 
@@ -123,10 +120,7 @@ class BackoffMiddleware:
                 await asyncio.sleep(secs)
 
     def response_downloaded(self, request: Request, response: Response) -> None:
-        """Adapt the pace of the host that has just answered.
-
-        A signal, since `process_response` comes after the slot has sent the next request of its queue.
-        """
+        """Adapt the pace of the host that has just answered: `process_response` comes after the next request."""
         key = request.meta[Downloader.DOWNLOAD_SLOT]
         pace = self._pace(key)
         if key in self._unknown:
@@ -201,9 +195,8 @@ class BackoffMiddleware:
 class Downloader(downloader.Downloader):
     """Scrapy's; a request counts as in flight from the moment it leaves its host's queue, and waits for its turn there.
 
-    Scrapy 2.19 counts it when the task that sends it runs for the first time, which on the asyncio reactor is after
-    the loop that starts them: everything that waits in the queue of a host is sent at once. With a limit of 2, a
-    server saw 10 requests at the same time. (A private name: docs/explanation/architecture.md.)
+    Scrapy 2.19 counts it when its task first runs: with a limit of 2, a server saw 10 requests at the same time.
+    (A private name: docs/explanation/architecture.md.)
     """
 
     @cached_property

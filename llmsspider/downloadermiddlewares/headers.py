@@ -83,12 +83,9 @@ class SecretsFilter(logging.Filter):
 class HostAuthMiddleware:
     """Add the headers of `LLMS_HTTP_AUTH` to requests for exactly the scheme, host and port they are for.
 
-    So are tokens of repository hosts in the environment (`addresses.TOKENS`).
-
-    Stands after the cookies middleware, which rebuilds the `Cookie` header. A redirect to another origin
-    carries the headers of the request along; they are taken off again here, whatever their name. While the
-    crawl runs, the secrets are redacted in every log handler. The setting may also come from the environment
-    variable `LLMS_HTTP_AUTH`, and should never come from a command line, which job lists show.
+    So are tokens of repository hosts in the environment (`addresses.TOKENS`). It stands after the cookies middleware,
+    which rebuilds the `Cookie` header; what a redirect carries to another origin is taken off again. While the crawl
+    runs, the secrets are redacted in every log handler.
     """
 
     def __init__(self, credentials: Credentials):
@@ -177,9 +174,7 @@ class BodyTooLargeError(ValueError):
 def decompress(body: bytes, encoding: str, max_size: int = 0) -> bytes:
     """Return the body without `encoding`, one of `ENCODINGS`; `max_size` is the most bytes of the result, 0 for any.
 
-    Raises:
-        BrokenEncodingError: the stream has no end or is damaged.
-        BodyTooLargeError: the result is larger than `max_size`, or the body has more than `MAX_MEMBERS` members.
+    Raises `BrokenEncodingError`, and `BodyTooLargeError`, also for more than `MAX_MEMBERS` members.
     """
     if not body:
         return body

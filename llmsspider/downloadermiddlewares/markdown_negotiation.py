@@ -39,16 +39,11 @@ logger = logging.getLogger(__name__)
 class MarkdownNegotiationMiddleware(RunComponent):
     """Answer a page request with the page's Markdown, where the host has it.
 
-    The Markdown URL is requested by a nested download, which passes every other downloader middleware; its response
-    is returned for the page's request, so `response.request.url` is the page and `response.url` the Markdown
-    file. Where there is none, the page itself is downloaded (its `Accept` header prefers Markdown too).
-
-    While the form is unknown, one page at a time tries and the others wait; a host without Markdown costs at most
-    `host_forms.MAX_WASTED` guesses. What a file, a page or the store names is no guess: it is always requested. Where
-    links that nothing else names are mostly dead, such a page is downloaded first and its Markdown only if it is there.
-    Counts `llms/markdown/hit`, `llms/markdown/miss`. The policy is `HostForms.to_try`. A stored page that came as
-    Markdown is not taken as HTML because its Markdown fails in this run: that is the page's error, and it stays
-    as it was stored. What fails in `ACCEPTED_RUNS` runs in a row is given up, and the page is taken as HTML.
+    The Markdown URL is requested by a nested download; its response is returned for the page's request, so that
+    `response.request.url` is the page. While the form is unknown, one page at a time tries and the others wait
+    (`HostForms.to_try`). Where links that nothing else names are mostly dead, such a page is downloaded first. A stored
+    page that came as Markdown stays as it was while its Markdown fails, `ACCEPTED_RUNS` runs at most.
+    Counts `llms/markdown/hit`, `llms/markdown/miss`.
     """
 
     def __init__(self, crawler: Crawler, run: Run):

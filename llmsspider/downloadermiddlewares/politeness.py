@@ -108,12 +108,9 @@ class HostPace:
     """The pace of one host. Times are seconds on a clock that only grows.
 
     `floor` is the least distance between requests (`DOWNLOAD_DELAY`, `Crawl-delay`, the highest rate), `delay` the
-    present one. Nothing is sent before `paused_until`. A host that wants a longer pause than `max_wait` gets no
-    request before `closed_until`, one that only refuses gets none any more: `stopped` says why.
-
-    Args:
-        concurrency: how many requests may be under way at a time, as AutoThrottle has it: a host that takes a second
-            to answer gets so many requests a second. None where the time that a host takes does not matter.
+    present one. Nothing is sent before `paused_until`; after a longer pause than `max_wait` requests are refused
+    (`closed_until`), and for good where `stopped` says why. `concurrency` is AutoThrottle's; None: latency does not
+    matter.
     """
 
     max_wait: float
@@ -157,10 +154,7 @@ class HostPace:
         self.delay = max(self.requested, self.learned)
 
     def record_refusal(self, now: float, retry_after: float | None) -> float:
-        """Note a 429 or 503; return the seconds to send nothing.
-
-        The refusals that arrive during a pause were sent before it and do not count as further ones.
-        """
+        """Note a 429 or 503; return the seconds to send nothing. Of those sent before a pause one counts."""
         if now >= self.paused_until:
             self.strikes += 1
             if self.strikes == 1:  # the others of a series say that the pause was too short, not the distance

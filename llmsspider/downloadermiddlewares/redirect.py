@@ -24,8 +24,7 @@ from llmsspider.web.urls import identity, page_key
 class SyntheticMiddleware:
     """Answer requests whose `meta["llms"]["synthetic"]` is set with an empty response; nothing is sent.
 
-    `process_start` cannot yield items, so the tombstones and the pages of full-text files leave the crawl
-    through the callback of such a request. It stands first, before robots.txt and address guard.
+    `process_start` cannot yield items: what the crawl knows by itself leaves it through the callback of such a request.
     """
 
     def process_request(self, request: Request) -> Response | None:
@@ -53,11 +52,9 @@ class NoReferer(redirect.BaseRedirectMiddleware):
 
 
 class RedirectMiddleware(NoReferer, redirect.RedirectMiddleware):
-    """Scrapy's, which sends no Referer.
+    """Scrapy's, which sends no Referer; a redirect in a circle, to a login, or to what the gate refuses is an error.
 
-    A redirect back to an address of its own chain is an error: the duplicate filter would filter it unnoticed.
-    So is one to what the gate refuses, and one to a login, which is not requested. One to the page that named the
-    redirecting address as its own passes the duplicate filter.
+    One to the page that named the redirecting address as its own passes the duplicate filter.
     """
 
     def process_response(

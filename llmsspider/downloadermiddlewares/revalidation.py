@@ -69,15 +69,10 @@ def disagreement(head: HeadAnswer, get: HeadAnswer) -> str | None:
 class RevalidationMiddleware(RunComponent):
     """Add `If-None-Match` and `If-Modified-Since` to requests whose exact URL and representation are stored.
 
-    It stands below the Markdown negotiation, so a page's Markdown URL, requested by a nested download, is revalidated
-    with the validators of that URL. A 304 for a page reaches the callback (`handle_httpstatus_list`). What
-    discovery, link sources and robots.txt request is no page: such an answer is kept whole, and a 304 becomes the
-    stored answer, so that nobody else has to know. Counts `llms/revalidated`. The policies are
-    `KnownPages.conditional_headers` and `FullCheck`.
-
-    With `LLMS_REVALIDATE_METHOD=HEAD` a nested HEAD goes first, and where that says that nothing changed, its answer
-    is a 304 and no GET is sent. The GET that follows otherwise says whether HEAD can be believed
-    (`disagreement`); a host where it cannot gets GET from then on, which is logged once.
+    It stands below the Markdown negotiation, so that a Markdown URL has validators of its own. A 304 for a page
+    reaches the callback; one for what is no page becomes the stored answer. Counts `llms/revalidated`. With
+    `LLMS_REVALIDATE_METHOD=HEAD` a nested HEAD goes first; where it says that nothing changed, its answer is a 304.
+    Otherwise the GET says whether HEAD can be believed (`disagreement`); a host where it cannot gets GET from then on.
     """
 
     def __init__(self, crawler: Crawler, run: Run):

@@ -46,12 +46,9 @@ UNREACHABLE: Literal["robots-unreachable"] = "robots-unreachable"
 class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
     """Scrapy's, with the cases of RFC 9309, section 2.3.1, distinguished.
 
-    2xx: the first 500 KiB are parsed. 4xx: there are no rules, everything may be fetched. 5xx, 429 and
-    failed downloads, after the retries: nothing of that host may be fetched, said in one WARNING. Groups
-    are matched by product token. An AI opt-out in robots.txt is obeyed like a Disallow of the paths it
-    covers, unless `LLMS_OBEY_AI_OPTOUT` is False. Raises `RefusedRequest`; counts `llms/blocked/robots`
-    and `llms/blocked/robots-unreachable` (`AiOptOutMiddleware` says who counts opt-outs).
-    `ROBOTSTXT_OBEY=False` switches all of it off.
+    2xx: the first 500 KiB are parsed. 4xx: there are no rules. 5xx, 429 and failed downloads: nothing of that host may
+    be fetched, said in one WARNING. Groups are matched by product token. An AI opt-out is obeyed like a Disallow,
+    unless `LLMS_OBEY_AI_OPTOUT` is False. Counts `llms/blocked/robots` and `llms/blocked/robots-unreachable`.
     """
 
     def __init__(self, crawler: Crawler):
@@ -180,12 +177,9 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
 
 
 class AiOptOutMiddleware:
-    """Refuse answers with an AI opt-out in their headers, in place of the page.
+    """Refuse answers with an AI opt-out in their headers, unless `LLMS_OBEY_AI_OPTOUT` is False.
 
-    What only the page itself says (meta) is checked where the page is parsed, what robots.txt says in the
-    robots.txt middleware. Raises `RefusedRequest` with the reason `ai-opt-out`; the spider
-    counts it (`llms/filtered/ai-opt-out`), so that a page requested in two forms counts once.
-    `LLMS_OBEY_AI_OPTOUT=False` switches it off.
+    The spider counts it (`llms/filtered/ai-opt-out`), so that a page requested in two forms counts once.
     """
 
     def __init__(self, crawler: Crawler):

@@ -137,10 +137,9 @@ def _update_record(item: PageItem, record: PageRecord) -> None:
 
 
 class PipelineOutcomes(RunComponent):
-    """Count a page that a pipeline dropped, and note that one for which a pipeline failed is kept as it is stored.
+    """Count a page that a pipeline dropped, keep it as it is stored where one failed; tombstones are recorded anyway.
 
-    A tombstone is recorded whatever a pipeline does to it. Changes by pipelines after the store come too late; that is
-    logged once.
+    Changes by pipelines after the store come too late; that is logged once.
     """
 
     def __init__(self, crawler: Crawler, run: Run):

@@ -28,10 +28,10 @@ FileType = Literal["llms.txt", "llms-full.txt", "sitemap", "repository", "none"]
 
 @dataclass(slots=True)
 class FetchResult:
-    """One HTTP response, or the reason why there was none.
+    """One HTTP response, or the reason why there was none: `status` is 0 then. Header names are lower-case.
 
-    `url` is the URL requested, `final_url` the one after redirects, `status` 0 without an answer. Header names
-    are lower-case. The decompressed body is in `body`, or in the file `spool` when it was large.
+    `final_url` is the URL after redirects. The decompressed body is in `body`, or in the file `spool` when it was
+    large.
     """
 
     url: str
@@ -111,9 +111,7 @@ class Fetch(Protocol):
 class Options:
     """How far discovery goes.
 
-    `llms_txt` names the file and skips probing. `link_depth` is how many links away llms files are
-    followed from the first one, `max_linked_files` how many of them. `enabled=False` fetches the start
-    page (and a named `llms_txt`) and nothing else.
+    `llms_txt` names the file and skips probing. `enabled=False` fetches the start page and that file, nothing else.
     """
 
     llms_txt: str | None = None
@@ -154,11 +152,7 @@ class FullText:
 
     @property
     def is_usable(self) -> bool:
-        """Whether its pages take the place of fetching them.
-
-        A file that only headings split is used when every one of its pages is matched to a listed title:
-        elsewhere the end of a page is not sure, and the pages themselves can be fetched.
-        """
+        """Whether its pages take the place of fetching them; headings alone have to match a listed title each."""
         report = self.report
         if report is None or report.rule is None:
             return False
@@ -201,11 +195,9 @@ class FilteredLink(NamedTuple):
 class Discovery:
     """Everything discovery learned, in the order it learned it.
 
-    `start` is the answer for the start page, `start_url` the URL whose directory is the section that was
-    requested (after redirects, with a trailing slash where the page turned out to be a directory),
-    `start_entry` what an llms.txt says of the start page. `seeds` holds each URL once, in file order,
-    without the start page and without llms files. `external` are llms files on other sites, which are not read;
-    `broken` are sitemaps that break off: what stands before is in `seeds`. `witnesses` say which pages changed.
+    `start` is the answer for the start page, `start_url` the URL whose directory is the section that was requested.
+    `seeds` holds each URL once, without the start page and llms files; `external` are llms files on other sites,
+    `broken` sitemaps that break off.
     """
 
     start: FetchResult

@@ -53,13 +53,8 @@ async def discover(
 ) -> Discovery:
     """Fetch the start page, then everything the site offers about itself.
 
-    `note` gets one line for each thing found. `expect_pages` is called as soon as pages are sure to come: there is a
-    full-text file, and how it is joined is still to be found out. A start page that fails is no exception: its
-    answer says so and discovery goes on.
-
-    Raises:
-        InvalidUrlError: `start_url` or `options.llms_txt` is not an absolute http(s) URL.
-        DiscoveryError: the file named by `options.llms_txt` cannot be used.
+    `note` gets one line for each thing found; `expect_pages` is called once pages are sure to come. Raises
+    `InvalidUrlError`, and `DiscoveryError` where the file named by `options.llms_txt` cannot be used.
     """
     llmstxt.candidates(start_url)
     if options.llms_txt is not None:
@@ -74,11 +69,7 @@ async def discover(
 
 
 def describing_files(answer: FetchResult) -> tuple[list[str], list[InvalidUrl]]:
-    """Return the URLs a page names as the llms.txt that covers it (`rel="describedby"`), and those that are none.
-
-    Both the `Link:` header and `<link>` elements of the head count (llms.txt v2); files of another
-    site and of types that are no text are omitted, and so are more than two.
-    """
+    """Return what a page names as the llms.txt that covers it (`rel="describedby"`): two URLs at most; and invalid."""
     described = dict.fromkeys(link.url for link in answer.links("describedby") if link.type in _TEXT_TYPES)
     found = [url for url in described if isinstance(url, str) and same_site(url, answer.final_url)]
     return found[:2], [url for url in described if isinstance(url, InvalidUrl)]
@@ -125,8 +116,7 @@ def classify_file(
 ) -> tuple[Literal["index", "full"] | None, str | None]:
     """Return whether an answer to the request of `url` is an index or full text; None for no llms file, and why.
 
-    A `main` file, found by probing, is full text only when it is delimited into pages or lists none:
-    long prose with links is still an index there.
+    A `main` file, found by probing, is full text only when it is delimited into pages or lists none.
     """
     if answer.error is not None:
         return None, answer.message or answer.error

@@ -190,10 +190,7 @@ def inspect(source: BinaryIO, url: str, titles: Mapping[str, str] = _NO_TITLES) 
 def cut(source: BinaryIO, report: SplitReport) -> Iterator[FullPage | Leftover]:
     """Yield all text of an inspected file in its order: its pages, and what is in none of them.
 
-    Only the marks themselves (addresses, front matter), blank lines and separators at the ends of a piece go.
-
-    Raises:
-        UnsplittableError: no rule finds where the pages begin.
+    Raises `UnsplittableError` where no rule finds where the pages begin.
     """
     if report.rule is None:
         raise UnsplittableError(report.reason or "no page boundaries")
@@ -232,11 +229,7 @@ def _pieces(source: BinaryIO, marks: Iterable[Mark]) -> Iterator[tuple[Mark | No
 
 
 def read_whole(source: BinaryIO, url: str, report: SplitReport) -> FullPage:
-    """Return an inspected file as one page with the address of the file.
-
-    Raises:
-        UnsplittableError: it is longer than a document may be.
-    """
+    """Return an inspected file as one page with its address; `UnsplittableError` where that is too long."""
     kept: list[str] = []
     size = 0
     for line in lines_of(source):

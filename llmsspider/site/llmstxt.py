@@ -88,9 +88,8 @@ def directory_or_page(url: str, text: str) -> str:
 def section_url(url: str, page: str) -> str:
     """Return the URL whose directory is the section of the site to crawl, for a URL that redirected to a page.
 
-    It is that of the page, unless a directory redirected to a page below itself (`/docs/` to
-    `/docs/intro/first`): then it is that directory, with the language and version it chose
-    (`/` to `/en/latest/` is `/en/latest/`).
+    It is that of the page; of a directory that redirected below itself (`/docs/` to `/docs/en/intro/first`) it is that
+    directory, with the language and version it chose.
     """
     requested, parts = urlsplit(url).path, urlsplit(page)
     name = requested.rpartition("/")[2]
@@ -180,11 +179,7 @@ _LINK_LINE = re.compile(
 def reject_reason(
     status: int, probe_url: str, final_url: str, content_type: str | None, body: bytes
 ) -> str | None:
-    """Return why an answer is not an llms.txt; None when it is one.
-
-    `content_type` is the header's value, parameters and all, or None where the answer had none;
-    `body` the whole decompressed body.
-    """
+    """Return why an answer, of this Content-Type header and body, is not an llms.txt; None when it is one."""
     if status != 200:
         return f"status {status}"
     if not same_site(probe_url, final_url):

@@ -1,8 +1,6 @@
-"""Read an llms.txt: its title, its summary and every page it lists.
+"""Read an llms.txt: its title, its summary and every page it lists, by a CommonMark parser with tables.
 
-The text is read by a CommonMark parser with tables, since a pattern for `- [name](url): text` misses
-most of what real files hold. Links anywhere count (lists, paragraphs, tables, headings), bare
-addresses too; what stands in code, comments or HTML attributes is text and never a page.
+Links anywhere count, bare addresses too; what stands in code, comments or HTML attributes is text and never a page.
 """
 
 from __future__ import annotations
@@ -69,9 +67,8 @@ _ROWS = frozenset({"TableHead", "TableRow"})
 class Entry:
     """One page an llms.txt lists.
 
-    `url` is absolute and has no fragment; `section` is the heading above, below other headings than the title with
-    these before it (`Guides > First steps`), `order` the 0-based position in the file, `optional` whether the section
-    is called "Optional".
+    `url` is absolute and has no fragment; `section` is the heading above with those before it (`Guides > First steps`),
+    `order` the 0-based position in the file, `optional` whether the section is called "Optional".
     """
 
     url: str
@@ -112,11 +109,7 @@ def is_full_name(url: str) -> bool:
 
 
 def parse(text: str, url: str) -> LlmsTxt:
-    """Parse the text of an llms.txt fetched from `url`, the base of its relative links.
-
-    Never raises for its text: what cannot be read as a link is omitted, and `warnings` says what was
-    strange about the file.
-    """
+    """Parse the text of an llms.txt fetched from `url`; never raises: `warnings` says what was strange about it."""
     text = _LINE_ENDS.sub("\n", _NO_MEANING.sub("", commonmark.encodable(text)))
     fields: dict[str, str] = {}
     found = FRONT_MATTER.match(text)

@@ -40,11 +40,7 @@ _NO_OWNERS = frozenset(
 
 
 def parse_hosts(value: object) -> dict[str, Kind]:
-    """Read the setting: a kind by host, as a dict or as JSON; added to `HOSTS`.
-
-    Raises:
-        ValueError: one line that says what is wrong.
-    """
+    """Read the setting: a kind by host, as a dict or as JSON; added to `HOSTS`. `ValueError` is one line."""
     try:
         given = json.loads(value) if isinstance(value, str) else value
     except ValueError:
@@ -307,11 +303,8 @@ async def discover_repository(
 ) -> tuple[Repository, Discovery]:
     """List the documentation of a repository: the folder that is named, else its README and folder of documentation.
 
-    `extensions`, without a dot, are those of files that are pages besides Markdown. `note` gets one line for each thing
-    found. `by_api` is that of the repository.
-
-    Raises:
-        DiscoveryError: one line: no such repository, ref or folder, an empty one, a rate limit.
+    `extensions`, without a dot, are those of pages besides Markdown; `note` gets one line for each thing found. Raises
+    `DiscoveryError`: no such repository, ref or folder, an empty one, a rate limit.
     """
     api = _Api(fetch, address)
     ref, folder, listed = await _listing(api)

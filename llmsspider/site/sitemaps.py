@@ -64,12 +64,8 @@ class SitemapEntry:
 def read(source: BinaryIO, url: str) -> Iterator[SitemapEntry | InvalidUrl]:
     """Yield what a sitemap lists, in order, and what the gate refuses; other schemes are omitted.
 
-    `source` is the body as it came, gzipped or not, `url` where it came from.
-
-    Raises:
-        SitemapCutError: it breaks off in the middle; what stands before was yielded.
-        SitemapError: it is HTML, a feed or another XML document, declares entities, or is larger than
-            `MAX_BYTES`.
+    `source` is the body as it came, gzipped or not. Raises `SitemapCutError` where it breaks off in the middle, and
+    `SitemapError` where it is something else, declares entities, or is larger than `MAX_BYTES`.
     """
     chunks = _decompressed(source)
     first = next(chunks, b"")

@@ -106,11 +106,10 @@ class UnreadableError(ValueError):
 
 @dataclass(slots=True, frozen=True)
 class Witness:
-    """What a file says of the pages of a site.
+    """What a file says of the pages of a site; `name` stays the same where the address has a hash of each build.
 
-    `name` stays the same where the address has a new hash with each build. `pages` has a digest for each page, by
-    `key_of` of its address; it is empty where the `stamp` of a file speaks for all pages below `root`. `urls` are the
-    addresses of the pages, where the file says them. `page` is the one that a stamp was taken of.
+    `pages` has a digest for each page, by `key_of` of its address; it is empty where the `stamp` of a file, taken of
+    `page`, speaks for all pages below `root`. `urls` are the addresses of the pages, where the file says them.
     """
 
     name: str
@@ -186,11 +185,7 @@ def _place(url: str) -> Place:
 async def find(
     get: Callable[[str, int], Awaitable[Any]], body: bytes, url: str
 ) -> AsyncIterator[tuple[str, Witness | str]]:
-    """Request the files that a landing page is set up with; yield the URL of each that is there, and what it says.
-
-    That is why it cannot be used, in words, where it cannot. `get` returns a `FetchResult`, and takes a URL and the
-    largest body in bytes.
-    """
+    """Request the files that a landing page is set up with; yield each URL, and what it says or why it is of no use."""
     for place in places(body, url):
         answer = await get(place.url, MAX_BYTES)
         if answer.ok and place.url.endswith(".html"):  # it names the file
@@ -232,10 +227,7 @@ def read(body: bytes, place: Place, hrefs: bytes = b"") -> Witness:
 
 
 def _data(body: bytes) -> Any:
-    """Return the JSON of a file, of a call or assignment in a script too; keys may be bare there.
-
-    Raises `UnreadableError`.
-    """
+    """Return the JSON of a file, of a call or assignment in a script too; keys may be bare there."""
     starts = [at for at in (body.find(b"{"), body.find(b"[")) if at >= 0]
     start, end = min(starts, default=0), max(body.rfind(b"}"), body.rfind(b"]")) + 1
     if not starts or b"<" in body[:start] or start > 1000:

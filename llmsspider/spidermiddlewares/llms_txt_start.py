@@ -18,10 +18,9 @@ from llmsspider.crawl.spiderrun import required_run
 class LlmsTxtStart:
     """Probe llms.txt before the first page and make its entries the seeds of the crawl.
 
-    `process_start` stays open for the whole run and works in phases: discovery; the seeds, all after the scope is
-    fixed (`crawl/beginning.py`); when those are through the phases of the end, in the order of `ENDING`
-    (`crawl/ending.py`). The requests of discovery pass every downloader middleware, but neither scheduler nor
-    dupefilter. `LLMS_DISCOVERY_ENABLED=False` fetches the start page and nothing else first.
+    `process_start` stays open for the whole run and works in phases: discovery, the seeds (`crawl/beginning.py`), then
+    those of the end (`crawl/ending.py`). Discovery passes every downloader middleware, but neither scheduler nor
+    dupefilter.
     """
 
     def __init__(self, crawler: Crawler, run: Run):

@@ -38,13 +38,9 @@ class DocsSpider(Args[DocsArguments], DocsCallbacks):
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> DocsSpider:
-        """Make the spider and its `Run`; the profile's settings take effect here.
+        """Make the spider and its `Run`; the profile's settings take effect here. Raises `ArgumentsError`.
 
-        Without arguments the spider is made too, for `scrapy shell` and `scrapy check`; it cannot crawl then. Arguments
-        that the `__init__` of a derived class takes by name are passed on to it.
-
-        Raises:
-            ArgumentsError: an argument, the profile or a setting is wrong.
+        Without arguments it is made too, for `scrapy shell` and `scrapy check`; it cannot crawl then.
         """
         kwargs = kwargs if given(kwargs) else {**kwargs, "url": NO_URL}
         settings = open_settings(crawler)

@@ -168,11 +168,7 @@ class PageSpider(Args[PageArguments], ProjectSpider):
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> PageSpider:
-        """Make the spider and its run; the profile's settings take effect here.
-
-        Raises:
-            ArgumentsError: an argument, the profile or a setting is wrong.
-        """
+        """Make the spider and its run; the profile's settings take effect here. Raises `ArgumentsError`."""
         kwargs = kwargs if given(kwargs) else {**kwargs, "url": NO_URL}
         arguments = check_arguments(PageArguments, given(kwargs, own_arguments(cls)))
         settings = open_settings(crawler)

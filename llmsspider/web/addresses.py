@@ -1,13 +1,8 @@
 """Hosts: which addresses a crawl may reach, and which secrets it has for them. Without any network.
 
-A page can name any host it likes. Whoever writes the pages must not be able to turn the crawl against
-the machine or the network it runs in, so only addresses that are reachable on the public Internet are
-visited, unless the operator lists others in `LLMS_ALLOW_PRIVATE_ADDRESSES`.
-
-Two questions are answered here. `AllowedAddresses.refusal` checks the text of a URL before anything is
-sent: scheme, and hosts that are addresses in any of the spellings a URL parser or `getaddrinfo` takes for
-one (https://url.spec.whatwg.org/#host-parsing). `AllowedAddresses.permits` checks an address a name
-resolved to. docs/explanation/security.md has the table. `Credentials` are the headers of `LLMS_HTTP_AUTH`.
+Whoever writes the pages must not be able to turn the crawl against the machine or the network it runs in: only
+addresses of the public Internet are visited, and those in `LLMS_ALLOW_PRIVATE_ADDRESSES`
+(docs/explanation/security.md). Spellings of addresses: https://url.spec.whatwg.org/#host-parsing.
 """
 
 from __future__ import annotations
@@ -291,9 +286,8 @@ class Credentials:
     def from_setting(cls, value: object) -> Credentials:
         """Read `LLMS_HTTP_AUTH`: a dict, or the same as JSON text; empty for None and "".
 
-        Keys are `host`, `host:port`, or an origin such as `http://host:port`. Without a scheme the secret
-        is sent over https only. A value is a dict of headers, or `user:password` for basic authentication.
-        `ArgumentsError` has a line for each entry that cannot be used. No line shows a secret.
+        Keys are `host`, `host:port`, or an origin such as `http://host:port`; without a scheme the secret is sent over
+        https only. Raises `ArgumentsError` with a line for each entry that cannot be used; no line shows a secret.
         """
         if not value:
             return cls()

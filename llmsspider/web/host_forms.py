@@ -119,10 +119,7 @@ class HostForms:
     """The folders that all pages tried have in common."""
 
     def answers_markdown(self, *, is_converted: bool) -> None:
-        """Note that the start page came as Markdown by `Accept`; where that was made on the way, an author's may exist.
-
-        The forms of one page are guessed then.
-        """
+        """Note that the start page came as Markdown by `Accept`; one made on the way leaves the guesses of one page."""
         self.negotiates = not is_converted
         self.wasted = max(self.wasted, MAX_WASTED - MAX_MISSED) if is_converted else self.wasted
 
@@ -142,10 +139,7 @@ class HostForms:
         return bool(self._own(url).hits)
 
     def expects_dead(self, *, lists: bool) -> bool:
-        """Return whether a page known from links alone is more likely dead than alive, where a form is known.
-
-        `lists`: an llms.txt or sitemap names pages of the site; what it does not name is suspect from the start.
-        """
+        """Return whether a page known from links alone is rather dead: at once suspect where `lists` name pages."""
         return self.dead >= self.alive if lists else self.dead > self.alive
 
     def to_try(self, url: str) -> list[tuple[Form, str]]:
@@ -223,11 +217,7 @@ class HostForms:
         self._tallies.setdefault((this, _place(url)), FormCounts()).missed += 1
 
     def learn_from_listed(self, markdown_urls: Iterable[str], pages: frozenset[str]) -> None:
-        """Learn how this host names pages and their Markdown.
-
-        `markdown_urls` are Markdown files that llms.txt lists on this host, `pages` the identities of pages seen on it
-        (links of its HTML, sitemap).
-        """
+        """Learn how this host names pages and their Markdown: by the files that llms.txt lists and the pages seen."""
         votes: Counter[PageForm] = Counter()
         for url in markdown_urls:
             self.listed.update(forms_named_by(url))

@@ -153,8 +153,8 @@ def own_mark(extractor_version: str) -> str:
 def own_code(settings: SettingsOfPipelines, spider: type | None = None) -> str:
     """Return the fingerprint of the code of the user that documents pass before they are stored; empty without any.
 
-    It covers the order of that code and the source of its modules: of the pipelines that `settings` name, where one of
-    them writes the store, and of a `spider` class that is derived from ours and has methods of its own.
+    It covers the pipelines that `settings` name before the store, and a `spider` class derived from ours; their order
+    too.
     """
     methods = (FunctionType, classmethod, staticmethod, property)
     spiders = [

@@ -211,8 +211,7 @@ REMEDIES: dict[ErrorKind, str] = {
 def kind_of_response(status: int, headers: Mapping[str, str], body_prefix: bytes = b"") -> ErrorKind | None:
     """Return the error kind of an answer, None where it is a page (200, 203) or says nothing changed (304).
 
-    `headers` maps lower-case names to values. `body_prefix` is the start of the body; without it only
-    bot walls that show in the headers are found.
+    `headers` have lower-case names; without `body_prefix` only bot walls that show in the headers are found.
     """
     if challenge_of(status, headers, body_prefix[: 64 * 1024]):
         return "challenge"

@@ -1,8 +1,7 @@
 """The forms of a page: what its URL and media type say of its text, and where its Markdown version may lie.
 
-A *form* is a rule that maps a page's URL to the URL of its Markdown version (its twin); a site uses one form for each
-*shape* of URL (docs/explanation/markdown-forms.md). What a host has taught of its forms is in `web/host_forms.py`.
-The links of an HTTP answer (RFC 8288), which may name it, are read here too.
+A *form* maps a page's URL to that of its Markdown; a site uses one for each *shape* of URL
+(docs/explanation/markdown-forms.md). The links of an HTTP answer (RFC 8288), which may name it, are read here too.
 """
 
 from __future__ import annotations

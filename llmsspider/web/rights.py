@@ -175,11 +175,7 @@ _IN_ROBOTS = " in robots.txt"
 
 
 def of_robots(robots_txt: str, user_agent: str, url: str) -> list[Declaration]:
-    """Return what a robots.txt, at `url`, declares for a crawler.
-
-    By the groups addressed to it, else by those for `*`, the way RFC 9309 (section 2.2.1) chooses rules; lines before
-    any group are for everyone.
-    """
+    """Return what a robots.txt declares for a crawler: by the groups that RFC 9309 chooses; lines before any count."""
     groups: dict[str | None, list[tuple[str, str]]] = {None: []}
     agents: list[str | None] = [None]
     has_rules = True

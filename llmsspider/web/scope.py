@@ -84,10 +84,7 @@ class Scope:
     why: str = ""
 
     def refusal(self, url: str, *, listed: bool = False) -> Filtered | None:
-        """Return why an absolute URL is out of scope, None for one in scope.
-
-        `listed`: an llms.txt, full-text file or sitemap lists it.
-        """
+        """Return why an absolute URL is out of scope, None for one in scope."""
         if not url.startswith(HTTP) and (scheme := urlsplit(url).scheme) not in DEFAULT_PORTS:
             return Filtered("scheme", f"{scheme}: is not http(s)")
         if host(url) != host(self.start_url) and not same_site(url, self.start_url):
@@ -160,14 +157,7 @@ def build_scope(
     handled: frozenset[str] = frozenset(),
     handled_if_listed: frozenset[str] = frozenset(),
 ) -> Scope:
-    """Fix the scope after discovery.
-
-    `start_url` is the start page after redirects; a directory page ends in `/`. `covering_file` is the URL of the
-    llms.txt found, `listed` are those of the pages that llms.txt lists. Globs of `allow` that begin with `!` are moved
-    to `block`. `above` is the directory that holds every language or version, where every one is wanted. `evidence` is
-    what start page and sitemaps say of the section; it counts for `auto` where no llms.txt lies below the root.
-    `handled` are extensions of files that a content handler reads, `handled_if_listed` those that are read if listed.
-    """
+    """Fix the scope after discovery."""
     section = Section(directory(start_url), "")
     if covering_file and host(covering_file) == host(start_url):
         covered = directory(covering_file)

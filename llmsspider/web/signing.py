@@ -42,11 +42,7 @@ ANSWERABLE = frozenset(
 
 
 def read_key(path: str) -> Ed25519PrivateKey:
-    """Return the Ed25519 key of a file, as JWK or PEM.
-
-    Raises:
-        ArgumentsError: the extra `sign` is missing, or the file holds no such key. The line shows nothing of it.
-    """
+    """Return the Ed25519 key of a file, as JWK or PEM."""
     if lack := missing_extra("sign"):
         raise ArgumentsError([f"setting LLMS_SIGN_KEY: {lack}"])
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey  # noqa: PLC0415
@@ -147,10 +143,7 @@ class Signer:
         return message.headers
 
     def is_asked_for_more(self, url: str, accept_signature: str) -> bool:
-        """Note what a host asks for in `Accept-Signature` (RFC 9421, section 5); say whether it did not get that yet.
-
-        What asks for another tag, or for a component that is not in `ANSWERABLE`, is not answered.
-        """
+        """Note what a host asks for in `Accept-Signature` (RFC 9421, section 5); say whether that is new."""
         import http_sf  # noqa: PLC0415
 
         host = urlsplit(url).netloc

@@ -1,11 +1,8 @@
 """Language and version trees of a site: the copies of its documentation, and which one is wanted.
 
-A site that keeps `/fr/` beside `/en/`, or `/dev/` beside its release, holds the same pages several times. The start
-page's copy is crawled; the others are filtered (`Trees`). A segment of the path is taken for a language or version only
-on evidence: it lies beside that of the start page, or the same page is without it or with another in its place; trees
-that lie elsewhere share two pages. A link is no such page while nothing was read there: it may be dead. Where a
-directory redirects to a tree below it, the site itself chose that tree; a start page that lies in no version leads to
-the default one, else the newest. What holds for one page of a tree holds for the whole tree.
+The start page's copy is crawled; the others are filtered (`Trees`). A segment of the path is taken for a language or
+version only on evidence: it lies beside that of the start page, or the same page is without it or with another in its
+place; trees that lie elsewhere share two pages. What holds for one page of a tree holds for the whole tree.
 """
 
 from __future__ import annotations
@@ -150,8 +147,7 @@ class Trees:
     def foreign(self, url: str, *, is_final: bool = False) -> tuple[Axis, str] | None:
         """Return (axis, segment) when the URL belongs to a copy that is not wanted, else None.
 
-        `is_final` says that every page of the site that is not doubtful was requested: what was not read by now, as
-        its host is down, counts as a page.
+        `is_final`: every other page was requested; what was not read by now, as its host is down, counts as a page.
         """
         for axis, segment, tree in self._unwanted(url):
             if tree in self.found or (
@@ -168,8 +164,7 @@ class Trees:
     def accept_undecided(self, urls: Iterable[str]) -> None:
         """Accept the trees of these URLs that did not turn out as copies, now that the rest of the site is known.
 
-        Where no version is wanted yet only the default one is, or else the newest: the others may be copies of it. A
-        default one with two pages is the documentation.
+        Where no version is wanted yet only the default one is, or else the newest: the others may be copies of it.
         """
         urls = list(urls)
         for url in urls:

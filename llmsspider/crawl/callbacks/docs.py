@@ -29,11 +29,7 @@ from llmsspider.web.urls import identity, page_key
 
 
 class DocsCallbacks(ProjectSpider):
-    """The callbacks and errbacks of every request of a crawl, and the objects that they call.
-
-    `parse` is the callback of pages; the phases (`crawl/beginning.py`, `crawl/ending.py`) send synthetic requests for
-    the callbacks that have no page.
-    """
+    """The callbacks and errbacks of every request of a crawl, and the objects that they call."""
 
     run: Run
 

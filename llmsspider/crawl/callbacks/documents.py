@@ -83,7 +83,7 @@ class Documents:
     ) -> Iterator[Any]:
         """Yield a page's document, the requests for its links, and that for its HTML where the policy wants it.
 
-        The page is as it was stored (`confirmed`), or was read from an answer in this run (`read`).
+        It is as it was stored (`confirmed`), or was `read` from an answer in this run.
         """
         run = self._run
         earlier = run.waiting.pop(record)
@@ -210,10 +210,7 @@ class Documents:
     # --- stored pages ---
 
     def unchanged(self, answer: PageResponse) -> PageRecord | None:
-        """Return the stored page, under the requested address, if the answer says that it has not changed, else None.
-
-        The row of the URL that answered decides, whatever page it was stored for.
-        """
+        """Return the stored page, under the requested address, if the answer says it has not changed; else None."""
         run, key = self._run, page_key(answer.page_url)
         is_304 = answer.status == 304
         stored = run.known.validated(answer.fetched_url) if is_304 else run.known.state(key)
@@ -260,10 +257,7 @@ class Documents:
             yield from self.of(record, confirmed=True)
 
     def in_place_of_failed(self, key: bytes, depth: int | None = None) -> Iterator[Any]:
-        """Yield the stored document of a page that failed, and the requests for its stored links.
-
-        So a page that fails once does not make the pages behind it look unlinked.
-        """
+        """Yield the stored document of a page that failed, and its links: what is behind it must not look unlinked."""
         record = self._load(key)
         if record is not None:
             self._run.progress.kept += 1
@@ -279,10 +273,7 @@ class Documents:
     # --- pages that failed ---
 
     def download_failed(self, request: Request, error: BaseException) -> Iterator[Any]:
-        """Yield the results of a page whose download ended in an exception.
-
-        A request that a middleware filtered is counted as filtered; every other exception is an error of the page.
-        """
+        """Yield the results of a page whose download raised an exception: an error, unless a middleware filtered it."""
         run, first = self._run, request.meta.get("redirect_urls", [request.url])[0]
         is_stored = run.known.state(page_key(first)) is not None
         if isinstance(error, FilteredRequest):

@@ -63,10 +63,7 @@ class FullTextPages:
                     yield result
 
     async def whole(self) -> AsyncIterator[Any]:
-        """Yield each full-text file as one document: no page of the site came.
-
-        With `follow=llms` the llms files themselves are the documents, each whole: indexes, then full-text files.
-        """
+        """Yield each full-text file as one document where no page came; with `follow=llms` the llms files."""
         run, as_files = self._run, self._run.arguments.follow == "llms"
         found = run.discovery.files if run.discovery else ()
         lists = [file for file in found if file.kind == "index" and (as_files or file.is_called_full)]
@@ -196,8 +193,8 @@ class FullTextPages:
     ) -> Iterator[tuple[FullPage, str]]:
         """Yield the pages of a full-text file that are in scope and not known yet, each with its address.
 
-        All other text of the file is filtered, each piece with its reason. With `only` the pages that have one of these
-        keys are yielded, each once, and nothing is filtered.
+        All other text is filtered, with its reason. With `only` those of these keys are yielded, and nothing is
+        filtered.
         """
         run, left = self._run, set(only or ())
         for piece in pieces:

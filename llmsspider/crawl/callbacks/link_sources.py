@@ -69,10 +69,7 @@ class LinkSourcePages:
         return text if script.status == 200 and docsify_configuration(text) is not None else ""
 
     def request(self, record: PageRecord, *, start: bool, unchanged: bool) -> Iterator[Request]:
-        """Yield the request for a Markdown page's HTML, where the policy wants its links.
-
-        `start` says that it is the start page, `unchanged` that its document is as it was stored.
-        """
+        """Yield the request for a Markdown page's HTML, where the policy wants its links."""
         run, depth = self._run, record.depth
         site = run.site.docsify_of(record.url)
         if site is not None:
@@ -93,10 +90,10 @@ class LinkSourcePages:
     def _docsify_lists(
         self, page_url: str, depth: int, site: Docsify, *, unchanged: bool
     ) -> Iterator[Request]:
-        """Yield the requests for the sidebar and the like of a Docsify site, each once a run.
+        """Yield requests for the sidebar and the like of a Docsify site, each once, of its root with its first page.
 
-        Those of its root come with its first page, those of a folder, which need not exist, with the folder's first.
-        Where routes are paths, the first page may be any, and all its folders may have their own.
+        Those of a folder need not exist. Where routes are paths, the first page may be any, and all folders may have
+        some.
         """
         if not self._run.follows_links:
             return

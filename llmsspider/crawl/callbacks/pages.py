@@ -102,10 +102,7 @@ class Pages:
         return again
 
     async def _breaks_off(self, answer: PageResponse) -> bool:
-        """Say whether the response of a stored page lacks the end that it had.
-
-        It is recorded as evidence: if it is a bot wall, so are others with the same text.
-        """
+        """Say whether the response of a stored page lacks the end that it had; its text is evidence of a wall."""
         run = self._run
         state = run.known.state(page_key(answer.page_url))
         if state is None or not (state.has_end_tag and answer.is_form_of(state.origin)):
@@ -190,10 +187,7 @@ class Pages:
                 yield result
 
     async def with_settled_links(self, *, all_pages: bool = False) -> AsyncIterator[Any]:
-        """Yield the results of pages that waited until it is known what their links are relative to.
-
-        With `all_pages` no further evidence comes: what the pages so far show decides.
-        """
+        """Yield the pages that waited for what their links are relative to; with `all_pages` all evidence is in."""
         run, bases = self._run, self._run.memory.link_bases
         if all_pages:
             for group in {page.group for page in run.waiting.pages("links")}:
@@ -204,10 +198,7 @@ class Pages:
                     yield result
 
     def _results_of(self, page: PageResult | None, answer: PageResponse, request: Request) -> Iterator[Any]:
-        """Yield the document of a page that was read, and the requests for its links; or what takes its place.
-
-        None stands for a page whose other form, such as the HTML of stub Markdown, equals the stored one.
-        """
+        """Yield the results of a page that was read; None where its other form, such as HTML, is as stored."""
         run, documents = self._run, self._documents
         if page is None:
             yield from documents.as_stored(documents.unchanged(answer), request, answer)
@@ -360,10 +351,9 @@ class Pages:
         return self._run.known.state(page_key(url)) is None and not self._run.memory.dead_links.was_dead(url)
 
     def _record(self, page: PageResult, answer: PageResponse, request: Request) -> PageRecord:
-        """Return the record of a page: its own text, with this run's depth, `discovered_by` and entry.
+        """Return the record of a page, with this run's depth, `discovered_by` and entry.
 
-        Its address is spelled as it is stored, or else as an llms.txt or sitemap, its canonical link, or the shortest
-        link spells it.
+        Its address is spelled as it is stored, or else as a list, its canonical link, or the shortest link spells it.
         """
         run = self._run
         by, depth = info(request).get("by", "link"), int(request.meta.get("depth", 0))

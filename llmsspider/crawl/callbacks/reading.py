@@ -70,13 +70,10 @@ def joiner(
 
 
 class PageReader:
-    """Reads the page that an answer holds, in the form that says most.
+    """Reads the page that an answer holds, in the form that says most: each other form is a nested download.
 
-    That is the body as it came; the page's HTML, where its Markdown is a stub; what a browser rendered, where scripts
-    make the page; or what an OpenAPI file that the page names describes. Each of these is a nested download.
-
-    HTML in place of a stub is tried as long as that yields fuller pages of the host (`second_requests.HostStubs`);
-    the document's `origin` is then `html`. Counts `llms/markdown/stub` and `llms/markdown/stub/html`.
+    That is the body as it came; its HTML, where its Markdown is a stub; what a browser rendered, where scripts make the
+    page; or what an OpenAPI file that it names describes. Counts `llms/markdown/stub` and `llms/markdown/stub/html`.
     """
 
     def __init__(self, crawler: Crawler, run: Run, join: LinkJoiner | None = None):
@@ -91,11 +88,9 @@ class PageReader:
     ) -> Read:
         """Return the page, and the answer that it was read from in the end.
 
-        Other text formats are documents too where an llms.txt or sitemap has it `listed`; with `with_listings` pages
-        that only list others are read too.
-
-        Raises `ConversionError`, `RenderingError`, and `UnsettledError` where it is not known yet what its links are
-        relative to.
+        Other text formats are documents too where a page is `listed`; `with_listings` reads pages that only list
+        others. Raises `ConversionError`, `RenderingError`, and `UnsettledError` where what its links are relative to
+        is not known yet.
         """
         is_shown = self._run.site.repository_of(answer.page_url) is not None  # links are relative to the page
         shown = replace(answer, fetched_url=answer.page_url) if is_shown else answer
@@ -105,10 +100,7 @@ class PageReader:
         return (answer, None) if fuller is None else await self.renderer.rendered(request, answer, fuller)
 
     async def fuller(self, request: Request, answered: PageResponse, result: PageResult) -> Read:
-        """Return the fuller of a page's Markdown and its HTML.
-
-        Raises `ConversionError`, and `RenderingError` where the HTML is what is stored, and failed this time.
-        """
+        """Return the fuller of a page's Markdown and its HTML; raises `RenderingError` where stored HTML failed."""
         run = self._run
         if result.filtered is not None or result.origin not in MARKDOWN_ORIGINS:
             return answered, result

@@ -68,15 +68,8 @@ class Renderer:
     """Decides which pages the browser renders or OpenAPI files describe, and reads them; all by nested downloads.
 
     `render=auto` renders the empty shells (`PageMeta.is_shell`) and API references that name no file, `always` every
-    HTML page, `never` none. A page that could not load a script or data of its own site is rendered once more
-    (`llms/rendering/again`). The result of such a page, or of one whose scripts had to be stopped, is rejected where
-    it has next to no text or much less than the stored page (`llms/rendering/incomplete`). Counts also
-    `llms/rendering/pages` and `llms/rendering/failed`; one WARNING when there is no browser.
-
-    The OpenAPI files are those that the HTML names (`PageMeta.api_files`), else that its scripts and configurations
-    name or are (`api_scripts`), or that the page fetched in the browser; an API embedded in a script of the page
-    (`held_apis`) takes precedence. A page without text of its own becomes the file's document; to any other the file's
-    is added. Counts `llms/openapi/documents`, and `llms/openapi/failed` for pages none of whose files could be read.
+    HTML page, `never` none. What may be incomplete is rejected where it has next to no text, or much less than the
+    stored page. An API embedded in a script of the page precedes the OpenAPI files that HTML, scripts or browser name.
     """
 
     def __init__(self, crawler: Crawler, run: Run):
@@ -90,10 +83,7 @@ class Renderer:
         """Why OpenAPI files could not be read, by URL, in one line each."""
 
     async def rendered(self, request: Request, answered: PageResponse, result: PageResult) -> Read:
-        """Return a page made from its OpenAPI file, else as the browser rendered it (`in_browser`).
-
-        The result is None where the file is the one that is stored.
-        """
+        """Return a page made from its OpenAPI file, else as the browser rendered it (`in_browser`)."""
         meta, config = result.page.meta, self.run.config
         is_page = result.origin in HTML_ORIGINS and is_documentation(result, answered, config)
         named, texts = (meta.api_files, meta.held_apis) if is_page else (None, [])
@@ -124,10 +114,8 @@ class Renderer:
     ) -> tuple[PageResponse, PageResult]:
         """Return a page as the browser rendered it, or as it is where it needs no browser or there is none.
 
-        Where the page's own scripts led elsewhere, the result's `meta.refresh` names that address. Without a
-        browser a shell without text is filtered as `needs-browser`; `unread` says why the OpenAPI file that it names
-        could not be used instead. Raises `RenderingError` where the browser could not render a shell, and
-        `ConversionError`.
+        Where the page's own scripts led elsewhere, the result's `meta.refresh` names that address. `unread` says why
+        the OpenAPI file that it names could not be used instead. Raises `RenderingError` and `ConversionError`.
         """
         run, meta, policy = self.run, result.page.meta, self.run.arguments.render
         is_first = not (info(request).get("alternate") or info(request).get("source"))
@@ -172,10 +160,7 @@ class Renderer:
     async def _browse(
         self, request: Request, answered: PageResponse
     ) -> tuple[PageResponse, dict[str, str], bool]:
-        """Return a page as the browser rendered it, what of its own site failed to load, and if it was stopped.
-
-        Raises `RenderingError`, also for an error status, an error page of the browser, or a page that is too large.
-        """
+        """Return a page as the browser rendered it, what of its own site failed to load, and if it was stopped."""
         url = split_route(answered.fetched_url)[0] + split_route(request.url)[1]
         nested = nested_request(url, request, meta={"playwright": True})
         try:

@@ -36,10 +36,7 @@ class PageRequests:
         self._run = run
 
     def page(self, url: str, *, by: str, depth: int, listed: bool = False, **extra: Any) -> Request:
-        """Return the request for a page; its priority makes the crawl breadth-first.
-
-        `by`, `listed` and `extra` are values of `meta["llms"]` (`llmsspider.crawl.requests`).
-        """
+        """Return the request for a page; its priority makes the crawl breadth-first, the rest is `meta["llms"]`."""
         own = {"by": by, "listed": listed, **extra}
         meta = {"depth": depth, "handle_httpstatus_list": ALLOWED_STATUSES, META: own}
         return Request(url, callback=self._parse, errback=self._failed, meta=meta, priority=-depth)
@@ -155,19 +152,13 @@ class PageRequests:
     # --- one page in place of another ---
 
     def markdown_of(self, url: str, request: Request, links: list[str]) -> Iterator[Request]:
-        """Yield the request for the Markdown that an HTML page names, and those for the links of its HTML.
-
-        The host's form is learned from it; a page is requested once more in this way, not again.
-        """
+        """Yield the request for the Markdown that an HTML page names, once, and those for the links of its HTML."""
         again = _kept_meta(request, md=url, alternate=True)
         yield request.replace(meta=again, dont_filter=True, priority=request.priority + 1)
         yield from self.links(links, int(request.meta.get("depth", 0)) + 1, on=request.url)
 
     def instead(self, target: str, request: Request, *, uncounted: str | None = None) -> Iterator[Request]:
-        """Yield the request for the page that the requested one stands for, at its depth.
-
-        With `uncounted`, a rule, the requested one counts as filtered by it once that one is answered.
-        """
+        """Yield the request for the page that this one stands for; `uncounted` is why this one is filtered then."""
         url = self._run.page_of(without_fragment(target))
         if self._run.requested(url) or not self.admits(url, listed=self._run.bounds.is_listed(url)):
             return
@@ -183,8 +174,8 @@ class PageRequests:
     def other_address(self, request: Request) -> Request | None:
         """Return the request for another address of a page that is not found, None where there is none.
 
-        That is the spelling that this run saw, the page that named this address as its own, or another page that a
-        listed Markdown URL may belong to.
+        That is this run's spelling, the page that named the address as its own, or one that its Markdown URL may
+        belong to.
         """
         run, page = self._run, info(request)
         spelled, named_by = page.get("spelled"), page.get("canonical")
@@ -209,10 +200,9 @@ class PageRequests:
     # --- links ---
 
     def links(self, urls: list[str], depth: int, *, on: str, unchanged: bool = False) -> Iterator[Request]:
-        """Yield requests for the links of the page `on` that are new to this run and in scope.
+        """Yield requests for the links of the page `on` that are new to this run and in scope, at this `depth`.
 
-        `depth` is that of the pages they lead to. The page may be `unchanged` since it was stored: a link that was
-        dead then still is.
+        The page may be `unchanged` since it was stored: a link that was dead then still is.
         """
         run, bounds, limit = self._run, self._run.bounds, self._run.limit
         if not run.follows_links:
