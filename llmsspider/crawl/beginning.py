@@ -188,11 +188,8 @@ async def _sample_markdown(phase: Phase, discovery: Discovery) -> None:
 
 # --- seeds: full text, the start page and the listed pages, or the stored ones; links do the rest ---
 
-SAMPLE = 8
-"""Stored pages that are requested first where the start page failed."""
-
-SEEDS_AT_ONCE = 20_000
-"""How many listed pages are queued at a time."""
+SAMPLE = 8  # stored pages that are requested first where the start page failed
+SEEDS_AT_ONCE = 20_000  # how many listed pages are queued at a time
 
 
 async def seed_requests(phase: Phase) -> AsyncIterator[Request]:

@@ -14,11 +14,8 @@ from llmsspider.items import content_hash
 from llmsspider.web.outcomes import MAX_WALL_TEXT
 from llmsspider.web.page_forms import Kind
 
-SAME_TEXT = 3
-"""Least number of pages that differed before and have one text now for that text to be a wall."""
-
-SHRUNK = 0.1
-"""Least share of its former length that a page must have to be accepted at once."""
+SAME_TEXT = 3  # least number of pages that differed before and have one text now for that text to be a wall
+SHRUNK = 0.1  # least share of its former length that a page must have to be accepted at once
 
 KEPT_WORDS = 0.3
 """Least share of all words, old and new, that both texts must have in common to be editions of one page."""
@@ -27,11 +24,8 @@ MAX_MOVED_TO_ONE = 3
 """Pages that may redirect to a new page; more of them look like a login or an error page, and so do two that redirect
 for now."""
 
-MIN_LINKS = 3
-"""Least number of links that a page had for the loss of all of them to be suspicious."""
-
-CONFIRM_RUNS = 2
-"""Runs in a row after which odd answers are accepted."""
+MIN_LINKS = 3  # least number of links that a page had for the loss of all of them to be suspicious
+CONFIRM_RUNS = 2  # runs in a row after which odd answers are accepted
 
 ACCEPTED_RUNS = 7
 """Runs in a row after which a page is what it answers, unless that is a login or a challenge."""

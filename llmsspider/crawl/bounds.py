@@ -34,11 +34,8 @@ if TYPE_CHECKING:
     from llmsspider.site.discovered import Discovery
     from llmsspider.store import PageState
 
-MAX_URL_LENGTH = 2083
-"""Characters; Scrapy's `URLLENGTH_LIMIT`."""
-
-MAX_PATH_DEPTH = 25
-"""Segments. The deepest of 22,500 URLs of real documentation sites has 17."""
+MAX_URL_LENGTH = 2083  # characters; Scrapy's `URLLENGTH_LIMIT`
+MAX_PATH_DEPTH = 25  # segments. The deepest of 22,500 URLs of real documentation sites has 17
 
 MIN_REPETITIONS = 4
 MIN_REPEATED_SEGMENTS = 8

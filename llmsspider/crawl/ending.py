@@ -30,11 +30,8 @@ logger = logging.getLogger(__name__)
 faults = logging.getLogger(f"{__name__}.faults")
 """What ended the run; the closing lines of `llmsspider` say it again."""
 
-MAX_SECS = 300.0
-"""Maximum time of the retries, in seconds; pages not requested by then are errors."""
-
-AT_ONCE = 2
-"""Number of pages that are retried at a time."""
+MAX_SECS = 300.0  # maximum time of the retries, in seconds; pages not requested by then are errors
+AT_ONCE = 2  # number of pages that are retried at a time
 
 MAX_FAILED_SHARE = 0.1
 """The share of pages that may fail in a run that counts as complete; one page always may."""

@@ -127,11 +127,8 @@ class UnsettledError(Exception):
 CLEAR_VOTES = 3
 """Number of pages with the same base that decide it for their group, unless more than a third as many show another."""
 
-MAX_LEAVES = 50
-"""Maximum number of known pages that are examined for the ending of their addresses."""
-
-MIN_VOTES = 2
-"""Number of pages with the same base that are enough once no more pages follow."""
+MAX_LEAVES = 50  # maximum number of known pages that are examined for the ending of their addresses
+MIN_VOTES = 2  # number of pages with the same base that are enough once no more pages follow
 
 _README = re.compile(r"/(?:readme|_index)\.md$", re.IGNORECASE)
 _NAMES_A_PAGE = re.compile(r"(?!(?:index|readme|_index)\b)[^./?#][^/?#]*/?(?:[?#]|\Z)", re.IGNORECASE)

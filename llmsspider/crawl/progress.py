@@ -16,14 +16,9 @@ from llmsspider.web.stats import FILTERED_AFTER_FETCH, Filtered, FilterReason
 
 Phase = Literal["starting", "discovery", "crawling", "verifying", "finishing", "finished"]
 
-MAX_EXAMPLES = 50
-"""Maximum number of examples of each filter reason and error kind; counts are always exact."""
-
-MAX_RECENT = 8
-"""Number of pages that are named as the last ones."""
-
-MAX_POINTS = 240
-"""Maximum number of points of the timeline; when there are more, every second one is removed."""
+MAX_EXAMPLES = 50  # maximum number of examples of each filter reason and error kind; counts are always exact
+MAX_RECENT = 8  # number of pages that are named as the last ones
+MAX_POINTS = 240  # maximum number of points of the timeline; when there are more, every second one is removed
 
 
 @dataclass(slots=True, frozen=True)

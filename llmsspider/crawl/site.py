@@ -19,17 +19,10 @@ from llmsspider.web.page_forms import MARKDOWN_TYPES, converter, is_markdown_url
 from llmsspider.web.url_gate import split_route
 from llmsspider.web.urls import host, identity, loose_key
 
-MAX_DOCSIFY = 50
-"""Maximum number of Docsify sites, and of other pages with routes, that one crawl knows."""
-
-MAX_LISTS = 1_000
-"""Maximum number of sidebars and the like of Docsify sites that one crawl requests."""
-
-MAX_TAGS = 5_000
-"""Maximum number of pages that are known as tags, and that the store remembers."""
-
-_EVERYWHERE = "*"
-"""Stands for all hosts among the names of hosts in what the store remembers."""
+MAX_DOCSIFY = 50  # maximum number of Docsify sites, and of other pages with routes, that one crawl knows
+MAX_LISTS = 1_000  # maximum number of sidebars and the like of Docsify sites that one crawl requests
+MAX_TAGS = 5_000  # maximum number of pages that are known as tags, and that the store remembers
+_EVERYWHERE = "*"  # stands for all hosts among the names of hosts in what the store remembers
 
 
 class SiteKnowledge:

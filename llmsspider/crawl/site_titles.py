@@ -17,14 +17,10 @@ LEAST_TITLES = 4
 """Pages that must share it."""
 MANY = 0.1
 """Part of the pages from which on a heading is one of the generator's ("Overview"), no title of a page."""
-KEPT_TITLES = 512
-"""Titles and headings that are counted; the rarest are forgotten."""
-LEARNED_TITLES = 16
-"""Titles that the store keeps for the next run."""
-MAX_LINKED = 5_000
-"""Pages whose names in links are kept during a crawl."""
-_MAX_NAME = 100
-"""Characters of a name."""
+KEPT_TITLES = 512  # titles and headings that are counted; the rarest are forgotten
+LEARNED_TITLES = 16  # titles that the store keeps for the next run
+MAX_LINKED = 5_000  # pages whose names in links are kept during a crawl
+_MAX_NAME = 100  # characters of a name
 _POINTING = frozenset(
     {"here", "more", "link", "this", "this page", "next", "previous", "prev", "back", "up", "home", "top", "index",
      "contents", "read more", "learn more", "see also", "details", "source", "view source", "edit"}

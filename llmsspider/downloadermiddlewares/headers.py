@@ -152,11 +152,8 @@ class CookiesMiddleware:
 MAX_MEMBERS = 10_000
 """Members of a gzip body, or frames of a zstd body, that are read; a body of 32 MB in members of 4 KB has fewer."""
 
-CHUNK = 256 * 1024
-"""Bytes that are decompressed at a time."""
-
-MAX_ENCODINGS = 4
-"""Encodings one upon the other that are undone."""
+CHUNK = 256 * 1024  # bytes that are decompressed at a time
+MAX_ENCODINGS = 4  # encodings one upon the other that are undone
 
 ENCODINGS = frozenset({"gzip", "x-gzip", "deflate", "br", "zstd"})
 _MEMBER = {"gzip": b"\x1f\x8b\x08", "x-gzip": b"\x1f\x8b\x08", "zstd": b"\x28\xb5\x2f\xfd"}

@@ -13,44 +13,25 @@ from llmsspider.web.addresses import is_global, parse_host
 DEFAULT_RATE = 5.0
 """Requests a second to one host, at most. Rate limits of firewalls often begin at 2,000 in 5 minutes (6.7 a second)."""
 
-START_DELAY_SECS = 0.5
-"""Distance between the first requests to a host that has a highest rate."""
-
-FIRST_WAIT_SECS = 1.0
-"""Pause after the first refusal that names no time; doubles with each further one."""
-
-FIRST_DELAY_SECS = 0.25
-"""Distance between requests once a host has refused the first one."""
-
-MAX_DELAY_SECS = 10.0
-"""Largest distance between requests that refusals lead to."""
+START_DELAY_SECS = 0.5  # distance between the first requests to a host that has a highest rate
+FIRST_WAIT_SECS = 1.0  # pause after the first refusal that names no time; doubles with each further one
+FIRST_DELAY_SECS = 0.25  # distance between requests once a host has refused the first one
+MAX_DELAY_SECS = 10.0  # largest distance between requests that refusals lead to
 
 MAX_REFUSALS = 10
 """Maximum number of refusals (429, 503) in a row; then the host gets no more requests. They are 6 minutes of pauses."""
 
-FORBIDDEN_SLOWS = 5
-"""Pages in a row that answer 403 after which each further one doubles the distance."""
-
-MAX_FORBIDDEN_DELAY_SECS = 2.0
-"""Largest distance that leads to."""
-
-MAX_FORBIDDEN = 15
-"""Maximum number of pages in a row that answer 403; then the host gets no more requests."""
+FORBIDDEN_SLOWS = 5  # pages in a row that answer 403 after which each further one doubles the distance
+MAX_FORBIDDEN_DELAY_SECS = 2.0  # largest distance that leads to
+MAX_FORBIDDEN = 15  # maximum number of pages in a row that answer 403; then the host gets no more requests
 
 ANSWERS_PER_PROBE = 50
 """Answers after which the delay of a host that refused is shortened; doubles when the host refuses again."""
 
-RECOVERY = 0.8
-"""What the distance that refusals taught is multiplied by then."""
-
-WINDOW_SECS = 3.0
-"""A host that refuses for so long counts requests in a window: that until it answers again."""
-
-WINDOW_ANSWERS = 5
-"""Minimum number of answers from which the window is estimated."""
-
-LEAST_DELAY_SECS = 0.01
-"""A distance below this is none."""
+RECOVERY = 0.8  # what the distance that refusals taught is multiplied by then
+WINDOW_SECS = 3.0  # a host that refuses for so long counts requests in a window: that until it answers again
+WINDOW_ANSWERS = 5  # minimum number of answers from which the window is estimated
+LEAST_DELAY_SECS = 0.01  # a distance below this is none
 
 ROBOTS_MAX_BYTES = 500 * 1024
 """Maximum number of bytes of a robots.txt that are read; RFC 9309, section 2.5, requires at least 500 KiB."""

@@ -33,11 +33,8 @@ logger = logging.getLogger(__name__)
 DISALLOW_ALL = b"User-agent: *\nDisallow: /\n"
 """What an unreachable robots.txt means (RFC 9309, section 2.3.1.4)."""
 
-TDMREP = "/.well-known/tdmrep.json"
-"""Where a host declares reservations of text and data mining."""
-
-FILE_SECS = 20
-"""Time that the request for such a file may take: it holds up the first page."""
+TDMREP = "/.well-known/tdmrep.json"  # where a host declares reservations of text and data mining
+FILE_SECS = 20  # time that the request for such a file may take: it holds up the first page
 
 UNREACHABLE: Literal["robots-unreachable"] = "robots-unreachable"
 """The `reason` of requests refused because robots.txt failed."""

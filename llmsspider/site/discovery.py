@@ -104,11 +104,8 @@ async def read_described(fetch: Fetch, url: str, found: Discovery, options: Opti
     return more.seeds
 
 
-MAX_FULL_BYTES = 200 * 1024 * 1024
-"""The largest full-text file that is read, in bytes."""
-
-SAMPLE_BYTES = 2 * 1024 * 1024
-"""How much of a file too large for an index is classified by, in bytes."""
+MAX_FULL_BYTES = 200 * 1024 * 1024  # the largest full-text file that is read, in bytes
+SAMPLE_BYTES = 2 * 1024 * 1024  # how much of a file too large for an index is classified by, in bytes
 
 
 def classify_file(

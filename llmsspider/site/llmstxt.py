@@ -137,14 +137,9 @@ def _root_and_directories(url: str) -> tuple[str, list[str]]:
 # Half of the 200 answers real sites give for `/llms.txt` are something else: the app's HTML shell, an API error in
 # JSON, a robots.txt. They are refused here, by their bodies as well as by their headers.
 
-MAX_BYTES = 20 * 1024 * 1024
-"""The largest llms.txt that is read, in bytes."""
-
-MAX_CLASSIFIED_CHARS = 2 * 1024 * 1024
-"""Characters by which an index is distinguished from full text."""
-
-MIN_CHARS = 20
-"""The shortest text that can be an llms.txt, in characters."""
+MAX_BYTES = 20 * 1024 * 1024  # the largest llms.txt that is read, in bytes
+MAX_CLASSIFIED_CHARS = 2 * 1024 * 1024  # characters by which an index is distinguished from full text
+MIN_CHARS = 20  # the shortest text that can be an llms.txt, in characters
 
 TEXT_TYPES = frozenset({"text/markdown", "text/plain", "text/x-markdown"})
 AMBIGUOUS_TYPES = frozenset({"", "application/octet-stream", "binary/octet-stream"})

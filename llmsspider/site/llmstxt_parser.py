@@ -35,11 +35,8 @@ _RAW_HTML = re.compile(
 )
 _NEW_BLOCK = re.compile(r"\s*(?:$|[-*+]\s|\d{1,9}[.)]\s|\||#)")
 _RUN = re.compile(r"(([^\w\s]{1,3})\2{30})\2*")
-MAX_PARAGRAPH_CHARS = 8192
-"""What is longer is read in parts."""
-
-MAX_WRAPPED_CHARS = 16 * MAX_PARAGRAPH_CHARS
-"""Longer lines are cut there, be it in a word."""
+MAX_PARAGRAPH_CHARS = 8192  # what is longer is read in parts
+MAX_WRAPPED_CHARS = 16 * MAX_PARAGRAPH_CHARS  # longer lines are cut there, be it in a word
 
 MAX_ENTRIES = 100_000
 """Maximum number of pages that are read from one file, in 2 s of CPU; the longest of 145 real files lists 878."""
@@ -51,11 +48,8 @@ _PLAIN_ENTRY = re.compile(
     re.IGNORECASE,
 )
 _FILE_SYSTEM = re.compile(r"/(?:usr|etc|var|home|opt|tmp|bin|dev|proc|sys|mnt|root)(?:/|\Z)")
-MAX_NOTES_CHARS = 4000
-"""Longer notes are cut at a paragraph."""
-
-MAX_NOTES_LINES = 200
-"""Notes are looked for in so many lines."""
+MAX_NOTES_CHARS = 4000  # longer notes are cut at a paragraph
+MAX_NOTES_LINES = 200  # notes are looked for in so many lines
 
 _LISTED = re.compile(r"[ \t]{0,8}(?:[-*+]|\d{1,9}[.)])[ \t].*(?:\]\(|://)|[ \t]*\|")
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")

@@ -197,14 +197,10 @@ class Repository:
 
 # The files of a repository that are documentation, listed by the API of its host.
 
-MAX_FILES = 5_000
-"""Files of one repository that are pages."""
-MAX_LISTINGS = 100
-"""Requests for listings: folders of a path, further pages of a long folder."""
-MAX_LISTING_BYTES = 16 * 1024 * 1024
-"""The largest listing that is read, in bytes; GitHub cuts at 7 MB."""
-MAX_REF_PARTS = 4
-"""Parts of a path behind `tree/` that may be the name of a branch, which may hold slashes."""
+MAX_FILES = 5_000  # files of one repository that are pages
+MAX_LISTINGS = 100  # requests for listings: folders of a path, further pages of a long folder
+MAX_LISTING_BYTES = 16 * 1024 * 1024  # the largest listing that is read, in bytes; GitHub cuts at 7 MB
+MAX_REF_PARTS = 4  # parts of a path behind `tree/` that may be the name of a branch, which may hold slashes
 
 
 class _Entry(NamedTuple):

@@ -27,11 +27,8 @@ from llmsspider.web.urls import same_site
 # A sitemap may hold 50 MB and 50,000 pages, and comes from strangers: nothing but the page at hand is kept,
 # decompression is bounded, and a document that declares entities is refused.
 
-MAX_BYTES = 64 * 1024 * 1024
-"""The largest sitemap, decompressed, in bytes (the protocol allows 50 MB)."""
-
-MAX_TAG_BYTES = 1024 * 1024
-"""The longest run without a `>`, in bytes."""
+MAX_BYTES = 64 * 1024 * 1024  # the largest sitemap, decompressed, in bytes (the protocol allows 50 MB)
+MAX_TAG_BYTES = 1024 * 1024  # the longest run without a `>`, in bytes
 
 MAX_ENTRY_ELEMENTS = 20_000
 """The most elements of one entry, or between two (a page may have 1,000 images, each with five elements)."""

@@ -21,17 +21,10 @@ import orjson
 from llmsspider.web import url_gate
 from llmsspider.web.urls import identity, loose_key, same_site
 
-MAX_BYTES = 32 * 1024 * 1024
-"""The largest file that is read, in bytes."""
-
-MAX_PAGES = 100_000
-"""Maximum number of pages that a file may name."""
-
-MAX_PLACES = 3
-"""Maximum number of places that are requested for one landing page."""
-
-MAX_PAGE_BYTES = 2 * 1024 * 1024
-"""How much of a landing page is searched for places, in bytes."""
+MAX_BYTES = 32 * 1024 * 1024  # the largest file that is read, in bytes
+MAX_PAGES = 100_000  # maximum number of pages that a file may name
+MAX_PLACES = 3  # maximum number of places that are requested for one landing page
+MAX_PAGE_BYTES = 2 * 1024 * 1024  # how much of a landing page is searched for places, in bytes
 
 _HINTS = re.compile(rb"""(?:src|href|data-[a-z-]{1,60})\s{0,9}=\s{0,9}["']?([^"'\s>]{1,500})""")
 _FILE = re.compile(

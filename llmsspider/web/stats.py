@@ -104,20 +104,14 @@ def count_scrapys(collector: Collector | None, name: str, number: int = 1) -> No
         collector.inc_value(name, number)
 
 
-filtered = cast("Callable[[FilterReason], Stat]", "filtered/{}".format)
-"""Filtered URLs."""
-blocked = cast("Callable[[BlockReason], Stat]", "blocked/{}".format)
-"""Requests refused."""
-errors = cast("Callable[[ErrorKind], Stat]", "errors/{}".format)
-"""Pages that failed."""
+filtered = cast("Callable[[FilterReason], Stat]", "filtered/{}".format)  # filtered URLs
+blocked = cast("Callable[[BlockReason], Stat]", "blocked/{}".format)  # requests refused
+errors = cast("Callable[[ErrorKind], Stat]", "errors/{}".format)  # pages that failed
 deleted = cast("Callable[[str], Stat]", "deleted/{}".format)
 """Pages deleted: a `GoneReason`, or the `FilterReason` for which the page is filtered now."""
-origin = cast("Callable[[Origin], Stat]", "origin/{}".format)
-"""Documents exported, by origin."""
-change = cast("Callable[[Change], Stat]", "change/{}".format)
-"""Documents exported, by change."""
-chunks = cast("Callable[[ChunkChange], Stat]", "chunks/{}".format)
-"""Rows written to a feed of chunks."""
+origin = cast("Callable[[Origin], Stat]", "origin/{}".format)  # documents exported, by origin
+change = cast("Callable[[Change], Stat]", "change/{}".format)  # documents exported, by change
+chunks = cast("Callable[[ChunkChange], Stat]", "chunks/{}".format)  # rows written to a feed of chunks
 markdown_links = cast("Callable[[LinkBase], Stat]", "markdown-links/{}".format)
 """Markdown pages, by where their relative links begin."""
 backoff = cast("Callable[[int], Stat]", "backoff/{}".format)

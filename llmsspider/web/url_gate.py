@@ -12,17 +12,10 @@ from urllib.parse import quote, urljoin, urlsplit
 
 from llmsspider.web.addresses import hostname, is_resolvable, parse_host
 
-INVALID_URL: Final = "invalid-url"
-"""The reason an `InvalidUrl` is counted under."""
-
-HTTP = ("http://", "https://")
-"""How a URL begins that a crawl can follow."""
-
-MAX_URL_CHARS = 4096
-"""Characters of the longest URL that passes."""
-
-MAX_PRINTED_CHARS = 200
-"""Maximum number of characters of an invalid URL in messages."""
+INVALID_URL: Final = "invalid-url"  # the reason an `InvalidUrl` is counted under
+HTTP = ("http://", "https://")  # how a URL begins that a crawl can follow
+MAX_URL_CHARS = 4096  # characters of the longest URL that passes
+MAX_PRINTED_CHARS = 200  # maximum number of characters of an invalid URL in messages
 
 _CLEAN = re.compile(r"https?://[!-~]*\Z")
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):", re.IGNORECASE)

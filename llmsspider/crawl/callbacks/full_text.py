@@ -36,11 +36,8 @@ logger = logging.getLogger(__name__)
 FullTextRecord = tuple[str, "PageRecord | Exception", bool]
 """The address of a page, what the store keeps of it or why it could not be read, and whether it is as stored."""
 
-FULL_TEXT_BATCH = 16
-"""Pages of a full-text file that are read at a time."""
-
-SAMPLED_PAGES = 32
-"""Pages of a full-text file that are looked at to learn what its links are relative to."""
+FULL_TEXT_BATCH = 16  # pages of a full-text file that are read at a time
+SAMPLED_PAGES = 32  # pages of a full-text file that are looked at to learn what its links are relative to
 
 
 class FullTextPages:

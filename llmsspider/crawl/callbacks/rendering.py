@@ -49,11 +49,8 @@ ENOUGH_TEXT = 200
 MAX_IN_VAIN = 5
 """Consecutive pages whose second rendering failed like the first, after which none is rendered twice."""
 
-MAX_FILES = 3
-"""OpenAPI files of one page that are read."""
-
-MAX_UNREAD = 1_000
-"""Maximum number of files whose read errors are kept."""
+MAX_FILES = 3  # OpenAPI files of one page that are read
+MAX_UNREAD = 1_000  # maximum number of files whose read errors are kept
 
 MIN_ROUTES = 2
 """Least number of links to routes (`#/name`) that makes the routes of a page pages; fewer are places on the page."""
