@@ -228,18 +228,13 @@ def _data(body: bytes) -> Any:
     text = body[start:end]
     if body[:start].rstrip().endswith((b"JSON.parse('", b'JSON.parse("')):
         text = re.sub(rb"\\(['\"\\])", rb"\1", text)
-    try:
+    with suppress(orjson.JSONDecodeError):
         return orjson.loads(text)
-    except orjson.JSONDecodeError:
-        pass
     try:
-        return orjson.loads(_BARE_KEY.sub(_with_quotes, text.decode("utf-8", "replace")))
+        quoted = _BARE_KEY.sub(lambda key: key[1] or f'{key[2]}"{key[3]}"', text.decode("utf-8", "replace"))
+        return orjson.loads(quoted)
     except orjson.JSONDecodeError as error:
         raise UnreadableError(f"it is no JSON ({error})") from None
-
-
-def _with_quotes(match: re.Match[str]) -> str:
-    return match.group(1) or f'{match.group(2)}"{match.group(3)}"'
 
 
 def _records(data: Any) -> Iterator[tuple[str, dict[str, Any]]]:

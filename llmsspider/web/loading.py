@@ -86,9 +86,8 @@ def check_converter(given: object) -> str:
 @lru_cache(maxsize=4)
 def converter_named(name: str) -> Converter:
     """Return the engine of this name or class path; raises what importing it raises."""
-    made: Any = find(
-        "llmsspider.content.extraction.html_format.MarkdownifyConverter" if name == FALLBACK else name
-    )
+    ours = "llmsspider.content.extraction.html_format.MarkdownifyConverter"
+    made: Any = find(ours if name == FALLBACK else name)
     return cast("Converter", made())
 
 

@@ -87,7 +87,7 @@ def classify(mime_type: str | None, body: bytes, *, markdown_form: bool) -> Kind
 
 def _is_html(head: bytes) -> bool:
     start = head[:512].lower()
-    return start.startswith((b"<!doctype html", b"<html", b"<head", b"<body", b"<title")) or b"<html" in start
+    return start.startswith((b"<!doctype html", b"<head", b"<body", b"<title")) or b"<html" in start
 
 
 # Markdown versions of pages.
@@ -274,6 +274,11 @@ class HeaderLink:
     rel: frozenset[str]
     type: str | None
 
+    @classmethod
+    def of(cls, url: str | InvalidUrl, rel: str, media_type: str) -> HeaderLink:
+        """Return the link to a URL, of these relations and this type as they are written."""
+        return cls(url, frozenset(rel.lower().split()), media_type.partition(";")[0].strip().lower() or None)
+
 
 def header_links(header: str, base: str) -> list[HeaderLink]:
     """Return the links of a `Link:` header, in order, without what cannot be parsed.
@@ -291,9 +296,7 @@ def header_links(header: str, base: str) -> list[HeaderLink]:
             parameters.setdefault(name.lower(), re.sub(r"\\(.)", r"\1", quoted) or plain.strip())
         url = None if parameters.get("anchor") else url_gate.parse(target.strip(), base)
         if url is not None:
-            media_type = parameters.get("type", "").partition(";")[0].strip().lower()
-            rel = frozenset(parameters.get("rel", "").lower().split())
-            found.append(HeaderLink(url, rel, media_type or None))
+            found.append(HeaderLink.of(url, parameters.get("rel", ""), parameters.get("type", "")))
     return found
 
 
@@ -309,13 +312,9 @@ def head_links(start: bytes, base: str) -> list[HeaderLink]:
         head = html.document_fromstring(start[: end.start()] if end else start)
     except (etree.LxmlError, ValueError):
         return []
-    found = []
-    for link in head.iter("link"):
-        if (url := url_gate.parse(link.get("href") or "", base)) is not None:
-            media_type = (link.get("type") or "").partition(";")[0].strip().lower()
-            rel = frozenset((link.get("rel") or "").lower().split())
-            found.append(HeaderLink(url, rel, media_type or None))
-    return found
+    links = ((url_gate.parse(link.get("href") or "", base), link) for link in head.iter("link"))
+    given = ((url, link.get("rel") or "", link.get("type") or "") for url, link in links if url is not None)
+    return [HeaderLink.of(*link) for link in given]
 
 
 def markdown_link(header: str, base: str) -> str | None:

@@ -98,9 +98,7 @@ def of_page(
     found += [Declaration("tdm", value == "0", f"TDM-Reservation: {value}") for value in sorted(reserved)]
     for name in ("Content-Signal", "Content-Usage"):
         found += signals(", ".join(headers.get(name.lower(), ())), name)
-    links = (
-        (target, rest) for value in headers.get("link", ()) for target, rest in _LICENCE_LINK.findall(value)
-    )
+    links = (link for value in headers.get("link", ()) for link in _LICENCE_LINK.findall(value))
     named = [("Link", target) for target, rest in links if _is_licence(rest)]
     named += [("TDM-Policy", value.strip()) for value in headers.get("tdm-policy", ())]
     named += [("link rel=license", target) for target in licences]

@@ -11,9 +11,9 @@ import hashlib
 import json
 import secrets
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
@@ -93,29 +93,8 @@ def thumbprint(key: Ed25519PrivateKey) -> str:
     return _encoded(hashlib.sha256(json.dumps(public_jwk(key), separators=(",", ":")).encode()).digest())
 
 
-@dataclass(slots=True)
-class _Message:
-    """A request, or the answer to one, as `http-message-signatures` reads it."""
-
-    method: str
-    url: str
-    headers: dict[str, str] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
-class _Answer:
-    request: _Message
-    status_code: int = 200
-    headers: dict[str, str] = field(default_factory=dict)
-
-
 class Signer:
-    """Signs requests with one key.
-
-    Args:
-        key: the private key.
-        agent: URL of the key directory, sent as `Signature-Agent`; None sends none.
-    """
+    """Signs requests with one key; `agent` is the URL of the key directory (`Signature-Agent`), None sends none."""
 
     def __init__(self, key: Ed25519PrivateKey, agent: str | None = None):
         self.key = key
@@ -134,13 +113,12 @@ class Signer:
         """Return the headers of one request, valid for `LIFETIME` from now; the next request gets others."""
         parts = urlsplit(url)
         asked = self._asked.get(parts.netloc, ())
-        message = _Message(method, url if asked else f"{parts.scheme}://{parts.netloc}/")
-        agent: tuple[str, ...] = ()
-        if self._agent is not None:
-            message.headers["Signature-Agent"] = f'{LABEL}="{self._agent}"'
-            agent = (AGENT,)
+        signed = url if asked else f"{parts.scheme}://{parts.netloc}/"
+        headers = {"Signature-Agent": f'{LABEL}="{self._agent}"'} if self._agent is not None else {}
+        agent = (AGENT,) if headers else ()
+        message = SimpleNamespace(method=method, url=signed, headers=headers)
         self._sign(message, (AUTHORITY, *agent, *asked), TAG, LIFETIME)
-        return message.headers
+        return headers
 
     def is_asked_for_more(self, url: str, accept_signature: str) -> bool:
         """Note what a host asks for in `Accept-Signature` (RFC 9421, section 5); say whether that is new."""
@@ -159,16 +137,15 @@ class Signer:
 
     def directory(self, url: str, lifetime: timedelta) -> tuple[dict[str, object], dict[str, str]]:
         """Return the key directory that is served at `url`, and the headers that prove that it has the key."""
-        answer = _Answer(_Message("GET", url))
+        proof: dict[str, str] = {}
+        request = SimpleNamespace(method="GET", url=url, headers={})
+        answer = SimpleNamespace(request=request, status_code=200, headers=proof)
         self._sign(answer, ('"@authority";req',), DIRECTORY_TAG, lifetime)
-        return {"keys": [public_jwk(self.key) | {"kid": self._key_id}]}, {
-            "Content-Type": DIRECTORY_TYPE,
-            **answer.headers,
-        }
+        keys: dict[str, object] = {"keys": [public_jwk(self.key) | {"kid": self._key_id}]}
+        return keys, {"Content-Type": DIRECTORY_TYPE, **proof}
 
-    def _sign(
-        self, message: _Message | _Answer, components: Sequence[str], tag: str, lifetime: timedelta
-    ) -> None:
+    def _sign(self, message: object, components: Sequence[str], tag: str, lifetime: timedelta) -> None:
+        """Add the headers of a signature to a request, or the answer to one."""
         from http_message_signatures import HTTPMessageSigner, algorithms  # noqa: PLC0415
 
         now = datetime.now(UTC)

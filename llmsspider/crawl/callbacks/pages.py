@@ -342,13 +342,10 @@ class Pages:
         elif why.reason in {"listing", "empty"}:
             depth = int(request.meta.get("depth", 0)) + 1
             links = list(self._requests.links(page.page.follow, depth, on=request.url))
-            if any(self._is_news(link.url) for link in links):
+            new = [link.url for link in links if run.known.state(page_key(link.url)) is None]
+            if not all(map(run.memory.dead_links.was_dead, new)):  # no earlier run knew them
                 run.bounds.learned.leads_on(request.url)
             yield from links
-
-    def _is_news(self, url: str) -> bool:
-        """Say whether no earlier run knew an address, as a page or as a dead link."""
-        return self._run.known.state(page_key(url)) is None and not self._run.memory.dead_links.was_dead(url)
 
     def _record(self, page: PageResult, answer: PageResponse, request: Request) -> PageRecord:
         """Return the record of a page, with this run's depth, `discovered_by` and entry.
