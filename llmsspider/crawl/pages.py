@@ -41,8 +41,7 @@ class PageResponse:
     body: bytes
     fetched_at: str
     accept: str | None = None
-    data: tuple[str, ...] = ()
-    """URLs of the data that the page fetched when a browser rendered it."""
+    data: tuple[str, ...] = ()  # URLs of the data that the page fetched when a browser rendered it
     is_whole: bool = True
     """False where only the end of the connection says that the body has ended: it may be half of it."""
 

@@ -98,15 +98,11 @@ class HostPace:
     floor: float = 0.0
     delay: float = 0.0
     concurrency: float | None = None
-    learned: float = 0.0
-    """Minimum distance learned from refusals."""
+    learned: float = 0.0  # minimum distance learned from refusals
     answers_per_probe: int = ANSWERS_PER_PROBE
-    answers: int = 0
-    """Answers since the last refusal."""
-    began_at: float | None = None
-    """When the first of them came."""
-    allowed: int = 0
-    """Answers before it."""
+    answers: int = 0  # answers since the last refusal
+    began_at: float | None = None  # when the first of them came
+    allowed: int = 0  # answers before it
     refused_at: float = 0.0
     answered_at: float | None = None
     gap: float = 0.0

@@ -77,8 +77,7 @@ class RevalidationMiddleware(RunComponent):
 
     def __init__(self, crawler: Crawler, run: Run):
         super().__init__(crawler, run)
-        self._get_only: set[str] = set()
-        """Hosts whose HEAD says other than their GET."""
+        self._get_only: set[str] = set()  # hosts whose HEAD says other than their GET
         self._heads: WeakKeyDictionary[Request, HeadAnswer] = WeakKeyDictionary()
         """The answers to HEAD that did not say that nothing changed, by the GET that follows."""
 

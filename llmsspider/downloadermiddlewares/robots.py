@@ -53,8 +53,7 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
         if (run := run_of(crawler)) is not None:
             run.robots_txt = self.text_of
         self._rights = run.rights if run is not None else SiteRights()
-        self._declaring: set[str] = set()
-        """The hosts that declare something, where opt-outs are obeyed."""
+        self._declaring: set[str] = set()  # the hosts that declare something, where opt-outs are obeyed
         self._token = robots_user_agent(crawler.settings)
         self._parser: type[RobotParser] = load_object(crawler.settings["ROBOTSTXT_PARSER"])
         self._rules: dict[str, asyncio.Future[RobotParser | None]] = {}

@@ -103,10 +103,8 @@ class HostForms:
     wasted: int = 0
     listed: Counter[Form] = field(default_factory=Counter)
     named_missed: int = 0
-    alive: int = 0
-    """Pages that only links name, where a form was known, that were there in this run."""
-    dead: int = 0
-    """Such pages that were not there (404, 410)."""
+    alive: int = 0  # pages that only links name, where a form was known, that were there in this run
+    dead: int = 0  # such pages that were not there (404, 410)
     missed: dict[str, None] = field(default_factory=dict)
     """Pages, by identity, that do not have the known form, in this run or an earlier one."""
     has_markdown: bool = False
@@ -115,8 +113,7 @@ class HostForms:
     _tried: dict[str, list[str]] = field(default_factory=dict)
     """The Markdown URLs that failed in this run, by the identity of the page."""
     _wasted_in: Counter[tuple[str, ...]] = field(default_factory=Counter)
-    _base: tuple[str, ...] | None = None
-    """The folders that all pages tried have in common."""
+    _base: tuple[str, ...] | None = None  # the folders that all pages tried have in common
 
     def answers_markdown(self, *, is_converted: bool) -> None:
         """Note that the start page came as Markdown by `Accept`; one made on the way leaves the guesses of one page."""

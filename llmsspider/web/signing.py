@@ -100,8 +100,7 @@ class Signer:
         self.key = key
         self._key_id = thumbprint(key)
         self._agent = agent
-        self._asked: dict[str, tuple[str, ...]] = {}
-        """Components that hosts asked for, beside ours."""
+        self._asked: dict[str, tuple[str, ...]] = {}  # components that hosts asked for, beside ours
 
     @classmethod
     def from_settings(cls, settings: Mapping[Any, Any]) -> Signer | None:

@@ -107,12 +107,9 @@ def count_scrapys(collector: Collector | None, name: str, number: int = 1) -> No
 filtered = cast("Callable[[FilterReason], Stat]", "filtered/{}".format)  # filtered URLs
 blocked = cast("Callable[[BlockReason], Stat]", "blocked/{}".format)  # requests refused
 errors = cast("Callable[[ErrorKind], Stat]", "errors/{}".format)  # pages that failed
-deleted = cast("Callable[[str], Stat]", "deleted/{}".format)
-"""Pages deleted: a `GoneReason`, or the `FilterReason` for which the page is filtered now."""
+deleted = cast("Callable[[str], Stat]", "deleted/{}".format)  # deleted pages, by why they go
 origin = cast("Callable[[Origin], Stat]", "origin/{}".format)  # documents exported, by origin
 change = cast("Callable[[Change], Stat]", "change/{}".format)  # documents exported, by change
 chunks = cast("Callable[[ChunkChange], Stat]", "chunks/{}".format)  # rows written to a feed of chunks
-markdown_links = cast("Callable[[LinkBase], Stat]", "markdown-links/{}".format)
-"""Markdown pages, by where their relative links begin."""
-backoff = cast("Callable[[int], Stat]", "backoff/{}".format)
-"""Answers after which requests to the host were slowed down, by status."""
+markdown_links = cast("Callable[[LinkBase], Stat]", "markdown-links/{}".format)  # Markdown pages, by base of links
+backoff = cast("Callable[[int], Stat]", "backoff/{}".format)  # answers that slow a host down

@@ -113,12 +113,10 @@ class Trees:
     """Directories of copies that are not wanted, such as `/docs/1.x/`: each is filtered as a whole."""
     no_copies: set[str] = field(default_factory=set)
     """Directories that look like copies and are none: each is in scope as a whole."""
-    host: str = field(init=False)
-    """The host that has these trees."""
+    host: str = field(init=False)  # the host that has these trees
     _home: dict[Axis, tuple[str, str]] = field(init=False)
     """The tree that is wanted, for each axis: its segment and its directory."""
-    _chosen: str = ""
-    """The directory of the version that a start page outside all versions leads to."""
+    _chosen: str = ""  # the directory of the version that a start page outside all versions leads to
     _shared: dict[str, set[str]] = field(default_factory=dict)
     """What follows a tree's directory in the addresses of pages that the wanted one has, too; by directory."""
     _no_pages: set[str] = field(default_factory=set)

@@ -76,8 +76,7 @@ class Renderer:
         self._max_size = crawler.settings.getint("DOWNLOAD_MAXSIZE")
         self._warned = False
         self._in_vain = 0
-        self._unread: dict[str, str] = {}
-        """Why OpenAPI files could not be read, by URL, in one line each."""
+        self._unread: dict[str, str] = {}  # why OpenAPI files could not be read, by URL, in one line each
 
     async def rendered(self, request: Request, answered: PageResponse, result: PageResult) -> Read:
         """Return a page made from its OpenAPI file, else as the browser rendered it (`in_browser`)."""
