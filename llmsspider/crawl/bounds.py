@@ -198,10 +198,8 @@ class Bounds:
         self.scope = self._build(start or self._arguments.url or "", None, list(urls), ())
 
     def _trees(self, start_url: str, segments: frozenset[str] = frozenset()) -> Trees:
-        all_versions = self._arguments.versions == "all"
-        return Trees(
-            start_url, self._arguments.language, all_versions, self._is_known, self._is_read, segments
-        )
+        language, all_versions = self._arguments.language, self._arguments.versions == "all"
+        return Trees(start_url, language, all_versions, self._is_known, self._is_read, segments)
 
     def _build(
         self, start_url: str, covering: str | None, listed: list[str], evidence: Iterable[Section]

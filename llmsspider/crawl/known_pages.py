@@ -117,10 +117,8 @@ class KnownPages:
             return {}
         page = self.validated(url) if read_by != "" else None
         if page is not None:
-            is_of_use = self.is_usable(page) and (
-                page.accept is None or accept is None or page.accept == accept
-            )
-            return validators(page.etag, page.last_modified) if is_of_use else {}
+            is_form = page.accept is None or accept is None or page.accept == accept
+            return validators(page.etag, page.last_modified) if is_form and self.is_usable(page) else {}
         if read_by is None:
             return {}
         found = self._stored(Reading(url, accept, read_by=read_by), with_body=False)
@@ -178,9 +176,8 @@ class KnownPages:
         if key in self.states and key != target:
             self.targets[key] = target
             former = self.moved_from.setdefault(target, [])
-            former += [
-                url for url in (*self.moved_from.get(key, ()), self.states[key].url) if url not in former
-            ]
+            urls = (*self.moved_from.get(key, ()), self.states[key].url)
+            former += [url for url in urls if url not in former]
 
     def stays(self, key: bytes, reason: str) -> None:
         """Record that a stored page is kept after all, wherever it redirects to."""

@@ -283,12 +283,10 @@ class LinkBases:
         def absolute(href: str) -> str:
             if _ABSOLUTE.match(href):
                 url = plain.join(href)
-                target, mark, fragment = url.partition(
-                    "#"
-                )  # a source file is the page that it is published as
+                target, mark, fragment = url.partition("#")
                 if not SOURCE.search(target) or host(target) != host(links.page_url):
                     return url
-                self._know()
+                self._know()  # a source file is the page that it is published as
                 return (self._page_at(target) or target) + mark + fragment
             joiner, *others = bases(from_root=href.startswith("/"))
             target, mark, fragment = joiner.join(href.lstrip("/")).partition("#")

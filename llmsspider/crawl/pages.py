@@ -235,9 +235,8 @@ def named_llms_txt(meta: PageMeta, answered: PageResponse) -> str | None:
     url = meta.describedby
     if not url and (header := answered.headers.get("link")):
         links = page_forms.header_links(header, answered.fetched_url)
-        url = next(
-            (link.url for link in links if "describedby" in link.rel and isinstance(link.url, str)), None
-        )
+        named = (link.url for link in links if "describedby" in link.rel)
+        url = next((one for one in named if isinstance(one, str)), None)
     return url if url and is_llms_url(url) else None
 
 

@@ -194,9 +194,8 @@ class Reading:
     def to_json(self) -> bytes:
         """Return the reading as the JSON that the store keeps."""
         meta = {name: getattr(self.meta, name) for name in _META} | {"robots": sorted(self.meta.robots)}
-        return orjson.dumps(
-            {"why": [*self.why], "meta": meta, "follow": self.follow, "raw_hash": self.raw_hash}
-        )
+        kept = {"why": [*self.why], "meta": meta, "follow": self.follow, "raw_hash": self.raw_hash}
+        return orjson.dumps(kept)
 
     @classmethod
     def from_json(cls, data: bytes) -> Reading:

@@ -206,14 +206,11 @@ def kind_of_exception(exception: BaseException) -> ErrorKind:
         return "http"
     if isinstance(exception, ValueError) and text.startswith(URL_COMPLAINTS):
         return "invalid_url"
-    playwright = sys.modules.get(
-        "playwright.async_api"
-    )  # imported with the first page that a browser renders
+    playwright = sys.modules.get("playwright.async_api")  # imported with the first page that is rendered
     if playwright is not None and isinstance(exception, playwright.Error):
         return "network"
-    return next(
-        (KIND_OF_EXCEPTION[cls] for cls in type(exception).__mro__ if cls in KIND_OF_EXCEPTION), "parse"
-    )
+    kinds = (KIND_OF_EXCEPTION[cls] for cls in type(exception).__mro__ if cls in KIND_OF_EXCEPTION)
+    return next(kinds, "parse")
 
 
 # --- the `fetch` of discovery, by Scrapy's engine ---
@@ -285,17 +282,16 @@ class EngineFetch:
         headers = text_headers(response)
         kind = kind_of_response(response.status, headers, response.body)
         message = f"HTTP status {response.status}" if kind else None
-        answer = FetchResult(
-            url, response.url, response.status, headers, response.body, error=kind, message=message
-        )
+        status, body = response.status, response.body
+        answer = FetchResult(url, response.url, status, headers, body, error=kind, message=message)
         if url == self.start_url:
-            self._names_llms = b"llms" in response.body
+            self._names_llms = b"llms" in body
             reasons = response.request.meta.get("redirect_reasons", ()) if response.request else ()
             if self.run.memory.first_redirected_to(answer, reasons) is not None:
-                message = (
+                why = (
                     f"it redirects to {answer.final_url}, which is believed when the next crawl meets it too"
                 )
-                return FetchResult(url, url, response.status, error="http", message=message)
+                return FetchResult(url, url, status, error="http", message=why)
             self.start_response = response
         if answer.ok and answer.content_type in HTML_TYPES and is_llms_url(url):
             self.false_answer = answer

@@ -49,9 +49,8 @@ class Run(RunState):
         store = self._store = config.stores.open(self.source)
         self.memory.recall()
         before = self.stored_source
-        self._same_extractor = (
-            before is not None and before.extractor_version == self.records.extractor_version
-        )
+        version = self.records.extractor_version
+        self._same_extractor = before is not None and before.extractor_version == version
         store.upsert_source(self.memory.to_keep())
         self.outputs.undelivered_since = store.undelivered_since()
         given = arguments.model_dump(mode="json", exclude_unset=True)
@@ -59,7 +58,7 @@ class Run(RunState):
         self.known = KnownPages(
             store.page_states(),
             store.aliases(),
-            self.records.extractor_version,
+            version,
             trusted=not arguments.full,
             number=self.record.number,
             unbelieved=self.memory.unbelieved,
@@ -79,7 +78,7 @@ class Run(RunState):
         self.ledger.load(table.body if table is not None else b"")
         self.readings = Readings(self.known, settings, self.memory.note_false_304)
         if config.own_code:
-            store.drop_originals(self.records.extractor_version)
+            store.drop_originals(version)
 
     def expect_pages(self) -> None:
         """Start the workers for pages to come, where most will be converted: none is stored, or all are read anew."""

@@ -57,9 +57,8 @@ async def _is_as_stored(phase: Phase, state: PageState) -> bool | None:
                 name: answer.headers[name] for name in ("etag", "last-modified") if name in answer.headers
             }
             return True
-        answer, page = await phase.spider.reader.read(
-            phase.spider.requests.stored(state), answer, listed=True
-        )
+        again = phase.spider.requests.stored(state)
+        answer, page = await phase.spider.reader.read(again, answer, listed=True)
     except Exception as error:  # whatever kept it from being read
         logger.debug("No sample of %(url)s: %(error)r", {"url": url, "error": error})
         is_other = isinstance(error, RefusedRequest) or kind_of_exception(error) == "parse"

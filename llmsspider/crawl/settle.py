@@ -87,31 +87,25 @@ class ReadPage:
     is_stored: bool = False  # it is as it was stored
     may_be_markdown: bool = False  # it is HTML whose Markdown can be requested again
     may_be_stub: bool = False  # it is small Markdown; the sizes of other pages decide whether it is a stub
-    suspect: Suspect | None = (
-        None  # why the answer may stand in place of the page; None: nothing speaks for it
-    )
+    suspect: Suspect | None = None  # why the answer may stand in place of the page, where anything says so
     may_have_moved: Callable[[], bool] = bool  # whether it may be a stored page at a new address
+
+
+OfUrl = Callable[[str], bool]
+"""A question about a URL."""
 
 
 class Site(NamedTuple):
     """What the rules ask about a page's site."""
 
-    in_scope: Callable[[str], bool]  # whether the scope allows a URL
-    is_published: Callable[
-        [str], bool
-    ]  # the start page: in scope, and listed where only listed pages are published
-    is_tag: Callable[[str], bool]  # whether another page names this one as its tag
-    leads_back: Callable[
-        [str, str], bool
-    ]  # whether the second, canonical, is a spelling that redirects to the page
-    forms_are_open: Callable[
-        [str], bool
-    ]  # whether it is not known yet how the host of a URL names its Markdown
-    takes: Callable[[str], bool]  # whether the run takes the page: `mode=refresh` takes no new ones
+    in_scope: OfUrl  # whether the scope allows it
+    is_published: OfUrl  # the start page: in scope, and listed where only listed pages are published
+    is_tag: OfUrl  # whether another page names this one as its tag
+    leads_back: Callable[[str, str], bool]  # whether the second, canonical, redirects to the page
+    forms_are_open: OfUrl  # whether it is not known yet how its host names Markdown
+    takes: OfUrl  # whether the run takes the page: `mode=refresh` takes no new ones
     wall: Callable[[Suspect], Wall | None]  # the wall that a suspicious answer is, by all evidence so far
-    can_wait: Callable[
-        [Reason], bool
-    ]  # whether one more page can wait for it; never once the crawl is drained
+    can_wait: Callable[[Reason], bool]  # whether one more page can; never once the crawl is drained
 
 
 Rule = Callable[[ReadPage, Site], Verdict | None]

@@ -135,22 +135,16 @@ class SourceMemory:
         self.files_before: list[str] = files if isinstance(files, list) else []
         self.unread_files: list[str] = []
         """Files that gave seeds in the run before and were not read, or break off, in this one: nothing is deleted."""
-        self.start_history = StartHistory.from_json(
-            found.get("start")
-        )  # with this run once discovery is done
+        self.start_history = StartHistory.from_json(found.get("start"))  # of this run after discovery
         self.link_sources = LinkSources(source.link_sources if source is not None else ())
         self.dead_links = DeadLinks(found.get("dead_links"), trusted=not run.arguments.full)
         self.doubts = Doubts(found.get("doubts"))
         """What pages answered in earlier runs that was not accepted, and in this one."""
-        hosts = found.get("unbelieved")
-        self.unbelieved = (
-            set(map(str, hosts)) if isinstance(hosts, list) else set()
-        )  # hosts whose 304 was false
+        hosts = found.get("unbelieved")  # those whose 304 was false
+        self.unbelieved = set(map(str, hosts)) if isinstance(hosts, list) else set()
         self.link_bases = LinkBases(self._known_urls, run.site.page_of, run.note)
         """What the relative links of the site's Markdown are relative to."""
-        self.lagging = (
-            LaggingFiles() if run.arguments.full else LaggingFiles.from_json(found.get("full_text"))
-        )
+        self.lagging = LaggingFiles.from_json(None if run.arguments.full else found.get("full_text"))
         """The full-text files that lag behind their pages; `full=true` believes them again."""
         self.llms_entries: dict[str, LlmsEntry] = {}
         """An entry of each llms.txt as pipelines of the user left it, by the file's URL."""

@@ -161,9 +161,8 @@ class AddressGuardMiddleware:
     def from_crawler(cls, crawler: Crawler) -> AddressGuardMiddleware:
         """Read `LLMS_ALLOW_PRIVATE_ADDRESSES`."""
         if not crawler.settings.getbool("TWISTED_REACTOR_ENABLED"):
-            raise ArgumentsError(
-                ["TWISTED_REACTOR_ENABLED=False: names cannot be checked without the reactor"]
-            )
+            why = "names cannot be checked without the reactor"
+            raise ArgumentsError([f"TWISTED_REACTOR_ENABLED=False: {why}"])
         middleware = cls(crawler, _allowed(crawler))
         crawler.signals.connect(middleware.spider_opened, signal=signals.spider_opened)
         crawler.signals.connect(middleware.spider_closed, signal=signals.spider_closed)
@@ -227,10 +226,8 @@ class ConnectionGuardMiddleware(AddressGuardMiddleware):
 
     def __init__(self, crawler: Crawler, allowed: AllowedAddresses):
         super().__init__(crawler, allowed)
-        environment = getproxies()  # also holds "no", the hosts that are no proxies
-        self._proxies = {
-            _proxy_host(environment[scheme]) for scheme in DEFAULT_PORTS if scheme in environment
-        }
+        named = getproxies()  # also holds "no", the hosts that are no proxies
+        self._proxies = {_proxy_host(named[scheme]) for scheme in DEFAULT_PORTS if scheme in named}
 
     def spider_opened(self) -> None:
         """Leave the resolver to `AddressGuardMiddleware`."""

@@ -98,9 +98,8 @@ class HostAuthMiddleware:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> HostAuthMiddleware:
         """Read `LLMS_HTTP_AUTH`, and filter every handler of the root logger."""
-        middleware = cls(
-            Credentials.from_setting(crawler.settings.get("LLMS_HTTP_AUTH")).with_tokens(os.environ)
-        )
+        given = Credentials.from_setting(crawler.settings.get("LLMS_HTTP_AUTH"))
+        middleware = cls(given.with_tokens(os.environ))
         for handler in logging.getLogger().handlers:
             handler.addFilter(middleware._filter)
         crawler.signals.connect(middleware.spider_closed, signal=signals.engine_stopped)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import defaultdict
+from typing import Any
 from weakref import WeakSet
 
 from scrapy import Request
@@ -69,9 +70,7 @@ class MarkdownNegotiationMiddleware(RunComponent):
             return await self._route(request, site.file_of(request.url)) if site is not None else None
         repository = self.run.site.repository_of(request.url)
         if repository is not None:
-            meta: dict[str, object] = (
-                {"dont_obey_robotstxt": True} if repository.by_api else {}
-            )  # it speaks of pages
+            meta = {"dont_obey_robotstxt": True} if repository.by_api else None  # it speaks of pages
             return await self._route(request, repository.file_of(request.url), meta)
         if self.run.site.samples_of(request.url).is_html:
             request.headers["Accept"] = HTML_ACCEPT
@@ -210,7 +209,7 @@ class MarkdownNegotiationMiddleware(RunComponent):
         self.run.count("markdown/miss")
         return None
 
-    async def _route(self, request: Request, url: str, meta: dict[str, object] | None = None) -> Response:
+    async def _route(self, request: Request, url: str, meta: dict[str, Any] | None = None) -> Response:
         """Return the answer for the file of a route or of a repository, which is all there is of that page."""
         response = await self.crawler.engine.download_async(nested_request(url, request, meta=meta))
         self.run.count("markdown/hit" if self._acceptable(response, url, url) else "markdown/miss")
@@ -254,10 +253,8 @@ class MarkdownNegotiationMiddleware(RunComponent):
             return False
         content_type = (response.headers.get("Content-Type") or b"").decode("latin-1")
         mime_type = content_type.partition(";")[0].strip().lower() or None
-        return (
-            bool(response.body.strip())
-            and classify(mime_type, response.body, markdown_form=True) == "markdown"
-        )
+        body = response.body
+        return bool(body.strip()) and classify(mime_type, body, markdown_form=True) == "markdown"
 
     def _raise_outage(self, url: str, kind: ErrorKind | None, message: str) -> None:
         """Raise `RefusedRequest` where the answer for stored Markdown is an outage, until that lasts too long."""

@@ -132,9 +132,8 @@ class RevalidationMiddleware(RunComponent):
         if not head.is_unchanged(sent):
             self._heads[request] = head
             return None
-        headers = {
-            name: response.headers[name] for name in ("ETag", "Last-Modified") if name in response.headers
-        }
+        found = response.headers
+        headers = {name: found[name] for name in ("ETag", "Last-Modified") if name in found}
         return Response(request.url, status=304, headers=headers, request=request)
 
     def _compare(self, request: Request, response: Response) -> None:

@@ -124,14 +124,12 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
         self._rights.add(netloc, declared)
         if self._obey_opt_out and declared:
             self._declaring.add(netloc)
-        training = next(
-            (one.line for one in self._rights.at(request.url) if one[:2] == ("ai-train", False)), None
-        )
-        if training is not None:
+        training = [one.line for one in self._rights.at(request.url) if one[:2] == ("ai-train", False)]
+        if training:
             stats.count(self.crawler.stats, "reported/no-ai-training")
             logger.info(
                 "%(host)s forbids training models with its pages (%(line)s)",
-                {"host": netloc, "line": training},
+                {"host": netloc, "line": training[0]},
                 extra={"spider": self.crawler.spider},
             )
         stats.count_scrapys(self.crawler.stats, "robotstxt/response_count")

@@ -247,9 +247,8 @@ class SeedList:
         self._seeds = {seed.url: seed for seed in known}
         self._skip_optional = optional == "skip"
         self._order = 0
-        self._room: dict[DiscoveredBy, int] = dict.fromkeys(
-            ("llms.txt", "sitemap", "search-index"), MAX_SEEDS
-        )
+        sources: tuple[DiscoveredBy, ...] = ("llms.txt", "sitemap", "search-index")
+        self._room = dict.fromkeys(sources, MAX_SEEDS)
 
     def add_entries(self, file: LlmsTxt) -> None:
         """Add what an index lists."""

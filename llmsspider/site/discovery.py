@@ -285,9 +285,8 @@ class _Cascade:
             return "optional"
         if not options.full_text and _FULL_NAME.search(urlsplit(entry.url).path):
             return "full-text-off"
-        return (
-            "max-linked-files" if len(self.found.linked_files) + ahead >= options.max_linked_files else None
-        )
+        number = len(self.found.linked_files) + ahead
+        return "max-linked-files" if number >= options.max_linked_files else None
 
     async def _find_full_text(self) -> None:
         """Look for llms-full.txt beside the llms.txt found, else in the start directory and the root."""
@@ -313,15 +312,12 @@ class _Cascade:
         for full_text in self.found.full_texts:
             with full_text.answer.open() as body:
                 full_text.report = await asyncio.to_thread(llmsfull.inspect, body, full_text.url, titles)
-            place, report = self._short(full_text.url), full_text.report
+            report, says = full_text.report, f"full text at {self._short(full_text.url)}"
             if not full_text.is_usable:
-                self.note(
-                    f"full text at {place} cannot be split into pages ({full_text.why_whole}): its pages are crawled"
-                )
+                why = full_text.why_whole
+                self.note(f"{says} cannot be split into pages ({why}): its pages are crawled")
             else:
-                self.note(
-                    f"full text at {place} holds {report.pages} pages, {len(report.urls)} with their address"
-                )
+                self.note(f"{says} holds {report.pages} pages, {len(report.urls)} with their address")
 
     async def _read_sitemaps(self) -> None:
         step = SitemapStep(self.session, self.found, self.seeds, self.page_url)
@@ -330,11 +326,10 @@ class _Cascade:
         if not self.found.sitemaps:
             return
         self._discovered(self.found.sitemaps[0], "sitemap")
-        listed = [
-            seed.url for seed in self.found.seeds if seed.llms is not None and is_markdown_url(seed.url)
-        ]
+        seeds = self.found.seeds
+        listed = [seed.url for seed in seeds if seed.llms is not None and is_markdown_url(seed.url)]
         named = {identity(page) for url in listed for page in page_candidates(url).values()}
-        count = sum(seed.llms is None and identity(seed.url) not in named for seed in self.found.seeds)
+        count = sum(seed.llms is None and identity(seed.url) not in named for seed in seeds)
         if count:
             files = _number(len(self.found.sitemaps), "sitemap file")
             self.note(f"{_number(count, 'more page')} from {files}")

@@ -156,9 +156,7 @@ def _bounded(text: str) -> str:
     lines: list[str] = []
     length = 0
     for line in text.split("\n"):
-        starts = range(
-            0, len(line), MAX_WRAPPED_CHARS
-        )  # `textwrap` copies the rest of a word for each part of it
+        starts = range(0, len(line), MAX_WRAPPED_CHARS)  # `textwrap` copies the rest of a word for each part
         pieces = [line[start : start + MAX_WRAPPED_CHARS] for start in starts]
         wrapped = (part for piece in pieces for part in textwrap.wrap(piece, MAX_PARAGRAPH_CHARS))
         for part in wrapped if len(line) > MAX_PARAGRAPH_CHARS else [line]:

@@ -322,13 +322,11 @@ async def discover_repository(
     found.discovered_file, found.discovered_file_type = repository.at("tree").rstrip("/"), "repository"
     found.seeds = [Seed(page, "repository") for page in pages]
     if len(files) > MAX_FILES:
-        found.warnings.append(
-            f"{address.web}: {len(files)} files, the first {MAX_FILES} are read; name a folder"
-        )
+        why = f"{len(files)} files, the first {MAX_FILES} are read; name a folder"
+        found.warnings.append(f"{address.web}: {why}")
     if api.was_cut:
-        found.warnings.append(
-            f"{address.web}: its listing is cut, files may be missing; name a smaller folder"
-        )
+        why = "its listing is cut, files may be missing; name a smaller folder"
+        found.warnings.append(f"{address.web}: {why}")
     return repository, found
 
 

@@ -303,13 +303,8 @@ class Credentials:
             try:
                 parts = urlsplit(key if "://" in str(key) else f"https://{key}")
                 origin = origin_of(parts.geturl())
-                if (
-                    not origin
-                    or "@" in parts.netloc
-                    or parts.path.strip("/")
-                    or parts.query
-                    or parts.fragment
-                ):
+                besides = "@" in parts.netloc or parts.path.strip("/") or parts.query or parts.fragment
+                if not origin or besides:
                     raise ValueError("the key is not a host")
                 by_origin[origin] = _headers(entry)
             except ValueError as error:
@@ -345,9 +340,8 @@ class Credentials:
             found.update(part.partition("=")[2] for part in value.split(";"))
             scheme, _, encoded = value.partition(" ")
             with suppress(ValueError):
-                decoded = (
-                    base64.b64decode(encoded, validate=True).decode() if scheme.lower() == "basic" else ""
-                )
+                secret = encoded if scheme.lower() == "basic" else ""
+                decoded = base64.b64decode(secret, validate=True).decode()
                 found.update({decoded, decoded.partition(":")[2]})
         return frozenset(text for text in found if len(text) >= 6)
 

@@ -156,9 +156,8 @@ def own_code(settings: SettingsOfPipelines, spider: type | None = None) -> str:
     too.
     """
     methods = (FunctionType, classmethod, staticmethod, property)
-    spiders = [
-        kind for kind in _derived(spider) if any(isinstance(one, methods) for one in vars(kind).values())
-    ]
+    derived = {kind: vars(kind).values() for kind in _derived(spider)}
+    spiders = [kind for kind, own in derived.items() if any(isinstance(one, methods) for one in own)]
     known = [(_path(one), source_of(one)) for one in [*spiders, *_pipelines(settings)]]
     return OWN_MARK + hashlib.sha256(repr(known).encode("utf-8", "replace")).hexdigest()[:8] if known else ""
 

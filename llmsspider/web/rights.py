@@ -232,10 +232,8 @@ def of_rsl(body: bytes) -> list[Declaration]:
         for terms in content.iter("{*}license"):
             paid = {node.get("type") for node in terms.iter("{*}payment")} - {None, "free", "attribution"}
             for tag in ("prohibits",) if paid else ("prohibits", "permits"):
-                uses = " ".join(
-                    one.text or "" for one in terms.iter(f"{{*}}{tag}") if one.get("type") == "usage"
-                )
-                for use in re.findall(r"[a-z-]{2,40}", uses.lower()):
+                said = [one.text for one in terms.iter(f"{{*}}{tag}") if one.get("type") == "usage"]
+                for use in re.findall(r"[a-z-]{2,40}", " ".join(filter(None, said)).lower()):
                     line = f"RSL licence: {tag} {use}"
                     found.append(Declaration(SAME.get(use, use), tag == "permits", line, path))
     return found

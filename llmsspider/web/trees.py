@@ -205,9 +205,8 @@ class Trees:
             return
         is_bare = axis_of(urlsplit(url).path.rpartition("/")[2]) is not None  # `/docs/fr`
         for axis, segment in tree_of(url + "/" if is_bare else url).items():
-            is_wanted = segment == self._home.get(axis, (None,))[0] or (
-                axis == "version" and self.all_versions
-            )
+            is_wanted = segment == self._home.get(axis, (None,))[0]
+            is_wanted = is_wanted or (axis == "version" and self.all_versions)
             if axis == "language" and self.language is not None:
                 is_wanted = self.language == "all" or same_language(self.language, segment)
             if not is_wanted:
