@@ -107,7 +107,7 @@ lock:
 	$(UV_COMPILE) pyproject.toml --extra mcp --extra postgresql -c requirements.lock -o requirements-server.lock
 	$(UV_COMPILE) requirements-dev.txt -c requirements.lock -o requirements-dev.lock
 	$(UV_COMPILE) requirements-cloud.txt -o requirements-cloud.lock
-	$(UV_COMPILE) requirements-llamaindex.txt -o requirements-llamaindex.lock
+	$(UV_COMPILE) requirements-llamaindex.txt pyproject.toml -c requirements.lock -o requirements-llamaindex.lock
 	$(UV_COMPILE) --resolution lowest-direct --all-extras pyproject.toml .ci/lowest.txt -o .ci/lowest.lock
 	@sed -i '1i $(call LOCK_HEAD,requirements)' requirements.lock
 	@sed -i '1i # Every package that a plain install brings, with its hashes: `make lock` writes it.' requirements-base.lock

@@ -10,8 +10,8 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from llmsspider.crawl.spiderrun import Addon
     from llmsspider.items import Document
-    from llmsspider.launch.api import changes, documents, resolve, search
-    from llmsspider.launch.crawls import acrawl, crawl, page
+    from llmsspider.launch.api import changes, documents, search
+    from llmsspider.launch.crawls import acrawl, crawl, page, resolve
 
 __all__ = [
     "Addon",
@@ -31,7 +31,7 @@ _MODULES = {
     "changes": "llmsspider.launch.api",
     "documents": "llmsspider.launch.api",
     "search": "llmsspider.launch.api",
-    "resolve": "llmsspider.launch.api",
+    "resolve": "llmsspider.launch.crawls",
     "acrawl": "llmsspider.launch.crawls",
     "crawl": "llmsspider.launch.crawls",
     "page": "llmsspider.launch.crawls",

@@ -1,12 +1,9 @@
-"""`resolve(url)`, and what is stored of a folder or source: `documents`, `changes`, `search`."""
+"""What is stored of a folder or source, `documents`, `changes`, `search`; and what the process of a crawl is given."""
 
 from __future__ import annotations
 
-import io
 import os
-import subprocess
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -14,83 +11,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
-from llmsspider.config.sources import default_name
 from llmsspider.content.conversion.serving import ContentHandler
-from llmsspider.errors import ArgumentsError, MirrorError, ResolveError
+from llmsspider.errors import ArgumentsError, MirrorError
 from llmsspider.items import Document
 from llmsspider.output import exports
-from llmsspider.output.graph import Order, write_json
 from llmsspider.output.mirror import read_manifest
 from llmsspider.store import Store, Stores
 from llmsspider.store.database import DATA_DIR_VARIABLE, STORE_FOLDER, SUFFIX, project_dir
-from llmsspider.store.store import DEFAULT_CLASS, store_class
+from llmsspider.store.store import DEFAULT_CLASS
 from llmsspider.web.loading import path_of
-from llmsspider.web.urls import require_http_url
 
 if TYPE_CHECKING:
     from llmsspider.answers.embedding import Embedder
     from llmsspider.answers.ranking import SearchResult
-
-
-class Resolved(NamedTuple):
-    """`content`: all pages as one Markdown text. `graph`: `source`, `url` and `nodes` (docs/reference/commands.md)."""
-
-    content: str
-    graph: dict[str, Any]
-
-
-def resolve(
-    url: str,
-    *,
-    depth: int | None = None,
-    order: Order = "breadth",
-    max_tokens: int | None = None,
-    store: str | os.PathLike[str] | type[Store] | None = None,
-    handlers: Mapping[str, str | type[ContentHandler]] | None = None,
-    arguments: Mapping[str, str] | None = None,
-    settings: Mapping[str, object] | None = None,
-    timeout_secs: float | None = None,
-) -> Resolved:
-    """Crawl a site and return its text and its graph.
-
-    Args:
-        url: any page of the documentation.
-        depth: how many links away pages may lie; None is unlimited, 0 the listed pages or the page itself.
-        order: of the pages in `content`.
-        max_tokens: `content` stops before the page that would exceed it.
-        store: directory of the page store; with it the next call fetches only what changed. Or a store class, which
-            is given `LLMS_DATA_DIR` and `LLMS_STORE_URL` of `settings`. None keeps nothing.
-        handlers: content handlers, classes or their paths, by media type (docs/how-to/handlers.md).
-        arguments: more spider arguments (docs/reference/arguments.md).
-        settings: settings of the project (docs/reference/settings.md) or of Scrapy.
-        timeout_secs: of the whole crawl.
-
-    Raises:
-        InvalidUrlError: `url` is no http(s) URL.
-        ArgumentsError: an argument or setting is wrong; one line each.
-        ResolveError: no page was obtained; the message says why.
-    """
-    given = {**(arguments or {}), "url": require_http_url(url)}
-    if depth is not None or "max_depth" not in given:
-        given["max_depth"] = "" if depth is None else str(depth)  # not what an earlier call kept
-    with tempfile.TemporaryDirectory(prefix="llmsspider-") as temporary:
-        chosen = stores_for(store, settings, temporary, handlers)
-        data_dir = chosen["LLMS_DATA_DIR"]
-        _crawl(given, chosen, temporary, timeout_secs)
-        name = given.get("source") or default_name(given["url"])
-        url_of_store, kind = str(chosen["LLMS_STORE_URL"] or ""), chosen["LLMS_STORE_CLASS"] or DEFAULT_CLASS
-        stores = Stores(url_of_store or None, data_dir, store_class(kind))
-        with stores.open(name, create=False) as pages:
-            if pages.count_pages() == 0:
-                runs = pages.runs()
-                errors = pages.errors(runs[-1]) if runs else []
-                reason = f": {errors[0].kind} ({errors[0].reason})" if errors else ""
-                outcome = runs[-1].outcome if runs else "never crawled"
-                raise ResolveError(f"{url}: no page was obtained, {outcome}{reason}")
-            text, graph = io.BytesIO(), io.BytesIO()
-            exports.write_flat(pages, text, order=order, budget=max_tokens)
-            write_json(pages, graph)
-    return Resolved(text.getvalue().decode(), orjson.loads(graph.getvalue()))
 
 
 PLACES = (DATA_DIR_VARIABLE, "LLMS_STORE_URL")
@@ -245,30 +178,6 @@ def stores_for(
         raise ArgumentsError([str(error)]) from None
     chosen["LLMS_DATA_DIR"] = Path(str(chosen["LLMS_DATA_DIR"])).absolute()
     return chosen
-
-
-def _crawl(
-    arguments: Mapping[str, str], settings: Mapping[str, object], folder: str, timeout_secs: float | None
-) -> None:
-    given = options_for_pipe(arguments, settings)
-    try:
-        done = subprocess.run(  # noqa: S603  # our own interpreter, no shell
-            CRAWL,
-            input=given,
-            cwd=folder,
-            env=child(),
-            capture_output=True,
-            check=False,
-            timeout=timeout_secs,
-        )
-    except subprocess.TimeoutExpired:
-        raise ResolveError(f"{arguments['url']}: the crawl took longer than {timeout_secs} s") from None
-    said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-    if done.returncode == 2:
-        raise wrong_arguments(said)
-    if done.returncode not in {0, 1, 3}:
-        last = said[-1:] or [f"exit code {done.returncode}"]
-        raise ResolveError(f"{arguments['url']}: the crawl failed: {last[0]}")
 
 
 def child() -> dict[str, str]:

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import asyncio
+import io
+import math
 import os
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import IO, Any, Unpack
+from typing import IO, Any, NamedTuple, Unpack
 
 import orjson
 
 from llmsspider.config.arguments import CrawlArguments, DocsArguments, PageArguments, check_arguments
-from llmsspider.errors import ArgumentsError, CrawlError, StoreError
+from llmsspider.config.sources import default_name
+from llmsspider.content.conversion.serving import ContentHandler
+from llmsspider.errors import ArgumentsError, CrawlError, ResolveError, StoreError
 from llmsspider.extensions.pipe import DOCUMENT, END, FRAME, DocumentPipe, send_end
 from llmsspider.items import Document, document_of
 from llmsspider.launch.api import child, options_for_pipe, stores_for, wrong_arguments
-from llmsspider.store import Store
+from llmsspider.output import exports
+from llmsspider.output.graph import Order, write_json
+from llmsspider.store import Store, Stores
+from llmsspider.store.store import DEFAULT_CLASS, store_class
 from llmsspider.web.urls import require_http_url
 
 Settings = Mapping[str, object]
@@ -232,6 +240,81 @@ def page(
     given = _texts(url, {"render": render, "profile": profile})
     (document,) = Crawl("page", given, None, settings)
     return document
+
+
+class Resolved(NamedTuple):
+    """`content`: all pages as one Markdown text. `graph`: `source`, `url` and `nodes` (docs/reference/commands.md)."""
+
+    content: str
+    graph: dict[str, Any]
+
+
+def resolve(
+    url: str,
+    *,
+    depth: int | None = None,
+    order: Order = "breadth",
+    max_tokens: int | None = None,
+    store: str | os.PathLike[str] | type[Store] | None = None,
+    handlers: Mapping[str, str | type[ContentHandler]] | None = None,
+    arguments: Mapping[str, str] | None = None,
+    settings: Mapping[str, object] | None = None,
+    timeout_secs: float | None = None,
+) -> Resolved:
+    """Crawl a site and return its text and its graph.
+
+    Args:
+        url: any page of the documentation.
+        depth: how many links away pages may lie; None is unlimited, 0 the listed pages or the page itself.
+        order: of the pages in `content`.
+        max_tokens: `content` stops before the page that would exceed it.
+        store: directory of the page store; with it the next call fetches only what changed. Or a store class, which
+            is given `LLMS_DATA_DIR` and `LLMS_STORE_URL` of `settings`. None keeps nothing.
+        handlers: content handlers, classes or their paths, by media type (docs/how-to/handlers.md).
+        arguments: more spider arguments (docs/reference/arguments.md).
+        settings: settings of the project (docs/reference/settings.md) or of Scrapy.
+        timeout_secs: of the whole crawl.
+
+    Raises:
+        InvalidUrlError: `url` is no http(s) URL.
+        ArgumentsError: an argument or setting is wrong; one line each.
+        ResolveError: no page was obtained; the message says why.
+    """
+    given = {**(arguments or {}), "url": require_http_url(url)}
+    if depth is not None or "max_depth" not in given:
+        given["max_depth"] = "" if depth is None else str(depth)  # not what an earlier call kept
+    end = math.inf if timeout_secs is None else time.monotonic() + timeout_secs
+
+    def watch(_counts: dict[str, Any]) -> None:
+        if time.monotonic() > end:
+            raise TimeoutError
+
+    with tempfile.TemporaryDirectory(prefix="llmsspider-") as temporary:
+        chosen = stores_for(store, settings, temporary, handlers)
+        loop = Crawl("docs", given, None, chosen, watch)
+        try:
+            for _ in loop:
+                pass
+        except TimeoutError:
+            raise ResolveError(f"{url}: the crawl took longer than {timeout_secs} s") from None
+        except CrawlError as error:
+            if loop.exit_code != 1:  # pages of earlier crawls are there where this one got none
+                raise ResolveError(str(error)) from None
+        name = given.get("source") or default_name(given["url"])
+        data_dir = chosen["LLMS_DATA_DIR"]
+        url_of_store, kind = str(chosen["LLMS_STORE_URL"] or ""), chosen["LLMS_STORE_CLASS"] or DEFAULT_CLASS
+        stores = Stores(url_of_store or None, data_dir, store_class(kind))
+        with stores.open(name, create=False) as pages:
+            if pages.count_pages() == 0:
+                runs = pages.runs()
+                errors = pages.errors(runs[-1]) if runs else []
+                reason = f": {errors[0].kind} ({errors[0].reason})" if errors else ""
+                outcome = runs[-1].outcome if runs else "never crawled"
+                raise ResolveError(f"{url}: no page was obtained, {outcome}{reason}")
+            text, graph = io.BytesIO(), io.BytesIO()
+            exports.write_flat(pages, text, order=order, budget=max_tokens)
+            write_json(pages, graph)
+    return Resolved(text.getvalue().decode(), orjson.loads(graph.getvalue()))
 
 
 def _texts(url: str | None, arguments: Mapping[str, object]) -> dict[str, str]:

@@ -44,11 +44,11 @@ ELSEWHERE = {
 """How lines begin that need what is not here, and what checks them."""
 
 OTHER_CODE = {
-    "recipes": {"langchain_core", "llama_index"},
+    "recipes": {"llama_index", "haystack"},
     "extending": {"from scrapy.crawler", "from llmsspider.settings"},
     "handlers": {"class Endpoints"},
 }
-"""What Python of a page names that other tests run (test_recipes.py, test_extending.py, test_operations_docs.py)."""
+"""What Python of a page names that other tests run (test_loaders.py, test_extending.py, test_operations_docs.py)."""
 
 BEFORE = {
     "changes": "llmsspider crawl docs -a url=https://docs.example.com/ -O docs.jsonl\n"

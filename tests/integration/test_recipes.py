@@ -10,25 +10,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-from crawling import ROOT, command
+from crawling import ROOT, command, recipes
 from forked import HANGS_SECS
-from services import LLAMA_INDEX, need
 from sites import PLAIN, html
 
 
-def example(heading: str) -> str:
-    """The Python below a heading of the page."""
-    text = (
-        (ROOT / "docs" / "how-to" / "recipes.md")
-        .read_text(encoding="utf-8")
-        .partition(f"\n## {heading}\n")[2]
-    )
-    return re.search(r"```python\n(.*?)```", text.partition("\n## ")[0], re.DOTALL)[1]
-
-
-def python(folder: Path, *arguments: object, interpreter: object = sys.executable) -> str:
+def python(folder: Path, *arguments: object) -> str:
     done = subprocess.run(
-        [str(interpreter), *map(str, arguments)],
+        [sys.executable, *map(str, arguments)],
         cwd=folder,
         capture_output=True,
         text=True,
@@ -43,7 +32,8 @@ def python(folder: Path, *arguments: object, interpreter: object = sys.executabl
 def test_the_index_holds_no_stale_chunk_after_a_change(serve, run_crawl, tmp_path):
     site = serve(PLAIN)
     source = site.url.removeprefix("http://")
-    (tmp_path / "index.py").write_text(example("A vector store that holds no stale chunk"), encoding="utf-8")
+    (code,) = recipes("A vector store that holds no stale chunk")
+    (tmp_path / "index.py").write_text(code, encoding="utf-8")
 
     def chunks(*options: str) -> list[dict]:
         options = ("--format", "chunks", *options, "-s", f"LLMS_DATA_DIR={tmp_path / 'store'}")
@@ -78,30 +68,6 @@ def test_the_index_holds_no_stale_chunk_after_a_change(serve, run_crawl, tmp_pat
     assert not any("How to begin" in text or "deepest" in text for _, text in after)
     assert night() == 0
     assert indexed() == after
-
-
-def test_the_loader_of_langchain(tmp_path):
-    rows = documents(tmp_path)
-    code = example("LangChain") + 'made = DocumentsLoader("documents.jsonl").load()\n'
-    code += "print(json.dumps([[page.id, page.page_content, page.metadata] for page in made]))\n"
-    assert json.loads(python(tmp_path, "-c", code)) == rows
-
-
-def test_the_reader_of_llamaindex(tmp_path):
-    need("LlamaIndex")
-    rows = documents(tmp_path)
-    code = example("LlamaIndex") + 'made = DocumentsReader().load_data("documents.jsonl")\n'
-    code += "print(json.dumps([[page.id_, page.text, page.metadata] for page in made]))\n"
-    assert json.loads(python(tmp_path, "-c", code, interpreter=LLAMA_INDEX)) == rows
-
-
-def documents(folder: Path) -> list[list]:
-    """Write two documents and a tombstone; returns what a loader makes of them."""
-    about = {"url": "https://e.com/a", "title": "Ä", "language": None, "content_hash": "00"}
-    pages = [{"id": "1", "content": "# Ä\n\ntext\n", **about}, {"id": "2", "content": "# B\n", **about}]
-    lines = [json.dumps(page) + "\n" for page in [*pages, {"id": "3", "content": None, **about}]]
-    (folder / "documents.jsonl").write_text("".join(lines), encoding="utf-8")
-    return [[page["id"], page["content"], about] for page in pages]
 
 
 def test_the_line_for_cron(serve, run_crawl, tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,17 @@ def test_mistakes_are_errors_of_their_own(serve):
         llmsspider.resolve("https://e.com/", arguments={"max_page": "3"})
 
 
+def test_a_crawl_that_takes_too_long_is_stopped(serve):
+    def slow(_seen):
+        time.sleep(1)
+        return page("A", *(f"{number}.html" for number in range(1000)))
+
+    site = serve({"/": page("A", "b.html")})
+    site.missing = slow
+    with pytest.raises(ResolveError, match=r"the crawl took longer than 2 s"):
+        llmsspider.resolve(f"{site.url}/", settings=LOCAL, timeout_secs=2)
+
+
 def test_settings_are_in_no_process_list(serve):
     site = serve({"/": page("A")})
     seen: set[bytes] = set()
@@ -79,7 +91,7 @@ def test_settings_are_in_no_process_list(serve):
     site.pages["/"] = listed
     auth = {site.url: {"Authorization": "Bearer very-secret-token"}}
     llmsspider.resolve(f"{site.url}/", settings={**LOCAL, "LLMS_HTTP_AUTH": auth})
-    assert any(b"crawl_from_pipe" in line for line in seen)
+    assert any(b"crawl_into_pipe" in line for line in seen)
     assert not any(b"very-secret-token" in line for line in seen)
     assert site.requests[-1].headers["authorization"] == "Bearer very-secret-token"
 

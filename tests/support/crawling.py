@@ -42,6 +42,13 @@ class Outcome:
         return {document["url"].removeprefix(base): document for document in self.documents}
 
 
+def recipes(heading: str) -> list[str]:
+    """The blocks of Python below a heading of docs/how-to/recipes.md."""
+    text = (ROOT / "docs" / "how-to" / "recipes.md").read_text(encoding="utf-8")
+    below = text.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    return re.findall(r"```python\n(.*?)```", below, re.DOTALL)
+
+
 def _scrapy(constants: dict[str, Any], *arguments: str) -> None:
     from scrapy.cmdline import execute
 

@@ -51,7 +51,7 @@ def _modules(*names: str) -> Callable[[], bool]:
 
 
 LLAMA_INDEX = ROOT / ".venv-llamaindex" / "bin" / "python"
-"""An environment of its own (`make install-dev`): llama-index-core and shub ask for different versions of tqdm."""
+"""An environment of its own (`make install-dev`): LlamaIndex, Haystack, a crawl. shub asks for another tqdm."""
 
 DEVELOPMENT = "make install-dev"
 SERVICES = {
@@ -72,7 +72,7 @@ SERVICES = {
             DEVELOPMENT,
         ),
         Service("S3", "feeds in S3", _modules("moto", "boto3"), DEVELOPMENT),
-        Service("LlamaIndex", "the recipe for LlamaIndex", LLAMA_INDEX.is_file, DEVELOPMENT),
+        Service("LlamaIndex", "the loaders for LlamaIndex and Haystack", LLAMA_INDEX.is_file, DEVELOPMENT),
     )
 }
 

@@ -1,0 +1,64 @@
+"""What the loaders of other projects load: the pages of a crawl or of a store, as text and metadata."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from llmsspider.items import Document
+from llmsspider.launch.api import documents
+from llmsspider.launch.crawls import acrawl, crawl
+
+
+class Page(NamedTuple):
+    """A page: the same id from crawl to crawl, and no metadata that differ where the page does not."""
+
+    id: str
+    text: str
+    metadata: dict[str, Any]
+
+
+class Pages:
+    """The pages of a source, deleted ones left out: of a crawl for a URL, else what is stored, and nothing is fetched.
+
+    Args:
+        source: a URL, or a folder or source as `documents` takes it.
+        given: the other arguments of `crawl`, or of `documents`; those that are None are left out.
+        address: what the metadata call the URL of a page.
+    """
+
+    def __init__(self, source: str | os.PathLike[str], given: Mapping[str, Any], address: str):
+        self._source, self._address = source, address
+        self._given: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        self._url = source if isinstance(source, str) and "://" in source else None
+        if self._url:
+            crawl(self._url, **self._given)  # says what is wrong of the arguments; nothing begins
+        elif unknown := self._given.keys() - {"store"}:
+            raise TypeError(f"{source} is no URL, and only a crawl takes {', '.join(sorted(unknown))}")
+
+    def __iter__(self) -> Iterator[Page]:
+        read = crawl(self._url, **self._given) if self._url else documents(self._source, **self._given)
+        for document in read:
+            if document.content:
+                yield self._page(document)
+
+    async def __aiter__(self) -> AsyncIterator[Page]:
+        if self._url is None:
+            for page in self:
+                yield page
+            return
+        async for document in acrawl(self._url, **self._given):
+            if document.content:
+                yield self._page(document)
+
+    def _page(self, document: Document) -> Page:
+        metadata = {
+            self._address: document.url,
+            "title": document.title,
+            "description": document.description,
+            "language": document.language,
+            "section": document.llms and document.llms.section,
+        }
+        kept = {name: value for name, value in metadata.items() if value is not None}
+        return Page(document.id, document.content or "", kept)
