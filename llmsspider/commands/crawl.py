@@ -18,7 +18,7 @@ from llmsspider.crawl.spiderrun import on_scrapy_cloud, run_of
 from llmsspider.errors import StoreError
 from llmsspider.extensions import console, scrapy_cloud
 from llmsspider.launch.checking import crawl_problems, pair_problems, spider_problem, value_problem
-from llmsspider.launch.storecommand import DescribedCommand
+from llmsspider.launch.storecommand import DescribedCommand, no_option
 from llmsspider.output import status
 from llmsspider.store import resolve_data_dir
 
@@ -55,7 +55,7 @@ class Command(DescribedCommand, CrawlCommand):
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         """Check the arguments, before Scrapy logs or starts anything."""
-        problems = [f"{option} is no option (see --help)" for option in args if option.startswith("-")]
+        problems = [no_option(word, self.known) for word in args if word.startswith("-")]
         if not problems and len(args) != 1:
             problems = [f"name one {self.word}" + (f", not {len(args)}" if args else "")]
         for pair in opts.spargs:

@@ -25,7 +25,7 @@ class Command(DescribedCommand, ParseCommand):
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         """Check the arguments, before Scrapy logs or starts anything."""
         try:
-            words = without_options(args)
+            words = without_options(args, self.known)
             if len(words) != 1 or "://" not in words[0]:
                 raise ArgumentsError(["name one URL, e.g. https://docs.example.com/"])
             if opts.depth < 1:

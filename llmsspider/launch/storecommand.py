@@ -8,12 +8,14 @@ import sys
 from abc import abstractmethod
 from contextlib import suppress
 from dataclasses import replace
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import orjson
 from scrapy.commands import ScrapyCommand
 
 from llmsspider import errors
+from llmsspider.config.arguments import DocsArguments
 from llmsspider.config.settings import Config
 from llmsspider.errors import ArgumentsError, MirrorError, SearchError, StoreError, UnknownSourceError
 from llmsspider.store import SourceRecord, Stores, resolve_data_dir
@@ -40,7 +42,23 @@ class OneLineParser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Write the message to stderr and exit."""
+        unknown = message.partition("unrecognized arguments: ")[2]
+        if unknown.startswith("-"):
+            self.exit(WRONG, f"{self.prog}: {no_option(unknown.split()[0], self._option_string_actions)}\n")
         self.exit(WRONG, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
+def no_option(word: str, known: Iterable[str]) -> str:
+    """Return the line for an option that there is not: one of nearly that name, or an argument of the spider, is meant.
+
+    >>> no_option("--limt", ["--limit"]), no_option("--max-page=3", ["-a"])
+    ('--limt is no option; did you mean --limit?', '--max-page=3 is no option; did you mean -a max_pages=…?')
+    """
+    meant = {name: name for name in known}
+    if "-a" in meant:
+        meant |= {f"--{name.replace('_', '-')}": f"-a {name}=…" for name in DocsArguments.model_fields}
+    close = get_close_matches(word.partition("=")[0], meant, n=1, cutoff=0.8)
+    return f"{word} is no option" + (f"; did you mean {meant[close[0]]}?" if close else " (see --help)")
 
 
 Option = tuple[str, dict[str, Any]]
@@ -74,6 +92,8 @@ class DescribedCommand(ScrapyCommand):
     usage: ClassVar[str] = "[options]"
     summary: ClassVar[str]
     options: ClassVar[tuple[Option, ...]] = ()
+    known: Iterable[str] = ()
+    """The options that the command has."""
     settings: Settings  # scrapy.cmdline sets it before anything is called
 
     @property
@@ -94,6 +114,7 @@ class DescribedCommand(ScrapyCommand):
         super().add_options(parser)
         for names, given in self.options:
             parser.add_argument(*names.split(), **given)
+        self.known = parser._option_string_actions
 
     def fail(self, problem: str, exitcode: int) -> None:
         """Say what is wrong and set the exit code."""
@@ -119,7 +140,7 @@ class OneLineCommand(DescribedCommand):
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         """Work, and turn what goes wrong into a line and an exit code."""
         try:
-            self.work(without_options(args), opts)
+            self.work(without_options(args, self.known), opts)
             sys.stdout.flush()
         except BrokenPipeError:  # the reader of the pipe has seen enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -162,13 +183,14 @@ class OneLineCommand(DescribedCommand):
         return replace(stores, data_dir=resolve_data_dir(stores.data_dir))
 
 
-def without_options(args: list[str]) -> list[str]:
+def without_options(args: list[str], known: Iterable[str]) -> list[str]:
     """Return the words that are no options; raises `ArgumentsError` for options that the command has not."""
     before = args.index("--") if "--" in args else len(args)
     unknown = [word for word in args[:before] if word.startswith("-") and len(word) > 1 and " " not in word]
     if unknown:
-        remedy = "(see --help); words that begin so stand after --"
-        raise ArgumentsError([f"{word} is no option {remedy}" for word in unknown])
+        lines = [no_option(word, known) for word in unknown]
+        remedy = "; words that begin so stand after --"
+        raise ArgumentsError([line if line.endswith("?") else line + remedy for line in lines])
     return [*args[:before], *args[before + 1 :]]
 
 

@@ -92,7 +92,7 @@ WRONG = {
         "'docs.example.com' has no scheme; did you mean https://docs.example.com?",
     ),
     "a folder without a tree": (("-o", "docs"), "docs holds no tree yet: name the URL it is made from"),
-    "unknown option": (("--frobnicate",), "unrecognized arguments: --frobnicate"),
+    "unknown option": (("--frobnicate",), "--frobnicate is no option (see --help)"),
     "unknown argument": (("https://e.com/", "-a", "max_page=3"), "max_page"),
     "argument without value": (
         ("https://e.com/", "-a", "max_pages"),
@@ -142,7 +142,7 @@ BAD_COMMAND_LINES = {
             ["sync", "x.toml"],
         )
     },
-    "mcp: an option that there is not": (("mcp", "--foo"), "unrecognized arguments: --foo"),
+    "mcp: an option that there is not": (("mcp", "--foo"), NO_OPTION),
     **{
         f"{name}: nothing named": ((name,), problem)
         for name, problem in (
@@ -359,7 +359,10 @@ def test_a_file_is_written_where_one_is_named(serve, llmsspider, tmp_path):
             "[Errno 2] No such file or directory: 'no/where.md'\n",
         ),
         (("-o", "docs.jsonl"), 2, "docs.jsonl holds no tree yet: name the URL it is made from\n"),
-        (("search", "docs", "x", "--limt", "3"), 2, "--limt is no option"),
+        ((url, "--max-pages", "3"), 2, "--max-pages is no option; did you mean -a max_pages=…?\n"),
+        (("crawl", "docs", "--max_page=3"), 2, "--max_page=3 is no option; did you mean -a max_pages=…?\n"),
+        (("page", url, "--jsn"), 2, "--jsn is no option; did you mean --json?\n"),
+        (("search", "docs", "x", "--limt", "3"), 2, "--limt is no option; did you mean --limit?"),
     ):
         done = llmsspider(*words, *LOCAL)
         assert (done.returncode, done.stdout) == (code, ""), words
