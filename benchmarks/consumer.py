@@ -7,6 +7,7 @@ memory of both processes, in MB, after each tenth of the pages, and how many pag
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 import threading
@@ -70,7 +71,7 @@ def main() -> None:
     for number, _ in enumerate(llmsspider.crawl(url, settings=LOCAL, max_pages=0), 1):
         time.sleep(options.sleep)
         if number % (options.pages // 10) == 0 and number < options.pages:
-            (crawl,) = subprocess.check_output(["pgrep", "-f", "crawl_into_pip[e]"], text=True).split()
+            (crawl,) = subprocess.check_output(["pgrep", "-P", str(os.getpid())], text=True).split()
             secs = time.monotonic() - began
             print(
                 f"{number:5} documents, {len(asked):5} asked, {secs:5.0f} s: "
