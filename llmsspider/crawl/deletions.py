@@ -102,12 +102,9 @@ def _name(url: str) -> str:
 
 
 def outage(failed: Mapping[str, int], obtained: int, share: float) -> str | None:
-    """Return in words that more pages failed than a complete run may have, or None. One page may always fail.
+    """Return in words that more pages failed than the `share` that may in a complete run, or None; one always may.
 
-    Args:
-        failed: number of failed pages by error kind; only kinds of an outage count.
-        obtained: pages that answered.
-        share: share of the requested pages that may fail, from 0 to 1.
+    Of the failed pages, counted by error kind, only those of an outage count.
 
     >>> outage({"auth": 3, "not_found": 7}, 27, 0.1) is None
     True
@@ -156,13 +153,8 @@ def runs_needed(
 ) -> int:
     """Return after how many complete runs in a row with this outcome a page is deleted; 0 for whatever the share.
 
-    Args:
-        outcome: what became of the page, see `DELETED`.
-        reason: why it is filtered, if it is.
-        named: a list, a sitemap or a link names it in this run.
-        arrived: the page that it moved to has a document in this run.
-        shared: other pages moved there, too.
-        for_now: the redirect is not one for good.
+    `reason` is why it is filtered. It is `named` by a list, a sitemap or a link of this run; the page that it moved to
+    has `arrived` in it; other pages moved there, too (`shared`); its redirect is none for good (`for_now`).
     """
     if outcome == "moved" and (shared or for_now):
         return ACCEPTED_RUNS if shared and for_now else DOUBTED_RUNS
@@ -200,18 +192,11 @@ def plan_deletions(
     confirmed: bool = False,
     only_gone: bool = False,
 ) -> DeletionPlan:
-    """Decide over the stored pages that a run did not confirm.
+    """Decide over the stored pages that a run did not confirm, all given by their keys.
 
-    Args:
-        known: the stored pages and their outcomes.
-        in_bounds: keys of the pages inside the bounds of the run, the confirmed ones included.
-        unreached: keys of the pages that have no document in this run.
-        named: keys of the pages that lists and links of this run name.
-        present: keys of the pages that have a document in this run.
-        links: returns the keys of the pages that stored pages link to.
-        again: `Doubts.again` of the source.
-        confirmed: the user confirmed a large number of deletions; nothing waits.
-        only_gone: delete only what answered 404 or 410 (`mode=refresh`); what moved is kept.
+    The run covers those `in_bounds`. The `unreached` have no document in it, others are `present`; its lists and links
+    have `named` some; `links` returns those that stored pages link to. `again` is `Doubts.again` of the source. Nothing
+    waits where the user `confirmed`; `only_gone` (`mode=refresh`) deletes only what answered 404 or 410.
     """
     deleted = frozenset({"gone"}) if only_gone else DELETED
     arriving = Counter(known.targets.values())

@@ -143,7 +143,7 @@ SLACK_SECS = 3600
 """Seconds that the dates of the files of one build may differ by."""
 ACCEPT = "text/markdown, text/html;q=0.9, */*;q=0.1"
 
-_TAG = re.compile(r"<[^<>]*>")
+_TAG = re.compile(r"</?[A-Za-z][\w-]*(?:\s[^<>]*)?/?>|<!--[^<>]*-->")
 _DESTINATION = re.compile(r"\]\([^()\s]*\)")
 _WORD = re.compile(r"[^\W_]+")
 
@@ -264,7 +264,7 @@ async def _words(
     (held,) = await run.workers.read_texts([text])
     if isinstance(held, ConversionError):
         return None
-    return counted_words(live.page.markdown), counted_words(held.page(Joiner(url).join).markdown)
+    return Counter(words_of(live.page.markdown)), Counter(words_of(held.page(Joiner(url).join).markdown))
 
 
 def chosen(pages: Sequence[str], dates: Mapping[str, str], number: int) -> list[str]:
@@ -284,16 +284,17 @@ def chosen(pages: Sequence[str], dates: Mapping[str, str], number: int) -> list[
     return last + [others[(begin + place) % len(others)] for place in range(min(room, len(others)))]
 
 
-def counted_words(markdown: str) -> Counter[str]:
+def words_of(markdown: str) -> list[str]:
     r"""Return the words that a reader sees, whatever Markdown is around them, without the title.
 
-    >>> counted_words("# A\n\nSee [the *b*](/x) &amp; `c\\_d`.\n") == counted_words("See the b & c_d.")
-    True
+    >>> words_of("# A\n\nSee [the *b*](/x) &amp; `c\\_d`.\n")
+    ['see', 'the', 'b', 'c', 'd']
     """
-    others = ("# ", "```", "~~~", ":::")
-    lines = [line for line in own_text(markdown).split("\n") if not line.lstrip().startswith(others)]
-    text = _TAG.sub(" ", _DESTINATION.sub("]", "\n".join(lines)))
-    return Counter(word.lower() for word in _WORD.findall(html.unescape(text)))
+    lines = own_text(markdown).split("\n")
+    title = next((line for line in lines if line.startswith("# ")), "")
+    kept = (line for line in lines if line != title and not line.lstrip().startswith(("```", "~~~", ":::")))
+    text = _TAG.sub(" ", _DESTINATION.sub("]", "\n".join(kept)))
+    return [word.lower() for word in _WORD.findall(html.unescape(text))]
 
 
 def _hash_of(words: Counter[str]) -> str:

@@ -96,6 +96,7 @@ class PageResult:
 
     `was_stub` says that it is HTML taken in place of Markdown that is a stub; `is_undecided` that it is new Markdown
     and that the sizes of pages yet to come decide whether it is a stub (`crawl.second_requests.HostStubs`).
+    `is_as_stored` says that it comes as Markdown for the first time, and says nothing else than the stored HTML.
     """
 
     page: Page
@@ -103,6 +104,7 @@ class PageResult:
     filtered: Filtered | None = None
     was_stub: bool = False
     is_undecided: bool = False
+    is_as_stored: bool = False
 
 
 Read = tuple[PageResponse, PageResult | None]

@@ -87,12 +87,9 @@ class Checked:
 
 
 class Ledger:
-    """The histories of the witnesses of one source, and when each of its pages was checked.
+    """The histories of the witnesses of one source (`kept`, see `to_json`), and when each of its pages was checked.
 
-    Args:
-        kept: as the store keeps the histories, see `to_json`.
-        number: of the run.
-        settings: those that decide what becomes of a page, as one line.
+    `settings` are those that decide what becomes of a page, as one line.
     """
 
     def __init__(self, kept: object = None, number: int = 0, settings: str = ""):
@@ -205,11 +202,8 @@ class Ledger:
     ) -> list[str]:
         """Hold what the witnesses said against what the pages showed, and remember both; return the mistakes in words.
 
-        Args:
-            asked: the URL of each page that the site answered for, by key.
-            changed: keys of those that had another text than before, or were gone.
-            failed: keys of the pages whose answer counts for nothing; they are asked again.
-            evident: the site alone made pages change, and not another version of the extraction.
+        The site answered for the pages `asked` (URLs by key); those that `failed` are asked again. The `changed` ones
+        had another text than before, or were gone; `evident` says that the site alone made them change.
         """
         changes, lines, named = set(changed), [], {}
         for witness in self.witnesses:

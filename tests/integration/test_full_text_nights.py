@@ -153,7 +153,9 @@ def test_a_page_of_two_answers_is_told_changed_when_either_changes(serve, run_cr
         f"# Changes\n\nAll is told in this file now. {prose[3:-4].replace('</p><p>', ' ')}\n"
     )
     filled = changes()
-    assert (filled["change"], filled["origin"]) == ("changed", "markdown")
+    assert (filled["change"], filled["origin"]) == ("unchanged", "markdown"), "its HTML says what it said"
+    site.pages["/changes.md"] += "\nMore of it.\n"
+    assert "More of it." in changes()["content"]
 
 
 def test_a_file_that_is_away_for_a_night_changes_no_page_whatever_their_own_form_says(serve, run_crawl):
@@ -196,3 +198,38 @@ def test_offers_that_come_and_go_are_no_changes(serve, run_crawl, validators):
     assert night({})[1] == {}
     found, told, _ = night({2: 2})
     assert (told, is_current(found, {2: 2})) == ({path_of(2): "changed"}, True)
+
+
+@pytest.mark.parametrize("validators", ["content", "none"])
+def test_markdown_of_other_words_that_a_site_begins_to_offer_is_no_change(serve, run_crawl, validators):
+    """Its HTML, asked once more, says that a page is as it was: moved words are an edit, lost links no damage."""
+    words = [f"In step {number} the wheel is turned by the mill." for number in range(40)]
+    links = "".join(f"<a href='/p{number}'>{number}</a> " for number in range(4))
+
+    def text_of(number: int, text: list[str]) -> str:
+        return html(f"Part {number}", f"<p>On part {number}: {' '.join(text)}</p><p>{links}</p>")
+
+    site = serve({f"/p{number}": text_of(number, words) for number in range(4)})
+    site.pages["/"] = html("Home", f"<p>{links}</p>")
+    site.etags = validators == "content"
+
+    def night() -> dict[str, str]:
+        return {
+            row["title"]: f"{row['change']} {row['origin']}" for row in run_crawl(f"{site.url}/").documents
+        }
+
+    night()
+    moved = [*words[1:], words[0]]
+    rewritten = [f"Stage {number} has another machine altogether." for number in range(60)]
+    site.pages |= {"/p2": text_of(2, moved), "/p3": text_of(3, rewritten)}
+    for number, text in enumerate([words, words, moved, rewritten]):
+        made = " ".join(text)
+        site.pages[f"/p{number}.md"] = f"# Part {number}\n\nFor machines only, on part {number}: {made}\n"
+    site.pages["/llms.txt"] = "# Site\n" + "".join(f"\n- [Part {n}](/p{n}.md)" for n in range(4)) + "\n"
+    told = {f"Part {number}": "unchanged markdown" for number in range(4)}
+    edited = {"Part 2": "changed markdown", "Part 3": "changed markdown"}
+    assert (told | edited).items() <= night().items()
+    for _ in range(2):
+        assert told.items() <= night().items()
+    site.pages["/p1.md"] += "One more.\n"
+    assert (told | {"Part 1": "changed markdown"}).items() <= night().items()

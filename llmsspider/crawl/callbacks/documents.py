@@ -13,7 +13,7 @@ from scrapy.spidermiddlewares.httperror import HttpError
 from llmsspider.crawl.bot_walls import CONFIRM_RUNS, Suspect, Wall
 from llmsspider.crawl.callbacks.link_sources import LinkSourcePages
 from llmsspider.crawl.callbacks.requests import PageRequests
-from llmsspider.crawl.full_text import counted_words
+from llmsspider.crawl.full_text import words_of
 from llmsspider.crawl.pages import PageResponse, PageResult
 from llmsspider.crawl.requests import FilteredRequest, RefusedRequest, info, is_permanent, kind_of_exception
 from llmsspider.crawl.run import Run
@@ -158,8 +158,8 @@ class Documents:
             self._run.count("titles/shared")
         return is_other
 
-    def keep_text(self, record: PageRecord) -> None:
-        """Keep the text that is stored of a page which comes in another form now, where it has the same words.
+    def keep_text(self, record: PageRecord, *, is_same: bool = False) -> None:
+        """Keep the text that is stored of a page which comes in another form now, where it says the same.
 
         A full-text file that lags is another form too; while it is away for once, its pages stay whatever they say.
         """
@@ -171,7 +171,7 @@ class Documents:
         if stored is None or (is_form and stored.title != record.title):
             return
         is_away = state.origin == "llms-full" and run.memory.is_away(state.fetched_url)
-        is_same = counted_words(stored.content or "") == counted_words(record.content or "")
+        is_same = is_same or words_of(stored.content or "") == words_of(record.content or "")
         if is_same or (is_away and run.memory.doubts.again(record.key + b"form", "away") < CONFIRM_RUNS):
             for name in (*TEXT, *(FORM if is_away else ())):  # it is compared with the file when that is back
                 setattr(record, name, getattr(stored, name))

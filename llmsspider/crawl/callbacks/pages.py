@@ -214,7 +214,7 @@ class Pages:
             yield from self._requests.markdown_of(verdict.url, request, page.page.follow)
             return
         record = self._record(page, answer, request)
-        suspect = seen_suspect(run, record, answer, request)
+        suspect = None if page.is_as_stored else seen_suspect(run, record, answer, request)
         verdict = settle(ReadPage(record.url, suspect=suspect), documents.site, BESIDE_STORED)
         if isinstance(verdict, Fail):
             yield from documents.failed(request, verdict.wall.kind, verdict.wall.message, record.status)
@@ -234,7 +234,7 @@ class Pages:
             is_false = is_false and run.known.is_false(record, answer.headers)
             if is_false:  # as it came, and as it would be stored
                 run.memory.note_false_304(record.fetched_url)
-            documents.keep_text(record)
+            documents.keep_text(record, is_same=page.is_as_stored)
             yield from documents.parts(record, page.page.parts)  # before the page that stands for them
             yield from documents.with_links(record, request, read=(answer, page))
 

@@ -15,6 +15,7 @@ from llmsspider.content.markdown import Draft
 from llmsspider.crawl import bot_walls
 from llmsspider.crawl.bot_walls import Suspect
 from llmsspider.crawl.callbacks.rendering import Renderer
+from llmsspider.crawl.full_text import words_of
 from llmsspider.crawl.link_bases import UnsettledError
 from llmsspider.crawl.pages import LinkJoiner, PageResponse, PageResult, Read, is_documentation, read_page
 from llmsspider.crawl.requests import HTML_ACCEPT, NestedDownloadError, download_form, info
@@ -97,7 +98,23 @@ class PageReader:
         workers, join = self._run.workers, self._join
         page = await read_page(shown, workers, listed=listed, join=join, with_listings=with_listings)
         answer, fuller = await self.fuller(request, answer, page)
-        return (answer, None) if fuller is None else await self.renderer.rendered(request, answer, fuller)
+        if fuller is None:
+            return answer, None
+        fuller = replace(fuller, is_as_stored=await self._is_as_stored(request, answer, fuller))
+        return await self.renderer.rendered(request, answer, fuller)
+
+    async def _is_as_stored(self, request: Request, answered: PageResponse, result: PageResult) -> bool:
+        """Say whether Markdown of a page that is stored as HTML has the same words, or else its HTML still has them."""
+        known, state = self._run.known, self._run.known.state(page_key(request.url))
+        is_new_form = state is not None and state.origin == "html" and result.origin in MARKDOWN_ORIGINS
+        stored = self._run.store.load_page(state.key) if state is not None and is_new_form else None
+        if state is None or stored is None or not known.is_usable(state):
+            return False
+        before = words_of(stored.content or "")
+        if words_of(result.page.markdown) == before:
+            return True
+        html = await self._read_html(state.fetched_url, request, answered)
+        return html is not None and (html[1] is None or words_of(html[1].page.markdown) == before)
 
     async def fuller(self, request: Request, answered: PageResponse, result: PageResult) -> Read:
         """Return the fuller of a page's Markdown and its HTML; raises `RenderingError` where stored HTML failed."""
@@ -283,6 +300,7 @@ def suspect_of(run: Run, record: PageRecord, body: bytes) -> Suspect | None:
     suspect.kind = bot_walls.own_evidence(before, text, record.title, body)
     if reason is None:  # one without text is seen twice anyway
         shrunk = bot_walls.is_shrunk(before, text)
-        suspect.bare = shrunk or bot_walls.has_lost_links(stored.follow, record.follow)
+        is_less = record.origin in MARKDOWN_ORIGINS and state.origin == "html"  # it has no navigation
+        suspect.bare = shrunk or (not is_less and bot_walls.has_lost_links(stored.follow, record.follow))
         suspect.blank = shrunk and not record.follow
     return suspect
