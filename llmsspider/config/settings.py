@@ -152,7 +152,7 @@ class Config(BaseModel):
         "Port of the live page on 127.0.0.1, a range, or `off`; `auto` serves one where stderr is a terminal.",
     )
     report: types.Text = setting(
-        "LLMS_REPORT", None, "HTML file, or folder, for the report of a run and its run.json."
+        "LLMS_REPORT", None, "HTML file, or folder, for the report of a run, its run.json and run.prom."
     )
 
     repository_hosts: types.RepositoryHosts = setting(

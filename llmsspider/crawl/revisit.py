@@ -117,6 +117,8 @@ class Ledger:
         """The keys of those that were not found."""
         self.requests = 0
         """Number of requests of this run, of any kind."""
+        self.bytes = 0
+        """Number of bytes of the bodies of their answers, as they were sent."""
 
     def to_json(self) -> dict[str, Any]:
         """Return what the store keeps of the histories."""
@@ -244,7 +246,7 @@ class Ledger:
             done = f"{pages} pages: {self.requests} requests, {changed} changed"
             ago = f"{self.number - oldest} crawl{'s' * (self.number - oldest != 1)} ago"
             said = f"{done}; by {said}; oldest check {ago}"
-        return {"witness": said, "requests": self.requests}
+        return {"witness": said, "requests": self.requests, "bytes": self.bytes}
 
     @property
     def best(self) -> tuple[str, History] | None:

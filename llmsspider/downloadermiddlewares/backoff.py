@@ -49,13 +49,15 @@ class BackoffMiddleware:
     Stats: `llms/backoff/429`, `llms/backoff/503`, `llms/blocked/rate-limited`, `llms/blocked/host-refuses`.
     """
 
-    def __init__(self, crawler: Crawler, max_wait: float, max_rate: float | None, turns: SharedTurns):
+    def __init__(self, crawler: Crawler):
+        settings, url = crawler.settings, str(crawler.settings.get("LLMS_STORE_URL") or "")
+        rate = settings.get("LLMS_MAX_RATE")
         self.crawler = crawler
-        self.max_wait = max_wait
-        self.max_rate = max_rate
-        self.turns = turns
-        self.user_agent = robots_user_agent(crawler.settings)
-        self._concurrency = crawler.settings.getfloat("AUTOTHROTTLE_TARGET_CONCURRENCY")
+        self.max_wait = settings.getfloat("AUTOTHROTTLE_MAX_DELAY")
+        self.max_rate = None if rate in {None, ""} else float(rate)
+        self.turns = SharedTurns(Turns(shared_file()), url if url.startswith("postgres") else None)
+        self.user_agent = robots_user_agent(settings)
+        self._concurrency = settings.getfloat("AUTOTHROTTLE_TARGET_CONCURRENCY")
         self._paces: dict[str, HostPace] = {}
         self._queues = defaultdict[str, asyncio.Lock](asyncio.Lock)
         self._pausing = set[asyncio.Future[float]]()
@@ -64,12 +66,8 @@ class BackoffMiddleware:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> BackoffMiddleware:
-        """Read `AUTOTHROTTLE_MAX_DELAY` and `LLMS_MAX_RATE`."""
-        settings = crawler.settings
-        rate = None if settings.get("LLMS_MAX_RATE") in {None, ""} else settings.getfloat("LLMS_MAX_RATE")
-        url = settings.get("LLMS_STORE_URL")
-        turns = SharedTurns(Turns(shared_file()), url if str(url or "").startswith("postgres") else None)
-        middleware = cls(crawler, settings.getfloat("AUTOTHROTTLE_MAX_DELAY"), rate, turns)
+        """Have what robots.txt and answers say set the pace."""
+        middleware = cls(crawler)
         crawler.signals.connect(middleware.robots_parsed, signal=signals.robots_parsed)
         crawler.signals.connect(middleware.response_downloaded, signal=signals.response_downloaded)
         crawler.signals.connect(middleware.turns.close, signal=signals.engine_stopped)

@@ -124,6 +124,7 @@ class ScopeMiddleware:
         """Take the run of the spider, if it has one."""
         middleware = cls(run_of(crawler))
         crawler.signals.connect(middleware.request_reached_downloader, signals.request_reached_downloader)
+        crawler.signals.connect(middleware.response_downloaded, signals.response_downloaded)
         return middleware
 
     def request_reached_downloader(self, request: Request) -> None:
@@ -133,6 +134,11 @@ class ScopeMiddleware:
             self.run.ledger.requests += 1
         if self.run is not None and page and not page.get("discovery") and not page.get("verify"):
             self.run.limit.requests += 1
+
+    def response_downloaded(self, response: Response) -> None:
+        """Count the bytes of an answer, before it is decompressed."""
+        if self.run is not None:
+            self.run.ledger.bytes += len(response.body)
 
     def process_request(self, request: Request) -> None:
         """Raise `FilteredRequest` for a request that may not be followed."""

@@ -36,46 +36,25 @@ if TYPE_CHECKING:
 
 
 class ShortLogFormatter(LogFormatter):
-    """Scrapy's log lines, with `Document <url>` where stock Scrapy prints the whole item.
+    """Scrapy's log lines, with `Document <url>` where stock Scrapy prints the whole item."""
 
-    Its lines at DEBUG are None where `LOG_LEVEL` leaves them out.
-    """
-
-    def __init__(self, *, debug: bool = True):
-        self._debug = debug
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> ShortLogFormatter:
-        """Read `LOG_LEVEL`."""
-        level = str(crawler.settings.get("LOG_LEVEL")).upper()
-        number = int(level) if level.isdigit() else logging.getLevelNamesMapping().get(level, 0)
-        return cls(debug=number <= logging.DEBUG)
-
-    def scraped(self, item: Any, response: Any, spider: Any) -> LogFormatterResult | None:  # type: ignore[override]
+    def scraped(self, item: Any, response: Any, spider: Any) -> LogFormatterResult:
         """Return the line of an exported document, at DEBUG."""
-        line: LogFormatterResult = {
-            "level": logging.DEBUG,
-            "msg": "Document %(url)s",
-            "args": {"url": _url(item)},
-        }
-        return line if self._debug else None
+        return _line("Document %(url)s", url=_url(item))
 
-    def dropped(  # type: ignore[override]
-        self, item: Any, exception: BaseException, response: Any, spider: Any
-    ) -> LogFormatterResult | None:
+    def dropped(self, item: Any, exception: BaseException, response: Any, spider: Any) -> LogFormatterResult:
         """Return the line of a dropped document, at DEBUG: the reasons are counted and summed up."""
-        line: LogFormatterResult = {
-            "level": logging.DEBUG,
-            "msg": "Left out %(reason)s",
-            "args": {"reason": exception},
-        }
-        return line if self._debug else None
+        return _line("Left out %(reason)s", reason=exception)
 
     def item_error(
         self, item: Any, exception: BaseException, response: Any, spider: Any
     ) -> LogFormatterResult:
         """Return the line of a failed pipeline, at ERROR."""
-        return {"level": logging.ERROR, "msg": "Error processing %(url)s", "args": {"url": _url(item)}}
+        return _line("Error processing %(url)s", logging.ERROR, url=_url(item))
+
+
+def _line(message: str, level: int = logging.DEBUG, **args: Any) -> LogFormatterResult:
+    return {"level": level, "msg": message, "args": args}
 
 
 def _url(item: Any) -> str:
@@ -347,13 +326,11 @@ class LivePage(RunExtension):
 
     async def spider_opened(self) -> None:
         """Start; the server is imported here, since most crawls run without."""
-        from llmsspider.extensions.live_server import LiveServer, live_numbers, live_status  # noqa: PLC0415
+        from llmsspider.extensions.live_server import LiveServer  # noqa: PLC0415
 
         run, ports = self.run, self._ports or range(0)
         self._server = LiveServer(
-            lambda: live_status(status.run_report(run)),
-            lambda: live_numbers(status.run_report(run)),
-            lambda: run.outputs.report[1] if run.outputs.report else None,
+            lambda: status.run_report(run), lambda: run.outputs.report[1] if run.outputs.report else None
         )
         if address := await self._server.start(ports):
             self.log_line(logging.INFO, f"live page: {address}")

@@ -17,6 +17,7 @@ import orjson
 from aiohttp import web
 
 from llmsspider.crawl.progress import Phase, RecentPage
+from llmsspider.output.metrics import CONTENT_TYPE, metrics
 from llmsspider.output.status import RunReport
 
 
@@ -116,24 +117,20 @@ HEADERS = {
 
 
 class LiveServer:
-    """Serves `/`, `/status.json`, `/events` (server-sent events) and, once there is one, `/report.html`.
+    """Serves `/`, `/status.json`, `/metrics`, `/events` (server-sent events) and, once there is one, `/report.html`.
 
-    `state` gives all of the state of the run, `numbers` what every event carries, `report` the HTML of the report.
+    `run` gives the state of the run, `report` the HTML of the report.
     """
 
-    def __init__(
-        self,
-        state: Callable[[], LiveStatus],
-        numbers: Callable[[], dict[str, Any]],
-        report: Callable[[], str | None],
-    ):
-        self._state, self._numbers, self._report = state, numbers, report
+    def __init__(self, run: Callable[[], RunReport], report: Callable[[], str | None]):
+        self._run, self._report = run, report
         app = web.Application(middlewares=[self._guard])
         places = {
             "/": self._page,
             "/report.html": self._page,
             "/status.json": self._status,
             "/events": self._events,
+            "/metrics": self._metrics,
         }
         app.add_routes([web.get(path, handler) for path, handler in places.items()])
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5)
@@ -194,8 +191,13 @@ class LiveServer:
         return web.Response(text=text, content_type="text/html", headers=headers)
 
     async def _status(self, _request: web.Request) -> web.Response:
-        body = orjson.dumps(self._state())
+        body = orjson.dumps(live_status(self._run()))
         return web.Response(body=body, content_type="application/json", headers=HEADERS)
+
+    async def _metrics(self, _request: web.Request) -> web.Response:
+        run = self._run()
+        body = metrics(run, run.source).encode("utf-8", "replace")
+        return web.Response(body=body, headers=HEADERS | {"Content-Type": CONTENT_TYPE})
 
     async def _events(self, request: web.Request) -> web.StreamResponse:
         """Send the state, then numbers every second, and the whole state again as the last event, `end`."""
@@ -205,13 +207,13 @@ class LiveServer:
             return response
         self._streams.add(transport)
         try:
-            await response.write(_event("state", self._state()))
+            await response.write(_event("state", live_status(self._run())))
             while not self._ended.is_set():
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._ended.wait(), EVENT_SECS)
                     break
-                await response.write(_event("numbers", self._numbers()))
-            await response.write(_event("end", self._state()))
+                await response.write(_event("numbers", live_numbers(self._run())))
+            await response.write(_event("end", live_status(self._run())))
             while not transport.is_closing():  # noqa: ASYNC110  # as above
                 await asyncio.sleep(0.05)  # the page closes the stream when it has what it wants
         except ConnectionResetError:

@@ -24,6 +24,7 @@ from llmsspider.crawl.progress import Example, duration
 from llmsspider.crawl.run import Run
 from llmsspider.output.exports import staged
 from llmsspider.output.graph import site_tree
+from llmsspider.output.metrics import metrics
 from llmsspider.output.mirror import path_for
 from llmsspider.output.status import Conversion, RunReport, RunStatus, run_report, stored_status
 from llmsspider.site.discovered import Discovery, Probe
@@ -129,6 +130,7 @@ class RunData:
     discovery: DiscoveryReport | None
     coverage: CoverageReport
     rights: list[SiteDeclaration]
+    oldest_check: str | None
 
 
 def gather(run: Run) -> tuple[RunData, list[list[Any]], dict[str, Any]]:
@@ -163,6 +165,7 @@ def gather(run: Run) -> tuple[RunData, list[list[Any]], dict[str, Any]]:
         discovery=None if report.discovery is None else _discovery(run, report.discovery),
         coverage=coverage,
         rights=run.rights.table(),
+        oldest_check=pages.oldest_check,
     )
     tree = site_tree([row[1] for row in pages.rows if row[4] != "deleted"], pages.links())
     return data, pages.rows, tree
@@ -250,10 +253,12 @@ class StoredPages:
 
     def __init__(self, store: Store, run: str | None, seen: Container[bytes] | None):
         self.rows: list[list[Any]] = []
+        self.oldest_check: str | None = None
         self._places: dict[str, int] = {}
         self._targets: list[list[str]] = []
         for page in store.iter_pages("depth", LINKS):
             reached = seen is None or page.record.key in seen
+            self.oldest_check = min(self.oldest_check or page.record.fetched_at, page.record.fetched_at)
             change = page.change if page.run == run else "unchanged" if reached else NOT_REACHED
             self._places[page.record.identity] = len(self.rows)
             self.rows.append([*_row(page.record), change, page.record.depth, page.record.discovered_by])
@@ -290,13 +295,8 @@ def _row(record: PageRecord) -> list[Any]:
 @cache
 def environment() -> Environment:
     """Return the templates; what they are given is escaped."""
-    made = Environment(
-        loader=FunctionLoader(_text),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    made = Environment(loader=FunctionLoader(_text), autoescape=True, undefined=StrictUndefined)
+    made.trim_blocks = made.lstrip_blocks = True
     made.tests["link"] = lambda url: url.startswith(("https://", "http://"))  # a site may say `javascript:`
     made.filters["duration"] = duration
     return made
@@ -389,6 +389,8 @@ def write_report(run: Run, setting: str) -> tuple[Path, str]:
         changes=Counter(row[4] for row in documents),
         sections=dict(Counter(row[2] or "(none)" for row in living).most_common(30)),
     )
+    with staged(page.with_name("run.prom")) as out:
+        out.write(metrics(data.run, data.source, data.oldest_check).encode("utf-8", "replace"))
     with staged(page.with_name("run.json")) as out:
         out.write(orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
     with staged(page) as out:

@@ -80,6 +80,7 @@ class RunStatus:
     scope: str | None
     witness: str | None
     requests: int
+    bytes: int
     errors: Errors
     filtered: FilteredUrls
 
@@ -141,7 +142,6 @@ class RunReport(RunStatus):
     mirror: str | None
     """What was done to the Markdown tree, in words; None where it was not written."""
     report: Path | None
-    """Where the HTML report was written."""
     delivered: bool | None
     """Whether the outputs were stored where they belong; None where there are none, and before the run is closed."""
     notes: list[str]
@@ -213,7 +213,7 @@ def stored_status(store: Store, run: RunRecord) -> RunStatus:
 
 def run_status(run: RunRecord, failed: Sequence[PageError], filtered: Sequence[FilteredUrl]) -> RunStatus:
     """Return the state of a run, with the failed and filtered URLs that are known."""
-    none_yet = Progress().counts(queued=0) | {"crawl_type": None, "requests": 0}  # before the first heartbeat
+    none_yet = Progress().counts(queued=0) | {"requests": 0, "bytes": 0}  # before the first heartbeat
     counts = none_yet | run.counts
     total = counts["done"] + counts["queued"]
     # the counts of the last heartbeat, raised to what the store has kept by URL since then

@@ -3,12 +3,6 @@
 from __future__ import annotations
 
 import logging
-from types import SimpleNamespace
-
-import pytest
-from scrapy import Request
-from scrapy.http import Response
-from scrapy.settings import Settings
 
 from llmsspider.extensions.console import ShortLogFormatter
 from llmsspider.items import Document, Link, LlmsEntry
@@ -45,16 +39,3 @@ def test_log_lines_name_documents_and_never_print_them():
     assert dropped["msg"] % dropped["args"] == "Left out why"
     error = formatter.item_error({"a": 1}, ValueError(), None, None)
     assert error["msg"] % error["args"] == "Error processing dict"
-
-
-@pytest.mark.parametrize(("level", "made"), [("DEBUG", True), ("INFO", False), (10, True), ("30", False)])
-def test_log_lines_that_nobody_reads_are_not_made(level, made):
-    crawler = SimpleNamespace(settings=Settings({"LOG_LEVEL": level}))
-    formatter = ShortLogFormatter.from_crawler(crawler)
-    answer = Response("https://e.com/", request=Request("https://e.com/"))
-    lines = [
-        formatter.scraped(document(), answer, None),
-        formatter.dropped(document(), ValueError("why"), answer, None),
-    ]
-    assert [line is not None for line in lines] == [made] * 2
-    assert formatter.item_error({"a": 1}, ValueError(), None, None)["level"] == logging.ERROR

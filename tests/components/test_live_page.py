@@ -14,6 +14,7 @@ import pytest
 from crawling import begin_crawl
 from forked import HANGS_SECS
 from live_crawl import crawling, read_events
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics
 from pydantic import TypeAdapter
 from sites import html
 from terminal import in_terminal
@@ -35,6 +36,13 @@ def test_status_tells_how_far_the_crawl_is(serve, tmp_path: Path) -> None:
         assert not found["ended"]
         assert list(found) == [field.name for field in fields(LiveStatus)]
         assert TypeAdapter(LiveStatus).validate_json(json.dumps(found), strict=True).queued == 3
+        _, headers, text = live.ask("/metrics")
+        assert headers["content-type"] == "application/openmetrics-text; version=1.0.0; charset=utf-8"
+        samples = {one.name: one for family in openmetrics(text.decode()) for one in family.samples}
+        assert samples["llmsspider_pages_done"].value == found["done"]
+        assert samples["llmsspider_requests"].value >= found["done"]
+        assert samples["llmsspider_complete"].value == 0
+        assert "llmsspider_finished_timestamp_seconds" not in samples
         log = live.finish()
     assert "ERROR" not in log
 
@@ -80,7 +88,9 @@ def test_strangers_are_refused(serve, tmp_path: Path) -> None:
             {"Host": own, "Sec-Fetch-Site": "cross-site"},
             {"Host": own, "Sec-Fetch-Site": "same-site"},
         )
-        for path, headers in itertools.product(("/", "/status.json", "/events", "/report.html"), strangers):
+        for path, headers in itertools.product(
+            ("/", "/status.json", "/metrics", "/events", "/report.html"), strangers
+        ):
             assert live.ask(path, **headers)[0] == 403, (path, headers)
 
 

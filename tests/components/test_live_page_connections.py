@@ -9,7 +9,7 @@ from llmsspider.extensions.live_server import HOST, MAX_CONNECTIONS, LiveServer
 
 async def _ask(port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     reader, writer = await asyncio.open_connection(HOST, port)
-    writer.write(f"GET /status.json HTTP/1.1\r\nHost: {HOST}:{port}\r\n\r\n".encode())
+    writer.write(f"GET / HTTP/1.1\r\nHost: {HOST}:{port}\r\n\r\n".encode())
     return reader, writer
 
 
@@ -21,7 +21,7 @@ async def _answers(reader: asyncio.StreamReader) -> bool:
 
 
 async def _crowd() -> tuple[list[bool], bool, bool]:
-    server = LiveServer(dict, dict, lambda: None)
+    server = LiveServer(lambda: None, lambda: None)
     address = await server.start([0])
     port = int(address.rstrip("/").rpartition(":")[2])
     taken = [await _ask(port) for _ in range(MAX_CONNECTIONS)]

@@ -5,12 +5,21 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from lxml import html as lxml_html
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics
+from prometheus_client.parser import text_string_to_metric_families as prometheus
 from site_server import Reply
 from sites import html
+
+from llmsspider.errors import ErrorKind
+from llmsspider.output.metrics import metrics
+from llmsspider.output.status import run_status
+from llmsspider.store import RunRecord
 
 HOSTILE = "<script>alert(1)</script></script><img src=x onerror=alert(2)>"
 
@@ -72,6 +81,35 @@ def test_the_report_says_what_the_crawl_did(reported) -> None:
     ]
     assert data["timings"]["timeline"][-1][1:] == [run["done"], run["errors"]["count"]]
     assert data["discovery"]["file"] == f"{site.url}/llms.txt"
+
+
+def test_the_metrics_of_the_run_are_what_the_report_says(reported, tmp_path: Path) -> None:
+    _, _, data, _ = reported
+    text, run = (tmp_path / "out" / "run.prom").read_text(), data["run"]
+    families = list(openmetrics(text))
+    assert list(prometheus(text)) == families, "node exporter reads the older format"
+    assert {family.type for family in families} == {"gauge"}
+    assert all(one.labels["source"] == data["source"] for family in families for one in family.samples)
+    found = {family.name.removeprefix("llmsspider_"): family.samples for family in families}
+    by_kind = {one.labels["kind"]: one.value for one in found["errors"]}
+    assert by_kind == dict.fromkeys(get_args(ErrorKind), 0) | run["errors"]["by_kind"]
+    assert {one.labels["reason"]: one.value for one in found["filtered"]} == run["filtered"]["by_reason"]
+    assert {one.labels["change"]: one.value for one in found["documents"]} == run["changes"]
+    values = {name: samples[0].value for name, samples in found.items() if len(samples) == 1}
+    assert (values["requests"], values["received_bytes"]) == (run["requests"], run["bytes"])
+    assert run["bytes"] > sum(len(page) for page in PAGES.values() if isinstance(page, str)) / 2
+    assert (values["duration_seconds"], values["complete"]) == (run["elapsed_secs"], 1)
+    moments = {name: datetime.fromisoformat(run[name]).timestamp() for name in ("started", "finished")}
+    assert moments == {name: values[f"{name}_timestamp_seconds"] for name in moments}
+    assert moments["started"] <= values["oldest_check_timestamp_seconds"] <= moments["finished"]
+
+
+def test_a_source_may_have_any_name() -> None:
+    status = run_status(
+        RunRecord("r", 1, "s", "crawl", {}, 1, "", datetime.now(UTC), datetime.now(UTC)), [], []
+    )
+    name = 'a "b"\\c\nd ü'
+    assert {s.labels["source"] for f in openmetrics(metrics(status, name)) for s in f.samples} == {name}
 
 
 def test_coverage_tells_where_each_page_was_found_and_what_became_of_it(reported) -> None:
