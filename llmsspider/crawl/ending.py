@@ -93,6 +93,16 @@ async def suspect_answers(phase: Phase) -> AsyncIterator[Request]:
         await phase.wait_until_idle()
 
 
+async def lost_pages(phase: Phase) -> AsyncIterator[Request]:
+    """Request as themselves the pages that count as another of which nothing came; those still lost have failed."""
+    run = phase.run
+    for url, depth in run.lost_pages():
+        yield phase.spider.requests.itself(url, depth)
+    await phase.wait_until_idle()
+    for url, _ in run.lost_pages():
+        run.fail(url, "http", "it counts as another page, of which nothing came")
+
+
 async def lagging_full_texts(phase: Phase) -> AsyncIterator[Request]:
     """Take the pages that the site answers with 404 from full-text files that lag."""
     if phase.run.waiting.number("in-file"):
@@ -216,6 +226,7 @@ ENDING: tuple[Callable[[Phase], AsyncIterator[Request]], ...] = (
     failed_pages,
     waiting_pages,
     suspect_answers,
+    lost_pages,
     lagging_full_texts,
     whole_full_texts,
     verification,

@@ -254,11 +254,15 @@ MISSING_TITLE = re.compile(
 MAX_MISSING_CHARACTERS = 1500
 """Maximum length in characters of a page that says that it is missing; longer ones are about missing pages."""
 
+_ABOUT = re.compile(r"^(?:```|~~~|\|)", re.MULTILINE)
+"""Code or a table: what a page about missing pages has."""
+
 
 def drop_reason(content: str, title: str | None) -> Filtered | None:
     """Return the reason for a document, of this Markdown and title, that is dropped, or None."""
     if not content or content.isspace():
         return Filtered("empty", "no text")
-    if title and len(content) < MAX_MISSING_CHARACTERS and MISSING_TITLE.search(title):
+    is_short = len(content) < MAX_MISSING_CHARACTERS and not _ABOUT.search(content)
+    if title and is_short and MISSING_TITLE.search(title):
         return Filtered("soft-404", f"status 200, but titled {title!r}")
     return None

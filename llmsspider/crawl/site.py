@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from itertools import chain
@@ -15,13 +16,14 @@ from llmsspider.site.discovered import Discovery, Seed
 from llmsspider.site.providers import Docsify, find_docsify
 from llmsspider.site.repositories import Repository
 from llmsspider.web.host_forms import HostForms
-from llmsspider.web.page_forms import MARKDOWN_TYPES, converter, is_markdown_url, twins
+from llmsspider.web.page_forms import MARKDOWN_TYPES, converter, is_markdown_url, shown_page, twins
 from llmsspider.web.url_gate import split_route
 from llmsspider.web.urls import host, identity, loose_key
 
 MAX_DOCSIFY = 50  # maximum number of Docsify sites, and of other pages with routes, that one crawl knows
 MAX_LISTS = 1_000  # maximum number of sidebars and the like of Docsify sites that one crawl requests
 MAX_TAGS = 5_000  # maximum number of pages that are known as tags, and that the store remembers
+FEW_DEAD = 3  # so many addresses that pages named as their own, and none was found, are the last requested
 _EVERYWHERE = "*"  # stands for all hosts among the names of hosts in what the store remembers
 
 
@@ -44,6 +46,8 @@ class SiteKnowledge:
         """Where addresses redirect to another spelling of their own, by identity."""
         self._named: dict[str, str] = {}
         """Pages that were filtered for another spelling of their own that they name, by identity."""
+        self._dead_named: Counter[str] = Counter()
+        """How many addresses that pages name as their own are not found, by host; below zero where one is found."""
         self._routed: set[str] = set()  # pages, by identity, whose routes a browser renders as pages
         self._pages: frozenset[str] = frozenset()
         self._forms: dict[str, HostForms] = {}
@@ -57,6 +61,8 @@ class SiteKnowledge:
         """Pages, by identity, whose stored address is not found any more, while another spelling of it may be."""
         self._spellings: dict[str, str] = {}
         """How an llms.txt, or else a sitemap, spells the address of a page, where that is not its identity."""
+        self._whole: dict[str, str] = {}
+        """The pages that full-text files hold, by `loose_key`: as a list, the start page or else the file spells them."""
         self._markdown_of: dict[str, str] = {}
         """The Markdown URL that a file names for a page, by the page's identity."""
 
@@ -65,12 +71,16 @@ class SiteKnowledge:
         start = discovery.start
         self.learn_docsify(start.body, start.final_url)
         usable = [text.report for text in discovery.full_texts if text.is_usable and text.report]
-        urls = [*(seed.url for seed in discovery.seeds), *(url for report in usable for url in report.urls)]
+        listed, links = [seed.url for seed in discovery.seeds], list(start_links)
+        urls = [*listed, *(url for report in usable for url in report.urls)]
         named = [url for url in urls if not is_markdown_url(url)]
-        self._pages = frozenset(identity(url) for url in (start.final_url, *start_links, *named))
+        self._pages = frozenset(identity(url) for url in (start.final_url, *links, *named))
         if start.content_type in MARKDOWN_TYPES and not is_markdown_url(start.final_url):
             self.forms_of(start.final_url).answers_markdown(is_converted=bool(converter(start.headers)))
         self._start = identity(start.final_url)
+        spelled = {loose_key(url): url for url in (*links, *listed) if not is_markdown_url(url)}
+        whole = {loose_key(url): url for report in usable for url in report.urls}
+        self._whole = {key: spelled.get(key, url) for key, url in whole.items()}
         by_host: dict[str, list[str]] = {}
         for url in urls:
             by_host.setdefault(host(url), []).append(url)
@@ -189,8 +199,22 @@ class SiteKnowledge:
         if loose_key(url) == loose_key(canonical):
             self._named[identity(url)] = identity(canonical)
 
+    def named_answers(self, canonical: str, *, is_found: bool) -> None:
+        """Take in whether an address that a page named as its own is found."""
+        if is_found:
+            self._dead_named[host(canonical)] = -MAX_TAGS
+        self._dead_named[host(canonical)] += 1
+
     def leads_back(self, url: str, canonical: str) -> bool:
-        """Say whether an address that a page names, another spelling of its own, redirects to it like others there."""
+        """Say whether an address that a page names leads back to it, or nowhere, like others there.
+
+        It is of the same Markdown, or another spelling that redirects to it; or such addresses are not found.
+        """
+        if (
+            identity(self.page_of(canonical)) == identity(url)
+            or self._dead_named[host(canonical)] >= FEW_DEAD
+        ):
+            return True
         if loose_key(url) != loose_key(canonical):
             return False
         if self._redirects.get(identity(canonical)) == identity(url):
@@ -218,6 +242,7 @@ class SiteKnowledge:
         A route is a page where its site is known to have them, else a place on the page. `/a` and `/a.html` are one
         where `/a.md` is listed, `/a` and `/a/` where `/a/index.md` is.
         """
+        url = shown_page(url) if ".html?" in url or "/llms.mdx/" in url else url
         if "#" in url:
             has_routes = self.docsify_of(url) is not None or identity(split_route(url)[0]) in self._routed
             return url if has_routes else split_route(url)[0]
@@ -228,12 +253,14 @@ class SiteKnowledge:
         if self.repository is not None and (shown := self.repository.page_of(url)) is not None:
             return shown
         if is_markdown_url(url) or "/_sources/" in url:
-            return self.forms_of(url).page_of(url, self._pages) or url
+            url = self.forms_of(url).page_of(url, self._pages) or url
+            return self._whole.get(loose_key(url), url) if self._whole else url
         for markdown_url in twins(url) if self._by_markdown else ():
             page = self._by_markdown.get(identity(markdown_url))
             if page is not None:
                 return page
-        return self._spellings.get(identity(url), url) if self._spellings else url
+        url = self._spellings.get(identity(url), url) if self._spellings else url
+        return self._whole.get(loose_key(url), url) if self._whole else url
 
     def markdown_of(self, url: str) -> str | None:
         """Return the Markdown URL that an llms.txt or sitemap names for a page, or None."""

@@ -77,6 +77,10 @@ class RunState:
         self.limit = PageLimit(arguments.max_pages, self.progress, arguments.max_requests)
         self.requested_pages: set[bytes] = set()
         """The keys (`urls.page_key`) of the pages that were requested in this crawl, or that came another way."""
+        self.counts_as: dict[bytes, tuple[bytes, str, int]] = {}
+        """Pages that count as another, by key: the other's key, their address ("" of a redirect) and depth."""
+        self.accounted: set[bytes] = set()
+        """The keys of requested pages that failed, or were filtered for a reason of their own."""
         self.workers = ConversionPool(
             config.convert_workers,
             CONVERT_TIMEOUT_SECS,
@@ -194,10 +198,28 @@ class RunState:
             pass  # it was not asked
         elif reason in FILTERED_AFTER_FETCH and self.known.state(page_key(url)) is None:
             self.bounds.wasted(url, reason)
+        if reason not in {"canonical", "redirect"} and self.requested(url):
+            self.accounted.add(page_key(url))
         self.progress.record_filtered(reason, url, rule)
         self.count(stats.filtered(reason))
         if self._store is not None:
             self._store.record_filtered(url, reason, rule or None)
+
+    def lost_pages(self) -> list[tuple[str, int]]:
+        """Return the pages, with their depths, that count as another of which nothing came; one of each circle."""
+        ends = self.recorded.keys | self.accounted
+        ends |= {page.record.key for page in self.waiting.pages("moved") if page.record is not None}
+        ends |= self.known.states.keys() if self.resumes is not None else set()
+        lost = []
+        for key, (target, url, depth) in sorted(self.counts_as.items(), key=lambda one: one[1][1]):
+            way = {key: None}
+            while target in self.counts_as and ends.isdisjoint((*way, target)) and target not in way:
+                way[target] = None
+                target = self.counts_as[target][0]
+            if url and target in self.requested_pages and ends.isdisjoint((*way, target)):
+                lost.append((url, depth))
+                ends.add(key)
+        return lost
 
     def drop(self, record: PageRecord, why: str) -> None:
         """Count a page that a pipeline of the user dropped; what is stored of it is deleted at the end."""
@@ -209,6 +231,7 @@ class RunState:
         """Count a page that failed, in stats, progress and store."""
         if kind == "not_found" and self.known.state(page_key(url)) is None:
             self.bounds.wasted(url)
+        self.accounted.add(page_key(url))
         self.progress.error(kind, url, message, status)
         self.count(stats.errors(kind))
         if self._store is not None:

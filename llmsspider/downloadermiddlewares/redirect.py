@@ -75,6 +75,8 @@ class RedirectMiddleware(NoReferer, redirect.RedirectMiddleware):
             raise RefusedRequest(why, reason="redirect-loop", kind="http")
         run = run_of(self.crawler)
         if run is not None:
+            if "by" in request.meta.get(META, {}) and page_key(request.url) != page_key(answer.url):
+                run.counts_as[page_key(request.url)] = page_key(answer.url), "", 0
             page = request.meta.get(META, {}).get("canonical")
             is_named = bool(page and identity(page) == identity(answer.url))
             if run.site.learn_redirect(request.url, answer.url, is_named=is_named):  # it is the document

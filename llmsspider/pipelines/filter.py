@@ -16,6 +16,10 @@ from llmsspider.web.stats import Filtered
 from llmsspider.web.urls import loose_key, page_key
 
 
+ENDINGS = ("/index.html", "/index", ".html", ".htm", ".md", "/")
+"""Ends of addresses in which spellings of one page differ."""
+
+
 class FilterPipeline(RunComponent):
     """Drop documents that are empty, soft 404s or a looser spelling of a page already exported.
 
@@ -62,8 +66,13 @@ class FilterPipeline(RunComponent):
         return duplicate
 
     def _duplicate(self, item: Document, source_hash: str) -> Filtered | None:
-        sources = [source_hash, item.fetched_url] if item.origin == "markdown" else [source_hash]
-        address = loose_key(item.url)
+        sources, address = [source_hash], loose_key(item.url)
+        if item.origin == "markdown":
+            sources.append(item.fetched_url)
+        if address in (content := item.content or ""):  # each spelling links to itself
+            for ending in ENDINGS:
+                content = content.replace(f"{address}{ending}", address)
+            sources.append(content_hash(content))
         pages = (self._spellings.setdefault(f"{address} {source}", item.url) for source in sources)
         first = next((page for page in pages if page != item.url), None)
         if first is None:

@@ -103,7 +103,7 @@ def section_url(url: str, page: str) -> str:
 
 
 def is_llms_url(url: str) -> bool:
-    """Return whether the URL names an llms file: `llms.txt`, its variants, or a `.txt` below `/llms/`.
+    """Return whether the URL names an llms file: `llms.txt`, its variants, or a `.txt` below `/llms/`, `/_llms-txt/`.
 
     Whole path segments count, in any case; query and fragment do not.
 
@@ -121,7 +121,7 @@ def is_llms_url(url: str) -> bool:
     *directories, name = [unquote(segment) for segment in path.split("/")]
     if _LLMS_NAME.fullmatch(name):
         return True
-    below_llms = any(segment.lower() == "llms" for segment in directories)
+    below_llms = any(segment.lower() in {"llms", "_llms-txt"} for segment in directories)
     return below_llms and len(name) > len(".txt") and name.lower().endswith(".txt")
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
-from urllib.parse import unquote, urlsplit, urlunsplit
+from urllib.parse import unquote, urljoin, urlsplit, urlunsplit
 
 from lxml import etree, html
 
@@ -42,6 +42,8 @@ TEXT_EXTENSIONS = frozenset(
 """Text formats that become documents only where an llms.txt lists them."""
 
 MARKDOWN_TYPES = frozenset({"text/markdown", "text/x-markdown", "text/mdx"})
+_FORM_ROUTE = re.compile(r"/llms\.mdx(/[^?#]*?)(?:/content\.md)?(?=[?#]|$)")
+_FRAMED = re.compile(r"[\w./-]+\.html(?:#.*)?")
 HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 TEXT_TYPE = re.compile(
     r"application/(?:json|(?:x-)?yaml|toml|xml|vnd\.oai\.openapi|graphql)|.*\+(?:json|yaml|xml)"
@@ -56,6 +58,17 @@ def extension(url: str) -> str:
     """
     name = unquote(urlsplit(url).path).rpartition("/")[2]
     return name.rpartition(".")[2].lower() if "." in name else ""
+
+
+def shown_page(url: str) -> str:
+    """Return the page that a frame set shows by its query (Javadoc), or that a route of Markdown is of (Fumadocs).
+
+    >>> shown_page("https://e.com/api/index.html?pkg/Class.html"), shown_page("https://e.com/llms.mdx/docs/a")
+    ('https://e.com/api/pkg/Class.html', 'https://e.com/docs/a')
+    """
+    url = _FORM_ROUTE.sub(r"\1", url)
+    page, _, query = url.partition("?")
+    return urljoin(page, query) if page.endswith("/index.html") and _FRAMED.fullmatch(query) else url
 
 
 def skipped_extension(url: str, *, listed: bool) -> str | None:

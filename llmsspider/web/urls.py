@@ -39,7 +39,7 @@ _WITHOUT_SCHEME = re.compile(r"(?:[a-z0-9-]+\.)+[a-z]{2,}(?::\d+)?(?:/\S*)?", re
 _PLAIN = re.compile(r"https?://[a-z0-9.-]+(?::\d{2,5})?/(?!\.|.*/\.)[A-Za-z0-9_~/.-]*\Z")
 """URLs that are canonical as they stand (nothing to decode, sort or lower-case)."""
 
-_PAGE_ENDING = re.compile(r"(?:\.html?)?(?:\.(?:md|mdx|markdown))?$", re.IGNORECASE)
+_PAGE_ENDING = re.compile(r"(?:/index)?(?:\.html?)?(?:\.(?:md|mdx|markdown))?$", re.IGNORECASE)
 
 
 def require_http_url(text: str) -> str:
@@ -138,7 +138,7 @@ def document_id(source: str, url: str) -> str:
 
 
 def loose_key(url: str) -> str:
-    """Return what the spellings `page`, `page/`, `page.html`, `page.md` and `page/index.html` have in common.
+    """Return what the spellings `page`, `page/`, `page.html`, `page.md`, `page/index` and the like have in common.
 
     >>> loose_key("https://e.com/a/b.html") == loose_key("https://e.com/a/b/") == loose_key("https://e.com/a/b")
     True

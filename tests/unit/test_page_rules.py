@@ -53,6 +53,7 @@ DROPS = {
     "404": ("# Page not found\n\nSorry.\n", "Page not found", "soft-404"),
     "404 number": ("# 404\n", "404 - Not Found", "soft-404"),
     "about 404": ("# 404 errors\n\n" + "How to handle them. " * 100, "404 errors", None),
+    "about 404, with code": ("# 404 page\n\nA file.\n\n```\nerror_page\n```\n", "404 error page", None),
     "about not found": ("# Handling\n\ntext\n", "Handling files that are not found", None),
     "no title": ("text\n", None, None),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Iterator
 from urllib.parse import urljoin, urlsplit
@@ -48,6 +49,16 @@ _CLASSES = (
     *((f"archive {kind}", "an archive (WordPress)") for kind in ("tag", "category", "date", "author", "tax")),
 )
 """Classes of `<html>` and `<body>`, and names of the generator's tag, by which generators name listings."""
+_MADE = {
+    "sphinx": (re.compile(r"/_modules/"), "source code (Sphinx)"),
+    "javadoc": (
+        re.compile(
+            r"/(?:class-use/[^/]*|index-files/[^/]*|index-all|\w+-tree|package-use|deprecated-list)\.html$"
+        ),
+        "a generated index (Javadoc)",
+    ),
+}
+"""Addresses that generators give to source code, and to indexes with descriptions of their own, by generator."""
 _GENERATED = XPath("boolean(.//table[contains(@class, 'indextable')])")
 _PRINTED = frozenset({"print", "_print", "print_page"})
 """Names of pages that hold all others of a book or section (mdBook, Docsy, mkdocs-print-site)."""
@@ -61,15 +72,21 @@ _SIDEBARS = XPath(
 )
 
 
-def listing_of(root: _Element, main: _Element, joiner: Joiner, source: Source, meta: PageMeta) -> str | None:
+def listing_of(  # noqa: PLR0917
+    root: _Element, main: _Element, joiner: Joiner, source: Source, meta: PageMeta, generator: str
+) -> str | None:
     """Return why a page is a listing, as text for the report; None if it is none. `meta.lists_only` is known."""
+    path = urlsplit(joiner.page).path
+    made, why = _MADE.get(generator, (None, ""))
+    if made is not None and made.search(path):
+        return why
     classes = {(meta.generator or "").partition("/")[0]}
     for element in (root, *root.iterchildren("body")):
         classes.update((element.get("class") or "").split())
     for names, why in _CLASSES:
         if classes.issuperset(names.split()):
             return why
-    name = urlsplit(joiner.page).path.removesuffix("index.html").rstrip("/").rpartition("/")[2]
+    name = path.removesuffix("index.html").rstrip("/").rpartition("/")[2]
     if name.removesuffix(".html") in _PRINTED and _PRINTS(root):
         return "pages once more, in one for print"
     if source.may_hold(b"indextable") and _GENERATED(main):

@@ -69,6 +69,7 @@ class Pages:
         if rule and named_by and identity(named_by) != identity(request.url):
             # the page in whose place this one was requested
             self._run.record_filtered(named_by, "canonical", rule)
+            self._run.site.named_answers(request.url, is_found=True)
         unread = await self._unread(request, answer)
         if unread is None:
             async for result in self.read(request, answer):
@@ -325,6 +326,8 @@ class Pages:
         if target is not None:
             is_spelling = why.reason == "canonical"
             run.known.moved(key, page_key(target))
+            depth = int(request.meta.get("depth", 0))
+            run.counts_as[key] = page_key(run.page_of(target)), request.url, depth
             run.bounds.trees.redirected(request.url, target)
             if is_spelling:
                 run.site.learn_canonical(request.url, target)

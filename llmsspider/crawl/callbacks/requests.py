@@ -169,7 +169,12 @@ class PageRequests:
     def _in_place_of(self, request: Request, url: str, **extra: Any) -> Request:
         page, depth = info(request), int(request.meta.get("depth", 0))
         by, listed = page.get("by", "link"), page.get("listed", False)
-        return self.page(url, by=by, depth=depth, listed=listed, **extra)
+        there = self.page(url, by=by, depth=depth, listed=listed, **extra)
+        return there.replace(priority=request.priority + 1)  # what it is says what others like it are
+
+    def itself(self, url: str, depth: int) -> Request:
+        """Return the request for a page that counts as no other, whatever it says."""
+        return self.page(url, by="link", depth=depth, listed=True, canonical=url).replace(dont_filter=True)
 
     def other_address(self, request: Request) -> Request | None:
         """Return the request for another address of a page that is not found, None where there is none.
@@ -185,6 +190,7 @@ class PageRequests:
             return request.replace(url=spelled, meta=meta, dont_filter=True)
         if named_by and identity(named_by) != identity(request.url):
             run.bounds.trees.no_page(request.url)
+            run.site.named_answers(request.url, is_found=False)
             return request.replace(url=named_by, meta={**request.meta}, dont_filter=True)
         markdown = page.get("md") or page.get("dead")
         for url in page_candidates(markdown).values() if markdown else ():

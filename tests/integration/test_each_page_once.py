@@ -1,0 +1,99 @@
+"""Each page of a site is a document once, whatever spellings of its address a site uses, and none is lost over them."""
+
+from __future__ import annotations
+
+from site_server import Reply
+from sites import html
+
+NAMES = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta"]
+
+
+def text(name: str) -> str:
+    return f"What {name} says, at such length that it is a page of its own."
+
+
+def page(name: str, *paths: str, head: str = "") -> str:
+    links = "".join(f"<a href='{path}'>see</a> " for path in paths)
+    return html(name, f"<p>{text(name)}</p>{links}", head)
+
+
+def named(site, path: str) -> str:
+    return f"<link rel='canonical' href='{site.url}{path}'>"
+
+
+def llms_txt(*paths: str) -> str:
+    return "# Site\n\n> What it is.\n\n## Docs\n\n" + "\n".join(f"- [{path}]({path})" for path in paths)
+
+
+def paths_of(outcome, site) -> set[str]:
+    assert len(outcome.documents) == len(outcome.by_path(site.url))
+    return set(outcome.by_path(site.url))
+
+
+def test_spellings_that_each_link_to_themselves_are_one_page(serve, run_crawl):
+    spellings = [path for name in NAMES for path in (f"/{name}", f"/{name}.html")]
+    site = serve({"/": page("Home", "/index", *spellings)})
+    site.pages["/index"] = site.pages["/"]
+    for name in NAMES:
+        for path in (f"/{name}", f"/{name}.html"):
+            site.pages[path] = page(name, path, *spellings[:4], head=named(site, path))
+    outcome = run_crawl(f"{site.url}/")
+    assert {path.removesuffix(".html") for path in paths_of(outcome, site)} == {
+        "/",
+        *(f"/{n}" for n in NAMES),
+    }
+    assert len(outcome.documents) == 1 + len(NAMES)
+
+
+def test_pages_of_a_full_text_file_are_not_requested_in_another_spelling(serve, run_crawl):
+    site = serve({"/": page("Home", *(f"/{name}/" for name in NAMES))})
+    texts = (f"# {name}\n\nSource: {{base}}/{name}\n\n{text(name)}" for name in NAMES)
+    site.pages["/llms-full.txt"] = "\n\n".join(("# Site", *texts))
+    site.pages["/llms.txt"] = llms_txt(*(f"/{name}" for name in NAMES))
+    for name in NAMES:
+        site.pages[f"/{name}/"] = page(name, *(f"/{other}/" for other in NAMES))
+    outcome = run_crawl(f"{site.url}/")
+    assert paths_of(outcome, site) == {"/", *(f"/{name}" for name in NAMES)}
+    assert not {f"/{name}/" for name in NAMES} & set(site.paths())
+
+
+def test_pages_that_count_as_another_are_documents_where_nothing_came_of_that(serve, run_crawl):
+    site = serve(
+        {"/": page("Home", "/old/x", "/new/x", "/there", "/a", *(f"/docs/{name}" for name in NAMES))}
+    )
+    site.pages["/old/x"] = page("X", head=named(site, "/new/x"))
+    site.pages["/new/x"] = page("X", head=named(site, "/old/x"))
+    site.pages["/there"] = page("There", head=named(site, "/moved/there"))
+    site.pages["/moved/there"] = Reply("", 301, headers={"Location": "{base}/there"})
+    for path, other in (("/a", "/b"), ("/b", "/a")):
+        site.pages[path] = f"<title>-</title><meta http-equiv='refresh' content='0; url={other}'>"
+    site.pages["/llms.txt"] = llms_txt(*(f"/docs/{name}{end}" for name in NAMES for end in ("", ".md")))
+    for name in NAMES:
+        long = f"<p>{name} at length, of which its Markdown has nothing.</p>" * 40
+        site.pages[f"/docs/{name}"] = html(name, long, named(site, f"/docs/{name}/"))
+        site.pages[f"/docs/{name}/"] = site.pages[f"/docs/{name}"]
+        site.pages[f"/docs/{name}.md"] = f"# {name}\n\nSee the page.\n"
+    outcome = run_crawl(f"{site.url}/")
+    assert paths_of(outcome, site) == {"/", "/new/x", "/there", *(f"/docs/{name}" for name in NAMES)}
+    assert any("/a (it counts as another page, of which nothing came)" in line for line in outcome.lines)
+
+
+def test_addresses_that_pages_name_as_their_own_are_requested_until_some_are_dead(serve, run_crawl):
+    paths = [f"/p{number}/" for number in range(60)]
+    site = serve({"/": page("Home", *paths)})
+    for path in paths:
+        site.pages[path] = page(path, *paths, head=named(site, path.removesuffix("/") + ".html"))
+    outcome = run_crawl(f"{site.url}/", settings={"CONCURRENT_REQUESTS_PER_DOMAIN": 2})
+    assert paths_of(outcome, site) == {"/", *paths}
+    assert len([path for path in site.paths() if path.endswith(".html")]) < 30
+
+
+def test_forms_of_pages_and_frames_are_the_pages(serve, run_crawl):
+    site = serve({"/": page("Home", "/llms.mdx/docs/first", "/index.html?api/Second.html", "/docs/first")})
+    site.pages["/docs/first"] = page("First", "/llms.mdx/docs/first/content.md")
+    site.pages["/api/Second.html"] = page("Second", "/index.html?api/Second.html")
+    site.pages["/llms.txt"] = llms_txt("/docs/first", "/_llms-txt/guides.txt")
+    site.pages["/_llms-txt/guides.txt"] = (
+        "# Guides\n\n# First\n\nWhat it says.\n\n# Second\n\nWhat it says.\n"
+    )
+    assert paths_of(run_crawl(f"{site.url}/"), site) == {"/", "/docs/first", "/api/Second.html"}
