@@ -101,7 +101,7 @@ class Site(NamedTuple):
     in_scope: OfUrl  # whether the scope allows it
     is_published: OfUrl  # the start page: in scope, and listed where only listed pages are published
     is_tag: OfUrl  # whether another page names this one as its tag
-    leads_back: Callable[[str, str], bool]  # whether the second, canonical, redirects to the page
+    leads_back: Callable[[str, str], bool]  # whether the second, canonical, leads to the page or nowhere
     forms_are_open: OfUrl  # whether it is not known yet how its host names Markdown
     takes: OfUrl  # whether the run takes the page: `mode=refresh` takes no new ones
     wall: Callable[[Suspect], Wall | None]  # the wall that a suspicious answer is, by all evidence so far

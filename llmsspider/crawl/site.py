@@ -44,8 +44,6 @@ class SiteKnowledge:
         """Hosts whose pages name as their address a spelling that redirects to them."""
         self._redirects: dict[str, str] = {}
         """Where addresses redirect to another spelling of their own, by identity."""
-        self._named: dict[str, str] = {}
-        """Pages that were filtered for another spelling of their own that they name, by identity."""
         self._dead_named: Counter[str] = Counter()
         """How many addresses that pages name as their own are not found, by host; below zero where one is found."""
         self._routed: set[str] = set()  # pages, by identity, whose routes a browser renders as pages
@@ -62,7 +60,7 @@ class SiteKnowledge:
         self._spellings: dict[str, str] = {}
         """How an llms.txt, or else a sitemap, spells the address of a page, where that is not its identity."""
         self._whole: dict[str, str] = {}
-        """The pages that full-text files hold, by `loose_key`: as a list, the start page or else the file spells them."""
+        """The pages of full-text files, by `loose_key`: as lists, the start page or else the files spell them."""
         self._markdown_of: dict[str, str] = {}
         """The Markdown URL that a file names for a page, by the page's identity."""
 
@@ -189,21 +187,13 @@ class SiteKnowledge:
         """Remember that an address redirects to another spelling of its own; say whether that names it as its own."""
         if loose_key(url) == loose_key(target):
             self._redirects[identity(url)] = identity(target)
-            is_named = is_named or self._named.get(identity(target)) == identity(url)
             if is_named:
                 self._leading_back.add(host(target))
         return is_named
 
-    def learn_canonical(self, url: str, canonical: str) -> None:
-        """Remember that a page was filtered, as it names another spelling of its address, which is requested."""
-        if loose_key(url) == loose_key(canonical):
-            self._named[identity(url)] = identity(canonical)
-
     def named_answers(self, canonical: str, *, is_found: bool) -> None:
         """Take in whether an address that a page named as its own is found."""
-        if is_found:
-            self._dead_named[host(canonical)] = -MAX_TAGS
-        self._dead_named[host(canonical)] += 1
+        self._dead_named[host(canonical)] += -MAX_TAGS if is_found else 1
 
     def leads_back(self, url: str, canonical: str) -> bool:
         """Say whether an address that a page names leads back to it, or nowhere, like others there.

@@ -211,10 +211,10 @@ class RunState:
         ends |= {page.record.key for page in self.waiting.pages("moved") if page.record is not None}
         ends |= self.known.states.keys() if self.resumes is not None else set()
         lost = []
-        for key, (target, url, depth) in sorted(self.counts_as.items(), key=lambda one: one[1][1]):
-            way = {key: None}
-            while target in self.counts_as and ends.isdisjoint((*way, target)) and target not in way:
-                way[target] = None
+        for key, (_, url, depth) in sorted(self.counts_as.items(), key=lambda one: one[1][1]):
+            way, target = set[bytes](), key
+            while target in self.counts_as and target not in way:
+                way.add(target)
                 target = self.counts_as[target][0]
             if url and target in self.requested_pages and ends.isdisjoint((*way, target)):
                 lost.append((url, depth))

@@ -15,7 +15,6 @@ from llmsspider.store import PageItem
 from llmsspider.web.stats import Filtered
 from llmsspider.web.urls import loose_key, page_key
 
-
 ENDINGS = ("/index.html", "/index", ".html", ".htm", ".md", "/")
 """Ends of addresses in which spellings of one page differ."""
 

@@ -329,8 +329,6 @@ class Pages:
             depth = int(request.meta.get("depth", 0))
             run.counts_as[key] = page_key(run.page_of(target)), request.url, depth
             run.bounds.trees.redirected(request.url, target)
-            if is_spelling:
-                run.site.learn_canonical(request.url, target)
             uncounted = why.rule if is_spelling else None
             requested = list(self._requests.instead(target, request, uncounted=uncounted))
             if not (is_spelling and requested):
