@@ -1,7 +1,8 @@
 """What a page's Markdown and its HTML say that the other does not, and which form of a host is the better one. Pure.
 
 Both come as Markdown with absolute links, the HTML as it was converted. An author's dialect is no loss: front matter,
-admonitions, tabs, components, tables in HTML. `is_worse` judges one page, `FormSamples` a form by a few pages.
+admonitions, tabs, components, tables in HTML. `is_worse` judges one page, `FormSamples` a form by a few pages, and
+`may_be_stub` names the pages that are judged by themselves.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sized
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
 
 from llmsspider.content.markdown import commonmark
@@ -162,10 +163,75 @@ def letters_outside_markup(markdown: str) -> int:
     return letters_of(_MARKUP.sub("", "\n".join(lines)))
 
 
-# --- a form of a host, by a few of its pages ---
+# --- one page that may be a stub, whatever the others are ---
+
+SHORT = 300
+"""Letters of text below which Markdown may be a stub."""
+GAPS = 10 * SHORT
+"""Letters below which Markdown may be one where something that the generator has not filled in stands among them."""
+
+_FENCES = ("```", "~~~")
+_FILLED_BY = ("{include}", "{literalinclude}", "{eval-rst}", "{auto", "{toctree}")
+"""What the info string of a fence says whose text the generator takes from elsewhere (MyST)."""
+_GAP_STARTS = ("<<<", "!!!include(", "[!include", ":include:", "#include ")
+"""Beginnings of lines that name what is to stand there: VitePress, markdown-it-include, DocFX, Docsify."""
+
+
+def may_be_stub(markdown: str) -> bool:
+    r"""Say whether Markdown may be a stub of its page: too short, or made of what its generator has not filled in.
+
+    >>> may_be_stub('# Changes\n\n--8<-- "CHANGELOG.md"\n'), may_be_stub("# Home\n\nWelcome.\n")
+    (True, True)
+    >>> may_be_stub("word " * 100), may_be_stub("word " * 100 + "\n\n::: widget.Wheel\n")
+    (False, True)
+    """
+    if len(markdown) > 4 * GAPS:
+        return False  # so much text is no stub, whatever it includes
+    letters, has_gap, fence, is_filled = 0, False, "", False
+    for line in markdown.split("\n"):
+        text = line.strip()
+        if fence:
+            is_end = text == fence
+            letters += 0 if is_end or is_filled else letters_of(text)
+            fence = "" if is_end else fence
+        elif text.startswith(_FENCES):
+            info = text.lstrip("`~")
+            fence, is_filled = text[: len(text) - len(info)], info.lstrip().startswith(_FILLED_BY)
+            has_gap = has_gap or is_filled
+        elif _is_gap(text):
+            has_gap = True
+        elif not text.startswith(("#", "import ", "export ")):
+            letters += letters_of(_MARKUP.sub("", text))
+    return letters < (GAPS if has_gap else SHORT)
+
+
+def _is_gap(line: str) -> bool:
+    """Return True for a line that names what the generator is to put in its place."""
+    start, end = line[:2], line[-2:]
+    return (
+        line.lstrip("-;*").startswith("8<-")
+        or (start in {"{%", "{{", "{!", "{<", "{#"} and end[-1:] == "}")
+        or line.lower().startswith(_GAP_STARTS)
+        or (line.startswith("::: ") and "." in line and " " not in line[4:])
+        or (line.startswith("<!--") and "include" in line and line.endswith("-->"))
+        or (line.startswith(".. ") and "::" in line)
+        or (line.startswith("[") and "':include" in line)
+        or (line.startswith("![[") and end == "]]")
+        or (start[:1] == "<" and end[-1:] == ">" and line.lstrip("</")[:1].isupper() and line.count("<") == 1)
+    )
+
+
+# --- a form of a host and its sections, by a few of their pages ---
+
+Form = Literal["Accept", "files"]
+"""How Markdown comes: in answer to `Accept`, or as a file beside the page."""
 
 SAMPLES = 3
 """Pages of a form whose HTML is requested at most before the form is decided; two that agree are enough."""
+SHARE = 100
+"""Pages of a crawl for so many of which one request more than `SAMPLES` may show that the Markdown says it all."""
+SMALL = 1_000
+"""Characters below which a page may show that a section is not like its host."""
 PATIENCE = 8
 """Pages without code and tables that come before one of them is a sample."""
 
@@ -184,36 +250,73 @@ def is_telling(markdown: str) -> bool:
 
 @dataclass(slots=True)
 class FormSamples:
-    """What samples of a form of a host's pages have shown, each beside its HTML.
+    """What samples of a form of the pages of a host, or of one of its sections, have shown, each beside its HTML.
 
-    `is_html` says that the HTML is better, None while that is open; `losses` counts what the Markdown lacked.
+    A section is as its host (`above`), unless its own samples speak against that. `decided` says that the HTML is
+    better, None while that is open; `losses` counts what the Markdown lacked.
     """
 
+    above: FormSamples | None = None
     good: int = 0
     worse: int = 0
     losses: Counter[Loss] = field(default_factory=Counter)
-    is_html: bool | None = None
+    decided: bool | None = None
     _asked: int = 0
     _passed: int = 0
 
-    def takes(self, markdown: str, *, any_page: bool = False) -> bool:
+    @property
+    def is_html(self) -> bool | None:
+        """Whether the HTML is better; None while that is open."""
+        is_under_way = self._differs or self._asked > self.good + self.worse
+        return (
+            self.decided
+            if self.decided is not None or self.above is None or is_under_way
+            else self.above.decided
+        )
+
+    @property
+    def _differs(self) -> bool:
+        """Whether the first sample of a section speaks against what its host is."""
+        of_host = self.above.decided if self.above is not None else None
+        return of_host is not None and bool(self.good if of_host else self.worse)
+
+    def takes(self, markdown: str, *, any_page: bool = False, has_room: bool = True) -> bool:
         """Say whether a page is to be a sample: while the form is open, pages with code and tables first."""
-        if self.is_html is not None or self._asked >= SAMPLES:
+        top = self.above or self
+        if self.decided is not None or self._asked >= SAMPLES:
             return False
-        self._passed += 1
-        takes = any_page or self._passed > PATIENCE or is_telling(markdown)
-        self._asked += takes
+        if top.decided is None:
+            top._passed += 1
+            is_open = top._asked < SAMPLES - 1 + bool(top.good and top.worse)
+            takes = is_open and (any_page or top._passed > PATIENCE or is_telling(markdown))
+        else:
+            takes = self._differs or (
+                has_room and self._asked == 0 and (len(markdown) < SMALL or is_telling(markdown))
+            )
+        for samples in {id(self): self, id(top): top}.values():
+            samples._asked += takes
         return takes
 
-    def report(self, lost: Iterable[Loss]) -> bool:
-        """Count what the Markdown of a sample lacked; return whether that decides the form."""
-        lost = frozenset(lost)
-        self.losses.update(lost)
-        self.worse, self.good = self.worse + bool(lost), self.good + (not lost)
-        if self.is_html is not None or max(self.worse, self.good) < SAMPLES - 1:
-            return False
-        self.is_html = self.worse > self.good
-        return True
+    def report(self, lost: Iterable[Loss] | None) -> FormSamples | None:
+        """Count what the Markdown of a sample lacked; return what that decides: the host or the section, if any.
+
+        None stands for a page that says nothing of the others: it is a stub.
+        """
+        top, is_stub, lost = self.above or self, lost is None, frozenset(lost or ())
+        was = top.decided
+        for samples in {id(self): self, id(top): top}.values():
+            if is_stub:
+                samples._asked -= 1
+                continue
+            samples.losses.update(lost)
+            samples.worse, samples.good = samples.worse + bool(lost), samples.good + (not lost)
+            if samples.decided is None and max(samples.worse, samples.good) >= SAMPLES - 1:
+                samples.decided = samples.worse > samples.good
+        if self.decided is None and was is bool(lost):
+            self.decided = was
+        if was is None:
+            return top if top.decided is not None else None
+        return self if self.decided is not None and self.decided is not was else None
 
     @property
     def evidence(self) -> str:
@@ -221,20 +324,42 @@ class FormSamples:
         lost = " and ".join(loss for loss in get_args(Loss) if 2 * self.losses[loss] >= self.worse)
         return f"loses {lost} ({self.worse} of {self.worse + self.good} samples)"
 
-    def as_dict(self) -> dict[str, object]:
+    def as_list(self) -> list[Any]:
         """Return what the store remembers."""
-        return {"good": self.good, "worse": self.worse, "losses": dict(self.losses), "html": self.is_html}
+        return [self.good, self.worse, dict(self.losses), self.decided]
 
-    @classmethod
-    def from_dict(cls, data: object) -> FormSamples:
-        """Rebuild from `as_dict`; what cannot be read counts as nothing."""
-        match data:
-            case {
-                "good": int(good),
-                "worse": int(worse),
-                "losses": dict(losses),
-                "html": bool() | None as html,
-            }:
-                kinds = Counter({loss: losses[loss] for loss in get_args(Loss) if loss in losses})
-                return cls(good, worse, kinds, html)
-        return cls()
+
+class Judged:
+    """What samples showed of each form of Markdown, by form, host and section; and what they cost in this run.
+
+    Args:
+        kept: as the store keeps it, see `to_keep`; what cannot be read counts as nothing.
+    """
+
+    def __init__(self, kept: object = None):
+        self._samples: dict[tuple[Form, str, str], FormSamples] = {}
+        self.in_vain = 0
+        """Requests for HTML that says no more than its Markdown."""
+        for one in kept if isinstance(kept, list) else ():
+            match one:
+                case [
+                    "Accept" | "files" as form,
+                    str(host),
+                    str(section),
+                    int(good),
+                    int(worse),
+                    dict(losses),
+                    how,
+                ] if how is None or isinstance(how, bool):
+                    found = self.of(form, host, section)
+                    found.good, found.worse, found.decided = good, worse, how
+                    found.losses.update({loss: losses[loss] for loss in get_args(Loss) if loss in losses})
+
+    def of(self, form: Form, host: str, section: str = "") -> FormSamples:
+        """Return the samples of a section, "" for the whole host."""
+        above = self.of(form, host) if section else None
+        return self._samples.setdefault((form, host, section), FormSamples(above))
+
+    def to_keep(self) -> list[list[Any]]:
+        """Return what the store keeps."""
+        return [[*place, *one.as_list()] for place, one in self._samples.items() if one.good or one.worse]

@@ -26,13 +26,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
+from llmsspider.content.judge import may_be_stub
 from llmsspider.content.links import Joiner
 from llmsspider.content.markdown import Draft, draft
 from llmsspider.content.markdown.code_languages import code_languages
 from llmsspider.crawl.link_bases import Base, LinkBases, UnsettledError
 from llmsspider.crawl.pages import PageResponse, read_page, with_valid_urls
 from llmsspider.crawl.records import utc_now
-from llmsspider.crawl.second_requests import Stub, stub_of_full_text
 from llmsspider.errors import ConversionError, TooLargePageError
 from llmsspider.items import Digest, Page, raw_hash
 from llmsspider.site import llmsfull
@@ -66,7 +66,7 @@ class ReadPiece:
     page: Page  # with valid URLs only
     digest: Digest  # of its Markdown
     raw_hash: str  # SHA-256 in hex of the text that it was read from
-    stub: Stub | None  # why its HTML may say more
+    may_be_stub: bool  # its HTML may say more
     base: Base | None = None  # what its relative links begin at, None where that makes no difference
 
 
@@ -108,8 +108,8 @@ def own_text(text: str) -> str:
 def finished(drafted: Draft, join: Callable[[str], str], text: str, base: Base | None = None) -> ReadPiece:
     """Return a page with the links that `join` makes absolute; raises `TooLargePageError`."""
     page = with_valid_urls(drafted.page(join))
-    digest, stub = Digest.of(page.markdown, code_languages(page.markdown)), stub_of_full_text(page.markdown)
-    return ReadPiece(page, digest, raw_hash(text.encode("utf-8", "surrogatepass")), stub, base)
+    digest, is_stub = Digest.of(page.markdown, code_languages(page.markdown)), may_be_stub(page.markdown)
+    return ReadPiece(page, digest, raw_hash(text.encode("utf-8", "surrogatepass")), is_stub, base)
 
 
 def keep_bases(run: RunState, bases: LinkBases) -> Path | None:

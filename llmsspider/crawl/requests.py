@@ -250,7 +250,7 @@ class EngineFetch:
             meta["download_maxsize"] = max_bytes
         if self.api and url.startswith(self.api):
             meta["dont_obey_robotstxt"] = True
-        if url == self.start_url and self.run.site.samples_of(url).is_html:
+        if url == self.start_url and self.run.site.samples_of(url, "Accept").is_html:
             accept = HTML_ACCEPT
         headers = {"Accept": accept} if accept else None
         request = nested_request(url, headers=headers, callback=NO_CALLBACK, meta=meta, discovery=True)

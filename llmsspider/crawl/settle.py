@@ -28,7 +28,7 @@ Reason = Literal[
     "links",  # other pages show what the relative links of its Markdown are relative to
     "markdown",  # it is HTML, and it is not known yet how its host names its Markdown
     "tag",  # it is nothing but links, and another page may name it as its tag
-    "stub",  # its Markdown is small, and may be a stub beside the host's other Markdown
+    "stub",  # it is Markdown, and samples are to show whether it says what its HTML says
     "wall",  # its answer may be a bot wall, which other answers show
     "moved",  # it is new, and may be a stored page that is gone
     "in-file",  # it is not found, and a full-text file that lags has it
@@ -86,7 +86,7 @@ class ReadPage:
     is_start: bool = False
     is_stored: bool = False  # it is as it was stored
     may_be_markdown: bool = False  # it is HTML whose Markdown can be requested again
-    may_be_stub: bool = False  # it is small Markdown; the sizes of other pages decide whether it is a stub
+    is_undecided: bool = False  # it is Markdown; samples are to show whether its HTML says more
     suspect: Suspect | None = None  # why the answer may stand in place of the page, where anything says so
     may_have_moved: Callable[[], bool] = bool  # whether it may be a stored page at a new address
 
@@ -186,9 +186,9 @@ def tag(page: ReadPage, site: Site) -> Verdict | None:
     return Wait("tag") if site.can_wait("tag") else None
 
 
-def small_markdown(page: ReadPage, site: Site) -> Verdict | None:
-    """Wait with small Markdown until the sizes of the host's other pages show whether it is a stub."""
-    return Wait("stub") if page.may_be_stub and site.can_wait("stub") else None
+def undecided(page: ReadPage, site: Site) -> Verdict | None:
+    """Wait with Markdown until samples of its form show whether it says what its HTML says."""
+    return Wait("stub") if page.is_undecided and site.can_wait("stub") else None
 
 
 def not_stored(page: ReadPage, site: Site) -> Verdict | None:
@@ -210,7 +210,7 @@ def moved(page: ReadPage, site: Site) -> Verdict | None:
 
 BY_ITSELF: tuple[Rule, ...] = (refused, alias, stub, canonical, listing, other_form)
 BESIDE_STORED: tuple[Rule, ...] = (wall,)
-AMONG_OTHERS: tuple[Rule, ...] = (markdown_to_come, tag, small_markdown, not_stored, start_outside, moved)
+AMONG_OTHERS: tuple[Rule, ...] = (markdown_to_come, tag, undecided, not_stored, start_outside, moved)
 
 
 def settle(page: ReadPage, site: Site, rules: Sequence[Rule]) -> Verdict:

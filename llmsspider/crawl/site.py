@@ -8,8 +8,7 @@ from dataclasses import asdict
 from itertools import chain
 from typing import Any
 
-from llmsspider.content.judge import FormSamples
-from llmsspider.crawl.second_requests import HostStubs
+from llmsspider.content.judge import Form, FormSamples, Judged
 from llmsspider.crawl.site_titles import SiteTitles
 from llmsspider.items import LlmsEntry
 from llmsspider.site.discovered import Discovery, Seed
@@ -18,7 +17,7 @@ from llmsspider.site.repositories import Repository
 from llmsspider.web.host_forms import HostForms
 from llmsspider.web.page_forms import MARKDOWN_TYPES, converter, is_markdown_url, shown_page, twins
 from llmsspider.web.url_gate import split_route
-from llmsspider.web.urls import host, identity, loose_key
+from llmsspider.web.urls import directory, host, identity, loose_key
 
 MAX_DOCSIFY = 50  # maximum number of Docsify sites, and of other pages with routes, that one crawl knows
 MAX_LISTS = 1_000  # maximum number of sidebars and the like of Docsify sites that one crawl requests
@@ -50,8 +49,7 @@ class SiteKnowledge:
         self._pages: frozenset[str] = frozenset()
         self._forms: dict[str, HostForms] = {}
         self.titles = SiteTitles()
-        self._stubs: dict[str, HostStubs] = {}
-        self._samples: dict[str, FormSamples] = {}
+        self.judged = Judged()
         self._start = ""
         self._by_markdown: dict[str, str] = {}
         """The page of each Markdown URL that a file names, by its identity."""
@@ -147,13 +145,16 @@ class SiteKnowledge:
         """Return what is known of the host of `url`."""
         return self.forms(host(url))
 
-    def stubs_of(self, url: str) -> HostStubs:
-        """Return what was learned of stubs of Markdown on the host of `url`."""
-        return self._stubs.setdefault(host(url), HostStubs())
+    def samples_of(self, url: str, form: Form) -> FormSamples:
+        """Return what samples of a form of Markdown have shown, on the host of `url` and in its section."""
+        return self.judged.of(form, host(url), self.section_of(url))
 
-    def samples_of(self, url: str) -> FormSamples:
-        """Return what samples of the Markdown that the host of `url` answers by `Accept` have shown."""
-        return self._samples.setdefault(host(url), FormSamples())
+    def section_of(self, url: str) -> str:
+        """Return the path of the first folder that not all pages below the start page share; "" outside of any."""
+        path, start = directory(url.partition("?")[0].rstrip("/")), directory(self._start)
+        own = start if host(url) == host(self._start) and path.startswith(start) else "/"
+        folder, slash, _ = path[len(own) :].partition("/")
+        return f"{own}{folder}/" if slash else ""
 
     def learn_docsify(self, body: bytes, url: str, script: str = "") -> Docsify | None:
         """Return the Docsify site that an HTML page, or its `script`, configures, and remember it; None for others."""
@@ -257,14 +258,11 @@ class SiteKnowledge:
         return self._markdown_of.get(identity(url))
 
     def remember(self, forms: Mapping[str, Any]) -> None:
-        """Take over what an earlier run learned: forms, whether the HTML of stubs pays, what pages share."""
+        """Take over what an earlier run learned: forms, which of them are believed, what pages share."""
         hosts = {name: data for name, data in forms.items() if isinstance(data, dict)}
         shared = hosts.pop(_EVERYWHERE, {})
         self._forms = {name: HostForms.from_dict(data) for name, data in hosts.items()}
-        stubs = {name: data["stubs"] for name, data in hosts.items() if "stubs" in data}
-        self._stubs = {name: HostStubs.from_list(kept) for name, kept in stubs.items()}
-        judged = {name: data["by_accept"] for name, data in hosts.items() if "by_accept" in data}
-        self._samples = {name: FormSamples.from_dict(kept) for name, kept in judged.items()}
+        self.judged = Judged(shared.get("judged"))
         self.learn_tags(url for url in shared.get("tags") or [] if isinstance(url, str))
         self.titles.remember(shared.get("titles"))
         self._docsify = Docsify.from_list(shared.get("docsify"))
@@ -274,14 +272,9 @@ class SiteKnowledge:
     def learned(self) -> dict[str, object]:
         """Return what was learned, for the store. See `remember`."""
         learned: dict[str, dict[str, object]] = {name: forms.as_dict() for name, forms in self._forms.items()}
-        for name, stubs in self._stubs.items():
-            if any(stubs.as_list()):
-                learned.setdefault(name, {})["stubs"] = stubs.as_list()
-        for name, samples in self._samples.items():
-            if samples.good or samples.worse:
-                learned.setdefault(name, {})["by_accept"] = samples.as_dict()
         shared = {
             "tags": sorted(self._tag_pages),
+            "judged": self.judged.to_keep(),
             "titles": self.titles.as_list(),
             "docsify": [asdict(site) for site in self._docsify],
             "routed": sorted(self._routed),

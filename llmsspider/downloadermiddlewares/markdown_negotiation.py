@@ -72,9 +72,10 @@ class MarkdownNegotiationMiddleware(RunComponent):
         if repository is not None:
             meta = {"dont_obey_robotstxt": True} if repository.by_api else None  # it speaks of pages
             return await self._route(request, repository.file_of(request.url), meta)
-        if self.run.site.samples_of(request.url).is_html:
+        is_html = self._has_better_html(request.url)
+        if is_html or self.run.site.samples_of(request.url, "Accept").is_html:
             request.headers["Accept"] = HTML_ACCEPT
-        if self._is_first(request):
+        if is_html or self._is_first(request):
             self._page_first.add(request)
             return None
         response = None if page.get("source") else await self._markdown(request)
@@ -125,8 +126,10 @@ class MarkdownNegotiationMiddleware(RunComponent):
         self._page_first.discard(request)
         if not (is_first or is_in_vain) or response.status not in {200, 304, 404, 410}:
             return response
-        forms = self.run.site.forms_of(request.url)
-        if response.status in {404, 410}:
+        forms, is_gone = self.run.site.forms_of(request.url), response.status in {404, 410}
+        if self._has_better_html(request.url):
+            return (await self._markdown(request) if is_gone else None) or response
+        if is_gone:
             forms.dead += 1
             return response
         is_html = b"html" in (response.headers.get("Content-Type") or b"").lower()
@@ -136,6 +139,10 @@ class MarkdownNegotiationMiddleware(RunComponent):
             self._in_vain.discard(request)
             forms.none(request.url)
         return markdown or response
+
+    def _has_better_html(self, url: str) -> bool:
+        """Return whether the Markdown files of this part of the host say less than its HTML."""
+        return bool(not is_markdown_url(url) and self.run.site.samples_of(url, "files").is_html)
 
     def _is_first(self, request: Request) -> bool:
         """Return whether to download the page before its Markdown: only links name it, and those are mostly dead."""

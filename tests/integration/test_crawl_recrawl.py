@@ -521,7 +521,7 @@ def test_small_markdown_is_a_stub_beside_large_ones_whatever_came_first(serve, r
 def test_a_stub_in_a_full_text_file_is_taken_from_its_page(serve, run_crawl):
     """Its page stays when it is as it was, and when it cannot be had for once."""
     prose = "<p>Widgets turn wheels, wheels turn mills, and mills grind the corn of the whole valley.</p>" * 8
-    text = "Widgets turn wheels, and all of that is said in this part of the guide to widgets.\n"
+    text = "Widgets turn wheels, and all of that is said in this part of the guide to widgets.\n" * 6
     names = ["/changes", "/guide", "/use"]
     site = serve({"/": html("Home", prose), **{name: html(name[1:].title(), prose) for name in names}})
     held = {"/changes": '--8<-- "CHANGELOG.md"\n', "/guide": text, "/use": text.upper()}

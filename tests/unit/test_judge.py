@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from llmsspider.content import markdown
-from llmsspider.content.judge import PATIENCE, SAMPLES, FormSamples, is_worse
+from llmsspider.content.judge import PATIENCE, SAMPLES, FormSamples, Judged, is_worse, may_be_stub
 
 URL = "https://e.org/guide/a/"
 PROSE = "The wheel of the mill is turned by the water of the river, which comes down from the hills.\n\n"
@@ -90,17 +92,26 @@ def test_any_two_texts_are_judged(one, other):
     assert not is_worse(first, first)
 
 
+# --- forms of a host and its sections ---
+
+
+def decided(judged: Judged, *samples: tuple[str, str]) -> dict[str, bool | None]:
+    """What is decided once samples of these sections lacked this, by section."""
+    for section, lost in samples:
+        found = judged.of("files", "e.org", section)
+        if found.takes(PAGE):
+            found.report(lost.split())
+    return {section: judged.of("files", "e.org", section).is_html for section, _ in samples}
+
+
 def test_two_samples_that_agree_decide_a_form():
     samples = FormSamples()
-    assert [samples.takes(PAGE) for _ in range(SAMPLES + 1)] == [True] * SAMPLES + [False]
-    assert [samples.report(lost) for lost in ({"code blocks"}, set(), {"code blocks", "links"})] == [
-        False,
-        False,
-        True,
-    ]
+    assert [samples.takes(PAGE) for _ in range(SAMPLES)] == [True, True, False]
+    assert [samples.report(lost) for lost in ({"code blocks"}, set())] == [None, None]
+    assert samples.takes(PAGE), "they do not agree"
+    assert samples.report({"code blocks", "links"}) is samples
     assert samples.is_html
     assert samples.evidence == "loses code blocks and links (2 of 3 samples)"
-    assert FormSamples.from_dict(samples.as_dict()).as_dict() == samples.as_dict()
 
 
 def test_pages_with_code_are_samples_first():
@@ -112,7 +123,91 @@ def test_pages_with_code_are_samples_first():
 
 
 @pytest.mark.parametrize(
-    "data", [None, [], {"good": "x"}, {"good": 1, "worse": 2, "losses": [], "html": True}]
+    ("samples", "expected"),
+    [
+        pytest.param([("/a/", ""), ("/a/", ""), ("/b/", "")], {"/a/": False, "/b/": False}, id="all good"),
+        pytest.param([("/a/", "text"), ("/b/", "text")], {"/a/": True, "/b/": True}, id="none"),
+        pytest.param(
+            [("/a/", ""), ("/a/", ""), ("/b/", "text"), ("/b/", "text"), ("/c/", "")],
+            {"/a/": False, "/b/": True, "/c/": False},
+            id="one section is worse",
+        ),
+        pytest.param(
+            [("/a/", "text"), ("/a/", "text"), ("/b/", ""), ("/b/", "")],
+            {"/a/": True, "/b/": False},
+            id="one is good",
+        ),
+        pytest.param(
+            [("/a/", ""), ("/a/", ""), ("/b/", "text")], {"/a/": False, "/b/": None}, id="one sample is few"
+        ),
+        pytest.param(
+            [("/b/", "text"), ("/a/", ""), ("/a/", ""), ("/b/", "text")],
+            {"/a/": False, "/b/": True},
+            id="in any order",
+        ),
+    ],
 )
+def test_a_section_is_as_its_host_unless_its_own_samples_speak_against_it(samples, expected):
+    judged = Judged()
+    assert decided(judged, *samples) == expected
+    again = Judged(json.loads(json.dumps(judged.to_keep())))
+    assert again.to_keep() == judged.to_keep()
+    asked_on = {section: again.of("files", "e.org", section).is_html for section in expected}
+    assert asked_on == expected
+    assert again.of("files", "e.org", "/new/").is_html == again.of("files", "e.org").is_html
+    assert again.of("Accept", "e.org").is_html is None
+
+
+def test_a_section_is_not_sampled_where_there_is_no_room_and_a_stub_says_nothing_of_it():
+    judged = Judged()
+    decided(judged, ("", ""), ("", ""))
+    section = judged.of("files", "e.org", "/a/")
+    assert not section.takes(PAGE, has_room=False)
+    assert section.takes(PAGE)
+    assert section.is_html is None, "its sample is under way"
+    assert section.report(None) is None
+    assert section.is_html is False
+
+
+@pytest.mark.parametrize("data", [None, {}, ["x"], [["files", "e.org", "", 1, "2", {}, None]], [[1] * 7]])
 def test_what_the_store_cannot_have_written_is_nothing_learned(data):
-    assert FormSamples.from_dict(data) == FormSamples()
+    assert Judged(data).to_keep() == []
+
+
+# --- pages that may be stubs ---
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param('# Changes\n\n--8<-- "CHANGELOG.md"\n', True, id="PyMdown snippet"),
+        pytest.param('{% include "CHANGELOG.md" %}\n', True, id="Jinja"),
+        pytest.param(
+            "# API\n\n::: widget.wheel.Wheel\n    options:\n      members: true\n", True, id="mkdocstrings"
+        ),
+        pytest.param("import Intro from './_intro.mdx'\n\n<Intro />\n", True, id="MDX"),
+        pytest.param("# Moved\n\nSee [the guide](/guide).\n", True, id="short"),
+        pytest.param("", True, id="empty"),
+        pytest.param(PROSE * 5, False, id="a page"),
+        pytest.param(f'{PROSE * 5}--8<-- "CHANGELOG.md"\n', True, id="a page that includes a part"),
+        pytest.param(f"{PROSE * 5}::: widget.Wheel\n", True, id="a page with its reference left out"),
+        pytest.param(f"{PROSE * 5}<!--@include: ./parts/basics.md-->\n", True, id="VitePress"),
+        pytest.param(f"{PROSE * 5}```{{include}} ../CHANGELOG.md\n```\n", True, id="MyST"),
+        pytest.param(f"{PROSE * 5}[!INCLUDE [x](../x.md)]\n", True, id="DocFX"),
+        pytest.param(f"{PROSE * 5}{{{{< readfile file=x.md >}}}}\n", True, id="Hugo"),
+        pytest.param(f"{PROSE * 5}<CardGrid />\n", True, id="component without children"),
+        pytest.param(f"{PROSE * 5}::: tip e.g. this\nx\n:::\n", False, id="a container with a title"),
+        pytest.param(f"import Tabs from 'x'\n\n{PROSE * 5}", False, id="MDX that is all there"),
+        pytest.param(f'{PROSE * 45}--8<-- "CHANGELOG.md"\n', False, id="a long page that includes a part"),
+        pytest.param(
+            "# Include\n\n```\n" + '--8<-- "a.md"\n' * 90 + "```\n", False, id="code about includes"
+        ),
+    ],
+)
+def test_what_may_be_a_stub(text, expected):
+    assert may_be_stub(text) is expected
+
+
+@given(st.text(alphabet="-8<{%}!:\n `~#[]().\"'ab>/A_ ", max_size=250))
+def test_any_short_text_may_be_one(text):
+    assert may_be_stub(text)

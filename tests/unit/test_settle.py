@@ -145,8 +145,8 @@ DRAINED = {"waits": ()}
         pytest.param({"meta": LISTING, "is_wanted": True}, {}, Publish(), id="a wanted listing"),
         pytest.param({"meta": LISTING}, {**DRAINED, "tags": (URL,)}, Drop("listing", NAMED_AS_TAG), id="one did"),
         pytest.param({"meta": LISTING}, DRAINED, Publish(), id="none did"),
-        pytest.param({"may_be_stub": True}, {}, Wait("stub"), id="small Markdown"),
-        pytest.param({"may_be_stub": True}, DRAINED, Publish(), id="small Markdown that is no stub"),
+        pytest.param({"is_undecided": True}, {}, Wait("stub"), id="Markdown to be judged"),
+        pytest.param({"is_undecided": True}, DRAINED, Publish(), id="Markdown of a form that is open"),
         pytest.param({}, {"new": False}, Drop("not-stored", "mode=refresh takes no new pages"), id="a new page"),
         pytest.param(
             {"is_start": True},

@@ -56,7 +56,9 @@ def site_of_run(run: Run) -> Site:
         is_published=is_published,
         is_tag=run.site.is_tag,
         leads_back=run.site.leads_back,
-        forms_are_open=lambda url: run.site.forms_of(url).is_open(url),
+        forms_are_open=lambda url: (
+            run.site.forms_of(url).is_open(url) and not run.site.samples_of(url, "files").is_html
+        ),
         takes=lambda url: run.arguments.mode != "refresh" or page_key(url) in run.known.states,
         wall=wall,
         can_wait=lambda reason: run.waiting.can_keep(reason, run.limit.left),
@@ -97,7 +99,7 @@ class Documents:
             is_start=bool(page.get("start")),
             is_stored=confirmed,
             may_be_markdown=record.origin in HTML_ORIGINS and "by" in page and not page.get("held"),
-            may_be_stub=result is not None and result.is_undecided,
+            is_undecided=result is not None and result.is_undecided,
             may_have_moved=partial(self._may_have_moved, record),
         )
         waiting = WaitingPage("markdown", request, record, facts, confirmed, bool(links), answer, result)

@@ -21,7 +21,6 @@ from llmsspider.crawl.full_text import Piece, ReadPiece, finished, keep_bases, r
 from llmsspider.crawl.pages import PageResponse, PageResult
 from llmsspider.crawl.records import utc_now
 from llmsspider.crawl.run import Run
-from llmsspider.crawl.second_requests import Stub
 from llmsspider.errors import ConversionError, RenderingError, TooLargePageError
 from llmsspider.items import Page
 from llmsspider.site import llmsfull
@@ -254,8 +253,8 @@ class FullTextPages:
             if isinstance(read, TooLargePageError):
                 run.count("too-large")
             raise read
-        if page.rule != "whole" and read.stub is not None:
-            html = await self._from_html(read.page, read.stub, url, file)
+        if page.rule != "whole" and read.may_be_stub and self._reader.has_room:
+            html = await self._from_html(read.page, url, file)
             if html is not None:
                 return html
         count_page(run, url, read.page)
@@ -264,24 +263,21 @@ class FullTextPages:
         record.digest = read.digest
         return record, False
 
-    async def _from_html(
-        self, read: Page, stub: Stub, url: str, file: FullText
-    ) -> tuple[PageRecord, bool] | None:
+    async def _from_html(self, read: Page, url: str, file: FullText) -> tuple[PageRecord, bool] | None:
         """Return the record of a page's HTML where the file has only a stub of it, and whether it is as stored."""
         run = self._run
         held, page = PageResponse(url, file.url, 200, {}, b"", utc_now()), PageResult(read, "llms-full")
         try:
-            answer, html = await self._reader.fuller_than_stub(Request(url), held, page, stub)
-        except ConversionError:
-            return None
+            beside = await self._reader.beside(Request(url), held, page)
+            if beside.html is None or not beside.is_fuller:
+                return None
+            answer, html = beside.html
         except RenderingError as error:
             logger.info("%(url)s stays as it is stored: %(error)s", {"url": url, "error": error})
             answer, html = held, None
         if html is None:
             stored = run.store.load_page(page_key(url))
             return None if stored is None else (stored, True)
-        if answer is held:
-            return None
         count_page(run, url, html.page)
         entry = run.site.entries.get(identity(url))
         return run.records.of_response(answer, html, depth=0, by="llms-full.txt", entry=entry), False

@@ -265,7 +265,7 @@ class Pages:
     async def settled_pages(self) -> AsyncIterator[Any]:
         """Yield the documents of pages that waited: for Markdown that does not exist, or for what other pages show.
 
-        Their links were followed. Markdown that is a stub, judged by all sizes of the host, is replaced by its HTML.
+        Their links were followed. Markdown that says less than its HTML, by samples of its form, is replaced by it.
         """
         for page in self._run.waiting.take("markdown", "tag", "stub"):
             html, fuller = page.answer, page.read
@@ -295,7 +295,8 @@ class Pages:
     def _verdict(self, page: PageResult, answer: PageResponse, request: Request) -> Verdict:
         """Settle a page by what it says of itself, and learn the tags that it names."""
         run, meta, asked = self._run, page.page.meta, info(request)
-        is_asked = page.was_stub or asked.get("alternate")
+        is_worse = page.was_stub or run.site.samples_of(request.url, "files").is_html
+        is_asked = is_worse or asked.get("alternate")
         is_stored = run.known.state(page_key(request.url)) is not None
         is_listed = asked.get("listed") or run.site.is_listed(request.url)
         facts = ReadPage(

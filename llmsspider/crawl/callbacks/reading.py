@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
 from scrapy import Request
 from scrapy.crawler import Crawler
@@ -20,10 +22,9 @@ from llmsspider.crawl.link_bases import UnsettledError
 from llmsspider.crawl.pages import LinkJoiner, PageResponse, PageResult, Read, is_documentation, read_page
 from llmsspider.crawl.requests import HTML_ACCEPT, NestedDownloadError, download_form, info
 from llmsspider.crawl.run import Run
-from llmsspider.crawl.second_requests import Stub, is_fuller
 from llmsspider.crawl.settle import drop_reason
 from llmsspider.errors import ConversionError, ErrorKind, RenderingError
-from llmsspider.items import MARKDOWN_ORIGINS, Page, content_hash
+from llmsspider.items import MARKDOWN_ORIGINS, Page, PageMeta, content_hash
 from llmsspider.store import PageRecord, PageState
 from llmsspider.web import stats
 from llmsspider.web.outcomes import kind_of_response
@@ -31,6 +32,17 @@ from llmsspider.web.page_forms import converter, is_markdown_url, page_candidate
 from llmsspider.web.urls import host, identity, page_key
 
 logger = logging.getLogger(__name__)
+
+FORM_OF: dict[str, judge.Form] = {"negotiated": "Accept", "markdown": "files"}
+"""How the Markdown of a page came, by its origin."""
+
+
+class Beside(NamedTuple):
+    """The HTML of a page that came as Markdown, None where there is none, and what the Markdown lacks."""
+
+    html: Read | None
+    lost: frozenset[judge.Loss]
+    is_fuller: bool  # the Markdown is a stub
 
 
 def count_page(run: Run, url: str, page: Page) -> None:
@@ -73,8 +85,8 @@ def joiner(
 class PageReader:
     """Reads the page that an answer holds, in the form that says most: each other form is a nested download.
 
-    That is the body as it came; its HTML, where its Markdown is a stub; what a browser rendered, where scripts make the
-    page; or what an OpenAPI file that it names describes. Counts `llms/markdown/stub` and `llms/markdown/stub/html`.
+    That is the body as it came; its HTML, where its Markdown says less (`content/judge.py`); what a browser rendered,
+    where scripts make the page; or what an OpenAPI file that it names describes.
     """
 
     def __init__(self, crawler: Crawler, run: Run, join: LinkJoiner | None = None):
@@ -82,7 +94,7 @@ class PageReader:
         self.renderer = Renderer(crawler, run)
         self._run = run
         self._join = join
-        self._sampled: dict[str, Read] = {}  # the HTML of samples, until it is used
+        self._beside: dict[str, Beside] = {}  # of pages that wait
 
     async def read(
         self, request: Request, answer: PageResponse, *, listed: bool, with_listings: bool = True
@@ -113,63 +125,101 @@ class PageReader:
         before = words_of(stored.content or "")
         if words_of(result.page.markdown) == before:
             return True
-        html = await self._read_html(state.fetched_url, request, answered)
+        html = await self._read_html(request.replace(url=state.fetched_url), answered)
         return html is not None and (html[1] is None or words_of(html[1].page.markdown) == before)
 
     async def fuller(self, request: Request, answered: PageResponse, result: PageResult) -> Read:
-        """Return the fuller of a page's Markdown and its HTML; raises `RenderingError` where stored HTML failed."""
-        run = self._run
-        if result.filtered is not None or result.origin not in MARKDOWN_ORIGINS:
-            return answered, result
-        if result.origin == "negotiated":
-            return await self._better(request, answered, result)
-        kind, is_open = run.site.stubs_of(request.url).judge(result.page.markdown)
-        if is_open and run.known.state(page_key(request.url)) is None:
-            result = replace(result, is_undecided=True)
-        may_wait = result.is_undecided and run.waiting.can_keep("stub", run.limit.left)
-        if kind is None or may_wait:
-            return answered, result
-        return await self.fuller_than_stub(request, answered, result, kind)
+        """Return the better of a page's Markdown and its HTML, as samples of its host and section show.
 
-    async def _better(self, request: Request, answered: PageResponse, result: PageResult) -> Read:
-        """Return the better of a page's Markdown by `Accept` and its HTML, as samples of its host show.
-
-        While they do not, the page waits; where it cannot, it is a sample. Raises `RenderingError` as `fuller` does.
+        While they do not, the page waits; where it cannot, it is a sample. What may be a stub is judged by itself.
+        Raises `ConversionError`, and `RenderingError` where the HTML is what is stored, and failed this time.
         """
-        run, url = self._run, request.url
-        samples, html = run.site.samples_of(url), self._sampled.pop(url, None)
-        if answered.accept == HTML_ACCEPT:  # it has no other form
-            return answered, result
-        can_wait, is_worse = run.waiting.can_keep("stub", run.limit.left), False
-        if html is None and samples.takes(result.page.markdown, any_page=not can_wait):
-            run.count("markdown/samples")
-            html = await self._read_html(url, request, answered)
-            read = html[1] if html is not None else None
-            lost = _lost(result, read) if read is not None else frozenset()
-            is_worse = bool(lost)
-            if samples.report(lost):
-                self._tell(url, samples, answered)
+        run, url, text = self._run, request.url, result.page.markdown
+        form = FORM_OF.get(result.origin)
+        is_file = run.site.repository_of(url) is not None or run.site.docsify_of(url) is not None
+        if form is None or result.filtered is not None or is_file or answered.accept == HTML_ACCEPT:
+            return answered, result  # it has no other form
+        samples, beside = run.site.samples_of(url, form), self._beside.pop(url, None)
+        can_wait, has_room = run.waiting.can_keep("stub", run.limit.left), self.has_room
+        if beside is None:
+            is_sample = samples.takes(text, any_page=not can_wait, has_room=has_room)
+            if is_sample or (has_room and judge.may_be_stub(text)):
+                beside = await self.beside(request, answered, result, is_sample=is_sample)
+            if is_sample and beside is not None:
+                decided = samples.report(None if beside.is_fuller else beside.lost)
+                self._tell(url, form, decided, answered)
+        if beside is not None and beside.is_fuller:
+            return beside.html or (answered, result)
         if samples.is_html is None and can_wait:
-            if html is not None:
-                self._sampled[url] = html
+            if beside is not None:
+                self._beside[url] = beside
             return answered, replace(result, is_undecided=True)
-        is_worse = is_worse if samples.is_html is None else samples.is_html
-        if is_worse and html is None:
-            html = await self._read_html(url, request, answered)
-        return html if is_worse and html is not None else (answered, result)
+        is_worse = samples.is_html
+        if is_worse is None:
+            is_worse = beside is not None and bool(beside.lost)
+        if not is_worse:
+            return answered, result
+        html = beside.html if beside is not None else await self._read_html(request, answered)
+        return html or (answered, result)
 
-    def _tell(self, url: str, samples: judge.FormSamples, answered: PageResponse) -> None:
-        by = converter(answered.headers)
-        made = f", converted on the way ({by})," if by else ""
+    @property
+    def has_room(self) -> bool:
+        """Whether the HTML of one more page may be requested in vain."""
+        return self._run.site.judged.in_vain < judge.SAMPLES + len(self._run.requested_pages) // judge.SHARE
+
+    async def beside(
+        self, request: Request, answered: PageResponse, result: PageResult, *, is_sample: bool = False
+    ) -> Beside:
+        """Return the HTML of a page that came as Markdown, and what it says that the Markdown lacks.
+
+        Raises as `fuller` does.
+        """
+        run = self._run
+        run.count("markdown/samples" if is_sample else "markdown/stub")
+        html = await self._read_html(request, answered)
+        lost: frozenset[judge.Loss] = frozenset()
+        page = html[1].page if html is not None and html[1] is not None else None
+        if html is not None and page is None:  # it is as it was stored
+            stored = run.store.load_page(page_key(answered.page_url))
+            if stored is not None:
+                page = Page(stored.content or "", stored.links, [], PageMeta(title=stored.title))
+        if page is not None:
+            with suppress(ConversionError):
+                lost = judge.is_worse(result.page, page)
+        logger.debug("%(url)s: its Markdown lacks %(lost)s", {"url": request.url, "lost": sorted(lost)})
+        is_fuller = "text" in lost and judge.may_be_stub(result.page.markdown)
+        run.site.judged.in_vain += not lost
+        if is_fuller:
+            run.count("markdown/stub/html")
+        return Beside(html, lost, is_fuller)
+
+    def _tell(
+        self, url: str, form: judge.Form, samples: judge.FormSamples | None, answered: PageResponse
+    ) -> None:
+        if samples is None:
+            return
+        by, place = converter(answered.headers), host(url)
+        if samples.above is not None:
+            place += self._run.site.section_of(url)
+        made = f", converted on the way ({by})," if by and form == "Accept" else ""
         if samples.is_html:
             line = f"{samples.evidence}: its HTML is converted"
         else:
             line = f"says what its HTML says ({samples.good} of {samples.good + samples.worse} samples)"
-        self._run.note(f"Markdown by Accept at {host(url)}{made} {line}")
+        self._run.note(
+            f"Markdown {'by Accept' if form == 'Accept' else 'beside pages'} at {place}{made} {line}"
+        )
 
-    async def _read_html(self, url: str, request: Request, answered: PageResponse) -> Read | None:
-        """Return a page's HTML as it was read; None where there is none that is the page. Raises as `fuller` does."""
-        html = await self._html(url, request, answered)
+    async def _read_html(self, request: Request, answered: PageResponse) -> Read | None:
+        """Return a page's HTML as it was read, without a result where it is as it is stored; None where there is none.
+
+        Raises as `fuller` does.
+        """
+        html, asked = None, request.url  # of a Markdown file the pages that it may belong to
+        for url in page_candidates(asked).values() if is_markdown_url(asked) else (asked,):
+            html = await self._html(url, request, answered)
+            if html is not None:
+                break
         if html is None or html.status == 304:
             return None if html is None else (html, None)
         try:
@@ -177,34 +227,8 @@ class PageReader:
         except ConversionError:
             return None  # the page has its Markdown
         is_page = is_documentation(read, html, self._run.config) and not read.page.meta.is_shell
-        return (html, read) if is_page else None
-
-    async def fuller_than_stub(
-        self, request: Request, answered: PageResponse, result: PageResult, kind: Stub
-    ) -> Read:
-        """Return the fuller of a page's Markdown, which may be a stub, and its HTML, as `fuller` does."""
-        run, stubs = self._run, self._run.site.stubs_of(request.url)
-        is_file = run.site.repository_of(request.url) is not None  # it has no other form
-        if is_file or not stubs.pays(kind):
-            return answered, result
-        run.count("markdown/stub")
-        html, asked = None, request.url  # of a Markdown file the pages that it may belong to
-        for url in page_candidates(asked).values() if is_markdown_url(asked) else (asked,):
-            html = await self._html(url, request, answered)
-            if html is not None:
-                break
-        if html is not None and html.status == 304:
-            stubs.report(kind, fuller=True)
-            return html, None
-        read = await read_page(html, run.workers, listed=False) if html is not None else None
-        if html is not None and read is not None and not read.page.meta.is_shell:
-            is_page = is_documentation(read, html, run.config)
-            if is_page and is_fuller(read.page.markdown, result.page.markdown):
-                stubs.report(kind, fuller=True)
-                run.count("markdown/stub/html")
-                return html, replace(read, was_stub=True)
-        stubs.report(kind, fuller=False)
-        return answered, result
+        # the Markdown file that it names is not requested again
+        return (html, replace(read, was_stub=is_markdown_url(answered.fetched_url))) if is_page else None
 
     async def _html(self, url: str, request: Request, answered: PageResponse) -> PageResponse | None:
         """Return the answer with a page's HTML, or the 304 for the stored HTML; None where there is no HTML.
@@ -230,13 +254,6 @@ class PageReader:
         if state is not None and state.origin == "html" and wrong != "not_found":
             raise RenderingError(f"its Markdown is a stub, and its HTML failed ({why})", kind=wrong)
         return None  # the page has its Markdown
-
-
-def _lost(markdown: PageResult, html: PageResult) -> frozenset[judge.Loss]:
-    try:
-        return judge.is_worse(markdown.page, html.page)
-    except ConversionError:
-        return frozenset()
 
 
 # --- answers that may stand in place of their pages; what the evidence makes of one is in `crawl/bot_walls.py` ---

@@ -132,7 +132,10 @@ class PageRequests:
         """Yield a request for the Markdown of each page whose document waits for it, where its URL is known."""
         for waiting in self._run.waiting.pages("markdown"):
             record, spider = waiting.record, self._spider
-            if record is not None and self._run.site.forms_of(record.url).to_retry(record.url):
+            site = self._run.site
+            if record is None or site.samples_of(record.url, "files").is_html:
+                continue
+            if site.forms_of(record.url).to_retry(record.url):
                 own = {name: value for name, value in info(waiting.request).items() if name != "md"}
                 own["held"] = True
                 yield _once_more(record.url, spider.parse, spider.has_no_markdown, own, record.depth)
