@@ -1,4 +1,4 @@
-"""What a phase of a crawl gets (`Phase`); the first ones: discovery, full text, the start page, the listed pages."""
+"""What a phase of a crawl gets (`Phase`); the first ones: discovery, a sample, full text, start page, listed pages."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import logging
 import os
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import Any
 
@@ -17,16 +17,26 @@ from scrapy.exceptions import CloseSpider
 
 from llmsspider.crawl.callbacks.docs import DocsCallbacks
 from llmsspider.crawl.full_text import find_lagging
-from llmsspider.crawl.pages import with_valid_urls
-from llmsspider.crawl.requests import EngineFetch, synthetic_request
+from llmsspider.crawl.pages import PageResponse, refused_by_page, with_valid_urls
+from llmsspider.crawl.plan import make_plan
+from llmsspider.crawl.records import utc_now
+from llmsspider.crawl.requests import (
+    META,
+    EngineFetch,
+    RefusedRequest,
+    kind_of_exception,
+    nested_request,
+    synthetic_request,
+)
 from llmsspider.crawl.run import Run
 from llmsspider.errors import ConversionError
 from llmsspider.items import Page, PageMeta, Section, content_hash
 from llmsspider.site.discovered import Discovery, Options, Seed
 from llmsspider.site.discovery import discover
 from llmsspider.site.repositories import discover_repository, repository_at
+from llmsspider.store import PageState
 from llmsspider.web.addresses import Credentials
-from llmsspider.web.outcomes import OUTAGES
+from llmsspider.web.outcomes import OUTAGES, kind_of_response
 from llmsspider.web.page_forms import HTML_TYPES, MARKDOWN_TYPES, is_markdown_url
 from llmsspider.web.trees import replaced, same_language, tree_of
 from llmsspider.web.url_gate import usable
@@ -118,8 +128,6 @@ async def discover_site(phase: Phase) -> None:
     if scope is not None and (discovery.seeds or not discovery.start.error):
         phase.note(scope.describe())
     if scope is not None and run.config.plan_only:
-        from llmsspider.crawl.plan import make_plan  # noqa: PLC0415  # a crawl makes none
-
         await _sample_markdown(phase, discovery)
         run.plan = make_plan(run, run.memory.link_bases, discovery, scope, start_page)
 
@@ -322,3 +330,62 @@ def start_in_language(start_url: str, language: str, translations: Mapping[str, 
     if home is None or same_language(language, home):
         return None
     return replaced(start_url, home, language)
+
+
+# --- a sample of the stored pages, before the first page: whether they are as the witnesses of the site say ---
+
+
+async def leave_out_pages(phase: Phase) -> None:
+    """Decide which stored pages are not requested, if the pages of a sample are as their witness says."""
+    run, ledger = phase.run, phase.run.ledger
+    states = {
+        key: state
+        for key, state in run.known.states.items()
+        if run.known.is_usable(state) and state.origin != "llms-full" and not state.is_part
+    }
+    urls = {key: state.url for key, state in states.items()}
+    sample = ledger.plan(urls, run.config.revisit) if run.may_leave_out else []
+    if ledger.by is None:
+        return
+    found = await asyncio.gather(*(_is_as_stored(phase, states[key]) for key in sample))
+    surprises = [urls[key] for key, is_same in zip(sample, found, strict=True) if is_same is False]
+    if surprises or 2 * found.count(None) > len(found):
+        what = f"{surprises[0]} changed, and {ledger.by.name} did not name it" if surprises else "they failed"
+        phase.note(f"stored pages were sampled: {what}; all pages are requested")
+        ledger.give_up()
+    else:
+        phase.note(f"{len(ledger.unasked)} pages are as {ledger.by.name} says: they are not requested")
+
+
+async def _is_as_stored(phase: Phase, state: PageState) -> bool | None:
+    """Request a stored page as a sample, without validators; say whether its text is the stored one.
+
+    A page that opts out now is another one. None for a page that failed: it is requested in its turn.
+    """
+    run, url = phase.run, state.validators_url
+    headers = {"Accept": state.accept} if state.accept else None
+    request = nested_request(url, headers=headers, meta={META: {"nested": True, "whole": True}})
+    try:
+        response = await phase.crawler.engine.download_async(request)
+        answer = replace(PageResponse.from_response(response, now=utc_now()), page_url=state.url)
+        kind = kind_of_response(answer.status, answer.headers, answer.body)
+        if kind is not None or answer.fetched_url != url:
+            return None if kind not in {None, "not_found"} else False
+        if run.known.same_body(state.key, url, answer.raw_hash):
+            run.sampled[state.key] = {
+                name: answer.headers[name] for name in ("etag", "last-modified") if name in answer.headers
+            }
+            return True
+        again = phase.spider.requests.stored(state)
+        answer, page = await phase.spider.reader.read(again, answer, listed=True)
+    except Exception as error:  # whatever kept it from being read
+        logger.debug("No sample of %(url)s: %(error)r", {"url": url, "error": error})
+        is_other = isinstance(error, RefusedRequest) or kind_of_exception(error) == "parse"
+        return False if is_other else None
+    if page is None:
+        return True
+    if refused_by_page(page.page.meta, answer, run.config) is not None:
+        return False
+    record = run.records.of_response(answer, page, depth=state.depth, by="link")
+    phase.spider.documents.retitle(record, is_start=False)
+    return run.known.has_text(record)

@@ -12,12 +12,11 @@ from scrapy import Request
 from scrapy.exceptions import CloseSpider
 
 from llmsspider.config.arguments import NO_URL, NO_URL_GIVEN
-from llmsspider.crawl.beginning import Phase, discover_site, seed_requests
+from llmsspider.crawl.beginning import Phase, discover_site, leave_out_pages, seed_requests
 from llmsspider.crawl.deletions import DELETED, DeletionPlan, outage, plan_deletions
 from llmsspider.crawl.progress import replay_command
 from llmsspider.crawl.records import utc_now
 from llmsspider.crawl.run import Run
-from llmsspider.crawl.sampling import leave_out_pages
 from llmsspider.crawl.scheduler import mark_job
 from llmsspider.errors import LlmsspiderError, StoreError
 from llmsspider.store import LINKS, PageState

@@ -41,16 +41,9 @@ PageOutcome = Literal["gone", "moved", "failed", "dropped", "kept", "unlinked"]
 
 
 KEPT_HEADERS = (
-    "content-type",
-    "content-language",
-    "link",
-    "x-robots-tag",
-    "tdm-reservation",
-    "tdm-policy",
-    "content-signal",
-    "content-usage",
-    "x-markdown-tokens",
-)
+    "content-type", "content-language", "link", "x-robots-tag", "tdm-reservation", "tdm-policy", "content-signal",
+    "content-usage", "x-markdown-tokens",
+)  # fmt: skip
 """Headers of a response that describe its body; no others are stored."""
 
 

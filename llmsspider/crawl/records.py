@@ -164,15 +164,8 @@ KEPT: frozenset[FilterReason] = frozenset(
 """Reasons that depend on nothing but the page, its address and the settings: what was read of such pages is kept."""
 
 _META = (
-    "canonical",
-    "describedby",
-    "lists_only",
-    "listing",
-    "markdown_alternate",
-    "refresh",
-    "robots",
-    "tags",
-)
+    "canonical", "describedby", "lists_only", "listing", "markdown_alternate", "refresh", "robots", "tags",
+)  # fmt: skip
 """The fields of `PageMeta` that are kept: they decide whether a page is a document, and where it leads."""
 
 

@@ -186,13 +186,9 @@ KIND_OF_EXCEPTION: dict[type[BaseException], ErrorKind] = {
 }
 
 URL_COMPLAINTS = (
-    "missing scheme",
-    "invalid hostname",
-    "invalid url",
-    "invalid ipv6 url",
-    "port could not be cast",
+    "missing scheme", "invalid hostname", "invalid url", "invalid ipv6 url", "port could not be cast",
     "port out of range",
-)
+)  # fmt: skip
 """How the `ValueError`s of Scrapy, Twisted and `urllib.parse` begin that are about a URL, in lower case."""
 
 

@@ -42,11 +42,10 @@ def resumed_run(path: str | None) -> str | None:
     """Return the id of the run that a JOBDIR continues, None for a new crawl; discard what cannot be continued."""
     if not path or not Path(path, "requests.seen").exists():
         return None
-    try:
-        state = json.loads(Path(path, MARKER).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        state = None
-    state = state if isinstance(state, dict) else {}
+    state = {}
+    with contextlib.suppress(OSError, ValueError):
+        found = json.loads(Path(path, MARKER).read_text(encoding="utf-8"))
+        state = found if isinstance(found, dict) else {}
     if state.get("outcome") == RESUMABLE and state.get("run"):
         return str(state["run"])
     if state.get("outcome") is None:
@@ -69,8 +68,7 @@ def mark_job(path: str | None, run: str, outcome: str | None) -> None:
 
 # Each page once: requests are the same when their pages are (`urls.identity`), whatever Scrapy's fingerprint says.
 
-KEY_BYTES = 16
-"""Length of a key (`urls.page_key`)."""
+KEY_BYTES = 16  # length of a key (`urls.page_key`)
 
 
 class PageDupeFilter(BaseDupeFilter):
@@ -203,8 +201,7 @@ def queued_requests(crawler: Crawler) -> int:
     if engine is None or slot is None:
         return 0
     scheduler = engine.scheduler
-    if isinstance(scheduler, Sized):
-        waiting = len(scheduler)
-    else:  # one of the user's that cannot count: whether there is any is what the phases of a crawl need
-        waiting = int(scheduler is not None and scheduler.has_pending_requests())
+    # one of the user's may not be able to count: whether there is any is what the phases of a crawl need
+    is_pending = scheduler is not None and scheduler.has_pending_requests()
+    waiting = len(scheduler) if isinstance(scheduler, Sized) else int(is_pending)
     return waiting + sum(request.callback is not None for request in slot.inprogress)

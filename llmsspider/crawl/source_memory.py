@@ -115,8 +115,8 @@ class StartHistory:
         start = discovery.start
         if start.error:
             return self
-        known = self.declared if start.url == self.url else None
-        declared = (named.path, named.why) if named is not None else known
+        declared = self.declared if start.url == self.url else None
+        declared = (named.path, named.why) if named is not None else declared
         return StartHistory(start.url, start.final_url, discovery.start_url, declared)
 
 
@@ -215,10 +215,9 @@ class SourceMemory:
         """
         if not self._run.config.own_code:
             return {"title": file.title, "summary": file.summary, "notes": file.notes}
-        entry = self.llms_entries.get(file.url)
-        if entry is None:
+        if (own := self.llms_entries.get(file.url)) is None:
             return None
-        return {"title": entry.file_title, "summary": entry.file_summary, "notes": entry.file_notes}
+        return {"title": own.file_title, "summary": own.file_summary, "notes": own.file_notes}
 
     # --- odd answers, which count after enough runs ---
 
@@ -247,9 +246,8 @@ class SourceMemory:
     def first_redirected_to(self, answer: FetchResult, statuses: Sequence[object]) -> str | None:
         """Return the page to which the start page redirects for the first time, None where that counts already."""
         page = self.start_history.led_elsewhere(answer, statuses)
-        if page is None or self.doubts.again(page_key(answer.url) + b"start", f"leads to {_place(page)}") > 1:
-            return None
-        return page
+        is_new = page and self.doubts.again(page_key(answer.url) + b"start", f"leads to {_place(page)}") < 2
+        return page if is_new else None
 
     def breaks_off(self, key: bytes, body: bytes, kind: Kind) -> bool:
         """Say whether a body is only the beginning of a stored page, which had its end; a site may stop to write it."""

@@ -126,11 +126,6 @@ class RunState:
         return self.record.seq_before if self.record else 0
 
     @property
-    def is_open(self) -> bool:
-        """True between `open` and `close`, for a run with a store."""
-        return self._store is not None
-
-    @property
     def store(self) -> Store:
         """The open store."""
         if self._store is None:
@@ -178,7 +173,7 @@ class RunState:
 
     def _texts_of_shape(self, shape: str) -> Iterator[str]:
         """Yield the texts of the stored pages of a shape, where there are so many that the limit matters."""
-        keys = self._stored_shapes.get(shape, []) if self.is_open else []
+        keys = self._stored_shapes.get(shape, []) if self._store is not None else []
         if len(keys) >= self.bounds.look_alikes.limit:
             yield from (record.content or "" for record in self.store.load_pages(keys, CONTENT) if record)
 

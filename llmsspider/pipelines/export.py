@@ -59,13 +59,13 @@ class ExportPipeline(RunComponent):
                 what = "skill" if kind == "skill" else "Markdown tree"
                 logger.error("the %(what)s was not written: %(error)s", {"what": what, "error": error})
                 run.count("skill/failed" if kind == "skill" else "mirror/failed")
-                continue
-            if kind == "skill":
-                run.note(f"skill {report.describe()}")
-                continue
-            run.outputs.mirror = report.describe()
-            run.count("mirror/written", len(report.written))
-            run.count("mirror/removed", len(report.removed))
+            else:
+                if kind == "skill":
+                    run.note(f"skill {report.describe()}")
+                else:
+                    run.outputs.mirror = report.describe()
+                    run.count("mirror/written", len(report.written))
+                    run.count("mirror/removed", len(report.removed))
 
 
 def _sync(kind: str, setting: str, config: Config, source: str) -> MirrorReport:

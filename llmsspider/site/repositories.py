@@ -28,15 +28,11 @@ INDEXES = ("readme", "index")
 """Files that stand for their folder, without extension, in any case of letters."""
 PICTURES = frozenset({"apng", "avif", "bmp", "gif", "ico", "jpeg", "jpg", "png", "svg", "webp"})
 HOW_MORE = "with a token: GITHUB_TOKEN, GITLAB_TOKEN, or LLMS_HTTP_AUTH"
-_NO_OWNERS = frozenset(
-    " ".join(
-        [
-            "about apps collections customer-stories enterprise events explore features groups help login marketplace",
-            "notifications orgs pricing search settings site solutions sponsors topics trending users",
-        ]
-    ).split()
+_PAGES_OF_HOST = (
+    "about apps collections customer-stories enterprise events explore features groups help login marketplace "
+    "notifications orgs pricing search settings site solutions sponsors topics trending users"
 )
-"""First parts of paths that are pages of the host itself."""
+_NO_OWNERS = frozenset(_PAGES_OF_HOST.split())  # first parts of their paths
 
 
 def parse_hosts(value: object) -> dict[str, Kind]:

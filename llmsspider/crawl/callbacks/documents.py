@@ -29,15 +29,8 @@ READ_AS_MARKDOWN = MARKDOWN_ORIGINS | {"llms-full"}
 
 TEXT = ("content", "title", "description", "language", "source_hash", "extra")
 FORM = (
-    "origin",
-    "fetched_url",
-    "raw_hash",
-    "validators_url",
-    "accept",
-    "etag",
-    "last_modified",
-    "has_end_tag",
-)
+    "origin", "fetched_url", "raw_hash", "validators_url", "accept", "etag", "last_modified", "has_end_tag",
+)  # fmt: skip
 """The fields of a record that hold what a page says, and which answer said it."""
 
 
