@@ -1,7 +1,5 @@
 """What a phase of a crawl gets (`Phase`); the first ones: discovery, a sample, full text, start page, listed pages."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import os

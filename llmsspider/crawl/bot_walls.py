@@ -1,7 +1,5 @@
 """Answers with status 200 that are not the page: bot walls, logins, denials, and pages that break off. Pure."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable

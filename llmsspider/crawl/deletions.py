@@ -1,7 +1,5 @@
 """Which stored pages that a crawl did not reach are deleted, which are kept, and which moved. No Scrapy."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The phases of a crawl; the last ones need what all pages have shown. Each begins when the one before is through."""
 
-from __future__ import annotations
-
 import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator

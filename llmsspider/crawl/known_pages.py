@@ -4,8 +4,6 @@ A page is requested again with its validators; a body that is the same is not co
 reached is decided on at the end, and nothing is deleted in doubt (docs/explanation/incremental.md).
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 from contextlib import suppress

@@ -6,8 +6,6 @@ generators use, and the base from which the links of a page lead to known pages 
 nothing, the base of the other pages of its host and origin counts, decided once. Pure: no requests, no clock.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping

@@ -1,7 +1,5 @@
 """What a crawl would do, from discovery alone (`scrapy plan`), and what is said of one that has ended in one line."""
 
-from __future__ import annotations
-
 import shlex
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterator, Sequence

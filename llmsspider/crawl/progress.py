@@ -1,7 +1,5 @@
 """What a run has found and done so far, in counters and immutable snapshots; what it saw and delivered of it all."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Mapping

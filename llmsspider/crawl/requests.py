@@ -1,7 +1,5 @@
 """The meta key of the project's requests, how they are made and fail; downloads of nested ones and of discovery."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -161,29 +159,18 @@ class NestedDownloadError(Exception):
 
 # The error kind of an exception that was raised while a page was fetched or read, by its class.
 
+BLOCKED: tuple[type[Exception], ...] = (
+    exceptions.IgnoreRequest, exceptions.NotSupported, exceptions.UnsupportedURLSchemeError,
+    exceptions.DownloadCancelledError,  # how Scrapy reports `DOWNLOAD_MAXSIZE`
+)  # fmt: skip
+LOST: tuple[type[Exception], ...] = (
+    exceptions.CannotResolveHostError, exceptions.DownloadConnectionRefusedError, exceptions.DownloadFailedError,
+    exceptions.DownloadTimeoutError, exceptions.ResponseDataLossError, ResponseFailed, ConnectError, ConnectionClosed,
+    TunnelError, TlsError, OSError,  # with it `DNSLookupError`
+)  # fmt: skip
 KIND_OF_EXCEPTION: dict[type[BaseException], ErrorKind] = {
-    InvalidUrlError: "invalid_url",
-    **dict.fromkeys(
-        (exceptions.IgnoreRequest, exceptions.NotSupported, exceptions.UnsupportedURLSchemeError), "blocked"
-    ),
-    exceptions.DownloadCancelledError: "blocked",  # how Scrapy reports `DOWNLOAD_MAXSIZE`
-    **dict.fromkeys(
-        (
-            exceptions.CannotResolveHostError,
-            exceptions.DownloadConnectionRefusedError,
-            exceptions.DownloadFailedError,
-            exceptions.DownloadTimeoutError,
-            exceptions.ResponseDataLossError,
-            ResponseFailed,
-            ConnectError,
-            ConnectionClosed,
-            TunnelError,
-            TlsError,
-            OSError,  # with it `DNSLookupError`
-        ),
-        "network",
-    ),
-}
+    InvalidUrlError: "invalid_url", **dict.fromkeys(BLOCKED, "blocked"), **dict.fromkeys(LOST, "network"),
+}  # fmt: skip
 
 URL_COMPLAINTS = (
     "missing scheme", "invalid hostname", "invalid url", "invalid ipv6 url", "port could not be cast",

@@ -4,8 +4,6 @@ A witness is believed once it has named every page that changed, on nights when 
 (docs/explanation/incremental.md).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import astuple, dataclass, field, fields
 from math import ceil

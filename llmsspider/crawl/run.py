@@ -1,7 +1,5 @@
 """The run: what one crawl knows, shared by its components (`spiderrun.run_of(crawler)`). No Scrapy."""
 
-from __future__ import annotations
-
 import contextlib
 from dataclasses import replace
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Each page once (`urls.identity`), exact breadth-first order where depth is bounded, and which JOBDIR is continued."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import logging

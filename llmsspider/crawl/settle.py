@@ -6,8 +6,6 @@ of it, `AMONG_OTHERS` by what the site's other pages say. A page that waits is s
 nothing waits then.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field

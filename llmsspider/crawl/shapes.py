@@ -4,8 +4,6 @@ Two questions are asked of an address before it is requested. `LookAlikes`: do a
 still bring text of their own? `LearnedShapes`: has one with this query, or in this directory, ever been a page here?
 """
 
-from __future__ import annotations
-
 import re
 import zlib
 from collections import Counter

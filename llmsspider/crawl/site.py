@@ -1,7 +1,5 @@
 """What this run learned about the site itself: what is listed, and how each host names its pages and Markdown."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict

@@ -1,7 +1,5 @@
 """Titles that belong to a site and not to a page, found by comparing its pages. Bounded; no Scrapy."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable

@@ -4,8 +4,6 @@ A page that waits is settled when what it waits for is known, at the latest at t
 (`crawl/ending.py`). So the order in which pages come decides nothing. `Spool` keeps large bodies on disk.
 """
 
-from __future__ import annotations
-
 import pickle
 import shutil
 import tempfile

@@ -1,7 +1,5 @@
 """Prefer the Markdown form of every page: `.md` twins, learned once for each host."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """How a crawl behaves towards a host: its pace (docs/explanation/politeness.md), and its name in robots.txt. Pure."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """Where requests lead: our own are answered here, redirects followed, and both held to the scope of the crawl."""
 
-from __future__ import annotations
-
 from html import escape
 from typing import Self
 
@@ -14,7 +12,7 @@ from llmsspider.crawl.bot_walls import leads_to_login
 from llmsspider.crawl.pages import leads_on
 from llmsspider.crawl.requests import META, FilteredRequest, RefusedRequest
 from llmsspider.crawl.run import Run
-from llmsspider.crawl.spiderrun import run_of
+from llmsspider.crawl.spiderrun import RunComponent, run_of
 from llmsspider.crawl.waiting import WaitingPage
 from llmsspider.web import stats
 from llmsspider.web.url_gate import INVALID_URL, fault
@@ -111,41 +109,33 @@ def _refused(why: str) -> RefusedRequest:
     return RefusedRequest(f"redirects to an invalid URL: {why}", reason=INVALID_URL, kind="invalid_url")
 
 
-class ScopeMiddleware:
+class ScopeMiddleware(RunComponent):
     """Filter pages that were redirected out of scope, and queued ones beyond a limit.
 
     The limits are `max_pages`, `max_requests`, whose requests are counted here, and look-alikes. Links and seeds are
     checked before their requests exist; a page is known by where it ended.
     """
 
-    def __init__(self, run: Run | None):
-        self.run = run
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> ScopeMiddleware:
-        """Take the run of the spider, if it has one."""
-        middleware = cls(run_of(crawler))
-        crawler.signals.connect(middleware.request_reached_downloader, signals.request_reached_downloader)
-        crawler.signals.connect(middleware.response_downloaded, signals.response_downloaded)
-        return middleware
+    def __init__(self, crawler: Crawler, run: Run):
+        super().__init__(crawler, run)
+        crawler.signals.connect(self.request_reached_downloader, signals.request_reached_downloader)
+        crawler.signals.connect(self.response_downloaded, signals.response_downloaded)
 
     def request_reached_downloader(self, request: Request) -> None:
         """Count a request that is sent for a page: its Markdown form, HTML, redirects and retries."""
         page = request.meta.get(META, {})
-        if self.run is not None:
-            self.run.ledger.requests += 1
-        if self.run is not None and page and not page.get("discovery") and not page.get("verify"):
+        self.run.ledger.requests += 1
+        if page and not page.get("discovery") and not page.get("verify"):
             self.run.limit.requests += 1
 
     def response_downloaded(self, response: Response) -> None:
         """Count the bytes of an answer, before it is decompressed."""
-        if self.run is not None:
-            self.run.ledger.bytes += len(response.body)
+        self.run.ledger.bytes += len(response.body)
 
     def process_request(self, request: Request) -> None:
         """Raise `FilteredRequest` for a request that may not be followed."""
         run, page = self.run, request.meta.get(META, {})
-        if run is None or run.bounds.scope is None or not page:
+        if run.bounds.scope is None or not page:
             return
         if any(page.get(key) for key in ("nested", "synthetic", "verify", "source")):
             return

@@ -5,8 +5,6 @@ In: the items of the spider, `PageItem` with the record of their page. Out: docu
 import the exceptions, the spiders what shows Scrapy a document that may have more fields than `Document`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, KeysView
 from types import MappingProxyType
 from typing import Any

@@ -1,7 +1,5 @@
 """Third stage: decide and count what goes out to the feeds; keep the Markdown tree in step."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from typing import Any

@@ -1,7 +1,5 @@
 """First stage: drop what is no documentation, each with a reason that is counted."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from scrapy.crawler import Crawler

@@ -1,7 +1,5 @@
 """Second stage: decide what changed and write the page to the store; what pipelines of the user did to documents."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from types import NoneType

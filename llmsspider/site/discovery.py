@@ -3,8 +3,6 @@
 llms.txt at each of its locations, the llms files it links, llms-full.txt, sitemaps; each level adds to the one before.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Look at a full-text file, of any size and encoding, and cut it into pages."""
 
-from __future__ import annotations
-
 import codecs
 import io
 import re

@@ -1,7 +1,5 @@
 """Lines and blocks of a full-text file that name a page: headings, labels, front matter, elements."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from dataclasses import dataclass, field

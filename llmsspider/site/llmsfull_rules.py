@@ -1,7 +1,5 @@
 """The first look at a full-text file, and the rule that explains how it was joined."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left
 from collections import Counter, defaultdict

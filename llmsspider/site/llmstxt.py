@@ -1,7 +1,5 @@
 """llms.txt (https://llmstxt.org): where a site keeps it, what counts as one, whether it is an index or full text."""
 
-from __future__ import annotations
-
 import codecs
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The inline content of an llms.txt as text and links, their addresses absolute."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

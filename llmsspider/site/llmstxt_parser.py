@@ -3,8 +3,6 @@
 Links anywhere count, bare addresses too; what stands in code, comments or HTML attributes is text and never a page.
 """
 
-from __future__ import annotations
-
 import re
 import textwrap
 from dataclasses import dataclass, field, replace

@@ -3,8 +3,6 @@
 Documents that passed other code of the user before the store are made again: `own_code` is its fingerprint. No Scrapy.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib
 import inspect

@@ -1,7 +1,5 @@
 """What became of a request: bot walls, the one classification of responses into error kinds, what asks for a 304."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Iterator, Mapping

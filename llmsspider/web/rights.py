@@ -12,8 +12,6 @@ Each is a `Declaration`. Of several for one purpose the strictest counts. What t
 so what says no to a purpose of `OPT_OUT` is an opt-out; `ai-train=no` on its own is not: it says nothing of other uses.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence

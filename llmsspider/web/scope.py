@@ -4,8 +4,6 @@ One `Scope` decides over seeds, links, redirect ends, sitemap entries and page U
 built once, when discovery is done (docs/explanation/scope.md).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field

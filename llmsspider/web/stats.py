@@ -3,8 +3,6 @@
 A reason says why a URL is filtered, a request refused, a page deleted.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple, Protocol, cast, get_args
 

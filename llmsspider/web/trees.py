@@ -5,8 +5,6 @@ version only on evidence: it lies beside that of the start page, or the same pag
 place; trees that lie elsewhere share two pages. What holds for one page of a tree holds for the whole tree.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """URLs as pages write them: parsed, refused with a reason, joined to the URL of their page."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """The callbacks of the spider `docs`: what the crawl does with each response. Requests name them, in a JOBDIR too."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import AsyncIterator, Iterable, Iterator
 from functools import partial

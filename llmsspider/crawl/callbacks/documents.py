@@ -1,7 +1,5 @@
 """The documents that go to the pipelines: of pages that were read, and of stored ones, also where pages failed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """Pages that a full-text file of the site holds, which are not fetched; llms files that are documents themselves."""
 
-from __future__ import annotations
-
 import asyncio
 import io
 import logging

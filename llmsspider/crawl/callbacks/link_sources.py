@@ -1,7 +1,5 @@
 """HTML that is fetched for the links in its navigation; Docsify sites, and the sidebars that they load."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator
 from functools import partial

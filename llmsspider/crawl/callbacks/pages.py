@@ -1,7 +1,5 @@
 """The answers of pages: errors, pages as they are stored, pages that are read; and pages that waited for evidence."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import suppress

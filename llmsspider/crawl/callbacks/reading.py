@@ -1,7 +1,5 @@
 """How the page that an answer holds is read: Markdown, HTML, rendered, an OpenAPI file; answers that may be no page."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Pages without text until scripts have run: made from the OpenAPI file that they name, or rendered in a browser."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import re

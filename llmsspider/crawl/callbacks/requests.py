@@ -1,7 +1,5 @@
 """The requests of the spider `docs`: pages, seeds, stored pages, links. Each names a callback of the spider."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any
 
