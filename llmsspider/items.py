@@ -252,5 +252,5 @@ class Page:
 
 # --- version of stored documents ---
 
-EXTRACTOR_VERSION = 14
+EXTRACTOR_VERSION = 15
 """Grows with each change of the Markdown made from the same page: stored pages of another version are made again."""

@@ -13,7 +13,9 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from string import digits
 
-from llmsspider.content.markdown.chunks import Block, Span, split
+from llmsspider.content.markdown.chunks import Span, split
+from llmsspider.content.markdown.commonmark import heading_text
+from llmsspider.content.markdown.sections import Block
 
 # Words of documentation: identifiers whole and in parts, text without spaces in pairs of characters.
 # The index cuts text at everything that is no letter and no digit, so `LLMS_STORE_URL` is found by each part, and
@@ -274,7 +276,6 @@ PASSAGE_SIZE, MAX_PASSAGE = 1600, 16_000
 MIN_SECTION = 160
 """Characters of a section; a shorter one, which answers little, is joined with the next one of its parent section."""
 
-_MARKS = re.compile(r"!?\[([^\]\[]*)\]\([^()]*\)|[`*]|\\(?=[!-/:-@\[-`{-~])")
 _LINES = re.compile(
     r"\n {0,3}(?=[#`~=-])(?:(#{1,6})(?=[ \t]|$)|(`{3,}|~{3,})|(=+|--+)[ \t]*$)|(?:\n[^\S\n]*+(?=\n))++",
     re.MULTILINE,
@@ -342,7 +343,7 @@ def _blocks(content: str) -> list[Block]:
             close(start)
             text = content[found.end() - 1 : read].strip()
             opened = text.rstrip("#")  # without the marks that may close it
-            text = _heading(opened if not opened or opened[-1].isspace() else text)
+            text = heading_text(opened if not opened or opened[-1].isspace() else text)
             blocks.append(Block("heading_open", start, len(atx), text))
             begin = read
         elif under:
@@ -350,21 +351,10 @@ def _blocks(content: str) -> list[Block]:
             text = content[before : max(start - 1, 0)]
             if before >= begin and text.strip() and not text.startswith(("    ", "\t", "|", ">", "- ", "* ")):
                 close(before)
-                blocks.append(Block("heading_open", before, 1 if under[0] == "=" else 2, _heading(text)))
+                blocks.append(Block("heading_open", before, 1 if under[0] == "=" else 2, heading_text(text)))
                 begin = read
         else:
             close(start)
             begin = read = found.end()
     close(len(content))
     return blocks
-
-
-def _heading(text: str) -> str:
-    """The text of a heading without marks, and without the id it may end with: `Title {#id .class}`."""
-    text = text.rstrip()
-    before, mark, attributes = text.rpartition("{")
-    if mark and attributes.endswith("}") and any(part[0] == "#" for part in attributes[:-1].split()):
-        text = before
-    if not text.isalnum():
-        text = _MARKS.sub(lambda found: found[1] or "", text)
-    return " ".join(text.split())

@@ -14,9 +14,10 @@ CODE = "```python\n" + "\n".join(f"line_{n} = {n}" for n in range(40)) + "\n```\
 TABLE = "| a | b |\n|---|---|\n" + "".join(f"| {n} | value {n} |\n" for n in range(40))
 LONG = " ".join(f"Sentence number {n} of a long paragraph." for n in range(60))
 
+SHOP = "Use the shop. It is the way that most of the readers of pages such as this take."
 PAGE = f"""# Guide
 
-Intro.
+Intro. It says what the pages below are about, in more words than a short chunk may have.
 
 ## Install
 
@@ -25,7 +26,7 @@ Run it.
 {CODE}
 ### On Windows
 
-Use the shop.
+{SHOP}
 
 ## Use
 
@@ -50,7 +51,7 @@ def test_each_section_is_a_chunk_of_its_own_below_its_headings() -> None:
         ("Guide", "Use"),
         ("Guide", "Reference"),
     ]
-    assert found[2].text == "### On Windows\n\nUse the shop."
+    assert found[2].text == f"### On Windows\n\n{SHOP}"
 
 
 def test_code_and_tables_stay_whole_whatever_the_size() -> None:
@@ -63,7 +64,7 @@ def test_code_and_tables_stay_whole_whatever_the_size() -> None:
 def test_a_chunk_names_the_languages_of_its_own_code() -> None:
     document = Document(
         *("d", "https://e.com/", "https://e.com/", "s", "r", 1, "T", None, "en"),
-        "# A\n\n```sh\nls\n```\n\n# B\n\n```py\n1\n```\n\n# C\n\nNone.\n",
+        f"# A\n\n{SHOP}\n\n```sh\nls\n```\n\n# B\n\n{SHOP}\n\n```py\n1\n```\n\n# C\n\n{SHOP}\n",
         *(None, "new", "html", "link", 0),
     )
     assert [row.code_languages for row in Chunker().rows(document)] == [["shell"], ["python"], []]
@@ -91,7 +92,75 @@ def test_a_long_list_is_cut_between_items_and_code_in_it_stays_whole() -> None:
 def test_a_heading_stays_with_what_follows_it() -> None:
     found = texts(f"# A\n\n## B\n\n### C\n\n{CODE}\n## D\n\n## E\n\nText.\n", 50)
     assert found[0].startswith("# A\n\n## B\n\n### C\n\n```python")
-    assert found[1:] == ["## D", "## E\n\nText."]
+    assert found[1:] == ["## D\n\n## E\n\nText."]
+
+
+def test_a_heading_path_is_plain_text_below_the_title() -> None:
+    headings = "# [`Env`](/env.md) {#env}", "# \\_private\\_ *and* `f(*args)`", "## C#"
+    content = "\n\n".join(f"{heading}\n\n{SHOP}" for heading in headings)
+    paths = [chunk.heading_path for chunk in chunks(content, "p", size=200)]
+    assert paths == [("Env",), ("Env", "_private_ and f(*args)"), ("Env", "_private_ and f(*args)", "C#")]
+
+
+MEMBERS = {
+    "Sphinx": (
+        [
+            "# API",
+            "`class wheels.Wheel(n: int)`",
+            "`turn(times: int) → None`",
+            "`property size: int`",
+            "`wheels.run(x)`",
+        ],
+        ["API > wheels.Wheel", "API > wheels.Wheel > turn", "API > wheels.Wheel > size", "API > wheels.run"],
+    ),
+    "options": (
+        ["# CLI", "## Options", "`--out <file>`", "`-v, --verbose`"],
+        ["CLI > Options > --out", "CLI > Options > -v"],
+    ),
+    "rustdoc": (
+        [
+            "# Struct W",
+            "## Implementations",
+            "`impl<T> W<T> where T: Copy,`",
+            "`pub fn new(n: u8) -> Self`",
+            "##### Panics",
+        ],
+        ["Struct W > Implementations > impl<T> W<T>"]
+        + ["Struct W > Implementations > impl<T> W<T> > new" + end for end in ("", " > Panics")],
+    ),
+    "Documenter": (["# Use", "**[`W.turn!`](https://w.org/page#W.turn!) — Function**"], ["Use > W.turn!"]),
+    "Haddock": (["# Data.W", "`data W a`", "`turn :: W a -> Int`"], ["Data.W > W", "Data.W > turn"]),
+    "prose": (["# Use", "`pip install wheels`", '`print("turn")`', "Call it:\n\n`turn(times)`"], ["Use"] * 3),
+}
+
+
+@pytest.mark.parametrize(("parts", "paths"), MEMBERS.values(), ids=MEMBERS)
+def test_the_name_of_a_member_belongs_to_the_path(parts: list[str], paths: list[str]) -> None:
+    content = "".join(f"{part}\n\n{'' if part.startswith('# ') else LONG[:150]}\n\n" for part in parts)
+    found = chunks(content, "p", size=170)
+    own = [" > ".join(chunk.heading_path) for chunk in found if "Sentence number 0" in chunk.text]
+    assert own[-len(paths) :] == paths
+
+
+def test_a_short_chunk_joins_its_neighbour_unless_both_are_too_long_for_it() -> None:
+    members = "".join(f"### m{n}\n\nm{n}: string\n\n" for n in range(20))
+    found = chunks(f"# W\n\n{SHOP}\n\n## Properties\n\n{members}## Last\n\nEnd.\n", "p", size=300)
+    assert all(len(chunk.text) >= 80 for chunk in found)
+    assert {chunk.heading_path for chunk in found} == {("W",), ("W", "Properties")}
+    assert texts(f"# A\n\n{'x' * 90}\n\n# B\n\nText.\n", 100) == [f"# A\n\n{'x' * 90}", "# B\n\nText."]
+
+
+def test_a_fence_below_a_tag_is_not_left_open() -> None:
+    tabs = "".join(
+        f'  <Tab title="{name}">\n    ```{name}\n    # no heading\n\n    code\n    ```\n  </Tab>\n\n'
+        for name in "ab"
+    )
+    content = (
+        f"# A\n\n<Example>\n```json\n{{\n\n}}\n```\n</Example>\n\n<Tabs>\n{tabs}</Tabs>\n\n## B\n\n{SHOP}\n"
+    )
+    found = chunks(content, "p", size=60)
+    assert all(chunk.text.count("```") % 2 == 0 for chunk in found)
+    assert {chunk.heading_path for chunk in found} == {("A",), ("A", "B")}
 
 
 def test_a_word_longer_than_the_size_is_cut() -> None:
@@ -111,12 +180,12 @@ def test_the_size_may_be_in_tokens() -> None:
 
 
 def test_equal_chunks_of_a_page_differ_by_ordinal_only_and_pages_differ() -> None:
-    content = "# A\n\n## Same\n\nText.\n\n## Same\n\nText.\n"
-    ids = [chunk.id for chunk in chunks(content, "p", size=100)]
+    content = f"# A\n\n## Same\n\n{SHOP}\n\n## Same\n\n{SHOP}\n"
+    ids = [chunk.id for chunk in chunks(content, "p", size=200)]
     assert len(set(ids)) == 2
-    first = chunks("# A\n\n## Same\n\nText.\n", "p", size=100)[0].id
+    first = chunks(f"# A\n\n## Same\n\n{SHOP}\n", "p", size=200)[0].id
     assert ids[0] == first
-    assert not set(ids) & {chunk.id for chunk in chunks(content, "q", size=100)}
+    assert not set(ids) & {chunk.id for chunk in chunks(content, "q", size=200)}
 
 
 def test_a_new_name_of_a_built_picture_leaves_the_chunk_as_it_is() -> None:
@@ -128,7 +197,7 @@ def test_a_new_name_of_a_built_picture_leaves_the_chunk_as_it_is() -> None:
 
 def test_the_same_text_below_other_headings_is_another_chunk():
     linux, windows = (
-        chunks(f"# {name}\n\nAbout.\n\n## Install\n\nText.\n", "p", size=100)[-1]
+        chunks(f"# {name}\n\n{SHOP}\n\n## Install\n\n{SHOP}\n", "p", size=200)[-1]
         for name in ("Linux", "Windows")
     )
     assert linux.text == windows.text

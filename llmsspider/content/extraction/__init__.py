@@ -23,7 +23,13 @@ from llmsspider.content.extraction.metadata import held_markdown, read_page, who
 from llmsspider.content.extraction.parsing import Source, parse, read_source
 from llmsspider.content.extraction.place import listing_of, lists_only, section_of, tags_of
 from llmsspider.content.extraction.rules import rules_for
-from llmsspider.content.extraction.titles import clear_site_name, outer_title, own_title, set_headline
+from llmsspider.content.extraction.titles import (
+    clear_site_name,
+    nest_sections,
+    outer_title,
+    own_title,
+    set_headline,
+)
 from llmsspider.content.extraction.walk import Walk
 from llmsspider.content.links import Growth, Joiner
 from llmsspider.content.markdown.commonmark import take_invisible
@@ -122,6 +128,7 @@ def _write(page: Page, root: _Element, joiner: Joiner, source: Source, own: _Own
         set_headline(main, meta.title, whole)
     elif title is None and clear_site_name(main, meta.title, whole):
         without_navigation(main)
+    nest_sections(main)
     walk = Walk(
         main,
         rules_for(generator.drop),

@@ -181,6 +181,20 @@ def _empty_above(headline: _Element, main: _Element) -> bool:
     return True
 
 
+def nest_sections(main: _Element) -> None:
+    """Lower the headings of sections that begin with an `<h1>`, where the title stands in none (ExDoc)."""
+    headings = main.iter(*HEADINGS) if len(list(islice(main.iter("h1"), 2))) == 2 else ()
+    begins: dict[_Element, bool] = {}
+    for number, heading in enumerate(headings):
+        inside = takewhile(lambda above: above is not main, heading.iterancestors())
+        sections = [above for above in inside if above.tag == "section"]
+        if sections and not number:
+            return
+        for place, section in enumerate(sections):
+            begins.setdefault(section, not place and heading.tag == "h1")
+        heading.tag = f"h{min(int(heading.tag[1]) + sum(map(begins.__getitem__, sections)), 6)}"
+
+
 def own_title(title: str | None, heading: str | None) -> str | None:
     """Return the part of `title` that is the page's own, by the first `heading` of a page that has no `<h1>`.
 

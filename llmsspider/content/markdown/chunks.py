@@ -7,13 +7,12 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cache
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Any, NamedTuple, cast
 
 from llmsspider.content.links import without_built_names
-from llmsspider.content.markdown import commonmark
 from llmsspider.content.markdown.code_languages import code_languages
+from llmsspider.content.markdown.sections import Block, blocks_of
 from llmsspider.items import Document
 from llmsspider.web.loading import find
 from llmsspider.web.stats import ChunkChange
@@ -22,21 +21,22 @@ from llmsspider.web.stats import ChunkChange
 # the chunks of its section alone. Within one, whole blocks are packed up to the size. A list or quote that is too
 # large is cut between its items, a paragraph between sentences, then words; code and tables are kept whole whatever
 # their size. A heading is never parted from the first block below it, and one with nothing of its own joins its first
-# subsection.
+# subsection. A member (a paragraph that is a signature) is a section of its own, and bears its name.
 
 Count = Callable[[str], int]
 """The size of a text in the unit of the user's choice."""
 
 _WHOLE = frozenset({"fence", "code_block", "table_open", "hr", "heading_open"})
 _SENTENCE = re.compile(r"[.!?…。！？][)\"'»”’*_`]*\s+|\n")
-_LINE_END = re.compile(r"\r\n?|\n")  # as markdown-it-py sees lines
 _WORD = re.compile(r"\s+")
 _TOKEN = re.compile(r"[^\W\d_]{1,6}|\d{1,3}|[^\w\s]|_")
+_LEAST = 80
+"""Characters of a chunk; a shorter one joins its neighbour."""
 
 
 @dataclass(slots=True, frozen=True)
 class Chunk:
-    """One chunk: `heading_path` names the headings it stands below, outermost first, its own included.
+    """One chunk: `heading_path` names the headings and members it stands below, outermost first, its own included.
 
     `id` (32 hex digits) follows from page, headings and text. The second of equal chunks of a page, and each after
     it, has its ordinal in it too.
@@ -56,17 +56,6 @@ class Span(NamedTuple):
     heading_path: tuple[str, ...]
 
 
-@dataclass(slots=True)
-class Block:
-    """A block of Markdown: the type of its token of markdown-it, its offset; of a heading level and text."""
-
-    kind: str
-    start: int
-    level: int = 0
-    text: str = ""
-    children: list[Block] = field(default_factory=list)
-
-
 def tokens(text: str) -> int:
     """Estimate the tokens of a language model, without its vocabulary.
 
@@ -83,7 +72,7 @@ def chunks(content: str | None, page: str, *, size: int, count: Count = len) -> 
     content = content or ""
     found: list[Chunk] = []
     seen: Counter[str] = Counter()
-    for span in split(content, size=size, count=count):
+    for span in _joined(split(content, size=size, count=count), _Cutter(content, size, count)):
         text = content[span.start : span.end].strip("\n").rstrip()
         if not text:
             continue
@@ -100,7 +89,7 @@ def split(
     content: str, *, size: int, count: Count = len, blocks: list[Block] | None = None
 ) -> Iterator[Span]:
     """Yield the pieces of a Markdown text, up to `size` where it can be cut; `blocks` are its, parsed if None."""
-    cutter, blocks = _Cutter(content, size, count), _parsed(content) if blocks is None else blocks
+    cutter, blocks = _Cutter(content, size, count), blocks_of(content) if blocks is None else blocks
     for section, first_block, inner in _sections(blocks, len(content)):
         if count is len and 0 < section.end - section.start <= size:
             yield section
@@ -129,6 +118,19 @@ def _sections(nodes: list[Block], length: int) -> Iterator[tuple[Span, int, list
         begin = None
 
 
+def _joined(spans: Iterable[Span], cutter: _Cutter) -> list[Span]:
+    """Join spans that are too short: with the next one beside or below them, else with the one before, or any."""
+    found: list[Span] = []
+    for is_any in (False, True):
+        spans, found = found or spans, []
+        for span in spans:
+            if found and (joined := cutter.joined(found[-1], span, is_any=is_any)):
+                found[-1] = joined
+            else:
+                found.append(span)
+    return found
+
+
 @dataclass(slots=True, frozen=True)
 class _Cutter:
     content: str
@@ -149,6 +151,18 @@ class _Cutter:
             reached = cut
         if reached > start:
             yield Span(start, reached, section.heading_path)
+
+    def joined(self, first: Span, second: Span, *, is_any: bool) -> Span | None:
+        """Return two spans as one if the first is too short and the second near (either, `is_any`), and it fits."""
+        paths = first.heading_path, second.heading_path
+        is_near = is_any or paths[1][: len(paths[0]) - 1] == paths[0][:-1]
+        short = [len(self.content[span.start : span.end].strip()) < _LEAST for span in (first, second)]
+        if not (is_near and (short[0] or (is_any and short[1])) and self._fits(first.start, second.end)):
+            return None
+        common = tuple(
+            one for one, _ in takewhile(lambda pair: pair[0] == pair[1], zip(*paths, strict=False))
+        )
+        return Span(first.start, second.end, common if all(short) else paths[short[0]])
 
     def _fits(self, start: int, end: int) -> bool:
         return self.count(self.content[start:end].rstrip()) <= self.size
@@ -184,28 +198,6 @@ class _Cutter:
 def _extents(blocks: list[Block], end: int) -> Iterable[tuple[Block, tuple[int, int]]]:
     """Return blocks that follow each other up to `end`, each with its span."""
     return zip(blocks, pairwise([*(block.start for block in blocks), end]), strict=True)
-
-
-_parser = cache(lambda: commonmark.parser({"html": True}).disable("inline"))
-
-
-def _parsed(content: str) -> list[Block]:
-    lines = [0, *(found.end() for found in _LINE_END.finditer(content))]
-    root: list[Block] = []
-    stack = [Block("root", 0, children=root)]
-    for token in _parser().parse(content):
-        if token.nesting < 0:
-            stack.pop()
-            continue
-        if token.type == "inline":
-            stack[-1].text = " ".join(token.content.split())
-            continue
-        start = lines[token.map[0]] if token.map else stack[-1].start
-        block = Block(token.type, start, int(token.tag[1]) if token.type == "heading_open" else 0)
-        stack[-1].children.append(block)
-        if token.nesting > 0:
-            stack.append(block)
-    return root
 
 
 # The rows of a chunk feed: what a retrieval index is given, and what it has to forget.

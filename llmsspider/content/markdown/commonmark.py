@@ -111,6 +111,25 @@ def encoded(destination: str) -> str:
     return normalizeLink(destination)
 
 
+def heading_text(text: str) -> str:
+    r"""Return the text of a heading as it is read: without marks, link targets, HTML, and the id it may end with.
+
+    >>> heading_text(r"The [`run()`](/api.md) \_method\_ {#run .api}"), heading_text("C#")
+    ('The run() _method_', 'C#')
+    """
+    before, mark, attributes = text.rstrip().rpartition("{")
+    if mark and attributes.endswith("}") and any(part[0] == "#" for part in attributes[:-1].split()):
+        text = before
+    if not _UNMARKED.match(text):
+        text = "".join(
+            " " if event == "SoftBreak" else event.get("Text") or event.get("Code") or ""
+            for event in events(f"# {encodable(text)}")
+            if isinstance(event, dict) or event == "SoftBreak"
+        )
+    return " ".join(text.split())
+
+
+_UNMARKED = re.compile(r"[^\\`*_\[\]<>&]*\Z")
 _BACKTICKS = re.compile(r"`{3,}")
 
 
