@@ -22,7 +22,7 @@ MAX_LINKS, MAX_LINK_TEXT = 500, 120
 """Maximum number of links of one page to fragments of pages that are kept, and of characters of their texts."""
 
 SEPARATOR = "\x1f"  # between the headings of a passage
-VERSION = 3  # of the tables and of what is written into them
+VERSION = 4  # of the tables and of what is written into them
 
 TABLES = """
 -- seq: of the last change that is indexed; run: the last one whose titles and notes are; next_id: of a page or passage,

@@ -14,8 +14,6 @@ from importlib.resources import files
 from string import digits
 
 from llmsspider.content.markdown.chunks import Span, split
-from llmsspider.content.markdown.commonmark import heading_text
-from llmsspider.content.markdown.sections import Block
 
 # Words of documentation: identifiers whole and in parts, text without spaces in pairs of characters.
 # The index cuts text at everything that is no letter and no digit, so `LLMS_STORE_URL` is found by each part, and
@@ -267,8 +265,7 @@ def corrected(
     return Query(query.text, tuple(terms), query.last_is_open), instead
 
 
-# The passages of a page: the chunks of `content.markdown.chunks`, cut at blocks that one pattern finds. A parse of each
-# page would cost several times as much as the rest of indexing, which may take a tenth of the crawl's time.
+# The passages of a page: the chunks of `content.markdown.chunks`.
 
 PASSAGE_SIZE, MAX_PASSAGE = 1600, 16_000
 """Characters of a passage, and of code or a table at most; what is larger is cut between lines, a line anywhere."""
@@ -276,16 +273,10 @@ PASSAGE_SIZE, MAX_PASSAGE = 1600, 16_000
 MIN_SECTION = 160
 """Characters of a section; a shorter one, which answers little, is joined with the next one of its parent section."""
 
-_LINES = re.compile(
-    r"\n {0,3}(?=[#`~=-])(?:(#{1,6})(?=[ \t]|$)|(`{3,}|~{3,})|(=+|--+)[ \t]*$)|(?:\n[^\S\n]*+(?=\n))++",
-    re.MULTILINE,
-)
-"""The line end before a heading, a code fence or the underline of a heading, and its marks; or blank lines."""
-
 
 def passages(content: str) -> Iterator[Span]:
     """Yield the passages of a page in order, but for blank ones; those of a section share one `heading_path`."""
-    for begin, end, path in _joined(split(content, size=PASSAGE_SIZE, blocks=_blocks(content))):
+    for begin, end, path in split(content, size=PASSAGE_SIZE, least=MIN_SECTION):
         start = begin
         while start < end:
             most = start + MAX_PASSAGE
@@ -293,68 +284,3 @@ def passages(content: str) -> Iterator[Span]:
             if not content[start:cut].isspace():
                 yield Span(start, cut, path)
             start = cut
-
-
-def _joined(spans: Iterator[Span]) -> Iterator[Span]:
-    """Join short spans with the next one under the same parent."""
-    waiting: Span | None = None
-    for span in spans:
-        joined = span
-        if waiting is not None:
-            path = waiting.heading_path
-            parents = max(len(path) - 1, 0)
-            if len(span.heading_path) >= len(path) and span.heading_path[:parents] == path[:parents]:
-                joined = Span(waiting.start, span.end, path)
-            else:
-                yield waiting
-        waiting = joined if joined.end - joined.start < MIN_SECTION else None
-        if waiting is None:
-            yield joined
-    if waiting is not None:
-        yield waiting
-
-
-def _blocks(content: str) -> list[Block]:
-    """The headings, code fences, tables and paragraphs of a page, one after the other; lists are paragraphs."""
-    blocks: list[Block] = []
-    fence = ""
-    begin = 0  # of the block that is open
-    read = 0  # up to here
-
-    def close(end: int) -> None:
-        if begin < end:
-            is_table = content[begin : begin + 4].lstrip(" ").startswith("|")
-            blocks.append(Block("table_open" if is_table else "paragraph_open", begin))
-
-    for found in _LINES.finditer(f"\n{content}"):
-        start = found.start()  # of the line in `content`
-        if start < read:
-            continue
-        atx, mark, under = found.groups()
-        read = content.find("\n", found.end() - 1) + 1 or len(content)
-        if fence:
-            if mark and mark.startswith(fence) and not content[found.end() - 1 : read].strip():
-                fence, begin = "", read
-        elif mark:
-            close(start)
-            blocks.append(Block("fence", start))
-            fence, begin = mark, len(content)
-        elif atx:
-            close(start)
-            text = content[found.end() - 1 : read].strip()
-            opened = text.rstrip("#")  # without the marks that may close it
-            text = heading_text(opened if not opened or opened[-1].isspace() else text)
-            blocks.append(Block("heading_open", start, len(atx), text))
-            begin = read
-        elif under:
-            before = content.rfind("\n", 0, max(start - 1, 0)) + 1
-            text = content[before : max(start - 1, 0)]
-            if before >= begin and text.strip() and not text.startswith(("    ", "\t", "|", ">", "- ", "* ")):
-                close(before)
-                blocks.append(Block("heading_open", before, 1 if under[0] == "=" else 2, heading_text(text)))
-                begin = read
-        else:
-            close(start)
-            begin = read = found.end()
-    close(len(content))
-    return blocks

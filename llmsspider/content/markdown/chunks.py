@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise, takewhile
 from typing import Any, NamedTuple, cast
@@ -26,7 +26,7 @@ from llmsspider.web.stats import ChunkChange
 Count = Callable[[str], int]
 """The size of a text in the unit of the user's choice."""
 
-_WHOLE = frozenset({"fence", "code_block", "table_open", "hr", "heading_open"})
+_WHOLE = frozenset({"fence", "code", "table", "heading"})
 _SENTENCE = re.compile(r"[.!?…。！？][)\"'»”’*_`]*\s+|\n")
 _WORD = re.compile(r"\s+")
 _TOKEN = re.compile(r"[^\W\d_]{1,6}|\d{1,3}|[^\w\s]|_")
@@ -72,7 +72,7 @@ def chunks(content: str | None, page: str, *, size: int, count: Count = len) -> 
     content = content or ""
     found: list[Chunk] = []
     seen: Counter[str] = Counter()
-    for span in _joined(split(content, size=size, count=count), _Cutter(content, size, count)):
+    for span in split(content, size=size, count=count, least=_LEAST):
         text = content[span.start : span.end].strip("\n").rstrip()
         if not text:
             continue
@@ -85,21 +85,16 @@ def chunks(content: str | None, page: str, *, size: int, count: Count = len) -> 
     return found
 
 
-def split(
-    content: str, *, size: int, count: Count = len, blocks: list[Block] | None = None
-) -> Iterator[Span]:
-    """Yield the pieces of a Markdown text, up to `size` where it can be cut; `blocks` are its, parsed if None."""
-    cutter, blocks = _Cutter(content, size, count), blocks_of(content) if blocks is None else blocks
-    for section, first_block, inner in _sections(blocks, len(content)):
-        if count is len and 0 < section.end - section.start <= size:
-            yield section
-        else:
-            yield from cutter.pieces(section, first_block, inner)
+def split(content: str, *, size: int, count: Count = len, least: int = 0) -> list[Span]:
+    """Return the pieces of a Markdown text, up to `size` where it can be cut; those below `least` characters join."""
+    cutter, sections = _Cutter(content, size, count, least), _sections(blocks_of(content), len(content))
+    found = [piece for section, first, blocks in sections for piece in cutter.pieces(section, first, blocks)]
+    return cutter.joined(cutter.joined(found, is_any=False), is_any=True) if least else found
 
 
 def _sections(nodes: list[Block], length: int) -> Iterator[tuple[Span, int, list[Block]]]:
     """Yield sections, each with where the first block below its heading begins, and the blocks."""
-    heads = [index for index, node in enumerate(nodes) if node.kind == "heading_open"]
+    heads = [index for index, node in enumerate(nodes) if node.kind == "heading"]
     bounds = [0, *heads, len(nodes)] if not heads or heads[0] else [*heads, len(nodes)]
     path: list[tuple[int, str]] = []
     begin: int | None = 0
@@ -108,7 +103,7 @@ def _sections(nodes: list[Block], length: int) -> Iterator[tuple[Span, int, list
         end, level = (nodes[until].start, nodes[until].level) if until < len(nodes) else (length, 0)
         begin = nodes[index].start if begin is None else begin
         first = begin
-        if blocks and (head := blocks[0]).kind == "heading_open":
+        if blocks and (head := blocks[0]).kind == "heading":
             path = [(level, text) for level, text in path if level < head.level] + [(head.level, head.text)]
             del blocks[0]
             if not blocks and level > head.level:
@@ -118,30 +113,23 @@ def _sections(nodes: list[Block], length: int) -> Iterator[tuple[Span, int, list
         begin = None
 
 
-def _joined(spans: Iterable[Span], cutter: _Cutter) -> list[Span]:
-    """Join spans that are too short: with the next one beside or below them, else with the one before, or any."""
-    found: list[Span] = []
-    for is_any in (False, True):
-        spans, found = found or spans, []
-        for span in spans:
-            if found and (joined := cutter.joined(found[-1], span, is_any=is_any)):
-                found[-1] = joined
-            else:
-                found.append(span)
-    return found
-
-
 @dataclass(slots=True, frozen=True)
 class _Cutter:
     content: str
     size: int
     count: Count
+    least: int
 
     def pieces(self, section: Span, first_block: int, blocks: list[Block]) -> Iterator[Span]:
         """Yield as few pieces of a section as the size allows."""
+        if self.count is len and 0 < section.end - section.start <= self.size:
+            yield section
+            return
         found = {section.start, section.end}
-        for node, (start, end) in _extents(blocks, section.end):
-            found |= {start, *self._inner_cuts(node, start, end)}
+        for block, after in pairwise([*blocks, Block("", section.end)]):
+            found.add(block.start)
+            if block.kind not in _WHOLE and not self._fits(block.start, after.start):
+                found.update(self._text_cuts(block.start, after.start))
         cuts = sorted(cut for cut in found if not section.start < cut <= first_block)
         start = reached = cuts[0]
         for cut in cuts[1:]:
@@ -152,31 +140,28 @@ class _Cutter:
         if reached > start:
             yield Span(start, reached, section.heading_path)
 
-    def joined(self, first: Span, second: Span, *, is_any: bool) -> Span | None:
-        """Return two spans as one if the first is too short and the second near (either, `is_any`), and it fits."""
+    def joined(self, spans: list[Span], *, is_any: bool) -> list[Span]:
+        """Join spans that are too short with the next one beside or below them; with either neighbour if `is_any`."""
+        found: list[Span] = []
+        for span in spans:
+            joined = self._joined(found[-1], span, is_any=is_any) if found else None
+            if joined is None:
+                found.append(span)
+            else:
+                found[-1] = joined
+        return found
+
+    def _joined(self, first: Span, second: Span, *, is_any: bool) -> Span | None:
         paths = first.heading_path, second.heading_path
         is_near = is_any or paths[1][: len(paths[0]) - 1] == paths[0][:-1]
-        short = [len(self.content[span.start : span.end].strip()) < _LEAST for span in (first, second)]
+        short = [len(self.content[span.start : span.end].strip()) < self.least for span in (first, second)]
         if not (is_near and (short[0] or (is_any and short[1])) and self._fits(first.start, second.end)):
             return None
-        common = tuple(
-            one for one, _ in takewhile(lambda pair: pair[0] == pair[1], zip(*paths, strict=False))
-        )
-        return Span(first.start, second.end, common if all(short) else paths[short[0]])
+        both = takewhile(lambda pair: pair[0] == pair[1], zip(*paths, strict=False))
+        return Span(first.start, second.end, tuple(one for one, _ in both) if all(short) else paths[short[0]])
 
     def _fits(self, start: int, end: int) -> bool:
         return self.count(self.content[start:end].rstrip()) <= self.size
-
-    def _inner_cuts(self, node: Block, start: int, end: int) -> Iterator[int]:
-        """Yield where a block that is too large may be cut."""
-        if node.kind in _WHOLE or start >= end or self._fits(start, end):
-            return
-        if not node.children:
-            yield from self._text_cuts(start, end)
-        for child, (child_start, child_end) in _extents(node.children, end):
-            if start < child_start < end:
-                yield child_start
-            yield from self._inner_cuts(child, max(start, child_start), child_end)
 
     def _text_cuts(self, start: int, end: int) -> Iterator[int]:
         for sentence, sentence_end in self._parts(_SENTENCE, start, end):
@@ -193,11 +178,6 @@ class _Cutter:
     def _parts(self, separator: re.Pattern[str], start: int, end: int) -> Iterator[tuple[int, int]]:
         ends = (found.end() for found in separator.finditer(self.content, start, end))
         return pairwise([start, *ends, end])
-
-
-def _extents(blocks: list[Block], end: int) -> Iterable[tuple[Block, tuple[int, int]]]:
-    """Return blocks that follow each other up to `end`, each with its span."""
-    return zip(blocks, pairwise([*(block.start for block in blocks), end]), strict=True)
 
 
 # The rows of a chunk feed: what a retrieval index is given, and what it has to forget.

@@ -1,23 +1,16 @@
-"""The parsers of CommonMark (pyromark, markdown-it-py); characters of text: those that no reader sees, and letters."""
+"""The parser of CommonMark (pyromark); characters of text: those that no reader sees, and letters."""
 
 from __future__ import annotations
 
 import contextlib
-import logging
 import re
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pyromark import Markdown, Options
 
 from llmsspider.errors import ConversionError
 from llmsspider.items import Link, Page
-
-if TYPE_CHECKING:
-    from markdown_it import MarkdownIt
-
-
-# The parsers: pyromark, and markdown-it-py for blocks with their lines, which most crawls never need to load.
 
 _PARSER = Markdown(options=Options.ENABLE_TABLES)
 _PLAIN = re.compile(
@@ -88,14 +81,6 @@ def _panics() -> Iterator[None]:
         if type(error).__name__ == "PanicException":  # what Rust makes of a bug of its own; no Exception
             raise ConversionError(f"the Markdown parser failed: {error}") from None
         raise
-
-
-def parser(options: dict[str, bool | int]) -> MarkdownIt:
-    """Return a CommonMark parser that reads tables."""
-    from markdown_it import MarkdownIt  # noqa: PLC0415
-
-    logging.getLogger("markdown_it").setLevel(logging.INFO)  # its DEBUG records are half the work of a parse
-    return MarkdownIt("commonmark", options).enable("table")
 
 
 def encoded(destination: str) -> str:

@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from functools import cache
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import cast
 
-from llmsspider.content.markdown import commonmark
+from llmsspider.content.markdown.commonmark import heading_text
 
-_LINE_END = re.compile(r"\r\n?|\n")  # as markdown-it-py sees lines
-_FENCE = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(`{3,}|~{3,})[^`]*\Z")
+# Blocks are found by one pattern: a parse of each page would cost several times as much as the rest of indexing it for
+# the search, which may take a tenth of the crawl's time.
+
+_LINES = re.compile(
+    r"\n(?:[ \t]*+(?:(?:[-*+]|\d{1,9}[.)])[ \t]++)?(`{3,}|~{3,})"  # a fence, as MDX has them: indented too
+    r"| {0,3}(?:(#{1,6})(?=[ \t]|$)|(=+|--+)[ \t]*$)"
+    r"|[ \t]*+(?=([-*+]|\d{1,9}[.)])[ \t]))"
+    r"|(?:\n[^\S\n]*+(?=\n))++",
+    re.MULTILINE,
+)
+"""The line end before a fence, a heading, the underline of one, a list item, and its marks; or blank lines."""
+_TABLE = re.compile(r"[ \t]*\||[^\n|]*\|[^\n]*\n[ \t|:-]+$", re.MULTILINE)
+_NO_HEADING = ("    ", "\t", "|", ">")
+"""How a line begins that is no heading, whatever is below it."""
 
 _SIGNATURE = re.compile(r"`([^`]+)`|\*{0,2}\[`([^`]+)`\]\(\S+\) [—–-] \w+\*{0,2}")
 """A paragraph that is a signature, or a name with what it is (Documenter)."""
@@ -35,84 +46,92 @@ _UNKEYED = re.compile(
 
 @dataclass(slots=True)
 class Block:
-    """A block of Markdown: the type of its token of markdown-it, its offset; of a heading level and text."""
+    """A block of Markdown: a `text`, `item`, `table`, `fence`, `code` (indented), or `heading` with level and text."""
 
     kind: str
     start: int
     level: int = 0
     text: str = ""
-    children: list[Block] = field(default_factory=list)
 
 
-_parser = cache(lambda: commonmark.parser({"html": True}).disable("inline"))
+def _add(blocks: list[Block], content: str, begin: int, end: int, kind: str) -> None:
+    """Add the block of a span of the text, if that is not empty; indented lines after such lines belong to those."""
+    last = blocks[-1].kind if blocks else ""
+    if kind == "text" and content.startswith(("    ", "\t"), begin):
+        kind = "item" if last in {"item", "fence"} else "code"
+    elif kind == "text" and _TABLE.match(content, begin):
+        kind = "table"
+    if begin < end and not kind == last == "code":
+        blocks.append(Block(kind, begin))
 
 
 def blocks_of(content: str) -> list[Block]:
-    """Return the blocks of a Markdown text, with the levels that bound its sections."""
-    lines = [0, *(found.end() for found in _LINE_END.finditer(content))]
-    root: list[Block] = []
-    stack = [Block("root", 0, children=root)]
-    for token in _parser().parse(_with_bare_fences(content)):
-        if token.nesting < 0:
-            stack.pop()
+    """Return the blocks of a Markdown text, one after the other, with the levels that bound its sections."""
+    blocks: list[Block] = []
+    fence = ""
+    begin, kind = 0, "text"  # of the block that is open
+    read = 0  # up to here
+
+    for found in _LINES.finditer(f"\n{content}"):
+        start = found.start()  # of the line in `content`
+        if start < read:
             continue
-        if token.type == "inline":
-            text = token.content
-            stack[-1].text = commonmark.heading_text(text) if stack[-1].level else " ".join(text.split())
-            continue
-        start = lines[token.map[0]] if token.map else stack[-1].start
-        block = Block(token.type, start, int(token.tag[1]) if token.type == "heading_open" else 0)
-        stack[-1].children.append(block)
-        if token.nesting > 0:
-            stack.append(block)
-    _set_levels(root)
-    return root
+        mark, atx, under, item = found.groups()
+        read = content.find("\n", found.end() - 1) + 1 or len(content)
+        rest = content[found.end() - 1 : read].strip()
+        if fence:
+            if mark and mark.startswith(fence) and content[start:read].strip() == mark:
+                fence, kind, begin = "", "text", read
+        elif mark and "`" not in rest:
+            _add(blocks, content, begin, start, kind)
+            blocks.append(Block("fence", start))
+            fence, begin = mark, len(content)
+        elif atx:
+            _add(blocks, content, begin, start, kind)
+            opened = rest.rstrip("#")  # without the marks that may close it
+            text = heading_text(opened if not opened or opened[-1].isspace() else rest)
+            blocks.append(Block("heading", start, len(atx), text))
+            kind, begin = "text", read
+        elif under:
+            before = content.rfind("\n", 0, max(start - 1, 0)) + 1
+            text = content[before : max(start - 1, 0)]
+            if before >= begin and kind == "text" and text.strip() and not text.startswith(_NO_HEADING):
+                _add(blocks, content, begin, before, kind)
+                blocks.append(Block("heading", before, 1 if under[0] == "=" else 2, heading_text(text)))
+                begin = read
+        elif item:
+            _add(blocks, content, begin, start, kind)
+            kind, begin = "item", start
+        elif not mark:
+            _add(blocks, content, begin, start, kind)
+            kind, begin = "text", found.end()
+            read = begin
+    _add(blocks, content, begin, len(content), kind)
+    _set_levels(blocks, content)
+    return blocks
 
 
-def _with_bare_fences(content: str) -> str:
-    """Return a text of as many lines with empty fences that nothing is around, as MDX reads them.
-
-    CommonMark takes a fence right below a tag for HTML, an indented one for code, and its end for the begin of another.
-    """
-    lines = _LINE_END.split(content)
-    mark, begin = "", 0
-    for number, line in enumerate(lines):
-        if "```" not in line and "~~~" not in line:
-            continue
-        if mark:
-            if (end := line.strip()).startswith(mark) and not end.strip(mark[0]):
-                lines[begin : number + 1] = ["```", *[""] * (number - begin - 1), "```"]
-                mark = ""
-        elif found := _FENCE.match(line):
-            mark, begin = found[1], number
-            if begin and lines[begin - 1].lstrip().startswith("<"):
-                lines[begin - 1] = ""
-    return "\n".join(lines)
-
-
-def _set_levels(blocks: list[Block]) -> None:
+def _set_levels(blocks: list[Block], content: str) -> None:
     """Set a first heading of level 1, the title, above all others, and make members headings below theirs."""
     base = member = 0
     holder = ""
-    for before, block in pairwise([Block("", 0), *blocks]):
-        if block.kind == "heading_open":
+    for block, after in pairwise([*blocks, Block("", len(content))]):
+        if block.kind == "heading":
             if block.level == 1 and not base:
                 block.level, base = 0, 1
             elif not member or block.level <= member:
                 base, member, holder = block.level, 0, ""
-        elif (
-            block.kind == "paragraph_open"
-            and not before.text.endswith(":")
-            and (found := _member(block.text))
-        ):
+        elif block.kind == "text" and content[block.start] in "`*[":
+            is_example = content[max(block.start - 9, 0) : block.start].rstrip().endswith(":")
+            if is_example or not (found := _member(content[block.start : after.start].strip())):
+                continue
             block.text, is_holder = found
-            inner = holder.rpartition(".")[2]
-            is_own = holder.startswith(_IMPL) or block.text.startswith(f"{inner}.")
+            is_own = holder.startswith(_IMPL) or block.text.startswith(holder.rpartition(".")[2] + ".")
             is_inside = (
                 bool(holder) and not is_holder and (is_own or ("." in holder and "." not in block.text))
             )
             holder = block.text if is_holder else holder
-            block.kind, block.level = "heading_open", (member := base + 1 + is_inside)
+            block.kind, block.level = "heading", (member := base + 1 + is_inside)
 
 
 def _member(text: str) -> tuple[str, bool] | None:
