@@ -10,7 +10,8 @@ from crawling import command
 from sites import html
 
 SECTIONS = "".join(
-    f"<h2>Part {n}</h2><p>The text of part {n}, long enough to be read.</p>" for n in range(20)
+    f"<h2>Part {n}</h2><p>The text of part {n}, long enough to be read, and to be a chunk of its own here.</p>"
+    for n in range(20)
 )
 SITE = {
     "/": html(
@@ -56,7 +57,10 @@ def test_each_chunk_is_a_row_with_its_headings_and_page(serve, chunk_feed):
     long = [row for row in rows if row["url"].endswith("/long.html")]
     assert len(long) == 20
     assert long[3]["heading_path"] == ["Long", "Part 3"]
-    assert long[3]["text"] == "## Part 3\n\nThe text of part 3, long enough to be read."
+    assert (
+        long[3]["text"]
+        == "## Part 3\n\nThe text of part 3, long enough to be read, and to be a chunk of its own here."
+    )
     assert {row["change"] for row in rows} == {"new"}
     assert len({row["id"] for row in rows}) == len(rows)
 
@@ -69,7 +73,10 @@ def test_one_edited_section_is_one_chunk_gone_and_one_new(serve, chunk_feed, tmp
     rows = chunk_feed(f"{site.url}/", arguments={"emit": "changes"})
     assert [(row["change"], row["text"]) for row in rows] == [
         ("deleted", None),
-        ("new", "## Part 7\n\nThe new text of part 7, long enough to be read."),
+        (
+            "new",
+            "## Part 7\n\nThe new text of part 7, long enough to be read, and to be a chunk of its own here.",
+        ),
     ]
     source, data = site.url.removeprefix("http://"), ("-s", f"LLMS_DATA_DIR={tmp_path / 'store'}")
     status = command("status", source, *data, cwd=tmp_path).stdout

@@ -98,7 +98,8 @@ def night(place: Place, chance: random.Random, number: int, source: str = NAME) 
 
 def text_of(path: str, number: int, edited: str = "") -> str:
     return "".join(
-        f"# {path} {part}\n\nWords of {path}, part {part}: {edited * (part == 2)}{number}.\n\n"
+        f"# {path} {part}\n\nWords of {path}, part {part}, which has enough of them to be a chunk of its own, whatever "
+        f"is beside it: {edited * (part == 2)}{number}.\n\n"
         for part in range(4)
     )
 
@@ -151,7 +152,8 @@ def test_another_model_makes_all_rows_of_the_source_anew_and_leaves_the_others(p
 
 def test_a_delivery_that_is_killed_is_made_good_by_the_next_crawl(serve, run_crawl, kind, tmp_path):
     pages = {
-        f"/p{number}.html": html(f"P{number}", f"<p>{text_of(f'p{number}', 0)}</p>") for number in range(60)
+        f"/p{number}.html": html(f"P{number}", f"<p>{f'Words of page {number}, this one. ' * 5}</p>")
+        for number in range(60)
     }
     site = serve({"/": html("Home", "".join(f"<a href='{path}'>x</a>" for path in pages)), **pages})
     path = f"{kind.__module__}.{kind.__qualname__}"
