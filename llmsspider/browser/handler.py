@@ -10,7 +10,6 @@ import shutil
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
-from weakref import WeakKeyDictionary
 
 from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
 
@@ -281,7 +280,7 @@ class BrowserSession:
         self._warned.add(host)
 
 
-_sessions: WeakKeyDictionary[Crawler, BrowserSession] = WeakKeyDictionary()
+_sessions: dict[Crawler, BrowserSession] = {}
 
 
 class BrowserDownloadHandler(HTTP11DownloadHandler):
@@ -295,6 +294,7 @@ class BrowserDownloadHandler(HTTP11DownloadHandler):
 
     def __init__(self, crawler: Crawler):
         super().__init__(crawler)
+        self._crawler = crawler
         self._session = _sessions.setdefault(crawler, BrowserSession(crawler))
         self._signer = Signer.from_settings(crawler.settings)
 
@@ -318,6 +318,7 @@ class BrowserDownloadHandler(HTTP11DownloadHandler):
         return await super().download_request(request.replace(headers=headers))
 
     async def close(self) -> None:
-        """Close the browser and the connections."""
+        """Close the browser and the connections; a process that crawls on forgets both."""
+        _sessions.pop(self._crawler, None)
         await self._session.close()
         await super().close()

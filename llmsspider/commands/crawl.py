@@ -18,12 +18,15 @@ from llmsspider.crawl.spiderrun import on_scrapy_cloud, run_of
 from llmsspider.errors import StoreError
 from llmsspider.extensions import console, scrapy_cloud
 from llmsspider.launch.checking import crawl_problems, pair_problems, spider_problem, value_problem
-from llmsspider.launch.storecommand import DescribedCommand, no_option
+from llmsspider.launch.storecommand import FAILED, DescribedCommand, no_option
 from llmsspider.output import status
 from llmsspider.store import resolve_data_dir
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Awaitable
+
+    from scrapy.crawler import CrawlerProcessBase
 
 
 logger = logging.getLogger(__name__)
@@ -151,22 +154,36 @@ class Command(DescribedCommand, CrawlCommand):
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         """Crawl, and set the exit code."""
         assert self.crawler_process is not None  # noqa: S101  # as Scrapy's own commands do
-        self.crawler = self.crawler_process.create_crawler(self._spider)
-        self.crawler_process.crawl(self.crawler, **opts.spargs)
-        logging.raiseExceptions = False  # a line that a full disk does not take is no fault to report
+        self.begin(self.crawler_process, opts.spargs)
         gc.freeze()  # what was imported stays
-        gc.set_threshold(10_000, 20, 50)
         self.crawler_process.start()
         gc.freeze()  # nor is it looked at when the interpreter ends, right after this
-        if self.crawler_process.bootstrap_failed:
-            self.exitcode = 1  # Scrapy has said why
-            return
+        self.exitcode = self.outcome(bootstrap_failed=self.crawler_process.bootstrap_failed)
+        if self._quiet and not self.crawler_process.bootstrap_failed:
+            self._say_end()
+
+    def begin(self, process: CrawlerProcessBase, arguments: dict[str, str]) -> Awaitable[None]:
+        """Make the crawl, which goes on when the reactor runs; returns what is done when it has ended."""
+        self.crawler = process.create_crawler(self._spider)
+        logging.raiseExceptions = False  # a line that a full disk does not take is no fault to report
+        gc.set_threshold(10_000, 20, 50)
+        return process.crawl(self.crawler, **arguments)
+
+    def outcome(self, *, bootstrap_failed: bool) -> int:
+        """Return the exit code of the crawl, once it has ended."""
+        if bootstrap_failed:
+            return FAILED  # Scrapy has said why
         stats, ended = self.crawler.stats, run_of(self.crawler)
         failed = stats is None or stats.get_value("finish_reason") in FAILED_REASONS
         if ended is not None:
             shown = self.folder is None and ended.outcome and ended.progress.documents
             failed |= ended.outputs.delivered is False if ended.succeeded else not shown
-            self.exitcode = INCOMPLETE if ended.coverage.outage else self.exitcode
-        self.exitcode = 1 if failed else self.exitcode
-        if self._quiet:
-            self._say_end()
+        outage = ended is not None and ended.coverage.outage
+        return FAILED if failed else INCOMPLETE if outage else 0
+
+
+def crawl_each() -> None:
+    """Crawl source after source for `scrapy sync`."""
+    from llmsspider.launch.processes import serve  # in such a process only
+
+    serve(Command)

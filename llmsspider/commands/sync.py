@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 USER, PASSWORD = "SCRAPYD_USERNAME", "SCRAPYD_PASSWORD"  # names of variables
 """Environment variables for nodes that require a password."""
 
+PROCESS = (sys.executable, "-c", "from llmsspider.commands.crawl import crawl_each; crawl_each()")
+"""How a process is started that crawls source after source."""
+
 
 class Command(OneLineCommand):
     """Crawls every source of a file once: exit code 0 all went well, 1 one failed, 2 bad file, 3 one is incomplete."""
@@ -86,8 +89,10 @@ class Command(OneLineCommand):
 
     def _check(self, opts: argparse.Namespace) -> None:
         """Raise `ArgumentsError` for settings that no crawl would accept, and for nodes without a common store."""
+        from llmsspider.launch.checking import value_problems
+
         config = Config.from_settings(self.settings)
-        problems = []
+        problems = value_problems(self.settings)
         if opts.jobs is not None and opts.jobs < 1:
             problems.append(f"--jobs {opts.jobs}: 1 or more is accepted")
         for node in opts.scrapyd:
@@ -101,12 +106,13 @@ class Command(OneLineCommand):
             raise ArgumentsError(problems)
 
     def _places(self, opts: argparse.Namespace, folder: Path) -> Sequence[Place]:
-        from llmsspider.launch.nightly import LocalProcesses, Node
+        from llmsspider.launch.nightly import Node
+        from llmsspider.launch.processes import LocalProcesses
 
         given = dict(pair.split("=", 1) for pair in opts.set)
         slots = opts.jobs or os.cpu_count() or 1
         if not opts.scrapyd:
-            return [LocalProcesses(slots, given, folder / LOGS)]
+            return [LocalProcesses(slots, given, folder / LOGS, PROCESS)]
         user = os.environ.get(USER)
         auth = (user, os.environ.get(PASSWORD, "")) if user else None
         job = time.strftime("%Y%m%dT%H%M%S")
@@ -116,11 +122,17 @@ class Command(OneLineCommand):
 async def _sync(places: Sequence[Place], stores: Stores, entries: list[SourceEntry]) -> list[Result]:
     """Crawl; SIGTERM stops it as Ctrl-C does: local crawls end cleanly, jobs of nodes go on."""
     from llmsspider.launch.nightly import Nightly
+    from llmsspider.launch.processes import LocalProcesses
 
     task = asyncio.current_task()
     assert task is not None  # noqa: S101  # a coroutine that runs has one
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-    return await Nightly(places, stores, partial(print, file=sys.stderr, flush=True)).sync(entries)
+    try:
+        return await Nightly(places, stores, partial(print, file=sys.stderr, flush=True)).sync(entries)
+    finally:
+        for place in places:
+            if isinstance(place, LocalProcesses):
+                await place.close()
 
 
 def report(results: Iterable[Result], elapsed_secs: float) -> dict[str, Any]:

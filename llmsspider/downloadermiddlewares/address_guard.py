@@ -18,7 +18,7 @@ from urllib.request import getproxies
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import CannotResolveHostError
-from scrapy.resolver import CachingHostnameResolver, HostResolution
+from scrapy.resolver import CachingHostnameResolver, HostResolution, dnscache
 from scrapy.utils.datatypes import LocalCache
 from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.misc import load_object
@@ -72,6 +72,11 @@ class AddressGuardResolver(CachingHostnameResolver):
     def refusal(self, host: str, port: int) -> str | None:
         """Say why the last look-up of `host` came to nothing, None where it did not or there was none."""
         return self._refused.get((host.lower(), port))
+
+    def forget(self) -> None:
+        """Forget what was looked up: the next crawl asks again, and may have other rules."""
+        for known in (self._refused, self.proxies, dnscache):
+            known.clear()
 
     def resolveHostName(  # noqa: N802
         self,
@@ -181,8 +186,11 @@ class AddressGuardMiddleware:
                 )
 
     def spider_closed(self) -> None:
-        """Reset the resolver of the process."""
-        guarded_resolver(self.crawler).crawls.pop(id(self.crawler), None)
+        """Reset the resolver of the process, which may go on to other crawls."""
+        resolver = guarded_resolver(self.crawler)
+        resolver.crawls.pop(id(self.crawler), None)
+        if not resolver.crawls:
+            resolver.forget()
 
     def process_request(self, request: Request) -> None:
         """Raise `RefusedRequest` for a URL that may not be fetched."""

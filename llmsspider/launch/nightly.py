@@ -9,8 +9,6 @@ import asyncio
 import contextlib
 import fcntl
 import os
-import re
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,56 +20,15 @@ import aiohttp
 
 from llmsspider.config.sources import SourceEntry
 from llmsspider.errors import StoreError, UnknownSourceError
+from llmsspider.launch.processes import LocalProcesses, ProcessLost
 from llmsspider.store import RunRecord, Stores
 from llmsspider.store.database import source_slug
 
 # --- places ---
 
-STOP_SECS = 60
-"""How long a local crawl gets to end by itself when the sync is stopped."""
-
 
 class PlaceFailed(Exception):  # noqa: N818  # not an error of the user's
     """The place does not answer any more; its sources go to other places. The message gives the reason."""
-
-
-@dataclass(slots=True)
-class LocalProcesses:
-    """The machine itself: each source is a `scrapy crawl` of its own with these settings, and a log in a folder."""
-
-    slots: int
-    settings: Mapping[str, str]
-    logs: Path
-    name: str = "here"
-
-    async def has(self, entry: SourceEntry) -> bool:
-        """Return False: the store knows what runs here."""
-        return False
-
-    async def crawl(self, entry: SourceEntry) -> str:
-        """Run the crawl; its log replaces that of the last night."""
-        self.logs.mkdir(parents=True, exist_ok=True)
-        path = self.logs / f"{source_slug(entry.name)}.log"
-        given = [part for pair in entry.arguments.items() for part in ("-a", "=".join(pair))]
-        given += [part for pair in self.settings.items() for part in ("-s", "=".join(pair))]
-        with path.open("wb") as log:
-            process = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", "scrapy", "crawl", "docs", *given, stdout=log, stderr=log
-            )
-            try:
-                code = await process.wait()
-            except asyncio.CancelledError:
-                with contextlib.suppress(ProcessLookupError):
-                    process.terminate()
-                    try:
-                        await asyncio.wait_for(process.wait(), STOP_SECS)
-                    except TimeoutError:
-                        process.kill()
-                raise
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-        faults = [line for line in lines if re.search(r"ERROR|CRITICAL|^scrapy ", line)]
-        last = (faults or lines or ["no log"])[-1].strip()
-        return f"exit code {code}: {last} ({path})"
 
 
 POLL_SECS = 1.0
@@ -157,7 +114,7 @@ class Node:
 
 Place = LocalProcesses | Node
 """`has` says whether an earlier job for a source waits or runs there; `crawl` crawls it to the end and returns the
-message for a source without a run in the store. Both raise `PlaceFailed`."""
+message for a source without a run in the store. Both raise `PlaceFailed`; `ProcessLost` is said of one crawl."""
 
 
 # --- one sync at a time for a store, as seen from one machine ---
@@ -311,7 +268,9 @@ class Nightly:
                     self._note(f"{fault}; its sources go elsewhere")
                 while is_running(await self._newer(began)):  # noqa: ASYNC110  # another process writes it
                     await asyncio.sleep(WATCH_SECS)
-                await self._record(began, str(fault), place_failed=True)
+                await self._record(began, str(fault), lost=True)
+            except ProcessLost as fault:
+                await self._record(began, str(fault), lost=True)
             except StoreError as error:
                 self._done(Result(entry.name, "failed", place.name, str(error)))
             finally:
@@ -331,7 +290,7 @@ class Nightly:
             return
         self._done(Result(entry.name, "skipped", place.name, reason))
 
-    async def _record(self, began: _Try, message: str, *, place_failed: bool = False) -> None:
+    async def _record(self, began: _Try, message: str, *, lost: bool = False) -> None:
         """Record the result of a crawl; one whose process or place died is started again."""
         entry, place = began.entry, began.place.name
         run = await self._newer(began)
@@ -340,7 +299,7 @@ class Nightly:
             reason = failure_of(run)
             state: State = "failed" if reason else "incomplete" if run.counts.get("outage") else "ok"
             self._done(Result(entry.name, state, place, reason, secs, run))
-        elif (place_failed or run is not None) and began.attempt < ATTEMPTS:
+        elif (lost or run is not None) and began.attempt < ATTEMPTS:
             self._note(f"{entry.name}: its crawl was lost ({message}); it is started again")
             self._queue.put_nowait((entry, began.attempt + 1))
         else:

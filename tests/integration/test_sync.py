@@ -4,24 +4,47 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import threading
 from pathlib import Path
 from time import monotonic
+from typing import Any
 
-from crawling import Outcome, command
+import pytest
+from crawling import Outcome, begin, command
 from sites import MARKDOWN, PLAIN, html
 
 from llmsspider.launch.nightly import one_at_a_time
 from llmsspider.store import SourceRecord, Stores
 
 
-def sync(folder: Path, *options: str) -> Outcome:
+def words(folder: Path, *options: str) -> list[str]:
     settings = {
         "LLMS_ALLOW_PRIVATE_ADDRESSES": "127.0.0.1",
         "LLMS_DATA_DIR": str(folder / "store"),
         "LLMS_CONVERT_WORKERS": 0,
     }
-    given = [part for name, value in settings.items() for part in ("-s", f"{name}={value}")]
-    return command("sync", *options, *given, cwd=folder)
+    return [
+        "sync",
+        *options,
+        *(part for name, value in settings.items() for part in ("-s", f"{name}={value}")),
+    ]
+
+
+def sync(folder: Path, *options: str, **constants: Any) -> Outcome:
+    given = {f"llmsspider.launch.processes.{name}": value for name, value in constants.items()}
+    return command(*words(folder, *options), cwd=folder, constants=given)
+
+
+def process_of(folder: Path, source: str) -> int:
+    """The process of the newest run."""
+    with Stores(None, folder / "store").open(source) as store:
+        return store.runs()[-1].pid
+
+
+def log_of(folder: Path, source: str) -> str:
+    (path,) = (folder / "store" / "logs").glob(f"{source}-*.log")
+    return path.read_text()
 
 
 def test_every_source_is_crawled_and_the_next_sync_is_a_recrawl(serve, tmp_path: Path):
@@ -115,3 +138,85 @@ def test_two_sources_on_one_host_share_its_crawl_delay(serve, tmp_path: Path):
     assert done.exit_code == 0, done.log
     assert len(times) >= len(names)
     assert max(times) - min(times) > 0.75 * 0.4 * (len(times) - 1)
+
+
+def test_a_process_crawls_source_after_source_and_none_knows_of_the_one_before(serve, tmp_path: Path):
+    sites = [serve(PLAIN), serve(MARKDOWN), serve(PLAIN)]
+    (tmp_path / "own.toml").write_text(
+        '[stages]\nfilter = "llmsspider.pipelines.filter.FilterPipeline"\n'
+        'hash = "llmsspider.pipelines.hash.HashPipeline"\nexport = "llmsspider.pipelines.export.ExportPipeline"\n'
+        "[settings]\nLOG_LEVEL = 'DEBUG'\nFEEDS = {'%(name)s.jsonl' = {format = 'jsonlines'}}\n"
+        'USER_AGENT = "other"\n'
+    )
+    lines = [f'[[sources]]\nurl = "{site.url}/"\nsource = "s{n}"\n' for n, site in enumerate(sites)]
+    lines[0] += 'profile = "own.toml"\nmax_pages = 2\n'
+    (tmp_path / "sources.toml").write_text("".join(lines))
+    done = sync(tmp_path, "sources.toml", "--jobs", "1", "--json")
+    assert done.exit_code == 0, done.log
+    assert [row["documents"] for row in json.loads(done.stdout)["sources"]] == [2, 3, 4], done.log
+    assert len({process_of(tmp_path, f"s{n}") for n in range(3)}) == 1
+    logs = [log_of(tmp_path, f"s{n}") for n in range(3)]
+    assert ["DEBUG" in log for log in logs] == [True, False, False]
+    for n, log in enumerate(logs):
+        assert log.count("Spider closed (finished)") == 1, log
+        assert log.count("Scrapy 2.") == 1
+        assert [f"source s{other}," in log for other in range(3)] == [other == n for other in range(3)]
+    assert {seen.headers["user-agent"] for seen in sites[0].requests} == {"other"}
+    assert "other" not in {seen.headers["user-agent"] for site in sites[1:] for seen in site.requests}
+    assert [path.name for path in tmp_path.glob("*.jsonl")] == ["docs.jsonl"]
+    again = sync(tmp_path, "sources.toml", "--jobs", "1", SOURCES=1)
+    assert again.exit_code == 0, again.log
+    assert len({process_of(tmp_path, f"s{n}") for n in range(3)}) == 3
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "hangs"])
+def test_a_process_that_ends_or_hangs_costs_the_source_it_was_at_a_second_attempt(
+    serve, tmp_path: Path, how: signal.Signals
+):
+    hit: list[int] = []
+
+    def page(_seen) -> str:
+        if not hit:
+            hit.append(process_of(tmp_path, "s1"))
+            os.kill(hit[0], how)
+        return html("Intro", "<p>How to begin.</p>")
+
+    sites = [serve(PLAIN), serve({**PLAIN, "/guide/intro.html": page}), serve(PLAIN)]
+    (tmp_path / "sources.toml").write_text(
+        "".join(f'[[sources]]\nurl = "{site.url}/"\nsource = "s{n}"\n' for n, site in enumerate(sites))
+    )
+    done = sync(tmp_path, "sources.toml", "--jobs", "1", "--json", HANGS_SECS=15.0)
+    assert done.exit_code == 0, done.log
+    assert [row["documents"] for row in json.loads(done.stdout)["sources"]] == [4, 4, 4]
+    assert "s1: its crawl was lost (exit code -9" in done.log
+    assert ("no sign of life for 15 s" in done.log) is (how == signal.SIGSTOP)
+    assert hit == [process_of(tmp_path, "s0")]
+    assert process_of(tmp_path, "s1") not in hit
+    with pytest.raises(ProcessLookupError):
+        os.kill(hit[0], 0)
+
+
+def test_a_sync_that_is_stopped_ends_its_crawls_cleanly(serve, tmp_path: Path):
+    asked, go = threading.Event(), threading.Event()
+
+    def page(_seen) -> str:
+        asked.set()
+        go.wait()
+        return html("Intro", "<p>How to begin.</p>")
+
+    site = serve({**PLAIN, "/guide/intro.html": page})
+    (tmp_path / "sources.toml").write_text(f'[[sources]]\nurl = "{site.url}/"\nsource = "s"\n')
+    output = {name: tmp_path / name for name in ("stdout", "stderr")}
+    process = begin(*words(tmp_path, "sources.toml"), cwd=tmp_path, **output)
+    assert process.wait_until(asked.is_set)
+    crawl = process_of(tmp_path, "s")
+    process.send_signal(signal.SIGTERM)
+    process.wait_until(lambda: "Received SIGTERM" in log_of(tmp_path, "s"))
+    go.set()
+    assert process.wait() == 1
+    assert process.log.splitlines()[-1].startswith("scrapy sync: stopped: ")
+    with pytest.raises(ProcessLookupError):
+        os.kill(crawl, 0)
+    log = log_of(tmp_path, "s")
+    assert "incomplete (shutdown)" in log
+    assert "never retrieved" not in log and "pending" not in log
