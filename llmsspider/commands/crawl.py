@@ -184,6 +184,6 @@ class Command(DescribedCommand, CrawlCommand):
 
 def crawl_each() -> None:
     """Crawl source after source for `scrapy sync`."""
-    from llmsspider.launch.processes import serve  # in such a process only
+    from llmsspider.launch.serving import serve  # in such a process only
 
     serve(Command)

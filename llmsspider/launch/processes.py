@@ -1,44 +1,27 @@
-"""The processes in which `scrapy sync` crawls on this machine: each takes one source after the other.
-
-A line on stdin of such a process is JSON: first the settings, then for each source the file of its log and the words
-of `scrapy crawl`. A line on stdout is the exit code of a crawl and whether another may follow, or a sign of life.
-"""
+"""The processes in which `scrapy sync` crawls on this machine, as the sync sees them; `serving` is what they run."""
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import contextlib
-import gc
-import io
 import os
 import re
-import resource
 import signal
-import sys
-import warnings
 from asyncio.subprocess import PIPE, Process
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING
 
 import orjson
 
 from llmsspider.store.database import source_slug
 
 if TYPE_CHECKING:
-    from scrapy.crawler import AsyncCrawlerProcess
-    from scrapy.settings import Settings
-
-    from llmsspider.commands.crawl import Command
     from llmsspider.config.sources import SourceEntry
 
 ALIVE = b"\n"
-ALIVE_SECS = 5.0
-"""Time between two signs of life of a crawl."""
-
-# --- in the process of the sync ---
+"""The line with which a process says that it lives."""
 
 SOURCES = 2_000
 """Sources that a process crawls at most."""
@@ -163,87 +146,3 @@ class _Process:
         except TimeoutError:
             self.kill()
             await self.child.wait()
-
-
-# --- in the process of the crawls ---
-
-PEAK_MIB = 768.0
-"""Memory that no process may have had which takes another source; `MEMUSAGE_LIMIT_MB` where that is less."""
-
-
-def serve(command: type[Command]) -> None:
-    """Crawl what stdin says, one source after the other with one reactor, until it ends."""
-    from scrapy.crawler import AsyncCrawlerProcess  # noqa: PLC0415  # the sync does without
-    from scrapy.utils.project import get_project_settings  # noqa: PLC0415
-
-    settings = get_project_settings()
-    jobs, answers = os.fdopen(os.dup(0), "rb", 0), os.dup(1)
-    os.dup2(2, 1)
-    settings.setdict(orjson.loads(jobs.readline()), priority="cmdline")
-    with contextlib.redirect_stderr(io.StringIO()):  # what it says of itself, each crawl says in its log
-        process = AsyncCrawlerProcess(settings)
-    working = asyncio.get_event_loop().create_task(_crawl_each(jobs, answers, process, settings, command))
-    gc.freeze()  # what was imported stays
-    process.start(stop_after_crawl=False)
-    working.cancel()
-
-
-async def _crawl_each(
-    lines: BinaryIO, answers: int, process: AsyncCrawlerProcess, settings: Settings, command: type[Command]
-) -> None:
-    """Crawl and answer, then end the reactor."""
-    from twisted.internet import reactor as installed  # noqa: PLC0415  # one is, by now
-
-    reactor: Any = installed
-
-    def answer(line: bytes) -> None:
-        with contextlib.suppress(BrokenPipeError):  # a sync that was killed: the crawl goes on to its end
-            os.write(answers, line)
-
-    jobs = asyncio.StreamReader(limit=1 << 24)
-    loop = asyncio.get_running_loop()
-    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(jobs), lines)
-    try:
-        while line := await jobs.readline():
-            process.settings = settings.copy()
-            process.bootstrap_failed = False
-            with warnings.catch_warnings():  # what was warned of once is said to the next crawl, too
-                code = await _crawl(process, command(), orjson.loads(line), answer)
-            gc.collect()
-            bound = min(PEAK_MIB, process.settings.getfloat("MEMUSAGE_LIMIT_MB") or PEAK_MIB)
-            more = not process.bootstrap_failed and peak_mib() < bound
-            answer(orjson.dumps({"exit_code": code, "more": more}) + b"\n")
-    finally:
-        reactor.stop()
-
-
-async def _crawl(
-    process: AsyncCrawlerProcess, command: Command, words: list[str], answer: Callable[[bytes], None]
-) -> int:
-    """Return the exit code of a crawl; whatever any part of it prints is in its log."""
-    log, *words = words
-    with open(log, "ab") as file:  # noqa: ASYNC230, PTH123
-        for standard in (1, 2):
-            os.dup2(file.fileno(), standard)
-    from scrapy.utils.log import log_scrapy_info  # noqa: PLC0415
-
-    parser = argparse.ArgumentParser()
-    command.settings = process.settings
-    command.add_options(parser)
-    opts, args = parser.parse_known_args(words)
-    try:
-        command.process_options(args, opts)
-    except SystemExit as refused:
-        return int(refused.code or 0)
-    crawl = {asyncio.ensure_future(command.begin(process, opts.spargs))}
-    log_scrapy_info(process.settings)
-    while crawl:
-        _, crawl = await asyncio.wait(crawl, timeout=ALIVE_SECS)
-        answer(ALIVE)
-    return command.outcome(bootstrap_failed=process.bootstrap_failed)
-
-
-def peak_mib() -> float:
-    """Return the most memory that this process ever had."""
-    unit = 1024 * 1024 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
