@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import argparse
+import asyncio
+import contextlib
 import gc
+import io
 import logging
+import os
+import resource
 import sys
+import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 
+import orjson
 from scrapy.commands.crawl import Command as CrawlCommand
+from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.spiderloader import get_spider_loader
-from scrapy.utils.log import configure_logging
+from scrapy.utils.log import configure_logging, log_scrapy_info
+from scrapy.utils.project import get_project_settings
 
 from llmsspider import errors
 from llmsspider.config.sources import default_name
@@ -18,15 +28,16 @@ from llmsspider.crawl.spiderrun import on_scrapy_cloud, run_of
 from llmsspider.errors import StoreError
 from llmsspider.extensions import console, scrapy_cloud
 from llmsspider.launch.checking import crawl_problems, pair_problems, spider_problem, value_problem
+from llmsspider.launch.processes import ALIVE
 from llmsspider.launch.storecommand import FAILED, DescribedCommand, no_option
 from llmsspider.output import status
 from llmsspider.store import resolve_data_dir
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Awaitable
+    from collections.abc import Awaitable, Callable
 
     from scrapy.crawler import CrawlerProcessBase
+    from scrapy.settings import Settings
 
 
 logger = logging.getLogger(__name__)
@@ -182,8 +193,80 @@ class Command(DescribedCommand, CrawlCommand):
         return FAILED if failed else INCOMPLETE if outage else 0
 
 
-def crawl_each() -> None:
-    """Crawl source after source for `scrapy sync`."""
-    from llmsspider.launch.serving import serve  # in such a process only
+# --- source after source, for `scrapy sync` ---
 
-    serve(Command)
+ALIVE_SECS = 5.0  # time between two signs of life of a crawl
+PEAK_MIB = (
+    768.0  # memory after whose use a process takes no other source; MEMUSAGE_LIMIT_MB where that is less
+)
+MAXRSS_A_MIB = 1 << (20 if sys.platform == "darwin" else 10)
+
+
+def crawl_each() -> None:
+    """Crawl one source after the other, as a process of `scrapy sync`, with one reactor and all imported once.
+
+    A line on stdin is JSON: first the settings, then for each source the file of its log and the words of `crawl`. A
+    line on stdout is the exit code of a crawl and whether another may follow, or a sign of life.
+    """
+    settings = get_project_settings()
+    jobs, answers = os.fdopen(os.dup(0), "rb", 0), os.dup(1)
+    os.dup2(2, 1)
+    settings.setdict(orjson.loads(jobs.readline()), priority="cmdline")
+    with contextlib.redirect_stderr(io.StringIO()):  # what it says of itself, each crawl says in its log
+        process = AsyncCrawlerProcess(settings)
+    working = asyncio.get_event_loop().create_task(_crawl_each(jobs, answers, process, settings))
+    gc.freeze()  # what was imported stays
+    process.start(stop_after_crawl=False)
+    working.cancel()
+
+
+async def _crawl_each(
+    lines: BinaryIO, answers: int, process: AsyncCrawlerProcess, settings: Settings
+) -> None:
+    """Crawl and answer, then end the reactor."""
+    from twisted.internet import reactor as installed  # one is, by now
+
+    reactor: Any = installed
+
+    def answer(line: bytes) -> None:
+        with contextlib.suppress(BrokenPipeError):  # a sync that was killed: the crawl goes on to its end
+            os.write(answers, line)
+
+    jobs = asyncio.StreamReader(limit=1 << 24)
+    loop = asyncio.get_running_loop()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(jobs), lines)
+    try:
+        while line := await jobs.readline():
+            process.settings = settings.copy()
+            process.bootstrap_failed = False
+            with warnings.catch_warnings():  # what was warned of once is said to the next crawl, too
+                code = await _crawl(process, orjson.loads(line), answer)
+            gc.collect()
+            bound = min(PEAK_MIB, process.settings.getfloat("MEMUSAGE_LIMIT_MB") or PEAK_MIB)
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / MAXRSS_A_MIB
+            more = not process.bootstrap_failed and peak < bound
+            answer(orjson.dumps({"exit_code": code, "more": more}) + b"\n")
+    finally:
+        reactor.stop()
+
+
+async def _crawl(process: AsyncCrawlerProcess, words: list[str], answer: Callable[[bytes], None]) -> int:
+    """Return the exit code of a crawl; whatever any part of it prints is in its log."""
+    log, *words = words
+    with open(log, "ab") as file:  # noqa: ASYNC230, PTH123
+        for standard in (1, 2):
+            os.dup2(file.fileno(), standard)
+    command, parser = Command(), argparse.ArgumentParser()
+    command.settings = process.settings
+    command.add_options(parser)
+    opts, args = parser.parse_known_args(words)
+    try:
+        command.process_options(args, opts)
+    except SystemExit as refused:
+        return int(refused.code or 0)
+    crawl = {asyncio.ensure_future(command.begin(process, opts.spargs))}
+    log_scrapy_info(process.settings)
+    while crawl:
+        _, crawl = await asyncio.wait(crawl, timeout=ALIVE_SECS)
+        answer(ALIVE)
+    return command.outcome(bootstrap_failed=process.bootstrap_failed)

@@ -31,14 +31,9 @@ class PlaceFailed(Exception):  # noqa: N818  # not an error of the user's
     """The place does not answer any more; its sources go to other places. The message gives the reason."""
 
 
-POLL_SECS = 1.0
-"""Time between two looks at the jobs of a node."""
-
-ANSWER_SECS = 30
-"""How long a node may take to answer."""
-
-TRIES = 3
-"""Number of failed requests in a row after which a node counts as failed; a job is over when it is missing as often."""
+POLL_SECS = 1.0  # time between two looks at the jobs of a node
+ANSWER_SECS = 30  # how long a node may take to answer
+TRIES = 3  # failed requests in a row after which a node counts as failed; a job is over when it is missing as often
 
 
 class Node:
@@ -201,11 +196,8 @@ def failure_of(run: RunRecord) -> str:
 
 # --- the sync: a place that fails hands its sources to the others ---
 
-ATTEMPTS = 3
-"""How often a source is begun at most, when the place or the process of its crawl fails."""
-
-WATCH_SECS = 5.0
-"""Time between two looks at a run in the store whose node does not answer."""
+ATTEMPTS = 3  # how often a source is begun at most, when the place or the process of its crawl fails
+WATCH_SECS = 5.0  # time between two looks at a run in the store whose node does not answer
 
 
 @dataclass(slots=True)

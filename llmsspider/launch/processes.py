@@ -1,4 +1,4 @@
-"""The processes in which `scrapy sync` crawls on this machine, as the sync sees them; `serving` is what they run."""
+"""The processes in which `scrapy sync` crawls on this machine, each of which takes one source after the other."""
 
 from __future__ import annotations
 
@@ -20,17 +20,10 @@ from llmsspider.store.database import source_slug
 if TYPE_CHECKING:
     from llmsspider.config.sources import SourceEntry
 
-ALIVE = b"\n"
-"""The line with which a process says that it lives."""
-
-SOURCES = 2_000
-"""Sources that a process crawls at most."""
-
-HANGS_SECS = 600.0
-"""Time without a sign of life after which a process is killed."""
-
-STOP_SECS = 60
-"""How long a crawl gets to end by itself when the sync is stopped."""
+ALIVE = b"\n"  # the line with which a process says that it lives
+SOURCES = 2_000  # that a process crawls at most
+HANGS_SECS = 600.0  # time without a sign of life after which a process is killed
+STOP_SECS = 60  # how long a crawl gets to end by itself when the sync is stopped
 
 
 class ProcessLost(Exception):  # noqa: N818  # not an error of the user's
