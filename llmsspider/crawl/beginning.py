@@ -51,10 +51,7 @@ PLANNED_PAGES = 5
 
 @dataclass(slots=True, frozen=True)
 class Phase:
-    """The crawl that a phase belongs to, and how it waits for the engine.
-
-    A phase yields requests, and begins when nothing of the one before is under way.
-    """
+    """The crawl that a phase belongs to, and how it waits for the engine: it is idle when a phase begins."""
 
     crawler: Crawler
     spider: DocsCallbacks
@@ -199,10 +196,9 @@ SEEDS_AT_ONCE = 20_000  # how many listed pages are queued at a time
 
 
 async def seed_requests(phase: Phase) -> AsyncIterator[Request]:
-    """Yield the requests that the crawl begins with.
+    """Yield the requests that the crawl begins with: full text first, then the start page and the listed pages.
 
     Without discovery (`mode=refresh`, `retry`) they are for stored pages only, or for those that failed last time.
-    Else full text is first: the pages that it holds are not fetched. Then the start page and the listed pages.
     """
     run, make, discovery = phase.run, phase.spider.requests, phase.run.discovery
     run.progress.enter("crawling")
@@ -288,10 +284,7 @@ async def _stored_pages(phase: Phase) -> AsyncIterator[Request]:
 
 
 def _first_pages(phase: Phase, discovery: Discovery) -> Iterator[Request]:
-    """Yield one seed whose Markdown is named, and the start page, which discovery has downloaded.
-
-    The response of the seed shows the Markdown form of the start page's host. What the start page failed with counts.
-    """
+    """Yield one seed whose Markdown is named, which shows the form of the start page's host, and the start page."""
     run, start = phase.run, discovery.start
     first = run.page_of(start.final_url)
     for seed in discovery.seeds:
@@ -317,10 +310,7 @@ def _first_pages(phase: Phase, discovery: Discovery) -> Iterator[Request]:
 
 
 def start_in_language(start_url: str, language: str, translations: Mapping[str, str]) -> str | None:
-    """Return where the documentation starts in a language: what hreflang names, else the same path in its tree.
-
-    None when the start page is in that language already, or nothing is known of another.
-    """
+    """Return where the documentation starts in a language: by hreflang, else the same path in its tree; or None."""
     for tag, url in translations.items():
         if same_language(language, tag):
             return url
@@ -356,10 +346,7 @@ async def leave_out_pages(phase: Phase) -> None:
 
 
 async def _is_as_stored(phase: Phase, state: PageState) -> bool | None:
-    """Request a stored page as a sample, without validators; say whether its text is the stored one.
-
-    A page that opts out now is another one. None for a page that failed: it is requested in its turn.
-    """
+    """Request a stored page as a sample, without validators; say whether it is the stored one, None where it failed."""
     run, url = phase.run, state.validators_url
     headers = {"Accept": state.accept} if state.accept else None
     request = nested_request(url, headers=headers, meta={META: {"nested": True, "whole": True}})

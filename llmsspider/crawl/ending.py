@@ -234,10 +234,7 @@ ENDING: tuple[Callable[[Phase], AsyncIterator[Request]], ...] = (
 
 
 async def all_phases(phase: Phase, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
-    """Yield the requests of a whole crawl: discovery, the seeds, the phases of the end; or what `start` yields, if any.
-
-    Raises `CloseSpider` for a run without pages, or when the store failed.
-    """
+    """Yield the requests of a whole crawl, or what `start` yields; raises `CloseSpider` for a run without pages."""
     run, own = phase.run, await anext(start, None)
     if own is not None:  # nothing is known before such a run, and nothing is stored
         run.remembers = False

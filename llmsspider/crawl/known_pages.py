@@ -72,10 +72,7 @@ class KnownPages:
         return self.states.get(self.aliases.get(key, key))
 
     def may_hold(self, url: str) -> bool:
-        """Say whether the page at a URL may be stored, by its host alone: the key of a link to another site costs more.
-
-        Other spellings are known by their keys only, so where there are some any page may be stored.
-        """
+        """Say whether the page at a URL may be stored, by its host alone: the key of a link elsewhere costs more."""
         if self.aliases or not self.states:
             return bool(self.states)
         return hostname(url) in self._hosts
@@ -206,10 +203,7 @@ class KnownPages:
             self.store.save_reading(replace(reading, etag=etag, last_modified=modified, headers=kept))
 
     def is_false_answer(self, answer: Reading) -> bool:
-        """Say whether an answer is another one than stored under validators that say it is not.
-
-        HTML is not compared: what a page shows besides its text may be new each time.
-        """
+        """Say whether an answer, that is no HTML, is another one than stored under validators that say it is not."""
         found = self._stored(answer) if answer.media_type not in HTML_TYPES else None
         return (
             found is not None
@@ -262,10 +256,7 @@ class RecordedPages:
         self._read.pop(key, None)
 
     def load(self, key: bytes) -> PageRecord | None:
-        """Return a stored page as this run left it, None where it is not stored; and read those expected with it.
-
-        A SELECT for each page would cost more than what is done with the page.
-        """
+        """Return a stored page as this run left it, or None; those expected with it are read in the same SELECT."""
         if key not in self._read:
             keys = list({key: None, **self._expected})
             self._expected.clear()

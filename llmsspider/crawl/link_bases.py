@@ -192,8 +192,8 @@ class LinkBases:
     def place(self, page_url: str, fetched_url: str, origin: str, hrefs: Iterable[str]) -> PageLinks:
         """Return where the links of a page lead from each base, without learning from them.
 
-        `fetched_url` is where its Markdown comes from; the page's address for full text. A page with pages below it may
-        be the index file of their folder, whose links begin at the page.
+        `fetched_url` is where its Markdown comes from. A page with pages below it may be the index file of their
+        folder.
         """
         links = PageLinks(page_url, f"{host(page_url)} {origin}", fetched_url, self.root)
         relative = {href for href in hrefs if not _ABSOLUTE.match(href)}
@@ -308,10 +308,7 @@ class LinkBases:
         return self._pages.get(stem(url)) if self._pages and "?" not in url else None
 
     def _published(self, url: str, links: PageLinks) -> str:
-        """Return the page that a source file nobody lists is published as: by its host's rule, else like this page.
-
-        Of a page with pages below it, the ending is that of most pages on its host.
-        """
+        """Return the page that a source file nobody lists is published as: by its host's rule, else like this page."""
         path, mark, query = url.partition("?")
         if not SOURCE.search(path):
             return url

@@ -145,11 +145,7 @@ class Progress:
         return Point(round(self.elapsed_secs, 2), self.done, sum(self.errors.values()))
 
     def counts(self, *, queued: int) -> dict[str, Any]:
-        """Return the numbers of this moment, as the store keeps them and views show them (`output/status.py`).
-
-        `done` counts documents, failed pages, and those filtered after they were fetched; `queued` are known and not
-        done.
-        """
+        """Return the numbers of this moment, as the store keeps them; `queued` are the pages known and not done."""
         done, elapsed_secs = self.done, self.elapsed_secs
         total = done + queued
         return {
@@ -191,10 +187,7 @@ MIN_QUEUE = 1000
 
 
 class PageLimit:
-    """How many documents a crawl may export, and how many requests it may send for them; 0 is no limit.
-
-    `max_requests` None is that which follows from `max_pages`.
-    """
+    """How many documents a crawl may export, and how many requests it may send (None: by those); 0 is no limit."""
 
     def __init__(self, max_pages: int, progress: Progress, max_requests: int | None = None):
         by_pages = REQUESTS_PER_PAGE * max_pages + MIN_REQUESTS if max_pages else 0

@@ -214,10 +214,7 @@ class Readings:
         self._note_false_304 = note_false_304
 
     def restored(self, answer: PageResponse, *, listed: bool) -> tuple[Reading, dict[str, str]] | None:
-        """Return what was read of a page whose answer says that it is as it was, and the headers it came with.
-
-        None for a page that is not known, has changed, or is to be read anew.
-        """
+        """Return what was read of a page that is as it was, and its headers; None where it is to be read anew."""
         if not self._known.trusted:
             return None
         found = self._known.reading(answer.fetched_url, answer.accept, read_by=self.read_by(listed=listed))

@@ -84,10 +84,7 @@ class Run(RunState):
             self.workers.open()
 
     def end(self, outcome: str) -> None:
-        """Record how the crawl ended (Scrapy's finish reason) and release the workers; nothing more is read.
-
-        All pages are committed first: the feeds, which wait for `outcome`, hold nothing that is not stored.
-        """
+        """Record how the crawl ended (Scrapy's finish reason), commit all pages, and release the workers."""
         try:
             self._keep_waiting(is_stopped=not succeeded(outcome))
             self.flush()
@@ -102,11 +99,7 @@ class Run(RunState):
             self.coverage.incomplete(outcome)
 
     def _keep_waiting(self, *, is_stopped: bool) -> None:
-        """Keep in the store what the pages that still wait have there; failed ones are errors.
-
-        Of a crawl that was stopped, new pages that waited are stored too: a replay has them. Those that pipelines of
-        the user were to see first are left to the next crawl, as are possible bot walls.
-        """
+        """Keep in the store what pages that still wait have there; of a stopped crawl new ones too, for a replay."""
         for page in self.waiting.take("failed", "wall", "links"):
             if page.failure is not None:
                 self.fail(*page.failure)

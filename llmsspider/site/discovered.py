@@ -30,8 +30,7 @@ FileType = Literal["llms.txt", "llms-full.txt", "sitemap", "repository", "none"]
 class FetchResult:
     """One HTTP response, or the reason why there was none: `status` is 0 then. Header names are lower-case.
 
-    `final_url` is the URL after redirects. The decompressed body is in `body`, or in the file `spool` when it was
-    large.
+    `final_url` is the URL after redirects. The decompressed body is in `body`, a large one in the file `spool`.
     """
 
     url: str
@@ -141,10 +140,7 @@ class Seed:
 
 @dataclass(slots=True)
 class FullText:
-    """A file that holds pages themselves; `answer` is where its bytes are, `report` how it splits.
-
-    `url` is the URL after redirects. The validators belong to the whole file.
-    """
+    """A file that holds pages themselves, at `url` after redirects; `answer` has its bytes, `report` how it splits."""
 
     url: str
     answer: FetchResult
@@ -235,10 +231,7 @@ MAX_SEEDS = 250_000
 
 
 class SeedList:
-    """Collects the seeds of a discovery; the first source to name a URL wins, later ones add what it did not say.
-
-    `known` are seeds of before, which are not collected again.
-    """
+    """Collects the seeds of a discovery, but for those `known`; the first source to name a URL wins, later ones add."""
 
     def __init__(self, found: Discovery, optional: Literal["include", "skip"], known: Iterable[Seed] = ()):
         self.cut: list[FilteredLink] = []

@@ -74,10 +74,7 @@ def describing_files(answer: FetchResult) -> tuple[list[str], list[InvalidUrl]]:
 
 
 async def read_described(fetch: Fetch, url: str, found: Discovery, options: Options) -> list[Seed]:
-    """Read an llms.txt that a page named during the crawl; return its seeds that were not known.
-
-    It counts against `max_linked_files`, leads to no further file and changes nothing else.
-    """
+    """Read an llms.txt that a page named during the crawl, within `max_linked_files`; return its new seeds."""
     read = {file.url for file in found.files} | set(found.linked_files) | {tried.url for tried in found.tried}
     if url in read or not same_site(url, found.start_url):
         return []

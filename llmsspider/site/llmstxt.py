@@ -67,10 +67,7 @@ def directory_url(url: str) -> str:
 
 
 def directory_or_page(url: str, text: str) -> str:
-    """Return the URL of a page, with a slash at its end where it is a directory.
-
-    An extensionless page whose text links below it (`/docs` linking `/docs/intro`) is the directory `/docs/`.
-    """
+    """Return the URL of a page, with a slash at its end where its text links below it: `/docs` is a directory then."""
     parts = urlsplit(url)
     name, below = parts.path.rpartition("/")[2], f"{parts.path}/"
     if not name or _EXTENSION.search(name):

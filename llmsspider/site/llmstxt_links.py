@@ -176,10 +176,7 @@ def has_link(pieces: Sequence[Piece]) -> bool:
 
 
 def described_links(pieces: list[Piece]) -> list[tuple[str | None, str, str | None]]:
-    """Return title, href and description of each link in a run of inline text.
-
-    Links with nothing but commas between them share what follows the last of them.
-    """
+    """Return title, href and description of each link in inline text; links with only commas between share theirs."""
     links = []
     described = None
     for index in reversed(range(len(pieces))):

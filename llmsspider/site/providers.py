@@ -43,10 +43,7 @@ class Provider(Protocol):
 
 
 def load_providers(paths: Iterable[str]) -> list[Provider]:
-    """Return an instance of each class named in `LLMS_PAGE_PROVIDERS`.
-
-    Raises `ArgumentsError` with one line for each path that is not that of a provider.
-    """
+    """Return an instance of each class named in `LLMS_PAGE_PROVIDERS`; `ArgumentsError` has a line for each wrong one."""
     found: list[Provider] = []
     problems: list[str] = []
     for path in map(str.strip, paths):
@@ -322,10 +319,7 @@ def docsify_configuration(text: str) -> str | None:
 
 
 def find_docsify(body: bytes, url: str, script: str = "") -> Docsify | None:
-    """Return the Docsify site whose page, at `url`, this is, None for any other page.
-
-    `script` is the text of the script that configures it (`docsify_scripts`), if the page does not.
-    """
+    """Return the Docsify site whose page this is, configured there or in `script` (`docsify_scripts`); or None."""
     if b"docsify" not in body[:MAX_PAGE_BYTES]:
         return None
     html = body[:MAX_PAGE_BYTES].decode("utf-8", "replace")

@@ -233,10 +233,7 @@ class SitemapStep:
         self._seen: set[str] = set()
 
     async def run(self, room: int) -> None:
-        """Read every sitemap that robots.txt or the start page names.
-
-        At most `room` requests go to usual places that neither names.
-        """
+        """Read every sitemap that robots.txt or the start page names, else of usual places, with `room` requests."""
         named = dict.fromkeys(link.url for link in self._found.start.links("sitemap"))
         on_page = [url for url in named if isinstance(url, str)]
         await self._read_all([*await self._named_in_robots(), *on_page[:2]])

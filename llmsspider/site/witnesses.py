@@ -193,10 +193,7 @@ async def find(
 
 
 def read(body: bytes, place: Place, hrefs: bytes = b"") -> Witness:
-    """Read a file; `hrefs` is the body of a page of the site, whose links show how addresses are spelled.
-
-    Raises `UnreadableError`, with the reason in words.
-    """
+    """Read a file; `hrefs` is a page whose links show how addresses are spelled. Raises `UnreadableError`."""
     if len(body) > MAX_BYTES:
         raise UnreadableError(f"larger than {MAX_BYTES // 1024 // 1024} MB")
     name = re.sub(r"[-._][0-9A-Fa-f]{6,64}(?=\.)", "", urlsplit(place.url).path.rpartition("/")[2])
@@ -276,10 +273,7 @@ def _digests(records: Iterable[tuple[str, dict[str, Any]]], root: str) -> dict[s
 
 
 def by_lastmod(dates: Mapping[str, str]) -> Witness | None:
-    """Return what sitemaps say of pages by `lastmod`, which is given by URL; None for fewer than two pages.
-
-    A day without a time does not count: a page may be edited again on the day that it was requested.
-    """
+    """Return what sitemaps say of pages by `lastmod`, by URL; a day without a time does not count."""
     pages = {loose_key(url): date for url, date in dates.items() if "T" in date}
     stamp = stamp_of(orjson.dumps(pages, option=orjson.OPT_SORT_KEYS))
     return Witness("lastmod of sitemaps", stamp, pages) if len(pages) > 1 else None

@@ -18,9 +18,7 @@ from llmsspider.crawl.spiderrun import required_run
 class LlmsTxtStart:
     """Probe llms.txt before the first page and make its entries the seeds of the crawl.
 
-    `process_start` stays open for the whole run and works in phases: discovery, the seeds (`crawl/beginning.py`), then
-    those of the end (`crawl/ending.py`). Discovery passes every downloader middleware, but neither scheduler nor
-    dupefilter.
+    `process_start` stays open for the whole run and works in phases (`crawl/beginning.py`, `crawl/ending.py`).
     """
 
     def __init__(self, crawler: Crawler, run: Run):

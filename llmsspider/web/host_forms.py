@@ -280,10 +280,7 @@ class HostForms:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> HostForms:
-        """Rebuild from `as_dict`; what cannot be read counts as nothing.
-
-        A host without Markdown gets a request for one form again in the next run, and so does a directory without.
-        """
+        """Rebuild from `as_dict`, what cannot be read as nothing; what has no Markdown gets a request again."""
         forms = cls(negotiates=bool(data.get("negotiates")))
         try:
             for this, place, form, hits, below, missed in data.get("places", ()):

@@ -69,10 +69,7 @@ class Converter(Protocol):
 
 
 def check_converter(given: object) -> str:
-    """Return the name of an engine, or the path of the class that `given` is or names.
-
-    Raises `TypeError` for a class without a method `convert`, and what `find` raises.
-    """
+    """Return the name of an engine, or the path of the class that `given` is or names; else raises, as `find` does."""
     if given in NAMES:
         return str(given)
     path = path_of(given)
@@ -150,8 +147,7 @@ def own_mark(extractor_version: str) -> str:
 def own_code(settings: SettingsOfPipelines, spider: type | None = None) -> str:
     """Return the fingerprint of the code of the user that documents pass before they are stored; empty without any.
 
-    It covers the pipelines that `settings` name before the store, and a `spider` class derived from ours; their order
-    too.
+    It covers the pipelines before the store, and the methods of a `spider` class derived from ours.
     """
     methods = (FunctionType, classmethod, staticmethod, property)
     derived = {kind: vars(kind).values() for kind in _derived(spider)}

@@ -79,10 +79,7 @@ def skipped_extension(url: str, *, listed: bool) -> str | None:
 
 
 def classify(mime_type: str | None, body: bytes, *, markdown_form: bool) -> Kind:
-    """Return what a body is, by its media type (without parameters, lower-case, None without one) and its first bytes.
-
-    `markdown_form`: the URL requested was a Markdown form, so an unclear text is Markdown.
-    """
+    """Return what a body is, by its media type and first bytes; unclear text is Markdown for a `markdown_form`."""
     head = body[:1024].removeprefix(b"\xef\xbb\xbf").lstrip()
     if b"\0" in body[:1024]:  # HTML may be UTF-16, or hold a stray NUL
         is_page = mime_type in HTML_TYPES and _is_html(head.replace(b"\0", b""))

@@ -181,10 +181,7 @@ class Trees:
         self.no_copies |= {tree for _, _, tree in versions}
 
     def shown_as_copy(self, url: str, links: Iterable[str]) -> tuple[Axis, str] | None:
-        """Return (axis, segment) where a page links to two pages of its tree that the wanted one has as well.
-
-        That is asked for pages of accepted trees, whose pages waited until the rest of the site was known.
-        """
+        """Return (axis, segment) where a page links to two pages of its tree that the wanted one has as well."""
         for axis, segment, tree in self._unwanted(url):
             if tree not in self.no_copies:
                 continue
@@ -222,10 +219,7 @@ class Trees:
         return is_beside or len(self._shared.get(tree, ())) > 1
 
     def _has_same(self, url: str, axis: Axis, segment: str, tree: str, *, is_final: bool = False) -> bool:
-        """Return whether the same page is there with the wanted segment, or none, in place of its own.
-
-        That, and whether it lies elsewhere in the wanted tree, counts for its tree.
-        """
+        """Return whether the same page is there with the wanted segment, or none; and count it for its tree."""
 
         def is_page(same: str) -> bool:
             is_dead = identity(same) in self._no_pages

@@ -172,10 +172,7 @@ class Documents:
     # --- documents that were made of the body of another page ---
 
     def parts(self, record: PageRecord, parts: list[tuple[str, Page]]) -> Iterator[Any]:
-        """Yield the documents that were made of a page's body besides its own; those that it no longer has are gone.
-
-        `parts` gives what follows the page's address in theirs, and the parts as they were read.
-        """
+        """Yield the documents made of a page's body besides its own, by what follows its address; others are gone."""
         run, present = self._run, set()
         for after, page in parts:
             part = run.records.of_part(record, after, page)
@@ -222,10 +219,7 @@ class Documents:
         return record
 
     def as_stored(self, record: PageRecord | None, request: Request, answer: PageResponse) -> Iterator[Any]:
-        """Yield the results of an answer that says that a page is as stored; an error where it is not stored.
-
-        The page gets the validators of this answer, and this run's depth, `discovered_by` and entry.
-        """
+        """Yield the results of an answer that says that a page is as stored, with the validators of this answer."""
         if record is None:
             yield from self.failed(request, "http", "HTTP status 304 for a page that is not stored", 304)
             return

@@ -24,8 +24,7 @@ logger = logging.getLogger(__name__)
 class LinkSourcePages:
     """Requests link sources where the policy (`crawl.second_requests.LinkSources`) wants them, and follows their links.
 
-    Recognises Docsify sites by their pages, and reads their configurations: there, or in a script. Counts
-    `llms/link-sources` and `llms/link-sources/failed`.
+    Recognises Docsify sites by their pages. Counts `llms/link-sources` and `llms/link-sources/failed`.
     """
 
     def __init__(self, spider: Any, run: Run, requests: PageRequests, reader: PageReader):
@@ -37,10 +36,7 @@ class LinkSourcePages:
         """The text of each script that was downloaded, by URL; empty if it configures no Docsify site."""
 
     async def learn_docsify(self, request: Request, answer: PageResponse) -> Docsify | None:
-        """Return the Docsify site whose page the HTML response `answer` is; None for any other page.
-
-        A configuration that code computes in part makes the run incomplete: pages that only it names are not found.
-        """
+        """Return the Docsify site whose page `answer` is, or None; what code configures makes the run incomplete."""
         script = ""
         for url in docsify_scripts(answer.body, answer.fetched_url):
             if url not in self._scripts:
@@ -88,11 +84,7 @@ class LinkSourcePages:
     def _docsify_lists(
         self, page_url: str, depth: int, site: Docsify, *, unchanged: bool
     ) -> Iterator[Request]:
-        """Yield requests for the sidebar and the like of a Docsify site, each once, of its root with its first page.
-
-        Those of a folder need not exist. Where routes are paths, the first page may be any, and all folders may have
-        some.
-        """
+        """Yield requests for the sidebars and the like of a Docsify site, each once; a folder need not have any."""
         if not self._run.follows_links:
             return
         is_root = identity(page_url) == identity(site.page)

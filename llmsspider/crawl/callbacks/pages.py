@@ -129,10 +129,7 @@ class Pages:
         return self._requests.markdown_of(site.file_of(answer.page_url), request, [])
 
     async def _no_document_again(self, request: Request, answer: PageResponse) -> Iterable[Any] | None:
-        """Return the results of an unchanged page that was filtered before and is filtered again; None for any other.
-
-        Where it may be a document now and this response has no body, the result is a request for the body.
-        """
+        """Return the results of an unchanged page that is filtered as before, or request its body; None for others."""
         run, page, is_304 = self._run, info(request), answer.status == 304
         if not is_plain(request) or (is_304 and page.get("whole")):  # it was sent no validators
             return None

@@ -63,8 +63,7 @@ def joiner(
 ) -> Callable[[str], str]:
     """Return the function that makes the hrefs of a Markdown page absolute, by `run.memory.link_bases`.
 
-    A page whose own links do not show what they are relative to waits for pages of its group that do
-    (`UnsettledError`), so that it does not matter which comes first.
+    A page that does not show what they are relative to waits for pages of its group that do (`UnsettledError`).
     """
     site = run.site.docsify_of(page_url) or run.site.repository_of(page_url)
     if site is not None:
@@ -100,8 +99,8 @@ class PageReader:
         """Return the page, and the answer that it was read from in the end.
 
         Other text formats are documents too where a page is `listed`; `with_listings` reads pages that only list
-        others. Raises `ConversionError`, `RenderingError`, and `UnsettledError` where what its links are relative to
-        is not known yet.
+        others. Raises `ConversionError`, `RenderingError`, and `UnsettledError` where its links are relative to
+        something unknown.
         """
         is_shown = self._run.site.repository_of(answer.page_url) is not None  # links are relative to the page
         shown = replace(answer, fetched_url=answer.page_url) if is_shown else answer
@@ -272,10 +271,7 @@ def seen_suspect(run: Run, record: PageRecord, answer: PageResponse, request: Re
 
 
 async def seen_beside(run: Run, answer: PageResponse, state: PageState) -> Suspect | None:
-    """Record as evidence the response for a stored page that has no document in this run, and return the suspect.
-
-    Raises `ConversionError`.
-    """
+    """Record as evidence the response for a stored page that has no document in this run, and return the suspect."""
     page = await read_page(answer, run.workers, listed=True)
     record = run.records.of_response(answer, page, depth=state.depth, by="link")
     record = replace(record, identity=identity(state.url))

@@ -62,10 +62,7 @@ class PageRequests:
         return run.bounds.is_undecided(request.url) and run.waiting.keep(WaitingPage("copy", request))
 
     def decided(self) -> list[Request]:
-        """Return requests that waited, except for pages of trees that are copies; those are counted.
-
-        Pages of trees that are not decided yet wait on: they may be copies of what these lead to.
-        """
+        """Return requests that waited, but for pages of copies; those of trees that are not decided yet wait on."""
         bounds, waiting = self._run.bounds, self._run.waiting
         bounds.trees.accept_undecided(page.request.url for page in waiting.pages("copy"))
         taken = waiting.take("copy", where=lambda page: not bounds.is_undecided(page.request.url))
@@ -178,11 +175,7 @@ class PageRequests:
         return self.page(url, by="link", depth=depth, listed=True, canonical=url).replace(dont_filter=True)
 
     def other_address(self, request: Request) -> Request | None:
-        """Return the request for another address of a page that is not found, None where there is none.
-
-        That is this run's spelling, the page that named the address as its own, or one that its Markdown URL may
-        belong to.
-        """
+        """Return the request for another address of a page that is not found, by what named or spelled it; or None."""
         run, page = self._run, info(request)
         spelled, named_by = page.get("spelled"), page.get("canonical")
         if spelled and not is_markdown_url(spelled):
@@ -207,10 +200,7 @@ class PageRequests:
     # --- links ---
 
     def links(self, urls: list[str], depth: int, *, on: str, unchanged: bool = False) -> Iterator[Request]:
-        """Yield requests for the links of the page `on` that are new to this run and in scope, at this `depth`.
-
-        The page may be `unchanged` since it was stored: a link that was dead then still is.
-        """
+        """Yield requests for those links of the page `on`, which may be `unchanged`, that are new and in scope."""
         run, bounds, limit = self._run, self._run.bounds, self._run.limit
         if not run.follows_links:
             return
