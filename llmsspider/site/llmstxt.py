@@ -37,12 +37,8 @@ _LLMS_NAME = re.compile(r"llms(?:-[^/]+)?\.txt|llms\.(?:md|mdx|markdown)", re.IG
 def candidates(url: str) -> list[str]:
     """Return the URLs to probe for an llms.txt that covers `url`, most specific first.
 
-    Query and fragment are removed and so is the last path segment (a trailing slash keeps the whole
-    path); then every ancestor up to the site root, then `/.well-known/`. Of more than
-    `MAX_CANDIDATES` directories the deepest are probed, and always the root.
-
-    Raises:
-        InvalidUrlError: `url` is not an absolute http(s) URL.
+    They are its directory and every one above, then `/.well-known/`; of more than `MAX_CANDIDATES` the deepest, and
+    the root. Raises `InvalidUrlError` where `url` is not an absolute http(s) URL.
 
     >>> candidates("https://example.com/project/readme.md?v=1#top")[:2]
     ['https://example.com/project/llms.txt', 'https://example.com/llms.txt']

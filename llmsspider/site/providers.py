@@ -43,7 +43,7 @@ class Provider(Protocol):
 
 
 def load_providers(paths: Iterable[str]) -> list[Provider]:
-    """Return an instance of each class named in `LLMS_PAGE_PROVIDERS`; `ArgumentsError` has a line for each wrong one."""
+    """Return an instance of each class named in `LLMS_PAGE_PROVIDERS`; `ArgumentsError` says which are wrong."""
     found: list[Provider] = []
     problems: list[str] = []
     for path in map(str.strip, paths):

@@ -72,15 +72,10 @@ def of_page(
     url: str = "",
     user_agent: str = "llmsspider",
 ) -> list[Declaration]:
-    """Return what an answer and its page declare.
+    """Return what an answer and its page declare; `headers` maps lower-case names to all their values.
 
-    Args:
-        headers: lower-case names to all their values.
-        meta_robots: lower-case directives of `<meta name="robots">`, and `tdm-reservation` where the meta of that name
-            is 1.
-        licences: URLs that the page names (`<link rel="license">`, `<meta name="tdm-policy">`).
-        url: of the page.
-        user_agent: the crawler's product token.
+    `meta_robots` are the directives of `<meta name="robots">`, with `tdm-reservation` where that meta is 1, `licences`
+    the URLs that the page names, `user_agent` is the crawler's product token.
 
     >>> of_page({"x-robots-tag": ["noai"]})
     [Declaration(purpose='ai', allowed=False, line='X-Robots-Tag: noai', path='')]
