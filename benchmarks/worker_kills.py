@@ -119,7 +119,9 @@ class Killer:
         return workers
 
 
-def crawl(site: Site, folder: Path, workers: int, *settings_given: str) -> subprocess.Popen[bytes]:
+def crawl(
+    site: Site, folder: Path, workers: int, *settings_given: str, **arguments: str
+) -> subprocess.Popen[bytes]:
     """Start a crawl into an empty store."""
     command = [
         sys.executable,
@@ -137,6 +139,7 @@ def crawl(site: Site, folder: Path, workers: int, *settings_given: str) -> subpr
         "LLMS_DATA_DIR": folder / "store",
         "LLMS_CONVERT_WORKERS": workers,
     }
+    command += [word for name, value in arguments.items() for word in ("-a", f"{name}={value}")]
     command += [word for name, value in settings.items() for word in ("-s", f"{name}={value}")]
     command += [word for given in settings_given for word in ("-s", given)]
     environment = {

@@ -25,7 +25,10 @@ from llmsspider.crawl.spiderrun import run_of
 from llmsspider.downloadermiddlewares.headers import robots_user_agent
 from llmsspider.downloadermiddlewares.politeness import (
     DEFAULT_RATE,
+    LATE_SECS,
+    SPARE,
     START_DELAY_SECS,
+    TRIES,
     HostPace,
     paces_freely,
     retry_after_secs,
@@ -113,9 +116,14 @@ class BackoffMiddleware:
         if pace is None or not pace.delay:
             return
         async with self._queues[key]:
-            at = await self.turns.reserve(urlparse_cached(request).netloc, pace.delay, monotonic())
-            while (secs := max(at, pace.paused_until) - monotonic()) > 0:  # noqa: ASYNC110  # a pause may come
-                await asyncio.sleep(secs)
+            for _ in range(TRIES):
+                at = await self.turns.reserve(
+                    urlparse_cached(request).netloc, SPARE * pace.delay, monotonic()
+                )
+                while (secs := max(at, pace.paused_until) - monotonic()) > 0:  # noqa: ASYNC110  # a pause may come
+                    await asyncio.sleep(secs)
+                if monotonic() < at + LATE_SECS:
+                    break
 
     def response_downloaded(self, request: Request, response: Response) -> None:
         """Adapt the pace of the host that has just answered: `process_response` comes after the next request."""

@@ -29,6 +29,10 @@ ANSWERS_PER_PROBE = 50
 RECOVERY = 0.8  # what the distance that refusals taught is multiplied by then
 WINDOW_SECS = 3.0  # a host that refuses for so long counts requests in a window: that until it answers again
 WINDOW_ANSWERS = 5  # minimum number of answers from which the window is estimated
+SPARE, LATE_SECS, TRIES = 1.05, 0.025, 3
+"""What distances are multiplied by between turns: five requests take 50 ms more than a second, so that one that is late
+makes no sixth. A request that misses its turn by `LATE_SECS` takes another one, so often."""
+
 LEAST_DELAY_SECS = 0.01  # a distance below this is none
 
 ROBOTS_MAX_BYTES = 500 * 1024
