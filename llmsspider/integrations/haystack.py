@@ -31,5 +31,8 @@ class LLMSSpiderFetcher:
     def run(self, source: str) -> dict[str, list[Document]]:
         """Crawl a URL, or read a folder or source as `llmsspider.documents` takes it."""
         given = {**(self.arguments or {}), "store": self.store, "settings": self.settings}
-        pages = Pages(source, given, "url")
-        return {"documents": [Document(page.id, page.text, meta=page.metadata) for page in pages]}
+        return {"documents": list(Pages(source, given, _made))}
+
+
+def _made(name: str, text: str, metadata: dict[str, Any]) -> Document:
+    return Document(name, text, meta=metadata)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator, Iterator
-from typing import Unpack
+from typing import Any, Unpack
 
 from langchain_core.document_loaders import BaseLoader
 from langchain_core.documents import Document
 
 from llmsspider.config.arguments import CrawlArguments
-from llmsspider.integrations.loaders import Page, Pages
+from llmsspider.integrations.loaders import Pages
 from llmsspider.launch.crawls import Place, Settings
 
 
@@ -33,17 +33,17 @@ class LLMSSpiderLoader(BaseLoader):
         settings: Settings | None = None,
         **arguments: Unpack[CrawlArguments],
     ):
-        self.pages = Pages(source, {"store": store, "settings": settings, **arguments}, "source")
+        given = {"store": store, "settings": settings, **arguments}
+        self.pages = Pages(source, given, _made, "source")
 
     def lazy_load(self) -> Iterator[Document]:
         """Yield the pages as they are published."""
-        return map(_made, self.pages)
+        return iter(self.pages)
 
-    async def alazy_load(self) -> AsyncIterator[Document]:
+    def alazy_load(self) -> AsyncIterator[Document]:
         """Yield them in an event loop."""
-        async for page in self.pages:
-            yield _made(page)
+        return aiter(self.pages)
 
 
-def _made(page: Page) -> Document:
-    return Document(page.text, id=page.id, metadata=page.metadata)
+def _made(name: str, text: str, metadata: dict[str, Any]) -> Document:
+    return Document(text, id=name, metadata=metadata)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import Unpack
+from typing import Any, Unpack
 
 from llama_index.core.readers.base import BaseReader
 from llama_index.core.schema import Document
@@ -34,5 +34,8 @@ class LLMSSpiderReader(BaseReader):
             settings: of the crawl.
             arguments: of the crawl (docs/reference/arguments.md).
         """
-        pages = Pages(source, {"store": store, "settings": settings, **arguments}, "url")
-        return (Document(id_=page.id, text=page.text, metadata=page.metadata) for page in pages)
+        return iter(Pages(source, {"store": store, "settings": settings, **arguments}, _made))
+
+
+def _made(name: str, text: str, metadata: dict[str, Any]) -> Document:
+    return Document(id_=name, text=text, metadata=metadata)

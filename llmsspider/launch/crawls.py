@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import IO, Any, NamedTuple, Unpack
 
@@ -113,7 +113,7 @@ class _Crawl:
 class Crawl(_Crawl):
     """The documents of a crawl, which begins with the loop over it; see `crawl`."""
 
-    def __iter__(self) -> Iterator[Document]:
+    def __iter__(self) -> Generator[Document]:
         with self._prepared() as (options, how, log):
             pipe = subprocess.PIPE
             with subprocess.Popen(CHILD, stdin=pipe, stdout=pipe, **how) as process:  # noqa: S603  # our own
@@ -148,7 +148,7 @@ class Crawl(_Crawl):
 class AsyncCrawl(_Crawl):
     """The same in an event loop; see `acrawl`."""
 
-    async def __aiter__(self) -> AsyncIterator[Document]:
+    async def __aiter__(self) -> AsyncGenerator[Document]:
         with self._prepared() as (options, how, log):
             pipe = asyncio.subprocess.PIPE
             process = await asyncio.create_subprocess_exec(*CHILD, stdin=pipe, stdout=pipe, **how)
@@ -178,7 +178,8 @@ class AsyncCrawl(_Crawl):
                         await asyncio.wait_for(process.communicate(), STOP_SECS)  # what it wants to send yet
         finally:
             if process.returncode is None:
-                os.killpg(process.pid, signal.SIGKILL)
+                with suppress(ProcessLookupError):  # it has ended, and nobody has waited for it
+                    os.killpg(process.pid, signal.SIGKILL)
                 await process.wait()
 
 

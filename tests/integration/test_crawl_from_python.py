@@ -16,6 +16,7 @@ from sites import PLAIN, html
 
 import llmsspider
 from llmsspider.errors import ArgumentsError, CrawlError, InvalidUrlError, StoreError, UnknownSourceError
+from llmsspider.integrations.langchain import LLMSSpiderLoader
 
 LOCAL = {"LLMS_ALLOW_PRIVATE_ADDRESSES": "127.0.0.1", "LLMS_CONVERT_WORKERS": 0}
 MARK = "LLMSSPIDER_TEST_MARK"
@@ -127,21 +128,21 @@ def test_the_crawl_waits_for_the_loop_and_ends_with_it(serve, tmp_path, crawls):
 
 
 def test_in_an_event_loop(serve, crawls):
-    """Two at a time, one that is left, one that is cancelled, and the plain loop as in a notebook."""
+    """Two at a time, one that is left, one that is cancelled, the plain loop as in a notebook, one at a loop's end."""
     site = serve(large(200))
 
     async def whole(**arguments):
         loop = llmsspider.acrawl(site.url + "/", settings=LOCAL, **arguments)
         return len([one async for one in loop]), loop.complete, loop.exit_code
 
-    async def first():
-        async for one in llmsspider.acrawl(site.url + "/", settings=LOCAL):
-            return one.url
+    async def first(pages):
+        async for one in pages:
+            return one
         return None
 
     async def main():
         both = await asyncio.gather(whole(), whole(max_pages=5))
-        url = await first()
+        url = (await first(llmsspider.acrawl(site.url + "/", settings=LOCAL))).url
         task = asyncio.create_task(whole())
         await asyncio.sleep(1)
         task.cancel()
@@ -152,6 +153,9 @@ def test_in_an_event_loop(serve, crawls):
     both, url, plain = asyncio.run(main())
     assert both == [(204, True, 0), (5, False, 0)]
     assert url == f"{site.url}/" and plain == [f"{site.url}/"]
+    assert ended(crawls)
+    last = asyncio.run(first(LLMSSpiderLoader(site.url + "/", settings=LOCAL).alazy_load()))
+    assert last.metadata["source"] == url
     assert ended(crawls)
 
 

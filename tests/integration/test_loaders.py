@@ -34,7 +34,8 @@ def test_an_index_of_langchain_follows_the_site(serve, tmp_path):
     records = InMemoryRecordManager("docs")
     records.create_schema()
     vectors = InMemoryVectorStore(DeterministicFakeEmbedding(size=8))
-    given = {"store": store, "settings": LOCAL, "confirm_deletions": True}
+    settings = {**LOCAL, "ITEM_PIPELINES": {"own_pipelines.Field": 300}}
+    given = {"store": store, "settings": settings, "confirm_deletions": True}
     loader = LLMSSpiderLoader(f"{site.url}/", **given)
 
     def night(source=loader, run=index) -> tuple[int, int, int]:
@@ -46,7 +47,13 @@ def test_an_index_of_langchain_follows_the_site(serve, tmp_path):
     assert night(run=aindex) == (0, 4, 0)
     intro = {page.metadata["source"]: page for page in loader.load()}[f"{site.url}/guide/intro.html"]
     assert intro.page_content.startswith("# Intro\n\nHow to begin.")
-    about = {"title": "Intro", "description": "how to begin", "language": "en", "section": "Guide"}
+    about = {
+        "title": "Intro",
+        "description": "how to begin",
+        "language": "en",
+        "section": "Guide",
+        "words": 10,
+    }
     assert intro.metadata == {"source": f"{site.url}/guide/intro.html", **about}
 
     site.pages["/guide/intro.html"] = EDITED
