@@ -17,6 +17,8 @@ from llmsspider.web.stats import FetchedReason, Filtered, FilterReason
 from llmsspider.web.urls import directory, host, identity
 
 _NUMBER = re.compile(r"\d+")
+_GENERATED = frozenset({"_modules", "src-html", "class-use"})
+"""Folders that generators make beside those of pages, some of them in each package: what is below is of one shape."""
 
 
 def shape_of(url: str) -> str | None:
@@ -203,9 +205,10 @@ class LearnedShapes:
             found.queries.add(urlsplit(url).query)
 
     def leads_on(self, url: str) -> None:
-        """Take in that a page which is no document led to new ones: others of its shape may, too."""
-        if (found := self._answers.get(_open_shape(url))) is not None:
-            found.row = 0
+        """Take in that a page which is no document led to new ones: others of its shape may, unless it is generated."""
+        shape = _open_shape(url)
+        if shape in self._answers and "/**/" not in shape:
+            self._answers[shape].row = 0
 
     def refusal(self, url: str) -> Filtered | None:
         """Return why an address is likely no page, None where it may be one."""
@@ -223,11 +226,12 @@ class LearnedShapes:
         if self.refusal(url) is not None:
             return zlib.crc32(identity(url).encode()) % SAMPLED != 0
         shape = _open_shape(url)
-        if shape.endswith("*") or shape in self._stored_shapes or len(self._answers) >= MAX_SHAPES:
+        is_folder = shape.endswith("*") and "/**/" not in shape
+        if is_folder or shape in self._stored_shapes or len(self._answers) >= MAX_SHAPES:
             return False
         found = self._answers.setdefault(shape, _Answers())
         found.asked += 1
-        return not found.pages and found.asked > 2 * FEW["query"]
+        return not found.pages and found.asked > 2 * _few(shape)
 
     def last_samples(self, urls: Iterable[str]) -> set[str]:
         """Return a few of the addresses that wait and are likely no pages, of each shape once in a run."""
@@ -262,8 +266,7 @@ class LearnedShapes:
         return (one for one in self._answers.items() if self._is_known(*one))
 
     def _is_known(self, shape: str, found: _Answers) -> bool:
-        few = FEW["directory" if shape.endswith("*") else "query"]
-        return found.row >= few and not found.pages and shape not in self._stored_shapes
+        return found.row >= _few(shape) and not found.pages and shape not in self._stored_shapes
 
     @cached_property
     def _stored_shapes(self) -> frozenset[str]:
@@ -271,11 +274,15 @@ class LearnedShapes:
 
     def _describe(self, shape: str, found: _Answers) -> str:
         _, mark, names = shape.partition("?")
-        place = f"?{next(iter(found.queries)) if len(found.queries) == 1 else names}"
+        place = f"?{next(iter(found.queries)) if len(found.queries) == 1 else names or '…'}"
         if not mark:
             place = shape[shape.index("/") :]
         reason, number = found.wasted.most_common(1)[0]
         return f"{place} {WHAT[reason]} ({number} of {found.wasted.total()})"
+
+
+def _few(shape: str) -> int:
+    return FEW["directory" if shape.endswith("*") else "query"]
 
 
 def _open_shape(url: str) -> str:
@@ -283,7 +290,15 @@ def _open_shape(url: str) -> str:
 
     >>> _open_shape("https://e.com/a/b?y=1&x=2"), _open_shape("https://e.com/tags/3/python/")
     ('e.com?x&y', 'e.com/tags/#/*')
+    >>> _open_shape("https://e.com/a/?Class.html"), _open_shape("https://e.com/api/org/class-use/A.html")
+    ('e.com?', 'e.com/**/class-use/*')
     """
     if query := urlsplit(url).query:
-        return f"{host(url)}?{'&'.join(sorted({part.partition('=')[0] for part in query.split('&')}))}"
-    return f"{host(url)}{_NUMBER.sub('#', directory(url.rstrip('/')))}*"
+        names = {
+            name for name, has_value, _ in (part.partition("=") for part in query.split("&")) if has_value
+        }
+        return f"{host(url)}?{'&'.join(sorted(names))}"
+    folder = _NUMBER.sub("#", directory(url.rstrip("/")))
+    if made := _GENERATED.intersection(folder.split("/")):
+        folder = f"/**/{min(made)}/"
+    return f"{host(url)}{folder}*"

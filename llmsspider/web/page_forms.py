@@ -43,7 +43,7 @@ TEXT_EXTENSIONS = frozenset(
 
 MARKDOWN_TYPES = frozenset({"text/markdown", "text/x-markdown", "text/mdx"})
 _FORM_ROUTE = re.compile(r"/llms\.mdx(/[^?#]*?)(?:/content\.md)?(?=[?#]|$)")
-_FRAMED = re.compile(r"[\w./-]+\.html(?:#.*)?")
+_FRAMED = re.compile(r"(?:[\w.-]+/)*[\w.-]+\.html(?:#.*)?")
 HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 TEXT_TYPE = re.compile(
     r"application/(?:json|(?:x-)?yaml|toml|xml|vnd\.oai\.openapi|graphql)|.*\+(?:json|yaml|xml)"

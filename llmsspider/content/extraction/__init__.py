@@ -117,7 +117,7 @@ def _write(page: Page, root: _Element, joiner: Joiner, source: Source, own: _Own
     if results and results.encode() in source.body and main.find(f".//*[@id='{results}']") is not None:
         return  # a page for searches
     meta.lists_only = lists_only(main, joiner)
-    meta.listing = listing_of(root, main, joiner, source, meta, generator.name)
+    meta.listing = listing_of(root, main, joiner, source, meta)
     meta.tags = tags_of(root, joiner, source)
     is_drawn = meta.is_shell or meta.api_files is not None  # its text decides whether it needs a browser
     if meta.listing and not (listings or is_drawn):

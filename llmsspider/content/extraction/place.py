@@ -49,16 +49,13 @@ _CLASSES = (
     *((f"archive {kind}", "an archive (WordPress)") for kind in ("tag", "category", "date", "author", "tax")),
 )
 """Classes of `<html>` and `<body>`, and names of the generator's tag, by which generators name listings."""
-_MADE = {
-    "sphinx": (re.compile(r"/_modules/"), "source code (Sphinx)"),
-    "javadoc": (
-        re.compile(
-            r"/(?:class-use/[^/]*|index-files/[^/]*|index-all|\w+-tree|package-use|deprecated-list)\.html$"
-        ),
-        "a generated index (Javadoc)",
-    ),
-}
-"""Addresses that generators give to source code, and to indexes with descriptions of their own, by generator."""
+_INDEXES = r"/(?:class-use/|index-files/|index-all\.|[\w-]+-(?:tree|use|noframe)\.|deprecated-list\.)[^/]*$"
+_MADE = (
+    (re.compile(r"/_modules/"), b"phinx", "source code (Sphinx)"),
+    (re.compile(r"/src-html/"), b'"line.1"', "source code (Javadoc)"),
+    (re.compile(_INDEXES), b"avadoc", "a generated index (Javadoc)"),
+)
+"""Addresses that generators give to source code, and to indexes with descriptions of their own; what pages hold."""
 _GENERATED = XPath("boolean(.//table[contains(@class, 'indextable')])")
 _PRINTED = frozenset({"print", "_print", "print_page"})
 """Names of pages that hold all others of a book or section (mdBook, Docsy, mkdocs-print-site)."""
@@ -72,14 +69,12 @@ _SIDEBARS = XPath(
 )
 
 
-def listing_of(  # noqa: PLR0917
-    root: _Element, main: _Element, joiner: Joiner, source: Source, meta: PageMeta, generator: str
-) -> str | None:
+def listing_of(root: _Element, main: _Element, joiner: Joiner, source: Source, meta: PageMeta) -> str | None:
     """Return why a page is a listing, as text for the report; None if it is none. `meta.lists_only` is known."""
     path = urlsplit(joiner.page).path
-    made, why = _MADE.get(generator, (None, ""))
-    if made is not None and made.search(path):
-        return why
+    for made, mark, why in _MADE:
+        if made.search(path) and mark in source.body:
+            return why
     classes = {(meta.generator or "").partition("/")[0]}
     for element in (root, *root.iterchildren("body")):
         classes.update((element.get("class") or "").split())
