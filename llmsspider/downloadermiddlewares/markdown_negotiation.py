@@ -174,27 +174,14 @@ class MarkdownNegotiationMiddleware(RunComponent):
             return await self._try_forms(request, forms, named)
 
     async def _try_forms(self, request: Request, forms: HostForms, named: list[str]) -> Response | None:
-        stored = self.run.known.state(page_key(request.url))
-        for url in named:
-            is_stored = stored is not None and stored.fetched_url == url
-            response = await self._ask(request, url, stored=is_stored)
-            if response is not None:
-                forms.hit(request.url, url, named=True)
-                return response
-            forms.named_miss(request.url, url)
-        tries = [] if named and forms.known(request.url) is None else forms.to_try(request.url)
-        for _form, url in tries:
-            response = await self._ask(request, url)
-            if response is not None:
-                forms.alive += 1
-                forms.hit(request.url, url)
-                return response
-            forms.miss(request.url, url)
-        if tries and not named and forms.is_proven(request.url):
-            self._in_vain.add(request)  # a link that is dead says nothing of the pages of its directory
-        elif tries:
-            forms.none(request.url)
-        return None
+        state = self.run.known.state(page_key(request.url))
+        stored = state.fetched_url if state is not None and state.fetched_url in named else None
+        found, is_in_vain = await forms.find(
+            request.url, named, lambda url: self._ask(request, url, stored=url == stored)
+        )
+        if is_in_vain:
+            self._in_vain.add(request)
+        return found
 
     async def _ask(self, request: Request, url: str, *, stored: bool = False) -> Response | None:
         """Download a Markdown URL; None when the answer is not this page's Markdown.

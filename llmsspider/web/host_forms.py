@@ -7,12 +7,12 @@ a page or the store names is no guess: it is always requested, and counts agains
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import takewhile
 from math import ceil
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 from urllib.parse import urlsplit
 
 from llmsspider.web.page_forms import (
@@ -27,6 +27,8 @@ from llmsspider.web.page_forms import (
     twin,
 )
 from llmsspider.web.urls import directory, identity
+
+T = TypeVar("T")
 
 MAX_WASTED = 8
 """Guesses that a host without Markdown may cost, in requests; so many more where it has some, see `SHARE_WASTED`."""
@@ -193,16 +195,33 @@ class HostForms:
         for place in above:
             self._tallies.setdefault((this, place), FormCounts()).below[form] += 1
 
-    def miss(self, url: str, markdown_url: str) -> None:
-        """Count a guess that gave no Markdown."""
-        self.wasted += not self.is_proven(url)
-        self._wasted_in[_folders(url)] += 1
-        self._tried.setdefault(identity(url), []).append(markdown_url)
+    async def find(
+        self, url: str, named: Collection[str], ask: Callable[[str], Awaitable[T | None]]
+    ) -> tuple[T | None, bool]:
+        """Ask for the Markdown URLs of a page, the `named` ones first, until one is its Markdown; return that.
 
-    def named_miss(self, url: str, markdown_url: str) -> None:
-        """Remember that a named Markdown URL failed: it counts against nothing, and is not guessed in this run."""
-        self.named_missed += 1
-        self._tried.setdefault(identity(url), []).append(markdown_url)
+        The second value says that guesses failed which count only if the page itself is there: a link that is dead
+        says nothing of the pages of its directory. Named URLs that fail count against nothing.
+        """
+        for made in named:
+            if (found := await ask(made)) is not None:
+                self.hit(url, made, named=True)
+                return found, False
+            self.named_missed += 1
+            self._tried.setdefault(identity(url), []).append(made)
+        guesses = [] if named and self.known(url) is None else self.to_try(url)
+        for _form, made in guesses:
+            if (found := await ask(made)) is not None:
+                self.alive += 1
+                self.hit(url, made)
+                return found, False
+            self.wasted += not self.is_proven(url)
+            self._wasted_in[_folders(url)] += 1
+            self._tried.setdefault(identity(url), []).append(made)
+        is_in_vain = bool(guesses) and not named and self.is_proven(url)
+        if guesses and not is_in_vain:
+            self.none(url)
+        return None, is_in_vain
 
     def none(self, url: str) -> None:
         """Remember that every form to try for a page failed."""

@@ -39,25 +39,18 @@ class Crawl:
         return taken | {page for page in again if self._take(page, again=True)}
 
     def _take(self, page: str, *, again: bool = False) -> bool:
-        named = self.named.get(page)
-        if named and not again:
-            if self._has(named):
-                self.forms.hit(page, named, named=True)
-                return True
-            self.forms.named_miss(page, named)
-        tries = [] if named and not again and self.forms.known(page) is None else self.forms.to_try(page)
-        for _form, url in tries:
-            if self._has(url):
-                self.forms.hit(page, url)
-                return True
-            self.forms.miss(page, url)
-        if tries:
+        named = [] if again or page not in self.named else [self.named[page]]
+        try:
+            self.forms.find(page, named, self._ask).send(None)
+        except StopIteration as ended:  # nothing that it awaits waits
+            found, is_in_vain = ended.value
+        if is_in_vain:  # every page is there
             self.forms.none(page)
-        return False
+        return found is not None
 
-    def _has(self, url: str) -> bool:
+    async def _ask(self, url: str) -> str | None:
         self.asked.append(url)
-        return url in self.markdown
+        return url if url in self.markdown else None
 
     @property
     def wasted(self) -> int:
