@@ -1,11 +1,10 @@
 """What the store keeps of a page that was read: the record of which its `Document` is made, or why it is none."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import Self
 from urllib.parse import unquote, urlsplit
 
 import orjson
@@ -191,7 +190,7 @@ class Reading:
         return orjson.dumps(kept)
 
     @classmethod
-    def from_json(cls, data: bytes) -> Reading:
+    def from_json(cls, data: bytes) -> Self:
         """Return the reading that `to_json` wrote."""
         found = orjson.loads(data)
         meta = PageMeta(**found["meta"] | {"robots": frozenset(found["meta"]["robots"])})

@@ -5,8 +5,6 @@ skipped while the pages that show them do not change (`DeadLinks`); those that w
 at once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from llmsspider.web.urls import directory, host, identity

@@ -1,10 +1,8 @@
 """What a run knows from earlier runs of its source, and what it leaves for the next: the source's record. No Scrapy."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 from llmsspider.config.sources import kept_line, updated_record
@@ -78,7 +76,7 @@ class StartHistory:
     declared: tuple[str, str] | None = None
 
     @classmethod
-    def from_json(cls, found: Any) -> StartHistory:
+    def from_json(cls, found: Any) -> Self:
         """Read what `to_json` wrote; anything else is nothing."""
         if not isinstance(found, dict):
             return cls()
@@ -110,7 +108,7 @@ class StartHistory:
         same = discovery.start.url == self.url and self.section
         return self.section if same and discovery.start.error else discovery.start_url
 
-    def after(self, discovery: Discovery, named: Section | None) -> StartHistory:
+    def after(self, discovery: Discovery, named: Section | None) -> "StartHistory":
         """Return what is remembered after a run; `named` is the section that the start page names, if it was read."""
         start = discovery.start
         if start.error:

@@ -4,14 +4,12 @@ Twisted connects to the addresses its resolver answers with. Filtering there mea
 is the address connected to: a name that changes its answer between two look-ups is filtered at each.
 """
 
-from __future__ import annotations
-
 import logging
 import re
 from collections.abc import Sequence
 from functools import lru_cache
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any, Self, cast
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
@@ -56,7 +54,7 @@ class AddressGuardResolver(CachingHostnameResolver):
         self._refused: LocalCache[tuple[str, int], str] = LocalCache(10_000)
 
     @classmethod
-    def from_crawler(cls, crawler: Crawler, reactor: ReactorBase) -> AddressGuardResolver:
+    def from_crawler(cls, crawler: Crawler, reactor: ReactorBase) -> Self:
         """Build from the settings of the process (`CrawlerProcess`) or of a crawl."""
         settings = crawler.settings
         cache_size = settings.getint("DNSCACHE_SIZE") if settings.getbool("DNSCACHE_ENABLED") else 0
@@ -163,7 +161,7 @@ class AddressGuardMiddleware:
         self._refusal = lru_cache(1024)(allowed.refusal)
 
     @classmethod
-    def from_crawler(cls, crawler: Crawler) -> AddressGuardMiddleware:
+    def from_crawler(cls, crawler: Crawler) -> Self:
         """Read `LLMS_ALLOW_PRIVATE_ADDRESSES`."""
         if not crawler.settings.getbool("TWISTED_REACTOR_ENABLED"):
             why = "names cannot be checked without the reactor"

@@ -1,7 +1,5 @@
 """The pace of each host: a gentle start, a highest rate, its latency, Crawl-delay, 429, 503 and Retry-After, 403."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections import defaultdict
@@ -9,7 +7,7 @@ from collections.abc import Coroutine
 from datetime import UTC, datetime
 from functools import cached_property
 from time import monotonic
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 from scrapy import Request, signals
@@ -68,7 +66,7 @@ class BackoffMiddleware:
         """Hosts of which it is not known yet whether they are of a private network."""
 
     @classmethod
-    def from_crawler(cls, crawler: Crawler) -> BackoffMiddleware:
+    def from_crawler(cls, crawler: Crawler) -> Self:
         """Have what robots.txt and answers say set the pace."""
         middleware = cls(crawler)
         crawler.signals.connect(middleware.robots_parsed, signal=signals.robots_parsed)

@@ -1,10 +1,9 @@
 """Ask again only for what changed: conditional requests with stored validators, HEAD where it is honest."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Self
 from weakref import WeakKeyDictionary
 
 from scrapy import Request
@@ -37,7 +36,7 @@ class HeadAnswer:
     last_modified: str | None = None
 
     @classmethod
-    def of(cls, status: int, headers: Mapping[str, str]) -> HeadAnswer:
+    def of(cls, status: int, headers: Mapping[str, str]) -> Self:
         """Read an answer; `headers` maps lower-case names to values."""
         etag = headers.get("etag", "").removeprefix("W/")  # RFC 9110, section 8.8.3.2
         return cls(status, etag or None, headers.get("last-modified") or None)

@@ -1,11 +1,9 @@
 """What a site permits: robots.txt as RFC 9309 has it, and answers that say they are not for AI."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import logging
-from typing import Literal
+from typing import Literal, Self
 from urllib.parse import urljoin, urlsplit
 
 from scrapy import Request, signals
@@ -183,7 +181,7 @@ class AiOptOutMiddleware:
         self.user_agent = robots_user_agent(crawler.settings)
 
     @classmethod
-    def from_crawler(cls, crawler: Crawler) -> AiOptOutMiddleware:
+    def from_crawler(cls, crawler: Crawler) -> Self:
         """Read `LLMS_OBEY_AI_OPTOUT`."""
         return cls(crawler)
 

@@ -1,14 +1,12 @@
 """What discovery needs of the network, and what it returns: files, and the pages they list, each once, in order."""
 
-from __future__ import annotations
-
 import asyncio
 import io
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, Literal, NamedTuple, Protocol
+from typing import BinaryIO, Literal, NamedTuple, Protocol, Self
 
 from w3lib.encoding import http_content_type_encoding
 
@@ -182,7 +180,7 @@ class FilteredLink(NamedTuple):
     rule: str = "cut by discovery"
 
     @classmethod
-    def invalid(cls, url: InvalidUrl) -> FilteredLink:
+    def invalid(cls, url: InvalidUrl) -> Self:
         """Return the filtered link of a URL that the gate refuses."""
         return cls(url.display, INVALID_URL, url.why)
 

@@ -1,12 +1,10 @@
 """Pages whose Markdown lies at another address by rule: what providers know, and sites made with Docsify."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, Self
 from urllib.parse import unquote, urljoin, urlsplit
 
 from llmsspider.errors import ArgumentsError
@@ -167,7 +165,7 @@ class Docsify:
     is_configured: bool = True
 
     @classmethod
-    def from_list(cls, data: object) -> list[Docsify]:
+    def from_list(cls, data: object) -> list[Self]:
         """Return the sites of a list of dictionaries made by `dataclasses.asdict`; others are omitted."""
         found = []
         for given in data if isinstance(data, list) else []:

@@ -3,8 +3,6 @@
 A page has the address at which its host shows the file; its text is the raw file.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import posixpath
@@ -12,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, cast, get_args
+from typing import Any, Literal, NamedTuple, Self, cast, get_args
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
 from llmsspider.errors import DiscoveryError
@@ -118,7 +116,7 @@ class Repository:
         return names
 
     @classmethod
-    def from_dict(cls, data: object) -> Repository | None:
+    def from_dict(cls, data: object) -> Self | None:
         """Return what `dataclasses.asdict` wrote, None for anything else."""
         with contextlib.suppress(TypeError, ValueError, KeyError):
             fields = cast("dict[str, Any]", data)

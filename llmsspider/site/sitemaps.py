@@ -1,7 +1,5 @@
 """Sitemaps (https://www.sitemaps.org/protocol.html) read as a stream: XML, text, gzip, and indexes followed."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 import zlib
@@ -313,14 +311,6 @@ class SitemapStep:
         return inner
 
 
-def _alias(answer: FetchResult) -> Alias | None:
-    if "version" in tree_of(answer.final_url):
-        with answer.open() as body, suppress(SitemapError):
-            entries = (entry for entry in read(body, answer.final_url) if isinstance(entry, SitemapEntry))
-            return alias_of(answer.final_url, (entry.url for entry in entries if not entry.is_sitemap))
-    return None
-
-
 class Alias(NamedTuple):
     """A version under two addresses: a file in the directory `kept` lists its pages below `listed`, both URLs."""
 
@@ -330,6 +320,14 @@ class Alias(NamedTuple):
     def of(self, url: str) -> str:
         """Return the address below `kept` of a page below `listed`, any other as it is."""
         return self.kept + url.removeprefix(self.listed) if url.startswith(self.listed) else url
+
+
+def _alias(answer: FetchResult) -> Alias | None:
+    if "version" in tree_of(answer.final_url):
+        with answer.open() as body, suppress(SitemapError):
+            entries = (entry for entry in read(body, answer.final_url) if isinstance(entry, SitemapEntry))
+            return alias_of(answer.final_url, (entry.url for entry in entries if not entry.is_sitemap))
+    return None
 
 
 def alias_of(place: str, urls: Iterable[str]) -> Alias | None:

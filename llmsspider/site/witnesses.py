@@ -4,8 +4,6 @@ Generators publish them for the search of the site. One request says which pages
 file holds of each page whether a page is another one than last time.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections import Counter
@@ -126,7 +124,7 @@ class Witness:
             return self.pages.get(self.key_of(url))
         return self.stamp if url.startswith(self.root) else None
 
-    def whole(self) -> Witness:
+    def whole(self) -> "Witness":
         """Return the same file as one that speaks for all pages, by whether it is as it was."""
         return Witness(f"{self.name} as a whole", self.stamp, root=self.root)
 

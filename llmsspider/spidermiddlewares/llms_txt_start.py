@@ -1,9 +1,7 @@
 """The start of the crawl: discovery first, then its seeds, then what only the end of the crawl can decide."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, Self
 
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
@@ -25,7 +23,7 @@ class LlmsTxtStart:
         self.phase = Phase(crawler, crawler.spider, run, EngineFetch(crawler, run))  # type: ignore[arg-type]
 
     @classmethod
-    def from_crawler(cls, crawler: Crawler) -> LlmsTxtStart:
+    def from_crawler(cls, crawler: Crawler) -> Self:
         """Take the run of the spider; a spider without phases starts as without this middleware."""
         run = required_run(crawler)
         if not run.discovers:

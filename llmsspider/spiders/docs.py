@@ -1,10 +1,8 @@
 """The spider `docs`: a documentation site as Markdown documents."""
 
-from __future__ import annotations
-
 import logging
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 from scrapy.crawler import Crawler
 from scrapy_spider_metadata import Args  # type: ignore[attr-defined]  # it has no __all__
@@ -37,7 +35,7 @@ class DocsSpider(Args[DocsArguments], DocsCallbacks):
         super().__init__(*args, **{key: value for key, value in kwargs.items() if not key.startswith("_")})
 
     @classmethod
-    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> DocsSpider:
+    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         """Make the spider and its `Run`; the profile's settings take effect here. Raises `ArgumentsError`.
 
         Without arguments it is made too, for `scrapy shell` and `scrapy check`; it cannot crawl then.

@@ -1,12 +1,10 @@
 """The spider `page`: one page as a Markdown document."""
 
-from __future__ import annotations
-
 import logging
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from scrapy import Request
 from scrapy.crawler import Crawler
@@ -167,7 +165,7 @@ class PageSpider(Args[PageArguments], ProjectSpider):
         super().__init__(*args, **{key: value for key, value in kwargs.items() if not key.startswith("_")})
 
     @classmethod
-    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> PageSpider:
+    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         """Make the spider and its run; the profile's settings take effect here. Raises `ArgumentsError`."""
         kwargs = kwargs if given(kwargs) else {**kwargs, "url": NO_URL}
         arguments = check_arguments(PageArguments, given(kwargs, own_arguments(cls)))

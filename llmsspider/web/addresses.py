@@ -5,8 +5,6 @@ addresses of the public Internet are visited, and those in `LLMS_ALLOW_PRIVATE_A
 (docs/explanation/security.md). Spellings of addresses: https://url.spec.whatwg.org/#host-parsing.
 """
 
-from __future__ import annotations
-
 import base64
 import ipaddress
 import json
@@ -17,6 +15,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Self
 from urllib.parse import unquote, urlsplit
 
 from llmsspider.errors import ArgumentsError
@@ -125,7 +124,7 @@ class AllowedAddresses:
     entries: tuple[tuple[Network | str, int | None], ...] = ()
 
     @classmethod
-    def from_setting(cls, value: object) -> AllowedAddresses:
+    def from_setting(cls, value: object) -> Self:
         """Read the setting: a bool, or hosts, addresses and CIDR networks as a list or separated by commas.
 
         `host:port` allows one port, every other entry all of them. `ArgumentsError` has a line for each entry that is
@@ -283,7 +282,7 @@ class Credentials:
     by_origin: Mapping[Origin, Mapping[str, str]] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def from_setting(cls, value: object) -> Credentials:
+    def from_setting(cls, value: object) -> Self:
         """Read `LLMS_HTTP_AUTH`: a dict, or the same as JSON text; empty for None and "".
 
         Keys are `host`, `host:port`, or an origin such as `http://host:port`; without a scheme the secret is sent over
@@ -314,7 +313,7 @@ class Credentials:
             raise ArgumentsError(problems)
         return cls(by_origin)
 
-    def with_tokens(self, environment: Mapping[str, str]) -> Credentials:
+    def with_tokens(self, environment: Mapping[str, str]) -> "Credentials":
         """Return them with the tokens of `TOKENS`, for the hosts that have no entry.
 
         >>> sorted(Credentials().with_tokens({"GITLAB_TOKEN": "x" * 20}).headers_for("https://gitlab.com/api/v4/"))

@@ -4,15 +4,13 @@ Pure: the downloader middleware gets the URLs to try from a `HostForms` and repo
 a page or the store names is no guess: it is always requested, and counts against nothing.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import takewhile
 from math import ceil
-from typing import Any, TypeVar, get_args
+from typing import Any, Self, TypeVar, get_args
 from urllib.parse import urlsplit
 
 from llmsspider.web.page_forms import (
@@ -298,7 +296,7 @@ class HostForms:
         }
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> HostForms:
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """Rebuild from `as_dict`, what cannot be read as nothing; what has no Markdown gets a request again."""
         forms = cls(negotiates=bool(data.get("negotiates")))
         try:

@@ -4,13 +4,11 @@ A *form* maps a page's URL to that of its Markdown; a site uses one for each *sh
 (docs/explanation/markdown-forms.md). The links of an HTTP answer (RFC 8288), which may name it, are read here too.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, Self
 from urllib.parse import unquote, urljoin, urlsplit, urlunsplit
 
 from lxml import etree, html
@@ -285,7 +283,7 @@ class HeaderLink:
     type: str | None
 
     @classmethod
-    def of(cls, url: str | InvalidUrl, rel: str, media_type: str) -> HeaderLink:
+    def of(cls, url: str | InvalidUrl, rel: str, media_type: str) -> Self:
         """Return the link to a URL, of these relations and this type as they are written."""
         return cls(url, frozenset(rel.lower().split()), media_type.partition(";")[0].strip().lower() or None)
 
