@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sized
+from collections.abc import Iterable, Mapping, Sized
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
@@ -21,17 +21,19 @@ from llmsspider.items import Page
 
 # --- one page in two forms ---
 
-Loss = Literal["text", "code blocks", "indentation", "languages", "tables", "headings", "links"]
-"""What a form of a page may lack; the gravest first."""
+Loss = Literal["edits", "text", "code blocks", "indentation", "languages", "tables", "headings", "links"]
+"""What a form of a page may lack, the gravest first; edits where it is built later than the page."""
 
-FULLER = 2
-"""How many times the text of the other form a form must have to say more, and `MORE` letters besides."""
-MORE = 150
-"""Letters that the navigation of a site may leave in the text of a page."""
-MANY_WORDS = 100
-"""Words that a form must have besides those of the other, a third of its own, to say more where it holds the other."""
-LEAST = 2
-"""Lines of code, rows, headings or links from which on they are missed, where they are enough of all."""
+FULLER = (
+    2  # how many times the text of the other form a form must have to say more, and `MORE` letters besides
+)
+MORE = 150  # letters that the navigation of a site may leave in the text of a page
+MANY_WORDS = (
+    100  # words, a third of its own, that a form must have besides to say more than one that it holds
+)
+LEAST = (
+    2  # lines of code, rows, headings or links from which on they are missed, where they are enough of all
+)
 
 _WORD = re.compile(r"[^\W_]+")
 _TAG = re.compile(r"<[^<>]*>")
@@ -165,16 +167,19 @@ def letters_outside_markup(markdown: str) -> int:
 
 # --- one page that may be a stub, whatever the others are ---
 
-SHORT = 300
-"""Letters of text below which Markdown may be a stub."""
+SHORT = 300  # letters of text below which Markdown may be a stub
 GAPS = 10 * SHORT
 """Letters below which Markdown may be one where something that the generator has not filled in stands among them."""
 
 _FENCES = ("```", "~~~")
 _FILLED_BY = ("{include}", "{literalinclude}", "{eval-rst}", "{auto", "{toctree}")
 """What the info string of a fence says whose text the generator takes from elsewhere (MyST)."""
-_GAP_STARTS = ("<<<", "!!!include(", "[!include", ":include:", "#include ")
-"""Beginnings of lines that name what is to stand there: VitePress, markdown-it-include, DocFX, Docsify."""
+_GAP = re.compile(
+    r"""[-;*]*8<-|\{[%{!<#].*\}\Z|\[.*':include|!\[\[.*\]\]\Z|</?[A-Z][^<]*>\Z|:::[ ][^ .]*\.\S*\Z|\.\.[ ].*::
+    |(?i:<<<|!!!include\(|\[!include|:include:|\#include[ ]|<!--.*include.*-->\Z)""",
+    re.VERBOSE,
+)
+"""Lines that name what the generator is to put in their place."""
 
 
 def may_be_stub(markdown: str) -> bool:
@@ -198,42 +203,28 @@ def may_be_stub(markdown: str) -> bool:
             info = text.lstrip("`~")
             fence, is_filled = text[: len(text) - len(info)], info.lstrip().startswith(_FILLED_BY)
             has_gap = has_gap or is_filled
-        elif _is_gap(text):
+        elif _GAP.match(text):
             has_gap = True
         elif not text.startswith(("#", "import ", "export ")):
             letters += letters_of(_MARKUP.sub("", text))
     return letters < (GAPS if has_gap else SHORT)
 
 
-def _is_gap(line: str) -> bool:
-    """Return True for a line that names what the generator is to put in its place."""
-    start, end = line[:2], line[-2:]
-    return (
-        line.lstrip("-;*").startswith("8<-")
-        or (start in {"{%", "{{", "{!", "{<", "{#"} and end[-1:] == "}")
-        or line.lower().startswith(_GAP_STARTS)
-        or (line.startswith("::: ") and "." in line and " " not in line[4:])
-        or (line.startswith("<!--") and "include" in line and line.endswith("-->"))
-        or (line.startswith(".. ") and "::" in line)
-        or (line.startswith("[") and "':include" in line)
-        or (line.startswith("![[") and end == "]]")
-        or (start[:1] == "<" and end[-1:] == ">" and line.lstrip("</")[:1].isupper() and line.count("<") == 1)
-    )
-
-
 # --- a form of a host and its sections, by a few of their pages ---
 
-Form = Literal["Accept", "files"]
-"""How Markdown comes: in answer to `Accept`, or as a file beside the page."""
+Form = Literal["Accept", "files", "full text"]
+"""How Markdown comes: in answer to `Accept`, as a file beside the page, or in one file that holds many."""
 
 SAMPLES = 3
 """Pages of a form whose HTML is requested at most before the form is decided; two that agree are enough."""
 SHARE = 100
 """Pages of a crawl for so many of which one request more than `SAMPLES` may show that the Markdown says it all."""
-SMALL = 1_000
-"""Characters below which a page may show that a section is not like its host."""
-PATIENCE = 8
-"""Pages without code and tables that come before one of them is a sample."""
+NIGHTLY = 2  # pages that are samples in a later crawl, of all forms
+FAITHFUL = 2
+"""Pages that agree word for word with their HTML, beside which one that does not shows that the form lags."""
+DIFFERING = 20  # pages that did not agree of which it is remembered what they said
+SMALL = 1_000  # characters below which a page may show that a section is not like its host
+PATIENCE = 8  # pages without code and tables that come before one of them is a sample
 
 _TELLING = re.compile(r"^ *(?:```|~~~|\||#.*\n\s*#)|^    \S|\w\\_\w", re.MULTILINE)
 """Marks of code and tables, and of code without its fence: comments that became headings, escaped underscores."""
@@ -253,7 +244,8 @@ class FormSamples:
     """What samples of a form of the pages of a host, or of one of its sections, have shown, each beside its HTML.
 
     A section is as its host (`above`), unless its own samples speak against that. `decided` says that the HTML is
-    better, None while that is open; `losses` counts what the Markdown lacked.
+    better, None while that is open; `losses` counts what the Markdown lacked, `against` the samples of later crawls in
+    a row that speak against the decision, and `same` those that agree word for word.
     """
 
     above: FormSamples | None = None
@@ -261,18 +253,20 @@ class FormSamples:
     worse: int = 0
     losses: Counter[Loss] = field(default_factory=Counter)
     decided: bool | None = None
+    against: int = 0
+    same: int = 0
+    differing: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """What pages said when they did not agree, as hashes of the words of the HTML and of the Markdown, by URL."""
     _asked: int = 0
+    _under_way: int = 0
     _passed: int = 0
 
     @property
     def is_html(self) -> bool | None:
         """Whether the HTML is better; None while that is open."""
-        is_under_way = self._differs or self._asked > self.good + self.worse
-        return (
-            self.decided
-            if self.decided is not None or self.above is None or is_under_way
-            else self.above.decided
-        )
+        if self.decided is not None or self.above is None or self._under_way or self._differs:
+            return self.decided
+        return self.above.decided
 
     @property
     def _differs(self) -> bool:
@@ -283,18 +277,19 @@ class FormSamples:
     def takes(self, markdown: str, *, any_page: bool = False, has_room: bool = True) -> bool:
         """Say whether a page is to be a sample: while the form is open, pages with code and tables first."""
         top = self.above or self
-        if self.decided is not None or self._asked >= SAMPLES:
+        if self.is_html is not None and (self is top or self.decided is not None):
             return False
         if top.decided is None:
             top._passed += 1
             is_open = top._asked < SAMPLES - 1 + bool(top.good and top.worse)
             takes = is_open and (any_page or top._passed > PATIENCE or is_telling(markdown))
+            top._asked += takes
         else:
-            takes = self._differs or (
-                has_room and self._asked == 0 and (len(markdown) < SMALL or is_telling(markdown))
-            )
-        for samples in {id(self): self, id(top): top}.values():
-            samples._asked += takes
+            is_first = has_room and not self._asked and (len(markdown) < SMALL or is_telling(markdown))
+            takes = is_first or (self._differs and self._asked < SAMPLES)
+        if self is not top:
+            self._asked += takes
+        self._under_way += takes
         return takes
 
     def report(self, lost: Iterable[Loss] | None) -> FormSamples | None:
@@ -303,30 +298,61 @@ class FormSamples:
         None stands for a page that says nothing of the others: it is a stub.
         """
         top, is_stub, lost = self.above or self, lost is None, frozenset(lost or ())
+        self._under_way = max(self._under_way - 1, 0)
+        if self.decided is not None:
+            return None
         was = top.decided
-        for samples in {id(self): self, id(top): top}.values():
-            if is_stub:
-                samples._asked -= 1
-                continue
+        for samples in [self] if was is not None or self is top else [self, top]:
+            samples._asked -= is_stub
+            samples.worse += bool(lost)
+            samples.good += not lost and not is_stub
             samples.losses.update(lost)
-            samples.worse, samples.good = samples.worse + bool(lost), samples.good + (not lost)
-            if samples.decided is None and max(samples.worse, samples.good) >= SAMPLES - 1:
+            if max(samples.worse, samples.good) >= SAMPLES - 1:
                 samples.decided = samples.worse > samples.good
-        if self.decided is None and was is bool(lost):
-            self.decided = was
-        if was is None:
-            return top if top.decided is not None else None
-        return self if self.decided is not None and self.decided is not was else None
+        if self is not top and top.decided is not None and top.decided in {self.decided, bool(lost)}:
+            self.decided, self.worse, self.good = None, 0, 0  # it is as its host
+        return top if was is None and top.decided is not None else self if self.decided is not None else None
+
+    def report_again(self, lost: Iterable[Loss]) -> FormSamples | None:
+        """Count what a sample of a later crawl lacks; return what is decided otherwise now, by `SAMPLES` in a row."""
+        one, lost = self.above if self.above is not None and self.decided is None else self, frozenset(lost)
+        one.against = one.against + 1 if bool(lost) is not one.decided else 0
+        return one.decide(lost) if one.against >= SAMPLES else None
+
+    def decide(self, lost: Iterable[Loss]) -> FormSamples:
+        """Decide by samples of which the last one lacked this."""
+        self.losses, self.against = Counter(dict.fromkeys(lost, SAMPLES)), 0
+        self.decided = bool(self.losses)
+        self.worse, self.good = (SAMPLES, 0) if self.decided else (0, SAMPLES)
+        return self
+
+    def lags(self, pages: Mapping[str, tuple[str, str]]) -> bool:
+        """Say whether the words of pages, as HTML and as Markdown, show that the Markdown is built later than they are.
+
+        It is where others agree word for word, where only the page is not as it was when they differed before, or where
+        the Markdown is now as the page was. A page that differs is no sign by itself: many are made of other sources.
+        """
+        self.same += sum(page == own for page, own in pages.values())
+        found = False
+        for url, (page, own) in pages.items():
+            page_before, own_before = self.differing.pop(url, ("", ""))
+            came_after, only_page = own == page_before, own == own_before and page != page_before
+            found = found or came_after or (page != own and (only_page or self.same >= FAITHFUL))
+            if page != own:
+                self.differing[url] = page, own
+        self.differing = dict(list(self.differing.items())[-DIFFERING:])
+        return found
 
     @property
     def evidence(self) -> str:
         """What the samples showed, in words."""
+        if self.losses["edits"]:
+            return "lags behind its pages"
         lost = " and ".join(loss for loss in get_args(Loss) if 2 * self.losses[loss] >= self.worse)
         return f"loses {lost} ({self.worse} of {self.worse + self.good} samples)"
 
-    def as_list(self) -> list[Any]:
-        """Return what the store remembers."""
-        return [self.good, self.worse, dict(self.losses), self.decided]
+
+_KEPT = ("good", "worse", "losses", "decided", "against", "same", "differing")
 
 
 class Judged:
@@ -342,24 +368,24 @@ class Judged:
         """Requests for HTML that says no more than its Markdown."""
         for one in kept if isinstance(kept, list) else ():
             match one:
-                case [
-                    "Accept" | "files" as form,
-                    str(host),
-                    str(section),
-                    int(good),
-                    int(worse),
-                    dict(losses),
-                    how,
-                ] if how is None or isinstance(how, bool):
-                    found = self.of(form, host, section)
-                    found.good, found.worse, found.decided = good, worse, how
-                    found.losses.update({loss: losses[loss] for loss in get_args(Loss) if loss in losses})
+                case [("Accept" | "files" | "full text") as form, str(host), str(section), {**found}]:
+                    samples = self.of(form, host, section)
+                    for name in set(_KEPT) & set(found):
+                        setattr(samples, name, found[name])
+                    samples.losses = Counter(samples.losses)
+                    samples.differing = {url: (*words,) for url, words in samples.differing.items()}
 
     def of(self, form: Form, host: str, section: str = "") -> FormSamples:
-        """Return the samples of a section, "" for the whole host."""
+        """Return the samples of a section, "" for the whole host; a file with full text is a host of its own."""
         above = self.of(form, host) if section else None
         return self._samples.setdefault((form, host, section), FormSamples(above))
 
+    @property
+    def gives_up_files(self) -> bool:
+        """Whether a file with full text is not believed."""
+        return any(one.decided for (form, *_), one in self._samples.items() if form == "full text")
+
     def to_keep(self) -> list[list[Any]]:
         """Return what the store keeps."""
-        return [[*place, *one.as_list()] for place, one in self._samples.items() if one.good or one.worse]
+        found = ((place, one) for place, one in self._samples.items() if one.good or one.worse or one.same)
+        return [[*place, {name: getattr(one, name) for name in _KEPT}] for place, one in found]

@@ -14,7 +14,7 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import CloseSpider
 
 from llmsspider.crawl.callbacks.docs import DocsCallbacks
-from llmsspider.crawl.full_text import find_lagging
+from llmsspider.crawl.full_text import judge_files
 from llmsspider.crawl.pages import PageResponse, refused_by_page, with_valid_urls
 from llmsspider.crawl.plan import make_plan
 from llmsspider.crawl.records import utc_now
@@ -214,15 +214,18 @@ async def seed_requests(phase: Phase) -> AsyncIterator[Request]:
         yield phase.results(phase.spider.full_texts.whole())
         return
     if any(full_text.is_usable for full_text in discovery.full_texts):
-        lagging = run.memory.lagging
-        await find_lagging(run, lagging, run.known.number, phase.fetch, discovery)
+        await judge_files(run, phase.fetch, discovery)
         yield phase.results(phase.spider.full_texts.pages())
         await phase.wait_until_idle()
         for full_text in discovery.full_texts:
-            if full_text.is_usable and full_text.report and full_text.url in run.memory.lagging.files:
+            if (
+                full_text.is_usable
+                and full_text.report
+                and run.site.judged.of("full text", full_text.url).is_html
+            ):
                 for url in full_text.report.urls:  # they are crawled
                     seed = Seed(url, "llms-full.txt")
-                    lagging.pages.add(page_key(run.page_of(url)))
+                    run.memory.lagging.add(page_key(run.page_of(url)))
                     run.site.enter(seed)
                     discovery.seeds.append(seed)
     for request in list(_first_pages(phase, discovery)):  # before the first answer changes what is known

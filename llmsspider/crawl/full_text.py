@@ -1,12 +1,12 @@
-"""Pages of full-text files: how workers read them, and which files lag behind the pages that they hold. No Scrapy.
+"""Pages of full-text files: how workers read them, and which files are believed. No Scrapy.
 
 A worker reads a page, makes its links absolute, and derives all that is kept of its text. What its relative links begin
 at is pickled for the workers once the first pages of the file have shown it. A page whose links need more than that
 comes back as a `Draft`, and is finished in the crawling process.
 
-A file may be built by another job than the pages, two builds late. A crawl that has stored pages from it requests a few
-of them in each run and compares their text. A file that was found to lag stays so: its pages are crawled, and it is
-used only for those that are not found.
+A file may be built by another job than the pages, two builds late, or say less than they do. Each crawl requests a few
+of its pages and compares them (`content/judge.py`). A file that is not believed stays so: its pages are crawled, and it
+is used only for those that are not found.
 """
 
 from __future__ import annotations
@@ -18,14 +18,13 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from llmsspider.content import judge
 from llmsspider.content.judge import may_be_stub
 from llmsspider.content.links import Joiner
 from llmsspider.content.markdown import Draft, draft
@@ -127,118 +126,69 @@ def _bases(path: Path) -> LinkBases:
     return found
 
 
-# --- which files lag: the words of a few pages are compared with those of the site ---
+# --- which files are believed: a few of their pages are compared with those of the site ---
 
-MAX_SAMPLES = 5
-"""Maximum number of pages of a file that are requested in one run, and no more than a quarter of them."""
-BY_DATE = 3
-"""Number of them that are the pages changed last by the sitemap."""
-FAITHFUL = 2
-"""Least number of samples that agree word for word for another one that differs to show that the file lags."""
+ACCEPT = "text/html,application/xhtml+xml;q=0.9,*/*;q=0.1"
 ALIKE = 0.5
 """Least share of words that two states of a page have in common; with less it is another page: a wall, an error."""
-KEPT_SAMPLES = 200
-"""Maximum number of samples of a file that are stored."""
-SLACK_SECS = 3600
-"""Seconds that the dates of the files of one build may differ by."""
-ACCEPT = "text/markdown, text/html;q=0.9, */*;q=0.1"
 
 _TAG = re.compile(r"</?[A-Za-z][\w-]*(?:\s[^<>]*)?/?>|<!--[^<>]*-->")
 _DESTINATION = re.compile(r"\]\([^()\s]*\)")
 _WORD = re.compile(r"[^\W_]+")
 
 
-class Sample(NamedTuple):
-    """A page as it is and as the file holds it, each as the hash of its words."""
-
-    url: str
-    live: str
-    file: str
-    is_newer: bool = False  # the page has a later date
-
-
-@dataclass(slots=True)
-class LaggingFiles:
-    """The full-text files of a source that lag, and what was seen of the others; by URL.
-
-    `samples` maps a file to the two hashes of each page that was compared, by the page's URL. `pages` are the keys of
-    the pages of lagging files in this run.
-    """
-
-    files: set[str] = field(default_factory=set)
-    samples: dict[str, dict[str, tuple[str, str]]] = field(default_factory=dict)
-    pages: set[bytes] = field(default_factory=set)
-
-    @classmethod
-    def from_json(cls, found: Any) -> LaggingFiles:
-        """Read what `to_json` wrote; anything else gives an empty value."""
-        if not isinstance(found, dict):
-            return cls()
-        stored = found.get("samples", {}).items()
-        samples = {file: {url: (*hashes,) for url, hashes in pages.items()} for file, pages in stored}
-        return cls(set(found.get("files", ())), samples)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return what the store keeps."""
-        kept = {file: dict(list(pages.items())[-KEPT_SAMPLES:]) for file, pages in self.samples.items()}
-        return {"files": sorted(self.files), "samples": kept}
-
-    def compare(self, file: str, samples: Sequence[Sample]) -> bool:
-        """Compare the samples of a run with earlier ones; return whether they show that the file lags.
-
-        A page whose text differs from the file's shows it where the page has a later date, where other pages have the
-        file's text word for word, where it changed since the last sample and the file did not, or where the file has
-        now the text that the page had then. By itself it does not: many files are made from another form of the page.
-        """
-        known = self.samples.setdefault(file, {})
-        now = {sample.url: (sample.live, sample.file) for sample in samples}
-        faithful = sum(live == held for live, held in (known | now).values())
-        lags = False
-        for sample in samples:
-            live, held = known.pop(sample.url, ("", ""))
-            known[sample.url] = now[sample.url]
-            came_after = live not in ("", held) and sample.file == live
-            only_page_changed = live not in ("", sample.live) and held == sample.file
-            differs = sample.live != sample.file
-            shown = sample.is_newer or faithful >= FAITHFUL or only_page_changed
-            lags = lags or came_after or (differs and shown)
-        if lags:
-            self.files.add(file)
-            del self.samples[file]
-        return lags
-
-
-async def find_lagging(
-    run: RunState, lagging: LaggingFiles, number: int, fetch: Fetch, discovery: Discovery
-) -> None:
-    """Compare a few pages of each full-text file with the site; a file that lags is logged once, and counted."""
-    dates = {identity(run.page_of(seed.url)): seed.lastmod for seed in discovery.seeds if seed.lastmod}
+async def judge_files(run: RunState, fetch: Fetch, discovery: Discovery) -> None:
+    """Compare a few pages of each full-text file with the site; say and count a file that is not believed."""
+    room = judge.NIGHTLY
     for full_text in discovery.full_texts:
-        if full_text.report is None or not full_text.is_usable or full_text.url in lagging.files:
+        samples = run.site.judged.of("full text", full_text.url)
+        if full_text.report is None or not full_text.is_usable or samples.is_html:
             continue
         named = {run.page_of(url): url for url in full_text.report.urls}
         pages = [url for url in named if _is_of_file(run, url)]
-        lastmod = {url: dates[identity(url)] for url in pages if identity(url) in dates}
-        wanted = {named[url]: url for url in chosen(pages, lastmod, number)} if pages else {}
+        most = judge.SAMPLES if samples.decided is None else room
+        asked = chosen(pages, sorted(samples.differing), run.known.number, most)
+        room -= len(asked)
         held: dict[str, str] = {}  # the first text of each
         with full_text.answer.open() as body:
-            for piece in llmsfull.cut(body, full_text.report) if wanted else ():
-                if isinstance(piece, FullPage) and piece.url in wanted:
-                    held.setdefault(wanted[piece.url], piece.text)
-        samples = []
-        for url, text in held.items():
-            run.count("full-text/samples")
-            answer = await fetch(url, accept=ACCEPT)
-            words = await _words(run, text, url, answer)
-            if words is not None and are_alike(*words):
-                newer = is_newer(answer.headers, lastmod.get(url), full_text.answer.headers)
-                samples.append(Sample(url, _hash_of(words[0]), _hash_of(words[1]), newer))
-        if lagging.compare(full_text.url, samples):
+            for piece in llmsfull.cut(body, full_text.report) if asked else ():
+                url = run.page_of(piece.url) if isinstance(piece, FullPage) and piece.url else ""
+                if url in asked and isinstance(piece, FullPage):
+                    held.setdefault(url, piece.text)
+        if await _is_worse(run, fetch, samples, held):
             run.count("full-text/lagging")
             run.note(
-                f"{full_text.url} lags behind its pages: they are crawled, and it stands in for those only "
+                f"{full_text.url} {samples.evidence}: they are crawled, and it stands in for those only "
                 "that are not there; -a full=true believes it again"
             )
+
+
+async def _is_worse(run: RunState, fetch: Fetch, samples: judge.FormSamples, held: Mapping[str, str]) -> bool:
+    """Compare pages with their texts in a file, and say whether that decides against the file."""
+    words: dict[str, tuple[str, str]] = {}
+    for url, text in held.items():
+        run.count("full-text/samples")
+        own, page = (
+            (await run.workers.read_texts([text]))[0],
+            await _page(run, url, await fetch(url, accept=ACCEPT)),
+        )
+        if isinstance(own, ConversionError) or page is None:
+            continue
+        drafted = own.page(Joiner(url).join)
+        lost = frozenset[judge.Loss]()
+        with suppress(ConversionError):
+            lost = judge.is_worse(drafted, page) - {"links"}  # what they are relative to is not known yet
+        run.site.judged.in_vain += not lost
+        if samples.decided is not None:
+            samples.report_again(lost)
+        else:
+            samples.report(None if "text" in lost and may_be_stub(drafted.markdown) else lost)
+        both = words_of(page.markdown), words_of(drafted.markdown)
+        if are_alike(*map(Counter, both)):
+            words[url] = _hash_of(both[0]), _hash_of(both[1])
+    if samples.lags(words):
+        samples.decide(["edits"])
+    return bool(samples.is_html)
 
 
 def _is_of_file(run: RunState, url: str) -> bool:
@@ -248,40 +198,33 @@ def _is_of_file(run: RunState, url: str) -> bool:
     return is_free and run.bounds.refusal(url, listed=True) is None
 
 
-async def _words(
-    run: RunState, text: str, url: str, answer: FetchResult
-) -> tuple[Counter[str], Counter[str]] | None:
-    """Return the words of a page as it is now and as the file holds it; None where the page does not come."""
+async def _page(run: RunState, url: str, answer: FetchResult) -> Page | None:
+    """Return a page as it is now; None where it does not come."""
     if not answer.ok or identity(answer.final_url) != identity(url):
         return None
     with answer.open() as opened:
         body = opened.read()
     answered = PageResponse(url, answer.final_url, answer.status, dict(answer.headers), body, utc_now())
-    try:
-        live = await read_page(answered, run.workers, listed=True)
-    except ConversionError:
-        return None
-    (held,) = await run.workers.read_texts([text])
-    if isinstance(held, ConversionError):
-        return None
-    return Counter(words_of(live.page.markdown)), Counter(words_of(held.page(Joiner(url).join).markdown))
+    with suppress(ConversionError):
+        return (await read_page(answered, run.workers, listed=True)).page
+    return None
 
 
-def chosen(pages: Sequence[str], dates: Mapping[str, str], number: int) -> list[str]:
-    """Return the pages of a file to look at in the run of this number: those changed last, and others in turn.
+def chosen(pages: Sequence[str], differing: Sequence[str], number: int, most: int) -> list[str]:
+    """Return so many pages of a file to look at in the run of this number: one that differed before, others in turn.
 
-    `dates` has the `lastmod` of the sitemap, by URL, as far as there is one.
-
-    >>> chosen(["a", "b", "c", "d"], {}, 1) != chosen(["a", "b", "c", "d"], {}, 2)
+    >>> chosen(["a", "b", "c", "d"], [], 1, 2) != chosen(["a", "b", "c", "d"], [], 2, 2)
     True
     """
-    most = min(MAX_SAMPLES, max(1, len(pages) // 4))
-    dated = sorted((page for page in pages if page in dates), key=lambda page: dates[page], reverse=True)
-    last = dated[: min(BY_DATE, most)] if len(set(dates.values())) > 1 else []
-    paths = {url: urlsplit(url).path.encode("utf-8", "surrogatepass") for url in set(pages) - set(last)}
-    others = sorted(paths, key=lambda url: hashlib.sha256(paths[url]).digest())
-    begin, room = number * most, most - len(last)
-    return last + [others[(begin + place) % len(others)] for place in range(min(room, len(others)))]
+    paths = {url: urlsplit(url).path.encode("utf-8", "surrogatepass") for url in pages}
+    order = sorted(paths, key=lambda url: hashlib.sha256(paths[url]).digest())
+    again = (
+        [differing[number % len(differing)]]
+        if differing and differing[number % len(differing)] in paths
+        else []
+    )
+    turn = [order[(number * most + place) % len(order)] for place in range(most)] if order else []
+    return list(dict.fromkeys([*again, *turn]))[: min(most, max(1, len(pages) // 4))]
 
 
 def words_of(markdown: str) -> list[str]:
@@ -297,32 +240,10 @@ def words_of(markdown: str) -> list[str]:
     return [word.lower() for word in _WORD.findall(html.unescape(text))]
 
 
-def _hash_of(words: Counter[str]) -> str:
-    lines = "\n".join(f"{word} {n}" for word, n in sorted(words.items()))
-    return hashlib.sha256(lines.encode()).hexdigest()[:32]
+def _hash_of(words: list[str]) -> str:
+    return hashlib.sha256(" ".join(sorted(words)).encode()).hexdigest()[:32]
 
 
 def are_alike(one: Counter[str], other: Counter[str]) -> bool:
     """Say whether two texts may be states of one page."""
     return 2 * (one & other).total() >= ALIKE * (one.total() + other.total())
-
-
-def is_newer(page: Mapping[str, str], lastmod: str | None, file: Mapping[str, str]) -> bool:
-    """Say whether a page has a later date than a file: its Last-Modified, or its `lastmod` where it has none of use.
-
-    `page` and `file` are the headers of their answers, with lower-case names; a Last-Modified of this very moment says
-    nothing. `lastmod` is a W3C date.
-    """
-    dates = page.get("last-modified"), page.get("date"), file.get("last-modified")
-    modified, asked, of_file = (_seconds(parsedate_to_datetime, text) for text in dates)
-    if modified is not None and asked is not None and asked - modified < SLACK_SECS:
-        modified = None
-    date = modified if modified is not None else _seconds(datetime.fromisoformat, lastmod)
-    return date is not None and of_file is not None and date > of_file + SLACK_SECS
-
-
-def _seconds(read: Callable[[str], datetime], text: str | None) -> float | None:
-    with suppress(ValueError, TypeError, IndexError, OverflowError):
-        found = read((text or "").strip())
-        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
-    return None

@@ -177,7 +177,7 @@ class Run(RunState):
             return False
         if self.config.own_code or not (self._same_extractor and self.ledger.has_same_settings):
             return False
-        if self.known.unbelieved or memory.lagging.files or memory.unread_files:
+        if self.known.unbelieved or self.site.judged.gives_up_files or memory.unread_files:
             return False
         has_start = self.discovery is not None and self.discovery.start.ok
         return has_start and before is not None and before.complete

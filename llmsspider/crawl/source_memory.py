@@ -6,8 +6,8 @@ from typing import Any, Self
 from urllib.parse import urlsplit
 
 from llmsspider.config.sources import kept_line, updated_record
+from llmsspider.content.judge import Judged
 from llmsspider.crawl.bot_walls import CONFIRM_RUNS, Suspect, Wall, has_end
-from llmsspider.crawl.full_text import LaggingFiles
 from llmsspider.crawl.link_bases import LinkBases
 from llmsspider.crawl.second_requests import DeadLinks, LinkSources
 from llmsspider.crawl.state import RunState
@@ -142,8 +142,8 @@ class SourceMemory:
         self.unbelieved = set(map(str, hosts)) if isinstance(hosts, list) else set()
         self.link_bases = LinkBases(self._known_urls, run.site.page_of, run.note)
         """What the relative links of the site's Markdown are relative to."""
-        self.lagging = LaggingFiles.from_json(None if run.arguments.full else found.get("full_text"))
-        """The full-text files that lag behind their pages; `full=true` believes them again."""
+        self.lagging: set[bytes] = set()
+        """The keys of the pages of full-text files that are not believed; `full=true` believes them again."""
         self.llms_entries: dict[str, LlmsEntry] = {}
         """An entry of each llms.txt as pipelines of the user left it, by the file's URL."""
 
@@ -158,6 +158,8 @@ class SourceMemory:
         if source is None:
             return
         run.site.remember(source.forms)
+        if run.arguments.full:
+            run.site.judged = Judged()
         run.bounds.learned.remember(source.discovery.get("shapes"))
         self.link_bases.remember(source.discovery.get("link_bases"))
         if source.extractor_version and source.extractor_version != run.records.extractor_version:
@@ -186,7 +188,6 @@ class SourceMemory:
         listed = run.arguments.mode != "refresh"
         kept["doubts"] = self.doubts.to_keep(complete=run.deletions is not None, listed=listed)
         kept["unbelieved"] = sorted(self.unbelieved)
-        kept["full_text"] = self.lagging.to_json()
         if self.link_bases.learned():
             kept["link_bases"] = dict(self.link_bases.learned())
         if discovery is None:

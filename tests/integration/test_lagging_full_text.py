@@ -56,7 +56,7 @@ def test_pages_win_over_a_file_that_lags_and_nothing_changes_but_what_was_edited
     for_links = asked()
     current = night({PAGES[0]: 2}, late=0)
     assert changes(current, site.url) == {PAGES[0]: "changed"}
-    assert current.stats["llms/full-text/samples"] == 3
+    assert current.stats["llms/full-text/samples"] == 2
     assert asked() <= for_links + 3, "other covered pages are not fetched"
 
     editions = {PAGES[0]: 2} | dict.fromkeys(PAGES[1:7], 2)

@@ -169,6 +169,46 @@ def test_a_section_is_not_sampled_where_there_is_no_room_and_a_stub_says_nothing
     assert section.is_html is False
 
 
+SAME = [("b", "1", "1"), ("c", "2", "2")]
+
+
+@pytest.mark.parametrize(
+    ("nights", "lags"),
+    [
+        pytest.param([SAME], False, id="all say the same"),
+        pytest.param([[*SAME, ("a", "new", "old")]], True, id="others say the same word for word"),
+        pytest.param([SAME, [("a", "new", "old")]], True, id="others said the same in an earlier run"),
+        pytest.param([[("a", "1", "x"), ("b", "2", "y")]], False, id="made of another form"),
+        pytest.param([[("a", "1", "x")]] * 3, False, id="made of another form, again and again"),
+        pytest.param([[("a", "1", "x")], [("a", "2", "x")]], True, id="only the page changed"),
+        pytest.param([[("a", "1", "x")], [("a", "2", "y")]], False, id="both changed"),
+        pytest.param([[("a", "2", "1")], [("a", "2", "2")]], True, id="the file came after"),
+        pytest.param([[("a", "1", "1")], [("a", "2", "2")]], False, id="changed together"),
+    ],
+)
+def test_what_shows_that_a_form_lags(nights, lags):
+    judged, found = Judged(), []
+    for pages in nights:
+        samples = judged.of("full text", "https://e.org/llms-full.txt")
+        samples.report([])
+        found.append(samples.lags({url: (page, own) for url, page, own in pages}))
+        judged = Judged(json.loads(json.dumps(judged.to_keep())))
+    assert any(found) == lags
+    assert FormSamples().decide(["edits"]).evidence == "lags behind its pages"
+
+
+def test_a_form_is_decided_otherwise_by_samples_in_a_row():
+    judged = Judged()
+    decided(judged, ("", ""), ("", ""), ("/a/", ""))
+    host, section = judged.of("files", "e.org"), judged.of("files", "e.org", "/a/")
+    told = [section.report_again(lost) for lost in (["text"], [], ["tables"], ["text"])]
+    assert (told, host.is_html) == ([None] * 4, False)
+    assert section.report_again(["tables"]) is host
+    assert (section.is_html, host.evidence) == (True, "loses tables (3 of 3 samples)")
+    assert [host.report_again([]) for _ in range(SAMPLES)] == [None, None, host]
+    assert section.is_html is False
+
+
 @pytest.mark.parametrize("data", [None, {}, ["x"], [["files", "e.org", "", 1, "2", {}, None]], [[1] * 7]])
 def test_what_the_store_cannot_have_written_is_nothing_learned(data):
     assert Judged(data).to_keep() == []

@@ -158,7 +158,7 @@ class Documents:
         """
         run, state = self._run, self._run.known.state(record.key)
         is_form = state is not None and state.origin == record.origin
-        if state is None or (is_form and record.key not in run.memory.lagging.pages):
+        if state is None or (is_form and record.key not in run.memory.lagging):
             return
         stored = run.store.load_page(state.key)
         if stored is None or (is_form and stored.title != record.title):
@@ -300,7 +300,7 @@ class Documents:
                 return
         key = page_key(urls[0])
         state = run.known.state(key)
-        of_file = key in run.memory.lagging.pages and (state is None or state.origin == "llms-full")
+        of_file = key in run.memory.lagging and (state is None or state.origin == "llms-full")
         if is_gone and of_file and run.waiting.keep(WaitingPage("in-file", request, failure=failure)):
             return  # it is taken from the full-text file that lags
         run.fail(urls[0], kind, message if len(urls) == 1 else f"{message} at {request.url}", status)

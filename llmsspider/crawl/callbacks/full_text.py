@@ -52,7 +52,10 @@ class FullTextPages:
         if lagging:
             only = {page_key(page.failure.url) for page in run.waiting.take("in-file") if page.failure}
         for full_text in self._found():
-            if full_text.is_usable and (full_text.url in run.memory.lagging.files) is lagging:
+            if (
+                full_text.is_usable
+                and bool(run.site.judged.of("full text", full_text.url).is_html) is lagging
+            ):
                 async for result in self._pages(full_text, only=only):
                     yield result
 
