@@ -38,11 +38,11 @@ from llmsspider.items import content_hash  # noqa: E402
 from llmsspider.store import PageRecord, SourceRecord, open_store  # noqa: E402
 
 COSTS = Costs(
-    start_cpu_secs=2.6,
+    start_cpu_secs=0.083,
     page_cpu_secs=0.0100,
-    same_cpu_secs=0.0023,
-    extra_requests=14,
-    job_mib=77,
+    same_cpu_secs=0.0018,
+    extra_requests=11,
+    job_mib=130,
     page_kib=3.0,
 )
 """Measured; see docs/lab/scale.md for machine, load and commands."""
@@ -232,7 +232,7 @@ def measure_states(options: argparse.Namespace) -> None:
 
 
 def run_simulation(options: argparse.Namespace) -> None:
-    """Print a first night and an ordinary one for each number of nodes."""
+    """Print a first night, an ordinary one, and one in which sites name what changed, for each number of nodes."""
     sources = make_sources(options.sources, options.seed, largest=options.largest, shared=options.shared)
     sizes = sorted(source.pages for source in sources)
     print(
@@ -245,11 +245,16 @@ def run_simulation(options: argparse.Namespace) -> None:
     )
     found: dict[str, list[tuple[int, Night]]] = {}
     for nodes in options.nodes:
-        for name, changed in (("first", 1.0), ("later", options.changed)):
+        for name, changed in (("first", 1.0), ("later", options.changed), ("named", 0.5)):
             fleet = Fleet(
                 nodes, options.cores, options.jobs, options.rate, options.latency, order=options.order
             )
-            night = simulate(sources, fleet, COSTS, changed=changed)
+            asked = sources
+            if name == "named":  # the changed pages and a sample of a fiftieth, as many again, are requested
+                asked = [
+                    replace(one, pages=max(3, round(2 * options.changed * one.pages))) for one in sources
+                ]
+            night = simulate(asked, fleet, COSTS, changed=changed)
             found.setdefault(name, []).append((nodes, night))
             print(
                 f"{nodes:>5}  {name:<6} {night.makespan / 3600:>6.1f} {night.cpu_secs / 3600:>6.1f} {night.utilisation:>10.0%} "
