@@ -221,3 +221,57 @@ def test_code_and_names_are_parted_as_they_are_shown(body, expected):
 def test_a_title_of_several_lines_is_parted():
     page = convert(b"<title>A</title><main><h1>Uses of Class<br>org.Wheel</h1><p>Text.</p></main>", URL, None)
     assert page.meta.title == "Uses of Class org.Wheel"
+
+
+def mathjax(tex: str, more: str = "") -> str:
+    """A formula as MathJax 4 draws it."""
+    node = f'<g data-mml-node="math" data-latex="{tex}"><g data-mml-node="mi" data-latex="x"><path d="M0 0"/></g></g>'
+    svg = f'<svg role="img"><defs><path d="M1 1"/></defs><g stroke="currentColor">{node}</g></svg>'
+    return f'<mjx-container class="MathJax" jax="SVG"{more}>{svg}</mjx-container>'
+
+
+FRACTION, DISPLAY = r"\frac{a}{b}", ' display="true"'
+
+
+def test_formulas_of_mathjax_4_are_its_tex():
+    body = f"<h1>Wheels</h1><p>Of {mathjax('x_1^2')} turns.</p><p>{mathjax(FRACTION, DISPLAY)}</p>"
+    assert markdown(body) == "# Wheels\n\nOf $x_1^2$ turns.\n\n$$\n\\frac{a}{b}\n$$\n"
+
+
+def test_targets_of_links_are_valid_and_lead_somewhere():
+    body = (
+        '<h1>Wheels</h1><p><a href="p.html#turn-Tuple{T, Any} where T<:Wheel">turn</a>'
+        ' <a href="file:///nix/store/base/GHC-Base.html#t:Monad">Monad</a></p>'
+    )
+    target = "https://docs.example.org/d/p.html#turn-Tuple{T,%20Any}%20where%20T%3C:Wheel"
+    assert markdown(body) == f"# Wheels\n\n[turn]({target}) Monad\n"
+
+
+TITLES = {
+    "a longer one": (
+        "Configure | Acme",
+        "<div><h1>Configure the widget</h1></div>",
+        "# Configure the widget",
+    ),
+    "a shorter one": ("How to configure it | Acme", "<header><h1>Configure</h1></header>", "# Configure"),
+    "one in the same main": ("Acme Docs", "<main><h1>Configure the widget</h1>", "# Configure the widget"),
+    "the site's name": ("Setting up - Acme Widgets", "<div><h1>Acme Widgets</h1></div>", "# Set-up"),
+    "a link home": (
+        "Acme Widgets, setting up",
+        '<div><h1><a href="/">Acme Widgets</a></h1></div>',
+        "# Set-up",
+    ),
+    "the title of the page inside": (
+        "Set-up of widgets | Set-up",
+        "<div><h1>All widgets</h1></div>",
+        "# Set-up",
+    ),
+}
+
+
+@pytest.mark.parametrize(("title", "above", "expected"), TITLES.values(), ids=TITLES)
+def test_the_title_may_stand_above_the_article(title, above, expected):
+    words = "A paragraph that says a good deal of how it is set up, and why. " * 4
+    inner = f"<article><h1>Set-up</h1><p>{words}</p><h1>Options</h1><p>{words}</p></article>"
+    page = f"<html><head><title>{title}</title></head><body>{above}{inner}</body></html>"
+    assert convert(page.encode(), URL, None).markdown.startswith(f"{expected}\n\n")

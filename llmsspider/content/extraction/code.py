@@ -26,6 +26,9 @@ _ANNOTATION = XPath(
     "string((descendant::annotation[@encoding='application/x-tex' or @encoding='TeX'] | descendant::annotation)[1])",
     smart_strings=False,
 )
+_MATHJAX_4 = XPath(
+    "string(descendant::*[@data-mml-node='math' or self::mjx-math]/@data-latex)", smart_strings=False
+)
 _MATHJAX_SCRIPT = XPath(
     "boolean(descendant::script[starts-with(@type,'math/tex')]"
     " | following-sibling::script[starts-with(@type,'math/tex')])"
@@ -95,7 +98,7 @@ def _tex(element: _Element) -> str | None:
     names = ("alt",) if element.tag == "img" else ("alttext", "data-tex", "data-latex", "data-expr")
     if (value := next(filter(None, map(element.get, names)), None)) or element.tag == "img":
         return value
-    if tex := _ANNOTATION(element):
+    if tex := _ANNOTATION(element) or (_MATHJAX_4(element) if element.tag == "mjx-container" else ""):
         return str(tex)
     text = inner_text(element)
     is_word = "latex" in (element.get("class") or "").split() and not _TEX.search(text)

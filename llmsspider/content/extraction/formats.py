@@ -167,7 +167,7 @@ class MarkdownFormat:
 
     def autolink(self, url: str) -> str:
         """Return a link whose text is its URL."""
-        return f"<{url}>"
+        return f"<{url.translate(_NOT_IN_URLS)}>"
 
     def image(self, alt: str, url: str, title: str) -> str:
         """Return an image."""
@@ -279,6 +279,9 @@ def _flanks(outside: str, inside: str) -> bool:
     return not outside or not outside.isalnum() or inside.isalnum()
 
 
+_NOT_IN_URLS = {ord(" "): "%20", ord("<"): "%3C", ord(">"): "%3E"}
+
+
 def _destination(url: str) -> str:
-    is_plain = " " not in url and url.count("(") == url.count(")")
-    return url if is_plain else f"<{url}>"
+    url = url.translate(_NOT_IN_URLS)  # Documenter: `#getplugin-Tuple{T} where T<:Plugin`
+    return url if url.count("(") == url.count(")") else f"<{url}>"

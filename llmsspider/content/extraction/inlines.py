@@ -131,7 +131,7 @@ def _link(walk: Walk, href: str, inner: str, text: str) -> str:
         return inner
     url = walk.joiner.join(href)
     on_web = url.startswith(HTTP) or url[:8].lower().startswith(HTTP)
-    if not on_web and url[:11].lower().startswith(("javascript:", "data:", "blob:")):
+    if not on_web and url[:11].lower().startswith(("javascript:", "data:", "blob:", "file:")):
         return inner
     if on_web:
         walk.links.append(Link(text, url))

@@ -36,21 +36,46 @@ _MORE_WORDS = 2
 def outer_title(root: _Element, main: _Element, title: str | None, whole: str | None = None) -> str | None:
     """Return the text of an `<h1>` before the main content with which the `<title>` of the page begins.
 
-    None if a heading of the main content is in the `<title>`. `title` is the `<title>` without the site's name.
+    None if a heading of the main content is in the `<title>`. `title` is the `<title>` without the site's name. Of the
+    others, the last one is where it fits the `<title>` better than the first `<h1>` of the main content.
     """
     wanted = (title or "").casefold()
-    for heading in root.iter("h1"):
-        if main in heading.iterancestors():
-            return None
+    own = next(main.iter("h1"), None)
+    before = takewhile(lambda heading: main not in heading.iterancestors(), root.iter("h1"))
+    outside = [heading for heading in before if own is None or not _leads_away(heading)]
+    for heading in outside:
         text = plain_text(heading)
-        is_other = text.casefold() != wanted or next(main.iter("h1"), None) is not None
+        is_other = text.casefold() != wanted or own is not None
         is_headed = is_other and next(main.iter("h1", "h2"), None) is not None
         if text and wanted.startswith(text.casefold()) and not (is_headed and _in_navigation(heading)):
-            inner, last = [plain_text(own).casefold() for own in main.iter("h1", "h2")], _keys(whole)[-1:]
-            names_page = any(own and (own in wanted or [_key(own)] == last) for own in inner)
+            inner, last = [plain_text(one).casefold() for one in main.iter("h1", "h2")], _keys(whole)[-1:]
+            names_page = any(one and (one in wanted or [_key(one)] == last) for one in inner)
             is_said = _key(text) in map(_key, inner)
             return None if is_said or (names_page and _key(text) not in last) else text
-    return None
+    fits = own is not None and bool(outside) and _fits_better(outside[-1], own, main, whole or title)
+    return plain_text(outside[-1]) if fits else None
+
+
+def _fits_better(heading: _Element, own: _Element, main: _Element, title: str | None) -> bool:
+    """Return True if a heading before `main` shares more words with the `<title>` than `own`, which is in it.
+
+    One that is a later part of the `<title>` may be the site's name, unless it is in the same `<main>` or `<article>`.
+    """
+    text, keys, words = plain_text(heading), _keys(title), set(_WORD.findall((title or "").casefold()))
+    if not text or _key(plain_text(own)) in (*keys, _key(text)) or _in_navigation(heading):
+        return False
+    ours, theirs = (len(words.intersection(_WORD.findall(one.casefold()))) for one in (text, plain_text(own)))
+    is_inside = any(
+        above.tag in {"main", "article"} for above in {*main.iterancestors()} & {*heading.iterancestors()}
+    )
+    return ours >= theirs if is_inside else ours > theirs and _key(text) not in keys
+
+
+def _leads_away(heading: _Element) -> bool:
+    """Return True if a heading is a link to another page: the site's name, leading home."""
+    link = next(heading.iter("a"), None)
+    is_away = link is not None and not (link.get("href") or "#").startswith("#")
+    return is_away and plain_text(link) == plain_text(heading)
 
 
 def _in_navigation(heading: _Element) -> bool:
@@ -95,12 +120,9 @@ def headline(scope: _Element, title: str | None, whole: str | None = None) -> _E
 
 
 def _below_linked_name(scope: _Element) -> _Element | None:
-    """Return the second `<h1>` where the first is a link to another page: the site's name, leading home."""
+    """Return the second `<h1>` where the first is a link to another page."""
     headings = list(islice(scope.iter("h1"), 2))
-    link = next(headings[0].iter("a"), None) if len(headings) == 2 else None
-    if link is None or (link.get("href") or "#").startswith("#"):
-        return None
-    return headings[1] if plain_text(link) == plain_text(headings[0]) else None
+    return headings[1] if len(headings) == 2 and _leads_away(headings[0]) else None
 
 
 def page_headline(scope: _Element, title: str | None, whole: str | None = None) -> _Element | None:
