@@ -89,7 +89,7 @@ def test_the_api_is_in_a_script_or_a_configuration_of_its_own(serve, run_crawl):
     place = "<title>Reference</title><div id='swagger-ui'></div><script src='/swagger-ui-bundle.js'></script>"
     harbour = str(api("In JavaScript").body).replace('"openapi"', "// the version\n openapi")
     script = Reply(
-        f"window.onload = () => {{ const options = {{swaggerDoc: {harbour}, x: {{}}}}; SwaggerUIBundle(options) }}",
+        f"const doc = {harbour};\nonload = () => SwaggerUIBundle({{url: 'https://shop.example/a.json', spec: doc}})",
         content_type="text/javascript",
         headers={"ETag": '"1"'},
     )
@@ -101,8 +101,8 @@ def test_the_api_is_in_a_script_or_a_configuration_of_its_own(serve, run_crawl):
             "/named/": f"{place}<script src='swagger-initializer.js'></script>",
             "/named/swagger-initializer.js": "ui = SwaggerUIBundle({url: '/harbour.json', dom_id: '#swagger-ui'})",
             "/harbour.json": api("List ships"),
-            "/held/": f"{place}<script src='swagger-ui-init.js'></script>",
-            "/held/swagger-ui-init.js": script,
+            "/held/": f"{place}<script src='main.js'></script>",
+            "/held/main.js": script,
             "/config/": f"{place}<script>SwaggerUIBundle({{configUrl: '/config.json'}})</script>",
             "/config.json": Reply('{"url": "/harbour.json"}', content_type="application/json"),
         }
@@ -112,7 +112,7 @@ def test_the_api_is_in_a_script_or_a_configuration_of_its_own(serve, run_crawl):
     assert documents["/named/"]["content"] == document("List ships").format(base=site.url)
     assert documents["/held/"]["content"] == document("In JavaScript").format(base=site.url)
     assert documents["/config/"]["content"] == documents["/named/"]["content"]
-    assert documents["/held/"]["fetched_url"] == f"{site.url}/held/swagger-ui-init.js"
+    assert documents["/held/"]["fetched_url"] == f"{site.url}/held/main.js"
     again = run_crawl(f"{site.url}/", arguments={"render": "never"}).by_path(site.url)
     assert {page["change"] for page in again.values()} == {"unchanged"}
     assert len(again) == 4

@@ -275,3 +275,15 @@ def test_the_title_may_stand_above_the_article(title, above, expected):
     inner = f"<article><h1>Set-up</h1><p>{words}</p><h1>Options</h1><p>{words}</p></article>"
     page = f"<html><head><title>{title}</title></head><body>{above}{inner}</body></html>"
     assert convert(page.encode(), URL, None).markdown.startswith(f"{expected}\n\n")
+
+
+def test_a_notice_that_scripts_are_needed_is_no_page_however_long_its_style():
+    style = (
+        f"<style>{'.noscript { font-family: Arial, sans-serif; margin: 92px auto 140px auto; }' * 9}</style>"
+    )
+    notice = (
+        f'<noscript>{style}<div><h1>This page requires JavaScript.</h1></div></noscript><div id="app"></div>'
+    )
+    page = f"<html><head><title>Documentation</title></head><body>{notice}<script src='/index.js'></script></body></html>"
+    read = convert(page.encode(), URL, None)
+    assert (read.markdown, read.meta.is_shell) == ("", True)

@@ -350,6 +350,12 @@ HELD = '{"openapi": "3.0.0", "info": {"title": "Harbour"}, "paths": {}}'
         pytest.param(
             "<script>SwaggerUIBundle({ spec: " + '{"openapi":[' * 50_000 + "})</script>", [], id="deep"
         ),
+        pytest.param(f"<redoc></redoc><script>window['spec'] = {HELD}</script>", [HELD], id="of the window"),
+        pytest.param(
+            f"<script>options = {{'swaggerDoc': {HELD}, 'plugin': f => /'/}}; SwaggerUIBundle(options)</script>",
+            [HELD],
+            id="in what cannot be read",
+        ),
         pytest.param(f"<pre>SwaggerUIBundle(spec: {HELD})</pre>", [], id="text"),
     ],
 )

@@ -12,7 +12,13 @@ from lxml.etree import XPath, _Element
 from llmsspider.content.extraction import code
 from llmsspider.content.extraction.formats import Items
 from llmsspider.content.extraction.rules import CONTENTS_NAMES, GRIDS, Kind, holds_title
-from llmsspider.content.extraction.tree import HEADINGS, inner_text, letters_outside_links, plain_text
+from llmsspider.content.extraction.tree import (
+    HEADINGS,
+    inner_text,
+    letters_outside_links,
+    plain_text,
+    remove_elements,
+)
 from llmsspider.content.extraction.walk import BLOCK_KINDS, BLOCK_TAGS, BlockConverter, Walk, converts
 
 _NO_QUOTES = frozenset({"SVInsetFlow", "SInsetFlow", "SubFlow"})
@@ -128,11 +134,16 @@ def _where(is_content: Callable[[_Element], bool]) -> BlockConverter:
     return lambda walk, element: walk.blocks(element) if is_content(element) else []
 
 
+def _says_much(notice: _Element) -> bool:
+    remove_elements(list(notice.iter("style", "script")))  # DocC: the style of one sentence
+    return letters_outside_links(notice) > _MUCH
+
+
 converts(BLOCK_TAGS, "footer")(
     _where(lambda footer: next(footer.iterancestors()).tag in {"blockquote", "figure"})
 )
 converts(BLOCK_TAGS, "form")(_where(lambda form: len(plain_text(form)) > _MUCH or holds_title(form)))
-converts(BLOCK_TAGS, "noscript")(_where(lambda notice: letters_outside_links(notice) > _MUCH))
+converts(BLOCK_TAGS, "noscript")(_where(_says_much))
 converts(BLOCK_TAGS, "button")(_where(lambda button: plain_text(button).lower() not in _CONTROLS))
 # navigation and the names of forms are not content
 converts(BLOCK_TAGS, "nav", "legend")(lambda walk, element: [])

@@ -229,7 +229,7 @@ _HOLDING = XPath(
 _INITIALIZER = re.compile(
     r"swagger|redoc|rapi-?doc|openapi|scalar|elements|api|spec|schema|docs?|init", re.IGNORECASE
 )
-"""Names of scripts that say what is drawn, rather than draw it."""
+"""Names of scripts that say what is drawn, rather than draw it: those are looked at first."""
 _PROGRAM = re.compile(
     r"bundle|preset|standalone|web-components|[.-]min\.|swagger-ui(?:-es)?\.js|rapidoc\.js", re.IGNORECASE
 )
@@ -257,20 +257,23 @@ def _read_apis(meta: PageMeta, root: _Element, source: Source, joiner: Joiner) -
     from llmsspider.content.openapi import scripts  # noqa: PLC0415  # few pages are API references
 
     named += [url for text in _CONFIGURED(root) for url in scripts.urls_in(text)] if may_hold else []
-    named += [url for script in inline for url in scripts.files_in(script)]
     holding = [f"export default {text}" for text in _HOLDING(root)] if may_hold else []
-    held = [api for script in (*holding, *inline) for api in scripts.apis_in(script)]
+    held = [api for script in holding for api in scripts.apis_in(script)]
+    for script in inline:
+        held += (own := list(scripts.apis_in(script)))
+        named += [] if own else scripts.files_in(script)
     meta.held_apis = list(dict.fromkeys(map(json.dumps, held)))[: scripts.MAX_HELD]
     files = _of_web(named[:MAX_FILES], joiner)
     meta.api_files = files if files or is_drawn else None
     if meta.api_files == []:
         others = [url for script in inline for url in scripts.configurations_in(script)]
         names = ((src, src.partition("?")[0].rpartition("/")[2]) for src in _SCRIPTS_OF_FILES(root))
-        others += [
-            src
+        others_last = [
+            (not _INITIALIZER.search(name), src)
             for src, name in names
-            if name.endswith((".js", ".mjs")) and _INITIALIZER.search(name) and not _PROGRAM.search(name)
+            if name.endswith((".js", ".mjs")) and not _PROGRAM.search(name)
         ]
+        others += [src for _, src in sorted(others_last, key=lambda one: one[0])]
         meta.api_scripts = _of_web(others, joiner)[:MAX_SCRIPTS]
 
 

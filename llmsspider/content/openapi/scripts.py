@@ -199,7 +199,7 @@ _IS_API = re.compile(r"(?<![\w$])[\"'`]?(?:openapi|swagger)\\?[\"'`]?\s*:\s*\\?[
 """Matches text that is in every API and in little else."""
 _BEGIN = re.compile(
     r"(?:(?<![\w$])[\"']?(?:spec|content|definition|swaggerDoc|data)[\"']?\s*:"
-    r"|(?<![\w$.=!<>])[\w$.]{1,100}\s*=(?![=>])|(?:Redoc\.init|loadSpec|module\.exports)\s*[=(]|export\s+default)"
+    r"|(?:(?<![\w$.=!<>])[\w$.]{1,100}|[\"']\])\s*=(?![=>])|(?:Redoc\.init|loadSpec|module\.exports)\s*[=(]|export\s+default)"
     r"\s*(?=\{|JSON\.parse)"
 )
 """What stands before an API that a script holds."""
@@ -233,11 +233,6 @@ def named_in(text: str) -> list[str]:
     return files_in(text) or (urls_in(text) if text.lstrip()[:1] == "{" else [])
 
 
-def holds_api(script: str) -> bool:
-    """Say whether a script may hold an API."""
-    return _IS_API.search(script) is not None
-
-
 def urls_in(configuration: str) -> list[str]:
     """Return the addresses of the OpenAPI files that a configuration names: JSON, or an attribute.
 
@@ -252,10 +247,10 @@ def apis_in(script: str) -> Iterator[dict[str, Any]]:
 
     The state of a prerendered page (Redoc) counts as one. Computed values are None in them.
     """
-    position = found = 0
-    for _ in range(MAX_TRIES if holds_api(script) else 0):
+    position = found = endless = 0
+    for _ in range(MAX_TRIES if _IS_API.search(script) else 0):
         begin = _BEGIN.search(script, position)
-        if begin is None or found == MAX_HELD:
+        if begin is None or MAX_HELD in {found, endless}:
             return
         position = begin.end()
         try:
@@ -264,9 +259,8 @@ def apis_in(script: str) -> Iterator[dict[str, Any]]:
             try:
                 reader = _Reader(script, position)
                 read, end = reader.value(0), reader.end
-            except EndlessError:
-                return
-            except (ValueError, RecursionError):
+            except (ValueError, RecursionError) as error:
+                endless += isinstance(error, EndlessError)
                 continue
         if (api := api_of(read)) is not None:
             found, position = found + 1, end

@@ -224,10 +224,10 @@ class Renderer:
             if file.status == 304:
                 return [file]
             text = file.text()
+            if next(scripts.apis_in(text), None) is not None:
+                return [file]
             if named := scripts.named_in(text):
                 return [urljoin(answered.fetched_url, href) for href in named[:MAX_FILES]]
-            if scripts.holds_api(text):
-                return [file]
         return ()
 
     async def _made(
