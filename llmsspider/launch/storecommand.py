@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from abc import abstractmethod
 from contextlib import suppress
@@ -44,8 +45,13 @@ class OneLineParser(argparse.ArgumentParser):
         """Write the message to stderr and exit."""
         unknown = message.partition("unrecognized arguments: ")[2]
         if unknown.startswith("-"):
-            self.exit(WRONG, f"{self.prog}: {no_option(unknown.split()[0], self._option_string_actions)}\n")
+            self.exit(WRONG, f"{self.prog}: {no_option(unknown.split()[0], options_of(self))}\n")
         self.exit(WRONG, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
+def options_of(parser: argparse.ArgumentParser) -> list[str]:
+    """Return the options of a parser, as its help names them."""
+    return re.findall(r"(?<!\S)--?[a-z][\w-]*", parser.format_help(), re.IGNORECASE)
 
 
 def no_option(word: str, known: Iterable[str]) -> str:
@@ -114,7 +120,7 @@ class DescribedCommand(ScrapyCommand):
         super().add_options(parser)
         for names, given in self.options:
             parser.add_argument(*names.split(), **given)
-        self.known = parser._option_string_actions
+        self.known = options_of(parser)
 
     def fail(self, problem: str, exitcode: int) -> None:
         """Say what is wrong and set the exit code."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
-import pkgutil
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 import pytest
+from patterns import modules
 from private_names import PRIVATE_NAMES
 from scrapy.utils.misc import load_object
 
@@ -95,11 +95,6 @@ def defined_by(module: str) -> set[str]:
 
 
 def our_classes() -> Iterator[type]:
-    for info in pkgutil.walk_packages(llmsspider.__path__, "llmsspider."):
-        if info.name != "llmsspider.__main__":
-            module = importlib.import_module(info.name)
-            yield from (
-                value
-                for value in vars(module).values()
-                if isinstance(value, type) and value.__module__ == info.name
-            )
+    for name in modules():
+        found = vars(importlib.import_module(name)).values()
+        yield from (value for value in found if isinstance(value, type) and value.__module__ == name)

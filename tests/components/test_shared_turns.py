@@ -82,7 +82,7 @@ def test_a_database_that_goes_is_said_once_and_used_when_it_is_back(
         )
         assert await one.reserve("e.com", 60, monotonic()) >= monotonic() + 50
         assert await two.reserve("e.com", 60, monotonic()) <= monotonic() + 130, "its connection is cut, once"
-        assert len(caplog.records) == 2
+        assert [one.name for one in caplog.records].count(turns.logger.name) == 2
         await one.close()
         await two.close()
 

@@ -20,6 +20,9 @@ METHODS = {"match": "match", "fullmatch": "fullmatch", "search": "search"}
 NO_METHODS = {"pattern", "flags", "groups", "groupindex"}
 """What is read of a pattern without a text: one that is a part of another is tried in that."""
 
+GUESTS = ("llmsspider.integrations.haystack", "llmsspider.integrations.llamaindex")
+"""Modules that need packages of an environment of their own (tests/integration/test_loaders.py)."""
+
 
 @dataclass(frozen=True)
 class Found:
@@ -33,7 +36,7 @@ class Found:
 def modules() -> list[str]:
     """The names of all modules that can be imported here."""
     names = [info.name for info in pkgutil.walk_packages([str(ROOT)], "llmsspider.")]
-    return [name for name in names if not name.endswith("__main__")]
+    return [name for name in names if name not in GUESTS and not name.endswith("__main__")]
 
 
 def compiled() -> Iterator[Found]:
