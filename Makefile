@@ -9,7 +9,7 @@ unexport PYTHONDONTWRITEBYTECODE
 OUT ?= documents.jsonl
 ARGS ?=
 
-.PHONY: crawl test coverage test-lowest lint format smoke bench fuzz lock licences release-check ninety-seconds docs docs-serve pictures install install-all install-dev clean
+.PHONY: crawl test orchestrators coverage test-lowest lint format smoke bench fuzz lock licences release-check ninety-seconds docs docs-serve pictures install install-all install-dev clean
 
 install: $(VENV)/.installed
 install-all: $(VENV)/.installed-all
@@ -35,6 +35,15 @@ $(VENV)/.installed-dev: $(VENV)/.installed-all requirements-dev.lock
 	.venv-llamaindex/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes \
 		-r requirements-llamaindex.lock
 	@touch $@
+
+.venv-orchestrators/.installed: .ci/orchestrators.lock
+	$(PYTHON) -m venv .venv-orchestrators
+	.venv-orchestrators/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@touch $@
+
+# The Airflow DAG and the Dagster asset of docs/examples/, by the real packages: two minutes to install, three to run.
+orchestrators: $(VENV)/.installed-dev .venv-orchestrators/.installed
+	$(BIN)/python .ci/orchestrators.py .venv-orchestrators
 
 crawl: install
 	@test -n "$(URL)" || { echo 'make crawl: URL is missing: make crawl URL=https://docs.example.com/' >&2; exit 2; }
@@ -108,6 +117,7 @@ lock:
 	$(UV_COMPILE) requirements-dev.txt -c requirements.lock -o requirements-dev.lock
 	$(UV_COMPILE) requirements-cloud.txt -o requirements-cloud.lock
 	$(UV_COMPILE) requirements-llamaindex.txt pyproject.toml -c requirements.lock -o requirements-llamaindex.lock
+	$(UV_COMPILE) .ci/orchestrators.txt -o .ci/orchestrators.lock
 	$(UV_COMPILE) --resolution lowest-direct --all-extras pyproject.toml .ci/lowest.txt -o .ci/lowest.lock
 	@sed -i '1i $(call LOCK_HEAD,requirements)' requirements.lock
 	@sed -i '1i # Every package that a plain install brings, with its hashes: `make lock` writes it.' requirements-base.lock
@@ -115,6 +125,7 @@ lock:
 	@sed -i '1i $(call LOCK_HEAD,requirements-dev)' requirements-dev.lock
 	@sed -i '1i $(call LOCK_HEAD,requirements-cloud)' requirements-cloud.lock
 	@sed -i '1i $(call LOCK_HEAD,requirements-llamaindex)' requirements-llamaindex.lock
+	@sed -i '1i $(call LOCK_HEAD,orchestrators)' .ci/orchestrators.lock
 	@sed -i '1i # The lowest versions that pyproject.toml declares, with hashes: `make lock` writes it.' .ci/lowest.lock
 
 # Every test with coverage; then build wheel and sdist into dist/, check them, install them into an empty environment and crawl with that.
@@ -141,4 +152,4 @@ licences: install-dev
 	$(BIN)/python tests/support/licences.py > docs/reference/licences.md
 
 clean:
-	rm -rf $(VENV) .venv-llamaindex $(LOWEST) build dist *.egg-info .coverage* .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) .venv-llamaindex .venv-orchestrators $(LOWEST) build dist *.egg-info .coverage* .pytest_cache .mypy_cache .ruff_cache

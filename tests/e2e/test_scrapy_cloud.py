@@ -9,11 +9,13 @@ import re
 import sqlite3
 import zipfile
 from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from scrapy_cloud import (  # fixtures too
     ROOT,
+    CloudJob,
     ScrapyCloud,
     Upload,
     cloud_upload,  # noqa: F401
@@ -145,6 +147,33 @@ def test_jobs_deliver_items_and_know_the_job_before(
         assert changes == {"/guide.html": "changed", "/old.html": "deleted"} | (
             {"/": "changed"} if "/" in changes else {}
         )
+
+
+@pytest.mark.postgresql
+def test_jobs_of_several_sources_side_by_side_keep_their_state_in_postgresql(
+    scrapy_cloud: ScrapyCloud,  # noqa: F811
+    serve,
+    postgresql_url: str,
+) -> None:
+    sites = {name: serve(dict(PAGES)) for name in ("one", "two")}
+    platform = {"project_settings": {"LLMS_STORE_URL": postgresql_url}}
+
+    def job(name: str, **arguments: str) -> CloudJob:
+        done = scrapy_cloud.run({"source": name, **arguments}, platform=platform)
+        assert (done.exit_code, done.outcome) == (0, "finished"), done.log + done.stderr
+        assert done.logged(logging.WARNING) == done.logged(logging.ERROR) == []
+        return done
+
+    with ThreadPoolExecutor() as pool:
+        first = pool.map(lambda name: job(name, url=f"{sites[name].url}/"), sites)
+        assert [len({item["url"] for item in done.items}) for done in first] == [4, 4]
+        del sites["one"].pages["/guide.html.md"], sites["one"].pages["/guide.html"]
+        sites["one"].pages["/llms.txt"] = "# Example\n\n## Docs\n\n- [Big]({base}/big.md)\n"
+        second = list(pool.map(lambda name: job(name, emit="changes"), sites))
+    assert {item["url"]: item["change"] for item in second[0].items} == {
+        f"{sites['one'].url}/guide.html": "deleted"
+    }
+    assert second[1].items == []
 
 
 def test_extensions_of_a_project_around_ours_leave_a_document_one_item(

@@ -162,8 +162,8 @@ class ScrapyCloud:
             timeout_secs: for the whole job.
             environment: more variables.
         """
-        self.jobs += 1
-        machine = self._machine(f"job-{self.jobs}")
+        self.jobs = number = self.jobs + 1
+        machine = self._machine(f"job-{number}")
         pipe = machine / "pipe"
         os.mkfifo(pipe)
         written: list[str] = []
@@ -175,7 +175,7 @@ class ScrapyCloud:
         reader = threading.Thread(target=read, daemon=True)
         reader.start()
         job = {
-            "key": f"12345/1/{self.jobs}",
+            "key": f"12345/1/{number}",
             "spider": "docs",
             "auth": "auth",
             "spider_args": arguments,

@@ -41,7 +41,7 @@ BROUGHT = {"pydantic-core", "cryptography"}
 GUESTS = {"langchain_core", "llama_index", "haystack"}
 """What a loader of `integrations` is for: who imports that module has it."""
 
-OTHERS = ("requirements-dev", "requirements-cloud", "requirements-llamaindex")
+OTHERS = ("requirements-dev", "requirements-cloud", "requirements-llamaindex", ".ci/orchestrators")
 
 
 def normalised(name: str) -> str:
