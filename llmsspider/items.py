@@ -25,7 +25,9 @@ HTML_ORIGINS: frozenset[Origin] = frozenset({"html", "rendered"})
 """Origins of documents that were converted from HTML."""
 MARKDOWN_ORIGINS: frozenset[Origin] = frozenset({"markdown", "negotiated"})
 """Origins of documents whose pages were answered with Markdown."""
-DiscoveredBy = Literal["start", "llms.txt", "llms-full.txt", "sitemap", "search-index", "repository", "link"]
+DiscoveredBy = Literal[
+    "start", "llms.txt", "llms-full.txt", "sitemap", "search-index", "repository", "list", "link"
+]
 
 
 @dataclass(slots=True, frozen=True)

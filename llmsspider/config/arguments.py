@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any, Literal, TypedDict, TypeVar
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -33,6 +35,24 @@ def _url(value: object) -> object:
         except InvalidUrlError as error:
             raise ValueError(str(error)) from None
     return value
+
+
+def listed_urls(path: str) -> list[str]:
+    """Return the URLs that a text file lists, one a line, each once; raises `ValueError` with what is wrong."""
+    try:
+        lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"the file cannot be read: {error}") from None
+    urls: dict[str, None] = {}
+    for number, line in enumerate(lines, 1):
+        if line.strip() and not line.startswith("#"):
+            try:
+                urls[require_http_url(line)] = None
+            except InvalidUrlError as error:
+                raise ValueError(f"line {number}: {error}") from None
+    if not urls:
+        raise ValueError("the file lists no URL: write one a line")
+    return list(urls)
 
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
@@ -75,6 +95,11 @@ class DocsArguments(CommonArguments):
     )
     source: str | None = argument(
         None, "Name of the source in the page store.", "up to 200 characters", min_length=1, max_length=200
+    )
+    urls_file: Annotated[str, AfterValidator(lambda path: listed_urls(path) and path)] | None = argument(
+        None,
+        "Only the pages that a file lists, one URL a line; the first one is the url by default.",
+        "a path",
     )
     llms_txt: Url | None = argument(None, "The llms.txt to read; nothing is probed then.", URL)
     scope: ScopeKind = argument("auto", "Which pages belong to the crawl.")
@@ -135,6 +160,8 @@ class DocsArguments(CommonArguments):
 
     @model_validator(mode="after")
     def _url_or_source(self) -> DocsArguments:
+        if self.url is None and self.urls_file is not None:
+            return self.model_copy(update={"url": listed_urls(self.urls_file)[0]})
         if self.url is None and self.source is None:
             raise PydanticCustomError("missing", "url")
         return self
@@ -144,6 +171,7 @@ class CrawlArguments(TypedDict, total=False):
     """The same for `llmsspider.crawl`, which takes the URL by itself: globs as text or as a list."""
 
     source: str
+    urls_file: str
     llms_txt: str
     scope: ScopeKind
     allow: str | Sequence[str]

@@ -13,6 +13,7 @@ from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import CloseSpider
 
+from llmsspider.config.arguments import listed_urls
 from llmsspider.crawl.callbacks.docs import DocsCallbacks
 from llmsspider.crawl.full_text import judge_files
 from llmsspider.crawl.pages import PageResponse, refused_by_page, with_valid_urls
@@ -149,6 +150,13 @@ async def _look(phase: Phase, url: str) -> tuple[Discovery, Page]:
         enabled=config.discovery_enabled,
     )
     phase.fetch.start_url, nothing = url, Page("", [], [], PageMeta())
+    if arguments.urls_file is not None:
+        named = listed_urls(arguments.urls_file)
+        start = await phase.fetch(url)
+        seeds = [Seed(one, "list") for one in named if identity(one) != identity(url)]
+        discovery = Discovery(start, start.section_url, start_listed=len(seeds) < len(named), seeds=seeds)
+        discovery.discovered_file, discovery.discovered_file_type = arguments.urls_file, "list"
+        return discovery, nothing
     repository = repository_at(url, config.repository_hosts) if config.discovery_enabled else None
     if repository is not None and not arguments.llms_txt:
         phase.fetch.api = repository.project
@@ -240,7 +248,7 @@ async def seed_requests(phase: Phase) -> AsyncIterator[Request]:
 def _refuse_mistyped(run: Run, discovery: Discovery) -> None:
     """Raise `CloseSpider` where the start page of a new source is not found, and the site names nothing below it."""
     start = discovery.start
-    if start.error != "not_found" or run.known.states or run.arguments.llms_txt:
+    if start.error != "not_found" or run.known.states or run.arguments.llms_txt or run.arguments.urls_file:
         return
     reports = (full_text.report for full_text in discovery.full_texts)
     named = chain((seed.url for seed in discovery.seeds), *(report.urls for report in reports if report))

@@ -169,7 +169,7 @@ class Bounds:
         self.learned = LearnedShapes(stored)
         self.links = SeenLinks()  # the links seen in this run, exactly as they are written
         self.trees = self._trees("")  # the languages and versions of the documentation
-        self._start_directory = ""
+        self._start_directory, self._named = "", frozenset[str]()  # what the user named, whatever its host
         self._only_listed = arguments.scope == "listed"
 
     # --- how they are fixed ---
@@ -185,7 +185,9 @@ class Bounds:
             for sitemap in discovery.sitemaps
             if host(sitemap) == host(start) and directory(sitemap) != "/"
         ]
-        self._only_listed = self._only_listed or discovery.discovered_file_type == "repository"
+        self._only_listed = self._only_listed or discovery.discovered_file_type in {"repository", "list"}
+        if discovery.discovered_file_type == "list":
+            self._named = frozenset(identity(seed.url) for seed in discovery.seeds)
         self.scope = self._build(start, covering, listed, evidence)
         self._start_directory = urljoin(start, ".")
         alternates = [(tag, url) for seed in discovery.seeds for tag, url in seed.alternates.items()]
@@ -227,6 +229,8 @@ class Bounds:
             return Filtered("llms-file", "llms files are read, not exported")
         if len(url) > MAX_URL_LENGTH:
             return Filtered("url-length", f"longer than {MAX_URL_LENGTH} characters")
+        if identity(url) in self._named:
+            return None
         is_named = host(url) != self.trees.host or identity(url) in self._site.entries
         if not is_named and (foreign := self.trees.foreign(url)) is not None:
             return _other_copy(*foreign)

@@ -21,7 +21,7 @@ from llmsspider.web.page_forms import HeaderLink
 from llmsspider.web.stats import FilterReason
 from llmsspider.web.url_gate import INVALID_URL, InvalidUrl
 
-FileType = Literal["llms.txt", "llms-full.txt", "sitemap", "repository", "none"]
+FileType = Literal["llms.txt", "llms-full.txt", "sitemap", "repository", "list", "none"]
 
 
 @dataclass(slots=True)

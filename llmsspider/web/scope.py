@@ -111,7 +111,7 @@ class Scope:
         if self.kind in {"host", "domain"} or (listed and self.kind != "section"):
             return ""
         if self.kind == "listed":
-            return "not listed by llms.txt, a sitemap or a repository"
+            return "not listed by llms.txt, a sitemap, a repository or a file of yours"
         is_inside = self.allow or path.startswith(self.section) or path == self.section.rstrip("/")
         return "" if is_inside else f"outside the section {self.section}"
 
@@ -124,7 +124,7 @@ class Scope:
             "section": f"pages below {name}{self.section}",
             "host": f"all pages of {name}",
             "domain": f"all pages of the domain of {name}",
-            "listed": "pages listed by llms.txt, a sitemap or a repository",
+            "listed": "pages listed by llms.txt, a sitemap, a repository or a file of yours",
         }[self.kind]
         if self.allow and self.kind in {"auto", "section"}:
             where = f"pages of {name} that match allow={','.join(self.allow)}"
