@@ -272,12 +272,19 @@ def _ways(name: str, function: Callable[..., Any]) -> Iterator[Reader]:
     """Yield the function once for each of its texts, if all that it needs is text."""
     parameters = inspect.signature(function).parameters.values()
     needed = [parameter for parameter in parameters if parameter.default is parameter.empty]
-    kinds = [str(parameter.annotation) for parameter in needed]
+    kinds = [_kind(parameter) for parameter in needed]
     if not _FILLERS.keys() >= set(kinds):
         return
     for index, parameter in enumerate(needed):
         if "str" in kinds[index] or "bytes" in kinds[index]:
             yield Reader(f"{name}({parameter.name})", partial(_call, function, needed, index))
+
+
+def _kind(parameter: inspect.Parameter) -> str:
+    """Return the annotation as it is written, whether Python has evaluated it or not."""
+    kind = parameter.annotation
+    written = kind if isinstance(kind, str) else inspect.formatannotation(kind)
+    return written.replace("collections.abc.", "")
 
 
 _FILLERS: dict[str, Callable[[str], Any]] = {
@@ -303,7 +310,7 @@ def _call(function: Callable[..., Any], needed: list[inspect.Parameter], pumped:
             value = URL + text if is_url else text
         if "encoding" in parameter.name or "charset" in parameter.name:
             value = "utf-8"
-        values[parameter.name] = _FILLERS[str(parameter.annotation)](value)
+        values[parameter.name] = _FILLERS[_kind(parameter)](value)
     with contextlib.suppress(ValueError, LookupError):
         found = function(**values)
         if inspect.isgenerator(found):
