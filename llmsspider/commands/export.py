@@ -9,11 +9,12 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO
+from types import SimpleNamespace
+from typing import Any, BinaryIO
 
 from llmsspider.config.settings import Config
-from llmsspider.errors import ArgumentsError
-from llmsspider.launch.storecommand import OneLineCommand, choice_problems, number, one_source, option
+from llmsspider.errors import ArgumentsError, LlmsspiderError
+from llmsspider.launch.storecommand import FAILED, OneLineCommand, choice_problems, number, one_source, option
 from llmsspider.output import graph
 from llmsspider.output.exports import (
     documents,
@@ -26,7 +27,7 @@ from llmsspider.output.exports import (
 )
 from llmsspider.output.mirror import sync, sync_skill
 from llmsspider.store import Store
-from llmsspider.web.loading import own_mark
+from llmsspider.web.loading import find, own_mark
 
 ROWS = ("jsonl", "csv", "parquet", "chunks")
 """Formats of one document or chunk a row; `--since` is for these."""
@@ -34,6 +35,10 @@ ROWS = ("jsonl", "csv", "parquet", "chunks")
 FORMATS = (*ROWS, "flat", "tree", "skill", "graph")
 FOLDERS = ("tree", "skill")
 
+VECTOR_STORES = {
+    "qdrant": "llmsspider.integrations.qdrant.QdrantPipeline",
+    "lancedb": "llmsspider.integrations.lancedb.LanceDBPipeline",
+}
 
 GRAPHS = {"json": graph.write_json, "ascii": graph.write_ascii, "svg": graph.write_svg}
 """Forms of a graph beside `html`."""
@@ -55,6 +60,7 @@ class Command(OneLineCommand):
             "replace FILE once all is written (.gz: compressed); tree, skill: a folder",
             metavar="FILE",
         ),
+        option("--to", "a vector store to bring in step: qdrant://HOST:PORT#NAME, lancedb:FOLDER#NAME"),
     )
 
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
@@ -69,8 +75,15 @@ class Command(OneLineCommand):
             problems.append(f"--since is for the formats {', '.join(ROWS)}")
         if opts.format in FOLDERS and opts.output is None:
             problems.append(f"--format {opts.format} needs a folder: -o DIR")
+        if opts.to is not None and opts.to.partition(":")[0] not in VECTOR_STORES:
+            problems.append(
+                f"--to {opts.to!r}: qdrant://HOST:PORT, qdrant:FOLDER or lancedb:FOLDER is accepted"
+            )
         if problems:
             raise ArgumentsError(problems)
+        if opts.to is not None:
+            self._deliver(source, opts.to)
+            return
         since = _number("--since", opts.since, "a sequence number, 0 or more,")
         budget = _number("--max-tokens", opts.max_tokens, "a number of 0 or more")
         with self.stores().open(source, create=False) as store:
@@ -80,6 +93,24 @@ class Command(OneLineCommand):
             folder = Path(opts.output)
             kept = sync(store, folder) if opts.format == "tree" else sync_skill(store, folder, budget=budget)
             sys.stderr.write(kept.describe() + "\n")
+
+    def _deliver(self, source: str, to: str) -> None:
+        kind, _, place = to.partition(":")
+        self.settings.set(
+            "LLMS_VECTOR_STORE", f"http:{place}" if place.startswith("//") else place, "cmdline"
+        )
+        crawler = SimpleNamespace(settings=self.settings)  # what a pipeline asks them for outside of a crawl
+        run = SimpleNamespace(config=Config.from_settings(self.settings))
+        pipeline: Any = find(VECTOR_STORES[kind])
+        try:
+            written, removed = pipeline(crawler, run).bring(self.stores(), source)
+        except LlmsspiderError:
+            raise
+        except Exception as error:  # whatever the client of a vector store raises
+            reason = str(error).strip().partition("\n")[0]
+            self.fail(f"--to {to}: {type(error).__name__}: {reason}", FAILED)
+        else:
+            sys.stderr.write(f"{written} chunks written, {removed} removed\n")
 
     def _file(
         self, store: Store, source: str, opts: argparse.Namespace, since: int | None, budget: int | None

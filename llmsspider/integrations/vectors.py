@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from llmsspider.crawl.run import Run
-    from llmsspider.store import Store
+    from llmsspider.store import Store, Stores
 
 logger = logging.getLogger(__name__)
 
@@ -107,7 +107,7 @@ class VectorStorePipeline(RunComponent):
             return
         try:
             run.flush()
-            written, removed = await asyncio.to_thread(self._deliver_run)
+            written, removed = await asyncio.to_thread(self.bring, run.config.stores, run.source)
         except Exception as error:  # whatever the client of a vector store raises
             text = str(error).strip().partition("\n")[0]
             logger.error(
@@ -120,10 +120,10 @@ class VectorStorePipeline(RunComponent):
         run.count("vectors/removed", removed)
         run.note(f"vector store: {written} chunks written, {removed} removed")
 
-    def _deliver_run(self) -> tuple[int, int]:
-        config, source = self.run.config, self.run.source
-        with config.stores.open(source, create=False) as store:
-            self.connect(str(config.vector_store))
+    def bring(self, stores: Stores, source: str) -> tuple[int, int]:
+        """Open the vector store and deliver a source to it; returns how many rows were written and removed."""
+        with stores.open(source, create=False) as store:
+            self.connect(str(self.run.config.vector_store))
             try:
                 return self.deliver(store, source)
             finally:

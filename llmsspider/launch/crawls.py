@@ -98,16 +98,14 @@ class _Crawl:
             raise wrong_arguments(said)
         if self._ended is None:
             store_failed = self.exit_code == 1 and said[-1:] and said[-1].startswith("scrapy crawl ")
-            last = said[-1].partition(": ")[2] if store_failed else f"the crawl failed: {self._last(said)}"
+            code = self.exit_code or 0
+            died = f"signal {-code}" if code < 0 else (said or [f"exit code {code}"])[-1]
+            last = said[-1].partition(": ")[2] if store_failed else f"the crawl failed: {died}"
             raise (StoreError if store_failed else CrawlError)(f"{self._name}: {last}")
         if self._ended["outcome"] == "store_failed":
             raise StoreError(self._ended["problem"])
         if self.exit_code:
             raise CrawlError(self._ended["problem"])
-
-    def _last(self, said: list[str]) -> str:
-        code = self.exit_code or 0
-        return f"signal {-code}" if code < 0 else (said or [f"exit code {code}"])[-1]
 
 
 class Crawl(_Crawl):

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from crawling import command
 from own_classes import HashedWords
 from sites import html
 from stores import NAME, Place, record
@@ -178,6 +179,38 @@ def test_a_delivery_that_is_killed_is_made_good_by_the_next_crawl(serve, run_cra
     for store in place.opened:
         store.close()
     assert rows(kind, tmp_path / "vectors") == rows(kind, tmp_path / "fresh")
+
+
+def test_an_export_brings_a_store_in_step(serve, run_crawl, kind, tmp_path):
+    site, name = (
+        serve({"/": html("Home", "<p>Words of home.</p>")}),
+        {QdrantPipeline: "qdrant"}.get(kind, "lancedb"),
+    )
+    run_crawl(f"{site.url}/")
+    source = site.url.removeprefix("http://")
+
+    def export(to: str, *options: str) -> tuple[int, str]:
+        done = command(
+            "export", source, "--to", to, *options, "-s", f"LLMS_DATA_DIR={tmp_path / 'store'}", cwd=tmp_path
+        )
+        return done.exit_code, done.log.strip().splitlines()[-1]
+
+    embedder = ("-s", "LLMS_EMBEDDER=own_classes.HashedWords")
+    assert export(f"{name}:vectors", *embedder) == (0, "1 chunks written, 0 removed")
+    assert export(f"{name}:vectors", *embedder) == (0, "0 chunks written, 0 removed")
+    assert {row[0] for row in rows(kind, tmp_path / "vectors").values()} == {f"{site.url}/"}
+    for to, options, code, said in (
+        ("faiss:vectors", embedder, 2, "--to 'faiss:vectors': qdrant://HOST:PORT"),
+        (f"{name}:vectors", (), 2, "LLMS_EMBEDDER is not set"),
+        (f"{name}:/proc/nowhere", embedder, 1, f"export: --to {name}:/proc/nowhere: "),
+    ):
+        failed = export(to, *options)
+        assert failed[0] == code and said in failed[1]
+    if name == "qdrant":
+        assert (
+            "--to qdrant://127.0.0.1:1#docs: ResponseHandlingException"
+            in export("qdrant://127.0.0.1:1#docs", *embedder)[1]
+        )
 
 
 def test_what_is_missing_is_one_line_and_a_failed_delivery_is_told(serve, run_crawl, kind):
