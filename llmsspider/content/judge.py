@@ -101,6 +101,10 @@ def _letters(text: str) -> str:
     return "".join(_WORD.findall(text)).lower().lstrip("0123456789")
 
 
+def _site(place: str) -> str:
+    return place.partition("/")[0]  # a copy of a site links to the original
+
+
 def _place(url: str) -> str:
     parts = urlsplit(url)
     return parts.netloc + _ENDING.sub("", parts.path, count=1)
@@ -122,7 +126,7 @@ def _losses(of: Page, one: _Said, beside: Page, other: _Said) -> frozenset[Loss]
     gone = [line for line in other.code if line not in exact and line.strip() not in flush]
     indented = [line for line in other.code if line != line.lstrip()]
     known = {*one.headings, _letters(of.meta.title or ""), *map(_letters, one.code), ""}
-    both = [text for text in one.links if text in other.links]
+    both = [text for text, place in one.links.items() if _site(place) == _site(other.links.get(text, "/"))]
     has_table = bool(one.rows or _TABLE.search(of.markdown))
     has_languages = bool(code_languages(of.markdown) or not one.code)
     found: dict[Loss, bool] = {
@@ -214,6 +218,7 @@ def may_be_stub(markdown: str) -> bool:
 
 Form = Literal["Accept", "files", "full text"]
 """How Markdown comes: in answer to `Accept`, as a file beside the page, or in one file that holds many."""
+FORM_OF: dict[str, Form] = {"negotiated": "Accept", "markdown": "files"}  # by the origin of the page
 
 SAMPLES = 3
 """Pages of a form whose HTML is requested at most before the form is decided; two that agree are enough."""

@@ -221,8 +221,7 @@ async def seed_requests(phase: Phase) -> AsyncIterator[Request]:
     if run.arguments.follow == "llms":
         yield phase.results(phase.spider.full_texts.whole())
         return
-    if any(full_text.is_usable for full_text in discovery.full_texts):
-        await judge_files(run, phase.fetch, discovery)
+    if await _judges_files(phase, discovery):
         yield phase.results(phase.spider.full_texts.pages())
         await phase.wait_until_idle()
         for full_text in discovery.full_texts:
@@ -243,6 +242,16 @@ async def seed_requests(phase: Phase) -> AsyncIterator[Request]:
     if discovery.start.error and run.known.states:
         async for request in _stored_pages(phase):
             yield request
+
+
+async def _judges_files(phase: Phase, discovery: Discovery) -> bool:
+    """Judge full-text files, or else the Markdown of stored pages; return whether there is full text."""
+    has_full_text = any(full_text.is_usable for full_text in discovery.full_texts)
+    if has_full_text:
+        await judge_files(phase.run, phase.fetch, discovery)
+    elif await phase.spider.reader.judge_again():
+        phase.fetch.start_response = None  # it came in the form that was believed
+    return has_full_text
 
 
 def _refuse_mistyped(run: Run, discovery: Discovery) -> None:

@@ -237,6 +237,7 @@ class RecordedPages:
         self._writes, self._store = store is not None, cast("Store", store)
         self._own_code = own_code
         self.keys: set[bytes] = set()  # the pages that have a document or a tombstone in this run
+        self.said_before: set[bytes] = set()  # pages that say the same in a better form: that is no change
         self.written: dict[bytes, tuple[str, Change]] = {}  # the URLs of those that are new or changed
         self._expected: dict[bytes, None] = {}
         self._read: dict[bytes, PageRecord | None] = {}
@@ -327,7 +328,9 @@ class RecordedPages:
 
         It did not where its content is the same, names of built files aside, unless pipelines made another document.
         """
-        is_same = state.content_hash == bytes.fromhex(record.content_hash or "")
+        is_same = record.key in self.said_before or state.content_hash == bytes.fromhex(
+            record.content_hash or ""
+        )
         if is_same and not (self._own_code or own_mark(state.extractor_version)):
             return None
         stored = self._store.load_page(record.key)

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from itertools import chain
 from typing import Any
 
-from llmsspider.content.judge import Form, FormSamples, Judged
+from llmsspider.content.judge import FORM_OF, Form, FormSamples, Judged
 from llmsspider.crawl.site_titles import SiteTitles
 from llmsspider.items import LlmsEntry
 from llmsspider.site.discovered import Discovery, Seed
@@ -146,6 +146,11 @@ class SiteKnowledge:
     def samples_of(self, url: str, form: Form) -> FormSamples:
         """Return what samples of a form of Markdown have shown, on the host of `url` and in its section."""
         return self.judged.of(form, host(url), self.section_of(url))
+
+    def is_given_up(self, url: str, origin: str) -> bool:
+        """Say whether the form of Markdown that a page came in is not believed any more."""
+        form = FORM_OF.get(origin)
+        return form is not None and bool(self.samples_of(url, form).is_html)
 
     def section_of(self, url: str) -> str:
         """Return the path of the first folder that not all pages below the start page share; "" outside of any."""

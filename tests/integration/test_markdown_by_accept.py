@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from urllib.parse import urljoin, urlsplit
 
@@ -220,3 +221,41 @@ def test_what_an_author_wrote_is_taken(serve, run_crawl, shape):
     assert {document["origin"] for document in outcome.by_path(site.url).values()} == {"negotiated"}
     assert scores(outcome, site, shape) == {"headings": 1, "code": 1, "links": 1}
     assert outcome.stats["llms/markdown/samples"] <= 3
+
+
+def test_a_form_that_gets_worse_or_better_is_given_up_or_taken_again_after_a_few_nights(serve, run_crawl):
+    site = serve(site_of("Docusaurus", by="author"))
+    start = site.url + SHAPES["Docusaurus"][1].format("step-0")
+
+    def night():
+        site.clear()
+        outcome = run_crawl(start, arguments={"scope": "host"})
+        told = [line for line in outcome.lines if "Markdown by Accept" in line]
+        documents = outcome.by_path(site.url).values()
+        return (
+            outcome,
+            told,
+            {document["origin"] for document in documents},
+            Counter(d["change"] for d in documents),
+        )
+
+    def decided(by: str):
+        site.pages.update(site_of("Docusaurus", by=by))
+        night()
+        for _ in range(2):
+            outcome, told, origins, changes = night()
+            assert outcome.stats["llms/markdown/samples"] <= 2
+            if told:
+                return outcome, told, origins, changes
+            assert set(changes) == {"unchanged"}
+        raise AssertionError("nothing was decided")
+
+    assert night()[2] == {"negotiated"}
+    outcome, (line,), origins, changes = decided("cdn")
+    assert "loses code blocks" in line
+    assert (origins, set(changes)) == ({"html"}, {"unchanged"})
+    assert scores(outcome, site, "Docusaurus") == {"headings": 1, "code": 1, "links": 1}
+    outcome, (line,), origins, changes = decided("author")
+    assert "says what its HTML says" in line
+    assert (origins, set(changes)) == ({"negotiated"}, {"unchanged"})
+    assert scores(outcome, site, "Docusaurus") == {"headings": 1, "code": 1, "links": 1}

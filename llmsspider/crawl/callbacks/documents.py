@@ -165,7 +165,9 @@ class Documents:
             return
         is_away = state.origin == "llms-full" and run.memory.is_away(state.fetched_url)
         is_same = is_same or words_of(stored.content or "") == words_of(record.content or "")
-        if is_same or (is_away and run.memory.doubts.again(record.key + b"form", "away") < CONFIRM_RUNS):
+        if is_same and run.site.is_given_up(state.url, state.origin):
+            run.recorded.said_before.add(record.key)  # the better text takes its place
+        elif is_same or (is_away and run.memory.doubts.again(record.key + b"form", "away") < CONFIRM_RUNS):
             for name in (*TEXT, *(FORM if is_away else ())):  # it is compared with the file when that is back
                 setattr(record, name, getattr(stored, name))
 

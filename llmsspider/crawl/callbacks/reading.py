@@ -15,10 +15,18 @@ from llmsspider.content.markdown import Draft
 from llmsspider.crawl import bot_walls
 from llmsspider.crawl.bot_walls import Suspect
 from llmsspider.crawl.callbacks.rendering import Renderer
-from llmsspider.crawl.full_text import words_of
+from llmsspider.crawl.full_text import chosen, words_of
 from llmsspider.crawl.link_bases import UnsettledError
 from llmsspider.crawl.pages import LinkJoiner, PageResponse, PageResult, Read, is_documentation, read_page
-from llmsspider.crawl.requests import HTML_ACCEPT, NestedDownloadError, download_form, info
+from llmsspider.crawl.records import utc_now
+from llmsspider.crawl.requests import (
+    HTML_ACCEPT,
+    META,
+    NestedDownloadError,
+    download_form,
+    info,
+    nested_request,
+)
 from llmsspider.crawl.run import Run
 from llmsspider.crawl.settle import drop_reason
 from llmsspider.errors import ConversionError, ErrorKind, RenderingError
@@ -31,8 +39,7 @@ from llmsspider.web.urls import host, identity, page_key
 
 logger = logging.getLogger(__name__)
 
-FORM_OF: dict[str, judge.Form] = {"negotiated": "Accept", "markdown": "files"}
-"""How the Markdown of a page came, by its origin."""
+CANDIDATES = 20  # stored pages that are looked at for one that has two forms
 
 
 class Beside(NamedTuple):
@@ -132,7 +139,7 @@ class PageReader:
         Raises `ConversionError`, and `RenderingError` where the HTML is what is stored, and failed this time.
         """
         run, url, text = self._run, request.url, result.page.markdown
-        form = FORM_OF.get(result.origin)
+        form = judge.FORM_OF.get(result.origin)
         is_file = run.site.repository_of(url) is not None or run.site.docsify_of(url) is not None
         if form is None or result.filtered is not None or is_file or answered.accept == HTML_ACCEPT:
             return answered, result  # it has no other form
@@ -162,7 +169,10 @@ class PageReader:
     @property
     def has_room(self) -> bool:
         """Whether the HTML of one more page may be requested in vain."""
-        return self._run.site.judged.in_vain < judge.SAMPLES + len(self._run.requested_pages) // judge.SHARE
+        pages, is_first = len(self._run.requested_pages), not self._run.known.states
+        return self._run.site.judged.in_vain < (
+            judge.SAMPLES + pages // judge.SHARE if is_first else judge.NIGHTLY
+        )
 
     async def beside(
         self, request: Request, answered: PageResponse, result: PageResult, *, is_sample: bool = False
@@ -189,6 +199,53 @@ class PageReader:
         if is_fuller:
             run.count("markdown/stub/html")
         return Beside(html, lost, is_fuller)
+
+    async def judge_again(self) -> bool:
+        """Compare both forms of one stored page, another one in each crawl; return whether that decides otherwise."""
+        run = self._run
+        states = {state.url: state for state in run.known.states.values() if not state.is_part}
+        turn = chosen(list(states), [], run.known.number, CANDIDATES)
+        found = ((url, other) for url in turn if (other := self._markdown_form(states[url])) is not None)
+        url, (form, address) = next(found, ("", ("files", "")))
+        if not url:
+            return False
+        html, own = await self._anew(url, url, HTML_ACCEPT), await self._anew(address, url)
+        if html is None or own is None or html[1].origin != "html" or own[1].origin not in judge.FORM_OF:
+            return False
+        run.count("markdown/samples")
+        decided = None
+        with suppress(ConversionError):
+            lost = judge.is_worse(own[1].page, html[1].page)
+            decided = run.site.samples_of(url, form).report_again(lost)
+            self._tell(url, form, decided, own[0])
+        return decided is not None
+
+    def _markdown_form(self, state: PageState) -> tuple[judge.Form, str] | None:
+        """Return how a stored page comes as Markdown, believed or not, and where; None where it does not."""
+        site, url, is_html = self._run.site, state.url, state.origin == "html"
+        if state.origin == "negotiated" or (is_html and site.samples_of(url, "Accept").is_html):
+            return "Accept", url
+        address = state.fetched_url if state.origin == "markdown" else None
+        if is_html and site.samples_of(url, "files").is_html:
+            address = site.markdown_of(url) or next(
+                (twin for _, twin in site.forms_of(url).to_try(url)), None
+            )
+        return ("files", address) if address is not None and is_markdown_url(address) else None
+
+    async def _anew(
+        self, url: str, page_url: str, accept: str | None = None
+    ) -> tuple[PageResponse, PageResult] | None:
+        """Return a form of a page, requested without validators and read; None for whatever kept it from that."""
+        headers = {"Accept": accept} if accept else None
+        request = nested_request(url, headers=headers, meta={META: {"nested": True, "whole": True}})
+        try:
+            response = await self.crawler.engine.download_async(request)
+            answer = replace(PageResponse.from_response(response, now=utc_now()), page_url=page_url)
+            if kind_of_response(answer.status, answer.headers, answer.body) is None:
+                return answer, await read_page(answer, self._run.workers, listed=False, join=self._join)
+        except Exception as error:
+            logger.debug("No sample of %(url)s: %(error)r", {"url": url, "error": error})
+        return None
 
     def _tell(
         self, url: str, form: judge.Form, samples: judge.FormSamples | None, answered: PageResponse
