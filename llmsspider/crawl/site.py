@@ -72,14 +72,14 @@ class SiteKnowledge:
         if start.content_type in MARKDOWN_TYPES and not is_markdown_url(start.final_url):
             self.forms_of(start.final_url).answers_markdown(is_converted=bool(converter(start.headers)))
         self._start = identity(start.final_url)
-        spelled = {loose_key(url): url for url in (*links, *listed) if not is_markdown_url(url)}
-        whole = {loose_key(url): url for report in usable for url in report.urls}
-        self._whole = {key: spelled.get(key, url) for key, url in whole.items()}
         by_host: dict[str, list[str]] = {}
         for url in urls:
             by_host.setdefault(host(url), []).append(url)
         for name, on_host in by_host.items():
             self.forms(name).learn_from_listed(on_host, self._pages)
+        spelled = {loose_key(url): url for url in (*links, *listed) if not is_markdown_url(url)}
+        whole = {loose_key(url): self.page_of(url) for report in usable for url in report.urls}
+        self._whole = {key: spelled.get(key, url) for key, url in whole.items()}
         for url in filter(is_markdown_url, urls):
             page = self._by_markdown.setdefault(identity(url), self.page_of(url))
             self._markdown_of.setdefault(identity(page), url)
@@ -249,12 +249,10 @@ class SiteKnowledge:
         if is_markdown_url(url) or "/_sources/" in url:
             url = self.forms_of(url).page_of(url, self._pages) or url
             return self._whole.get(loose_key(url), url) if self._whole else url
+        page = self._whole.get(loose_key(url)) if self._whole else None
         for markdown_url in twins(url) if self._by_markdown else ():
-            page = self._by_markdown.get(identity(markdown_url))
-            if page is not None:
-                return page
-        url = self._spellings.get(identity(url), url) if self._spellings else url
-        return self._whole.get(loose_key(url), url) if self._whole else url
+            page = page or self._by_markdown.get(identity(markdown_url))
+        return page or (self._spellings.get(identity(url), url) if self._spellings else url)
 
     def markdown_of(self, url: str) -> str | None:
         """Return the Markdown URL that an llms.txt or sitemap names for a page, or None."""

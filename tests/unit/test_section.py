@@ -42,6 +42,7 @@ CASES = {
         "/d/api/a.html",
         "/d/",
     ),
+    "Documenter": (page('<script>documenterBaseURL=".."</script>'), "/d/stable/a/", "/d/stable/"),
     "Dokka": (page('<script>var pathToRoot = "../../";</script>'), "/d/m/p/index.html", "/d/"),
     "YARD": (
         page("<script>relpath = '../';</script><a href='https://yardoc.org'>YARD</a>"),
@@ -101,6 +102,11 @@ CASES = {
         page(f"<nav>{links(*DOCS)}</nav>"),
         "/guide/unlisted/",
         None,
+    ),
+    "the page by a link without an address": (
+        page(f"<nav>{links(*DOCS)}<a href>here</a></nav>"),
+        "/guide/other/",
+        "/guide/",
     ),
     "the page by aria-current": (
         page(f"<nav>{links(*DOCS)}<a aria-current=page href='#'>here</a></nav>"),

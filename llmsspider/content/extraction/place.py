@@ -183,6 +183,7 @@ _ROOTS = (
     ("rustdoc", b"", (b'data-root-path="',)),
     ("Javadoc", b"", (b'pathtoroot = "',)),
     ("TypeDoc", b"", (b'data-base="',)),
+    ("Documenter", b"", (b'documenterBaseURL="',)),
     ("Dokka", b"", (b'pathToRoot = "',)),
     ("YARD", b"yardoc.org", (b"relpath = '",)),
 )  # fmt: skip
@@ -206,7 +207,7 @@ _BREADCRUMBS = XPath(
     "//*[contains(@class, 'breadcrumb') or contains(@id, 'breadcrumb') or contains(@aria-label, 'readcrumb')]"
 )
 _IN_HEADER = XPath("boolean(ancestor-or-self::header | ancestor-or-self::footer)")
-_CURRENT = XPath("boolean(.//a[@aria-current='page'])")
+_CURRENT = XPath("boolean(.//a[@aria-current='page' or @href=''])")
 _STARTS = XPath("//link[@rel='contents' or @rel='toc' or @rel='start' or @rel='home' or @rel='top']/@href")
 
 
