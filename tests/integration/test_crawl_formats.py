@@ -48,3 +48,176 @@ def test_listed_files_are_documents_and_linked_ones_where_they_are_wanted(serve,
     assert {document["origin"] for document in outcome.documents} == {"html", "text"}
     assert outcome.stats["llms/errors/parse"] == 1
     assert outcome.stats["llms/filtered/file-type"] == 1
+
+
+SHELL = (
+    '<html><head><title>Documentation</title><script>var baseUrl = "/kit/"</script>'
+    '<link href="/kit/css/documentation-topic.css" rel="prefetch"></head><body><noscript>'
+    f"<style>{'.noscript-title { color: #111; margin: 0 auto; }' * 20}</style><h1>This page requires JavaScript.</h1>"
+    '</noscript><div id="app"></div><script src="/kit/js/index.js"></script></body></html>'
+)
+
+
+def words(*texts: str) -> list[dict]:
+    """Inline content: text, and code where it is in backticks."""
+    return [
+        {"type": "codeVoice", "code": text[1:]} if text[0] == "`" else {"type": "text", "text": text}
+        for text in texts
+    ]
+
+
+def paragraph(*texts: str) -> dict:
+    return {"type": "paragraph", "inlineContent": words(*texts)}
+
+
+WHEEL = {
+    "schemaVersion": {"major": 0, "minor": 3, "patch": 0},
+    "kind": "symbol",
+    "metadata": {"title": "Wheel", "role": "symbol"},
+    "abstract": words("A wheel of a ", "`Mill<T>", "."),
+    "deprecationSummary": [paragraph("Use a gear.")],
+    "primaryContentSections": [
+        {
+            "kind": "declarations",
+            "declarations": [{"languages": ["swift"], "tokens": [{"text": "struct "}, {"text": "Wheel"}]}],
+        },
+        {"kind": "parameters", "parameters": [{"name": "spokes", "content": [paragraph("How many.")]}]},
+        {
+            "kind": "content",
+            "content": [
+                {"type": "heading", "level": 2, "text": "Overview", "anchor": "overview"},
+                {
+                    "type": "paragraph",
+                    "inlineContent": [
+                        *words("See "),
+                        {"type": "reference", "identifier": "doc://Kit/turn", "isActive": True},
+                        {"type": "strong", "inlineContent": words(" first")},
+                        {"type": "image", "identifier": "wheel.png"},
+                    ],
+                },
+                {"type": "codeListing", "syntax": "swift", "code": ["let w = Wheel()", "w.turn()"]},
+                {"type": "aside", "style": "note", "name": "Note", "content": [paragraph("It is round.")]},
+                {
+                    "type": "orderedList",
+                    "items": [{"content": [paragraph("One")]}, {"content": [paragraph("Two")]}],
+                },
+                {
+                    "type": "table",
+                    "header": "row",
+                    "rows": [[[paragraph("A")], [paragraph("B")]], [[paragraph("1")], [paragraph("`x|y")]]],
+                },
+                {
+                    "type": "termList",
+                    "items": [
+                        {
+                            "term": {"inlineContent": words("Hub")},
+                            "definition": {"content": [paragraph("Its centre.")]},
+                        }
+                    ],
+                },
+                {"type": "tabNavigator", "tabs": [{"title": "Mac", "content": [paragraph("On a Mac.")]}]},
+                {
+                    "type": "row",
+                    "columns": [{"content": [paragraph("Left.")]}, {"content": [paragraph("Right.")]}],
+                },
+                {"type": "laterKind", "content": [paragraph("Later.")]},
+            ],
+        },
+    ],
+    "topicSections": [{"title": "Turning", "identifiers": ["doc://Kit/turn", "doc://Kit/lost"]}],
+    "relationshipsSections": [],
+    "seeAlsoSections": [{"title": "Turning", "generated": True, "identifiers": ["doc://Kit/turn"]}],
+    "references": {
+        "doc://Kit/turn": {
+            "type": "topic",
+            "kind": "symbol",
+            "role": "symbol",
+            "title": "turn(by:)",
+            "fragments": [{"text": "func "}, {"text": "turn(by: Int)"}],
+            "abstract": words("Turns it."),
+            "url": "/documentation/kit/turn(by:)",
+        },
+        "wheel.png": {"type": "image", "alt": "A wheel", "variants": [{"url": "/images/wheel.png"}]},
+    },
+}
+TURN = {"schemaVersion": {}, "metadata": {"title": "turn(by:)"}, "abstract": words("Turns it.")}
+WRITTEN = """# Wheel
+
+A wheel of a `Mill<T>`.
+
+> [!WARNING]
+> **Deprecated**
+>
+> Use a gear.
+
+```swift
+struct Wheel
+```
+
+## Parameters
+
+`spokes`
+: How many.
+
+## Overview
+
+See [`turn(by:)`]({base}/kit/documentation/kit/turn(by:)) **first**![A wheel]({base}/kit/images/wheel.png)
+
+```swift
+let w = Wheel()
+w.turn()
+```
+
+> [!NOTE]
+> It is round.
+
+1. One
+2. Two
+
+| A | B |
+| --- | --- |
+| 1 | `x\\|y` |
+
+Hub
+: Its centre.
+
+**Mac**
+
+On a Mac.
+
+Left.
+
+Right.
+
+Later.
+
+## Topics
+
+### Turning
+
+[`func turn(by: Int)`]({base}/kit/documentation/kit/turn(by:))
+
+Turns it.
+"""
+
+
+def test_pages_of_docc_are_read_from_their_data_without_a_browser(serve, run_crawl):
+    site = serve(
+        {
+            "/kit/documentation/kit/": SHELL,
+            "/kit/data/documentation/kit.json": json.dumps(WHEEL),
+            "/kit/documentation/kit/turn(by:)": SHELL,
+            "/kit/data/documentation/kit/turn(by:).json": json.dumps(TURN),
+        }
+    )
+    outcome = run_crawl(f"{site.url}/kit/documentation/kit/", arguments={"render": "never"})
+    found = {path: document["content"] for path, document in outcome.by_path(site.url).items()}
+    assert found["/kit/documentation/kit/"] == WRITTEN.format(base=site.url)
+    assert found["/kit/documentation/kit/turn(by:)"] == "# turn(by:)\n\nTurns it.\n"
+    assert len(found) == 2
+    again = run_crawl(f"{site.url}/kit/documentation/kit/", arguments={"render": "never"})
+    assert {document["change"] for document in again.documents} == {"unchanged"}
+    del site.pages["/kit/data/documentation/kit/turn(by:).json"]
+    fresh = run_crawl(f"{site.url}/kit/documentation/kit/", arguments={"render": "never", "source": "fresh"})
+    assert [document["title"] for document in fresh.documents] == ["Wheel"]
+    assert fresh.stats["llms/filtered/needs-browser"] == 1

@@ -38,6 +38,7 @@ FEW_IN_PLACE = 8
 MAX_READ_IN_PLACE = 32 * 1024
 """Characters up to which Markdown is read here: 1 to 3 ms. The worst that was found, all YAML, takes 0.7 s."""
 
+DOCC_HANDLER = "llmsspider.content.formats.documents.DoccHandler"
 OPENAPI_HANDLER = "llmsspider.content.openapi.OpenApiHandler"
 OPENAPI_HANDLERS = {
     "file": OPENAPI_HANDLER,
@@ -153,8 +154,9 @@ class ConversionPool:
         return await self._run(serving.handle, (reader, body, url, mime_type, encoding))
 
     async def read_api(self, body: bytes, url: str, mime_type: str, encoding: str | None) -> Page:
-        """Return the page of an OpenAPI file, converted by the user's handler for its media type if there is one."""
-        path = self.handlers.get(mime_type, OPENAPI_HANDLER)
+        """Return the page of an OpenAPI file, converted by the user's handler for its media type, or of DocC's data."""
+        is_docc = b'"schemaVersion"' in body and "/data/documentation" in url
+        path = DOCC_HANDLER if is_docc else self.handlers.get(mime_type, OPENAPI_HANDLER)
         return await self.read_with(path, body, url, mime_type, encoding)
 
     async def _run(

@@ -212,6 +212,8 @@ def _routes(root: _Element, joiner: Joiner) -> list[str]:
 _WORDS = (
     b"swagger", b"redoc", b"rapi-doc", b"rapidoc", b"openapi", b"elements-api", b"api-reference", b"createapireference",
 )  # fmt: skip
+_DOCC = re.compile(rb"var baseUrl ?= ?\"([^\"<>\s]*/)\"")
+"""Where the site of DocC begins, whose pages are drawn from a file of data each."""
 _SPEAKS = re.compile(r"swagger|redoc|rapidoc|openapi|apireference|loadspec", re.IGNORECASE)
 """Matches the inline scripts that are searched for APIs."""
 _CONFIGURED = XPath("//*[@id='api-reference']/@data-configuration", smart_strings=False)
@@ -246,6 +248,10 @@ MAX_SCRIPTS = 3
 
 def _read_apis(meta: PageMeta, root: _Element, source: Source, joiner: Joiner) -> None:
     """Set `api_files`, `api_scripts` and `held_apis` of `meta` for a page that renders an API reference."""
+    base = _DOCC.search(source.body) if meta.is_shell and b"documentation-topic" in source.body else None
+    root_url = joiner.join(base[1].decode(source.encoding, "replace")) if base else ""
+    if base and joiner.page.startswith(f"{root_url}documentation"):
+        meta.api_files = [f"{root_url}data/{joiner.page[len(root_url) :].rstrip('/')}.json"]
     if not source.may_hold(*_WORDS):
         return
     inline = [script for script in _INLINE_SCRIPTS(root) if _SPEAKS.search(script)]

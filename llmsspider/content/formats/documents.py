@@ -1,4 +1,4 @@
-"""PDF and Jupyter notebooks as Markdown.
+"""PDF, Jupyter notebooks and the data of DocC as Markdown.
 
 Of a PDF, its text page by page, with headings from its outline (extra `pdf`: pypdf). Of a notebook (nbformat 4,
 https://nbformat.readthedocs.io/; worksheets of version 3 too), its text as it is, code in fences, outputs as far as
@@ -10,12 +10,15 @@ from __future__ import annotations
 import io
 import re
 from collections import defaultdict, deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 import orjson
 
 from llmsspider.content.markdown.commonmark import code_block
+from llmsspider.items import Page
 
 # PDF.
 
@@ -220,3 +223,101 @@ def _text(value: Any) -> str:
     if isinstance(value, list):
         return "".join(part for part in value if isinstance(part, str))
     return value if isinstance(value, str) else ""
+
+
+# DocC: the data that a page of Swift documentation is drawn from (`RenderNode`), as the HTML that a browser makes.
+
+_LINKS = {"topicSections": "Topics", "relationshipsSections": "Relationships", "seeAlsoSections": "See Also"}
+_TAGS = {
+    "paragraph": "p", "small": "p", "emphasis": "em", "newTerm": "em", "strong": "strong", "inlineHead": "strong",
+    "strikethrough": "del", "superscript": "sup", "subscript": "sub", "orderedList": "ol", "unorderedList": "ul",
+    "thematicBreak": "hr", "codeVoice": "code", "termList": "dl",
+}  # fmt: skip
+
+
+class DoccHandler:
+    """Converts the data of a page of DocC, a JSON file."""
+
+    def read(self, body: bytes, url: str, mime_type: str, encoding: str | None) -> Page:
+        """Return the page; raises `LookupError` or another error for other data."""
+        from llmsspider.content.extraction import convert  # noqa: PLC0415
+
+        node = orjson.loads(body)
+        page = "".join(_DoccPage(url.rpartition("/data/")[0], node.get("references") or {}).parts(node))
+        return convert(f"<main>{page}</main>".encode(), url, "utf-8")
+
+
+@dataclass(slots=True)
+class _DoccPage:
+    base: str
+    references: dict[str, dict[str, Any]]
+    """The pages, links and pictures that the page names, by identifier."""
+
+    def parts(self, node: dict[str, Any]) -> Iterator[str]:
+        yield f"<h1>{escape(node['metadata']['title'])}</h1><p>{self.all(node.get('abstract'))}</p>"
+        if summary := node.get("deprecationSummary"):
+            yield self.html({"type": "aside", "style": "warning", "name": "Deprecated", "content": summary})
+        for section in node.get("primaryContentSections") or ():
+            for one in section.get("declarations") or ():
+                text, syntax = "".join(token["text"] for token in one["tokens"]), one.get("languages") or [""]
+                yield self.html({"type": "codeListing", "code": [text], "syntax": syntax[0]})
+            parameters = section.get("parameters") or ()
+            yield "<h2>Parameters</h2><dl>" if parameters else ""
+            for one in parameters:
+                yield f"<dt><code>{escape(one['name'])}</code><dd>{self.all(one['content'])}"
+            yield f"</dl>{self.all(section.get('content'))}"
+        for key, title in _LINKS.items():
+            is_last = key == "seeAlsoSections"  # what is generated of it repeats the navigation
+            shown = [one for one in node.get(key) or () if not (is_last and one.get("generated"))]
+            yield f"<h2>{title}</h2>" if shown else ""
+            for one in shown:
+                yield f"<h3>{escape(one.get('title') or '')}</h3><p>{self.all(one.get('abstract'))}</p>"
+                yield self.all((one.get("discussion") or {}).get("content"))
+                yield self.html({"type": "links", "items": one["identifiers"]})
+
+    def all(self, nodes: Iterable[dict[str, Any]] | None) -> str:
+        return "".join(map(self.html, nodes or ()))
+
+    def html(self, node: dict[str, Any]) -> str:
+        """Return the HTML of a node; of a kind that is not known, what is in it."""
+        kind, tag = node["type"], _TAGS.get(node["type"])
+        if kind in {"reference", "link", "image"}:
+            return self.link(node)
+        inner = self.all(node.get("inlineContent") or node.get("content"))
+        inner += escape(node.get("text") or node.get("code") or "") if kind != "codeListing" else ""
+        if kind == "heading":
+            tag = f"h{node['level']}"
+        elif kind == "codeListing":
+            code = escape("\n".join(node["code"]))
+            inner = f'<pre><code class="language-{escape(node.get("syntax") or "")}">{code}</code></pre>'
+        elif kind == "aside":
+            name = escape(node.get("name") or node["style"])
+            inner = f'<aside class="{escape(node["style"])}"><p class="label">{name}</p>{inner}</aside>'
+        elif kind == "table":
+            rows = ["".join(f"<td>{self.all(cell)}</td>" for cell in row) for row in node["rows"]]
+            inner = f"<table><tr>{rows[0].replace('td>', 'th>')}<tr>{'<tr>'.join(rows[1:])}</table>"
+        elif kind == "links":
+            for one in filter(self.references.__contains__, node["items"]):
+                abstract = self.all(self.references[one].get("abstract"))
+                inner += f"<p>{self.link({'identifier': one}, is_whole=True)}</p><p>{abstract}</p>"
+        else:
+            for item in node.get("items") or node.get("tabs") or node.get("columns") or ():
+                inner += f"<dt>{self.all(item['term']['inlineContent'])}<dd>" if "term" in item else ""
+                inner += f"<p><b>{escape(item['title'])}</b></p>" if "title" in item else ""
+                content = self.all(item.get("definition", item)["content"])
+                inner += f"<li>{content}</li>" if tag in {"ol", "ul"} else content
+        return f"<{tag}>{inner}</{tag}>" if tag else inner
+
+    def link(self, node: dict[str, Any], *, is_whole: bool = False) -> str:
+        """Return what names a page or picture; `is_whole` has the declaration of a symbol, not its name alone."""
+        named = self.references.get(node.get("identifier", ""), {})
+        variants = named.get("variants") or [{}]
+        url = named.get("url") or variants[0].get("url") or node.get("destination") or ""
+        target = escape(f"{self.base}{url}" if url.startswith("/") else url)
+        if node.get("type") == "image":
+            return f'<img src="{target}" alt="{escape(named.get("alt") or "")}">'
+        title = named.get("title") or node.get("title") or node.get("identifier") or url
+        fragments = "".join(one["text"] for one in named.get("fragments") or ()) if is_whole else ""
+        text = self.all(node.get("overridingTitleInlineContent")) or escape(fragments or title)
+        text = f"<code>{text}</code>" if fragments or named.get("role") == "symbol" else text
+        return f'<a href="{target}">{text}</a>' if target and node.get("isActive", True) else text
