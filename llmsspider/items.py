@@ -200,10 +200,10 @@ class PageMeta:
     name="tdm-policy">`. `refresh` is the page that a page leads to instead of a text of its own: by a meta refresh, a
     script, or its only link. `is_shell` is True when the page holds no text of its own and has to be rendered by a
     browser. `section` is looked for on the start page only. `api_files` are the OpenAPI files that an API reference
-    names, or the data of a page of DocC, None for other pages, `held_apis` the descriptions that its scripts hold, as JSON; `api_scripts` are files
-    that may name or hold them, where the page itself does not. `listing` says why a page only lists others,
-    `lists_only` that its main content is nothing but links and teasers, `tags` holds the pages that it names as its
-    tags. `routes` are the links to routes of the page itself (`#/guide`).
+    names, or the data of a page of DocC, None for other pages, `held_apis` the descriptions that its scripts hold, as
+    JSON; `api_scripts` are files that may name or hold them, where the page itself does not. `listing` says why a page
+    only lists others, `lists_only` that its main content is nothing but links and teasers, `tags` holds the pages that
+    it names as its tags. `routes` are the links to routes of the page itself (`#/guide`).
     """
 
     title: str | None = None

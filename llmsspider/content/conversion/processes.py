@@ -51,10 +51,7 @@ _LOCK = threading.Lock()
 
 
 class Worker:
-    """One process and the socket to it. Making one blocks until the process is ready, having called `prepare`.
-
-    Raises `OSError` or `EOFError` when the process did not start.
-    """
+    """One process and the socket to it; raises `OSError` or `EOFError` when it did not start."""
 
     def __init__(self, context: ForkServerContext | SpawnContext, prepare: Callable[[], object]):
         self._socket, theirs = socket.socketpair()
@@ -122,11 +119,7 @@ class Worker:
 
 
 class ProcessPool:
-    """Calls functions in `size` processes, one at a time in each.
-
-    Where processes are forked, the modules `preload` are imported once, before the fork. `prepare` is called in each
-    process before its first call.
-    """
+    """Calls functions in `size` processes, each after `prepare`; modules in `preload` are imported before a fork."""
 
     def __init__(self, size: int, preload: Sequence[str], prepare: Callable[[], object]):
         self.size = size

@@ -100,11 +100,7 @@ class ConversionPool:
     async def convert(
         self, body: bytes, url: str, encoding: str | None, *, with_listings: bool = True
     ) -> Page:
-        """Return the converted page; without `with_listings`, one that only lists others has no Markdown and links.
-
-        While no worker has started, the first few pages are converted in place: a short crawl needs no worker.
-        Raises `ConversionError` when the worker crashed, ran out of time or memory, or the conversion raised.
-        """
+        """Return the converted page; without `with_listings`, one that only lists others has no Markdown and links."""
         self._left_in_place -= 1
         here = not self.workers or (self._left_in_place >= 0 and not self.processes.has_started)
         arguments = body, url, encoding, self.converter, self.generators, with_listings
@@ -130,10 +126,7 @@ class ConversionPool:
     async def read_each(
         self, read: Callable[[Sequence[S]], list[T]], given: Sequence[S], *, size: Callable[[S], int]
     ) -> list[T | ConversionError]:
-        """Return what `read`, a function of a module, makes of each value, or its error, in one call of a worker.
-
-        `size` returns the number of characters of a value.
-        """
+        """Return what `read` makes of each value, or its error, in one call; `size` returns the characters of one."""
         in_place = not self.workers and sum(map(size, given)) <= MAX_HTML_IN_PLACE
         try:
             return list(await self._run(read, (given,), in_place=in_place))

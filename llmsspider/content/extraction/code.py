@@ -204,10 +204,7 @@ def _has_special(pre: _Element) -> bool:
 
 
 def _collect(element: _Element, parts: list[str], depth: int = 0) -> None:
-    """Append the texts of `element`; a line element without a newline gets one when another line follows.
-
-    A block begins and ends a line: what stands before and behind it is on lines of its own (rustdoc's `where`).
-    """
+    """Append the texts of `element`; a line element, or a block (rustdoc's `where`), is on lines of its own."""
     if element.text:
         parts.append(element.text)
     open_line = is_block = False

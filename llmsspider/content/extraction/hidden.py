@@ -58,10 +58,7 @@ class HiddenText:
         self._source = source
 
     def remove(self, main: _Element | None = None) -> bool:
-        """Remove the hidden elements in `main` and around titles outside of it; without `main`, in the whole page.
-
-        Returns False, and removes nothing, if `main` itself is hidden.
-        """
+        """Remove the hidden elements in `main`, or in the page; False, and nothing, if `main` itself is hidden."""
         gone: dict[_Element, None] = {}
         below: set[_Element] = set()
         removed, pages = 0, _MAX_PAGES

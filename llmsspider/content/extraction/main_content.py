@@ -62,10 +62,7 @@ Found = tuple[_Element, Generator]
 def find_main(
     root: _Element, source: Source, meta: PageMeta, own: tuple[Generator, ...], hidden: HiddenText
 ) -> Found:
-    """Return the main content of a page; the generators in `own` are tried first.
-
-    `hidden` removes the hidden elements: from the main content, or from the whole page if that has to be searched.
-    """
+    """Return the main content of a page, without `hidden` elements; the generators in `own` are tried first."""
     name = (meta.generator or "").lower()
     generators = (*own, *_marked(name, source.marks.intersection(GENERATOR_MARKS)))
     found = _by_generator(root, source, generators)
@@ -234,11 +231,7 @@ def _holds_title(element: _Element, page: _Element | None) -> bool:
 
 
 def without_navigation(main: _Element, page: _Element | None = None) -> _Element:
-    """Empty the blocks in `main` that are named like navigation and made of links, or turn pages, and return `main`.
-
-    A block with `page`, the heading of the page, stays, and so does a table with headers. Tables of contents are named
-    alike instead: the walk leaves them out unless they are all a page has.
-    """
+    """Empty the blocks of links in `main` that are named like navigation, but for those with `page`, its heading."""
     for element in list(main.iterdescendants("div", "section", "ul", "ol", "header", "aside", "table")):
         if (
             element.getparent() is not None

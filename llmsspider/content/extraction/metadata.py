@@ -75,11 +75,7 @@ def _read_head(root: _Element, joiner: Joiner) -> PageMeta:
 
 
 def _leads_on(root: _Element, joiner: Joiner, canonical: str | None) -> str | None:
-    """Return where a page with next to no text of its own leads: all it links to, or what its one script goes to.
-
-    Elsewhere a meta tag for browsers without scripts names a replacement for an application, a script a login, and the
-    canonical address the page itself.
-    """
+    """Return where a page with next to no text of its own leads: all it links to, or what its one script goes to."""
     links = {without_fragment(joiner.join(href)) for href in _LINKS(root)}
     if len(links) > 1 or joiner.page in links:
         return None

@@ -212,10 +212,7 @@ _STARTS = XPath("//link[@rel='contents' or @rel='toc' or @rel='start' or @rel='h
 
 
 def section_of(root: _Element, body: bytes, joiner: Joiner) -> Section | None:
-    """Return the section that a page, received as `body`, declares; None without evidence.
-
-    A section is a directory on the host of the page: that of the page, or one above it.
-    """
+    """Return the section that a page declares: a directory, its own or one above it; None without evidence."""
     page = joiner.page
     for url, why in _evidence(root, body, joiner):
         path = directory(urljoin(page, url))

@@ -34,11 +34,7 @@ _MORE_WORDS = 2
 
 
 def outer_title(root: _Element, main: _Element, title: str | None, whole: str | None = None) -> str | None:
-    """Return the text of an `<h1>` before the main content with which the `<title>` of the page begins.
-
-    None if a heading of the main content is in the `<title>`. `title` is the `<title>` without the site's name. Of the
-    others, the last one is where it fits the `<title>` better than the first `<h1>` of the main content.
-    """
+    """Return the text of an `<h1>` before the main content, if it fits the `<title>` and none that is inside does."""
     wanted = (title or "").casefold()
     own = next(main.iter("h1"), None)
     before = takewhile(lambda heading: main not in heading.iterancestors(), root.iter("h1"))
@@ -93,12 +89,7 @@ def _is_above_page(heading: _Element) -> bool:
 
 
 def headline(scope: _Element, title: str | None, whole: str | None = None) -> _Element | None:
-    """Return the heading in `scope` that equals the `<title>`, or the part of it that is not the name of the site.
-
-    The name of the site can also be a heading and a part of the `<title>`. If two headings equal different parts, the
-    later one is that of the page, or one of `<h2>` to `<h4>` that equals the first part of the `<title>`. If two equal
-    the same part, the first outside of navigation is.
-    """
+    """Return the heading in `scope` that equals a part of the `<title>`; of several, that of the last part."""
     keys = _keys(title, whole)
     lead = [*_keys(title)[:2], *_keys(_rest(title))[:1]]
     said: dict[str, _Element] = {}

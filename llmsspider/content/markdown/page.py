@@ -42,11 +42,7 @@ def split_front_matter(text: str) -> tuple[dict[str, object], str]:
 
 @cache
 def _yaml_reader() -> Callable[[str], object]:
-    """Return what reads YAML from strangers: no objects, no aliases (a short text could expand without end).
-
-    Dates stay as written. It reads no deep levels: each costs a look at all above it, 1,000 brackets more than a
-    second. It is made for the first front matter: importing PyYAML takes 0.05 s that most crawls need not pay.
-    """
+    """Return what reads YAML from strangers: no objects, no aliases, no deep levels. It is made when first needed."""
     import yaml  # noqa: PLC0415
 
     class Loader(yaml.SafeLoader):
@@ -188,10 +184,7 @@ _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|\Z")
 
 @dataclass(slots=True)
 class Draft:
-    """A parsed Markdown body with its links as they are written, to be resolved by the caller.
-
-    `front` is the front matter, `found` what stands in the text behind it.
-    """
+    """A parsed Markdown body: front matter, and what stands behind it, with links as they are written."""
 
     front: dict[str, object]
     found: Scan
@@ -203,10 +196,7 @@ class Draft:
         return {source[start:end].decode().strip("<>") for start, end in self.found.destinations}
 
     def page(self, join: Callable[[str], str]) -> Page:
-        """Return the page, each href as `join` makes it absolute, fragment kept, or what is no web address as it is.
-
-        Raises `TooLargePageError` where a long base made the links longer than that.
-        """
+        """Return the page, each href as `join` makes it absolute; raises `TooLargePageError` for a long base."""
         found, front = self.found, self.front
         canonical = front.get("canonical_url") or front.get("canonical")
         join = Growth(2 * len(found.source)).counted(join)

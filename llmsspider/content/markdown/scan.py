@@ -128,11 +128,7 @@ def _without_comments(html: str) -> str | None:
 
 
 def cuts(source: bytes, spans: list[tuple[int, int]]) -> list[tuple[int, int, bytes]]:
-    """Return the replacements in a Markdown text that remove its unseen `spans`: (start, end, new text).
-
-    A line that holds nothing else goes with them, and parts the blocks beside it as it did. Where nothing but marks
-    (of a list, a heading, a quotation) would be left, the span stays.
-    """
+    """Return the replacements (start, end, new text) that remove the unseen `spans`, and lines with nothing else."""
     found: list[tuple[int, int, bytes]] = []
     for start, end in _joined(source, spans):
         begin = source.rfind(b"\n", 0, start) + 1
@@ -207,10 +203,7 @@ class Scan:
     unwrapped: list[tuple[int, int, bytes]] = field(default_factory=list)
 
     def rewritten(self, change: Callable[[str], str]) -> str:
-        """Return the text with `change` applied to each destination as it is written (in `<…>` or bare).
-
-        HTML that renders nothing is removed, and so are wrappers around text.
-        """
+        """Return the text with `change` applied to each destination as written, without HTML that renders nothing."""
         written = ((start, end, self.source[start:end].decode()) for start, end in self.destinations)
         replaced = [(start, end, change(text).encode("utf-8", "replace")) for start, end, text in written]
         if self.unseen or self.unwrapped:
@@ -248,10 +241,7 @@ class _EventWalk:
         """The inline tag met last, and its span."""
 
     def take(self, events: Iterable[tuple[Any, Any]]) -> None:
-        """Take events: `{"Text": "a"}`, `{"Start": "Paragraph"}`, or a bare string such as `"SoftBreak"`.
-
-        A page has hundreds: those that say nothing here are passed over without a call.
-        """
+        """Take events: `{"Text": "a"}`, `{"Start": "Paragraph"}`, or a bare string such as `"SoftBreak"`."""
         words, opened = self._words, self._opened
         for event, span in events:
             if isinstance(event, str):

@@ -56,10 +56,7 @@ class OpenApiHandler:
     by: Literal["file", "tag", "operation"] = "file"
 
     def read(self, body: bytes, url: str, mime_type: str, encoding: str | None) -> str | Page:
-        """Return the Markdown, or an overview with its parts; of a script, that of the API description in it.
-
-        Raises `NotOpenApiError`, or `TooLargePageError` where the Markdown is many times as long as the body.
-        """
+        """Return the Markdown, or an overview with parts; raises `NotOpenApiError`, or `TooLargePageError`."""
         if "javascript" in mime_type or url.partition("?")[0].endswith((".js", ".mjs")):
             api = next(apis_in(body.decode(encoding or "utf-8-sig", "replace")), None)
             if api is None:

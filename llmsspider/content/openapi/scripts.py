@@ -243,10 +243,7 @@ def urls_in(configuration: str) -> list[str]:
 
 
 def apis_in(script: str) -> Iterator[dict[str, Any]]:
-    """Yield the APIs that a script holds, as JSON or as JavaScript writes objects, `MAX_HELD` at most.
-
-    The state of a prerendered page (Redoc) counts as one. Computed values are None in them.
-    """
+    """Yield the APIs that a script holds, `MAX_HELD` at most; what only a program could tell is None in them."""
     position = found = endless = 0
     for _ in range(MAX_TRIES if _IS_API.search(script) else 0):
         begin = _BEGIN.search(script, position)
