@@ -240,18 +240,19 @@ async def _crawl_each(
             process.settings = settings.copy()
             process.bootstrap_failed = False
             with warnings.catch_warnings():  # what was warned of once is said to the next crawl, too
-                code = await _crawl(process, orjson.loads(line), answer)
+                code, failed = await _crawl(process, orjson.loads(line), answer)
             gc.collect()
             bound = min(PEAK_MIB, process.settings.getfloat("MEMUSAGE_LIMIT_MB") or PEAK_MIB)
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / MAXRSS_A_MIB
-            more = not process.bootstrap_failed and peak < bound
-            answer(orjson.dumps({"exit_code": code, "more": more}) + b"\n")
+            answer(orjson.dumps({"exit_code": code, "more": not failed and peak < bound}) + b"\n")
     finally:
         reactor.stop()
 
 
-async def _crawl(process: AsyncCrawlerProcess, words: list[str], answer: Callable[[bytes], None]) -> int:
-    """Return the exit code of a crawl; whatever any part of it prints is in its log."""
+async def _crawl(
+    process: AsyncCrawlerProcess, words: list[str], answer: Callable[[bytes], None]
+) -> tuple[int, bool]:
+    """Return the exit code of a crawl, and whether Scrapy or the store failed; what it prints is in its log."""
     log, *words = words
     with open(log, "ab") as file:  # noqa: ASYNC230, PTH123
         for standard in (1, 2):
@@ -263,10 +264,12 @@ async def _crawl(process: AsyncCrawlerProcess, words: list[str], answer: Callabl
     try:
         command.process_options(args, opts)
     except SystemExit as refused:
-        return int(refused.code or 0)
+        return int(refused.code or 0), refused.code == FAILED
     crawl = {asyncio.ensure_future(command.begin(process, opts.spargs))}
     log_scrapy_info(process.settings)
     while crawl:
         _, crawl = await asyncio.wait(crawl, timeout=ALIVE_SECS)
         answer(ALIVE)
-    return command.outcome(bootstrap_failed=process.bootstrap_failed)
+    ended = run_of(command.crawler)
+    failed = process.bootstrap_failed or (ended is not None and ended.outcome == "store_failed")
+    return command.outcome(bootstrap_failed=process.bootstrap_failed), failed

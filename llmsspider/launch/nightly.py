@@ -197,7 +197,8 @@ def failure_of(run: RunRecord) -> str:
 # --- the sync: a place that fails hands its sources to the others ---
 
 ATTEMPTS = 3  # how often a source is begun at most, when the place or the process of its crawl fails
-WATCH_SECS = 5.0  # time between two looks at a run in the store whose node does not answer
+WATCH_SECS = 5.0  # time between two looks at a run whose node does not answer, or at a store that does not
+STORE_TRIES = 6  # looks at a store that does not answer
 
 
 @dataclass(slots=True)
@@ -307,6 +308,11 @@ class Nightly:
         return run if run is not None and (began.before is None or run.number > began.before.number) else None
 
     async def _last(self, entry: SourceEntry) -> RunRecord | None:
+        """Return the newest run; a store that does not answer may be starting, and is asked again."""
+        for _ in range(STORE_TRIES - 1):
+            with contextlib.suppress(StoreError):
+                return await asyncio.to_thread(last_run, self._stores, entry.name)
+            await asyncio.sleep(WATCH_SECS)
         return await asyncio.to_thread(last_run, self._stores, entry.name)
 
     def _done(self, result: Result) -> None:

@@ -27,7 +27,7 @@ STOP_SECS = 60  # how long a crawl gets to end by itself when the sync is stoppe
 
 
 class ProcessLost(Exception):  # noqa: N818  # not an error of the user's
-    """The process ended while it crawled a source; the message says how, and what its log said last."""
+    """The process ended with a source, or while it crawled it; the message says how, and what its log said last."""
 
 
 @dataclass(slots=True)
@@ -75,7 +75,7 @@ class LocalProcesses:
         faults = [line for line in lines if re.search(r"ERROR|CRITICAL|^scrapy ", line)]
         code = process.child.returncode if answer is None else answer["exit_code"]
         said = f"exit code {code}: {(faults or lines or ['no log'])[-1].strip()} ({log})"
-        if answer is None:
+        if answer is None or not answer["more"]:  # where its run has ended all the same, that counts
             raise ProcessLost(said)
         return said
 

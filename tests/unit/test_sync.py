@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from llmsspider.commands.sync import report, table
 from llmsspider.config.sources import SourceEntry, parse_entries, read_entries
 from llmsspider.errors import ArgumentsError, StoreError
+from llmsspider.launch import nightly
 from llmsspider.launch.nightly import (
     Nightly,
     PlaceFailed,
@@ -222,6 +224,23 @@ def test_without_a_place_the_rest_has_failed(stores: Stores):
     results, _ = synced(stores, "a b c", bad)
     assert {result.reason for result in results.values()} == {"no place is left that could crawl it"}
     assert {result.state for result in results.values()} == {"failed"}
+
+
+def test_a_store_that_cannot_be_read_for_a_while_costs_no_source(
+    stores: Stores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(nightly, "WATCH_SECS", 0.2)
+    stores.open("a").close()
+    (file,) = (tmp_path / "store").glob("a-*.sqlite")
+    file.write_bytes(b"this is no database, and never was one" * 100)
+    results, _ = synced(stores, "a", FakePlace("here", stores))
+    assert states(results) == {"a": "failed"}
+    assert file.name in results["a"].reason
+    repair = threading.Timer(0.3, file.unlink)
+    repair.start()
+    results, _ = synced(stores, "a", FakePlace("here", stores))
+    repair.join()
+    assert states(results) == {"a": "ok"}
 
 
 def test_two_syncs_do_not_overlap(tmp_path: Path):
