@@ -17,17 +17,14 @@ SHRUNK = 0.1  # least share of its former length that a page must have to be acc
 
 KEPT_WORDS = 0.3
 """Least share of all words, old and new, that both texts must have in common to be editions of one page."""
-
 MAX_MOVED_TO_ONE = 3
 """Pages that may redirect to a new page; more of them look like a login or an error page, and so do two that redirect
 for now."""
-
 MIN_LINKS = 3  # least number of links that a page had for the loss of all of them to be suspicious
 CONFIRM_RUNS = 2  # runs in a row after which odd answers are accepted
 
 ACCEPTED_RUNS = 7
 """Runs in a row after which a page is what it answers, unless that is a login or a challenge."""
-
 MAX_NEW_TEXT = 2 * MAX_WALL_TEXT
 """Characters of Markdown up to which a new page of a known site may be a wall."""
 

@@ -126,16 +126,12 @@ ODD_ANSWERS = frozenset({"empty", "soft-404", "unsupported-type"})
 
 AGREED_RUNS = 1
 """Complete runs in a row after which a page is deleted of which answer and site say that it is gone."""
-
 DOUBTED_RUNS = 2
 """The same where something names it, or its answer is odd; and where too many pages would go at once."""
-
 ANSWERING_RUNS = 3
 """The same where nothing names a page that answers as ever."""
-
 MAX_DELETED_SHARE = 0.30
 """More than this share of the pages in bounds is not deleted at once without confirmation."""
-
 ALWAYS_DELETED = 2
 """So many pages may go from any source, though not more than half of it: shares say little of a few pages."""
 

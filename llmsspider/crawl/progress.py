@@ -279,6 +279,7 @@ class Coverage:
     cut: str | None = None  # why the run did not see the whole site: a limit, a stop, a fault
     outage: str | None = None
     """How the site kept the run from seeing everything: stored pages stay, and the exit code of the command says it."""
+    unread: str | None = None  # a page that others are known by could not be read: stored pages stay
     unseen: set[str] = field(default_factory=set)
     """The limits that filtered pages, by reason: pages that only those lead to were not seen."""
 
@@ -294,7 +295,7 @@ class Coverage:
     @property
     def why_incomplete(self) -> str | None:
         """Why the run did not see the whole site, or None."""
-        return self.cut or self.outage
+        return self.cut or self.unread or self.outage
 
 
 @dataclass(slots=True)

@@ -17,22 +17,16 @@ from llmsspider.web.urls import page_key
 
 PROOF_NIGHTS = 3
 """Number of nights on which every page was requested before a witness is believed; twice as many after each mistake."""
-
 STAMP_NIGHTS = 4
 """Number of those nights on which pages have to change before a stamp is believed; of other witnesses one."""
-
 MAX_MISTAKES = 5
 """Number of mistakes after which the number of nights stays what it is. A stamp may make none."""
-
 MAX_AGE = 1000
 """Number of runs after which a page that is not met any more is forgotten."""
-
 MIN_SAMPLE = 3
 """Number of pages that are sampled at least."""
-
 LEAST_SHARE = 0.9
 """A witness that names less than this share of the pages that it named last time is damaged."""
-
 FEW, FEW_SHARE = 5, 0.05
 """So many pages, or this share, that another witness names are requested too, proven or not."""
 

@@ -1,6 +1,6 @@
 """What a run knows from earlier runs of its source, and what it leaves for the next: the source's record. No Scrapy."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, Self
 from urllib.parse import urlsplit
@@ -48,14 +48,17 @@ class Doubts:
         """Return in how many runs in a row before this one an odd answer came."""
         return self._before.get(key.hex(), ("", 0))[1]
 
-    def to_keep(self, *, complete: bool, listed: bool = True) -> dict[str, tuple[str, int]]:
+    def to_keep(self, *, complete: bool, listed: bool = True, seen: Set[str] = frozenset()) -> dict[str, Any]:
         """Return what the store keeps: of answers that the run did not see, those that it could not see.
 
-        `complete` says that it saw the answers of all pages, `listed` that it saw lists and links.
+        `complete` says that it saw the answers of all pages, `listed` that it saw lists and links; `seen` has the keys
+        (hex) of pages that are named and answered as they should.
         """
-        before = self._before.items()
-        unseen = {key: one for key, one in before if not complete or one[0].startswith("unlinked")}
-        return self._now if complete and listed else unseen | self._now
+        unlinked = (
+            () if listed else [key for key, one in self._before.items() if one[0].startswith("unlinked")]
+        )
+        unseen = {*unlinked, *(() if complete else self._before.keys() - seen)}
+        return {key: self._before[key] for key in unseen} | self._now
 
 
 ABSENT_RUNS, ASKED_AGAIN = 3, 10
@@ -186,7 +189,10 @@ class SourceMemory:
         )
         kept = source.discovery
         listed = run.arguments.mode != "refresh"
-        kept["doubts"] = self.doubts.to_keep(complete=run.deletions is not None, listed=listed)
+        known = run.requested_pages & run.recorded.keys
+        seen = {key.hex() for key in known if key not in run.known.outcomes}
+        complete = run.deletions is not None
+        kept["doubts"] = self.doubts.to_keep(complete=complete, listed=listed, seen=seen)
         kept["unbelieved"] = sorted(self.unbelieved)
         if self.link_bases.learned():
             kept["link_bases"] = dict(self.link_bases.learned())

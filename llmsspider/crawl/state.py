@@ -146,7 +146,7 @@ class RunState:
         page = self.site.page_of(url)
         if not self.known.may_hold(page) or identity(page) in self.site.respelled:
             return page
-        state = self.known.state(page_key(page))
+        state = self.known.state(page_key(page)) or self.known.state(page_key(url))
         return state.url if state is not None else page
 
     def requested(self, url: str) -> bool:

@@ -30,7 +30,7 @@ from llmsspider.web.host_forms import HostForms
 from llmsspider.web.outcomes import OUTAGES, kind_of_response
 from llmsspider.web.page_forms import classify, is_markdown_url, is_twin_of, page_candidates
 from llmsspider.web.url_gate import split_route
-from llmsspider.web.urls import host, identity, page_key, same_site
+from llmsspider.web.urls import host, identity, loose_key, page_key, same_site
 
 logger = logging.getLogger(__name__)
 
@@ -219,7 +219,9 @@ class MarkdownNegotiationMiddleware(RunComponent):
                 return response
         for form, url in page_candidates(request.url).items():
             page = await self._download(request, url, accept=HTML_ACCEPT)
-            if page is not None and page.status == 200:
+            if page is None or page.status != 200 or loose_key(page.url) != loose_key(url):
+                continue
+            if "html" in text_headers(page).get("content-type", ""):
                 forms.page_form = form
                 return page.replace(request=request.replace(url=url))
         return response

@@ -72,6 +72,12 @@ FAULTS = {
     "a sitemap is empty": (LIST, {"/sitemap-guide.xml": SITEMAP.format("")}),
     "a sitemap is no sitemap": (LIST, {"/sitemap-guide.xml": Reply(page("Soon"), 200, HTML)}),
     "a section without its list": (LINKS, {"/guide/": landing("guide", listed=False)}),
+    "a section only lists others": (
+        LIST,
+        {
+            "/guide/": f"<html class='docs-tags-list-page'><title>g</title><body>{landing('guide')}</body></html>"
+        },
+    ),
     "a section is not found": (LINKS, {"/guide/": Reply("gone", 404, HTML)}),
     "JSON errors with status 200": (
         LIST,
@@ -180,3 +186,56 @@ def test_pages_that_lead_on_have_moved(serve, run_crawl):
     second = night(run_crawl, site)
     assert told(second, site) == dict.fromkeys(NAMES[:3], "deleted")
     assert second.stats["llms/deleted/moved"] == 3
+
+
+PLACES = [f"/{section}/{word}" for section in SECTIONS for word in "abcd"]
+DOCSIFY = "<title>Mill</title><div id=app></div><script>$docsify={loadSidebar:true}</script><script src='/docsify.js'>"
+
+
+def text_of(place: str) -> str:
+    return (
+        f"# {place}\n\nWhat {place} is about: how it is set up, {place} by {place}, and what comes of it.\n"
+    )
+
+
+def other_site(kind: str, places: list[str]) -> dict[str, object]:
+    """A site of these pages: by an llms.txt with its Markdown, by llms-full.txt, or of routes that scripts draw."""
+    markdown = {f"{place}.md": Reply(text_of(place), content_type="text/markdown") for place in places}
+    lists = "".join(f"- [{place}]({place}.md)\n" for place in places)
+    if kind == "client-side":
+        readme = Reply(text_of("Mill"), content_type="text/markdown")
+        return {"/": DOCSIFY, "/README.md": readme, "/_sidebar.md": lists, **markdown}
+    made: dict[str, object] = {place: page(place) for place in places}
+    made["/"] = html("Home", "<p>Welcome to the documentation of it all.</p>")
+    if kind == "llms.txt":
+        return made | markdown | {"/llms.txt": f"# Mill\n\n{lists}"}
+    held = (text_of(place).replace("\n\n", f"\n\nSource: {{base}}{place}\n\n") for place in places)
+    return made | {"/llms-full.txt": "\n".join(held)}
+
+
+LISTS = {"llms.txt": "/llms.txt", "llms-full.txt": "/llms-full.txt", "client-side": "/_sidebar.md"}
+
+
+@pytest.mark.parametrize("kind", LISTS)
+def test_odd_nights_in_a_row_delete_nothing_whatever_the_kind_of_site(serve, run_crawl, kind):
+    site = serve(other_site(kind, PLACES))
+    site.missing = sign_in
+    most = len(night(run_crawl, site).documents)
+    assert most == len(PLACES) + 1
+    to_sign_in = Reply("", 302, HTML, {"Location": "/account/authenticate"})
+    error = Reply('{"error": "try again later"}', 200, "application/json")
+    odd = [Reply("gone", 404, HTML), error, TO_HOME, to_sign_in, Reply("gone", 410, HTML)]
+    whole = other_site(kind, PLACES)
+    file = LISTS[kind]
+    shorter = other_site(kind, PLACES[4:])[file]
+    nights = []
+    for number, (reply, of_file) in enumerate(zip(odd, [*odd[:2], shorter, *odd[2:4]], strict=True)):
+        nights += [dict.fromkeys(PLACES[number::5][:3], reply), {file: of_file}]
+    for wrong in nights:
+        answers = {f"{place}{end}": reply for place, reply in wrong.items() for end in ("", ".md")}
+        site.pages = {**whole, **{path: reply for path, reply in answers.items() if path in whole}}
+        outcome = night(run_crawl, site)
+        assert not {"deleted", "new", "changed"} & set(told(outcome, site).values()), wrong
+        assert len(outcome.documents) == most
+    site.pages = other_site(kind, PLACES[1:])
+    assert Counter(told(night(run_crawl, site), site).values()) == {"deleted": 1}

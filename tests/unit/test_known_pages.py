@@ -282,6 +282,7 @@ def test_other_answers_and_incomplete_runs_in_between():
     doubts = Doubts({"01": ["not-found ", 1], "02": ["unlinked ", 2]})
     assert doubts.to_keep(complete=True) == {}, "the pages are there again"
     assert doubts.to_keep(complete=False) == {"01": ("not-found ", 1), "02": ("unlinked ", 2)}
+    assert doubts.to_keep(complete=False, seen={"01"}) == {"02": ("unlinked ", 2)}
     assert doubts.to_keep(complete=True, listed=False) == {"02": ("unlinked ", 2)}
     assert doubts.again(b"\x01", "moved ") == 1
 

@@ -139,10 +139,12 @@ class Documents:
         return why is None and run.moves.may_be_stored(record, run.recorded.keys)
 
     def keeps_listing(self, request: Request) -> bool:
-        """Say whether a page is a document even if it only lists others: the user, or an llms.txt, wants it."""
-        run = self._run
-        is_start = bool(info(request).get("start"))
-        return run.arguments.listings == "keep" or is_start or run.site.is_described(request.url)
+        """Say whether a page is a document even if it only lists others: somebody wants it, or it was one."""
+        run, state = self._run, self._run.known.state(page_key(request.url))
+        is_judged_anew = not (run.known.trusted and run.ledger.has_same_settings)
+        was_one = state is not None and run.known.is_usable(state) and not is_judged_anew
+        is_wanted = run.arguments.listings == "keep" or bool(info(request).get("start"))
+        return is_wanted or was_one or run.site.is_described(request.url)
 
     def retitle(self, record: PageRecord, *, is_start: bool) -> bool:
         """Give a page a title of its own where the site's pages share one; return whether it is another."""

@@ -137,7 +137,7 @@ class LinkSourcePages:
 
     def _count_unread(self, url: str, why: str) -> None:
         self._run.count("link-sources/failed")
-        self._run.coverage.incomplete(f"{url}, which links to the site's pages, could not be read ({why})")
+        self._run.coverage.unread = f"{url}, which links to the site's pages, could not be read ({why})"
 
 
 def _source(url: str, callback: Any, errback: Any, own: Any, depth: int, **options: Any) -> Request:

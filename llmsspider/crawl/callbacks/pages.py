@@ -156,7 +156,9 @@ class Pages:
     async def read(self, request: Request, answer: PageResponse) -> AsyncIterator[Any]:
         """Yield the results of an answer whose body has to be read: its document, and requests for its links."""
         run, documents = self._run, self._documents
-        listed, with_listings = bool(info(request).get("listed")), documents.keeps_listing(request)
+        state, with_listings = run.known.state(page_key(request.url)), documents.keeps_listing(request)
+        may_be_text = state is None or state.origin == "text"  # what was a page becomes no file of data
+        listed = may_be_text and bool(info(request).get("listed"))
         try:
             read = self._reader.read(request, answer, listed=listed, with_listings=with_listings)
             answer, page = await read
