@@ -149,16 +149,18 @@ class SharedTurns:
                 return None
             spans = {"distance": distance_secs, "wait": wait_secs, "farthest": FARTHEST_SECS}
             values = {name: timedelta(seconds=secs) for name, secs in spans.items()}
+            asking = asyncio.ensure_future(self._answer(self._url, {"host": host, **values}))
             try:
-                async with asyncio.timeout(ANSWER_SECS):
-                    return await self._answer(self._url, {"host": host, **values})
-            except (StoreError, TimeoutError) as error:
-                await self._disconnect()
+                if (await asyncio.wait([asking], timeout=ANSWER_SECS))[0]:
+                    return asking.result()
+                raise StoreError(f"no answer in {ANSWER_SECS:g} s")
+            except StoreError as error:
+                await self._disconnect()  # before `cancel`, which would have the database confirm it
+                asking.cancel()
                 self._away_until = monotonic() + AWAY_SECS
                 if not self._failed:
-                    why = str(error) or f"no answer in {ANSWER_SECS:g} s"
                     left = "until it answers the pace of hosts is shared on this machine only"
-                    logger.warning("LLMS_STORE_URL: %(why)s; %(left)s", {"why": why, "left": left})
+                    logger.warning("LLMS_STORE_URL: %(why)s; %(left)s", {"why": error, "left": left})
                 self._failed = True
                 return None
 
@@ -168,6 +170,7 @@ class SharedTurns:
             self._options = engine.dialect.create_connect_args(engine.url)[1]
         from psycopg import AsyncConnection, Error, errors  # noqa: PLC0415  # of an extra
 
+        is_old = self._connection is not None
         try:
             if self._connection is None:
                 self._connection = await AsyncConnection.connect(**self._options, autocommit=True)
@@ -178,6 +181,9 @@ class SharedTurns:
                 cursor = await self._connection.execute(_TAKE_SHARED, values)
             ((wait,),) = await cursor.fetchall()
         except Error as error:
+            if is_old:  # it may have been cut while nobody asked
+                await self._disconnect()
+                return await self._answer(url, values)
             raise StoreError(str(error).partition("\n")[0]) from error
         return float(wait.total_seconds())
 
