@@ -48,6 +48,11 @@ def command(*words: str) -> str:
     return shlex.join([_called, *words])
 
 
+def crawl_command(url: str) -> str:
+    """Return the command that crawls a site."""
+    return command(*([url] if _called == "llmsspider" else ["crawl", "docs", "-a", f"url={url}"]))
+
+
 ErrorKind = Literal[
     "not_found", "auth", "challenge", "rate_limited", "http", "network", "invalid_url", "blocked", "parse"
 ]

@@ -69,9 +69,7 @@ class Command(DescribedCommand, CrawlCommand):
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         """Check the arguments, before Scrapy logs or starts anything."""
-        problems = [no_option(word, self.known) for word in args if word.startswith("-")]
-        if not problems and len(args) != 1:
-            problems = [f"name one {self.word}" + (f", not {len(args)}" if args else "")]
+        problems = self._misplaced(args)
         for pair in opts.spargs:
             if pair.startswith(f"{self.word}=") and self.word != "spider":
                 problems.append(f"-a {pair}: the {self.word} is named already")
@@ -97,6 +95,14 @@ class Command(DescribedCommand, CrawlCommand):
             self._quiet = opts.loglevel is None or self.folder is not None
         if self.first:
             print(self.first, file=sys.stderr)
+
+    def _misplaced(self, args: list[str]) -> list[str]:
+        url = next((word for word in args if "://" in word), None)
+        if unknown := [no_option(word, self.known) for word in args if word.startswith("-")]:
+            return unknown
+        if self.word == "spider" and url:
+            return [f"{url} is no spider; `{errors.crawl_command(url)}` crawls it"]
+        return [] if len(args) == 1 else [f"name one {self.word}" + (f", not {len(args)}" if args else "")]
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         """Add `--verbose` where the lines for people stand in the place of the log."""

@@ -74,7 +74,7 @@ class Command(OneLineCommand):
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
         """Serve until Ctrl-C."""
         if args:
-            raise ArgumentsError([f"unexpected argument {args[0]!r}"])
+            raise ArgumentsError([f"unexpected argument {args[0]!r}; a port stands after --port"])
         try:
             server = ThreadingHTTPServer(("127.0.0.1", opts.port), Handler)
         except (OSError, OverflowError) as error:

@@ -46,6 +46,8 @@ class OneLineParser(argparse.ArgumentParser):
         unknown = message.partition("unrecognized arguments: ")[2]
         if unknown.startswith("-"):
             self.exit(WRONG, f"{self.prog}: {no_option(unknown.split()[0], options_of(self))}\n")
+        if unknown and "-o" in options_of(self):
+            message = f"{unknown} is one too many; where to write stands after -o"
         self.exit(WRONG, f"{self.prog}: {message} (see {self.prog} --help)\n")
 
 
@@ -177,8 +179,7 @@ class OneLineCommand(DescribedCommand):
         names = [record.name for record in near if holds(record)]
         first = f"{url!r} is an address, and no source"
         if not names:
-            crawl = [url] if errors.called() == "llmsspider" else ["crawl", "docs", "-a", f"url={url}"]
-            return f"{first}; none has this page: `{errors.command(*crawl)}` crawls it"
+            return f"{first}; none has this page: `{errors.crawl_command(url)}` crawls it"
         several = f"the sources {', '.join(map(repr, names))} have"
         which = several if names[1:] else f"source {names[0]!r} has"
         return f"{first}; {which} this page: `{errors.command(self.name, names[0])}`"
