@@ -18,8 +18,6 @@
 A message is one line: what was wrong, and what to do.
 """
 
-from __future__ import annotations
-
 import shlex
 from typing import Literal
 

@@ -4,8 +4,6 @@ What may change in a line with every build of a site (dates, build numbers, coun
 are alike but for that may be one page that moved (`most_similar`).
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence

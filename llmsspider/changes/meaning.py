@@ -3,8 +3,6 @@
 Noise: dates, counters and hashes changing with every build, recognised by what the contents of a page were before.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence

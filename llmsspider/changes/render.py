@@ -1,7 +1,5 @@
 """Changes as text for a terminal, Markdown, JSON, one HTML page that loads nothing, and an Atom feed."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from collections import Counter

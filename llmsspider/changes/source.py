@@ -1,7 +1,5 @@
 """All changes of a source since a run, a date or a number; pages that moved are recognised."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator

@@ -3,8 +3,6 @@
 Signature and headers are those of Standard Webhooks 1.0 (https://www.standardwebhooks.com/).
 """
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import hashlib

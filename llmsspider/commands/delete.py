@@ -1,7 +1,5 @@
 """`scrapy delete SOURCE`: forget a source and everything stored of it."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 

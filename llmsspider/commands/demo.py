@@ -1,7 +1,5 @@
 """`llmsspider demo`: a tiny documentation site on this machine, to try everything on."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from contextlib import suppress

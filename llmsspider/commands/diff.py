@@ -1,7 +1,5 @@
 """`scrapy diff SOURCE`: what changed in the documentation of a source, in words."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path

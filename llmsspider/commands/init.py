@@ -1,7 +1,5 @@
 """`llmsspider init NAME`: a Scrapy project of the user's own around this one."""
 
-from __future__ import annotations
-
 import argparse
 import string
 import sys

@@ -1,7 +1,5 @@
 """`scrapy recrawl SOURCE`: the next crawl of a stored source."""
 
-from __future__ import annotations
-
 from llmsspider.commands.crawl import Command as CrawlCommand
 
 

@@ -1,7 +1,5 @@
 """`scrapy sign keygen FILE`, `scrapy sign directory`: the key of signed requests, and what sites check them by."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

@@ -1,7 +1,5 @@
 """The links of a page made absolute, and how much larger than its body a page may become."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from functools import lru_cache

@@ -5,8 +5,6 @@ spider and closed here (`run_summary`). Scrapy loads them by the settings; the c
 `scrapy_cloud`.
 """
 
-from __future__ import annotations
-
 import logging
 from typing import Self
 

@@ -4,8 +4,6 @@ In: the store, documents. Out: files that are complete or not there. Extensions,
 Here: text of strangers on its way to a terminal, a log file or a spreadsheet is shown, and never acted on.
 """
 
-from __future__ import annotations
-
 import logging
 import re
 

@@ -1,7 +1,5 @@
 """The knowledge graph of a source, and its pages in the order of their links."""
 
-from __future__ import annotations
-
 import contextlib
 import html
 import math

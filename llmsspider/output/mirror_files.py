@@ -4,8 +4,6 @@ The format of a skill is that of https://agentskills.io/specification: a folder 
 `name` and `description`; an agent reads these first, SKILL.md when the task fits, and a reference when it needs one.
 """
 
-from __future__ import annotations
-
 import posixpath
 import re
 import unicodedata

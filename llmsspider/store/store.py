@@ -1,7 +1,5 @@
 """The page store of a source with the run that goes over it, and the stores of a project (`LLMS_STORE_CLASS`)."""
 
-from __future__ import annotations
-
 import logging
 import os
 import time

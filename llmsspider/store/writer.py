@@ -4,8 +4,6 @@ Numbers are handed out before they are written, so two runs of one source could 
 by number would miss the late ones. A batch gives fresh numbers to changes that come too late.
 """
 
-from __future__ import annotations
-
 import logging
 import queue
 import threading

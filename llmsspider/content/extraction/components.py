@@ -1,7 +1,5 @@
 """Components of every generator: admonitions, tabs, footnotes."""
 
-from __future__ import annotations
-
 import re
 from itertools import dropwhile, islice, takewhile
 

@@ -3,8 +3,6 @@
 Commonest first: the first entry that is confirmed wins. What many share is in `rules`, `code` and `components`.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass

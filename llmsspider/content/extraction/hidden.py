@@ -4,8 +4,6 @@ Only attributes and inline styles are read, no style sheets. What a reader can o
 elements that a control of the page names (docs/explanation/extraction.md has the list).
 """
 
-from __future__ import annotations
-
 import re
 from functools import cached_property, lru_cache
 from itertools import islice

@@ -2,8 +2,6 @@
 
 # ruff: noqa: D102  # what the methods of a format return is said by `MarkdownFormat`
 
-from __future__ import annotations
-
 from html import escape as escape_html
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a page's layout sets around its content: pagination, breadcrumbs, tags and dates below the text."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from copy import copy

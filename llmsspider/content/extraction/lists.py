@@ -1,7 +1,5 @@
 """Lists: bulleted, numbered (start and values kept), nested, tight or loose; definition lists and API signatures."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 

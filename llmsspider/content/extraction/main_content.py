@@ -1,7 +1,5 @@
 """Which element holds the main content: by the generator's selector, else by where the text is; without pagination."""
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 from itertools import dropwhile, islice, takewhile

@@ -1,7 +1,5 @@
 """The single parse of a page, bytes to lxml tree: encoding, limit of depth, and searches of the raw bytes."""
 
-from __future__ import annotations
-
 import re
 from codecs import getincrementaldecoder
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Classification of elements by tag, class, id and role, and by content where those are ambiguous."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from enum import Enum, auto

@@ -1,7 +1,5 @@
 """Names of elements and classes that mean the same on every site, and small functions over elements."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from typing import Literal

@@ -3,8 +3,6 @@
 Converters of tags and kinds register themselves: `blocks`, `inlines`, `lists` and `components` import this module.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field

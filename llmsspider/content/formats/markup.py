@@ -4,8 +4,6 @@ https://docutils.sourceforge.io/docs/ref/rst/restructuredtext.html, https://docs
 are read line by line: a source holds directives and roles that only its own build knows, and includes other files.
 """
 
-from __future__ import annotations
-
 import re
 import textwrap
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """Markdown bodies, changed as little as possible: from a text and its URL to a `Page`; chunks; languages of code."""
 
-from __future__ import annotations
-
 from llmsspider.content.markdown.page import Draft, draft, read
 from llmsspider.content.markdown.scan import looks_like_html, looks_like_markdown
 

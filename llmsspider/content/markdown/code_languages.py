@@ -1,7 +1,5 @@
 """The languages of the code blocks in a Markdown text, one name for each."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import lru_cache

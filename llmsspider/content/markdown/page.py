@@ -1,7 +1,5 @@
 """A Markdown body as a page: front matter read, banners off, links absolute, everything else as its author wrote it."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Callable

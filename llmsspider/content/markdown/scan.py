@@ -1,7 +1,5 @@
 """One pass over a Markdown text: its title, its links, its raw HTML, and where destinations stand."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The body of an OpenAPI file as plain values, its references, and the Markdown of its schemas and examples."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Iterator

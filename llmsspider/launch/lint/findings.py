@@ -3,8 +3,6 @@
 docs/reference/lint.md has an entry for each rule.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from bisect import bisect_right
 from collections import Counter
