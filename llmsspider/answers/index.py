@@ -34,11 +34,8 @@ COMMON_SHARE, ALWAYS_SELECTIVE = 0.2, 2000
 """A term selects candidates where no more than this share, or this number, of the passages hold it; where none does
 so, each selects them."""
 
-BATCH = 100
-"""Pages of one transaction."""
-
-SYNONYMS = 0.8
-"""Weight of what is found with synonyms too, relative to what is found without."""
+BATCH = 100  # pages of one transaction
+SYNONYMS = 0.8  # weight of what is found with synonyms too, relative to what is found without
 
 _HIT = (
     "SELECT passage.id, page.key, page.hash, start, stop, headings, digest "

@@ -48,17 +48,10 @@ ALIKE = 0.9
 """Share of their words that passages with the same text have in common (Jaccard similarity)."""
 _HEADINGS = re.compile(r"^#{1,6} .*$", re.MULTILINE)
 
-READ_AHEAD = 10
-"""Pages that are read from the store at once."""
-
-DEFAULT_LIMIT, MAX_RESULTS = 8, 50
-"""Results of a search."""
-
-MAX_ANSWERS = 256
-"""Answers of one source that are kept in memory."""
-
-SYNC_SECS = 30.0
-"""Seconds a search may spend on updating an index before it answers from what is indexed."""
+READ_AHEAD = 10  # pages that are read from the store at once
+DEFAULT_LIMIT, MAX_RESULTS = 8, 50  # results of a search
+MAX_ANSWERS = 256  # answers of one source that are kept in memory
+SYNC_SECS = 30.0  # seconds a search may spend on updating an index before it answers from what is indexed
 
 
 @dataclass(slots=True)

@@ -38,17 +38,10 @@ from llmsspider.answers.library import Library
 from llmsspider.answers.tools import READING, Answer, Tool, Tools
 from llmsspider.errors import LlmsspiderError, SearchError
 
-PATH = "/mcp"
-"""Where the server answers over HTTP."""
-
-PROCESSES = 4
-"""Requests that are answered at a time, each in a process with a library of its own."""
-
-MAX_CLIENTS = 100
-"""Clients that are told when a crawl has ended."""
-
-WATCH_SECS = 2.0
-"""How often it is looked whether a crawl has ended."""
+PATH = "/mcp"  # where the server answers over HTTP
+PROCESSES = 4  # requests that are answered at a time, each in a process with a library of its own
+MAX_CLIENTS = 100  # clients that are told when a crawl has ended
+WATCH_SECS = 2.0  # how often it is looked whether a crawl has ended
 
 INSTRUCTIONS = (
     "Search and read documentation that was crawled to this machine. Start with search; read_page gives context. "

@@ -136,14 +136,9 @@ def outline_of(record: PageRecord) -> tuple[str, str, bool]:
 # A page's score is that of its best passage, a share of the next ones, and that of the page as a whole. Pages of an
 # older version rank behind those of the current one.
 
-PAGE_WEIGHT = 2.0
-"""Weight of the score of a page as a whole, relative to that of its best passage."""
-
-NEXT_PASSAGES = (0.25, 0.12, 0.06)
-"""Weights of the second-best passages of a page, relative to the best one."""
-
-FUSION_RANK = 60
-"""The constant of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009)."""
+PAGE_WEIGHT = 2.0  # weight of the score of a page as a whole, relative to that of its best passage
+NEXT_PASSAGES = (0.25, 0.12, 0.06)  # weights of the second-best passages of a page, relative to the best one
+FUSION_RANK = 60  # the constant of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009)
 
 MEANING_WEIGHT = 0.5
 """The weight of the ranking by meaning in it; that by words has 1 (measured: docs/how-to/search.md)."""

@@ -17,11 +17,8 @@ from urllib.request import getproxies, proxy_bypass
 from llmsspider.downloadermiddlewares.address_guard import AddressGuardResolver
 from llmsspider.web.addresses import DEFAULT_PORTS, AllowedAddresses, parse_host
 
-CONNECT_SECS = 20.0
-"""Time one connection may take to be made."""
-
-MAX_HEAD_BYTES = 64 * 1024
-"""Longest head of a message that is read."""
+CONNECT_SECS = 20.0  # time one connection may take to be made
+MAX_HEAD_BYTES = 64 * 1024  # longest head of a message that is read
 
 MAX_CONNECTION_BYTES = 256 * 1024 * 1024
 """Maximum number of bytes of one connection in one direction; beyond it the connection is closed."""

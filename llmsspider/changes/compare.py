@@ -210,10 +210,8 @@ Op = Literal["equal", "delete", "insert"]
 Words = tuple[tuple[Op, str], ...]
 """Pieces of a text in order; without those marked deleted they are the text as it is now."""
 
-ALIKE = 0.4
-"""Share of equal words from which on two blocks are one that changed."""
-MAX_BLOCK_PAIRS = 2_500
-"""Pairs of blocks that are compared by words; beyond, they are paired in their order."""
+ALIKE = 0.4  # share of equal words from which on two blocks are one that changed
+MAX_BLOCK_PAIRS = 2_500  # pairs of blocks that are compared by words; beyond, they are paired in their order
 MAX_EXACT = 1_000_000
 """Product of the lengths from which on frequent elements no longer decide what belongs together."""
 MAX_WORDS = 4_000
@@ -350,12 +348,9 @@ def line_diff(before: str, after: str) -> tuple[str, ...]:
 
 # --- two texts that may be one page that moved ---
 
-SAME_PAGE = 0.9
-"""Share of words that two texts of one page have in common."""
-MIN_WORDS = 20
-"""Texts of fewer words say too little."""
-MAX_PAIRS = 40_000
-"""New and deleted pages that are compared word by word."""
+SAME_PAGE = 0.9  # share of words that two texts of one page have in common
+MIN_WORDS = 20  # texts of fewer words say too little
+MAX_PAIRS = 40_000  # new and deleted pages that are compared word by word
 
 T = TypeVar("T")
 

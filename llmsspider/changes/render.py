@@ -18,10 +18,8 @@ from llmsspider.content.extraction.formats import escape
 from llmsspider.content.markdown.commonmark import fence_for
 
 MARKS: dict[Kind, str] = {"new": "+", "changed": "~", "moved": ">", "deleted": "-"}
-MAX_FOLDED = 5
-"""Folded lines that are shown by name."""
-MAX_BLOCK = 400
-"""Characters shown of a block of text that was added or removed."""
+MAX_FOLDED = 5  # folded lines that are shown by name
+MAX_BLOCK = 400  # characters shown of a block of text that was added or removed
 
 
 def headline(changes: SourceChanges) -> str:
@@ -178,14 +176,10 @@ def html(changes: SourceChanges, *, summary: bool = False) -> str:
 
 ATOM = "http://www.w3.org/2005/Atom"
 _ID = f"{{{ATOM}}}id"
-MAX_ENTRIES = 300
-"""Entries that the feed holds; the oldest give way."""
-MAX_PER_RUN = 100
-"""Pages of one run with an entry of their own; one entry counts the others."""
-MAX_HUNKS = 30
-"""Changes inside of a page that its entry shows."""
-MAX_TEXT = 2_000
-"""Characters shown of a block."""
+MAX_ENTRIES = 300  # entries that the feed holds; the oldest give way
+MAX_PER_RUN = 100  # pages of one run with an entry of their own; one entry counts the others
+MAX_HUNKS = 30  # changes inside of a page that its entry shows
+MAX_TEXT = 2_000  # characters shown of a block
 
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 

@@ -14,11 +14,8 @@ from llmsspider.launch.storecommand import OneLineCommand
 
 TEMPLATES = "launch/templates/project"
 SUFFIX = ".tmpl"
-DOT = "dot-"
-"""How the names of hidden files begin: build tools omit those that are hidden."""
-
-MODULE = "module"
-"""The folder that gets the name of the project."""
+DOT = "dot-"  # how the names of hidden files begin: build tools omit those that are hidden
+MODULE = "module"  # the folder that gets the name of the project
 
 
 class Command(OneLineCommand):

@@ -29,11 +29,8 @@ if TYPE_CHECKING:
     from llmsspider.changes.source import SourceChanges
     from llmsspider.crawl.run import Run
 
-HEARTBEAT_SECS = 5.0
-"""Seconds between two heartbeats; a run without one for a minute counts as lost."""
-
-outputs_log = logging.getLogger(f"{__name__}.outputs")
-"""Of what `llmsspider` shows besides its own summary."""
+HEARTBEAT_SECS = 5.0  # seconds between two heartbeats; a run without one for a minute counts as lost
+outputs_log = logging.getLogger(f"{__name__}.outputs")  # of what `llmsspider` shows besides its own summary
 
 
 class Heartbeat(RunExtension):

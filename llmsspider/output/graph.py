@@ -230,11 +230,8 @@ def _label(record: PageRecord) -> str:
 
 # The picture of a site in its report: pages as a tree of paths in a circle, with the links between them.
 
-MAX_NODES, MAX_LINKS = 3000, 9000
-"""Nodes and links the picture shows; what is beyond is counted."""
-
-RING = 100.0
-"""Distance between two levels of the tree."""
+MAX_NODES, MAX_LINKS = 3000, 9000  # nodes and links the picture shows; what is beyond is counted
+RING = 100.0  # distance between two levels of the tree
 
 
 @dataclass(slots=True)

@@ -32,14 +32,9 @@ from llmsspider.store import LINKS, PageError, PageRecord, Store
 from llmsspider.web.rights import SiteDeclaration
 from llmsspider.web.urls import identity
 
-MAX_PER_OUTCOME = 200
-"""Maximum number of URLs in each list; counts are exact."""
-
-LINKS_PER_PAGE = 20
-"""Links of one page that the picture may show."""
-
-NOT_REACHED = "not reached"
-"""The `change` of a stored page that the run did not reach."""
+MAX_PER_OUTCOME = 200  # maximum number of URLs in each list; counts are exact
+LINKS_PER_PAGE = 20  # links of one page that the picture may show
+NOT_REACHED = "not reached"  # the `change` of a stored page that the run did not reach
 
 
 @dataclass(slots=True, frozen=True)

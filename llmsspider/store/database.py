@@ -87,10 +87,8 @@ RETRY_SECS = {"sqlite": (0.5, 2.0, 8.0), "postgresql": (0.1, 0.5, 1.0, 2.0, 4.0,
 """Pauses before a retry after a closed connection or a lock: a server may restart."""
 POSTGRESQL_SCHEMA = "llmsspider"
 """The schema our tables live in, so that they can share a database with others."""
-TURN_TABLE = "turn"
-"""Of no source, and not of the schema's version (downloadermiddlewares/turns.py)."""
-MIGRATION_LOCK = 0x6C6C6D73
-"""Of PostgreSQL: keeps two processes from making tables at once."""
+TURN_TABLE = "turn"  # of no source, and not of the schema's version (downloadermiddlewares/turns.py)
+MIGRATION_LOCK = 0x6C6C6D73  # of PostgreSQL: keeps two processes from making tables at once
 
 
 class Database:

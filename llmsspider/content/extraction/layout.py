@@ -40,10 +40,8 @@ def without_layout(main: _Element, source: Source, joiner: Joiner) -> _Element:
 
 _LOADING = re.compile(r"\s*+loading(?:\.\.\.|…)\s*+", re.IGNORECASE)
 """What stands in the place of something that a script is to draw."""
-_MAX_WAY = 200
-"""Maximum number of characters of a breadcrumb."""
-_MAX_BESIDE = 24
-"""Maximum number of letters outside links of a breadcrumb, beside the title of the page."""
+_MAX_WAY = 200  # maximum number of characters of a breadcrumb
+_MAX_BESIDE = 24  # maximum number of letters outside links of a breadcrumb, beside the title of the page
 _NO_CRUMBS = XPath(
     "boolean(.//h1|.//h2|.//h3|.//h4|.//h5|.//h6|.//pre|.//table|.//img|.//p|.//blockquote|.//dl)"
 )

@@ -79,10 +79,8 @@ def marks_in(lowered: bytes) -> frozenset[bytes]:
 
 CHARSETS = ("cp932", "euc_jp", "cp949", "gb18030", "big5hkscs")
 """Python's names of the charsets that are recognised, each the superset that browsers read."""
-_FEWEST = 12
-"""Minimum number of non-ASCII letters for a result."""
-_LOOKED_AT = 65_536
-"""Number of bytes that are examined."""
+_FEWEST = 12  # minimum number of non-ASCII letters for a result
+_LOOKED_AT = 65_536  # number of bytes that are examined
 _TAGS = re.compile(rb"<[^<>]*>")
 _SIMPLIFIED = (
     "的一是不了在人有我他这个们中来上大为和国地到以说时要就出会可也你对生能而子那得于着下自之年过发后作里用道行所然家种事成方多经么去法学如都同"
@@ -154,10 +152,8 @@ _MULTIBYTE = re.compile(
     rb"[\xc2-\xf4](?:(?<=[\xc2-\xdf])[\x80-\xbf]|(?<=[\xe0-\xef])[\x80-\xbf]{2}|(?<=[\xf0-\xf4])[\x80-\xbf]{3})"
 )
 """A letter beyond ASCII in UTF-8. One class of all first bytes at the beginning takes a fifth of the time."""
-_LONG_TAG = 4_096
-"""Bytes up to which a tag is not looked at."""
-_MAX_ATTRIBUTES = 1_000
-"""Maximum number of attributes of a long tag: libxml2 takes time by their square."""
+_LONG_TAG = 4_096  # bytes up to which a tag is not looked at
+_MAX_ATTRIBUTES = 1_000  # maximum number of attributes of a long tag: libxml2 takes time by their square
 _TAG = re.compile(rb"<[A-Za-z][^>=]*+(?:=\s*+(?:\"[^\"]*+\"|'[^']*+')?+[^>=]*+)*+")
 _ATTRIBUTES = re.compile(
     rb"<(?:[^\s>=]++(?:\s*+=\s*+(?:\"[^\"]*+\"|'[^']*+'|[^\s>]*+))?+\s*+|=){%d}" % _MAX_ATTRIBUTES

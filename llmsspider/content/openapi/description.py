@@ -11,11 +11,8 @@ import yaml
 
 from llmsspider.content.markdown.commonmark import code_block
 
-MAX_DEPTH = 200
-"""Maximum depth of nested lists and mappings in YAML."""
-
-MAX_STEPS = 20
-"""Maximum number of references that are followed from one place."""
+MAX_DEPTH = 200  # maximum depth of nested lists and mappings in YAML
+MAX_STEPS = 20  # maximum number of references that are followed from one place
 
 _INTEGER = re.compile(r"[-+]?(?:0|[1-9]\d{0,17})\Z")
 _NUMBER = re.compile(r"[-+]?(?:\d{1,17}\.\d{0,17}|\.\d{1,17})(?:[eE][-+]?\d{1,3})?\Z")
