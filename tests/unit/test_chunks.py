@@ -163,6 +163,15 @@ def test_a_fence_below_a_tag_is_not_left_open() -> None:
     assert {chunk.heading_path for chunk in found} == {("A",), ("A", "B")}
 
 
+def test_code_and_tables_in_a_quote_stay_whole() -> None:
+    quoted = [f"> {line}".rstrip() for line in f"[!NOTE]\n{SHOP}\n\n{CODE}\n- item\n\n{TABLE}".split("\n")]
+    open_one = "> ```\n> code\n\n"  # it ends with its quote
+    found = texts("\n".join([*quoted, "", open_one, "## Behind\n", SHOP]), 100)
+    code, table = ("\n".join(f"> {line}" for line in block.strip().split("\n")) for block in (CODE, TABLE))
+    assert sum(code in text for text in found) == sum(table in text for text in found) == 1
+    assert found[-1] == f"## Behind\n\n{SHOP}"
+
+
 def test_a_word_longer_than_the_size_is_cut() -> None:
     assert texts("x" * 250, 100) == ["x" * 100, "x" * 100, "x" * 50]
 

@@ -13,14 +13,14 @@ from llmsspider.content.markdown.commonmark import heading_text
 # the search, which may take a tenth of the crawl's time.
 
 _LINES = re.compile(
-    r"\n(?:[ \t]*+(?:(?:[-*+]|\d{1,9}[.)])[ \t]++)?(`{3,}|~{3,})"  # a fence, as MDX has them: indented too
+    r"\n(?:[ \t>]*+(?:(?:[-*+]|\d{1,9}[.)])[ \t]++)?(`{3,}|~{3,})"  # a fence, as MDX has them: indented too
     r"| {0,3}(?:(#{1,6})(?=[ \t]|$)|(=+|--+)[ \t]*$)"
-    r"|[ \t]*+(?=([-*+]|\d{1,9}[.)])[ \t]))"
-    r"|(?:\n[^\S\n]*+(?=\n))++",
+    r"|[ \t>]*+(?=([-*+]|\d{1,9}[.)])[ \t]))"
+    r"|(?:\n[^\S\n]*+(?:>[^\S\n]*+)*+(?=\n))++",
     re.MULTILINE,
 )
 """The line end before a fence, a heading, the underline of one, a list item, and its marks; or blank lines."""
-_TABLE = re.compile(r"[ \t]*\||[^\n|]*\|[^\n]*\n[ \t|:-]+$", re.MULTILINE)
+_TABLE = re.compile(r"[ \t>]*\||[^\n|]*\|[^\n]*\n[ \t|:-]+$", re.MULTILINE)
 _NO_HEADING = ("    ", "\t", "|", ">")
 """How a line begins that is no heading, whatever is below it."""
 
@@ -68,7 +68,7 @@ def _add(blocks: list[Block], content: str, begin: int, end: int, kind: str) -> 
 def blocks_of(content: str) -> list[Block]:
     """Return the blocks of a Markdown text, one after the other, with the levels that bound its sections."""
     blocks: list[Block] = []
-    fence = ""
+    fence, is_quoted = "", False
     begin, kind = 0, "text"  # of the block that is open
     read = 0  # up to here
 
@@ -80,12 +80,14 @@ def blocks_of(content: str) -> list[Block]:
         read = content.find("\n", found.end() - 1) + 1 or len(content)
         rest = content[found.end() - 1 : read].strip()
         if fence:
-            if mark and mark.startswith(fence) and content[start:read].strip() == mark:
+            # one in a quote ends with that
+            is_left = is_quoted and not any(found.groups()) and found[0].count("\n") > found[0].count(">")
+            if is_left or (mark and mark.startswith(fence) and content[start:read].strip(" \t>\n") == mark):
                 fence, kind, begin = "", "text", read
         elif mark and "`" not in rest:
             _add(blocks, content, begin, start, kind)
             blocks.append(Block("fence", start))
-            fence, begin = mark, len(content)
+            fence, begin, is_quoted = mark, len(content), ">" in found[0]
         elif atx:
             _add(blocks, content, begin, start, kind)
             opened = rest.rstrip("#")  # without the marks that may close it
