@@ -180,7 +180,7 @@ _FILLED_BY = ("{include}", "{literalinclude}", "{eval-rst}", "{auto", "{toctree}
 """What the info string of a fence says whose text the generator takes from elsewhere (MyST)."""
 _GAP = re.compile(
     r"""[-;*]*8<-|\{[%{!<#].*\}\Z|\[.*':include|!\[\[.*\]\]\Z|</?[A-Z][^<]*>\Z|:::[ ][^ .]*\.\S*\Z|\.\.[ ].*::
-    |(?i:<<<|!!!include\(|\[!include|:include:|\#include[ ]|<!--.*include.*-->\Z)""",
+    |(?i:<<<|!!!include\(|\[!include|:include:|\#include[ ]|<!--(?=.*include).*-->\Z)""",
     re.VERBOSE,
 )
 """Lines that name what the generator is to put in their place."""

@@ -156,6 +156,7 @@ def test_a_job_crawls_and_a_second_one_is_its_recrawl(scrapyd: Scrapyd, site: Si
 EVERY_ARGUMENT = {
     "url": "{base}/",
     "source": "every argument",
+    "urls_file": "{list}",
     "llms_txt": "{base}/llms.txt",
     "scope": "host",
     "allow": "/**",
@@ -181,7 +182,12 @@ EVERY_ARGUMENT = {
 
 def test_every_argument_reaches_the_spider(scrapyd: Scrapyd, site: Site, tmp_path: Path) -> None:  # noqa: F811
     assert set(EVERY_ARGUMENT) == set(DocsArguments.model_fields)
-    arguments = {name: value.replace("{base}", site.url) for name, value in EVERY_ARGUMENT.items()}
+    pages = tmp_path / "pages.txt"
+    pages.write_text(f"{site.url}/guide.html\n", encoding="utf-8")
+    places = {"{base}": site.url, "{list}": str(pages)}
+    arguments = EVERY_ARGUMENT
+    for name, place in places.items():
+        arguments = {key: value.replace(name, place) for key, value in arguments.items()}
     job = scrapyd.run("docs", arguments, {**SETTINGS, "LLMS_DATA_DIR": tmp_path / "stores"})
     assert "ERROR" not in job.log, job.log
     assert [item["url"].removeprefix(site.url) for item in job.items] == ["/guide.html"]
@@ -248,10 +254,8 @@ def test_jobs_run_at_the_same_time_and_are_cancelled(
     again = scrapyd.run("docs", arguments[0], SETTINGS)
     changes = {item["url"].removeprefix(sites[0].url): item["change"] for item in again.items}
     pages = ("/", "/guide.html", "/only-linked.html", "/deeper.html")
-    kept = {
-        *delivered,
-        "/",
-    }  # the start page waited for its Markdown, and was stored when the job was stopped
+    # a page with a link waited for its Markdown, and was stored when the job was stopped
+    kept = {*delivered, "/", "/guide.html"}
     assert changes == {path: "unchanged" if path in kept else "new" for path in pages}
     assert "ERROR" not in again.log
     assert ": complete, " in again.log
