@@ -187,11 +187,6 @@ def child() -> dict[str, str]:
     return {**os.environ, **own}
 
 
-def wrong_arguments(said: list[str]) -> ArgumentsError:
-    """Return the error for what a crawl wrote that was refused (exit code 2)."""
-    return ArgumentsError([line.partition(": ")[2] or line for line in said] or ["the crawl was refused"])
-
-
 CRAWL = [sys.executable, "-c", "from llmsspider.launch.api import crawl_from_pipe; crawl_from_pipe()"]
 """The command of a crawl in a process of its own; `options_for_pipe` is what its stdin is given."""
 

@@ -16,18 +16,19 @@ from contextlib import contextmanager, suppress
 from typing import IO, Any, NamedTuple, Unpack
 
 import orjson
+from scrapy.settings import BaseSettings
 
 from llmsspider.config.arguments import CrawlArguments, DocsArguments, PageArguments, check_arguments
+from llmsspider.config.settings import Config
 from llmsspider.config.sources import default_name
 from llmsspider.content.conversion.serving import ContentHandler
 from llmsspider.errors import ArgumentsError, CrawlError, ResolveError, StoreError
 from llmsspider.extensions.pipe import DOCUMENT, END, FRAME, DocumentPipe, send_end
 from llmsspider.items import Document, document_of
-from llmsspider.launch.api import child, options_for_pipe, stores_for, wrong_arguments
+from llmsspider.launch.api import child, crawl_from_pipe, options_for_pipe, stores_for
 from llmsspider.output import exports
 from llmsspider.output.graph import Order, write_json
-from llmsspider.store import Store, Stores
-from llmsspider.store.store import DEFAULT_CLASS, store_class
+from llmsspider.store import Store
 from llmsspider.web.urls import require_http_url
 
 Settings = Mapping[str, object]
@@ -95,7 +96,8 @@ class _Crawl:
         log.seek(max(0, log.seek(0, os.SEEK_END) - 16_000))
         said = log.read().decode("utf-8", "replace").strip().splitlines()
         if self.exit_code == 2:
-            raise wrong_arguments(said)
+            problems = [line.partition(": ")[2] or line for line in said]
+            raise ArgumentsError(problems or ["the crawl was refused"])
         if self._ended is None:
             store_failed = self.exit_code == 1 and said[-1:] and said[-1].startswith("scrapy crawl ")
             code = self.exit_code or 0
@@ -291,25 +293,19 @@ def resolve(
     with tempfile.TemporaryDirectory(prefix="llmsspider-") as temporary:
         chosen = stores_for(store, settings, temporary, handlers)
         loop = Crawl("docs", given, None, chosen, watch)
+        failed = None
         try:
             for _ in loop:
                 pass
         except TimeoutError:
             raise ResolveError(f"{url}: the crawl took longer than {timeout_secs} s") from None
         except CrawlError as error:
-            if loop.exit_code != 1:  # pages of earlier crawls are there where this one got none
-                raise ResolveError(str(error)) from None
+            failed = ResolveError(str(error))
         name = given.get("source") or default_name(given["url"])
-        data_dir = chosen["LLMS_DATA_DIR"]
-        url_of_store, kind = str(chosen["LLMS_STORE_URL"] or ""), chosen["LLMS_STORE_CLASS"] or DEFAULT_CLASS
-        stores = Stores(url_of_store or None, data_dir, store_class(kind))
-        with stores.open(name, create=False) as pages:
-            if pages.count_pages() == 0:
-                runs = pages.runs()
-                errors = pages.errors(runs[-1]) if runs else []
-                reason = f": {errors[0].kind} ({errors[0].reason})" if errors else ""
-                outcome = runs[-1].outcome if runs else "never crawled"
-                raise ResolveError(f"{url}: no page was obtained, {outcome}{reason}")
+        with Config.from_settings(BaseSettings(chosen)).stores.open(name) as pages:
+            has_earlier = loop.exit_code == 1 and pages.count_pages() > 0
+            if failed and not has_earlier:
+                raise failed
             text, graph = io.BytesIO(), io.BytesIO()
             exports.write_flat(pages, text, order=order, budget=max_tokens)
             write_json(pages, graph)
@@ -336,14 +332,12 @@ CHILD = [sys.executable, "-c", "from llmsspider.launch.crawls import crawl_into_
 
 def crawl_into_pipe() -> None:
     """Run `scrapy crawl` with the options that stand on stdin; what it prints goes to stderr."""
-    from scrapy.cmdline import execute  # noqa: PLC0415  # in the process of the crawl only
-
-    from llmsspider import settings  # noqa: PLC0415
+    from llmsspider import settings  # noqa: PLC0415  # in the process of the crawl only
 
     DocumentPipe.fd = os.dup(1)
     os.dup2(2, 1)
     settings.EXTENSIONS_BASE["llmsspider.extensions.pipe.DocumentPipe"] = 0
     try:
-        execute(["scrapy", "crawl", *orjson.loads(sys.stdin.read())])
+        crawl_from_pipe()
     finally:
         send_end(DocumentPipe.fd)

@@ -47,7 +47,7 @@ def test_depth_1_leaves_out_what_lies_two_links_away(serve):
 
 def test_a_root_that_is_not_there_is_a_clear_error(serve):
     site = serve({})
-    with pytest.raises(ResolveError, match=r"no page was obtained, start_failed: not_found"):
+    with pytest.raises(ResolveError, match=r"nothing was obtained from .*404"):
         llmsspider.resolve(f"{site.url}/", settings=LOCAL)
 
 
@@ -60,6 +60,9 @@ def test_with_a_store_the_second_call_fetches_only_what_changed(serve, tmp_path)
         llmsspider.resolve(f"{site.url}/", settings=LOCAL, store=tmp_path / "store").content == first.content
     )
     assert {seen.status for seen in site.requests if seen.path == "/b.html"} == {304}
+    site.pages.clear()
+    again = llmsspider.resolve(f"{site.url}/", settings=LOCAL, store=tmp_path / "store")
+    assert again.content == first.content, "a site without its pages leaves what is stored"
 
 
 def test_mistakes_are_errors_of_their_own(serve):
