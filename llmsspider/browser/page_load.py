@@ -39,8 +39,8 @@ ANSWER_SECS = 5.0
 ENOUGH_TEXT = 200
 """Least number of characters of text of a page that is more than a loading notice."""
 
-NEEDLESS = frozenset({"image", "media", "font"})
-"""Types of resources that the text of a page does not need."""
+NEEDLESS = frozenset({"image", "media", "font", "other"})
+"""Types of resources that the text of a page does not need; `other` is what another page may need (prefetch)."""
 
 STAY_OPEN = frozenset({"eventsource", "websocket"})
 """Connections that a page keeps without waiting for them."""
@@ -50,6 +50,10 @@ DATA = frozenset({"fetch", "xhr"})
 
 MAX_LOADS = 4
 """Maximum number of loads of a page, reloads and navigations by its scripts included; further ones are refused."""
+
+SHARED = frozenset({"script", "stylesheet"})
+"""Types of resources that are kept for the other pages of a crawl: so many of them (`MAX_KEPT`), and no larger ones."""
+MAX_KEPT, MAX_KEPT_BYTES = 200, 4 * 1024 * 1024
 
 MAX_NOTED = 20
 """Maximum number of requests recorded for a page: of failed ones, and of those for data."""
@@ -296,6 +300,9 @@ class RenderingHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  
         super().__init__(*args, **kwargs)
         self._traffic: WeakKeyDictionary[Page, Traffic] = WeakKeyDictionary()
         self._scripts: WeakKeyDictionary[Page, Scripts] = WeakKeyDictionary()
+        self._kept: dict[
+            str, tuple[dict[str, str], bytes]
+        ] = {}  # headers and body of what pages share, by URL
 
     async def start(self) -> None:
         """Start Playwright and the browser; raises Playwright's errors."""
@@ -314,8 +321,8 @@ class RenderingHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  
     async def watch(self, page: Page) -> Traffic:
         """Record the requests of a page from now on.
 
-        Those for frames, which stay empty, and those of a page that keeps reloading itself get status 204: an aborted
-        frame shows an error page.
+        Scripts and style sheets come from the page that loaded them first: with routes, Chromium caches nothing. Frames
+        stay empty: they, and a page that keeps reloading itself, get status 204; an aborted frame shows an error page.
         """
         session = await page.context.new_cdp_session(page)  # a page that is busy computing accepts none
         self._scripts[page] = Scripts(page, session)
@@ -324,9 +331,23 @@ class RenderingHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  
         async def answer(route: Route) -> None:
             if is_framed(route.request) or route.request in traffic.refused:
                 await route.fulfill(status=204)
+            elif route.request.resource_type in SHARED and route.request.url in self._kept:
+                headers, body = self._kept[route.request.url]
+                await route.fulfill(headers=headers, body=body)
             else:
                 await route.fallback()
 
+        async def keep(response: Response) -> None:
+            url, is_shared = response.url, response.request.resource_type in SHARED
+            if not is_shared or response.status != 200 or url in self._kept or len(self._kept) >= MAX_KEPT:
+                return
+            with contextlib.suppress(Error):  # the page was closed
+                headers, body = await response.all_headers(), await response.body()
+                if "no-store" not in headers.get("cache-control", "") and len(body) <= MAX_KEPT_BYTES:
+                    coded = {"content-encoding", "content-length", "transfer-encoding"}
+                    self._kept[url] = {name: headers[name] for name in headers.keys() - coded}, body
+
+        page.on("response", keep)
         await page.route("**", answer)
         return traffic
 

@@ -44,6 +44,9 @@ SOME_TEXT = 40
 ENOUGH_TEXT = 200
 """Characters from which a page is a document although some of its own data failed to load."""
 
+NOT_THERE = frozenset({"HTTP status 404", "HTTP status 410"})
+"""What fails with these fails again: a page is not rendered twice for it."""
+
 MAX_IN_VAIN = 5
 """Consecutive pages whose second rendering failed like the first, after which none is rendered twice."""
 
@@ -125,7 +128,7 @@ class Renderer:
             return answered, self._unrendered(request, result, f"render=never{besides}")
         try:
             rendered, failed, is_stopped = await self._browse(request, answered)
-            if failed and self._in_vain < MAX_IN_VAIN:
+            if not NOT_THERE.issuperset(failed.values()) and self._in_vain < MAX_IN_VAIN:
                 run.count("rendering/again")
                 rendered, failed, is_stopped = await self._browse(request, answered)
                 self._in_vain = self._in_vain + 1 if failed else 0
