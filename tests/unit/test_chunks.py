@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from fuzzing import examples
 from hypothesis import given
@@ -140,6 +142,19 @@ def test_the_name_of_a_member_belongs_to_the_path(parts: list[str], paths: list[
     found = chunks(content, "p", size=170)
     own = [" > ".join(chunk.heading_path) for chunk in found if "Sentence number 0" in chunk.text]
     assert own[-len(paths) :] == paths
+
+
+def test_members_of_a_whole_page_have_paths_of_their_own() -> None:
+    path = Path(__file__).parent.parent / "fixtures" / "generators" / "rustdoc-trait.md"
+    found = chunks(path.read_text("utf-8"), "p", size=2000)
+    assert [" > ".join(chunk.heading_path) for chunk in found] == [
+        "Trait Turn",
+        "Trait Turn > Required Associated Types > Unit",
+        "Trait Turn > Required Methods > turn",
+        "Trait Turn > Required Methods > turn > Panics",
+        "Trait Turn > Provided Methods > back",
+        "Trait Turn > Implementations on Foreign Types > impl Turn for u8 > turn",
+    ]
 
 
 def test_a_short_chunk_joins_its_neighbour_unless_both_are_too_long_for_it() -> None:

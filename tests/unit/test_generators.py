@@ -29,6 +29,7 @@ ENTRY = {
     "docsify": "generic",
     "docc": "generic",
     "javadoc-8": "javadoc",
+    "rustdoc-trait": "rustdoc",
 }
 SHELLS = {"docsify"}
 
