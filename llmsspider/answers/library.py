@@ -62,8 +62,7 @@ class OpenSource:
     store: Store
     index: SourceIndex
     vectors: VectorIndex | None = None
-    stamp: object = None
-    """See `Library._stamp`."""
+    stamp: object = None  # see `Library._stamp`
     answers: dict[tuple[object, ...], SearchResults] = field(default_factory=dict)
 
     def sync(self, seconds: float) -> bool:

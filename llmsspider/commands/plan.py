@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 class Command(CrawlCommand):
     """Run discovery only: what a crawl of URL would find, fetch and filter. Nothing is stored."""
 
-    _options: Sequence[str] = ()
-    """What was given beside the URL."""
+    _options: Sequence[str] = ()  # what was given beside the URL
 
     usage = "[options] <url>"
     word = "url"

@@ -213,10 +213,8 @@ class Config(BaseModel):
     )
 
     # --- of one crawl, set by no setting ---
-    own_code: str = ""
-    """The fingerprint of the code of the user that documents pass before the store."""
-    plan_only: bool = False
-    """Whether the crawl is a plan: it stops after discovery and stores nothing."""
+    own_code: str = ""  # the fingerprint of the code of the user that documents pass before the store
+    plan_only: bool = False  # whether the crawl is a plan: it stops after discovery and stores nothing
 
     @cached_property
     def stores(self) -> Stores:

@@ -42,8 +42,7 @@ class DocumentPipe(RunExtension, asyncio.BaseProtocol):
     Where the reader is gone, the crawl is stopped as by Ctrl-C.
     """
 
-    fd: ClassVar[int]
-    """The pipe; the process has one crawl, and `run_of_process` is its run."""
+    fd: ClassVar[int]  # the pipe; the process has one crawl, and `run_of_process` is its run
     run_of_process: ClassVar[Run | None] = None
 
     def __init__(self, crawler: Crawler, run: Run):

@@ -39,8 +39,7 @@ class SiteTree:
         self.parents = array("l")
         self._aliases = store.aliases()
         self._index = lru_cache(URLS_KNOWN)(self._key)
-        self.ids: dict[bytes, str] = {}
-        """The id of each page's document, by key."""
+        self.ids: dict[bytes, str] = {}  # the id of each page's document, by key
         depths: dict[bytes, int] = {}
         orders: dict[bytes, int] = {}
         for one in (page.record for page in store.iter_pages(parts=OUTLINE)):

@@ -131,23 +131,18 @@ class RunReport(RunStatus):
     source: str
     url: str | None
     seq_before: int
-    recent: list[RecentPage]
-    """The pages done last, the latest first."""
-    timeline: list[tuple[float, int, int]]
-    """Seconds since the start, pages done, pages that failed."""
-    phases: list[tuple[str, float]]
-    """The phases entered, each with the seconds since the start."""
+    recent: list[RecentPage]  # the pages done last, the latest first
+    timeline: list[tuple[float, int, int]]  # seconds since the start, pages done, pages that failed
+    phases: list[tuple[str, float]]  # the phases entered, each with the seconds since the start
     discovery: Discovery | None
     conversion: Conversion
-    mirror: str | None
-    """What was done to the Markdown tree, in words; None where it was not written."""
+    mirror: str | None  # what was done to the Markdown tree, in words; None where it was not written
     report: Path | None
     delivered: bool | None
     """Whether the outputs were stored where they belong; None where there are none, and before the run is closed."""
     notes: list[str]
     """What a person should know: a start page that failed, links out of scope, what was learned of addresses."""
-    advice: str | None
-    """Why there are no documents, or none are kept, and what to do."""
+    advice: str | None  # why there are no documents, or none are kept, and what to do
 
 
 def run_report(run: Run) -> RunReport:

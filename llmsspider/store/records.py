@@ -148,8 +148,7 @@ class PageState:
     origin: Origin
     depth: int
     has_end_tag: bool = False
-    source_hash: bytes | None = None
-    """None where it is the same as `content_hash`."""
+    source_hash: bytes | None = None  # none where it is the same as `content_hash`
 
     @property
     def markdown_hash(self) -> bytes | None:
@@ -219,8 +218,7 @@ class PageRecord:
     declared: list[list[object]] = field(default_factory=list)
     change_kinds: list[ChangeKind] = field(default_factory=list)
     digest: Digest | None = field(default=None, repr=False, compare=False)
-    key: bytes = field(init=False, repr=False)
-    """The page's key in the store."""
+    key: bytes = field(init=False, repr=False)  # the page's key in the store
 
     def __post_init__(self) -> None:
         self.key = identity_key(self.identity)

@@ -53,8 +53,7 @@ class Store(SourceReader):
 
     def __init__(self, database: Database, source_name: str):
         self._writer: RunWriter | None = None
-        self.run: RunRecord | None = None
-        """The run begun last, as it was at its beginning."""
+        self.run: RunRecord | None = None  # the run begun last, as it was at its beginning
         super().__init__(database, source_name)
 
     # All sources of a project

@@ -144,8 +144,7 @@ class Kind(Enum):
     SIGNATURE = auto()
     CODE = auto()
     GRID = auto()
-    DOUBTFUL = auto()
-    """Filtered by its name, unless what it holds is content. `Rules.kind` never returns it."""
+    DOUBTFUL = auto()  # filtered by its name, unless what it holds is content. `Rules.kind` never returns it
 
 
 OVERRULED_BY_TITLE = frozenset({Kind.DROP, Kind.ADMONITION, Kind.MATH, Kind.DOUBTFUL})

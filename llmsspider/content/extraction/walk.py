@@ -81,8 +81,7 @@ class Role(NamedTuple):
     """What elements of one tag and class are, and how they are converted."""
 
     kind: Kind
-    is_plain: bool
-    """Whether `kind` is `Kind.PLAIN`: access to an enum member takes ten times as long."""
+    is_plain: bool  # whether `kind` is `Kind.PLAIN`: access to an enum member takes ten times as long
     flow: Flow
     block: BlockConverter
     inline: InlineConverter
@@ -100,15 +99,13 @@ class Walk:
     links: list[Link] = field(default_factory=list)
     notes: dict[str, str] = field(init=False, default_factory=dict)
     """The labels of footnotes, by the id of what defines them."""
-    tabs: dict[_Element, _Element] = field(init=False, default_factory=dict)
-    """The tab of each panel."""
+    tabs: dict[_Element, _Element] = field(init=False, default_factory=dict)  # the tab of each panel
     title: str | None = None
     first_heading: str | None = None
     headings_only: bool = False
     generator: Generator = UNKNOWN
     has_tex: bool = False
-    headings: dict[str, int] = field(default_factory=dict)
-    """The level of each block that is a heading."""
+    headings: dict[str, int] = field(default_factory=dict)  # the level of each block that is a heading
     empty: set[str] = field(default_factory=set)
     """The blocks that mean nothing without the block that follows."""
     alternate: set[_Element] = field(default_factory=set)

@@ -225,8 +225,7 @@ _REFERENCE = re.compile(r"\{([\w-]{1,80})\}")
 class _AsciiDocReader:
     def __init__(self) -> None:
         self._attributes: dict[str, str] = {}
-        self._language = ""
-        """The language of the block that follows."""
+        self._language = ""  # the language of the block that follows
         self._admonition = ""
 
     def lines(self, lines: Iterable[str]) -> Iterator[str]:

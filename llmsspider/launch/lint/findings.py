@@ -147,8 +147,7 @@ class Places:
 
     source: bytes
     _lines: list[int] = field(init=False)
-    _last: tuple[int, int] = (0, 1)
-    """An offset and its column."""
+    _last: tuple[int, int] = (0, 1)  # an offset and its column
 
     def __post_init__(self) -> None:
         self._lines = [0, *accumulate(len(line) for line in self.source.splitlines(keepends=True))]
