@@ -42,7 +42,7 @@ _MARKUP = re.compile(r"<[a-zA-Z/!][^<>]*>|\]\([^()\[\]\n]*\)")
 _TABLE = re.compile(r"<tr\b|\b(?:list|csv)-table\b|^[ \t]*<[A-Z]", re.MULTILINE)
 """How tables are written in other ways than with pipes: HTML, directives, components."""
 _ATTRIBUTES = re.compile(r"\{[#.:][^{}]*\}|:[a-z][\w-]*:")
-_ENDING = re.compile(r"(?:/index)?(?:\.html?)?(?:\.mdx?)?/?\Z")
+_ENDING = re.compile(r"(?:/index)?(?:\.html?|\.llms)?(?:\.mdx?)?/?\Z")
 _PARTS = frozenset({"CodeBlock", "Heading", "TableRow", "TableHead"})
 
 
@@ -186,7 +186,7 @@ _GAP = re.compile(
 """Lines that name what the generator is to put in their place."""
 
 
-def may_be_stub(markdown: str) -> bool:
+def may_be_stub(markdown: str, short: int = SHORT) -> bool:
     r"""Say whether Markdown may be a stub of its page: too short, or made of what its generator has not filled in.
 
     >>> may_be_stub('# Changes\n\n--8<-- "CHANGELOG.md"\n'), may_be_stub("# Home\n\nWelcome.\n")
@@ -211,7 +211,7 @@ def may_be_stub(markdown: str) -> bool:
             has_gap = True
         elif not text.startswith(("#", "import ", "export ")):
             letters += letters_of(_MARKUP.sub("", text))
-    return letters < (GAPS if has_gap else SHORT)
+    return letters < (GAPS if has_gap else short)
 
 
 # --- a form of a host and its sections, by a few of their pages ---

@@ -16,7 +16,7 @@ import html
 import pickle
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -25,24 +25,22 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from llmsspider.content import judge
-from llmsspider.content.judge import may_be_stub
 from llmsspider.content.links import Joiner
 from llmsspider.content.markdown import Draft, draft
 from llmsspider.content.markdown.code_languages import code_languages
 from llmsspider.crawl.link_bases import Base, LinkBases, UnsettledError
-from llmsspider.crawl.pages import PageResponse, read_page, with_valid_urls
-from llmsspider.crawl.records import utc_now
+from llmsspider.crawl.pages import with_valid_urls
 from llmsspider.errors import ConversionError, TooLargePageError
 from llmsspider.items import Digest, Page, raw_hash
 from llmsspider.site import llmsfull
 from llmsspider.site.llmsfull import FullPage
 from llmsspider.site.llmsfull_marks import HEADING
 from llmsspider.site.llmsfull_rules import normal_title
-from llmsspider.web.urls import identity, page_key
+from llmsspider.web.urls import page_key
 
 if TYPE_CHECKING:
     from llmsspider.crawl.state import RunState
-    from llmsspider.site.discovered import Discovery, Fetch, FetchResult
+    from llmsspider.site.discovered import Discovery
 
 
 # --- how pages are read ---
@@ -65,7 +63,6 @@ class ReadPiece:
     page: Page  # with valid URLs only
     digest: Digest  # of its Markdown
     raw_hash: str  # SHA-256 in hex of the text that it was read from
-    may_be_stub: bool  # its HTML may say more
     base: Base | None = None  # what its relative links begin at, None where that makes no difference
 
 
@@ -107,8 +104,8 @@ def own_text(text: str) -> str:
 def finished(drafted: Draft, join: Callable[[str], str], text: str, base: Base | None = None) -> ReadPiece:
     """Return a page with the links that `join` makes absolute; raises `TooLargePageError`."""
     page = with_valid_urls(drafted.page(join))
-    digest, is_stub = Digest.of(page.markdown, code_languages(page.markdown)), may_be_stub(page.markdown)
-    return ReadPiece(page, digest, raw_hash(text.encode("utf-8", "surrogatepass")), is_stub, base)
+    digest = Digest.of(page.markdown, code_languages(page.markdown))
+    return ReadPiece(page, digest, raw_hash(text.encode("utf-8", "surrogatepass")), base)
 
 
 def keep_bases(run: RunState, bases: LinkBases) -> Path | None:
@@ -128,7 +125,9 @@ def _bases(path: Path) -> LinkBases:
 
 # --- which files are believed: a few of their pages are compared with those of the site ---
 
-ACCEPT = "text/html,application/xhtml+xml;q=0.9,*/*;q=0.1"
+Reader = Callable[[str], Awaitable[Page | None]]
+"""Returns a page as its HTML is now; None where there is none."""
+
 ALIKE = 0.5
 """Least share of words that two states of a page have in common; with less it is another page: a wall, an error."""
 
@@ -137,7 +136,7 @@ _DESTINATION = re.compile(r"\]\([^()\s]*\)")
 _WORD = re.compile(r"[^\W_]+")
 
 
-async def judge_files(run: RunState, fetch: Fetch, discovery: Discovery) -> None:
+async def judge_files(run: RunState, read: Reader, discovery: Discovery) -> None:
     """Compare a few pages of each full-text file with the site; say and count a file that is not believed."""
     room = judge.NIGHTLY
     for full_text in discovery.full_texts:
@@ -155,23 +154,20 @@ async def judge_files(run: RunState, fetch: Fetch, discovery: Discovery) -> None
                 url = run.page_of(piece.url) if isinstance(piece, FullPage) and piece.url else ""
                 if url in asked and isinstance(piece, FullPage):
                     held.setdefault(url, piece.text)
-        if await _is_worse(run, fetch, samples, held):
+        if await _is_worse(run, read, samples, held):
             run.count("full-text/lagging")
             run.note(
-                f"{full_text.url} {samples.evidence}: they are crawled, and it stands in for those only "
-                "that are not there; -a full=true believes it again"
+                f"{full_text.url} {samples.evidence}: its pages are crawled, and it stands in for those "
+                "only that are not there; -a full=true believes it again"
             )
 
 
-async def _is_worse(run: RunState, fetch: Fetch, samples: judge.FormSamples, held: Mapping[str, str]) -> bool:
+async def _is_worse(run: RunState, read: Reader, samples: judge.FormSamples, held: Mapping[str, str]) -> bool:
     """Compare pages with their texts in a file, and say whether that decides against the file."""
     words: dict[str, tuple[str, str]] = {}
     for url, text in held.items():
         run.count("full-text/samples")
-        own, page = (
-            (await run.workers.read_texts([text]))[0],
-            await _page(run, url, await fetch(url, accept=ACCEPT)),
-        )
+        own, page = (await run.workers.read_texts([text]))[0], await read(url)
         if isinstance(own, ConversionError) or page is None:
             continue
         drafted = own.page(Joiner(url).join)
@@ -182,7 +178,7 @@ async def _is_worse(run: RunState, fetch: Fetch, samples: judge.FormSamples, hel
         if samples.decided is not None:
             samples.report_again(lost)
         else:
-            samples.report(None if "text" in lost and may_be_stub(drafted.markdown) else lost)
+            samples.report(None if "text" in lost and judge.may_be_stub(drafted.markdown) else lost)
         both = words_of(page.markdown), words_of(drafted.markdown)
         if are_alike(*map(Counter, both)):
             words[url] = _hash_of(both[0]), _hash_of(both[1])
@@ -196,18 +192,6 @@ def _is_of_file(run: RunState, url: str) -> bool:
     state = run.known.state(page_key(url))
     is_free = state is None or state.origin == "llms-full"
     return is_free and run.bounds.refusal(url, listed=True) is None
-
-
-async def _page(run: RunState, url: str, answer: FetchResult) -> Page | None:
-    """Return a page as it is now; None where it does not come."""
-    if not answer.ok or identity(answer.final_url) != identity(url):
-        return None
-    with answer.open() as opened:
-        body = opened.read()
-    answered = PageResponse(url, answer.final_url, answer.status, dict(answer.headers), body, utc_now())
-    with suppress(ConversionError):
-        return (await read_page(answered, run.workers, listed=True)).page
-    return None
 
 
 def chosen(pages: Sequence[str], differing: Sequence[str], number: int, most: int) -> list[str]:

@@ -48,6 +48,7 @@ class MarkdownNegotiationMiddleware(RunComponent):
     def __init__(self, crawler: Crawler, run: Run):
         super().__init__(crawler, run)
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._by_html: WeakSet[Request] = WeakSet()  # pages whose Markdown files are not believed
         self._page_first: WeakSet[Request] = WeakSet()
         """Pages that are downloaded before their Markdown is requested."""
         self._in_vain: WeakSet[Request] = WeakSet()
@@ -70,11 +71,11 @@ class MarkdownNegotiationMiddleware(RunComponent):
         if repository is not None:
             meta = {"dont_obey_robotstxt": True} if repository.by_api else None  # it speaks of pages
             return await self._route(request, repository.file_of(request.url), meta)
-        is_html = self._has_better_html(request.url)
+        is_html = not is_markdown_url(request.url) and self.run.site.samples_of(request.url, "files").is_html
         if is_html or self.run.site.samples_of(request.url, "Accept").is_html:
             request.headers["Accept"] = HTML_ACCEPT
         if is_html or self._is_first(request):
-            self._page_first.add(request)
+            (self._by_html if is_html else self._page_first).add(request)
             return None
         response = None if page.get("source") else await self._markdown(request)
         if response is None and page.get("held"):
@@ -120,14 +121,14 @@ class MarkdownNegotiationMiddleware(RunComponent):
 
     async def process_response(self, request: Request, response: Response) -> Response:
         """Return the Markdown of a page that was downloaded first; learn whether linked pages are there."""
+        if request in self._by_html:
+            return (await self._markdown(request) if response.status in {404, 410} else None) or response
         is_first, is_in_vain = request in self._page_first, request in self._in_vain
         self._page_first.discard(request)
         if not (is_first or is_in_vain) or response.status not in {200, 304, 404, 410}:
             return response
-        forms, is_gone = self.run.site.forms_of(request.url), response.status in {404, 410}
-        if self._has_better_html(request.url):
-            return (await self._markdown(request) if is_gone else None) or response
-        if is_gone:
+        forms = self.run.site.forms_of(request.url)
+        if response.status in {404, 410}:
             forms.dead += 1
             return response
         is_html = b"html" in (response.headers.get("Content-Type") or b"").lower()
@@ -137,10 +138,6 @@ class MarkdownNegotiationMiddleware(RunComponent):
             self._in_vain.discard(request)
             forms.none(request.url)
         return markdown or response
-
-    def _has_better_html(self, url: str) -> bool:
-        """Return whether the Markdown files of this part of the host say less than its HTML."""
-        return bool(not is_markdown_url(url) and self.run.site.samples_of(url, "files").is_html)
 
     def _is_first(self, request: Request) -> bool:
         """Return whether to download the page before its Markdown: only links name it, and those are mostly dead."""

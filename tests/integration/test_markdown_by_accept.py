@@ -1,4 +1,4 @@
-"""Markdown that a host answers by `Accept`: believed as far as it says what the pages say."""
+"""Markdown that a host answers by `Accept`, or has beside its pages: believed as far as it says what the pages say."""
 
 from __future__ import annotations
 
@@ -97,6 +97,7 @@ SHAPES = {
     "Docusaurus": (docusaurus, "/docs/guide/{}", "/docs/guide/{}"),
 }
 PAGES = 12
+PROSE = "The runs come one after the other."
 
 
 def converted(body: str, url: str) -> str:
@@ -145,6 +146,44 @@ def site_of(shape: str, *, by: str) -> dict[str, Callable[[Seen], Reply]]:
             made, headers = written(source, address.format), {}
         pages[path] = answering(body, made, headers)
     return pages
+
+
+def site_with_files(bad: set[int]) -> dict[str, str]:
+    """MkDocs pages with Markdown files beside them, in two sections; those of `bad` pages are converted badly."""
+    write, _, relative = SHAPES["MkDocs"]
+    listed, pages = "# Site\n\n", {}
+    for number in range(2 * PAGES):
+        source, section = Source(number % PAGES, PAGES), "guide" if number < PAGES else "api"
+        path = f"/{section}/{source.name}/"
+        page = write(source, relative.format).replace(PROSE, PROSE * 9)
+        body = f"<!doctype html><title>{source.title}</title><body>{page}</body>"
+        text = written(source, f"/{section}/{{}}/".format).replace(PROSE, PROSE * 9)
+        pages[path] = body
+        pages[f"{path}index.md"] = converted(body, f"{{base}}{path}") if number in bad else text
+        listed += f"- [{source.title}]({{base}}{path}index.md)\n"
+    start = "<!doctype html><title>Home</title><main><h1>Home</h1><p>Welcome.</p><a href='/guide/step-0/'>On</a></main>"
+    return {**pages, "/llms.txt": listed, "/": start}
+
+
+@pytest.mark.parametrize(
+    "bad", [range(2 * PAGES), range(PAGES, 2 * PAGES), [3]], ids=["all", "a section", "a page"]
+)
+def test_files_beside_pages_are_believed_by_section(serve, run_crawl, bad):
+    site = serve(site_with_files(set(bad)))
+    outcome = run_crawl(f"{site.url}/")
+    origins = {path: one["origin"] for path, one in outcome.by_path(site.url).items() if path != "/"}
+    given_up = {1: set(), PAGES: {"/api/"}, 2 * PAGES: {"/api/", "/guide/"}}[len(bad)]
+    by_html = {path for path, origin in origins.items() if origin == "html"}
+    assert by_html == {path for path in origins if path.startswith(tuple(given_up))}
+    assert len([line for line in outcome.lines if "loses code blocks" in line]) == bool(given_up)
+    assert outcome.stats["llms/markdown/samples"] <= 6
+    site.clear()
+    again = run_crawl(f"{site.url}/").by_path(site.url)
+    assert {one["change"] for one in again.values()} == {"unchanged"}
+    asked = [
+        path for path in site.paths() if path.endswith(".md") and path.startswith(tuple(given_up) or "-")
+    ]
+    assert len(asked) <= 1, "but for the sample of the night"
 
 
 def answering(body: str, markdown: str, headers: dict[str, str]) -> Callable[[Seen], Reply]:

@@ -67,11 +67,10 @@ def test_a_worker_reads_a_page_as_the_crawl_would(text, tmp_path):
     made = read(text, learned(4), tmp_path)
     assert isinstance(made, ReadPiece)
     expected = here(text, learned(4))
-    assert (made.page, made.digest, made.raw_hash, made.may_be_stub) == (
+    assert (made.page, made.digest, made.raw_hash) == (
         expected.page,
         expected.digest,
         expected.raw_hash,
-        expected.may_be_stub,
     )
     assert made.raw_hash == raw_hash(text.encode("utf-8", "surrogatepass"))
 

@@ -144,10 +144,10 @@ class PageReader:
         if form is None or result.filtered is not None or is_file or answered.accept == HTML_ACCEPT:
             return answered, result  # it has no other form
         samples, beside = run.site.samples_of(url, form), self._beside.pop(url, None)
-        can_wait, has_room = run.waiting.can_keep("stub", run.limit.left), self.has_room
+        can_wait = run.waiting.can_keep("stub", run.limit.left)
         if beside is None:
-            is_sample = samples.takes(text, any_page=not can_wait, has_room=has_room)
-            if is_sample or (has_room and judge.may_be_stub(text)):
+            is_sample = samples.takes(text, any_page=not can_wait, has_room=self._room > 0)
+            if is_sample or self.may_be_stub(text):
                 beside = await self.beside(request, answered, result, is_sample=is_sample)
             if is_sample and beside is not None:
                 decided = samples.report(None if beside.is_fuller else beside.lost)
@@ -167,12 +167,17 @@ class PageReader:
         return html or (answered, result)
 
     @property
-    def has_room(self) -> bool:
-        """Whether the HTML of one more page may be requested in vain."""
-        pages, is_first = len(self._run.requested_pages), not self._run.known.states
-        return self._run.site.judged.in_vain < (
-            judge.SAMPLES + pages // judge.SHARE if is_first else judge.NIGHTLY
-        )
+    def _room(self) -> int:
+        """How many more pages may be requested as HTML in vain."""
+        pages, judged = len(self._run.requested_pages), self._run.site.judged
+        return (
+            judge.NIGHTLY if self._run.known.states else judge.SAMPLES + pages // judge.SHARE
+        ) - judged.in_vain
+
+    def may_be_stub(self, markdown: str) -> bool:
+        """Say whether Markdown may be a stub, so that its HTML is worth a request; gaps are worth a few more."""
+        room = self._room
+        return room > -judge.SAMPLES and judge.may_be_stub(markdown, judge.SHORT if room > 0 else 0)
 
     async def beside(
         self, request: Request, answered: PageResponse, result: PageResult, *, is_sample: bool = False
@@ -183,6 +188,7 @@ class PageReader:
         """
         run = self._run
         run.count("markdown/samples" if is_sample else "markdown/stub")
+        run.site.judged.in_vain += 1
         html = await self._read_html(request, answered)
         lost: frozenset[judge.Loss] = frozenset()
         page = html[1].page if html is not None and html[1] is not None else None
@@ -195,7 +201,7 @@ class PageReader:
                 lost = judge.is_worse(result.page, page)
         logger.debug("%(url)s: its Markdown lacks %(lost)s", {"url": request.url, "lost": sorted(lost)})
         is_fuller = "text" in lost and judge.may_be_stub(result.page.markdown)
-        run.site.judged.in_vain += not lost
+        run.site.judged.in_vain -= bool(lost)
         if is_fuller:
             run.count("markdown/stub/html")
         return Beside(html, lost, is_fuller)
@@ -219,6 +225,13 @@ class PageReader:
             decided = run.site.samples_of(url, form).report_again(lost)
             self._tell(url, form, decided, own[0])
         return decided is not None
+
+    async def html_of(self, url: str) -> Page | None:
+        """Return a page as its HTML is now; None where there is none."""
+        found = await self._anew(url, url, HTML_ACCEPT)
+        return (
+            found[1].page if found is not None and identity(found[0].fetched_url) == identity(url) else None
+        )
 
     def _markdown_form(self, state: PageState) -> tuple[judge.Form, str] | None:
         """Return how a stored page comes as Markdown, believed or not, and where; None where it does not."""
