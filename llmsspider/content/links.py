@@ -15,10 +15,7 @@ SMALL_CHARS = 1_000_000
 
 
 class Growth:
-    """Counts the characters that a page of `size` bytes becomes.
-
-    `check` and `count` raise `TooLargePageError` beyond `MAX_GROWTH` for each byte and `SMALL_CHARS` more.
-    """
+    """Counts the characters that a page of `size` bytes becomes; too many are a `TooLargePageError`."""
 
     def __init__(self, size: int):
         self.size = size
@@ -54,11 +51,7 @@ MAX_SHARED = 200
 
 
 class Joiner:
-    """Joins hrefs to the base URL of one page, remembering the answers for all pages of its directory.
-
-    `base_href` is that of `<base>`, if any; one that is no http(s) URL counts for nothing. `join(href)` gives
-    an absolute URL (fragment kept), or the href unchanged where it cannot be parsed; each is counted by `growth`.
-    """
+    """Joins hrefs to the base URL of one page, or to `base_href`, remembering the answers for its directory."""
 
     def __init__(self, url: str, base_href: str = "", growth: Growth | None = None):
         self.growth = growth

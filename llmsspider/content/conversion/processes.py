@@ -146,11 +146,7 @@ class ProcessPool:
         self._starting += [self._start() for _ in range(self.size)]
 
     async def run(self, function: Callable[..., T], arguments: Sequence[object], timeout_secs: float) -> T:
-        """Return what the function of a module returns in a process, or raise the `ConversionError` it raises.
-
-        Arguments and result are pickled. A call that takes longer than `timeout_secs` raises `TimeoutError`, and its
-        process is killed. Where the process dies, so that of the second attempt, it is a `ConversionError` too.
-        """
+        """Return what the function returns in a process; raises its `ConversionError`, or `TimeoutError`."""
         async with self._slots:
             for _ in range(ATTEMPTS):
                 worker = await self._ready_worker()

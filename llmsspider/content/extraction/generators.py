@@ -239,11 +239,7 @@ GENERATORS = (
 
 @lru_cache(maxsize=8)
 def own_generators(paths: tuple[str, ...]) -> tuple[Generator, ...]:
-    """Return the generators of a user, by the paths that `LLMS_GENERATORS` names.
-
-    Raises:
-        ArgumentsError: one line for each path that cannot be used.
-    """
+    """Return the generators at the paths of `LLMS_GENERATORS`; raises `ArgumentsError`, a line for each bad one."""
     found: list[Generator] = []
     problems: list[str] = []
     for path in paths:

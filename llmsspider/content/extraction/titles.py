@@ -53,10 +53,7 @@ def outer_title(root: _Element, main: _Element, title: str | None, whole: str | 
 
 
 def _fits_better(heading: _Element, own: _Element, main: _Element, title: str | None) -> bool:
-    """Return True if a heading before `main` shares more words with the `<title>` than `own`, which is in it.
-
-    One that is a later part of the `<title>` may be the site's name, unless it is in the same `<main>` or `<article>`.
-    """
+    """Return True if a heading before `main` shares more words with the `<title>` than `own`, and is not the site."""
     text, keys, words = plain_text(heading), _keys(title), set(_WORD.findall((title or "").casefold()))
     if not text or _key(plain_text(own)) in (*keys, _key(text)) or _in_navigation(heading):
         return False

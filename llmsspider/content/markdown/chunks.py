@@ -233,11 +233,7 @@ class Chunker:
     def rows(
         self, document: Document, before: frozenset[str] = frozenset(), *, changes: bool = False
     ) -> Iterator[ChunkRow]:
-        """Yield the rows of a document as it leaves the crawl: deleted chunks, then present ones.
-
-        `before` are the ids of its chunks as last stored, none for a document that did not change; with `changes`,
-        unchanged chunks are omitted.
-        """
+        """Yield deleted chunks, which were in `before`, then the present ones, with `changes` those that are new."""
         if document.change == "deleted" and not before:
             yield _row(document, "deleted")
             return

@@ -118,12 +118,7 @@ _MOST = 50
 
 
 def without_banners(text: str) -> str:
-    """Return `text` (front matter already taken off) without banners aimed at agents.
-
-    A banner is a block among the first ones (before or right after the first heading) that names the site's
-    llms.txt and speaks of fetching it, with its "Documentation Index" heading; or an "Agent Instructions"
-    section at the end. Anything else stays as its author wrote it.
-    """
+    """Return `text` without banners for agents: one that names llms.txt, "Agent Instructions" at the end."""
     text = _strip_leading(text)
     block = _BLOCK.match(text)
     if block and _HEADING.match(block[1]) and "\n" not in block[1].rstrip("\n").replace("\n=", ""):
@@ -221,13 +216,7 @@ class Draft:
 
 
 def draft(text: str) -> Draft:
-    r"""Parse one Markdown body; its links are resolved later.
-
-    The text stays as it is, but for: line ends as `\n`, no BOM, front matter moved to the metadata, banners
-    for agents removed, relative destinations of links and images made absolute, those in HTML tags too, HTML
-    comments, empty anchors and tags of wrappers removed. Code, other HTML and MDX blocks are not touched; links in
-    them count as links to follow.
-    """
+    """Parse a Markdown body; what renders nothing, and banners, go. Links are resolved later, code stays."""
     text = with_line_feeds(text.removeprefix("\ufeff"))
     front, text = split_front_matter(text)
     return Draft(front, scan(without_banners(text)))
