@@ -494,6 +494,20 @@ def test_the_html_of_markdown_that_is_a_stub_is_the_document(serve, run_crawl):
     assert {seen.status for seen in site.requests if seen.path == "/changes"} <= {304}
 
 
+def test_many_stubs_at_once_are_all_replaced_by_their_html_night_after_night(serve, run_crawl):
+    prose = "<p>Widgets turn wheels, wheels turn mills, and mills grind the corn of the whole valley.</p>" * 8
+    names = [f"/part-{number}" for number in range(20)]
+    links = "".join(f"<a href='{name}'>x</a>" for name in names)
+    site = serve({"/": html("Home", prose + links), **{name: html(name[1:], prose + name) for name in names}})
+    site.pages |= {f"{name}.md": f"# {name[1:]}\n\n::: widget.{name[1:]}\n" for name in names}
+    site.pages["/llms.txt"] = "# Site\n\n" + "".join(f"- [{name[1:]}]({name}.md)\n" for name in names)
+    for _ in range(2):
+        found = run_crawl(f"{site.url}/").by_path(site.url)
+        assert {found[name]["origin"] for name in names} == {"html"}
+        assert all("whole valley" in found[name]["content"] for name in names)
+    assert {found[name]["change"] for name in names} == {"unchanged"}
+
+
 @pytest.mark.parametrize("first", ["small", "large"])
 def test_small_markdown_is_a_stub_beside_large_ones_whatever_came_first(serve, run_crawl, first):
     sentence = "<p>What there is to say of the gears of this machine, and of each of its wheels.</p>"

@@ -254,7 +254,7 @@ class FullTextPages:
             if isinstance(read, TooLargePageError):
                 run.count("too-large")
             raise read
-        if page.rule != "whole" and self._reader.may_be_stub(read.page.markdown):
+        if page.rule != "whole" and self._reader.may_be_stub(read.page.markdown, url):
             html = await self._from_html(read.page, url, file)
             if html is not None:
                 return html

@@ -147,7 +147,7 @@ class PageReader:
         can_wait = run.waiting.can_keep("stub", run.limit.left)
         if beside is None:
             is_sample = samples.takes(text, any_page=not can_wait, has_room=self._room > 0)
-            if is_sample or self.may_be_stub(text):
+            if is_sample or self.may_be_stub(text, url):
                 beside = await self.beside(request, answered, result, is_sample=is_sample)
             if is_sample and beside is not None:
                 decided = samples.report(None if beside.is_fuller else beside.lost)
@@ -169,14 +169,14 @@ class PageReader:
     @property
     def _room(self) -> int:
         """How many more pages may be requested as HTML in vain."""
-        pages, judged = len(self._run.requested_pages), self._run.site.judged
-        return (
-            judge.NIGHTLY if self._run.known.states else judge.SAMPLES + pages // judge.SHARE
-        ) - judged.in_vain
+        first = judge.SAMPLES + len(self._run.requested_pages) // judge.SHARE
+        return (judge.NIGHTLY if self._run.known.states else first) - self._run.site.judged.in_vain
 
-    def may_be_stub(self, markdown: str) -> bool:
+    def may_be_stub(self, markdown: str, url: str) -> bool:
         """Say whether Markdown may be a stub, so that its HTML is worth a request; gaps are worth a few more."""
-        room = self._room
+        state, room = self._run.known.state(page_key(url)), self._room
+        if state is not None and state.origin == "html":
+            return judge.may_be_stub(markdown)  # it was one
         return room > -judge.SAMPLES and judge.may_be_stub(markdown, judge.SHORT if room > 0 else 0)
 
     async def beside(
@@ -188,7 +188,6 @@ class PageReader:
         """
         run = self._run
         run.count("markdown/samples" if is_sample else "markdown/stub")
-        run.site.judged.in_vain += 1
         html = await self._read_html(request, answered)
         lost: frozenset[judge.Loss] = frozenset()
         page = html[1].page if html is not None and html[1] is not None else None
@@ -201,7 +200,7 @@ class PageReader:
                 lost = judge.is_worse(result.page, page)
         logger.debug("%(url)s: its Markdown lacks %(lost)s", {"url": request.url, "lost": sorted(lost)})
         is_fuller = "text" in lost and judge.may_be_stub(result.page.markdown)
-        run.site.judged.in_vain -= bool(lost)
+        run.site.judged.in_vain += not lost
         if is_fuller:
             run.count("markdown/stub/html")
         return Beside(html, lost, is_fuller)
