@@ -6,11 +6,13 @@ at once.
 """
 
 from collections.abc import Iterable
+from urllib.parse import urlsplit
 
-from llmsspider.web.urls import directory, host, identity
+from llmsspider.web.urls import INDEX_FILES, directory, host, identity
 
 # --- HTML for the links of its navigation ---
-# The start page, section roots, one page in each directory, and samples for as long as they still show unseen URLs.
+# The start page, section roots, index files, one page in each directory, and samples for as long as they still show
+# unseen URLs.
 
 MIN_SAMPLES = 3
 """Pages fetched as HTML besides start page and section roots; so many in a row that show nothing new are enough."""
@@ -19,7 +21,7 @@ MAX_SHARE = 0.05
 """Share of the pages seen so far that may be fetched twice; section roots above `MAX_ROOTS` count into it."""
 
 MAX_ROOTS = 9
-"""Section roots always fetched as HTML."""
+"""Section roots and index files always fetched as HTML."""
 
 
 class LinkSources:
@@ -49,7 +51,8 @@ class LinkSources:
             wanted = start or page in self._earlier
         else:
             place = f"{host(url)}{directory(page.rstrip('/'))}"
-            wanted = start or self._takes(place, section_root=section_root)
+            is_index = urlsplit(url).path.rpartition("/")[2] in INDEX_FILES  # of a directory
+            wanted = start or self._takes(place, section_root=section_root, is_index=is_index)
             if wanted:
                 self._sampled_directories.add(place)
         if wanted:
@@ -60,9 +63,9 @@ class LinkSources:
         """Count a page whose HTML was read before its Markdown as a link source, for the next crawl."""
         self.requested.add(identity(url))
 
-    def _takes(self, place: str, *, section_root: bool) -> bool:
+    def _takes(self, place: str, *, section_root: bool, is_index: bool) -> bool:
         is_known = place in self._sampled_directories
-        if section_root and not is_known and self._roots < MAX_ROOTS:
+        if (is_index or (section_root and not is_known)) and self._roots < MAX_ROOTS:
             self._roots += 1
             return True
         is_enough = self._samples >= MIN_SAMPLES and is_known and self._without_new > 0

@@ -81,6 +81,15 @@ def test_link_sources_are_start_roots_and_samples_that_pay():
     assert taken == MIN_SAMPLES
 
 
+def test_index_files_are_link_sources_whatever_came_before_them():
+    sources = LinkSources()
+    assert sources.wanted("https://e.com/index.html", start=True)
+    for number in range(40):
+        if sources.wanted(f"https://e.com/reference/p{number}.html"):
+            sources.report(0)
+    assert sources.wanted("https://e.com/reference/index.html"), "it lists the pages of its directory"
+
+
 @pytest.mark.parametrize("ending", ["/", ".html"])
 def test_section_roots_beside_a_link_source_are_samples(ending):
     sources = LinkSources()
