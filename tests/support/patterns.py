@@ -20,8 +20,8 @@ METHODS = {"match": "match", "fullmatch": "fullmatch", "search": "search"}
 NO_METHODS = {"pattern", "flags", "groups", "groupindex"}
 """What is read of a pattern without a text: one that is a part of another is tried in that."""
 
-GUESTS = ("llmsspider.integrations.haystack", "llmsspider.integrations.llamaindex")
-"""Modules that need packages of an environment of their own (tests/integration/test_loaders.py)."""
+GUESTS = tuple(f"llmsspider.integrations.{name}" for name in ("haystack", "langchain", "llamaindex"))
+"""Modules that need packages which not every environment of the tests has (tests/integration/test_loaders.py)."""
 
 
 @dataclass(frozen=True)
