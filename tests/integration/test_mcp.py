@@ -247,7 +247,7 @@ async def _search(url: str, headers: dict[str, str]) -> None:
     from mcp.client.streamable_http import streamable_http_client
 
     async with (
-        httpx2.AsyncClient(headers=headers) as client,
+        httpx2.AsyncClient(headers=headers, timeout=HANGS_SECS) as client,
         streamable_http_client(url, http_client=client) as streams,
         ClientSession(streams[0], streams[1]) as session,
     ):
