@@ -130,21 +130,29 @@ FOR_ONE_RUN = {
 }
 
 
-def test_every_argument_is_kept_or_belongs_to_one_run():
+@pytest.fixture
+def kept(tmp_path: Path) -> dict[str, str]:
+    """Every argument that is kept."""
+    pages = tmp_path / "pages.txt"
+    pages.write_text(f"{URL}\n", encoding="utf-8")
+    return {**KEPT, "urls_file": str(pages)}
+
+
+def test_every_argument_is_kept_or_belongs_to_one_run(kept):
     assert set(FOR_ONE_RUN) | {"save"} == OF_ONE_RUN
-    assert set(DocsArguments.model_fields) - set(KEPT) - OF_ONE_RUN == {"url", "source", "llms_txt", "scope"}
+    assert set(DocsArguments.model_fields) - set(kept) - OF_ONE_RUN == {"url", "source", "llms_txt", "scope"}
 
 
-def test_the_first_crawl_keeps_all_that_does_not_belong_to_one_run(config):
-    given = {"url": URL, "scope": "host", **KEPT, **FOR_ONE_RUN}
+def test_the_first_crawl_keeps_all_that_does_not_belong_to_one_run(config, kept):
+    given = {"url": URL, "scope": "host", **kept, **FOR_ONE_RUN}
     keep(config, **vars_of(update(resolve_arguments(given, config)[0], None)))
     again, record = resolve_arguments({"url": URL}, config)
-    wanted = resolve_arguments({"url": URL, "scope": "host", **KEPT}, config)[0]
+    wanted = resolve_arguments({"url": URL, "scope": "host", **kept}, config)[0]
     assert again.model_dump(exclude={"source"}) == wanted.model_dump(exclude={"source"})
     assert record is not None
-    assert set(record.arguments) == set(KEPT)
+    assert set(record.arguments) == set(kept)
     line = kept_line(again, record) or ""
-    assert all(f"{name}={value}" in line for name, value in KEPT.items())
+    assert all(f"{name}={value}" in line for name, value in kept.items())
 
 
 def vars_of(record: SourceRecord) -> dict:
