@@ -165,9 +165,9 @@ def code_text(pre: _Element) -> str:
 
 def is_listing(element: _Element) -> bool:
     """Return True for inline code with line breaks that is all its parent holds: code of several lines."""
-    parent = element.getparent()
+    parent, is_alone = element.getparent(), element.getprevious() is None and element.getnext() is None
     return (
-        (parent is not None and len(parent) == 1 and bool((element.text or "").strip()))
+        (parent is not None and is_alone and bool((element.text or "").strip()))
         and all(part.tag == "br" for part in element)
         and not f"{parent.text or ''}{element.tail or ''}".strip()
     )
