@@ -300,9 +300,8 @@ class RenderingHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  
         super().__init__(*args, **kwargs)
         self._traffic: WeakKeyDictionary[Page, Traffic] = WeakKeyDictionary()
         self._scripts: WeakKeyDictionary[Page, Scripts] = WeakKeyDictionary()
-        self._kept: dict[
-            str, tuple[dict[str, str], bytes]
-        ] = {}  # headers and body of what pages share, by URL
+        self._kept: dict[str, tuple[dict[str, str], bytes]] = {}
+        """Headers and body of what pages share, by URL."""
 
     async def start(self) -> None:
         """Start Playwright and the browser; raises Playwright's errors."""

@@ -202,9 +202,8 @@ class Command(DescribedCommand, CrawlCommand):
 # --- source after source, for `scrapy sync` ---
 
 ALIVE_SECS = 5.0  # time between two signs of life of a crawl
-PEAK_MIB = (
-    768.0  # memory after whose use a process takes no other source; MEMUSAGE_LIMIT_MB where that is less
-)
+PEAK_MIB = 768.0
+"""Memory after whose use a process takes no other source; MEMUSAGE_LIMIT_MB where that is less."""
 MAXRSS_A_MIB = 1 << (20 if sys.platform == "darwin" else 10)
 
 

@@ -24,16 +24,13 @@ from llmsspider.items import Page
 Loss = Literal["edits", "text", "code blocks", "indentation", "languages", "tables", "headings", "links"]
 """What a form of a page may lack, the gravest first; edits where it is built later than the page."""
 
-FULLER = (
-    2  # how many times the text of the other form a form must have to say more, and `MORE` letters besides
-)
+FULLER = 2
+"""How many times the text of the other form a form must have to say more, and `MORE` letters besides."""
 MORE = 150  # letters that the navigation of a site may leave in the text of a page
-MANY_WORDS = (
-    100  # words, a third of its own, that a form must have besides to say more than one that it holds
-)
-LEAST = (
-    2  # lines of code, rows, headings or links from which on they are missed, where they are enough of all
-)
+MANY_WORDS = 100
+"""Words, a third of its own, that a form must have besides to say more than one that it holds."""
+LEAST = 2
+"""Lines of code, rows, headings or links from which on they are missed, where they are enough of all."""
 
 _WORD = re.compile(r"[^\W_]+")
 _TAG = re.compile(r"<[^<>]*>")

@@ -202,11 +202,7 @@ def chosen(pages: Sequence[str], differing: Sequence[str], number: int, most: in
     """
     paths = {url: urlsplit(url).path.encode("utf-8", "surrogatepass") for url in pages}
     order = sorted(paths, key=lambda url: hashlib.sha256(paths[url]).digest())
-    again = (
-        [differing[number % len(differing)]]
-        if differing and differing[number % len(differing)] in paths
-        else []
-    )
+    again = paths.keys() & {differing[number % len(differing)]} if differing else ()
     turn = [order[(number * most + place) % len(order)] for place in range(most)] if order else []
     return list(dict.fromkeys([*again, *turn]))[: min(most, max(1, len(pages) // 4))]
 
