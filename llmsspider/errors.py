@@ -18,6 +18,8 @@
 A message is one line: what was wrong, and what to do.
 """
 
+from __future__ import annotations
+
 import shlex
 from typing import Literal
 
@@ -106,6 +108,15 @@ class DiscoveryError(LlmsspiderError):
 
 class ConversionError(LlmsspiderError):
     """The conversion of one page failed; the page's error kind is `parse`."""
+
+    @classmethod
+    def of(cls, error: Exception) -> ConversionError:
+        """Return the error of a page whose conversion raised `error`."""
+        if isinstance(error, ConversionError):
+            return error
+        if isinstance(error, MemoryError):
+            return cls("the conversion ran out of memory")
+        return cls(f"conversion failed: {type(error).__name__}: {error}")
 
 
 class TooLargePageError(ConversionError):

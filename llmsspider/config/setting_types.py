@@ -163,8 +163,7 @@ Contact = Annotated[
 ]
 
 if TYPE_CHECKING:
-    from llmsspider.content.conversion.serving import Handlers
-    from llmsspider.content.formats import Formats
+    from llmsspider.content.formats import Formats, Handlers
     from llmsspider.content.markdown.chunks import Chunker
     from llmsspider.site.providers import Provider
     from llmsspider.site.repositories import Kind
@@ -186,7 +185,7 @@ else:  # what the checks return; a process that only reads settings need not imp
     ContentHandlers = Annotated[
         Any,
         by(
-            "llmsspider.content.conversion.serving:check_handlers",
+            "llmsspider.content.formats:check_handlers",
             "a dict of class paths by media type is accepted",
             first=lambda value: dict(json.loads(value) if isinstance(value, str) else value),
         ),

@@ -15,8 +15,7 @@ from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
 
 from llmsspider.content.markdown import commonmark
-from llmsspider.content.markdown.code_languages import code_languages
-from llmsspider.content.markdown.commonmark import letters_of
+from llmsspider.content.markdown.commonmark import code_languages, letters_of
 from llmsspider.items import Page
 
 # --- one page in two forms ---

@@ -27,7 +27,7 @@ from urllib.parse import urlsplit
 from llmsspider.content import judge
 from llmsspider.content.links import Joiner
 from llmsspider.content.markdown import Draft, draft
-from llmsspider.content.markdown.code_languages import code_languages
+from llmsspider.content.markdown.commonmark import code_languages
 from llmsspider.crawl.link_bases import Base, LinkBases, UnsettledError
 from llmsspider.crawl.pages import with_valid_urls
 from llmsspider.errors import ConversionError, TooLargePageError

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from w3lib.encoding import http_content_type_encoding
 
 from llmsspider.content import markdown
-from llmsspider.content.conversion.serving import read_metadata
+from llmsspider.content.conversion.workers import read_metadata
 from llmsspider.content.links import Joiner
 from llmsspider.content.markdown.commonmark import with_line_feeds
 from llmsspider.errors import ConversionError

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
-from llmsspider.content.conversion.serving import ContentHandler
+from llmsspider.content.formats import ContentHandler
 from llmsspider.errors import ArgumentsError, MirrorError
 from llmsspider.items import Document
 from llmsspider.output import exports

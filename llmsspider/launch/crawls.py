@@ -21,7 +21,7 @@ from scrapy.settings import BaseSettings
 from llmsspider.config.arguments import CrawlArguments, DocsArguments, PageArguments, check_arguments
 from llmsspider.config.settings import Config
 from llmsspider.config.sources import default_name
-from llmsspider.content.conversion.serving import ContentHandler
+from llmsspider.content.formats import ContentHandler
 from llmsspider.errors import ArgumentsError, CrawlError, ResolveError, StoreError
 from llmsspider.extensions.pipe import DOCUMENT, END, FRAME, DocumentPipe, send_end
 from llmsspider.items import Document, document_of

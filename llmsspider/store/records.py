@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import orjson
 
-from llmsspider.content.markdown.code_languages import code_languages
+from llmsspider.content.markdown.commonmark import code_languages
 from llmsspider.items import (
     FIELDS,
     Change,
@@ -225,7 +225,7 @@ class PageRecord:
 
     @property
     def code_languages(self) -> list[str]:
-        """The languages of the code blocks in `content`, see `markdown.code_languages`; a new list each time."""
+        """The languages of the code blocks in `content`, see `commonmark.code_languages`; a new list each time."""
         return list(self._digest.code_languages) if self._digest else code_languages(self.content or "")
 
     @property

@@ -27,6 +27,7 @@ from llmsspider.content.conversion.workers import (
     MAX_HTML_IN_PLACE,
     MAX_READ_IN_PLACE,
     ConversionPool,
+    serve,
 )
 from llmsspider.errors import ConversionError
 from llmsspider.items import Digest
@@ -129,7 +130,7 @@ def test_idle_workers_are_killed(size):
 
 
 def test_a_worker_dies_at_its_start(tmp_path):
-    pool = ProcessPool(2, (), partial(leave_once, str(tmp_path / "marker")))
+    pool = ProcessPool(2, (), partial(serve, partial(leave_once, str(tmp_path / "marker"))))
 
     async def call() -> list[int]:
         pool.start()
@@ -141,14 +142,14 @@ def test_a_worker_dies_at_its_start(tmp_path):
 
 
 def test_workers_that_never_start_are_an_error_of_the_page():
-    pool = ProcessPool(1, (), partial(os._exit, 5))
+    pool = ProcessPool(1, (), partial(serve, partial(os._exit, 5)))
     with contextlib.closing(pool), pytest.raises(ConversionError, match="no conversion worker starts"):
         asyncio.run(pool.run(abs, (1,), 60.0))
 
 
 def test_a_worker_dies_after_it_answered(tmp_path):
     """The page is not blamed, and not converted again."""
-    pool, marker = ProcessPool(1, (), list), tmp_path / "marker"
+    pool, marker = ProcessPool(1, (), partial(serve, list)), tmp_path / "marker"
 
     async def call() -> list[str]:
         await pool.run(abs, (1,), 60.0)
@@ -208,11 +209,12 @@ def test_the_fork_server_is_killed(pool):
 
 BLOCKED = """
 import asyncio, signal
-from llmsspider.content.conversion import serving
+from functools import partial
+from llmsspider.content.conversion import workers
 from llmsspider.content.conversion.processes import ProcessPool
 
 async def main():
-    pool = ProcessPool(1, ("probe", "llmsspider.content.conversion.warm"), serving.prepare)
+    pool = ProcessPool(1, ("probe", "llmsspider.content.conversion.warm"), partial(workers.serve, workers.prepare))
     mask = await pool.run(signal.pthread_sigmask, (signal.SIG_BLOCK, ()), 60.0)
     print("worker", signal.SIGINT in mask, flush=True)
     pool.close()
@@ -280,11 +282,13 @@ def test_workers_hold_no_connection_of_the_crawl(pool):
 
 ORPHAN = """
 import asyncio, os, sys
+from functools import partial
 from llmsspider.content.conversion.processes import ProcessPool
+from llmsspider.content.conversion.workers import serve
 from worker_calls import wait_once
 
 async def main(marker):
-    pool = ProcessPool(1, (), list)
+    pool = ProcessPool(1, (), partial(serve, list))
     call = asyncio.ensure_future(pool.run(wait_once, (marker,), 1.0))
     while not os.path.exists(marker):
         await asyncio.sleep(0.01)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from llmsspider.content.markdown.code_languages import code_languages
+from llmsspider.content.markdown.commonmark import code_languages
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from llmsspider.content.markdown import Draft, draft
-from llmsspider.content.markdown.code_languages import code_languages
+from llmsspider.content.markdown.commonmark import code_languages
 from llmsspider.crawl.full_text import (
     Piece,
     ReadPiece,

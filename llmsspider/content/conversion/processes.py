@@ -14,6 +14,7 @@ import multiprocessing
 import pickle
 import signal
 import socket
+import struct
 import sys
 import threading
 import time
@@ -22,7 +23,6 @@ from concurrent.futures import Future, InvalidStateError
 from multiprocessing import connection, resource_tracker
 from typing import TYPE_CHECKING, TypeVar
 
-from llmsspider.content.conversion.serving import LENGTH, message, serve
 from llmsspider.errors import ConversionError
 
 if TYPE_CHECKING:
@@ -44,6 +44,9 @@ START_SECS = 60.0
 EXIT_SECS = 5.0
 """Seconds for a process to end after its socket is closed."""
 
+_LENGTH = struct.Struct("!Q")
+"""Precedes each message: its length in bytes."""
+
 _CHUNK = 1 << 18
 
 _LOCK = threading.Lock()
@@ -53,9 +56,9 @@ _LOCK = threading.Lock()
 class Worker:
     """One process and the socket to it; raises `OSError` or `EOFError` when it did not start."""
 
-    def __init__(self, context: ForkServerContext | SpawnContext, prepare: Callable[[], object]):
+    def __init__(self, context: ForkServerContext | SpawnContext, serve: Callable[[socket.socket], object]):
         self._socket, theirs = socket.socketpair()
-        self.process = context.Process(target=serve, args=(theirs, prepare), daemon=True)
+        self.process = context.Process(target=serve, args=(theirs,), daemon=True)
         try:
             with theirs, _LOCK, _main_unseen():
                 self.process.start()
@@ -78,18 +81,19 @@ class Worker:
     async def call(self, function: Callable[..., T], arguments: Sequence[object], timeout_secs: float) -> T:
         """Return what the function returns in the process, or its `ConversionError`; raising ends the process's use."""
         received = bytearray()
-        expected = LENGTH.size
+        expected = _LENGTH.size
         async with asyncio.timeout(timeout_secs):
             loop = asyncio.get_running_loop()
-            await loop.sock_sendall(self._socket, message((function, arguments, timeout_secs)))
+            call = pickle.dumps((function, arguments, timeout_secs), protocol=pickle.HIGHEST_PROTOCOL)
+            await loop.sock_sendall(self._socket, _LENGTH.pack(len(call)) + call)
             while len(received) < expected:
                 part = await loop.sock_recv(self._socket, _CHUNK)
                 if not part:
                     raise EOFError("it ended before it answered")
                 received += part
-                if expected == LENGTH.size <= len(received):
-                    expected += LENGTH.unpack_from(received)[0]
-        return pickle.loads(memoryview(received)[LENGTH.size :])  # type: ignore[no-any-return]  # noqa: S301  # of `serve`
+                if expected == _LENGTH.size <= len(received):
+                    expected += _LENGTH.unpack_from(received)[0]
+        return pickle.loads(memoryview(received)[_LENGTH.size :])  # type: ignore[no-any-return]  # noqa: S301  # of `serve`
 
     def close(self) -> None:
         """Close the socket: an idle process ends by itself. No call may be under way."""
@@ -119,12 +123,12 @@ class Worker:
 
 
 class ProcessPool:
-    """Calls functions in `size` processes, each after `prepare`; modules in `preload` are imported before a fork."""
+    """Calls functions in `size` processes, which `serve` a socket; modules in `preload` are imported before a fork."""
 
-    def __init__(self, size: int, preload: Sequence[str], prepare: Callable[[], object]):
+    def __init__(self, size: int, preload: Sequence[str], serve: Callable[[socket.socket], object]):
         self.size = size
         self._preload = list(preload)
-        self._prepare = prepare
+        self._serve = serve
         self._slots = asyncio.Semaphore(size)
         self._starting: list[Future[Worker]] = []
         self._idle: list[Worker] = []
@@ -206,7 +210,7 @@ class ProcessPool:
             context = multiprocessing.get_context("forkserver")
             context.set_forkserver_preload(self._preload)
         try:
-            worker = Worker(context, self._prepare)
+            worker = Worker(context, self._serve)
         except Exception as error:
             with contextlib.suppress(InvalidStateError):
                 future.set_exception(error)

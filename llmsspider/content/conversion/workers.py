@@ -7,20 +7,25 @@ process, which can be killed.
 
 from __future__ import annotations
 
+import gc
 import os
+import pickle
 import signal
+import socket
+import struct
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, TypeVar
 
-from llmsspider.content.conversion import serving
-from llmsspider.content.conversion.processes import ProcessPool
 from llmsspider.content.formats import Formats
 from llmsspider.errors import ConversionError
-from llmsspider.items import Page
+from llmsspider.items import Digest, Link, Page, PageMeta
+from llmsspider.web.loading import find
 
 if TYPE_CHECKING:
+    from llmsspider.content.conversion.processes import ProcessPool
     from llmsspider.content.markdown import Draft
 
 S = TypeVar("S")
@@ -84,9 +89,20 @@ class ConversionPool:
         self.handlers = handlers or {}
         self.generators = generators
         self._left_in_place = FEW_IN_PLACE
-        self.processes = ProcessPool(
-            max(workers, 1), ("llmsspider.content.conversion.warm",), serving.prepare
+
+    @cached_property
+    def processes(self) -> ProcessPool:
+        """The worker processes, which many a crawl does not need."""
+        from llmsspider.content.conversion.processes import ProcessPool  # noqa: PLC0415
+
+        return ProcessPool(
+            max(self.workers, 1), ("llmsspider.content.conversion.warm",), partial(serve, prepare)
         )
+
+    @property
+    def has_started(self) -> bool:
+        """True when there are processes, or will be soon."""
+        return "processes" in self.__dict__ and self.processes.has_started
 
     def open(self) -> None:
         """Start the workers in the background, ahead of the first page; otherwise each starts when it is needed."""
@@ -95,33 +111,34 @@ class ConversionPool:
 
     def close(self) -> None:
         """Stop the workers; idempotent."""
-        self.processes.close()
+        if "processes" in self.__dict__:
+            self.processes.close()
 
     async def convert(
         self, body: bytes, url: str, encoding: str | None, *, with_listings: bool = True
     ) -> Page:
         """Return the converted page; without `with_listings`, one that only lists others has no Markdown and links."""
         self._left_in_place -= 1
-        here = not self.workers or (self._left_in_place >= 0 and not self.processes.has_started)
+        here = not self.workers or (self._left_in_place >= 0 and not self.has_started)
         arguments = body, url, encoding, self.converter, self.generators, with_listings
-        return await self._run(serving.convert, arguments, in_place=here and len(body) <= MAX_HTML_IN_PLACE)
+        return await self._run(convert, arguments, in_place=here and len(body) <= MAX_HTML_IN_PLACE)
 
     async def read_metadata(self, body: bytes, url: str, encoding: str | None) -> Page:
         """Return links and metadata of an HTML page; where that is all a crawl needs, it never starts a process."""
-        unused = not self.workers or not self.processes.has_started
+        unused = not self.workers or not self.has_started
         return await self._run(
-            serving.read_metadata, (body, url, encoding), in_place=unused and len(body) <= MAX_HTML_IN_PLACE
+            read_metadata, (body, url, encoding), in_place=unused and len(body) <= MAX_HTML_IN_PLACE
         )
 
     async def read_markdown(self, text: str) -> Draft:
         """Return the `Draft` of a Markdown body, mostly read in place: sending it to a worker costs more."""
         in_place = len(text) <= MAX_READ_IN_PLACE
-        (read,) = await self._run(serving.read_texts, ((text,),), in_place=in_place)
+        (read,) = await self._run(read_texts, ((text,),), in_place=in_place)
         return read
 
     async def read_texts(self, texts: Sequence[str]) -> list[Draft | ConversionError]:
         """Return the `Draft` of each Markdown body, as `read_each` does: sending each costs more than reading it."""
-        return await self.read_each(serving.read_texts, texts, size=len)
+        return await self.read_each(read_texts, texts, size=len)
 
     async def read_each(
         self, read: Callable[[Sequence[S]], list[T]], given: Sequence[S], *, size: Callable[[S], int]
@@ -144,7 +161,7 @@ class ConversionPool:
         self, reader: str, body: bytes, url: str, mime_type: str, encoding: str | None
     ) -> Page:
         """Return a body as converted by the class at the path `reader`; raises `ConversionError`."""
-        return await self._run(serving.handle, (reader, body, url, mime_type, encoding))
+        return await self._run(handle, (reader, body, url, mime_type, encoding))
 
     async def read_api(self, body: bytes, url: str, mime_type: str, encoding: str | None) -> Page:
         """Return the page of an OpenAPI file, converted by the user's handler for its media type, or of DocC's data."""
@@ -165,7 +182,7 @@ class ConversionPool:
         except TimeoutError:
             raise ConversionError(f"conversion took longer than {timeout_secs:g} s") from None
         except Exception as error:  # also arguments that cannot be pickled
-            raise serving.failure(error) from None
+            raise ConversionError.of(error) from None
 
 
 class _TooLongError(BaseException):
@@ -187,9 +204,124 @@ def _interrupted(function: Callable[..., T], arguments: Sequence[object], secs: 
         try:
             return function(*arguments)
         except Exception as error:
-            raise serving.failure(error) from None
+            raise ConversionError.of(error) from None
         finally:
             is_running = False
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.signal(signal.SIGVTALRM, before)
+
+
+# What is called, in a worker process or here. What it needs is imported then: a crawl may read few pages.
+
+
+def convert(  # noqa: PLR0917 - the argument order of the call sent to a worker
+    body: bytes,
+    url: str,
+    encoding: str | None,
+    converter: str,
+    generators: tuple[str, ...],
+    with_listings: bool,
+) -> Page:
+    """Return an HTML page as converted by the engine `converter`, and its `digest`; see `extraction.convert`."""
+    from llmsspider.content import extraction  # noqa: PLC0415
+    from llmsspider.content.markdown.commonmark import code_languages  # noqa: PLC0415
+
+    page = extraction.convert(
+        body, url, encoding, converter, generators=generators, with_listings=with_listings
+    )
+    page.digest = Digest.of(page.markdown, code_languages(page.markdown)) if page.markdown else None
+    return page
+
+
+def read_metadata(body: bytes, url: str, encoding: str | None) -> Page:
+    """Return links and metadata of an HTML page."""
+    from llmsspider.content import extraction  # noqa: PLC0415
+
+    return extraction.read_metadata(body, url, encoding)
+
+
+def read_texts(texts: Sequence[str]) -> list[Draft]:
+    """Return the `Draft` of each Markdown body."""
+    from llmsspider.content.markdown import draft  # noqa: PLC0415
+
+    return [draft(text) for text in texts]
+
+
+_handler = cache(lambda path: find(path)())  # type: ignore[operator]
+
+
+def handle(path: str, body: bytes, url: str, mime_type: str, encoding: str | None) -> Page:
+    """Return a body as converted by the class at `path`; raises `ConversionError`."""
+    from llmsspider.content import markdown  # noqa: PLC0415
+
+    try:
+        made = _handler(path).read(body, url, mime_type, encoding)
+        return markdown.read(made, url) if isinstance(made, str) else _whole(made)
+    except Exception as error:  # whatever the user's class raises
+        raise ConversionError(f"handler {path}: {type(error).__name__}: {error}") from None
+
+
+def _whole(page: Page) -> Page:
+    """Validate and normalize the page that a handler returned; raises `TypeError` for any other type."""
+    if not isinstance(page, Page) or not isinstance(page.meta, PageMeta):
+        raise TypeError(f"it returned {type(page).__name__}, not Markdown or a Page")
+    from llmsspider.content.markdown.commonmark import with_line_feeds  # noqa: PLC0415
+
+    text = with_line_feeds(page.markdown).strip("\n")
+    return Page(
+        markdown=f"{text}\n" if text.strip() else "",
+        links=[Link(str(link.text), str(link.url)) for link in page.links],
+        follow=[str(url) for url in page.follow],
+        meta=page.meta,
+        converter=page.converter,
+        parts=[(str(after), _whole(part)) for after, part in page.parts],
+    )
+
+
+def prepare() -> None:
+    """Import what calls need, without a look for cyclic garbage, and have later looks be rare: pages leave little."""
+    gc.disable()
+    convert(b"<p>x</p>", "http://localhost/", None, "native", (), True)
+    read_texts(("x",))
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
+    gc.enable()
+
+
+# What a worker process runs: the calls it answers, one at a time, until its socket is closed.
+
+_LENGTH = struct.Struct("!Q")
+"""Precedes each message, a pickle: its length in bytes, as in `processes`."""
+
+
+def serve(prepare: Callable[[], object], stream: socket.socket) -> None:
+    """Answer calls until the other end of the stream is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the crawling process handles Ctrl-C and stops its workers
+    stream.setblocking(True)
+    prepare()
+    with suppress(ConnectionError), stream, stream.makefile("rb") as calls:
+        stream.sendall(b"+")
+        while len(head := calls.read(_LENGTH.size)) == _LENGTH.size:
+            stream.sendall(_answer(calls.read(_LENGTH.unpack(head)[0])))
+
+
+def _answer(call: bytes) -> bytes:
+    has_alarm = hasattr(signal, "setitimer")
+    try:
+        function, arguments, timeout_secs = pickle.loads(call)  # noqa: S301  # written by `Worker.call`
+        if has_alarm:  # it ends this process in case the parent, which enforces the timeout, has died
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            signal.setitimer(signal.ITIMER_REAL, 2 * timeout_secs)
+        return _message(function(*arguments))
+    except Exception as error:  # also a result that cannot be pickled
+        return _message(ConversionError(str(ConversionError.of(error))))
+    finally:
+        if has_alarm:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def _message(value: object) -> bytes:
+    """Return a value pickled, with its length before it."""
+    data = pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
+    return _LENGTH.pack(len(data)) + data

@@ -1,16 +1,22 @@
-"""Formats besides HTML and Markdown that documentation links to, and which are converted, by content handlers."""
+"""Content handlers: the formats besides HTML and Markdown that are converted, and classes of users by media type."""
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import inspect
 import json
 import re
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, cast, get_args
+from itertools import chain
+from mimetypes import MimeTypes
+from typing import Literal, NamedTuple, Protocol, cast, get_args
 from urllib.parse import unquote, urlsplit
 
-from llmsspider.web.loading import Extra, missing_extra
+from llmsspider.errors import ArgumentsError
+from llmsspider.items import Page
+from llmsspider.web.loading import OURS, Extra, find, missing_extra, path_of, source_of
 
 ApiDocuments = Literal["file", "tag", "operation"]
 """What of an OpenAPI file is one document: everything, what has one tag, or an operation."""
@@ -138,8 +144,93 @@ def _pairs(value: object) -> list[tuple[str, str]]:
         parts = [part.partition("=") for part in value.split(",") if part.strip()]
         return [(name.strip(), mode.strip()) for name, _, mode in parts]
     given = value
-    with suppress(ValueError):
+    with contextlib.suppress(ValueError):
         given = json.loads(value) if isinstance(value, str) else value
     if not isinstance(given, Mapping):
         raise ValueError("a mode by format is accepted, such as pdf=linked,notebook=off")
     return [(str(name), str(mode)) for name, mode in given.items()]
+
+
+# Content handlers: user classes that convert responses to Markdown, by media type (`LLMS_CONTENT_HANDLERS`).
+# An exception or a timeout in one fails only the page it was converting.
+
+_UNKNOWN_TO_PYTHON = {
+    ".yaml": "application/yaml",
+    ".yml": "application/yaml",
+    ".xml": "application/xml",
+    ".toml": "application/toml",
+    ".ipynb": "application/x-ipynb+json",
+    ".rst": "text/x-rst",
+    ".adoc": "text/asciidoc",
+}
+
+
+class ContentHandler(Protocol):
+    """Converts responses of one media type. Instantiated without arguments, once per process."""
+
+    def read(self, body: bytes, url: str, mime_type: str, encoding: str | None) -> str | Page:
+        """Return the Markdown of a response, or a `Page`. Any exception fails the page.
+
+        Args:
+            body: the response body, decompressed.
+            url: the URL of the response; the base of relative links in the Markdown.
+            mime_type: the media type without parameters, in lower case.
+            encoding: the charset of the Content-Type header, or None.
+        """
+        ...
+
+
+@dataclass(slots=True, frozen=True)
+class Handlers:
+    """The import paths of the handler classes, by media type."""
+
+    paths: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def extensions(self) -> frozenset[str]:
+        """File extensions, without dot, of the media types that have a handler; such files are crawled as pages.
+
+        >>> Handlers({"application/pdf": "mine.Pdf"}).extensions
+        frozenset({'pdf'})
+        """
+        known = MimeTypes()  # Python's built-in table, not that of the operating system
+        for ending, mime_type in _UNKNOWN_TO_PYTHON.items():
+            known.add_type(mime_type, ending)
+        endings = chain.from_iterable(map(known.guess_all_extensions, self.paths))
+        return frozenset(ending.removeprefix(".") for ending in endings)
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of the handlers' paths and of the source of their modules, but for our own; empty without handlers."""
+        if not self.paths:
+            return ""
+        known = []
+        for mime_type, path in sorted(self.paths.items()):
+            source = ""
+            with contextlib.suppress(ImportError, AttributeError, ValueError):  # `check_handlers` reports it
+                source = "" if path.startswith(OURS) else source_of(find(path))
+            known.append((mime_type, path, source))
+        return "+" + hashlib.sha256(repr(known).encode("utf-8", "replace")).hexdigest()[:8]
+
+
+def check_handlers(given: Mapping[str, object]) -> Handlers:
+    """Return the handlers that `LLMS_CONTENT_HANDLERS` names, without those that are None; raises `ArgumentsError`."""
+    paths: dict[str, str] = {}
+    problems: list[str] = []
+    for mime_type, value in given.items():
+        if value is None:
+            continue
+        try:
+            if mime_type != mime_type.lower() or mime_type.count("/") != 1:
+                raise ValueError("a media type such as application/json is needed")
+            paths[mime_type] = path_of(value)
+            found = find(paths[mime_type])
+            if not isinstance(found, type) or not callable(getattr(found, "read", None)):
+                raise TypeError("it is no class with a method `read`")
+            inspect.signature(found).bind()
+        except Exception as error:  # whatever the user's module raises
+            said = f"the path of a handler class is accepted ({type(error).__name__}: {error})"
+            problems.append(f"setting LLMS_CONTENT_HANDLERS[{mime_type!r}]={value!r}: {said}")
+    if problems:
+        raise ArgumentsError(problems)
+    return Handlers(paths)

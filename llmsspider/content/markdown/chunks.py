@@ -11,7 +11,7 @@ from itertools import pairwise, takewhile
 from typing import Any, NamedTuple, cast
 
 from llmsspider.content.links import without_built_names
-from llmsspider.content.markdown.code_languages import code_languages
+from llmsspider.content.markdown.commonmark import code_languages
 from llmsspider.content.markdown.sections import Block, blocks_of
 from llmsspider.items import Document
 from llmsspider.web.loading import find
