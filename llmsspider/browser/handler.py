@@ -25,9 +25,9 @@ from llmsspider.downloadermiddlewares.address_guard import guarded_resolver
 from llmsspider.downloadermiddlewares.politeness import with_contact
 from llmsspider.errors import BrowserUnavailableError, RenderingError
 from llmsspider.web import stats
-from llmsspider.web.addresses import AllowedAddresses, Credentials
+from llmsspider.web.addresses import AllowedAddresses
+from llmsspider.web.credentials import Credentials, Signer
 from llmsspider.web.loading import missing_extra
-from llmsspider.web.signing import Signer
 
 if TYPE_CHECKING:
     from playwright.async_api import Page, Route

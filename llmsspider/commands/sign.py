@@ -36,7 +36,7 @@ class Command(OneLineCommand):
                 raise ArgumentsError(["say `sign keygen FILE` or `sign directory`"])
 
     def _keygen(self, path: Path) -> None:
-        from llmsspider.web.signing import new_key, thumbprint
+        from llmsspider.web.credentials import new_key, thumbprint
 
         key, private = new_key()
         if path.exists():
@@ -50,7 +50,7 @@ class Command(OneLineCommand):
 
     def _directory(self, output: str | None, lifetime: timedelta) -> None:
         from llmsspider.output.exports import staged
-        from llmsspider.web.signing import Signer
+        from llmsspider.web.credentials import Signer
 
         signer, agent = Signer.from_settings(self.settings), self.settings.get("LLMS_SIGN_AGENT")
         missing = [name for name in ("LLMS_SIGN_KEY", "LLMS_SIGN_AGENT") if not self.settings.get(name)]

@@ -24,7 +24,7 @@ from llmsspider.errors import ArgumentsError
 from llmsspider.extensions.console import LOGS
 from llmsspider.launch.storecommand import OneLineCommand, aligned, as_json, flag, option
 from llmsspider.store import Stores, resolve_data_dir
-from llmsspider.web.url_gate import parse, printable_url, without_user
+from llmsspider.web.urls import parse, printable_url, without_user
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

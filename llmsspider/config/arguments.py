@@ -24,8 +24,7 @@ from pydantic_core import PydanticCustomError
 
 from llmsspider.errors import ArgumentsError, InvalidUrlError
 from llmsspider.web.scope import ScopeKind, split_globs
-from llmsspider.web.url_gate import InvalidUrl, parse, redacted
-from llmsspider.web.urls import require_http_url
+from llmsspider.web.urls import InvalidUrl, parse, redacted, require_http_url
 
 
 def _url(value: object) -> object:

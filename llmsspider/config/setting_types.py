@@ -156,7 +156,7 @@ Generators = Annotated[
     by("llmsspider.content.extraction.generators:own_generators", first=_paths, only_checks=True),
 ]
 EmbedderPath = Annotated[Any, by("llmsspider.answers.embedding:check_embedder", only_checks=True)]
-SignKey = Annotated[str | None, by("llmsspider.web.signing:read_key", only_checks=True)]
+SignKey = Annotated[str | None, by("llmsspider.web.credentials:read_key", only_checks=True)]
 WebUrl = Annotated[str | None, by("llmsspider.web.urls:require_http_url", "an http or https URL is accepted")]
 Contact = Annotated[
     str | None, by("llmsspider.downloadermiddlewares.politeness:check_contact", only_checks=True)
@@ -168,7 +168,8 @@ if TYPE_CHECKING:
     from llmsspider.site.providers import Provider
     from llmsspider.site.repositories import Kind
     from llmsspider.store import Retention, Store
-    from llmsspider.web.addresses import AllowedAddresses, Credentials
+    from llmsspider.web.addresses import AllowedAddresses
+    from llmsspider.web.credentials import Credentials
 
     Addresses = AllowedAddresses
     ChunkSize = Chunker
@@ -192,7 +193,7 @@ else:  # what the checks return; a process that only reads settings need not imp
     ]
     FormatModes = Annotated[Any, by("llmsspider.content.formats:Formats.parse")]
     History = Annotated[Any, by("llmsspider.store:Retention.parse", VERSIONS)]
-    HttpAuth = Annotated[Any, by("llmsspider.web.addresses:Credentials.from_setting")]
+    HttpAuth = Annotated[Any, by("llmsspider.web.credentials:Credentials.from_setting")]
     Providers = Annotated[Any, by("llmsspider.site.providers:load_providers", first=_paths)]
     RepositoryHosts = Annotated[Any, by("llmsspider.site.repositories:parse_hosts")]
     StoreClass = Annotated[Any, by("llmsspider.store.store:store_class")]

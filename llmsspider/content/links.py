@@ -6,7 +6,8 @@ from functools import lru_cache
 from urllib.parse import urljoin, urlsplit
 
 from llmsspider.errors import TooLargePageError
-from llmsspider.web.url_gate import HTTP, parse
+from llmsspider.web.addresses import HTTP
+from llmsspider.web.urls import parse
 
 MAX_GROWTH = 16
 """Characters that one byte of a page may become, beyond a million: real pages become one or two."""

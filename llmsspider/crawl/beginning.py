@@ -34,12 +34,12 @@ from llmsspider.site.discovered import Discovery, Options, Seed
 from llmsspider.site.discovery import discover
 from llmsspider.site.repositories import discover_repository, repository_at
 from llmsspider.store import PageState
-from llmsspider.web.addresses import Credentials
+from llmsspider.web.addresses import same_site
+from llmsspider.web.credentials import Credentials
 from llmsspider.web.outcomes import OUTAGES, kind_of_response
 from llmsspider.web.page_forms import HTML_TYPES, MARKDOWN_TYPES, is_markdown_url
 from llmsspider.web.trees import replaced, same_language, tree_of
-from llmsspider.web.url_gate import usable
-from llmsspider.web.urls import host, identity, page_key, same_site
+from llmsspider.web.urls import host, identity, page_key, usable
 
 logger = logging.getLogger(__name__)
 

@@ -20,8 +20,7 @@ from llmsspider.errors import LlmsspiderError, StoreError
 from llmsspider.store import LINKS, PageState
 from llmsspider.web import stats
 from llmsspider.web.outcomes import OUTAGES
-from llmsspider.web.url_gate import parse
-from llmsspider.web.urls import page_key
+from llmsspider.web.urls import page_key, parse
 
 logger = logging.getLogger(__name__)
 faults = logging.getLogger(f"{__name__}.faults")

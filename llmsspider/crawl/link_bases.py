@@ -18,8 +18,7 @@ from urllib.parse import urljoin, urlsplit
 from llmsspider.content.links import Joiner
 from llmsspider.web.page_forms import skipped_extension
 from llmsspider.web.stats import LinkBase
-from llmsspider.web.url_gate import without_fragment
-from llmsspider.web.urls import host, identity
+from llmsspider.web.urls import host, identity, without_fragment
 
 Base = LinkBase
 """What links are relative to, for a page `/guide/a/`: its address as a `directory` (`/guide/a/`), the folder of its

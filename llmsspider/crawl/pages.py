@@ -17,12 +17,12 @@ from llmsspider.content.markdown.commonmark import with_line_feeds
 from llmsspider.errors import ConversionError
 from llmsspider.items import HTML_ORIGINS, MARKDOWN_ORIGINS, Origin, Page, PageMeta, raw_hash
 from llmsspider.site.llmstxt import is_llms_url
-from llmsspider.web import page_forms, url_gate
+from llmsspider.web import page_forms
+from llmsspider.web.addresses import same_site
 from llmsspider.web.page_forms import TEXT_EXTENSIONS, Kind, classify, extension, is_markdown_url
 from llmsspider.web.rights import of_page, opt_out, robots_directives
 from llmsspider.web.stats import Filtered
-from llmsspider.web.url_gate import InvalidUrl, redacted, without_fragment
-from llmsspider.web.urls import identity, same_site
+from llmsspider.web.urls import InvalidUrl, identity, parse, redacted, without_fragment
 
 if TYPE_CHECKING:
     from llmsspider.config.settings import Config
@@ -185,7 +185,7 @@ def with_valid_urls(page: Page, link_header: str = "", url: str = "") -> Page:
     invalid = [link.url for link in headers if isinstance(link.url, InvalidUrl)]
 
     def passed(named: str | None) -> str | None:
-        found = url_gate.parse(named) if named else None
+        found = parse(named) if named else None
         if isinstance(found, InvalidUrl):
             invalid.append(found)
         return found if isinstance(found, str) else None

@@ -18,8 +18,7 @@ from llmsspider.web.rights import SiteDeclaration
 from llmsspider.web.scope import Scope
 from llmsspider.web.stats import FilterReason
 from llmsspider.web.trees import tree_of
-from llmsspider.web.url_gate import INVALID_URL, InvalidUrl, parse, usable
-from llmsspider.web.urls import host, identity
+from llmsspider.web.urls import INVALID_URL, InvalidUrl, host, identity, parse, usable
 
 MAX_SAMPLE = 5
 """Number of URLs named for each reason."""

@@ -22,8 +22,7 @@ from llmsspider.site.discovered import Discovery
 from llmsspider.site.llmstxt import directory_url
 from llmsspider.store import PageRecord, Reading, Store
 from llmsspider.web.rights import of_llms_txt
-from llmsspider.web.url_gate import usable
-from llmsspider.web.urls import identity, page_key
+from llmsspider.web.urls import identity, page_key, usable
 
 
 class Run(RunState):

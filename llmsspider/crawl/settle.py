@@ -16,8 +16,7 @@ from llmsspider.crawl.bot_walls import Suspect, Wall
 from llmsspider.items import PageMeta
 from llmsspider.web.stats import Filtered, FilterReason
 from llmsspider.web.trees import axis_of
-from llmsspider.web.url_gate import usable
-from llmsspider.web.urls import identity, loose_key
+from llmsspider.web.urls import identity, loose_key, usable
 
 Reason = Literal[
     "copy",  # it is not requested yet; its language or version may be a copy

@@ -14,8 +14,7 @@ from llmsspider.site.providers import Docsify, find_docsify
 from llmsspider.site.repositories import Repository
 from llmsspider.web.host_forms import HostForms
 from llmsspider.web.page_forms import MARKDOWN_TYPES, converter, is_markdown_url, shown_page, twins
-from llmsspider.web.url_gate import split_route
-from llmsspider.web.urls import directory, host, identity, loose_key
+from llmsspider.web.urls import directory, host, identity, loose_key, split_route
 
 MAX_DOCSIFY = 50  # maximum number of Docsify sites, and of other pages with routes, that one crawl knows
 MAX_LISTS = 1_000  # maximum number of sidebars and the like of Docsify sites that one crawl requests

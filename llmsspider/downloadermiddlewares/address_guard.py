@@ -30,7 +30,7 @@ from llmsspider.errors import ArgumentsError, ErrorKind
 from llmsspider.web import stats
 from llmsspider.web.addresses import DEFAULT_PORTS, AllowedAddresses, is_resolvable
 from llmsspider.web.stats import BlockReason
-from llmsspider.web.url_gate import without_user
+from llmsspider.web.urls import without_user
 
 logger = logging.getLogger(__name__)
 

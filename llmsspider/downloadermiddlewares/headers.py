@@ -25,7 +25,7 @@ from scrapy.settings import BaseSettings
 from llmsspider.crawl.requests import RefusedRequest
 from llmsspider.downloadermiddlewares.politeness import product_token, with_contact
 from llmsspider.web import stats
-from llmsspider.web.addresses import Credentials, origin_of
+from llmsspider.web.credentials import Credentials, origin_of
 
 if sys.version_info >= (3, 14):
     from compression import zstd

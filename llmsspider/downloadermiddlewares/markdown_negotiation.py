@@ -26,11 +26,11 @@ from llmsspider.crawl.run import Run
 from llmsspider.crawl.spiderrun import RunComponent
 from llmsspider.errors import ErrorKind
 from llmsspider.web import stats
+from llmsspider.web.addresses import same_site
 from llmsspider.web.host_forms import HostForms
 from llmsspider.web.outcomes import OUTAGES, kind_of_response
 from llmsspider.web.page_forms import classify, is_markdown_url, is_twin_of, page_candidates
-from llmsspider.web.url_gate import split_route
-from llmsspider.web.urls import host, identity, loose_key, page_key, same_site
+from llmsspider.web.urls import host, identity, loose_key, page_key, split_route
 
 logger = logging.getLogger(__name__)
 

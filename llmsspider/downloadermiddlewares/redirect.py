@@ -15,8 +15,7 @@ from llmsspider.crawl.run import Run
 from llmsspider.crawl.spiderrun import RunComponent, run_of
 from llmsspider.crawl.waiting import WaitingPage
 from llmsspider.web import stats
-from llmsspider.web.url_gate import INVALID_URL, fault
-from llmsspider.web.urls import identity, page_key
+from llmsspider.web.urls import INVALID_URL, fault, identity, page_key
 
 
 class SyntheticMiddleware:

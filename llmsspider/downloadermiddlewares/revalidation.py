@@ -17,8 +17,7 @@ from llmsspider.crawl.requests import META, is_plain, nested_request
 from llmsspider.crawl.run import Run
 from llmsspider.crawl.spiderrun import RunComponent
 from llmsspider.store import Reading
-from llmsspider.web.url_gate import without_fragment
-from llmsspider.web.urls import host
+from llmsspider.web.urls import host, without_fragment
 
 logger = logging.getLogger(__name__)
 

@@ -20,8 +20,8 @@ from llmsspider.config.arguments import DocsArguments
 from llmsspider.config.settings import Config
 from llmsspider.errors import ArgumentsError, MirrorError, SearchError, StoreError, UnknownSourceError
 from llmsspider.store import SourceRecord, Stores, resolve_data_dir
-from llmsspider.web.url_gate import fault
-from llmsspider.web.urls import identity, same_site
+from llmsspider.web.addresses import same_site
+from llmsspider.web.urls import fault, identity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -15,8 +15,7 @@ from urllib.parse import urlsplit
 import orjson
 
 from llmsspider.store import LINKS, OUTLINE, WHOLE, PageError, PageRecord, Parts, Store
-from llmsspider.web.url_gate import without_fragment
-from llmsspider.web.urls import document_id, page_key
+from llmsspider.web.urls import document_id, page_key, without_fragment
 
 # The pages of a source in the order of their links: breadth-first, or depth-first in the tree that makes.
 

@@ -19,7 +19,7 @@ from llmsspider.web import page_forms
 from llmsspider.web.addresses import hostname
 from llmsspider.web.page_forms import HeaderLink
 from llmsspider.web.stats import FilterReason
-from llmsspider.web.url_gate import INVALID_URL, InvalidUrl
+from llmsspider.web.urls import INVALID_URL, InvalidUrl
 
 FileType = Literal["llms.txt", "llms-full.txt", "sitemap", "repository", "list", "none"]
 

@@ -27,10 +27,10 @@ from llmsspider.site.discovered import (
 )
 from llmsspider.site.llmstxt import MAX_CANDIDATES, Entry, LlmsTxt, decode, is_full_name, is_llms_url
 from llmsspider.site.sitemaps import SitemapStep, alias_of
+from llmsspider.web.addresses import same_site
 from llmsspider.web.page_forms import HTML_TYPES, is_markdown_url, page_candidates
 from llmsspider.web.stats import FilterReason
-from llmsspider.web.url_gate import InvalidUrl
-from llmsspider.web.urls import identity, same_site
+from llmsspider.web.urls import InvalidUrl, identity
 
 MAX_REQUESTS = 14
 """Maximum number of requests to a site that offers nothing, before its first page; the start page included."""

@@ -20,9 +20,8 @@ from llmsspider.site.llmsfull_marks import (
     Tags,
     Titles,
 )
-from llmsspider.web import url_gate
-from llmsspider.web.addresses import hostname
-from llmsspider.web.urls import registrable_domain, same_site
+from llmsspider.web.addresses import hostname, registrable_domain, same_site
+from llmsspider.web.urls import parse
 
 _MARKED = re.compile(r"[#<=>]|\s*(?:`{3}|~{3}|-{3}|\*{3}|_{3})")
 """How a line begins that is a heading, a tag, a fence, a separator or a banner."""
@@ -230,7 +229,7 @@ class Locator:
         """
         positions = self.positions(title) if title else []
         titled = self.urls[positions[0]] if len(positions) == 1 else None
-        url = url_gate.parse(address, self._base) if address else None
+        url = parse(address, self._base) if address else None
         if not address or not isinstance(url, str):
             return titled
         names = _names(urlsplit(url).path)

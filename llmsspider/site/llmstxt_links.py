@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from llmsspider.web import url_gate
-from llmsspider.web.urls import same_site
+from llmsspider.web.addresses import same_site
+from llmsspider.web.urls import InvalidUrl, parse
 
 _SCHEME = re.compile(r"(?![\w.-]+:\d+(?:/|$))[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _HOST_LIKE = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}(?::\d+)?(?=[/?#]|$)", re.IGNORECASE)
@@ -13,8 +13,8 @@ _WEB_SUFFIXES = frozenset({"com", "org", "net", "io", "dev", "ai", "app", "edu",
 """Endings that are a host's, beside `www.` and the file's own site, and not a file's (`guide.md`)."""
 
 
-def absolute_url(href: str, base: str) -> str | url_gate.InvalidUrl | None:
-    """Return the absolute http(s) URL of a link without its fragment, see `url_gate.parse`; None where it is no page.
+def absolute_url(href: str, base: str) -> str | InvalidUrl | None:
+    """Return the absolute http(s) URL of a link without its fragment, see `parse`; None where it is no page.
 
     `base` is the URL of the file. Fragment-only links and other schemes are no pages. An address without a
     scheme whose first segment is a host is taken as one.
@@ -38,7 +38,7 @@ def absolute_url(href: str, base: str) -> str | url_gate.InvalidUrl | None:
         is_host = name.startswith("www.") or name.rpartition(".")[2] in _WEB_SUFFIXES
         if is_host or same_site(f"https://{name}/", base):
             href = "https://" + href
-    return url_gate.parse(href, base)
+    return parse(href, base)
 
 
 # Flatten the inline content of Markdown into text and links, finding bare addresses on the way.

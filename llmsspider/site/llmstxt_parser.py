@@ -21,7 +21,7 @@ from llmsspider.site.llmstxt_links import (
     has_link,
     plain,
 )
-from llmsspider.web.url_gate import InvalidUrl
+from llmsspider.web.urls import InvalidUrl
 
 FRONT_MATTER = re.compile(r"\A(---|\+\+\+)[ \t]*\n((?:[^\n]*\n){1,200}?)(?:\1|\.\.\.)[ \t]*(?:\n|\Z)")
 _FIELD = re.compile(r"^(title|description)[ \t]*+[:=][ \t]*+(.+)$", re.MULTILINE)

@@ -9,8 +9,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 from llmsspider.errors import ArgumentsError
 from llmsspider.web.loading import find
-from llmsspider.web.url_gate import split_route, without_fragment
-from llmsspider.web.urls import identity
+from llmsspider.web.urls import identity, split_route, without_fragment
 
 # Providers: sites whose pages have a Markdown source at another address, known by the page's URL alone.
 # Register your own with the setting `LLMS_PAGE_PROVIDERS` (docs/how-to/page-spider.md).

@@ -15,7 +15,7 @@ from urllib.parse import quote, unquote, urljoin, urlsplit
 
 from llmsspider.errors import DiscoveryError
 from llmsspider.site.discovered import Discovery, Fetch, FetchResult, Seed
-from llmsspider.web.url_gate import without_fragment
+from llmsspider.web.urls import without_fragment
 
 Kind = Literal["github", "gitlab", "off"]
 

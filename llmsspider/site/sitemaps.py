@@ -16,11 +16,10 @@ from protego import Protego
 
 from llmsspider.site import llmstxt
 from llmsspider.site.discovered import Discovery, FetchResult, FilteredLink, Probe, SeedList, Session
-from llmsspider.web import url_gate
+from llmsspider.web.addresses import same_site
 from llmsspider.web.stats import FilterReason
 from llmsspider.web.trees import VERSION_NAMES, axis_of, directory_of, tree_of
-from llmsspider.web.url_gate import InvalidUrl
-from llmsspider.web.urls import same_site
+from llmsspider.web.urls import InvalidUrl, parse
 
 # A sitemap may hold 50 MB and 50,000 pages, and comes from strangers: nothing but the page at hand is kept,
 # decompression is bounded, and a document that declares entities is refused.
@@ -177,12 +176,12 @@ def _entry(element: etree._Element, base: str) -> Iterator[SitemapEntry | Invali
         if space == namespace:
             own.setdefault(name, " ".join("".join(map(str, child.itertext())).split()))
         elif name == "link" and child.get("hreflang"):
-            target = url_gate.parse(child.get("href") or "", base)
+            target = parse(child.get("href") or "", base)
             if isinstance(target, InvalidUrl):
                 yield target
             elif target is not None:
                 alternates[(child.get("hreflang") or "").strip().lower()] = target
-    url = url_gate.parse(own.get("loc", ""), base)
+    url = parse(own.get("loc", ""), base)
     if not isinstance(url, str):
         if url is not None:
             yield url
@@ -200,7 +199,7 @@ def _read_text(first: bytes, chunks: Iterator[bytes]) -> Iterator[SitemapEntry |
             raise SitemapError("no list of URLs")
         for line in lines:
             text = line.decode("utf-8", "replace").strip()
-            url = url_gate.parse(text) if _URL_LINE.fullmatch(text) else None
+            url = parse(text) if _URL_LINE.fullmatch(text) else None
             if url is not None:
                 has_urls = True
                 yield SitemapEntry(url) if isinstance(url, str) else url
@@ -251,7 +250,7 @@ class SitemapStep:
         if not answer.ok or not same_site(url, answer.final_url):
             return []
         lines = dict.fromkeys(Protego.parse(answer.text[: 512 * 1024]).sitemaps)
-        named = [url_gate.parse(line, answer.final_url) for line in lines]
+        named = [parse(line, answer.final_url) for line in lines]
         self._found.cut += [FilteredLink.invalid(url) for url in named if isinstance(url, InvalidUrl)]
         return [url for url in named if isinstance(url, str)]
 

@@ -16,8 +16,8 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 import orjson
 
-from llmsspider.web import url_gate
-from llmsspider.web.urls import identity, loose_key, same_site
+from llmsspider.web.addresses import same_site
+from llmsspider.web.urls import identity, loose_key, parse
 
 MAX_BYTES = 32 * 1024 * 1024  # the largest file that is read, in bytes
 MAX_PAGES = 100_000  # maximum number of pages that a file may name
@@ -146,7 +146,7 @@ def _hints(body: bytes, pattern: re.Pattern[bytes] = _HINTS) -> list[str]:
 
 def links(body: bytes, url: str) -> list[str]:
     """Return where a page links to, roughly."""
-    return [link for one in _hints(body) if isinstance(link := url_gate.parse(one, url), str)]
+    return [link for one in _hints(body) if isinstance(link := parse(one, url), str)]
 
 
 def places(body: bytes, url: str) -> list[Place]:
@@ -160,7 +160,7 @@ def places(body: bytes, url: str) -> list[Place]:
         if root is not None:
             roots.setdefault(path, urljoin(url, root or "."))
     found += [Place(urljoin(root, path), root) for path, root in roots.items()]
-    usable = (one for one in found if isinstance(url_gate.parse(one.url), str) and same_site(one.url, url))
+    usable = (one for one in found if isinstance(parse(one.url), str) and same_site(one.url, url))
     return list({one.url: one for one in usable}.values())[:MAX_PLACES]
 
 
@@ -257,7 +257,7 @@ def _digests(records: Iterable[tuple[str, dict[str, Any]]], root: str) -> dict[s
     """Return a digest of all records of each page, by its URL."""
     hashes: dict[str, Any] = {}
     for address, record in records:
-        url = url_gate.parse(address.partition("#")[0] or ".", root)
+        url = parse(address.partition("#")[0] or ".", root)
         if not isinstance(url, str) or not same_site(url, root):
             continue
         if url not in hashes and len(hashes) >= MAX_PAGES:
@@ -312,7 +312,7 @@ def _sphinx(data: dict[str, Any], root: str, ending: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for name, value in zip(names, sums, strict=True):
         is_index = ending == "/" and (name == "index" or name.endswith("/index"))
-        url = url_gate.parse((name[:-5] or ".") if is_index else name + ending, root)
+        url = parse((name[:-5] or ".") if is_index else name + ending, root)
         if isinstance(url, str):
             found[url] = f"{value % 2**64:016x}"
     return found

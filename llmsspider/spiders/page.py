@@ -42,7 +42,7 @@ from llmsspider.site.providers import Provider
 from llmsspider.web.loading import own_arguments
 from llmsspider.web.outcomes import kind_of_response
 from llmsspider.web.page_forms import classify
-from llmsspider.web.url_gate import without_fragment
+from llmsspider.web.urls import without_fragment
 
 logger = logging.getLogger(__name__)
 

@@ -1,27 +1,29 @@
-"""Hosts: which addresses a crawl may reach, and which secrets it has for them. Without any network.
+"""Hosts: which addresses a crawl may reach, and which hosts belong to one site. Without any network.
 
 Whoever writes the pages must not be able to turn the crawl against the machine or the network it runs in: only
 addresses of the public Internet are visited, and those in `LLMS_ALLOW_PRIVATE_ADDRESSES`
 (docs/explanation/security.md). Spellings of addresses: https://url.spec.whatwg.org/#host-parsing.
 """
 
-import base64
 import ipaddress
-import json
 import re
 import socket
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import Self
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Self
 from urllib.parse import unquote, urlsplit
 
 from llmsspider.errors import ArgumentsError
 
+if TYPE_CHECKING:
+    from tldextract import TLDExtract
+
 DEFAULT_PORTS = {"http": 80, "https": 443}
 """By scheme of the URLs that a crawl can follow."""
+HTTP = ("http://", "https://")  # how such a URL begins
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -255,125 +257,72 @@ def hostname(url: str) -> str | None:
     return name if re.fullmatch(r"[a-z0-9._-]+|[0-9a-f:.]+(%[\w.~-]+)?", name) else None
 
 
-# Secrets of the sites a crawl may read: which headers go to which host, and keeping them out of sight.
+# Which hosts belong to one site: those of one registrable domain.
 
-Origin = tuple[str, str, int]
-"""Scheme, host in lower case, port."""
-
-TOKENS: Mapping[str, tuple[str, str, str]] = {
-    "api.github.com": ("GITHUB_TOKEN GH_TOKEN", "Authorization", "Bearer "),
-    "raw.githubusercontent.com": ("GITHUB_TOKEN GH_TOKEN", "Authorization", "Bearer "),
-    "gitlab.com": ("GITLAB_TOKEN", "PRIVATE-TOKEN", ""),
-}
-"""Environment variables with the token of a host, in the order they are looked at; its header, and what precedes it."""
-
-EXPECTED = (
-    'expected {"docs.example.com": {"Authorization": "Bearer …"}} or {"docs.example.com": "user:password"}'
-)
-
-_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")
-_HEADER_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]+\Z")
+_NUMERIC_LABEL = re.compile(r"\d+|0x[0-9a-f]*")
+"""A host whose last label looks so is an IPv4 address (https://url.spec.whatwg.org/#ends-in-a-number-checker)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Credentials:
-    """Headers to send, by origin. Printing one shows no header."""
+@cache
+def _suffix_list() -> "TLDExtract":  # many crawls never need it
+    from tldextract import TLDExtract  # noqa: PLC0415
 
-    by_origin: Mapping[Origin, Mapping[str, str]] = field(default_factory=dict, repr=False)
-
-    @classmethod
-    def from_setting(cls, value: object) -> Self:
-        """Read `LLMS_HTTP_AUTH`: a dict, or the same as JSON text; empty for None and "".
-
-        Keys are `host`, `host:port`, or an origin such as `http://host:port`; without a scheme the secret is sent over
-        https only. Raises `ArgumentsError` with a line for each entry that cannot be used; no line shows a secret.
-        """
-        if not value:
-            return cls()
-        try:
-            table = json.loads(value) if isinstance(value, str) else value
-        except ValueError:
-            raise ArgumentsError([f"LLMS_HTTP_AUTH: not JSON; {EXPECTED}"]) from None
-        if not isinstance(table, Mapping):
-            raise ArgumentsError([f"LLMS_HTTP_AUTH: {EXPECTED}"])
-        by_origin: dict[Origin, Mapping[str, str]] = {}
-        problems: list[str] = []
-        for key, entry in table.items():
-            try:
-                parts = urlsplit(key if "://" in str(key) else f"https://{key}")
-                origin = origin_of(parts.geturl())
-                besides = "@" in parts.netloc or parts.path.strip("/") or parts.query or parts.fragment
-                if not origin or besides:
-                    raise ValueError("the key is not a host")
-                by_origin[origin] = _headers(entry)
-            except ValueError as error:
-                shown = str(key).rpartition("@")[2]  # what stands before an @ may be a password
-                problems.append(f"LLMS_HTTP_AUTH for {shown}: {error}; {EXPECTED}")
-        if problems:
-            raise ArgumentsError(problems)
-        return cls(by_origin)
-
-    def with_tokens(self, environment: Mapping[str, str]) -> "Credentials":
-        """Return them with the tokens of `TOKENS`, for the hosts that have no entry.
-
-        >>> sorted(Credentials().with_tokens({"GITLAB_TOKEN": "x" * 20}).headers_for("https://gitlab.com/api/v4/"))
-        ['PRIVATE-TOKEN']
-        """
-        found = dict(self.by_origin)
-        for name, (variables, header, scheme) in TOKENS.items():
-            token = next((environment[one] for one in variables.split() if environment.get(one)), "").strip()
-            if token and _HEADER_VALUE.match(token):
-                found.setdefault(("https", name, 443), {header: scheme + token})
-        return Credentials(found)
-
-    def headers_for(self, url: str) -> Mapping[str, str]:
-        """Return the headers to send with a request for `url`, empty for a host that is not listed."""
-        origin = origin_of(url)
-        return self.by_origin.get(origin, {}) if origin else {}
-
-    def secrets(self) -> frozenset[str]:
-        """Return every text that must not be shown: header values and the parts that stand on their own."""
-        found: set[str] = set()
-        for value in (value for headers in self.by_origin.values() for value in headers.values()):
-            found.update({value, *re.split(r"[;\s]\s*", value)})
-            found.update(part.partition("=")[2] for part in value.split(";"))
-            scheme, _, encoded = value.partition(" ")
-            with suppress(ValueError):
-                secret = encoded if scheme.lower() == "basic" else ""
-                decoded = base64.b64decode(secret, validate=True).decode()
-                found.update({decoded, decoded.partition(":")[2]})
-        return frozenset(text for text in found if len(text) >= 6)
-
-    def __bool__(self) -> bool:
-        return bool(self.by_origin)
+    return TLDExtract(include_psl_private_domains=True, suffix_list_urls=(), cache_dir=None)
 
 
-def origin_of(url: str) -> Origin | None:
-    """Return scheme, host and port of an http(s) URL, None for anything else.
+def registrable_domain(url: str) -> str | None:
+    """Return the registrable domain of a URL, None for IP addresses, single labels and public suffixes.
 
-    >>> origin_of("https://Docs.example.com/a")
-    ('https', 'docs.example.com', 443)
+    A name under a suffix the list does not know follows its last rule, `*`
+    (https://github.com/publicsuffix/list/wiki/Format#formal-algorithm).
+
+    >>> registrable_domain("https://docs.example.co.uk/a")
+    'example.co.uk'
+    >>> registrable_domain("https://alice.github.io/")
+    'alice.github.io'
+    >>> registrable_domain("http://127.0.0.1/") is None
+    True
     """
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-    except ValueError:
-        return None
-    if parts.scheme not in DEFAULT_PORTS or not parts.hostname:
-        return None
-    return parts.scheme, parts.hostname.removesuffix("."), port or DEFAULT_PORTS[parts.scheme]
+    name = hostname(url)
+    return _registrable(name) if name else None
 
 
-def _headers(entry: object) -> Mapping[str, str]:
-    if isinstance(entry, str):
-        if ":" not in entry:
-            raise ValueError("the value is not user:password")
-        return {"Authorization": "Basic " + base64.b64encode(entry.encode()).decode("ascii")}
-    if not isinstance(entry, Mapping) or not entry:
-        raise ValueError("the value is neither headers nor user:password")
-    for name, value in entry.items():
-        if not isinstance(name, str) or not _HEADER_NAME.match(name):
-            raise ValueError("a header name has characters that headers cannot have")
-        if not isinstance(value, str) or not _HEADER_VALUE.match(value):
-            raise ValueError(f"the value of header {name} is not one line of text")
-    return {str(name): str(value) for name, value in entry.items()}
+def same_site(a: str, b: str) -> bool:
+    """Return whether two URLs lie on the same registrable domain; scheme and port do not count.
+
+    What cannot be parsed belongs to no site.
+
+    >>> same_site("https://docs.site.com/", "http://site.com:8080/x")
+    True
+    >>> same_site("https://docs.site.com/", "https://docs.site.org/")
+    False
+    """
+    return _same_site(without_path(a), without_path(b))
+
+
+def without_path(url: str) -> str:
+    """Return an http(s) URL without its path, any other as it is."""
+    end = url.find("/", len("https://")) if url.startswith(HTTP) else -1
+    return url if end < 0 else url[:end]
+
+
+@lru_cache(maxsize=4096)
+def _same_site(a: str, b: str) -> bool:
+    host_a, host_b = hostname(a), hostname(b)
+    if host_a is None or host_a == host_b:
+        return host_a is not None
+    if host_b is None or host_a.split(".")[-2:] != host_b.split(".")[-2:]:
+        return False  # a registrable domain has two labels or more
+    domain = _registrable(host_a)
+    return domain is not None and domain == _registrable(host_b)
+
+
+@lru_cache(maxsize=4096)
+def _registrable(name: str) -> str | None:
+    labels = name.split(".")
+    if ":" in name or len(labels) < 2 or not all(labels) or _NUMERIC_LABEL.fullmatch(labels[-1]):
+        return None
+    found = _suffix_list().extract_str(name)
+    if found.suffix:
+        return found.top_domain_under_public_suffix or None
+    return ".".join(labels[-2:])

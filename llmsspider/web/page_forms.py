@@ -13,9 +13,7 @@ from urllib.parse import unquote, urljoin, urlsplit, urlunsplit
 
 from lxml import etree, html
 
-from llmsspider.web import url_gate
-from llmsspider.web.url_gate import InvalidUrl, without_fragment
-from llmsspider.web.urls import identity
+from llmsspider.web.urls import InvalidUrl, identity, parse, without_fragment
 
 Kind = Literal["markdown", "html", "text", "binary"]
 
@@ -302,7 +300,7 @@ def header_links(header: str, base: str) -> list[HeaderLink]:
         parameters: dict[str, str] = {}
         for name, quoted, plain in _PARAMETER.findall(given):  # the first of one name counts (B.2, 12 to 15)
             parameters.setdefault(name.lower(), re.sub(r"\\(.)", r"\1", quoted) or plain.strip())
-        url = None if parameters.get("anchor") else url_gate.parse(target.strip(), base)
+        url = None if parameters.get("anchor") else parse(target.strip(), base)
         if url is not None:
             found.append(HeaderLink.of(url, parameters.get("rel", ""), parameters.get("type", "")))
     return found
@@ -320,7 +318,7 @@ def head_links(start: bytes, base: str) -> list[HeaderLink]:
         head = html.document_fromstring(start[: end.start()] if end else start)
     except (etree.LxmlError, ValueError):
         return []
-    links = ((url_gate.parse(link.get("href") or "", base), link) for link in head.iter("link"))
+    links = ((parse(link.get("href") or "", base), link) for link in head.iter("link"))
     given = ((url, link.get("rel") or "", link.get("type") or "") for url, link in links if url is not None)
     return [HeaderLink.of(*link) for link in given]
 

@@ -14,11 +14,10 @@ from urllib.parse import unquote, urlsplit
 from wcmatch import glob
 
 from llmsspider.items import Section
-from llmsspider.web.addresses import DEFAULT_PORTS
+from llmsspider.web.addresses import DEFAULT_PORTS, HTTP, same_site
 from llmsspider.web.page_forms import skipped_extension
 from llmsspider.web.stats import Filtered
-from llmsspider.web.url_gate import HTTP
-from llmsspider.web.urls import directory, host, same_site
+from llmsspider.web.urls import directory, host
 
 ScopeKind = Literal["auto", "section", "host", "domain", "listed"]
 

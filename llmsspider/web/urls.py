@@ -1,4 +1,4 @@
-"""URL rules of the crawl: when two URLs are the same page or one site, and what part of a site a URL stands in.
+"""URLs: as pages write them, parsed or refused with a reason; and when two are the same page or one site.
 
 Two strengths of sameness (docs/reference/urls.md):
 
@@ -10,35 +10,198 @@ from __future__ import annotations
 
 import hashlib
 import re
-from functools import cache, lru_cache
-from typing import TYPE_CHECKING
-from urllib.parse import urlsplit, urlunsplit
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+from urllib.parse import quote, urljoin, urlsplit, urlunsplit
 
 from w3lib.url import canonicalize_url, url_query_cleaner
 
 from llmsspider.errors import InvalidUrlError
-from llmsspider.web import url_gate
-from llmsspider.web.addresses import DEFAULT_PORTS, hostname
-from llmsspider.web.url_gate import split_route
+from llmsspider.web.addresses import DEFAULT_PORTS, hostname, is_resolvable, parse_host, without_path
 
-if TYPE_CHECKING:
-    from tldextract import TLDExtract
+INVALID_URL: Final = "invalid-url"  # the reason an `InvalidUrl` is counted under
+MAX_URL_CHARS = 4096  # characters of the longest URL that passes
+MAX_PRINTED_CHARS = 200  # maximum number of characters of an invalid URL in messages
 
-INDEX_FILES = ("index.html", "index.htm", "index.md", "index.html.md", "index.mdx")
-"""Files a server shows for their directory."""
+_CLEAN = re.compile(r"https?://[!-~]*\Z")
+_SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):", re.IGNORECASE)
+_AUTHORITY = re.compile(r"https?://([^/?#]*)", re.IGNORECASE)
+_BRACKETED = re.compile(r"\[[^\[\]]+\](?::\d*)?\Z")
+_EDGES = "".join(map(chr, range(0x21)))
+_DROPPED = str.maketrans("", "", "\t\r\n")
+_ESCAPED = re.compile("[\x00-\x20\x7f-\x9f]")
+_USER = re.compile(r"(?<=//)[^/?#]*@")
+_USER_WITH_SLASHES = re.compile(r"(?<=//)[^?#]*@")
+_BAD_PORT = "its port is not a number from 0 to 65535"
 
+
+@dataclass(frozen=True, slots=True)
+class InvalidUrl:
+    """A URL that cannot be used: as it was written, without user name and password, and why in words."""
+
+    url: str
+    why: str
+
+    @property
+    def display(self) -> str:
+        """The URL for logs and reports, shortened."""
+        return printable_url(self.url)
+
+
+def split_route(url: str) -> tuple[str, str]:
+    """Return a URL without fragment, and its fragment where that is a route (`#/guide`, `#!/guide`), else empty.
+
+    A program in the page renders such a route as if it were a path: another page, not a place on this one.
+    What follows a `?` in it is not kept.
+
+    >>> split_route("https://e.com/#/guide?id=use"), split_route("https://e.com/a#b")
+    (('https://e.com/', '#/guide'), ('https://e.com/a', ''))
+    >>> split_route("https://e.com/#/")
+    ('https://e.com/', '')
+    """
+    page, _, fragment = url.partition("#")
+    if not fragment.startswith(("/", "!/")):
+        return page, ""
+    path = fragment.partition("?")[0].partition("#")[0]
+    return page, f"#{path}" if path.strip("!/") else ""
+
+
+def without_fragment(url: str) -> str:
+    """Return `url` up to its fragment; a route stays.
+
+    >>> without_fragment("https://e.com/a#b"), without_fragment("https://e.com/#/guide")
+    ('https://e.com/a', 'https://e.com/#/guide')
+    """
+    return "".join(split_route(url)) if "#" in url else url
+
+
+def parse(href: str, base: str = "") -> str | InvalidUrl | None:
+    """Return the absolute http(s) URL that a link written as `href` leads to from `base`, without fragment but a route.
+
+    The result is an `InvalidUrl` where the link cannot be used, None where it names no web page at all: it is
+    empty or has another scheme. White space and control characters are treated as browsers do
+    (https://url.spec.whatwg.org/#concept-basic-url-parser).
+
+    >>> parse("../guide#top", "https://example.com/docs/llms.txt")
+    'https://example.com/guide'
+    >>> parse("http://localhost:PORT/")
+    InvalidUrl(url='http://localhost:PORT/', why='its port is not a number from 0 to 65535')
+    >>> parse("mailto:me@example.com") is None
+    True
+    """
+    if len(href) <= MAX_URL_CHARS and "/." not in href and _CLEAN.match(href):
+        url = without_fragment(href)
+    else:
+        href = href.strip(_EDGES).translate(_DROPPED)
+        scheme = _SCHEME.match(href)
+        if not href or (scheme and scheme[1].lower() not in {"http", "https"}):
+            return None
+        if len(href) > MAX_URL_CHARS:
+            return _invalid(href, f"longer than {MAX_URL_CHARS} characters")
+        try:
+            url = without_fragment(urljoin(base, href))
+        except ValueError:
+            return _invalid(href, "its host cannot be read")
+        url = _ESCAPED.sub(lambda found: quote(found[0], safe=""), url)
+    why = fault(url)
+    return url if why is None else _invalid(url, why)
+
+
+def fault(url: str) -> str | None:
+    """Return why an absolute http(s) URL cannot be used, in words; None for one that can.
+
+    >>> fault("https://example.com/a"), fault("https://me:secret@example.com/")
+    (None, 'it has a user name or password, which belong in LLMS_HTTP_AUTH')
+    """
+    if len(url) > MAX_URL_CHARS:
+        return f"longer than {MAX_URL_CHARS} characters"
+    try:
+        url.encode()
+    except UnicodeEncodeError:
+        return "it holds half a character (a lone surrogate)"
+    found = _AUTHORITY.match(url)
+    return _host_fault(found[1]) if found else "not an absolute http(s) URL with a host"
+
+
+def usable(urls: Iterable[str]) -> list[str]:
+    """Return the absolute URLs among `urls` that pass the gate, in order."""
+    return [url for url in map(parse, urls) if isinstance(url, str)]
+
+
+def redacted(text: str) -> str:
+    """Return a text with the user name and password of each URL in it replaced by `***`.
+
+    >>> redacted("https://me:secret@example.com/a@b")
+    'https://***@example.com/a@b'
+    """
+    return _USER.sub("***@", text) if "@" in text else text
+
+
+def without_user(url: str) -> str:
+    """Return a URL without user name and password, for one that the user gave and that may have them.
+
+    >>> without_user("http://me:s@cret@node:6800/")
+    'http://node:6800/'
+    """
+    return _USER.sub("", url)
+
+
+def printable_url(url: str) -> str:
+    """Return a URL for logs and reports: no user name and password, no control characters, shortened."""
+    url = redacted(url[:MAX_URL_CHARS]).encode("utf-8", "backslashreplace").decode()
+    url = "".join(sign if sign.isprintable() else quote(sign) for sign in url)
+    return url if len(url) <= MAX_PRINTED_CHARS else f"{url[:MAX_PRINTED_CHARS]}…"
+
+
+def _invalid(url: str, why: str) -> InvalidUrl:
+    user = _USER_WITH_SLASHES if why == _BAD_PORT else _USER  # `http://me:se/cret@host/` has the port "se"
+    return InvalidUrl(user.sub("***@", url[: MAX_URL_CHARS + 1]), why)
+
+
+@lru_cache(maxsize=4096)
+def _host_fault(authority: str) -> str | None:
+    """Return why `host:port` cannot be used, or None; the exceptions of the parsers may hold a password."""
+    if "@" in authority:
+        return "it has a user name or password, which belong in LLMS_HTTP_AUTH"
+    try:
+        parts = urlsplit(f"http://{authority}/")
+        name = parts.hostname or ""
+    except ValueError:
+        name = "["
+    if "[" in name or (set("[]") & set(authority) and not _BRACKETED.match(authority)):
+        return "its host cannot be read"
+    try:
+        _ = parts.port
+    except ValueError:
+        return _BAD_PORT
+    with suppress(ValueError):
+        parse_host(name)
+        if hostname(f"http://{authority}/") and (":" in name or is_resolvable(name.removesuffix("."))):
+            return None
+    return "its host is neither a host name nor an address"
+
+
+# When two URLs are the same page.
+
+INDEX_FILES = (
+    "index.html",
+    "index.htm",
+    "index.md",
+    "index.html.md",
+    "index.mdx",
+)  # files shown for their directory
 TRACKING = re.compile(
     r"^(?:utm_\w+|gclid|gclsrc|dclid|fbclid|msclkid|yclid|twclid|ttclid|igshid|mc_cid|mc_eid|_ga|_gl|_hsenc|_hsmi"
     r"|mkt_tok|vero_id|oly_anon_id|oly_enc_id|wickedid|__hstc|__hssc|hsCtaTracking|__s|srsltid)$"
 )
 """Query parameters that say where a visitor came from and never select a page."""
 
+# What people type for the URL of a site; URLs that are canonical as they stand (nothing to decode, sort, lower-case).
 _WITHOUT_SCHEME = re.compile(r"(?:[a-z0-9-]+\.)+[a-z]{2,}(?::\d+)?(?:/\S*)?", re.IGNORECASE)
-"""What people type for the URL of a site."""
-
 _PLAIN = re.compile(r"https?://[a-z0-9.-]+(?::\d{2,5})?/(?!\.|.*/\.)[A-Za-z0-9_~/.-]*\Z")
-"""URLs that are canonical as they stand (nothing to decode, sort or lower-case)."""
-
 _PAGE_ENDING = re.compile(r"(?:/index)?(?:\.html?)?(?:\.(?:md|mdx|markdown))?$", re.IGNORECASE)
 
 
@@ -51,8 +214,8 @@ def require_http_url(text: str) -> str:
     'https://docs.example.com/'
     """
     url = text.strip()
-    found = url_gate.parse(url)
-    printed = url_gate.printable_url(found.url if isinstance(found, url_gate.InvalidUrl) else url)
+    found = parse(url)
+    printed = printable_url(found.url if isinstance(found, InvalidUrl) else url)
     if url.lower().startswith("file:"):
         raise InvalidUrlError(
             f"invalid_url: {printed!r} is a file; serve its folder (`python -m http.server --bind 127.0.0.1`), crawl "
@@ -60,7 +223,7 @@ def require_http_url(text: str) -> str:
         )
     if _WITHOUT_SCHEME.fullmatch(url):
         raise InvalidUrlError(f"invalid_url: {printed!r} has no scheme; did you mean https://{printed}?")
-    if isinstance(found, url_gate.InvalidUrl):
+    if isinstance(found, InvalidUrl):
         raise InvalidUrlError(f"invalid_url: {printed!r} cannot be used: {found.why}")
     if found is None or re.search(r"\s", url):
         raise InvalidUrlError(
@@ -75,7 +238,7 @@ def identity(url: str) -> str:
 
     The steps: w3lib's canonical form (case of scheme and host, percent-encoding, dot segments, query order,
     no fragment but a route), no default port, no tracking parameters, a directory instead of its index file. What
-    the gate (`url_gate`) refuses has no page, and stays as it is written.
+    `fault` refuses has no page, and stays as it is written.
 
     >>> identity("HTTPS://Docs.Example.com:443/guide/index.html?utm_source=x#top")
     'https://docs.example.com/guide/'
@@ -88,9 +251,12 @@ def identity(url: str) -> str:
     """
     url, route = split_route(url)
     if not _PLAIN.match(url):
-        if url_gate.fault(url) is not None:
+        if fault(url) is not None:
             return url + route
-        url = _canonical(url)
+        names = {pair.partition("=")[0] for pair in url.partition("?")[2].split("&")}
+        if tracking := [name for name in names if TRACKING.match(name)]:
+            url = url_query_cleaner(url, tracking, remove=True, unique=False)
+        url = _without_default_port(canonicalize_url(url))
     elif ":80/" in url or ":443/" in url:
         url = _without_default_port(url)
     path, mark, query = url.partition("?")
@@ -98,14 +264,6 @@ def identity(url: str) -> str:
     if name in INDEX_FILES:
         path = directory + slash
     return path + mark + query + route
-
-
-def _canonical(url: str) -> str:
-    names = {pair.partition("=")[0] for pair in url.partition("?")[2].split("&")}
-    tracking = [name for name in names if TRACKING.match(name)]
-    if tracking:
-        url = url_query_cleaner(url, tracking, remove=True, unique=False)
-    return _without_default_port(canonicalize_url(url))
 
 
 def _without_default_port(url: str) -> str:
@@ -118,7 +276,7 @@ def _without_default_port(url: str) -> str:
 
 @lru_cache(maxsize=8192)
 def page_key(url: str) -> bytes:
-    """Return the 16-byte key of a page: the start of the SHA-256 of its `identity`."""
+    """Return the 16-byte key of a page: `identity_key` of its `identity`."""
     return identity_key(identity(url))
 
 
@@ -154,12 +312,12 @@ def host(url: str) -> str:
     >>> host("https://Docs.Example.com:443/a"), host("http://127.0.0.1:8000/")
     ('docs.example.com', '127.0.0.1:8000')
     """
-    return _host(_origin(url))
+    return _host(without_path(url))
 
 
 @lru_cache(maxsize=4096)
 def _host(url: str) -> str:
-    if url_gate.fault(url) is not None:
+    if fault(url) is not None:
         return ""
     parts = urlsplit(url)
     name, port = (parts.hostname or "").rstrip("."), parts.port
@@ -174,74 +332,3 @@ def directory(url: str) -> str:
     """
     path = urlsplit(url).path
     return path[: path.rfind("/") + 1] or "/"
-
-
-# Which hosts belong to one site: those of one registrable domain.
-
-_NUMERIC_LABEL = re.compile(r"\d+|0x[0-9a-f]*")
-"""A host whose last label looks so is an IPv4 address (https://url.spec.whatwg.org/#ends-in-a-number-checker)."""
-
-
-@cache
-def _suffix_list() -> TLDExtract:  # many crawls never need it
-    from tldextract import TLDExtract  # noqa: PLC0415
-
-    return TLDExtract(include_psl_private_domains=True, suffix_list_urls=(), cache_dir=None)
-
-
-def registrable_domain(url: str) -> str | None:
-    """Return the registrable domain of a URL, None for IP addresses, single labels and public suffixes.
-
-    A name under a suffix the list does not know follows its last rule, `*`
-    (https://github.com/publicsuffix/list/wiki/Format#formal-algorithm).
-
-    >>> registrable_domain("https://docs.example.co.uk/a")
-    'example.co.uk'
-    >>> registrable_domain("https://alice.github.io/")
-    'alice.github.io'
-    >>> registrable_domain("http://127.0.0.1/") is None
-    True
-    """
-    name = hostname(url)
-    return _registrable(name) if name else None
-
-
-def same_site(a: str, b: str) -> bool:
-    """Return whether two URLs lie on the same registrable domain; scheme and port do not count.
-
-    What cannot be parsed belongs to no site.
-
-    >>> same_site("https://docs.site.com/", "http://site.com:8080/x")
-    True
-    >>> same_site("https://docs.site.com/", "https://docs.site.org/")
-    False
-    """
-    return _same_site(_origin(a), _origin(b))
-
-
-def _origin(url: str) -> str:
-    """Return an http(s) URL without its path, any other as it is."""
-    end = url.find("/", len("https://")) if url.startswith(url_gate.HTTP) else -1
-    return url if end < 0 else url[:end]
-
-
-@lru_cache(maxsize=4096)
-def _same_site(a: str, b: str) -> bool:
-    host_a, host_b = hostname(a), hostname(b)
-    if host_a is None or host_a == host_b:
-        return host_a is not None
-    if host_b is None or host_a.split(".")[-2:] != host_b.split(".")[-2:]:
-        return False  # a registrable domain has two labels or more
-    domain = _registrable(host_a)
-    return domain is not None and domain == _registrable(host_b)
-
-
-@lru_cache(maxsize=4096)
-def _registrable(name: str) -> str | None:
-    labels = name.split(".")
-    if ":" in name or len(labels) < 2 or not all(labels) or _NUMERIC_LABEL.fullmatch(labels[-1]):
-        return None
-    found = _suffix_list().extract_str(name)
-    if found.suffix:
-        return found.top_domain_under_public_suffix or None
-    return ".".join(labels[-2:])

@@ -9,7 +9,7 @@ from loopback import Answer, Arrived, loopback
 from scrapy import Request
 
 from llmsspider.downloadermiddlewares.headers import HostAuthMiddleware
-from llmsspider.web.addresses import Credentials
+from llmsspider.web.credentials import Credentials
 
 OPEN = {"LLMS_ALLOW_PRIVATE_ADDRESSES": "127.0.0.0/8", "LOG_LEVEL": "DEBUG"}
 SECRETS = ("s3cr3t-token", "c00kie-value", "pa55word", "dXNlcjpwYTU1d29yZA==")

@@ -31,7 +31,7 @@ from scrapy.utils.project import get_project_settings
 from scrapy.utils.misc import walk_modules
 from llmsspider import settings
 from llmsspider.spiders import docs
-from llmsspider.web.urls import same_site
+from llmsspider.web.addresses import same_site
 
 assert len(walk_modules(settings.COMMANDS_MODULE)) > 10, "as `scrapy crawl` does"
 chosen = get_project_settings()

@@ -17,7 +17,7 @@ from signatures import Verifier, guard
 from site_server import Reply
 from sites import PLAIN, html
 
-from llmsspider.web.signing import Signer, new_key
+from llmsspider.web.credentials import Signer, new_key
 
 pytestmark = pytest.mark.browser
 

@@ -12,7 +12,7 @@ from signatures import Verifier, guard
 from site_server import Reply
 from sites import MARKDOWN, html
 
-from llmsspider.web.signing import Signer, new_key
+from llmsspider.web.credentials import Signer, new_key
 
 AGENT = "https://bot.example.org/.well-known/http-message-signatures-directory"
 SITEMAP = "<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'><url><loc>{base}/map.html</loc></url></urlset>"

@@ -39,7 +39,7 @@ NOT_READERS = (
     "crawl.distributed.",
     "crawl.plan.",
     "crawl.requests.",
-    "web.url_gate.",
+    "web.urls.",
     "web.loading.",
     "downloadermiddlewares.politeness.product_token",
     "downloadermiddlewares.politeness.check_contact",

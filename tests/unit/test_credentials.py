@@ -7,7 +7,7 @@ import pytest
 
 from llmsspider.downloadermiddlewares.headers import REDACTED, SecretsFilter
 from llmsspider.errors import ArgumentsError
-from llmsspider.web.addresses import Credentials
+from llmsspider.web.credentials import Credentials
 
 TABLE = {
     "docs.example.com": {"Authorization": "Bearer s3cr3t-token", "Cookie": "sid=c00kie-value"},

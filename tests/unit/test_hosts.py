@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmsspider.web.addresses import hostname
-from llmsspider.web.urls import registrable_domain, same_site
+from llmsspider.web.addresses import hostname, registrable_domain, same_site
 
 SAME = {
     "one host": ("https://example.com/a", "https://example.com/b"),

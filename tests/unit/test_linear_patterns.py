@@ -12,7 +12,7 @@ PORTIONS = 8
 """Parts that the patterns are tried in, so that they share out well among processes."""
 
 SHORT_TEXTS = {
-    "llmsspider.web.url_gate._USER_WITH_SLASHES": 2_100,
+    "llmsspider.web.urls._USER_WITH_SLASHES": 2_100,
 }
 """Patterns that only see texts of so many characters, and take no more than `SHORT_STEPS` on them."""
 SHORT_STEPS = 5_000_000

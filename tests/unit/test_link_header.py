@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmsspider.web import url_gate
 from llmsspider.web.page_forms import HeaderLink, header_links
-from llmsspider.web.url_gate import InvalidUrl
+from llmsspider.web.urls import InvalidUrl, parse
 
 BASE = "https://example.com/docs/page"
 
@@ -96,6 +95,6 @@ def test_written_links_are_read_back(written: list[tuple[str, list[str], bool]])
         for target, rel, typed in written
     )
     assert header_links(header, BASE) == [
-        link(url_gate.parse(target, BASE) or "", *rel, type_="text/markdown" if typed else None)
+        link(parse(target, BASE) or "", *rel, type_="text/markdown" if typed else None)
         for target, rel, typed in written
     ]

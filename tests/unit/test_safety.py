@@ -7,7 +7,8 @@ from scrapy.settings import BaseSettings
 
 from llmsspider.config.settings import Config
 from llmsspider.errors import ArgumentsError
-from llmsspider.web.addresses import AllowedAddresses, Credentials
+from llmsspider.web.addresses import AllowedAddresses
+from llmsspider.web.credentials import Credentials
 
 WRONG = [
     ("addresses", {"LLMS_ALLOW_PRIVATE_ADDRESSES": "a b"}, 1),

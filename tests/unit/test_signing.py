@@ -14,7 +14,7 @@ from http_message_signatures import HTTPMessageVerifier, HTTPSignatureKeyResolve
 from signatures import Verifier, keys_of
 
 from llmsspider.errors import ArgumentsError
-from llmsspider.web.signing import Signer, new_key, read_key, thumbprint
+from llmsspider.web.credentials import Signer, new_key, read_key, thumbprint
 
 RFC_8037 = {
     "kty": "OKP",

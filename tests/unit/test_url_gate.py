@@ -30,7 +30,8 @@ from llmsspider.site import llmstxt, sitemaps
 from llmsspider.site.llmsfull_rules import Locator
 from llmsspider.site.llmstxt_links import absolute_url
 from llmsspider.web import page_forms
-from llmsspider.web.addresses import AllowedAddresses, Credentials, hostname
+from llmsspider.web.addresses import AllowedAddresses, hostname, same_site
+from llmsspider.web.credentials import Credentials
 from llmsspider.web.page_forms import (
     FORMS,
     extension,
@@ -44,8 +45,19 @@ from llmsspider.web.page_forms import (
 from llmsspider.web.rights import of_llms_txt, of_robots
 from llmsspider.web.scope import build_scope
 from llmsspider.web.trees import directory_above, tree_of
-from llmsspider.web.url_gate import InvalidUrl, fault, parse, printable_url, redacted
-from llmsspider.web.urls import directory, document_id, host, identity, loose_key, page_key, same_site
+from llmsspider.web.urls import (
+    InvalidUrl,
+    directory,
+    document_id,
+    fault,
+    host,
+    identity,
+    loose_key,
+    page_key,
+    parse,
+    printable_url,
+    redacted,
+)
 
 MALFORMED = {
     "word for a port": "http://localhost:PORT/",

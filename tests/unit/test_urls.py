@@ -7,8 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llmsspider.errors import InvalidUrlError
-from llmsspider.web.url_gate import without_fragment
-from llmsspider.web.urls import directory, document_id, host, identity, loose_key, page_key, require_http_url
+from llmsspider.web.urls import (
+    directory,
+    document_id,
+    host,
+    identity,
+    loose_key,
+    page_key,
+    require_http_url,
+    without_fragment,
+)
 
 SAME = {
     "fragment": ("https://e.com/a#b", "https://e.com/a"),

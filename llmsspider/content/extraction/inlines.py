@@ -33,7 +33,7 @@ from llmsspider.content.extraction.walk import (
     converts,
 )
 from llmsspider.items import Link
-from llmsspider.web.url_gate import HTTP
+from llmsspider.web.addresses import HTTP
 
 # Links and images.
 

@@ -14,7 +14,8 @@ from llmsspider.content.extraction.parsing import LINKS, Source
 from llmsspider.content.extraction.tree import inner_text
 from llmsspider.content.links import Growth, Joiner
 from llmsspider.items import Page, PageMeta
-from llmsspider.web.url_gate import HTTP, split_route, without_fragment
+from llmsspider.web.addresses import HTTP
+from llmsspider.web.urls import split_route, without_fragment
 
 _BASE = XPath("string(/html/head/base/@href | /html/body/base/@href)", smart_strings=False)
 

@@ -10,7 +10,8 @@ from llmsspider.content.links import Growth, Joiner
 from llmsspider.content.markdown.commonmark import take_invisible, with_line_feeds
 from llmsspider.content.markdown.scan import Scan, one_line, scan
 from llmsspider.items import Link, Page, PageMeta
-from llmsspider.web.url_gate import HTTP, without_fragment
+from llmsspider.web.addresses import HTTP
+from llmsspider.web.urls import without_fragment
 
 # Front matter: the YAML (`---`) or TOML (`+++`) head of a Markdown file.
 

@@ -15,8 +15,7 @@ from llmsspider.crawl.run import Run
 from llmsspider.errors import ConversionError, RenderingError
 from llmsspider.site.providers import Docsify, docsify_configuration, docsify_scripts
 from llmsspider.store import PageRecord
-from llmsspider.web.url_gate import without_fragment
-from llmsspider.web.urls import identity
+from llmsspider.web.urls import identity, without_fragment
 
 logger = logging.getLogger(__name__)
 

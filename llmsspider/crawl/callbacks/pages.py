@@ -44,8 +44,7 @@ from llmsspider.site.discovery import read_described
 from llmsspider.store import PageRecord
 from llmsspider.web import page_forms
 from llmsspider.web.outcomes import kind_of_response
-from llmsspider.web.url_gate import split_route, usable, without_fragment
-from llmsspider.web.urls import identity, page_key
+from llmsspider.web.urls import identity, page_key, split_route, usable, without_fragment
 
 logger = logging.getLogger(__name__)
 

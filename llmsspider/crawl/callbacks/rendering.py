@@ -30,10 +30,10 @@ from llmsspider.crawl.requests import (
 from llmsspider.crawl.run import Run
 from llmsspider.errors import BrowserUnavailableError, ConversionError, RenderingError
 from llmsspider.items import HTML_ORIGINS, Page
+from llmsspider.web.addresses import same_site
 from llmsspider.web.outcomes import kind_of_response
 from llmsspider.web.stats import Filtered
-from llmsspider.web.url_gate import fault, split_route
-from llmsspider.web.urls import identity, page_key, same_site
+from llmsspider.web.urls import fault, identity, page_key, split_route
 
 logger = logging.getLogger(__name__)
 

@@ -14,8 +14,7 @@ from llmsspider.site.discovered import Seed
 from llmsspider.site.discovery import MAX_FULL_BYTES
 from llmsspider.store import PageState
 from llmsspider.web.page_forms import is_markdown_url, page_candidates
-from llmsspider.web.url_gate import INVALID_URL, InvalidUrl, parse, without_fragment
-from llmsspider.web.urls import identity, page_key
+from llmsspider.web.urls import INVALID_URL, InvalidUrl, identity, page_key, parse, without_fragment
 
 VALIDATED_BY = frozenset({b"If-None-Match", b"If-Modified-Since"})
 """The headers of a conditional request, as Scrapy writes them."""

@@ -33,10 +33,10 @@ from llmsspider.site.discovery import describing_files, discover
 from llmsspider.site.llmstxt import is_llms_url
 from llmsspider.spiders.page import page_run
 from llmsspider.web import page_forms
+from llmsspider.web.addresses import same_site
 from llmsspider.web.page_forms import Form, Shape, is_markdown_url, page_candidates, shape, twin
 from llmsspider.web.rights import of_page, opt_out
-from llmsspider.web.url_gate import without_fragment
-from llmsspider.web.urls import identity, same_site
+from llmsspider.web.urls import identity, without_fragment
 
 AT_ONCE, MAX_COMPARED = 8, 20
 """Maximum number of links fetched at the same time, and of pages whose Markdown and HTML are compared."""

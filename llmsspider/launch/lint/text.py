@@ -15,8 +15,8 @@ from llmsspider.errors import ConversionError
 from llmsspider.launch.lint.findings import Finding, Place, Places, finding, ordered
 from llmsspider.site import llmsfull, llmstxt, llmstxt_parser
 from llmsspider.site.llmstxt_links import absolute_url
-from llmsspider.web.url_gate import InvalidUrl
-from llmsspider.web.urls import same_site
+from llmsspider.web.addresses import same_site
+from llmsspider.web.urls import InvalidUrl
 
 LARGE_TOKENS, FULL_TOKENS = 25_000, 1_000_000
 """An index, and a full text, of more tokens is more than most tools read of one file; a token is four characters."""

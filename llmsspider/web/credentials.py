@@ -1,7 +1,8 @@
-"""Signed requests: who is asking, proven by HTTP Message Signatures (RFC 9421) as Web Bot Auth has them.
+"""What proves who asks: headers of `LLMS_HTTP_AUTH` for their hosts alone, and signed requests.
 
-`draft-meunier-web-bot-auth-architecture` says what is covered, `draft-meunier-http-message-signatures-directory` how a
-site gets the public key. The library `http-message-signatures` (extra `sign`) makes the signatures.
+Signatures are HTTP Message Signatures (RFC 9421) as Web Bot Auth has them: `draft-meunier-web-bot-auth-architecture`
+says what is covered, `draft-meunier-http-message-signatures-directory` how a site gets the public key. The library
+`http-message-signatures` (extra `sign`) makes them.
 """
 
 from __future__ import annotations
@@ -9,22 +10,149 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 import secrets
+from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 from urllib.parse import urlsplit
 
 from llmsspider.errors import ArgumentsError
+from llmsspider.web.addresses import DEFAULT_PORTS
 from llmsspider.web.loading import missing_extra
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+Origin = tuple[str, str, int]
+"""Scheme, host in lower case, port."""
+
+TOKENS: Mapping[str, tuple[str, str, str]] = {
+    "api.github.com": ("GITHUB_TOKEN GH_TOKEN", "Authorization", "Bearer "),
+    "raw.githubusercontent.com": ("GITHUB_TOKEN GH_TOKEN", "Authorization", "Bearer "),
+    "gitlab.com": ("GITLAB_TOKEN", "PRIVATE-TOKEN", ""),
+}
+"""Environment variables with the token of a host, in the order they are looked at; its header, and what precedes it."""
+
+EXPECTED = (
+    'expected {"docs.example.com": {"Authorization": "Bearer …"}} or {"docs.example.com": "user:password"}'
+)
+
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")
+_HEADER_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]+\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """Headers to send, by origin. Printing one shows no header."""
+
+    by_origin: Mapping[Origin, Mapping[str, str]] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def from_setting(cls, value: object) -> Self:
+        """Read `LLMS_HTTP_AUTH`: a dict, or the same as JSON text; empty for None and "".
+
+        Keys are `host`, `host:port`, or an origin such as `http://host:port`; without a scheme the secret is sent over
+        https only. Raises `ArgumentsError` with a line for each entry that cannot be used; no line shows a secret.
+        """
+        if not value:
+            return cls()
+        try:
+            table = json.loads(value) if isinstance(value, str) else value
+        except ValueError:
+            raise ArgumentsError([f"LLMS_HTTP_AUTH: not JSON; {EXPECTED}"]) from None
+        if not isinstance(table, Mapping):
+            raise ArgumentsError([f"LLMS_HTTP_AUTH: {EXPECTED}"])
+        by_origin: dict[Origin, Mapping[str, str]] = {}
+        problems: list[str] = []
+        for key, entry in table.items():
+            try:
+                parts = urlsplit(key if "://" in str(key) else f"https://{key}")
+                origin = origin_of(parts.geturl())
+                besides = "@" in parts.netloc or parts.path.strip("/") or parts.query or parts.fragment
+                if not origin or besides:
+                    raise ValueError("the key is not a host")
+                by_origin[origin] = _headers(entry)
+            except ValueError as error:
+                shown = str(key).rpartition("@")[2]  # what stands before an @ may be a password
+                problems.append(f"LLMS_HTTP_AUTH for {shown}: {error}; {EXPECTED}")
+        if problems:
+            raise ArgumentsError(problems)
+        return cls(by_origin)
+
+    def with_tokens(self, environment: Mapping[str, str]) -> Credentials:
+        """Return them with the tokens of `TOKENS`, for the hosts that have no entry.
+
+        >>> sorted(Credentials().with_tokens({"GITLAB_TOKEN": "x" * 20}).headers_for("https://gitlab.com/api/v4/"))
+        ['PRIVATE-TOKEN']
+        """
+        found = dict(self.by_origin)
+        for name, (variables, header, scheme) in TOKENS.items():
+            token = next((environment[one] for one in variables.split() if environment.get(one)), "").strip()
+            if token and _HEADER_VALUE.match(token):
+                found.setdefault(("https", name, 443), {header: scheme + token})
+        return Credentials(found)
+
+    def headers_for(self, url: str) -> Mapping[str, str]:
+        """Return the headers to send with a request for `url`, empty for a host that is not listed."""
+        origin = origin_of(url)
+        return self.by_origin.get(origin, {}) if origin else {}
+
+    def secrets(self) -> frozenset[str]:
+        """Return every text that must not be shown: header values and the parts that stand on their own."""
+        found: set[str] = set()
+        for value in (value for headers in self.by_origin.values() for value in headers.values()):
+            found.update({value, *re.split(r"[;\s]\s*", value)})
+            found.update(part.partition("=")[2] for part in value.split(";"))
+            scheme, _, encoded = value.partition(" ")
+            with suppress(ValueError):
+                secret = encoded if scheme.lower() == "basic" else ""
+                decoded = base64.b64decode(secret, validate=True).decode()
+                found.update({decoded, decoded.partition(":")[2]})
+        return frozenset(text for text in found if len(text) >= 6)
+
+    def __bool__(self) -> bool:
+        return bool(self.by_origin)
+
+
+def origin_of(url: str) -> Origin | None:
+    """Return scheme, host and port of an http(s) URL, None for anything else.
+
+    >>> origin_of("https://Docs.example.com/a")
+    ('https', 'docs.example.com', 443)
+    """
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        return None
+    if parts.scheme not in DEFAULT_PORTS or not parts.hostname:
+        return None
+    return parts.scheme, parts.hostname.removesuffix("."), port or DEFAULT_PORTS[parts.scheme]
+
+
+def _headers(entry: object) -> Mapping[str, str]:
+    if isinstance(entry, str):
+        if ":" not in entry:
+            raise ValueError("the value is not user:password")
+        return {"Authorization": "Basic " + base64.b64encode(entry.encode()).decode("ascii")}
+    if not isinstance(entry, Mapping) or not entry:
+        raise ValueError("the value is neither headers nor user:password")
+    for name, value in entry.items():
+        if not isinstance(name, str) or not _HEADER_NAME.match(name):
+            raise ValueError("a header name has characters that headers cannot have")
+        if not isinstance(value, str) or not _HEADER_VALUE.match(value):
+            raise ValueError(f"the value of header {name} is not one line of text")
+    return {str(name): str(value) for name, value in entry.items()}
+
+
+# Signed requests.
 
 TAG = "web-bot-auth"
 DIRECTORY_TAG = "http-message-signatures-directory"
