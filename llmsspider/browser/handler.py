@@ -22,11 +22,10 @@ from llmsspider.browser.proxy import (
 )
 from llmsspider.crawl.requests import META
 from llmsspider.downloadermiddlewares.address_guard import guarded_resolver
-from llmsspider.downloadermiddlewares.politeness import with_contact
 from llmsspider.errors import BrowserUnavailableError, RenderingError
 from llmsspider.web import stats
 from llmsspider.web.addresses import AllowedAddresses
-from llmsspider.web.credentials import Credentials, Signer
+from llmsspider.web.credentials import Credentials, Signer, with_contact
 from llmsspider.web.loading import missing_extra
 
 if TYPE_CHECKING:

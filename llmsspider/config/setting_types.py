@@ -158,9 +158,7 @@ Generators = Annotated[
 EmbedderPath = Annotated[Any, by("llmsspider.answers.embedding:check_embedder", only_checks=True)]
 SignKey = Annotated[str | None, by("llmsspider.web.credentials:read_key", only_checks=True)]
 WebUrl = Annotated[str | None, by("llmsspider.web.urls:require_http_url", "an http or https URL is accepted")]
-Contact = Annotated[
-    str | None, by("llmsspider.downloadermiddlewares.politeness:check_contact", only_checks=True)
-]
+Contact = Annotated[str | None, by("llmsspider.web.credentials:check_contact", only_checks=True)]
 
 if TYPE_CHECKING:
     from llmsspider.content.formats import Formats, Handlers

@@ -23,9 +23,8 @@ from scrapy.responsetypes import responsetypes
 from scrapy.settings import BaseSettings
 
 from llmsspider.crawl.requests import RefusedRequest
-from llmsspider.downloadermiddlewares.politeness import product_token, with_contact
 from llmsspider.web import stats
-from llmsspider.web.credentials import Credentials, origin_of
+from llmsspider.web.credentials import Credentials, origin_of, product_token, with_contact
 
 if sys.version_info >= (3, 14):
     from compression import zstd

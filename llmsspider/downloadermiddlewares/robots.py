@@ -19,7 +19,6 @@ from scrapy.utils.misc import load_object
 from llmsspider.crawl.requests import META, RefusedRequest, kind_of_exception
 from llmsspider.crawl.spiderrun import run_of
 from llmsspider.downloadermiddlewares.headers import robots_user_agent
-from llmsspider.downloadermiddlewares.politeness import ROBOTS_MAX_BYTES
 from llmsspider.errors import ErrorKind
 from llmsspider.web import stats
 from llmsspider.web.outcomes import explained, kind_of_response
@@ -30,6 +29,9 @@ logger = logging.getLogger(__name__)
 
 DISALLOW_ALL = b"User-agent: *\nDisallow: /\n"
 """What an unreachable robots.txt means (RFC 9309, section 2.3.1.4)."""
+
+ROBOTS_MAX_BYTES = 500 * 1024
+"""Maximum number of bytes of a robots.txt that are read; RFC 9309, section 2.5, requires at least 500 KiB."""
 
 TDMREP = "/.well-known/tdmrep.json"  # where a host declares reservations of text and data mining
 FILE_SECS = 20  # time that the request for such a file may take: it holds up the first page

@@ -1,4 +1,4 @@
-"""What proves who asks: headers of `LLMS_HTTP_AUTH` for their hosts alone, and signed requests.
+"""Who asks: the name of the crawl, headers of `LLMS_HTTP_AUTH` for their hosts alone, and signed requests.
 
 Signatures are HTTP Message Signatures (RFC 9421) as Web Bot Auth has them: `draft-meunier-web-bot-auth-architecture`
 says what is covered, `draft-meunier-http-message-signatures-directory` how a site gets the public key. The library
@@ -29,6 +29,34 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+
+def product_token(user_agent: str) -> str:
+    """Return the name a robots.txt group may address (RFC 9309, section 2.2.1), not version or contact.
+
+    >>> product_token("llmsspider/1.0 (+https://example.com/bot)")
+    'llmsspider'
+    """
+    match = re.match(r"[A-Za-z_-]+", user_agent.strip())
+    return match.group() if match else user_agent
+
+
+def check_contact(contact: str) -> None:
+    """Raise `ArgumentsError` for a contact that cannot be part of a header."""
+    if not re.fullmatch(r"[\x21-\x27\x2a-\x7e][\x20-\x27\x2a-\x7e]*", contact):
+        raise ArgumentsError([f"LLMS_CONTACT={contact!r}: expected an e-mail address or URL"])
+
+
+def with_contact(user_agent: str, contact: str | None) -> str:
+    """Add the contact of the operator, an address or URL, to a user agent.
+
+    >>> with_contact("llmsspider/1.0", "docs@example.com")
+    'llmsspider/1.0 (+docs@example.com)'
+    """
+    return f"{user_agent} (+{contact})" if contact else user_agent
+
+
+# Headers for the hosts that they are for.
 
 Origin = tuple[str, str, int]
 """Scheme, host in lower case, port."""

@@ -19,7 +19,7 @@ from llmsspider.changes.compare import most_similar, word_counts
 from llmsspider.content.extraction import titles
 from llmsspider.content.extraction.parsing import parse, read_source
 from llmsspider.crawl.bot_walls import has_end
-from llmsspider.downloadermiddlewares.politeness import retry_after_secs
+from llmsspider.downloadermiddlewares.backoff import retry_after_secs
 from llmsspider.site import discovery
 from llmsspider.site.discovered import FetchResult
 from llmsspider.site.llmsfull import cut
@@ -41,8 +41,8 @@ NOT_READERS = (
     "crawl.requests.",
     "web.urls.",
     "web.loading.",
-    "downloadermiddlewares.politeness.product_token",
-    "downloadermiddlewares.politeness.check_contact",
+    "web.credentials.product_token",
+    "web.credentials.check_contact",
     "web.scope.",
     "web.trees.",
 )
@@ -88,7 +88,7 @@ SPECIAL: dict[str, Callable[[str], Any]] = {
     "web.outcomes.kind_of_response": lambda text: outcomes.kind_of_response(
         200, {"content-type": text}, text.encode()
     ),
-    "downloadermiddlewares.politeness.retry_after_secs": lambda text: retry_after_secs(text, None),  # type: ignore[arg-type]
+    "downloadermiddlewares.backoff.retry_after_secs": lambda text: retry_after_secs(text, None),  # type: ignore[arg-type]
     "site.sitemaps.read": lambda text: list(read_sitemap(io.BytesIO(text.encode()), URL)),
 }
 """Functions that take more than texts, as they are called with one."""

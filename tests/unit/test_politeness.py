@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmsspider.downloadermiddlewares.politeness import (
+from llmsspider.downloadermiddlewares.backoff import (
     DEFAULT_RATE,
     FIRST_DELAY_SECS,
     FORBIDDEN_SLOWS,
@@ -16,13 +16,11 @@ from llmsspider.downloadermiddlewares.politeness import (
     MAX_REFUSALS,
     START_DELAY_SECS,
     HostPace,
-    check_contact,
     paces_freely,
-    product_token,
     retry_after_secs,
-    with_contact,
 )
 from llmsspider.errors import ArgumentsError
+from llmsspider.web.credentials import check_contact, product_token, with_contact
 
 NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 
