@@ -107,7 +107,7 @@ class BrowserSession:
     def __init__(self, crawler: Crawler):
         self._crawler = crawler
         self._credentials = Credentials.from_setting(crawler.settings.get("LLMS_HTTP_AUTH"))
-        self._signer = Signer.from_settings(crawler.settings)
+        self._signer = signer_of(crawler)
         self._lock = asyncio.Lock()
         self._handler: RenderingHandler | None = None
         self._proxy: FilteringProxy | None = None
@@ -282,6 +282,11 @@ class BrowserSession:
 _sessions: dict[Crawler, BrowserSession] = {}
 
 
+def signer_of(crawler: Crawler) -> Signer | None:
+    """Return what signs the requests of a crawl, None without a key."""
+    return Signer.from_settings(crawler.settings) if crawler.settings.get("LLMS_SIGN_KEY") else None
+
+
 class BrowserDownloadHandler(HTTP11DownloadHandler):
     """Scrapy's HTTP/1.1 handler; requests with `meta["playwright"]` go to the browser.
 
@@ -294,13 +299,15 @@ class BrowserDownloadHandler(HTTP11DownloadHandler):
     def __init__(self, crawler: Crawler):
         super().__init__(crawler)
         self._crawler = crawler
-        self._session = _sessions.setdefault(crawler, BrowserSession(crawler))
-        self._signer = Signer.from_settings(crawler.settings)
+        self._signer = signer_of(crawler)
 
     async def download_request(self, request: Request) -> Response:
         """Download by HTTP or by the browser; requests by HTTP are signed where there is a key."""
         if request.meta.get("playwright"):
-            return await self._session.download(request)
+            session = _sessions.get(self._crawler)
+            if session is None:
+                session = _sessions[self._crawler] = BrowserSession(self._crawler)
+            return await session.download(request)
         if self._signer is None:
             return await super().download_request(request)
         return await self._signed(request, self._signer)
@@ -318,6 +325,6 @@ class BrowserDownloadHandler(HTTP11DownloadHandler):
 
     async def close(self) -> None:
         """Close the browser and the connections; a process that crawls on forgets both."""
-        _sessions.pop(self._crawler, None)
-        await self._session.close()
+        if (session := _sessions.pop(self._crawler, None)) is not None:
+            await session.close()
         await super().close()

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
+from copy import deepcopy
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -18,12 +20,6 @@ from llmsspider.errors import ArgumentsError
 from llmsspider.store import SourceRecord
 from llmsspider.web.loading import own_code
 from llmsspider.web.urls import directory, host
-
-OF_ONE_RUN = frozenset({"mode", "retry", "full", "emit", "save", "confirm_deletions"})
-"""Arguments of one run, never kept (docs/reference/arguments.md); all others say what the source is."""
-
-_FIELDS = frozenset({"url", "source", "llms_txt", "scope"})
-"""Arguments that have a place of their own in `SourceRecord`."""
 
 
 def prepare(
@@ -43,8 +39,9 @@ def prepare(
     config = Config.from_settings(settings)
     arguments, record = resolve_arguments(given, config)
     if "profile" not in given:
-        put_in_force(load_profile(arguments.profile), settings)
-        config = Config.from_settings(settings)
+        put_in_force(preset := load_profile(arguments.profile), settings)
+        if any(name.startswith("LLMS_") for name in preset):
+            config = Config.from_settings(settings)
     of_crawl = {"own_code": own_code(settings, spider), "plan_only": plan_only}
     return config.model_copy(update=of_crawl), arguments, record
 
@@ -78,44 +75,6 @@ def _kept(record: SourceRecord) -> dict[str, Any]:
     stored = {"url": record.url, "llms_txt": record.llms_txt, "scope": record.scope, **record.arguments}
     known = DocsArguments.model_fields
     return {name: value for name, value in stored.items() if value not in (None, "") and name in known}
-
-
-def updated_record(
-    arguments: DocsArguments, record: SourceRecord | None, *, forms: dict[str, object], extractor_version: str
-) -> SourceRecord:
-    """Return what the store keeps of the source after this run.
-
-    The first crawl keeps its arguments; later ones override them for themselves, and keep theirs with `save=true`.
-    """
-    keeps = record is None or arguments.save
-    record = record or SourceRecord(name=arguments.source or "", url=arguments.url or "")
-    if keeps:
-        record.llms_txt, record.scope = arguments.llms_txt, arguments.scope
-        profile = {"url": arguments.url, **profile_arguments(arguments.profile)}
-        checked = check_arguments(DocsArguments, profile)
-        preset = checked.model_dump(mode="json", exclude_unset=True)  # it is kept by its name
-        record.arguments = {
-            name: value
-            for name, value in arguments.model_dump(mode="json", exclude_unset=True).items()
-            if value is not None
-            and name not in OF_ONE_RUN | _FIELDS
-            and not (name in preset and preset[name] == value)
-        }
-        if arguments.profile.endswith(".toml"):
-            record.arguments["profile"] = str(Path(arguments.profile).absolute())
-    record.forms, record.extractor_version = forms, extractor_version
-    return record
-
-
-def kept_line(arguments: DocsArguments, record: SourceRecord) -> str | None:
-    """Return one line on the arguments in force that the store keeps of the source, None where there are none."""
-    given = arguments.model_dump(mode="json", exclude_unset=True)
-    kept = {name: value for name, value in record.arguments.items() if given.get(name) == value}
-    if not kept:
-        return None
-    shown = {name: ",".join(value) if isinstance(value, list) else value for name, value in kept.items()}
-    listed = ", ".join(f"{name}={value}" for name, value in shown.items())
-    return f"kept with the source: {listed} (-a overrides it for this run, -a save=true for good)"
 
 
 def default_name(url: str) -> str:
@@ -159,7 +118,7 @@ def load_profile(name: str) -> dict[str, Any]:
     """
     profile = _read(name)
     stages = {profile["stages"][stage]: order for stage, order in STAGES.items()}
-    return {"ITEM_PIPELINES_BASE": stages, **profile.get("settings", {})}
+    return {"ITEM_PIPELINES_BASE": stages, **deepcopy(profile.get("settings", {}))}
 
 
 def put_in_force(profile: Mapping[str, Any], settings: SettingsLike) -> None:
@@ -191,8 +150,19 @@ def profile_arguments(name: str) -> dict[str, str]:
     }
 
 
+def preset_arguments(arguments: DocsArguments) -> dict[str, Any]:
+    """Return what the profile of a run says of its arguments, as JSON has it."""
+    preset = profile_arguments(arguments.profile)
+    checked = check_arguments(DocsArguments, {"url": arguments.url, **preset}) if preset else None
+    return checked.model_dump(mode="json", exclude_unset=True) if checked is not None else {}
+
+
 def _read(name: str) -> dict[str, Any]:
     """Return the tables of a profile, checked; raises `ArgumentsError`."""
+    return _read_file(name) if name.endswith(".toml") else _shipped(name)
+
+
+def _read_file(name: str) -> dict[str, Any]:
     try:
         if name.endswith(".toml"):
             profile = tomllib.loads(Path(name).read_text(encoding="utf-8"))
@@ -209,6 +179,9 @@ def _read(name: str) -> dict[str, Any]:
     if problems:
         raise ArgumentsError([f"argument profile={name!r}: {problem}" for problem in problems])
     return profile
+
+
+_shipped = cache(_read_file)
 
 
 def _problems(profile: dict[str, Any]) -> Iterator[str]:

@@ -157,7 +157,10 @@ async def _look(phase: Phase, url: str) -> tuple[Discovery, Page]:
         discovery = Discovery(start, start.section_url, start_listed=len(seeds) < len(named), seeds=seeds)
         discovery.discovered_file, discovery.discovered_file_type = arguments.urls_file, "list"
         return discovery, nothing
-    repository = repository_at(url, config.repository_hosts) if config.discovery_enabled else None
+    is_of_repositories = (
+        host(url).removeprefix("www.") in config.repository_hosts and config.discovery_enabled
+    )
+    repository = repository_at(url, config.repository_hosts) if is_of_repositories else None
     if repository is not None and not arguments.llms_txt:
         phase.fetch.api = repository.project
         listed = config.formats.extensions("listed")

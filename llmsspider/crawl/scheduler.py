@@ -21,7 +21,6 @@ from llmsspider.crawl.requests import is_permanent
 from llmsspider.crawl.run import Run
 from llmsspider.crawl.settle import Reason
 from llmsspider.crawl.spiderrun import run_of
-from llmsspider.web import stats
 from llmsspider.web.urls import identity, page_key
 
 logger = logging.getLogger(__name__)
@@ -109,7 +108,8 @@ class PageDupeFilter(BaseDupeFilter):
 
     def log(self, request: Request, spider: Spider) -> None:
         """Count and log a request that was filtered."""
-        stats.count_scrapys(self._collector, "dupefilter/filtered")
+        if self._collector is not None:
+            self._collector.inc_value("dupefilter/filtered")
         logger.debug(
             "Filtered a request for a known page: %(request)s", {"request": request}, extra={"spider": spider}
         )

@@ -265,8 +265,10 @@ class SiteKnowledge:
         self.judged = Judged(shared.get("judged"))
         self.learn_tags(url for url in shared.get("tags") or [] if isinstance(url, str))
         self.titles.remember(shared.get("titles"))
-        self._docsify = Docsify.from_list(shared.get("docsify"))
-        self.repository = Repository.from_dict(shared.get("repository"))
+        if "docsify" in shared:
+            self._docsify = Docsify.from_list(shared["docsify"])
+        if "repository" in shared:
+            self.repository = Repository.from_dict(shared["repository"])
         self._routed = {url for url in shared.get("routed") or [] if isinstance(url, str)}
 
     def learned(self) -> dict[str, object]:

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Self
 from urllib.parse import urlsplit
 
-from llmsspider.config.sources import kept_line, updated_record
+from llmsspider.config.arguments import DocsArguments
+from llmsspider.config.sources import preset_arguments
 from llmsspider.content.judge import Judged
 from llmsspider.crawl.bot_walls import CONFIRM_RUNS, Suspect, Wall, has_end
 from llmsspider.crawl.link_bases import LinkBases
@@ -17,6 +19,47 @@ from llmsspider.site.llmstxt import LlmsTxt
 from llmsspider.store import RunRecord, SourceRecord
 from llmsspider.web.page_forms import Kind
 from llmsspider.web.urls import directory, host, page_key
+
+OF_ONE_RUN = frozenset({"mode", "retry", "full", "emit", "save", "confirm_deletions"})
+"""Arguments of one run, never kept (docs/reference/arguments.md); all others say what the source is."""
+
+OWN_FIELDS = frozenset({"url", "source", "llms_txt", "scope"})
+"""Arguments that have a place of their own in `SourceRecord`."""
+
+
+def updated_record(
+    arguments: DocsArguments, record: SourceRecord | None, *, forms: dict[str, object], extractor_version: str
+) -> SourceRecord:
+    """Return what the store keeps of the source after this run.
+
+    The first crawl keeps its arguments; later ones override them for themselves, and keep theirs with `save=true`.
+    """
+    keeps = record is None or arguments.save
+    record = record or SourceRecord(name=arguments.source or "", url=arguments.url or "")
+    if keeps:
+        record.llms_txt, record.scope = arguments.llms_txt, arguments.scope
+        preset = preset_arguments(arguments)  # the profile is kept by its name
+        record.arguments = {
+            name: value
+            for name, value in arguments.model_dump(mode="json", exclude_unset=True).items()
+            if not (value is None or name in OF_ONE_RUN | OWN_FIELDS)
+            and not (name in preset and preset[name] == value)
+        }
+        if arguments.profile.endswith(".toml"):
+            record.arguments["profile"] = str(Path(arguments.profile).absolute())
+    record.forms, record.extractor_version = forms, extractor_version
+    return record
+
+
+def kept_line(arguments: DocsArguments, record: SourceRecord) -> str | None:
+    """Return one line on the arguments in force that the store keeps of the source, None where there are none."""
+    given = arguments.model_dump(mode="json", exclude_unset=True)
+    kept = {name: value for name, value in record.arguments.items() if given.get(name) == value}
+    if not kept:
+        return None
+    shown = {name: ",".join(value) if isinstance(value, list) else value for name, value in kept.items()}
+    listed = ", ".join(f"{name}={value}" for name, value in shown.items())
+    return f"kept with the source: {listed} (-a overrides it for this run, -a save=true for good)"
 
 
 class Doubts:

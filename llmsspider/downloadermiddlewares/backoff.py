@@ -212,10 +212,7 @@ def paces_freely(host: str, ip_address: str | None = None) -> bool:
     return f".{name}".endswith(".localhost") or (ip_address is not None and not is_global(ip_address))
 
 
-# What Scrapy calls.
-
-REFUSALS = (429, 503)
-"""Statuses that mean "not now" (RFC 6585, section 4; RFC 9110, section 15.6.4)."""
+REFUSALS = (429, 503)  # statuses that mean "not now" (RFC 6585, section 4; RFC 9110, section 15.6.4)
 
 
 class BackoffMiddleware:
@@ -229,12 +226,11 @@ class BackoffMiddleware:
     """
 
     def __init__(self, crawler: Crawler):
-        settings, url = crawler.settings, str(crawler.settings.get("LLMS_STORE_URL") or "")
+        settings = crawler.settings
         rate = settings.get("LLMS_MAX_RATE")
         self.crawler = crawler
         self.max_wait = settings.getfloat("AUTOTHROTTLE_MAX_DELAY")
         self.max_rate = None if rate in {None, ""} else float(rate)
-        self.turns = SharedTurns(Turns(shared_file()), url if url.startswith("postgres") else None)
         self.user_agent = robots_user_agent(settings)
         self._concurrency = settings.getfloat("AUTOTHROTTLE_TARGET_CONCURRENCY")
         self._paces: dict[str, HostPace] = {}
@@ -249,8 +245,15 @@ class BackoffMiddleware:
         middleware = cls(crawler)
         crawler.signals.connect(middleware.robots_parsed, signal=signals.robots_parsed)
         crawler.signals.connect(middleware.response_downloaded, signal=signals.response_downloaded)
-        crawler.signals.connect(middleware.turns.close, signal=signals.engine_stopped)
         return middleware
+
+    @cached_property
+    def turns(self) -> SharedTurns:
+        """The turns of hosts whose requests keep a distance."""
+        url = str(self.crawler.settings.get("LLMS_STORE_URL") or "")
+        turns = SharedTurns(Turns(shared_file()), url if url.startswith("postgres") else None)
+        self.crawler.signals.connect(turns.close, signal=signals.engine_stopped)
+        return turns
 
     def robots_parsed(self, robotparser: RobotParser, request: Request) -> None:
         """Follow the Crawl-delay of a robots.txt that has just been read."""

@@ -252,8 +252,8 @@ class HttpCompressionMiddleware(httpcompression.HttpCompressionMiddleware):
         body, most = response.body, request.meta.get("download_maxsize", self.max_size)
         while encodings and encodings[-1] in ENCODINGS:
             body = decompress(body, encodings.pop(), most)
-        stats.count_scrapys(self.stats, "httpcompression/response_bytes", len(body))
-        stats.count_scrapys(self.stats, "httpcompression/response_count")
+        self.crawler.stats.inc_value("httpcompression/response_bytes", len(body))
+        self.crawler.stats.inc_value("httpcompression/response_count")
         headers = response.headers.copy()
         headers.pop("Content-Encoding")
         if encodings:

@@ -69,7 +69,7 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
             raise self._blocked(message, UNREACHABLE, kind)
         for url in filter(None, (request.url, request.meta.get(META, {}).get("page"))):
             if rp is not None and not rp.allowed(url, self._token):
-                stats.count_scrapys(self.crawler.stats, "robotstxt/forbidden")
+                self.crawler.stats.inc_value("robotstxt/forbidden")
                 raise self._blocked("forbidden by robots.txt (ROBOTSTXT_OBEY)", "robots", "blocked")
             reason = opt_out(self._rights.at(url)) if netloc in self._declaring else None
             if reason is not None:
@@ -97,10 +97,10 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
             is_failed = isinstance(error, RefusedRequest) and error.reason == UNREACHABLE
             cause = error.__cause__ if is_failed and error.__cause__ else error
             if not isinstance(cause, IgnoreRequest):  # its download failed, or parsing it
-                stats.count_scrapys(self.crawler.stats, f"robotstxt/exception_count/{type(cause)}")
+                self.crawler.stats.inc_value(f"robotstxt/exception_count/{type(cause)}")
                 self._give_up(netloc, "network", explained(cause))
         fetched.set_result(rules)
-        stats.count_scrapys(self.crawler.stats, "robotstxt/request_count")
+        self.crawler.stats.inc_value("robotstxt/request_count")
         return rules
 
     async def _fetch(self, request: Request, netloc: str) -> RobotParser:
@@ -132,8 +132,8 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
                 {"host": netloc, "line": training[0]},
                 extra={"spider": self.crawler.spider},
             )
-        stats.count_scrapys(self.crawler.stats, "robotstxt/response_count")
-        stats.count_scrapys(self.crawler.stats, f"robotstxt/response_status_count/{response.status}")
+        self.crawler.stats.inc_value("robotstxt/response_count")
+        self.crawler.stats.inc_value(f"robotstxt/response_status_count/{response.status}")
         rules: RobotParser = self._parser.from_crawler(self.crawler, body)
         await self.crawler.signals.send_catch_log_async(
             signal=signals.robots_parsed, robotparser=rules, request=request

@@ -96,12 +96,6 @@ def count(collector: Collector | None, stat: Stat, number: int = 1) -> None:
         collector.inc_value(PREFIX + stat, number)
 
 
-def count_scrapys(collector: Collector | None, name: str, number: int = 1) -> None:
-    """Add to a stat of Scrapy's, by its whole name, where a component of ours does what Scrapy's does."""
-    if collector is not None:
-        collector.inc_value(name, number)
-
-
 filtered = cast("Callable[[FilterReason], Stat]", "filtered/{}".format)  # filtered URLs
 blocked = cast("Callable[[BlockReason], Stat]", "blocked/{}".format)  # requests refused
 errors = cast("Callable[[ErrorKind], Stat]", "errors/{}".format)  # pages that failed

@@ -10,13 +10,11 @@ from scrapy.settings import Settings
 from llmsspider.config.arguments import DocsArguments
 from llmsspider.config.settings import Config
 from llmsspider.config.sources import (
-    OF_ONE_RUN,
     default_name,
-    kept_line,
     prepare,
     resolve_arguments,
-    updated_record,
 )
+from llmsspider.crawl.source_memory import OF_ONE_RUN, kept_line, updated_record
 from llmsspider.errors import ArgumentsError
 from llmsspider.store import SourceRecord
 
