@@ -42,7 +42,7 @@ DOWNLOAD_HANDLERS_BASE: dict[str, str | None] = {
     **scrapys.DOWNLOAD_HANDLERS_BASE,
     "http": "llmsspider.browser.handler.BrowserDownloadHandler",  # Scrapy's own; a browser for requests with `render`
     "https": "llmsspider.browser.handler.BrowserDownloadHandler",
-    "file": None,
+    "file": "llmsspider.downloadermiddlewares.local_folder.FolderDownloadHandler",  # of the folder that `url` names
     "data": None,
     "ftp": None,
     "s3": None,

@@ -32,6 +32,7 @@ from llmsspider.launch.processes import ALIVE
 from llmsspider.launch.storecommand import FAILED, DescribedCommand, no_option
 from llmsspider.output import status
 from llmsspider.store import resolve_data_dir
+from llmsspider.web.urls import start_url
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -90,7 +91,7 @@ class Command(DescribedCommand, CrawlCommand):
         except StoreError as error:
             self._refuse([str(error)], 1)
         if self._for_people(opts):
-            name = opts.spargs.get("source") or default_name(opts.spargs["url"])
+            name = opts.spargs.get("source") or default_name(start_url(opts.spargs["url"]))
             self._log = console.begin(self.settings, name, loglevel=opts.loglevel)
             self._quiet = opts.loglevel is None or self.folder is not None
         if self.first:

@@ -6,7 +6,7 @@ The `crawl` command checks them before anything starts; Scrapy Cloud reads their
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypedDict, TypeVar
 
@@ -24,16 +24,17 @@ from pydantic_core import PydanticCustomError
 
 from llmsspider.errors import ArgumentsError, InvalidUrlError
 from llmsspider.web.scope import ScopeKind, split_globs
-from llmsspider.web.urls import InvalidUrl, parse, redacted, require_http_url
+from llmsspider.web.urls import InvalidUrl, parse, redacted, require_http_url, start_url
 
 
-def _url(value: object) -> object:
-    if isinstance(value, str):
+def _checked_by(check: Callable[[str], str]) -> BeforeValidator:
+    def checked(value: object) -> object:
         try:
-            return require_http_url(value)
+            return check(value) if isinstance(value, str) else value
         except InvalidUrlError as error:
             raise ValueError(str(error)) from None
-    return value
+
+    return BeforeValidator(checked)
 
 
 def listed_urls(path: str) -> list[str]:
@@ -67,7 +68,9 @@ URL = "an http(s) URL"
 NUMBER = "0 or more"
 GLOBS = "globs, separated by commas or new lines"
 
-Url = Annotated[str, BeforeValidator(_url)]
+PLACE = "an http(s) URL, or a local folder: file:///path/ or ./path"
+Url = Annotated[str, _checked_by(require_http_url)]
+Place = Annotated[str, _checked_by(start_url)]
 Globs = Annotated[
     tuple[str, ...], BeforeValidator(lambda value: split_globs(value) if isinstance(value, str) else value)
 ]
@@ -89,8 +92,8 @@ class CommonArguments(BaseModel):
 class DocsArguments(CommonArguments):
     """What the spider `docs` takes."""
 
-    url: Url | None = argument(
-        None, "Any page of the site; needless with the source of an earlier crawl.", URL
+    url: Place | None = argument(
+        None, "Any page of the site; needless with the source of an earlier crawl.", PLACE
     )
     source: str | None = argument(
         None, "Name of the source in the page store.", "up to 200 characters", min_length=1, max_length=200
@@ -196,7 +199,7 @@ class CrawlArguments(TypedDict, total=False):
 class PageArguments(CommonArguments):
     """What the spider `page` takes."""
 
-    url: Url = argument(..., "The page.", URL)
+    url: Place = argument(..., "The page.", PLACE.replace("folder", "file"))
 
 
 PLAN_ONLY = "_plan"

@@ -82,7 +82,8 @@ def _joined(base: str, href: str) -> str:
     path, hash_sign, fragment = _CONTROL.sub("", href.strip()).partition("#")
     if not path:
         return base + hash_sign + fragment
-    scheme, origin = base.partition(":")[0], base[: base.find("/", len("https://"))]
+    scheme = base.partition(":")[0]
+    origin = base[: base.find("/", len("file://" if scheme == "file" else "https://"))]
     if path.startswith(HTTP) and "/." not in path:
         url = path
     elif path[0] == "/" and "/." not in path and "/" in base[len("https://") :]:

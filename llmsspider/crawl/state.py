@@ -23,6 +23,7 @@ from llmsspider.crawl.waiting import Spool, Waiting
 from llmsspider.errors import ErrorKind
 from llmsspider.store import CONTENT
 from llmsspider.web import stats
+from llmsspider.web.addresses import FILE
 from llmsspider.web.rights import SiteRights
 from llmsspider.web.stats import FILTERED_AFTER_FETCH, LIMITS, FilterReason, Stat
 from llmsspider.web.urls import identity, page_key
@@ -131,6 +132,11 @@ class RunState:
         if self._store is None:
             raise RuntimeError("the run is not open")
         return self._store
+
+    @property
+    def reads_folder(self) -> bool:
+        """True where the user named a local folder in place of a site."""
+        return (self.arguments.url or "").startswith(FILE)
 
     @property
     def follows_links(self) -> bool:

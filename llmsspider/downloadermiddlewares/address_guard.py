@@ -26,9 +26,10 @@ from twisted.internet.interfaces import IAddress, IHostnameResolver, IHostResolu
 from zope.interface import implementer
 
 from llmsspider.crawl.requests import RefusedRequest
+from llmsspider.crawl.spiderrun import run_of
 from llmsspider.errors import ArgumentsError, ErrorKind
 from llmsspider.web import stats
-from llmsspider.web.addresses import DEFAULT_PORTS, AllowedAddresses, is_resolvable
+from llmsspider.web.addresses import DEFAULT_PORTS, FILE, AllowedAddresses, is_resolvable
 from llmsspider.web.stats import BlockReason
 from llmsspider.web.urls import without_user
 
@@ -191,7 +192,9 @@ class AddressGuardMiddleware:
             resolver.forget()
 
     def process_request(self, request: Request) -> None:
-        """Raise `RefusedRequest` for a URL that may not be fetched."""
+        """Raise `RefusedRequest` for a URL that may not be fetched; in a local folder its handler says what is read."""
+        if request.url.startswith(FILE) and (run := run_of(self.crawler)) and run.reads_folder:
+            return
         origin = _ORIGIN.match(request.url)
         refusal = self._refusal(origin[0]) if origin else self.allowed.refusal(request.url)
         if refusal:

@@ -206,7 +206,7 @@ def paces_freely(host: str, ip_address: str | None = None) -> bool:
     try:
         name = parse_host(host)
     except ValueError:
-        return False
+        return not host  # files of this machine
     if not isinstance(name, str):
         return not is_global(name)
     return f".{name}".endswith(".localhost") or (ip_address is not None and not is_global(ip_address))

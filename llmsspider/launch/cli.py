@@ -32,7 +32,7 @@ from llmsspider.launch.api import PLACES, tree_of, trees_here
 from llmsspider.launch.storecommand import FAILED, WRONG, OneLineParser, as_json, pairs
 from llmsspider.output.mirror import read_manifest
 from llmsspider.store.database import DATA_DIR_VARIABLE, STORE_FOLDER, readable_name
-from llmsspider.web.urls import require_http_url
+from llmsspider.web.urls import start_url
 
 if TYPE_CHECKING:
     from scrapy.commands import ScrapyCommand
@@ -242,7 +242,7 @@ def page(given: list[str]) -> int:
     _add_pairs(made)
     options = made.parse_args(given)
     try:
-        arguments = {"url": require_http_url(options.url), **pairs(options.arguments, "-a")}
+        arguments = {"url": start_url(options.url), **pairs(options.arguments, "-a")}
         (document,) = Crawl("page", arguments, None, pairs(options.settings, "-s"))
         text = as_json(row_of(document)) if options.json else document.content or ""
         if options.output:
@@ -300,7 +300,7 @@ def _target(options: argparse.Namespace) -> tuple[Path, dict[str, str]]:
     if options.url is not None:
         if "url" in arguments:
             raise ArgumentsError([f"-a url={arguments['url']}: the URL is named already, {options.url}"])
-        url = arguments["url"] = require_http_url(options.url)
+        url = arguments["url"] = start_url(options.url)
         name = arguments.get("source") or default_name(url)
         return Path(options.output or readable_name(name)), arguments
     if options.output is None:

@@ -29,7 +29,7 @@ from llmsspider.launch.api import child, crawl_from_pipe, options_for_pipe, stor
 from llmsspider.output import exports
 from llmsspider.output.graph import Order, write_json
 from llmsspider.store import Store
-from llmsspider.web.urls import require_http_url
+from llmsspider.web.urls import start_url
 
 Settings = Mapping[str, object]
 Place = str | os.PathLike[str] | type[Store]
@@ -281,7 +281,7 @@ def resolve(
         ArgumentsError: an argument or setting is wrong; one line each.
         ResolveError: no page was obtained; the message says why.
     """
-    given = {**(arguments or {}), "url": require_http_url(url)}
+    given = {**(arguments or {}), "url": start_url(url)}
     if depth is not None or "max_depth" not in given:
         given["max_depth"] = "" if depth is None else str(depth)  # not what an earlier call kept
     end = math.inf if timeout_secs is None else time.monotonic() + timeout_secs
@@ -316,7 +316,7 @@ def _texts(url: str | None, arguments: Mapping[str, object]) -> dict[str, str]:
     """Return arguments as the command line has them: lists by lines, True as true; those that are None left out."""
     if url is None and not arguments.get("source"):
         raise ArgumentsError(["a URL is missing, or the source of an earlier crawl in `store`"])
-    given = arguments if url is None else {"url": require_http_url(url), **arguments}
+    given = arguments if url is None else {"url": start_url(url), **arguments}
     return {name: _text(value) for name, value in given.items() if value is not None}
 
 

@@ -19,7 +19,8 @@ from llmsspider.output import mirror_files
 from llmsspider.output.exports import page_text
 from llmsspider.store import OUTLINE, PageRecord, SourceRecord, Store
 from llmsspider.store.database import STORE_FOLDER, readable_name, source_slug
-from llmsspider.web.urls import host, identity
+from llmsspider.web.addresses import FILE
+from llmsspider.web.urls import directory, host, identity
 
 # The manifest of a tree: which files are ours, so that no other file is ever replaced or removed.
 
@@ -192,6 +193,7 @@ class _Folder:
         if kind == "tree":  # the host of the source lies at the top, unless all its pages lie elsewhere
             hosts = Counter(host(page.record.url) for page in store.iter_pages(parts=OUTLINE))
             main_host = host(source.url) if host(source.url) in hosts else hosts.most_common(1)[0][0]
+            main_host += directory(source.url) if source.url.startswith(FILE) else ""
         self.manifest = read_manifest(folder) or Manifest(source.name, main_host)
         self.entries = self.manifest.entries
 

@@ -16,6 +16,7 @@ from llmsspider.content.markdown.scan import one_line, scan
 from llmsspider.items import content_hash as sha256
 from llmsspider.output.exports import page_text
 from llmsspider.store import PageRecord, SourceRecord
+from llmsspider.web.addresses import FILE, HTTP
 from llmsspider.web.urls import host, identity, loose_key, page_key
 
 # The file a page becomes in the Markdown tree: names that are safe on Linux, macOS and Windows.
@@ -42,9 +43,9 @@ _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 
 class MirrorNames:
-    """The names of one tree, whose pages of `main_host` lie at the top; `known` are those of before, by identity.
+    """The names of one tree, whose pages of `main_host`, or below `file:/path/`, lie at the top.
 
-    `occupied` says whether a file that is not of this tree has the name already.
+    `known` are those of before, by identity. `occupied` says whether a file that is not of this tree has the name.
     """
 
     def __init__(
@@ -74,7 +75,7 @@ class MirrorNames:
 
 
 def safe_name(url: str, main_host: str) -> str:
-    """Return the file name of a URL, before it is compared with others.
+    """Return the file name of a URL, before it is compared with others; local files by their place in their folder.
 
     >>> safe_name("https://e.com/guide/", "e.com"), safe_name("https://e.com/a/B.html?v=2", "e.com")
     ('guide/index.md', 'a/B@v=2.md')
@@ -83,11 +84,11 @@ def safe_name(url: str, main_host: str) -> str:
     >>> safe_name("https://e.com/", "e.com"), safe_name("https://other.com/x", "e.com")
     ('home.md', '@other.com/x.md')
     """
-    parts = urlsplit(url)
-    *folders, last = parts.path.removeprefix("/").split("/")
+    parts, (home, _, folder) = urlsplit(url), main_host.partition("/")
+    *folders, last = parts.path.removeprefix(f"/{folder}").split("/")
     stem = _ENDING.sub("", last)
     page = stem or last or "index"
-    at_home = host(url) == main_host
+    at_home = host(url) == home
     if at_home and not folders and page == "index" and not parts.query:
         page = "home"
     if parts.query:
@@ -177,7 +178,7 @@ class LinkMap:
 
     def file(self, url: str) -> str | None:
         """The file of the page `url` leads to, or None when it is not in the tree."""
-        if not url.startswith(("http://", "https://")):
+        if not url.startswith((*HTTP, FILE)):
             return None
         try:
             key = page_key(url)

@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 from wcmatch import glob
 
 from llmsspider.items import Section
-from llmsspider.web.addresses import DEFAULT_PORTS, HTTP, same_site
+from llmsspider.web.addresses import DEFAULT_PORTS, begins, same_site
 from llmsspider.web.page_forms import skipped_extension
 from llmsspider.web.stats import Filtered
 from llmsspider.web.urls import directory, host
@@ -82,7 +82,10 @@ class Scope:
 
     def refusal(self, url: str, *, listed: bool = False) -> Filtered | None:
         """Return why an absolute URL is out of scope, None for one in scope."""
-        if not url.startswith(HTTP) and (scheme := urlsplit(url).scheme) not in DEFAULT_PORTS:
+        if (
+            not url.startswith(begins(self.start_url))
+            and (scheme := urlsplit(url).scheme) not in DEFAULT_PORTS
+        ):
             return Filtered("scheme", f"{scheme}: is not http(s)")
         if host(url) != host(self.start_url) and not same_site(url, self.start_url):
             return Filtered("offsite", "another site")

@@ -9,18 +9,20 @@ Two strengths of sameness (docs/reference/urls.md):
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Final
-from urllib.parse import quote, urljoin, urlsplit, urlunsplit
+from urllib.parse import quote, unquote, urljoin, urlsplit, urlunsplit
 
 from w3lib.url import canonicalize_url, url_query_cleaner
 
 from llmsspider.errors import InvalidUrlError
-from llmsspider.web.addresses import DEFAULT_PORTS, hostname, is_resolvable, parse_host, without_path
+from llmsspider.web.addresses import DEFAULT_PORTS, FILE, hostname, is_resolvable, parse_host, without_path
 
 INVALID_URL: Final = "invalid-url"  # the reason an `InvalidUrl` is counted under
 MAX_URL_CHARS = 4096  # characters of the longest URL that passes
@@ -81,6 +83,8 @@ def without_fragment(url: str) -> str:
 def parse(href: str, base: str = "") -> str | InvalidUrl | None:
     """Return the absolute http(s) URL that a link written as `href` leads to from `base`, without fragment but a route.
 
+    A file of a local folder may link to another (`FILE`); whether that is read is for the crawl's folder to say.
+
     The result is an `InvalidUrl` where the link cannot be used, None where it names no web page at all: it is
     empty or has another scheme. White space and control characters are treated as browsers do
     (https://url.spec.whatwg.org/#concept-basic-url-parser).
@@ -97,7 +101,8 @@ def parse(href: str, base: str = "") -> str | InvalidUrl | None:
     else:
         href = href.strip(_EDGES).translate(_DROPPED)
         scheme = _SCHEME.match(href)
-        if not href or (scheme and scheme[1].lower() not in {"http", "https"}):
+        is_file = scheme is not None and scheme[1].lower() == "file" and (base or href).startswith(FILE)
+        if not href or (scheme and not is_file and scheme[1].lower() not in {"http", "https"}):
             return None
         if len(href) > MAX_URL_CHARS:
             return _invalid(href, f"longer than {MAX_URL_CHARS} characters")
@@ -122,6 +127,8 @@ def fault(url: str) -> str | None:
         url.encode()
     except UnicodeEncodeError:
         return "it holds half a character (a lone surrogate)"
+    if url.startswith(FILE):
+        return None
     found = _AUTHORITY.match(url)
     return _host_fault(found[1]) if found else "not an absolute http(s) URL with a host"
 
@@ -217,10 +224,7 @@ def require_http_url(text: str) -> str:
     found = parse(url)
     printed = printable_url(found.url if isinstance(found, InvalidUrl) else url)
     if url.lower().startswith("file:"):
-        raise InvalidUrlError(
-            f"invalid_url: {printed!r} is a file; serve its folder (`python -m http.server --bind 127.0.0.1`), crawl "
-            "the http:// address it prints and allow it with `-s LLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1`"
-        )
+        raise InvalidUrlError(f"invalid_url: {printed!r} is a file, which only the argument url may name")
     if _WITHOUT_SCHEME.fullmatch(url):
         raise InvalidUrlError(f"invalid_url: {printed!r} has no scheme; did you mean https://{printed}?")
     if isinstance(found, InvalidUrl):
@@ -230,6 +234,32 @@ def require_http_url(text: str) -> str:
             f"invalid_url: {printed!r} is not an absolute http:// or https:// URL, e.g. https://docs.example.com/"
         )
     return url
+
+
+def start_url(text: str) -> str:
+    """Return where a crawl starts: a URL as `require_http_url` takes it, or the `file:///` URL of a local path.
+
+    A path is written as one (`./docs`, `../docs`, `/srv/docs`, `~/docs`), or as a `file:` URL.
+
+    >>> start_url("https://docs.example.com/"), start_url("/etc/../usr")
+    ('https://docs.example.com/', 'file:///usr/')
+    """
+    given = text.strip()
+    if not given.lower().startswith("file:"):
+        if not re.match(r"[/~.]", given):
+            return require_http_url(given)
+        path = Path(given).expanduser()
+    elif (parts := urlsplit(given)).netloc not in {"", "localhost"} or not parts.path.startswith("/"):
+        raise InvalidUrlError(f"invalid_url: {given!r} names no file of this machine: write file:///path/")
+    else:
+        path = Path(unquote(parts.path))
+    path = Path(os.path.normpath(path.absolute()))
+    try:
+        next(path.iterdir() if path.is_dir() else iter(path.open("rb")), None)
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        raise InvalidUrlError(f"invalid_url: {given!r} cannot be read: {why}") from None
+    return path.as_uri() + "/" * path.is_dir()
 
 
 @lru_cache(maxsize=65536)
@@ -320,6 +350,8 @@ def _host(url: str) -> str:
     if fault(url) is not None:
         return ""
     parts = urlsplit(url)
+    if parts.scheme == "file":
+        return "file:"
     name, port = (parts.hostname or "").rstrip("."), parts.port
     return name if port is None or DEFAULT_PORTS.get(parts.scheme) == port else f"{name}:{port}"
 

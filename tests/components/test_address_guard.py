@@ -198,9 +198,9 @@ def test_the_proxy_itself_is_no_page(tmp_path):
     assert outcome.of(f"{address}/admin")["kind"] == "blocked"
 
 
-def test_a_file_url_says_how_to_serve_the_folder(tmp_path):
+def test_a_file_url_says_that_the_argument_url_names_folders(tmp_path):
     outcome = engine_crawl(tmp_path, ["file:///etc/passwd"])
-    assert "http.server" in outcome.events[0]["message"]
+    assert "the local folder that the argument url names" in outcome.events[0]["message"]
     assert outcome.stats["llms/blocked/scheme"] == 1
 
 

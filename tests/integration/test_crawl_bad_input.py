@@ -25,7 +25,12 @@ LISTING = "# Site\n\n- [Intro](/guide/intro.html)\n"
         pytest.param(["url=http://"], "invalid_url", id="no host"),
         pytest.param(["url=http://[::1"], "invalid_url", id="broken IPv6"),
         pytest.param(["url=ftp://example.com/"], "invalid_url", id="ftp"),
-        pytest.param(["url=file:///etc/passwd"], "python -m http.server", id="file says how to serve it"),
+        pytest.param(["url=file:///no/such/folder"], "No such file or directory", id="no such folder"),
+        pytest.param(["url=file://host/share"], "names no file of this machine", id="folder elsewhere"),
+        pytest.param(["url=./no-such-folder"], "No such file or directory", id="no such path"),
+        pytest.param(
+            ["url=https://e.com/", "llms_txt=file:///a"], "which only the argument url", id="only as url"
+        ),
         pytest.param(
             ["url=https://e.com/", "scope=planet"], "'auto', 'section', 'host', 'domain'", id="choice"
         ),

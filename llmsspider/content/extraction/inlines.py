@@ -33,7 +33,7 @@ from llmsspider.content.extraction.walk import (
     converts,
 )
 from llmsspider.items import Link
-from llmsspider.web.addresses import HTTP
+from llmsspider.web.addresses import HTTP, begins
 
 # Links and images.
 
@@ -130,7 +130,7 @@ def _link(walk: Walk, href: str, inner: str, text: str) -> str:
     if not stripped:
         return inner
     url = walk.joiner.join(href)
-    on_web = url.startswith(HTTP) or url[:8].lower().startswith(HTTP)
+    on_web = url.startswith(HTTP) or url[:8].lower().startswith(begins(walk.joiner.page))
     if not on_web and url[:11].lower().startswith(("javascript:", "data:", "blob:", "file:")):
         return inner
     if on_web:

@@ -14,7 +14,7 @@ from llmsspider.content.extraction.parsing import LINKS, Source
 from llmsspider.content.extraction.tree import inner_text
 from llmsspider.content.links import Growth, Joiner
 from llmsspider.items import Page, PageMeta
-from llmsspider.web.addresses import HTTP
+from llmsspider.web.addresses import begins
 from llmsspider.web.urls import split_route, without_fragment
 
 _BASE = XPath("string(/html/head/base/@href | /html/body/base/@href)", smart_strings=False)
@@ -193,7 +193,8 @@ def _follow_links(root: _Element, joiner: Joiner, source: Source) -> list[str]:
 def _of_web(hrefs: list[str], joiner: Joiner) -> list[str]:
     """Return the http(s) URLs among `hrefs`, joined, each once."""
     urls = dict.fromkeys([joiner.join(href) for href in dict.fromkeys(hrefs) if href.strip()])
-    return [url for url in urls if url.startswith(HTTP) or url[:8].lower().startswith(HTTP)]
+    own = begins(joiner.page)
+    return [url for url in urls if url.startswith(own) or url[:8].lower().startswith(own)]
 
 
 def _routes(root: _Element, joiner: Joiner) -> list[str]:

@@ -307,7 +307,7 @@ def _in_site(element: _Element, joiner: Joiner) -> list[str]:
     hrefs = dict.fromkeys(href for link in element.iter("a") if (href := (link.get("href") or "").strip()))
     urls = dict.fromkeys(joiner.join(href.partition("#")[0]) for href in hrefs)
     own = host(joiner.page)
-    return [url for url in urls if url.startswith(("http://", "https://")) and host(url) == own]
+    return [url for url in urls if host(url) == own]
 
 
 def _within_blog(found: Section, page: str) -> Section:

@@ -10,7 +10,7 @@ from llmsspider.content.links import Growth, Joiner
 from llmsspider.content.markdown.commonmark import take_invisible, with_line_feeds
 from llmsspider.content.markdown.scan import Scan, one_line, scan
 from llmsspider.items import Link, Page, PageMeta
-from llmsspider.web.addresses import HTTP
+from llmsspider.web.addresses import begins
 from llmsspider.web.urls import without_fragment
 
 # Front matter: the YAML (`---`) or TOML (`+++`) head of a Markdown file.
@@ -195,10 +195,11 @@ class Draft:
         canonical = front.get("canonical_url") or front.get("canonical")
         join = Growth(2 * len(found.source)).counted(join)
         links = [Link(text, join(href)) for text, href in found.links]
-        links = [link for link in links if link.url.lower().startswith(HTTP)]
+        own = begins(join(""))
+        links = [link for link in links if link.url.lower().startswith(own)]
         pairs = [pair for html in found.html for one in (_HTML_HREF, _MDX_HREF) for pair in one.findall(html)]
         in_html = [join(quoted or apostrophed) for quoted, apostrophed in pairs]
-        linked = [*(link.url for link in links), *(url for url in in_html if url.lower().startswith(HTTP))]
+        linked = [*(link.url for link in links), *(url for url in in_html if url.lower().startswith(own))]
         markdown = found.rewritten(lambda target: _target(target, join)).strip("\n")
         page = Page(
             markdown=markdown + "\n" if markdown.strip() else "",

@@ -1,0 +1,203 @@
+"""A local folder in the place of a site: what a server of its files would answer for each `file:///` address below it.
+
+Only the folder that the crawl's argument `url` names is read: no way out by `..` or a symbolic link, no hidden file, no
+device. Its files may name pages by the address that they are published at (`https://docs.example.com/guide`, `/guide`):
+where they show which one that is, such links lead into the folder.
+"""
+
+from __future__ import annotations
+
+import mimetypes
+import os
+import re
+import stat
+import zlib
+from collections import Counter
+from contextlib import suppress
+from datetime import UTC, datetime
+from email.utils import formatdate
+from functools import cached_property
+from html import escape
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import quote, unquote, urlsplit
+
+from scrapy.core.downloader.handlers.base import BaseDownloadHandler
+from scrapy.exceptions import DownloadCancelledError
+from scrapy.http import Headers
+from scrapy.responsetypes import responsetypes
+from scrapy.utils.asyncio import run_in_thread
+
+from llmsspider.crawl.requests import RefusedRequest
+from llmsspider.crawl.spiderrun import run_of
+from llmsspider.errors import RenderingError
+from llmsspider.web.page_forms import extension
+from llmsspider.web.urls import INDEX_FILES, directory
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scrapy import Request
+    from scrapy.http import Response
+
+TYPES = {"md": "text/markdown", "mdx": "text/markdown", "markdown": "text/markdown"}
+PAGES = frozenset({"html", "htm", *TYPES})
+"""Extensions of the files that are pages where a folder has no `index.html`, which would lead to them."""
+
+MAX_LISTED = 100_000  # so many pages are listed for such a folder
+SHOWING = ("index.html", "sitemap.xml", "llms.txt", "llms-full.txt")
+"""Files that show the address at which a folder is published, each by its first `SHOWING_BYTES`."""
+
+SHOWING_BYTES = 1024 * 1024
+MAX_BASE_DEPTH = 3  # segments of the path of such an address
+
+_LINK = rb"(?:\b(?:href|src|url)\s*=\s*[\"']?|<loc>\s*|\]\(\s*<?|^[ \t]*(?:url|source|link):[ \t]*[\"']?)"
+_FLAGS = re.IGNORECASE | re.MULTILINE
+_ADDRESS = re.compile(_LINK + rb"(https?://[^/\s\"'<>()]+)?/(?!/)([^\s\"'<>()?#]*)", _FLAGS)
+
+
+class Answer(NamedTuple):
+    """What a server would send."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes = b""
+
+
+class Folder:
+    """The folder that `url` names, a `file:///` address, or that the file lies in which it names."""
+
+    def __init__(self, url: str):
+        self.place = directory(url)
+        self.path = unquote(self.place)
+        self.root = os.path.realpath(self.path)
+        published = b"|".join(map(re.escape, self._published()))
+        link = b"(" + _LINK + b")(?:" + published + b")(?!/)"
+        self._own_link = re.compile(link, _FLAGS) if published else None
+        self._mark = f"{zlib.crc32(published):x}"
+
+    def file(self, path: str) -> str | None:
+        """Return the real path of the file or directory that an unquoted URL path names; None for all else."""
+        inside = path.removeprefix(self.path)
+        is_hidden = any(name.startswith(".") and name != ".well-known" for name in inside.split("/"))
+        if not path.startswith(self.path) or is_hidden or "\0" in path:
+            return None
+        named = f"{self.root}/{inside}".rstrip("/")
+        ways = (named, f"{named}.html")
+        if not path.endswith("/") and Path(named).is_dir() and not Path(named, "index.html").exists():
+            ways = ways[::-1]
+        real = next(filter(os.path.exists, map(os.path.realpath, ways)), "")
+        is_inside = real == self.root or real.startswith(f"{self.root.rstrip('/')}/")
+        return real if is_inside else None
+
+    def answer(self, url: str, known: str, max_bytes: int) -> Answer:
+        """Return the answer for an address; `known` is the ETag of what is stored. Raises `DownloadCancelledError`."""
+        path = unquote(urlsplit(url).path)
+        real = self.file(path)
+        try:
+            if real is not None and Path(real).is_dir():
+                if not path.endswith("/"):
+                    to = escape(f"{quote(Path(path).name)}/")
+                    return _page(f'<meta http-equiv="refresh" content="0; url={to}">')
+                indexes = (self.file(f"{path}{name}") for name in INDEX_FILES)
+                real = next(filter(None, indexes), None)
+                if real is None and path == self.path:
+                    return _page(f"<title>{escape(Path(path).name)}</title>")
+            if real is not None:
+                return self._read(real, known, max_bytes)
+            if path == f"{self.path}sitemap.xml" and self.file(f"{self.path}index.html") is None:
+                return Answer(200, {"Content-Type": "application/xml"}, "".join(self._sitemap()).encode())
+        except PermissionError:
+            return Answer(403, {})
+        except OSError:  # it is gone, or was replaced by a symbolic link
+            pass
+        return Answer(404, {})
+
+    def _read(self, real: str, known: str, max_bytes: int) -> Answer:
+        descriptor = os.open(real, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with os.fdopen(descriptor, "rb") as file:
+            about = os.fstat(descriptor)
+            if not stat.S_ISREG(about.st_mode):
+                return Answer(404, {})
+            kind = TYPES.get(extension(real)) or mimetypes.guess_type(real)[0] or "application/octet-stream"
+            etag = f'"{about.st_mtime_ns:x}-{about.st_size:x}-{self._mark}"'
+            date = formatdate(about.st_mtime, usegmt=True)
+            headers = {"Content-Type": kind, "ETag": etag, "Last-Modified": date}
+            if known == etag:
+                return Answer(304, headers)
+            if 0 < max_bytes < about.st_size:
+                raise DownloadCancelledError(f"the file has {about.st_size} bytes, more than {max_bytes}")
+            body = file.read(about.st_size)
+        if self._own_link is not None and (kind.startswith("text/") or kind.endswith("/xml")):
+            body = self._own_link.sub(rb"\g<1>" + self.place.encode(), body)
+        return Answer(200, headers, body)
+
+    def _sitemap(self) -> Iterator[str]:
+        yield '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
+        for path in islice(self._pages(), MAX_LISTED):
+            date = datetime.fromtimestamp(Path(self.root, path).lstat().st_mtime, UTC).isoformat()
+            yield f"<url><loc>{self.place}{quote(path)}</loc><lastmod>{date}</lastmod></url>"
+        yield "</urlset>"
+
+    def _pages(self) -> Iterator[str]:
+        for here, folders, names in os.walk(self.root):
+            folders.sort()
+            for name in sorted(names):
+                path = os.path.relpath(f"{here}/{name}", self.root)
+                real = self.file(f"{self.path}{path}") if extension(path) in PAGES else None
+                if real is not None and Path(real).is_file():
+                    yield path
+
+    def _published(self) -> list[bytes]:
+        """Return the addresses that the folder is published at: most of what its files name below them is in it."""
+        named: set[tuple[bytes, bytes]] = set()
+        for name in SHOWING:
+            real = self.file(f"{self.path}{name}")
+            if real is not None and Path(real).is_file():
+                with suppress(OSError), Path(real).open("rb") as file:
+                    named.update(_ADDRESS.findall(file.read(SHOWING_BYTES)))
+        below, there = Counter[bytes](), Counter[bytes]()
+        for origin, path in named:
+            folders = path.split(b"/")
+            for depth in range(min(len(folders), MAX_BASE_DEPTH + 1)):
+                base = b"/".join((origin, *folders[:depth], b""))
+                rest = unquote(b"/".join(folders[depth:]).decode("utf-8", "replace"))
+                below[base] += 1
+                there[base] += bool(rest) and self.file(f"{self.path}{rest}") is not None
+        likely = [
+            base
+            for base in below
+            if there[base] > base.startswith(b"http") and 2 * there[base] >= below[base]
+        ]
+        best = sorted(likely, key=lambda base: there[base])
+        return list({base.partition(b"//")[2].partition(b"/")[0]: base for base in best}.values())
+
+
+def _page(head: str) -> Answer:
+    body = f"<!doctype html><html><head>{head}</head></html>"
+    return Answer(200, {"Content-Type": "text/html; charset=utf-8"}, body.encode())
+
+
+class FolderDownloadHandler(BaseDownloadHandler):
+    """Answers for the `file` scheme, where the argument `url` of the crawl names a folder; nothing else is read."""
+
+    lazy = True
+
+    @cached_property
+    def _folder(self) -> Folder | None:
+        run = run_of(self.crawler)
+        return Folder(run.arguments.url or "") if run is not None and run.reads_folder else None
+
+    async def download_request(self, request: Request) -> Response:
+        """Return what a server would answer; the browser opens no files."""
+        if request.meta.get("playwright"):
+            raise RenderingError("pages of a local folder are not rendered", kind="blocked")
+        if self._folder is None:
+            raise RefusedRequest("no local folder is crawled", reason="scheme")
+        known = (request.headers.get("If-None-Match") or b"").decode("latin-1")
+        limit = request.meta.get("download_maxsize", self.crawler.settings.getint("DOWNLOAD_MAXSIZE"))
+        status, headers, body = await run_in_thread(self._folder.answer, request.url, known, limit)
+        named = Headers(headers)
+        kind = responsetypes.from_args(headers=named, url=request.url, body=body)
+        return kind(request.url, status=status, headers=named, body=body, request=request)
