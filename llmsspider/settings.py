@@ -40,8 +40,8 @@ TELNETCONSOLE_ENABLED = False
 REMOTE_CONTROL_ENABLED = False  # it runs Python sent over HTTP
 DOWNLOAD_HANDLERS_BASE: dict[str, str | None] = {
     **scrapys.DOWNLOAD_HANDLERS_BASE,
-    "http": "llmsspider.browser.handler.BrowserDownloadHandler",  # Scrapy's own; a browser for requests with `render`
-    "https": "llmsspider.browser.handler.BrowserDownloadHandler",
+    "http": "llmsspider.downloadermiddlewares.headers.DownloadHandler",  # Scrapy's; signs, renders
+    "https": "llmsspider.downloadermiddlewares.headers.DownloadHandler",
     "file": "llmsspider.downloadermiddlewares.local_folder.FolderDownloadHandler",  # of the folder that `url` names
     "data": None,
     "ftp": None,

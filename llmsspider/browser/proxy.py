@@ -10,11 +10,10 @@ import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import SimpleNamespace
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Protocol, cast
 from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from llmsspider.downloadermiddlewares.address_guard import AddressGuardResolver
 from llmsspider.web.addresses import DEFAULT_PORTS, AllowedAddresses, parse_host
 
 CONNECT_SECS = 20.0  # time one connection may take to be made
@@ -150,6 +149,13 @@ class Head:
         return int(self.get("content-length") or 0)
 
 
+class Resolver(Protocol):
+    """The part of `AddressGuardResolver` that is used: names resolve to permitted addresses only."""
+
+    def resolveHostName(self, resolutionReceiver: Any, hostName: str, portNumber: int = 0) -> Any: ...  # noqa: D102, N802, N803
+    def refusal(self, host: str, port: int) -> str | None: ...  # noqa: D102
+
+
 class FilteringProxy:
     """An HTTP proxy on a free port of 127.0.0.1, served between `start` and `close`.
 
@@ -165,7 +171,7 @@ class FilteringProxy:
 
     def __init__(
         self,
-        resolver: AddressGuardResolver,
+        resolver: Resolver,
         allowed: AllowedAddresses,
         outbound: OutboundProxies,
         refused: Callable[[str, str], None],

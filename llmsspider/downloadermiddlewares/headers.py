@@ -1,4 +1,4 @@
-"""Headers: the User-Agent, credentials for their hosts alone, cookies where wanted, content encodings."""
+"""Headers: the User-Agent, credentials for their hosts alone, signatures, cookies where wanted, content encodings."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ import sys
 import zlib
 from contextlib import suppress
 from io import BytesIO
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
 import brotli
 from scrapy import Request, Spider, signals
+from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
 from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares import httpcompression, useragent
 from scrapy.downloadermiddlewares.retry import get_retry_request
@@ -23,8 +24,9 @@ from scrapy.responsetypes import responsetypes
 from scrapy.settings import BaseSettings
 
 from llmsspider.crawl.requests import RefusedRequest
+from llmsspider.downloadermiddlewares.address_guard import guarded_resolver
 from llmsspider.web import stats
-from llmsspider.web.credentials import Credentials, origin_of, product_token, with_contact
+from llmsspider.web.credentials import Credentials, Signer, origin_of, product_token, with_contact
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -33,6 +35,8 @@ else:
 
 if TYPE_CHECKING:
     from scrapy.downloadermiddlewares import cookies
+
+    from llmsspider.browser.session import BrowserSession
 
 logger = logging.getLogger(__name__)
 
@@ -128,6 +132,56 @@ class HostAuthMiddleware:
             present = (request.headers.get(name) or b"").decode("latin-1") if name.lower() == "cookie" else ""
             is_new = present and value not in present  # beside the cookies of the site's own session
             request.headers[name] = f"{present}; {value}" if is_new else value
+
+
+class DownloadHandler(HTTP11DownloadHandler):
+    """Scrapy's HTTP/1.1 handler; requests are signed where there is a key, those with `meta["playwright"]` rendered.
+
+    The browser is made for the first such request. Until then Playwright is not imported and no process is started. One
+    browser serves both schemes.
+    """
+
+    lazy = True
+    _sessions: ClassVar[dict[Crawler, BrowserSession]] = {}
+
+    def __init__(self, crawler: Crawler):
+        super().__init__(crawler)
+        self._crawler = crawler
+        has_key = bool(crawler.settings.get("LLMS_SIGN_KEY"))
+        self._signer = Signer.from_settings(crawler.settings) if has_key else None
+
+    async def download_request(self, request: Request) -> Response:
+        """Download by HTTP or by the browser."""
+        if request.meta.get("playwright"):
+            return await self._browser().download(request)
+        if self._signer is None:
+            return await super().download_request(request)
+        return await self._signed(request, self._signer)
+
+    def _browser(self) -> BrowserSession:
+        if self._crawler not in self._sessions:
+            from llmsspider.browser.session import BrowserSession  # noqa: PLC0415  # most crawls need none
+
+            resolver = guarded_resolver(self._crawler)
+            self._sessions[self._crawler] = BrowserSession(self._crawler, resolver, self._signer)
+        return self._sessions[self._crawler]
+
+    async def _signed(self, request: Request, signer: Signer) -> Response:
+        """Sign a request and send it; one that its site wants more of is sent once more."""
+        headers = request.headers.copy()
+        headers.update(signer.headers(request.method, request.url))
+        response = await super().download_request(request.replace(headers=headers))
+        asked = (response.headers.get("Accept-Signature") or b"").decode("latin-1")
+        if not asked or response.status < 400 or not signer.is_asked_for_more(request.url, asked):
+            return response
+        headers.update(signer.headers(request.method, request.url))
+        return await super().download_request(request.replace(headers=headers))
+
+    async def close(self) -> None:
+        """Close the browser and the connections; a process that crawls on forgets both."""
+        if (session := self._sessions.pop(self._crawler, None)) is not None:
+            await session.close()
+        await super().close()
 
 
 class CookiesMiddleware:

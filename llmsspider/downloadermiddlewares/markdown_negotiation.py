@@ -25,6 +25,7 @@ from llmsspider.crawl.requests import (
 from llmsspider.crawl.run import Run
 from llmsspider.crawl.spiderrun import RunComponent
 from llmsspider.errors import ErrorKind
+from llmsspider.store import PageState
 from llmsspider.web import stats
 from llmsspider.web.addresses import same_site
 from llmsspider.web.host_forms import HostForms
@@ -62,7 +63,8 @@ class MarkdownNegotiationMiddleware(RunComponent):
         page = request.meta.get(META, {})
         if not page or any(page.get(key) for key in ("nested", "synthetic", "verify")):
             return None
-        if (known := self._left_out(request)) is not None:
+        state = self.run.known.state(page_key(request.url))
+        if (known := self._left_out(request, state)) is not None:
             return known
         if "#" in request.url and split_route(request.url)[1]:
             site = self.run.site.docsify_of(request.url)
@@ -74,26 +76,26 @@ class MarkdownNegotiationMiddleware(RunComponent):
         is_html = not is_markdown_url(request.url) and self.run.site.samples_of(request.url, "files").is_html
         if is_html or self.run.site.samples_of(request.url, "Accept").is_html:
             request.headers["Accept"] = HTML_ACCEPT
-        if is_html or self._is_first(request):
+        forms = self.run.site.forms_of(request.url)
+        if is_html or self._is_first(request, forms, state):
             (self._by_html if is_html else self._page_first).add(request)
             return None
-        response = None if page.get("source") else await self._markdown(request)
+        response = None if page.get("source") else await self._markdown(request, forms, state)
         if response is None and page.get("held"):
             if request in self._in_vain:
-                self.run.site.forms_of(request.url).none(request.url)
+                forms.none(request.url)
             raise IgnoreRequest("it came as HTML, and has no Markdown")
         if response is None and self.run.prefetched:
             kept = self.run.prefetched.pop(identity(request.url), None)
             response = kept.replace(request=request) if kept is not None else None
         return response
 
-    def _left_out(self, request: Request) -> Response | None:
+    def _left_out(self, request: Request, state: PageState | None) -> Response | None:
         """Return a 304 for a page that no witness names (`crawl/revisit.py`), and for one that was sampled.
 
         It is a 404 for one that is listed, and was not found.
         """
         run, page, url = self.run, request.meta[META], request.url
-        state = run.known.state(page_key(url))
         key = state.key if state is not None else page_key(url)
         validators = run.sampled.get(key)
         is_left_out = run.ledger.leaves_out(key, url, is_stored=state is not None)
@@ -122,57 +124,60 @@ class MarkdownNegotiationMiddleware(RunComponent):
     async def process_response(self, request: Request, response: Response) -> Response:
         """Return the Markdown of a page that was downloaded first; learn whether linked pages are there."""
         if request in self._by_html:
-            return (await self._markdown(request) if response.status in {404, 410} else None) or response
+            if response.status not in {404, 410}:
+                return response
+            return await self._markdown(request, *self._known(request)) or response
         is_first, is_in_vain = request in self._page_first, request in self._in_vain
         self._page_first.discard(request)
         if not (is_first or is_in_vain) or response.status not in {200, 304, 404, 410}:
             return response
-        forms = self.run.site.forms_of(request.url)
+        forms, state = self._known(request)
         if response.status in {404, 410}:
             forms.dead += 1
             return response
         is_html = b"html" in (response.headers.get("Content-Type") or b"").lower()
-        markdown = await self._markdown(request) if is_first and is_html else None
+        markdown = await self._markdown(request, forms, state) if is_first and is_html else None
         forms.alive += markdown is None
         if request in self._in_vain:
             self._in_vain.discard(request)
             forms.none(request.url)
         return markdown or response
 
-    def _is_first(self, request: Request) -> bool:
+    def _known(self, request: Request) -> tuple[HostForms, PageState | None]:
+        return self.run.site.forms_of(request.url), self.run.known.state(page_key(request.url))
+
+    def _is_first(self, request: Request, forms: HostForms, state: PageState | None) -> bool:
         """Return whether to download the page before its Markdown: only links name it, and those are mostly dead."""
         page, url = request.meta.get(META, {}), request.url
-        forms = self.run.site.forms_of(url)
         return (
             page.get("by") == "link"
+            and state is None
             and not any(page.get(key) for key in ("listed", "md", "dead", "alternate", "held", "source"))
             and not is_markdown_url(url)
             and forms.known(url) is not None
             and forms.expects_dead(lists=self.run.site.has_lists)
-            and self.run.known.state(page_key(url)) is None
             and self.run.site.markdown_of(url) is None
             and bool(forms.to_try(url))
         )
 
-    async def _markdown(self, request: Request) -> Response | None:
-        forms = self.run.site.forms_of(request.url)
+    async def _markdown(self, request: Request, forms: HostForms, state: PageState | None) -> Response | None:
         if is_markdown_url(request.url):
             return await self._only_markdown(request, forms)
-        state = self.run.known.state(page_key(request.url))
         stored = state.fetched_url if state is not None and is_markdown_url(state.fetched_url) else None
         page = request.meta.get(META, {})
         urls = (stored, page.get("md"), self.run.site.markdown_of(request.url))
         named = [] if page.get("held") else list(dict.fromkeys(url for url in urls if url))
         if not named and state is not None and identity(request.url) in forms.missed:
             return None  # it was requested in an earlier run
+        kept = state.fetched_url if state is not None and state.fetched_url in named else None
         if not (forms.awaits_named if named else forms.learning(request.url)):
-            return await self._try_forms(request, forms, named)
+            return await self._try_forms(request, forms, named, kept)
         async with self._locks[host(request.url)]:
-            return await self._try_forms(request, forms, named)
+            return await self._try_forms(request, forms, named, kept)
 
-    async def _try_forms(self, request: Request, forms: HostForms, named: list[str]) -> Response | None:
-        state = self.run.known.state(page_key(request.url))
-        stored = state.fetched_url if state is not None and state.fetched_url in named else None
+    async def _try_forms(
+        self, request: Request, forms: HostForms, named: list[str], stored: str | None
+    ) -> Response | None:
         found, is_in_vain = await forms.find(
             request.url, named, lambda url: self._ask(request, url, stored=url == stored)
         )

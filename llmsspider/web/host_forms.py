@@ -5,7 +5,7 @@ a page or the store names is no guess: it is always requested, and counts agains
 """
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import takewhile
@@ -127,9 +127,13 @@ class HostForms:
 
     def known(self, url: str) -> Form | None:
         """Return the form that the pages of this shape have, in the nearest directory that has shown one."""
-        this = shape(url)
-        forms = (self._tallies.get((this, place), _NOTHING).form for place in _places(url))
-        return next((form for form in forms if form is not None), None)
+        if self._tallies:
+            this = shape(url)
+            for place in _places(url):
+                tally = self._tallies.get((this, place))
+                if tally is not None and (form := tally.form) is not None:
+                    return form
+        return None
 
     def is_proven(self, url: str) -> bool:
         """Return whether pages of this shape in the page's own directory came as Markdown."""
@@ -228,7 +232,7 @@ class HostForms:
             return
         if self.known(url) is not None:
             self.missed[identity(url)] = None
-        self._tallies.setdefault((this, _place(url)), FormCounts()).missed += 1
+        self._tallies.setdefault((this, _places(url)[0]), FormCounts()).missed += 1
 
     def learn_from_listed(self, markdown_urls: Iterable[str], pages: frozenset[str]) -> None:
         """Learn how this host names pages and their Markdown: by the files that llms.txt lists and the pages seen."""
@@ -254,29 +258,32 @@ class HostForms:
         return candidates.get("html") if len(candidates) == 2 else None  # x.html.md names its page
 
     def _own(self, url: str) -> FormCounts:
-        return self._tallies.get((shape(url), _place(url)), _NOTHING)
+        return self._tallies.get((shape(url), _places(url)[0]), _NOTHING)
 
     def _guesses_left(self, url: str) -> int:
         if self.has_markdown:
             return max(MAX_WASTED + int(self.hits * SHARE_WASTED) - self.wasted, 0)
+        if (left := MAX_WASTED - self.wasted) <= 0:
+            return 0
         section = self._section(_folders(url))
         spent = sum(tried for folders, tried in self._wasted_in.items() if self._section(folders) == section)
-        return max(min(MAX_WASTED - self.wasted, SECTION_WASTED - spent), 0)
+        return max(min(left, SECTION_WASTED - spent), 0)
 
     def _section(self, folders: tuple[str, ...]) -> str:
         """Return the first folder below those that all pages share, "" for a page beside it."""
         return next(iter(folders[len(self._base or ()) :]), "")
 
     def _guesses(self, this: Shape) -> list[Form]:
-        forms = sorted(FORMS[this], key=lambda form: -self.listed[form])
-        for other in get_args(Shape):
-            known = self._tallies.get((other, "/"), _NOTHING).form
+        forms = sorted(FORMS[this], key=self.listed.__getitem__, reverse=True)
+        at_root = {
+            other: tally.form for other in get_args(Shape) if (tally := self._tallies.get((other, "/")))
+        }
+        for known in at_root.values():
             likely = known if known in forms or known is None else RELATED.get(known)
             if likely in forms:
                 forms.remove(likely)
                 forms.insert(0, likely)
-        folders = self._tallies.get(("directory", "/"), _NOTHING)
-        is_spelling = self.listed["dir/index.md"] or folders.form == "dir/index.md"
+        is_spelling = self.listed["dir/index.md"] or at_root.get("directory") == "dir/index.md"
         if this == "bare" and not is_spelling:  # else `/a` may be `/a/`, whose Markdown is `/a/index.md`
             forms.remove("dir/index.md")
         return forms
@@ -325,12 +332,8 @@ def _folders(url: str) -> tuple[str, ...]:
     return tuple(path.split("/")[1:-1])
 
 
-def _place(url: str) -> str:
-    return next(_places(url))
-
-
-def _places(url: str) -> Iterator[str]:
-    """Yield the directory of a page and those above it, the nearest first."""
+@lru_cache(maxsize=64)
+def _places(url: str) -> tuple[str, ...]:
+    """Return the directory of a page and those above it, the nearest first."""
     folders = _folders(url)
-    for depth in range(len(folders), -1, -1):
-        yield "/" + "".join(f"{name}/" for name in folders[:depth])
+    return tuple("/".join(("", *folders[:depth], "")) for depth in range(len(folders), -1, -1))

@@ -11,7 +11,7 @@ from chromium import browser  # noqa: F401  # the fixture is autouse
 from live_crawl import Live, crawling
 from playwright.async_api import Browser, Page, async_playwright
 
-from llmsspider.browser.handler import find_program
+from llmsspider.browser.session import find_program
 
 pytestmark = pytest.mark.browser
 

@@ -16,7 +16,7 @@ from crawling import Outcome, crawl
 from forked import HANGS_SECS
 from loopback import Answer, Arrived, Loopback, loopback
 
-from llmsspider.browser.handler import find_program
+from llmsspider.browser.session import find_program
 
 pytestmark = pytest.mark.browser
 

@@ -41,7 +41,7 @@ def postgresql_programs() -> Path | None:
 
 
 def _chromium() -> bool:
-    from llmsspider.browser.handler import find_program
+    from llmsspider.browser.session import find_program
 
     return find_program() is not None
 

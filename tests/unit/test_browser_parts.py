@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from llmsspider.browser.handler import FENCED, find_program, launch_options
 from llmsspider.browser.proxy import Destination, Head, OutboundProxy, proxies_of_environment, proxy_for
+from llmsspider.browser.session import FENCED, find_program, launch_options
 
 
 def head(*lines: str) -> bytes:

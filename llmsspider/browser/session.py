@@ -1,4 +1,4 @@
-"""The download handler of http and https, and the browser of one crawl, started by the first page that needs it."""
+"""The browser of one crawl, started by the first page that needs it."""
 
 from __future__ import annotations
 
@@ -11,17 +11,15 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
-
 from llmsspider.browser.proxy import (
     FilteringProxy,
     OutboundProxies,
     OutboundProxy,
+    Resolver,
     proxies_of_environment,
     proxy_for,
 )
 from llmsspider.crawl.requests import META
-from llmsspider.downloadermiddlewares.address_guard import guarded_resolver
 from llmsspider.errors import BrowserUnavailableError, RenderingError
 from llmsspider.web import stats
 from llmsspider.web.addresses import AllowedAddresses
@@ -104,10 +102,9 @@ class BrowserSession:
     hangs is closed after `DOWNLOAD_TIMEOUT`.
     """
 
-    def __init__(self, crawler: Crawler):
-        self._crawler = crawler
+    def __init__(self, crawler: Crawler, resolver: Resolver, signer: Signer | None):
+        self._crawler, self._resolver, self._signer = crawler, resolver, signer
         self._credentials = Credentials.from_setting(crawler.settings.get("LLMS_HTTP_AUTH"))
-        self._signer = signer_of(crawler)
         self._lock = asyncio.Lock()
         self._handler: RenderingHandler | None = None
         self._proxy: FilteringProxy | None = None
@@ -204,7 +201,7 @@ class BrowserSession:
         if settings.get("LOG_LEVEL") != "DEBUG":
             logging.getLogger("scrapy-playwright").setLevel(logging.ERROR)  # errbacks report these
         self._proxy = FilteringProxy(
-            guarded_resolver(self._crawler),
+            self._resolver,
             AllowedAddresses.from_setting(settings.get("LLMS_ALLOW_PRIVATE_ADDRESSES")),
             self._outbound,
             self._refused,
@@ -277,54 +274,3 @@ class BrowserSession:
             extra={"spider": self._crawler.spider},
         )
         self._warned.add(host)
-
-
-_sessions: dict[Crawler, BrowserSession] = {}
-
-
-def signer_of(crawler: Crawler) -> Signer | None:
-    """Return what signs the requests of a crawl, None without a key."""
-    return Signer.from_settings(crawler.settings) if crawler.settings.get("LLMS_SIGN_KEY") else None
-
-
-class BrowserDownloadHandler(HTTP11DownloadHandler):
-    """Scrapy's HTTP/1.1 handler; requests with `meta["playwright"]` go to the browser.
-
-    scrapy-playwright's handler is made for the first such request. Until then Playwright is not imported and no
-    process is started. One browser serves both schemes.
-    """
-
-    lazy = True
-
-    def __init__(self, crawler: Crawler):
-        super().__init__(crawler)
-        self._crawler = crawler
-        self._signer = signer_of(crawler)
-
-    async def download_request(self, request: Request) -> Response:
-        """Download by HTTP or by the browser; requests by HTTP are signed where there is a key."""
-        if request.meta.get("playwright"):
-            session = _sessions.get(self._crawler)
-            if session is None:
-                session = _sessions[self._crawler] = BrowserSession(self._crawler)
-            return await session.download(request)
-        if self._signer is None:
-            return await super().download_request(request)
-        return await self._signed(request, self._signer)
-
-    async def _signed(self, request: Request, signer: Signer) -> Response:
-        """Sign a request and send it; one that its site wants more of is sent once more."""
-        headers = request.headers.copy()
-        headers.update(signer.headers(request.method, request.url))
-        response = await super().download_request(request.replace(headers=headers))
-        asked = (response.headers.get("Accept-Signature") or b"").decode("latin-1")
-        if not asked or response.status < 400 or not signer.is_asked_for_more(request.url, asked):
-            return response
-        headers.update(signer.headers(request.method, request.url))
-        return await super().download_request(request.replace(headers=headers))
-
-    async def close(self) -> None:
-        """Close the browser and the connections; a process that crawls on forgets both."""
-        if (session := _sessions.pop(self._crawler, None)) is not None:
-            await session.close()
-        await super().close()
