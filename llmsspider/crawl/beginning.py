@@ -251,7 +251,7 @@ async def _judges_files(phase: Phase, discovery: Discovery) -> bool:
     """Judge full-text files, or else the Markdown of stored pages; return whether there is full text."""
     has_full_text = any(full_text.is_usable for full_text in discovery.full_texts)
     if has_full_text:
-        await judge_files(phase.run, phase.spider.reader.html_of, discovery)
+        await judge_files(phase.run, phase.spider.reader.compared, discovery)
     elif await phase.spider.reader.judge_again():
         phase.fetch.start_response = None  # it came in the form that was believed
     return has_full_text

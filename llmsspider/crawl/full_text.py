@@ -15,8 +15,7 @@ import hashlib
 import html
 import pickle
 import re
-from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -24,12 +23,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from llmsspider.content import judge
+from llmsspider.content.judge import Compared
 from llmsspider.content.links import Joiner
 from llmsspider.content.markdown import Draft, draft
 from llmsspider.content.markdown.commonmark import code_languages
 from llmsspider.crawl.link_bases import Base, LinkBases, UnsettledError
 from llmsspider.crawl.pages import with_valid_urls
+from llmsspider.crawl.second_requests import NIGHTLY, SAMPLES, FormSamples
 from llmsspider.errors import ConversionError, TooLargePageError
 from llmsspider.items import Digest, Page, raw_hash
 from llmsspider.site import llmsfull
@@ -125,28 +125,30 @@ def _bases(path: Path) -> LinkBases:
 
 # --- which files are believed: a few of their pages are compared with those of the site ---
 
-Reader = Callable[[str], Awaitable[Page | None]]
-"""Returns a page as its HTML is now; None where there is none."""
-
-ALIKE = 0.5
-"""Least share of words that two states of a page have in common; with less it is another page: a wall, an error."""
+Compare = Callable[[str, Page], Awaitable[Compared | None]]
+"""Compares the text of a page with its HTML as that is now; None where there is none."""
 
 _TAG = re.compile(r"</?[A-Za-z][\w-]*(?:\s[^<>]*)?/?>|<!--[^<>]*-->")
 _DESTINATION = re.compile(r"\]\([^()\s]*\)")
 _WORD = re.compile(r"[^\W_]+")
 
 
-async def judge_files(run: RunState, read: Reader, discovery: Discovery) -> None:
-    """Compare a few pages of each full-text file with the site; say and count a file that is not believed."""
-    room = judge.NIGHTLY
+async def judge_files(run: RunState, compare: Compare, discovery: Discovery) -> None:
+    """Compare a few pages of each full-text file with the site; say and count what is not believed, or again."""
+    room = NIGHTLY
     for full_text in discovery.full_texts:
         samples = run.site.judged.of("full text", full_text.url)
-        if full_text.report is None or not full_text.is_usable or samples.is_html:
+        if full_text.report is None or not full_text.is_usable:
             continue
-        named = {run.page_of(url): url for url in full_text.report.urls}
-        pages = [url for url in named if _is_of_file(run, url)]
-        most = judge.SAMPLES if samples.decided is None else room
-        asked = chosen(pages, sorted(samples.differing), run.known.number, most)
+        pages = [page for page in map(run.page_of, full_text.report.urls) if _is_of_file(run, page, samples)]
+        most, first = (
+            (room, samples.again(run.known.number)) if samples.good or samples.worse else (SAMPLES, [])
+        )
+        if (
+            samples.is_html and (runs := run.store.runs())[1:]
+        ):  # what was edited shows whether it comes in time
+            first += [changed.record.url for changed in run.store.changes_since(runs[-2].seq_before)]
+        asked = chosen(pages, first, run.known.number, most)
         room -= len(asked)
         held: dict[str, str] = {}  # the first text of each
         with full_text.answer.open() as body:
@@ -154,57 +156,40 @@ async def judge_files(run: RunState, read: Reader, discovery: Discovery) -> None
                 url = run.page_of(piece.url) if isinstance(piece, FullPage) and piece.url else ""
                 if url in asked and isinstance(piece, FullPage):
                     held.setdefault(url, piece.text)
-        if await _is_worse(run, read, samples, held):
-            run.count("full-text/lagging")
-            run.note(
-                f"{full_text.url} {samples.evidence}: its pages are crawled, and it stands in for those "
-                "only that are not there; -a full=true believes it again"
-            )
+        found: dict[str, Compared] = {}
+        for url, drafted in zip(held, await run.workers.read_texts([*held.values()]), strict=True):
+            run.count("full-text/samples")
+            if not isinstance(drafted, ConversionError):
+                compared = await compare(url, drafted.page(Joiner(url).join))
+                if compared is not None:  # what its links are relative to is not known yet
+                    found[url] = compared._replace(lost=compared.lost - {"links"})
+        was = bool(samples.is_html)
+        samples.report_all(found)
+        if samples.is_html is not was and (was or samples.is_html):
+            run.count("full-text/lagging", samples.is_html is True)
+            then = "its pages are crawled, and it stands in for those only that are not there"
+            run.note(f"{full_text.url} {samples.evidence}: {'it is believed again' if was else then}")
 
 
-async def _is_worse(run: RunState, read: Reader, samples: judge.FormSamples, held: Mapping[str, str]) -> bool:
-    """Compare pages with their texts in a file, and say whether that decides against the file."""
-    words: dict[str, tuple[str, str]] = {}
-    for url, text in held.items():
-        run.count("full-text/samples")
-        own, page = (await run.workers.read_texts([text]))[0], await read(url)
-        if isinstance(own, ConversionError) or page is None:
-            continue
-        drafted = own.page(Joiner(url).join)
-        lost = frozenset[judge.Loss]()
-        with suppress(ConversionError):
-            lost = judge.is_worse(drafted, page) - {"links"}  # what they are relative to is not known yet
-        run.site.judged.in_vain += not lost
-        if samples.decided is not None:
-            samples.report_again(lost)
-        else:
-            samples.report(None if "text" in lost and judge.may_be_stub(drafted.markdown) else lost)
-        both = words_of(page.markdown), words_of(drafted.markdown)
-        if are_alike(*map(Counter, both)):
-            words[url] = _hash_of(both[0]), _hash_of(both[1])
-    if samples.lags(words):
-        samples.decide(["edits"])
-    return bool(samples.is_html)
-
-
-def _is_of_file(run: RunState, url: str) -> bool:
-    """Say whether a page is taken from a file that holds it."""
+def _is_of_file(run: RunState, url: str, samples: FormSamples) -> bool:
+    """Say whether a page is taken from a file that holds it, or would be if the file were believed."""
     state = run.known.state(page_key(url))
-    is_free = state is None or state.origin == "llms-full"
+    is_free = state is None or samples.is_html or state.origin == "llms-full"
     return is_free and run.bounds.refusal(url, listed=True) is None
 
 
-def chosen(pages: Sequence[str], differing: Sequence[str], number: int, most: int) -> list[str]:
-    """Return so many pages of a file to look at in the run of this number: one that differed before, others in turn.
+def chosen(pages: Sequence[str], first: Sequence[str], number: int, most: int) -> list[str]:
+    """Return so many pages to look at in the run of this number, of few pages one: `first` ones, then others in turn.
 
     >>> chosen(["a", "b", "c", "d"], [], 1, 2) != chosen(["a", "b", "c", "d"], [], 2, 2)
     True
     """
     paths = {url: urlsplit(url).path.encode("utf-8", "surrogatepass") for url in pages}
     order = sorted(paths, key=lambda url: hashlib.sha256(paths[url]).digest())
-    again = paths.keys() & {differing[number % len(differing)]} if differing else ()
     turn = [order[(number * most + place) % len(order)] for place in range(most)] if order else []
-    return list(dict.fromkeys([*again, *turn]))[: min(most, max(1, len(pages) // 4))]
+    return list(dict.fromkeys([*(url for url in first if url in paths), *turn]))[
+        : min(most, max(1, len(pages) // 4))
+    ]
 
 
 def words_of(markdown: str) -> list[str]:
@@ -218,12 +203,3 @@ def words_of(markdown: str) -> list[str]:
     kept = (line for line in lines if line != title and not line.lstrip().startswith(("```", "~~~", ":::")))
     text = _TAG.sub(" ", _DESTINATION.sub("]", "\n".join(kept)))
     return [word.lower() for word in _WORD.findall(html.unescape(text))]
-
-
-def _hash_of(words: list[str]) -> str:
-    return hashlib.sha256(" ".join(sorted(words)).encode()).hexdigest()[:32]
-
-
-def are_alike(one: Counter[str], other: Counter[str]) -> bool:
-    """Say whether two texts may be states of one page."""
-    return 2 * (one & other).total() >= ALIKE * (one.total() + other.total())

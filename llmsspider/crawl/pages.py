@@ -95,7 +95,7 @@ class PageResult:
     """A page that was read; `filtered` says why where it is no page of documentation.
 
     `was_stub` says that it is HTML taken in place of a Markdown file that says less; `is_undecided` that it is Markdown
-    and that pages yet to come decide whether its form is believed (`content.judge.FormSamples`).
+    and that pages yet to come decide whether its form is believed (`crawl.second_requests.FormSamples`).
     `is_as_stored` says that it comes as Markdown for the first time, and says nothing else than the stored HTML.
     """
 

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from itertools import chain
 from typing import Any
 
-from llmsspider.content.judge import FORM_OF, Form, FormSamples, Judged
+from llmsspider.crawl.second_requests import FORM_OF, Form, FormSamples, Judged
 from llmsspider.crawl.site_titles import SiteTitles
 from llmsspider.items import LlmsEntry
 from llmsspider.site.discovered import Discovery, Seed

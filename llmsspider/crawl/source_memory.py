@@ -8,10 +8,9 @@ from urllib.parse import urlsplit
 
 from llmsspider.config.arguments import DocsArguments
 from llmsspider.config.sources import preset_arguments
-from llmsspider.content.judge import Judged
 from llmsspider.crawl.bot_walls import CONFIRM_RUNS, Suspect, Wall, has_end
 from llmsspider.crawl.link_bases import LinkBases
-from llmsspider.crawl.second_requests import DeadLinks, LinkSources
+from llmsspider.crawl.second_requests import DeadLinks, Judged, LinkSources
 from llmsspider.crawl.state import RunState
 from llmsspider.items import LlmsEntry, Section, raw_hash
 from llmsspider.site.discovered import Discovery, FetchResult

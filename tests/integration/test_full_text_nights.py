@@ -233,3 +233,61 @@ def test_markdown_of_other_words_that_a_site_begins_to_offer_is_no_change(serve,
         assert told.items() <= night().items()
     site.pages["/p1.md"] += "One more.\n"
     assert (told | {"Part 1": "changed markdown"}).items() <= night().items()
+
+
+def test_twins_of_an_earlier_build_are_given_up_until_they_say_what_their_pages_say(serve, run_crawl):
+    """Files beside pages, built by another job: first with the pages, then not, then with them again."""
+    site = serve({})
+    site.etags = True
+    numbers = range(8)
+    links = "".join(f"- [Part {number}]({{base}}{path_of(number)}.md)\n" for number in numbers)
+    site.pages |= {"/": html("Home", "<p>Welcome.</p>"), "/llms.txt": f"# Site\n\n## Guide\n\n{links}"}
+
+    def night(editions: dict[int, int], twins: dict[int, int]):
+        """Return what is told of pages that are not unchanged, the origins of all, and the lines about forms."""
+        for number in numbers:
+            more = (
+                ""
+                if number
+                else "<h2>Contact</h2><p>Only the HTML of one page of this site has these words.</p>"
+            )
+            site.pages[path_of(number)] = html(f"Part {number}", f"<p>{said(number, editions)}</p>{more}")
+            site.pages[f"{path_of(number)}.md"] = f"# Part {number}\n\n{said(number, twins)}\n"
+        site.clear()
+        outcome = run_crawl(f"{site.url}/")
+        found = {path: one for path, one in outcome.by_path(site.url).items() if path != "/"}
+        told = {path: one["change"] for path, one in found.items() if one["change"] != "unchanged"}
+        lines = [line for line in outcome.lines if "Markdown beside pages" in line]
+        return told, {one["origin"] for one in found.values()}, lines
+
+    assert night({}, {})[1] == {"markdown"}
+    assert all(night({}, {})[::2] == ({}, []) for _ in range(2)), "one page differs by its form"
+    newer = dict.fromkeys(numbers, 2)
+    late, nights = night(newer, {}), 1
+    while not late[2]:
+        assert late[0] == {}
+        late, nights = night(newer, {}), nights + 1
+        assert nights < len(numbers), "each page has had its turn"
+    assert "lags behind its pages: its HTML is converted" in late[2][0]
+    assert (late[0], late[1]) == (dict.fromkeys(map(path_of, numbers), "changed"), {"html"})
+    assert night(newer, {}) == ({}, {"html"}, [])
+    again = [night(newer, newer) for _ in range(6)]
+    assert [told for told, *_ in again] == [{}] * 6
+    assert next(line for *_, lines in again for line in lines).endswith(
+        "says what its HTML says (3 of 3 samples)"
+    )
+    assert again[-1][1] == {"markdown"}
+
+
+def test_a_file_that_lagged_is_believed_again_after_some_nights(serve, run_crawl):
+    night = Nights(serve, run_crawl, "content", "title and label", has_twins=False)
+    editions = dict.fromkeys(range(0, 24, 2), 2)
+    night.builds.append({})
+    found, _, _ = night(editions, late=1)
+    origins = []
+    for edit in ({}, {3: 2}, {}, {}, {}, {}):
+        editions |= edit
+        found, told, _ = night(editions, late=0)
+        assert (told, is_current(found, editions)) == ({path_of(number): "changed" for number in edit}, True)
+        origins.append(found[path_of(5)]["origin"])
+    assert (origins[0], origins[-1]) == ("html", "llms-full")

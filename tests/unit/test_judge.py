@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llmsspider.content import markdown
-from llmsspider.content.judge import PATIENCE, SAMPLES, FormSamples, Judged, is_worse, may_be_stub
+from llmsspider.content.judge import Compared, compare, may_be_stub
+from llmsspider.crawl.second_requests import PATIENCE, SAMPLES, FormSamples, Judged
 
 URL = "https://e.org/guide/a/"
 PROSE = "The wheel of the mill is turned by the water of the river, which comes down from the hills.\n\n"
@@ -75,24 +76,65 @@ FLAT = PYTHON.replace("    ", "")
 )
 def test_what_markdown_lacks_that_its_html_says(text, lost):
     html = markdown.read(PAGE + PROSE * 3, URL)
-    assert is_worse(markdown.read(text + PROSE * 3 * ("mill.Wheel" not in text), URL), html) == lost
+    found = compare(markdown.read(text + PROSE * 3 * ("mill.Wheel" not in text), URL), html)
+    assert (found.lost, found.is_stub) == (lost, "mill.Wheel" in text)
 
 
 def test_what_only_the_generator_adds_to_code_is_no_loss():
     """One command for each package manager, of which the author writes one."""
     one = "```sh\nnpm install mill-wheel --save-exact\nnpm run turn -- --fast\n```\n"
     more = one.replace("npm", "yarn").replace("install", "add")
-    assert not is_worse(markdown.read(one, URL), markdown.read(one + more, URL))
+    assert not compare(markdown.read(one, URL), markdown.read(one + more, URL)).lost
 
 
 @given(st.text(alphabet="#`~|-_\\ \n<>ab1:[]()", max_size=200), st.text(alphabet="#`| \nab1", max_size=200))
 def test_any_two_texts_are_judged(one, other):
     first, second = markdown.read(one, URL), markdown.read(other, URL)
-    is_worse(first, second)
-    assert not is_worse(first, first)
+    compare(first, second)
+    same = compare(first, first)
+    assert (same.lost, same.lag, same.html) == (frozenset(), "", same.markdown)
+
+
+MILL = "The old mill of the valley grinds the corn of nine villages, and its wheel has forty teeth.\n\n"
+NEWER = MILL.replace("forty", "fifty")
+
+
+@pytest.mark.parametrize(
+    ("text", "html", "lag"),
+    [
+        pytest.param(MILL, NEWER, "edits", id="an edit"),
+        pytest.param(MILL, MILL + NEWER, "less", id="a paragraph more"),
+        pytest.param(MILL + NEWER, MILL, "", id="a paragraph less"),
+        pytest.param(f"- {MILL}", f"- {NEWER}", "edits", id="in a list"),
+        pytest.param(f"!!! note\n    {MILL}", f"> **Note:** {NEWER}", "edits", id="in an admonition"),
+        pytest.param(f"---\ndescription: {MILL}---\n{NEWER}", f"{MILL}{NEWER}", "", id="the description"),
+        pytest.param(MILL.replace("forty", "{{ teeth }}"), MILL, "less", id="a variable"),
+        pytest.param(
+            MILL.replace("teeth.", "teeth.[^a]"), MILL.replace("teeth.", "teeth.[^1]"), "", id="a note"
+        ),
+        pytest.param(MILL.replace("forty", "$n^2$"), MILL.replace("forty", "n²"), "less", id="a formula"),
+        pytest.param(MILL.replace("forty", "2 m"), MILL.replace("forty", "2m"), "less", id="where words end"),
+        pytest.param(f"```\n{MILL}```\n", NEWER, "less", id="code is no passage"),
+        pytest.param(
+            f"{MILL}## Nine words of a heading are no passage here, too\n", MILL, "", id="a heading"
+        ),
+    ],
+)
+def test_what_a_form_of_an_earlier_build_has_in_other_words(text, html, lag):
+    found = compare(markdown.read(text, URL), markdown.read(html, URL))
+    assert (found.lost, found.lag, bool(found.html)) == (frozenset(), lag, True)
+
+
+def test_a_wall_is_no_state_of_a_page():
+    wall = "# Sign in\n\nPlease sign in with your account to go on to all of the pages.\n"
+    assert compare(markdown.read(MILL, URL), markdown.read(wall, URL)) == Compared(frozenset())
 
 
 # --- forms of a host and its sections ---
+
+
+def lacks(lost: str, **more: bool) -> Compared:
+    return Compared(frozenset(filter(None, lost.split(","))), **more)
 
 
 def decided(judged: Judged, *samples: tuple[str, str]) -> dict[str, bool | None]:
@@ -100,16 +142,16 @@ def decided(judged: Judged, *samples: tuple[str, str]) -> dict[str, bool | None]
     for section, lost in samples:
         found = judged.of("files", "e.org", section)
         if found.takes(PAGE):
-            found.report(lost.split())
+            found.report(lacks(lost), "")
     return {section: judged.of("files", "e.org", section).is_html for section, _ in samples}
 
 
 def test_two_samples_that_agree_decide_a_form():
     samples = FormSamples()
     assert [samples.takes(PAGE) for _ in range(SAMPLES)] == [True, True, False]
-    assert [samples.report(lost) for lost in ({"code blocks"}, set())] == [None, None]
+    assert [samples.report(lacks(lost), "") for lost in ("code blocks", "")] == [None, None]
     assert samples.takes(PAGE), "they do not agree"
-    assert samples.report({"code blocks", "links"}) is samples
+    assert samples.report(lacks("code blocks,links"), "") is samples
     assert samples.is_html
     assert samples.evidence == "loses code blocks and links (2 of 3 samples)"
 
@@ -165,47 +207,74 @@ def test_a_section_is_not_sampled_where_there_is_no_room_and_a_stub_says_nothing
     assert not section.takes(PAGE, has_room=False)
     assert section.takes(PAGE)
     assert section.is_html is None, "its sample is under way"
-    assert section.report(None) is None
+    assert section.report(lacks("text", is_stub=True), "") is None
     assert section.is_html is False
 
 
-SAME = [("b", "1", "1"), ("c", "2", "2")]
+SAME = [("b", "1", "1", ""), ("c", "2", "2", "")]
+LATE = [("a", "new", "old", "edits")]
+OTHER = [("a", "1", "x", "less"), ("b", "2", "y", "less"), ("c", "3", "z", "less")]
 
 
 @pytest.mark.parametrize(
     ("nights", "lags"),
     [
         pytest.param([SAME], False, id="all say the same"),
-        pytest.param([[*SAME, ("a", "new", "old")]], True, id="others say the same word for word"),
-        pytest.param([SAME, [("a", "new", "old")]], True, id="others said the same in an earlier run"),
-        pytest.param([[("a", "1", "x"), ("b", "2", "y")]], False, id="made of another form"),
-        pytest.param([[("a", "1", "x")]] * 3, False, id="made of another form, again and again"),
-        pytest.param([[("a", "1", "x")], [("a", "2", "x")]], True, id="only the page changed"),
-        pytest.param([[("a", "1", "x")], [("a", "2", "y")]], False, id="both changed"),
-        pytest.param([[("a", "2", "1")], [("a", "2", "2")]], True, id="the file came after"),
-        pytest.param([[("a", "1", "1")], [("a", "2", "2")]], False, id="changed together"),
+        pytest.param([[*SAME, *LATE]], True, id="others say the same"),
+        pytest.param([[*LATE, *SAME]], True, id="in any order"),
+        pytest.param([SAME, LATE], True, id="others said the same in an earlier run"),
+        pytest.param([[*LATE, ("b", "new", "old", "edits"), *SAME[1:]]], True, id="most are in other words"),
+        pytest.param([LATE], False, id="one page"),
+        pytest.param([[*SAME, ("a", "1", "x", "less")]], False, id="a page of another form"),
+        pytest.param([OTHER] * 3, False, id="made of another form, again and again"),
+        pytest.param([SAME, [("b", "new", "1", "less")]], True, id="only the page changed"),
+        pytest.param([OTHER, [("a", "2", "x", "less")]], False, id="what it lacks is not as it was"),
+        pytest.param([OTHER, [("a", "2", "y", "less")]], False, id="both changed"),
+        pytest.param([OTHER, [("a", "1", "1", "")]], True, id="it came after"),
+        pytest.param([SAME, [("b", "3", "3", "")]], False, id="changed together"),
     ],
 )
 def test_what_shows_that_a_form_lags(nights, lags):
     judged, found = Judged(), []
     for pages in nights:
         samples = judged.of("full text", "https://e.org/llms-full.txt")
-        samples.report([])
-        found.append(samples.lags({url: (page, own) for url, page, own in pages}))
+        samples.report_all({url: Compared(frozenset(), *said) for url, *said in pages})
+        found.append(bool(samples.is_html))
         judged = Judged(json.loads(json.dumps(judged.to_keep())))
-    assert any(found) == lags
-    assert FormSamples().decide(["edits"]).evidence == "lags behind its pages"
+    assert found[-1] == lags
+    assert not lags or samples.evidence == "lags behind its pages"
+
+
+def test_a_form_that_lagged_is_believed_again_when_it_says_what_its_pages_say():
+    judged = Judged()
+    file = judged.of("full text", "https://e.org/llms-full.txt")
+    for page in [*SAME, *LATE]:
+        file.report_all({page[0]: Compared(frozenset(), *page[1:])})
+    assert (file.is_html, file.again(1)) == (True, ["a"])
+    nights = [SAME, SAME, SAME, SAME, [("a", "new", "new", "")], SAME, SAME, SAME]
+    told = []
+    for pages in nights:
+        judged = Judged(json.loads(json.dumps(judged.to_keep())))
+        file = judged.of("full text", "https://e.org/llms-full.txt")
+        file.report_all({url: Compared(frozenset(), *said) for url, *said in pages})
+        told.append(file.is_html)
+    assert told == [True] * 7 + [False], "its page in other words says the same now, and three nights follow"
+    assert file.report_all({}) is None
 
 
 def test_a_form_is_decided_otherwise_by_samples_in_a_row():
     judged = Judged()
     decided(judged, ("", ""), ("", ""), ("/a/", ""))
     host, section = judged.of("files", "e.org"), judged.of("files", "e.org", "/a/")
-    told = [section.report_again(lost) for lost in (["text"], [], ["tables"], ["text"])]
-    assert (told, host.is_html) == ([None] * 4, False)
-    assert section.report_again(["tables"]) is host
+
+    def night(samples: FormSamples, lost: str) -> FormSamples | None:
+        return samples.report_all({URL: lacks(lost)})
+
+    assert [night(section, lost) for lost in ("text", "", "tables", "text")] == [None] * 4
+    assert host.is_html is False
+    assert night(section, "tables") is host
     assert (section.is_html, host.evidence) == (True, "loses tables (3 of 3 samples)")
-    assert [host.report_again([]) for _ in range(SAMPLES)] == [None, None, host]
+    assert [night(host, "") for _ in range(SAMPLES)] == [None, None, host]
     assert section.is_html is False
 
 

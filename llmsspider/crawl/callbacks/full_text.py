@@ -270,7 +270,7 @@ class FullTextPages:
         held, page = PageResponse(url, file.url, 200, {}, b"", utc_now()), PageResult(read, "llms-full")
         try:
             beside = await self._reader.beside(Request(url), held, page)
-            if beside.html is None or not beside.is_fuller:
+            if beside.html is None or not beside.found.is_stub:
                 return None
             answer, html = beside.html
         except RenderingError as error:

@@ -28,6 +28,7 @@ from llmsspider.crawl.requests import (
     nested_request,
 )
 from llmsspider.crawl.run import Run
+from llmsspider.crawl.second_requests import FORM_OF, NIGHTLY, SAMPLES, SHARE, Form, FormSamples
 from llmsspider.crawl.settle import drop_reason
 from llmsspider.errors import ConversionError, ErrorKind, RenderingError
 from llmsspider.items import MARKDOWN_ORIGINS, Page, PageMeta, content_hash
@@ -46,8 +47,7 @@ class Beside(NamedTuple):
     """The HTML of a page that came as Markdown, None where there is none, and what the Markdown lacks."""
 
     html: Read | None
-    lost: frozenset[judge.Loss]
-    is_fuller: bool  # the Markdown is a stub
+    found: judge.Compared
 
 
 def count_page(run: Run, url: str, page: Page) -> None:
@@ -139,7 +139,7 @@ class PageReader:
         Raises `ConversionError`, and `RenderingError` where the HTML is what is stored, and failed this time.
         """
         run, url, text = self._run, request.url, result.page.markdown
-        form = judge.FORM_OF.get(result.origin)
+        form = FORM_OF.get(result.origin)
         is_file = run.site.repository_of(url) is not None or run.site.docsify_of(url) is not None
         if form is None or result.filtered is not None or is_file or answered.accept == HTML_ACCEPT:
             return answered, result  # it has no other form
@@ -149,10 +149,9 @@ class PageReader:
             is_sample = samples.takes(text, any_page=not can_wait, has_room=self._room > 0)
             if is_sample or self.may_be_stub(text, url):
                 beside = await self.beside(request, answered, result, is_sample=is_sample)
-            if is_sample and beside is not None:
-                decided = samples.report(None if beside.is_fuller else beside.lost)
-                self._tell(url, form, decided, answered)
-        if beside is not None and beside.is_fuller:
+                if is_sample:
+                    self._tell(url, form, samples.report(beside.found, url), answered)
+        if beside is not None and beside.found.is_stub:
             return beside.html or (answered, result)
         if samples.is_html is None and can_wait:
             if beside is not None:
@@ -160,7 +159,7 @@ class PageReader:
             return answered, replace(result, is_undecided=True)
         is_worse = samples.is_html
         if is_worse is None:
-            is_worse = beside is not None and bool(beside.lost)
+            is_worse = beside is not None and bool(beside.found.lost)
         if not is_worse:
             return answered, result
         html = beside.html if beside is not None else await self._read_html(request, answered)
@@ -169,15 +168,15 @@ class PageReader:
     @property
     def _room(self) -> int:
         """How many more pages may be requested as HTML in vain."""
-        first = judge.SAMPLES + len(self._run.requested_pages) // judge.SHARE
-        return (judge.NIGHTLY if self._run.known.states else first) - self._run.site.judged.in_vain
+        first = SAMPLES + len(self._run.requested_pages) // SHARE
+        return (NIGHTLY if self._run.known.states else first) - self._run.site.judged.in_vain
 
     def may_be_stub(self, markdown: str, url: str) -> bool:
-        """Say whether Markdown may be a stub, so that its HTML is worth a request; gaps are worth a few more."""
+        """Say whether Markdown may be a stub, so that its HTML is worth a request; the last one is kept for gaps."""
         state, room = self._run.known.state(page_key(url)), self._room
         if state is not None and state.origin == "html":
             return judge.may_be_stub(markdown)  # it was one
-        return room > -judge.SAMPLES and judge.may_be_stub(markdown, judge.SHORT if room > 0 else 0)
+        return room > 0 and judge.may_be_stub(markdown, judge.SHORT if room > 1 else 0)
 
     async def beside(
         self, request: Request, answered: PageResponse, result: PageResult, *, is_sample: bool = False
@@ -189,50 +188,52 @@ class PageReader:
         run = self._run
         run.count("markdown/samples" if is_sample else "markdown/stub")
         html = await self._read_html(request, answered)
-        lost: frozenset[judge.Loss] = frozenset()
         page = html[1].page if html is not None and html[1] is not None else None
         if html is not None and page is None:  # it is as it was stored
             stored = run.store.load_page(page_key(answered.page_url))
             if stored is not None:
                 page = Page(stored.content or "", stored.links, [], PageMeta(title=stored.title))
-        if page is not None:
-            with suppress(ConversionError):
-                lost = judge.is_worse(result.page, page)
-        logger.debug("%(url)s: its Markdown lacks %(lost)s", {"url": request.url, "lost": sorted(lost)})
-        is_fuller = "text" in lost and judge.may_be_stub(result.page.markdown)
-        run.site.judged.in_vain += not lost
-        if is_fuller:
+        found = self._compare(request.url, result.page, page)
+        if found.is_stub:
             run.count("markdown/stub/html")
-        return Beside(html, lost, is_fuller)
+        return Beside(html, found)
+
+    def _compare(self, url: str, markdown: Page, html: Page | None) -> judge.Compared:
+        found = judge.Compared(frozenset())
+        if html is not None:
+            with suppress(ConversionError):
+                found = judge.compare(markdown, html)
+        logger.debug("%(url)s: its Markdown lacks %(lost)s", {"url": url, "lost": sorted(found.lost)})
+        self._run.site.judged.in_vain += not found.lost
+        return found
+
+    async def compared(self, url: str, markdown: Page) -> judge.Compared | None:
+        """Compare the Markdown of a page with its HTML as that is now; None where there is none."""
+        html = await self._anew(url, url, HTML_ACCEPT)
+        if html is None or html[1].origin != "html" or identity(html[0].fetched_url) != identity(url):
+            return None
+        return self._compare(url, markdown, html[1].page)
 
     async def judge_again(self) -> bool:
         """Compare both forms of one stored page, another one in each crawl; return whether that decides otherwise."""
-        run = self._run
+        run, number = self._run, self._run.known.number
         states = {state.url: state for state in run.known.states.values() if not state.is_part}
-        turn = chosen(list(states), [], run.known.number, CANDIDATES)
+        again = run.site.judged.again(number) if number % 2 else []
+        turn = chosen(list(states), again, number, CANDIDATES)
         found = ((url, other) for url in turn if (other := self._markdown_form(states[url])) is not None)
         url, (form, address) = next(found, ("", ("files", "")))
-        if not url:
+        own = await self._anew(address, url) if url else None
+        if own is None or own[1].origin not in FORM_OF:
             return False
-        html, own = await self._anew(url, url, HTML_ACCEPT), await self._anew(address, url)
-        if html is None or own is None or html[1].origin != "html" or own[1].origin not in judge.FORM_OF:
+        compared = await self.compared(url, own[1].page)
+        if compared is None:
             return False
         run.count("markdown/samples")
-        decided = None
-        with suppress(ConversionError):
-            lost = judge.is_worse(own[1].page, html[1].page)
-            decided = run.site.samples_of(url, form).report_again(lost)
-            self._tell(url, form, decided, own[0])
+        decided = run.site.samples_of(url, form).report_all({url: compared})
+        self._tell(url, form, decided, own[0])
         return decided is not None
 
-    async def html_of(self, url: str) -> Page | None:
-        """Return a page as its HTML is now; None where there is none."""
-        found = await self._anew(url, url, HTML_ACCEPT)
-        return (
-            found[1].page if found is not None and identity(found[0].fetched_url) == identity(url) else None
-        )
-
-    def _markdown_form(self, state: PageState) -> tuple[judge.Form, str] | None:
+    def _markdown_form(self, state: PageState) -> tuple[Form, str] | None:
         """Return how a stored page comes as Markdown, believed or not, and where; None where it does not."""
         site, url, is_html = self._run.site, state.url, state.origin == "html"
         if state.origin == "negotiated" or (is_html and site.samples_of(url, "Accept").is_html):
@@ -259,42 +260,36 @@ class PageReader:
             logger.debug("No sample of %(url)s: %(error)r", {"url": url, "error": error})
         return None
 
-    def _tell(
-        self, url: str, form: judge.Form, samples: judge.FormSamples | None, answered: PageResponse
-    ) -> None:
+    def _tell(self, url: str, form: Form, samples: FormSamples | None, answered: PageResponse) -> None:
         if samples is None:
             return
         by, place = converter(answered.headers), host(url)
         if samples.above is not None:
             place += self._run.site.section_of(url)
         made = f", converted on the way ({by})," if by and form == "Accept" else ""
-        if samples.is_html:
-            line = f"{samples.evidence}: its HTML is converted"
-        else:
-            line = f"says what its HTML says ({samples.good} of {samples.good + samples.worse} samples)"
-        self._run.note(
-            f"Markdown {'by Accept' if form == 'Accept' else 'beside pages'} at {place}{made} {line}"
-        )
+        comes = "by Accept" if form == "Accept" else "beside pages"
+        then = ": its HTML is converted" if samples.is_html else ""
+        self._run.note(f"Markdown {comes} at {place}{made} {samples.evidence}{then}")
 
     async def _read_html(self, request: Request, answered: PageResponse) -> Read | None:
         """Return a page's HTML as it was read, without a result where it is as it is stored; None where there is none.
 
         Raises as `fuller` does.
         """
-        html, asked = None, request.url  # of a Markdown file the pages that it may belong to
+        asked = request.url  # of a Markdown file the pages that it may belong to
         for url in page_candidates(asked).values() if is_markdown_url(asked) else (asked,):
             html = await self._html(url, request, answered)
-            if html is not None:
-                break
-        if html is None or html.status == 304:
-            return None if html is None else (html, None)
-        try:
-            read = await read_page(html, self._run.workers, listed=False)
-        except ConversionError:
-            return None  # the page has its Markdown
-        is_page = is_documentation(read, html, self._run.config) and not read.page.meta.is_shell
-        # the Markdown file that it names is not requested again
-        return (html, replace(read, was_stub=is_markdown_url(answered.fetched_url))) if is_page else None
+            if html is None:
+                continue
+            if html.status == 304:
+                return html, None
+            with suppress(ConversionError):
+                read = await read_page(html, self._run.workers, listed=False)
+                if is_documentation(read, html, self._run.config) and not read.page.meta.is_shell:
+                    # the Markdown file that it names is not requested again
+                    return html, replace(read, was_stub=is_markdown_url(answered.fetched_url))
+            break
+        return None  # the page has its Markdown
 
     async def _html(self, url: str, request: Request, answered: PageResponse) -> PageResponse | None:
         """Return the answer with a page's HTML, or the 304 for the stored HTML; None where there is no HTML.
