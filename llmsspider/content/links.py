@@ -79,7 +79,8 @@ def _in_directory(directory: str, href: str) -> str:
 
 
 def _joined(base: str, href: str) -> str:
-    path, hash_sign, fragment = _CONTROL.sub("", href.strip()).partition("#")
+    href = href.strip()
+    path, hash_sign, fragment = (href if href.isprintable() else _CONTROL.sub("", href)).partition("#")
     if not path:
         return base + hash_sign + fragment
     scheme = base.partition(":")[0]

@@ -152,7 +152,10 @@ def _is_ending(block: _Element) -> bool:
 
 def _is_card(link: _Element) -> bool:
     """Say whether a link is to the next or previous page, with that page's title on a line of its own."""
-    lines = [line.strip() for line in broken_text(link).split("\n") if line.strip()]
+    text = broken_text(link)
+    if "\n" not in text:
+        return False
+    lines = [line.strip() for line in text.split("\n") if line.strip()]
     return len(lines) > 1 and any(_TURN.fullmatch(line) for line in (lines[0], lines[-1]))
 
 

@@ -221,7 +221,7 @@ _NAMED = (
     (b"api-reference", XPath("//*[@id='api-reference']/@data-url", smart_strings=False)),
 )
 """The attributes that hold the URL of an OpenAPI file, each with the byte string by which pages have it."""
-_INLINE_SCRIPTS = XPath("//script[not(@src)]/text()")
+_INLINE_SCRIPTS = XPath("//script[not(@src)]/text()", smart_strings=False)
 _SCRIPTS_OF_FILES = XPath("//script/@src", smart_strings=False)
 _HOLDING = XPath(
     "//script[@id='api-reference'][not(@src)]/text() | //@apidescriptiondocument", smart_strings=False
@@ -311,7 +311,8 @@ def held_markdown(root: _Element, source: Source) -> str | None:
     if not source.may_hold(b"<xmp", b"text/markdown", b"text/x-markdown", b"<textarea") or not _SCRIPTS(root):
         return None
     html = source.body.decode(source.encoding, "replace")
-    lowered = html.lower() if len(html.lower()) == len(html) else html
+    lowered = html.lower()
+    lowered = lowered if len(lowered) == len(html) else html
     held, end = [], 0
     for begin in islice(_HOLDER.finditer(html), MAX_HOLDERS):
         name = next(filter(None, begin.groups())).lower()

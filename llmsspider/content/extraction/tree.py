@@ -24,6 +24,7 @@ BLOCKS = _words(
 """Elements that start a new block (HTML standard 15.3: display block, list-item and table parts)."""
 _BREAKS = BLOCKS - {"td", "th"}
 """Elements that part lines; the cells of a row stand beside each other."""
+_LINE_ENDS = _BREAKS | {"br"}
 HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 INLINE = _words(
     "a abbr acronym b bdi bdo big br cite code data del dfn em font i img input ins kbd label mark math "
@@ -164,14 +165,24 @@ def remove_elements(elements: Iterable[_Element]) -> None:
 
 def inner_text(element: _Element) -> str:
     """Return the text of an element as it stands, a fifth of the time that joining `itertext()` takes."""
+    if not len(element):
+        return element.text or ""
     text: str = tostring(element, encoding="unicode", method="text", with_tail=False)
     return text
 
 
+def breaks_lines(element: _Element) -> bool:
+    """Return True if a `<br>` or a block is in an element."""
+    for child in element:  # noqa: SIM110  # `any` takes half as long again, an iterator over many tags ten times
+        if child.tag in _LINE_ENDS or (len(child) and breaks_lines(child)):
+            return True
+    return False
+
+
 def broken_text(element: _Element) -> str:
     """Return the text of an element with a new line for each `<br>`, and before and after each block in it."""
-    if not any(part.tag == "br" or part.tag in _BREAKS for part in element.iterdescendants()):
-        return inner_text(element)  # that many names to `iterdescendants` take five times as long
+    if not breaks_lines(element):
+        return inner_text(element)
     parts: list[str] = []
     for event, part in iterwalk(element, events=("start", "end")):
         is_break = part is not element and part.tag in _BREAKS
