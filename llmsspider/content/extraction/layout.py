@@ -14,6 +14,7 @@ from llmsspider.content.extraction.tree import (
     INLINE,
     SKIPPED,
     broken_text,
+    collapsed,
     has_blocks,
     letters_outside_links,
     plain_text,
@@ -133,7 +134,7 @@ def _last_child(element: _Element) -> _Element | None:
 
 def _is_ending(block: _Element) -> bool:
     """Say whether a block below the text is made of dates, tags, links to edit, or cards of other pages."""
-    links = list(block.iter("a"))
+    links = [(link, broken_text(link)) for link in block.iter("a")]
     beside = " ".join("".join(_BESIDE(block)).split())
     is_dated = (
         bool(beside)
@@ -143,16 +144,16 @@ def _is_ending(block: _Element) -> bool:
     if beside and not is_dated:
         return False
     of_layout = [
-        bool(_OF_TAG.search((link.get("href") or "").partition("#")[0]) or _EDITS.fullmatch(_label(link)))
-        or _is_card(link)
-        for link in links
+        bool(_OF_TAG.search((link.get("href") or "").partition("#")[0]))
+        or bool(_EDITS.fullmatch(_label(link, text)))
+        or _is_card(text)
+        for link, text in links
     ]
     return all(of_layout) and bool(links or is_dated)
 
 
-def _is_card(link: _Element) -> bool:
-    """Say whether a link is to the next or previous page, with that page's title on a line of its own."""
-    text = broken_text(link)
+def _is_card(text: str) -> bool:
+    """Say whether a link of this text is to the next or previous page, with its title on a line of its own."""
     if "\n" not in text:
         return False
     lines = [line.strip() for line in text.split("\n") if line.strip()]
@@ -187,10 +188,11 @@ def without_pagination(main: _Element) -> _Element:
     """Empty the blocks of pagination in `main`, and return `main`."""
     numbers: Counter[_Element] = Counter()
     for link in list(main.iter("a")):
-        label = _label(link)
+        text = broken_text(link)
+        label = _label(link, text)
         if len(label) <= _SHORT and label.isalnum() and (parent := link.getparent()) is not None:
             numbers[parent] += 1
-        if not (_PAGE_TURN.fullmatch(label) or _is_card(link)):
+        if not (_PAGE_TURN.fullmatch(label) or _is_card(text)):
             continue
         small = takewhile(lambda one: one is not main and len(visible(one)) <= _LONGEST, link.iterancestors())
         if blocks := list(filter(_is_pagination, small)):
@@ -231,7 +233,7 @@ def _clear_line(link: _Element, main: _Element) -> None:
 
 def _is_row_of_numbers(block: _Element) -> bool:
     """Return True for a row of links to the chapters of a book by their numbers and letters."""
-    labels = [_label(link).casefold() for link in block.iter("a")]
+    labels = [_label(link, broken_text(link)).casefold() for link in block.iter("a")]
     beside = _words_beside(block)
     return (
         ({"1", "2"}.issubset(labels) or ("1" in labels and "chapter" in beside))
@@ -241,16 +243,21 @@ def _is_row_of_numbers(block: _Element) -> bool:
     )
 
 
-def _label(link: _Element) -> str:
-    return visible(link) or next((image.get("alt") or "" for image in link.iter("img")), "")
+def _label(link: _Element, text: str) -> str:
+    """Return the text of a link, which is `text`, white space collapsed, or what stands for its picture."""
+    shown = collapsed(text).strip(" \u200b")
+    return shown or next((image.get("alt") or "" for image in link.iter("img")), "")
 
 
 def _is_pagination(block: _Element) -> bool:
     if next(block.iter("h1", "h2", "h3", "h4", "pre"), None) is not None:
         return False
-    labels = [_label(link) for link in block.iter("a")]
+    texts = [(link, broken_text(link)) for link in block.iter("a")]
+    labels = [_label(link, text) for link, text in texts]
     beside = _words_beside(block)
-    turns = sum(bool(_PAGE_TURN.fullmatch(label)) for label in labels) + sum(map(_is_card, block.iter("a")))
+    turns = sum(bool(_PAGE_TURN.fullmatch(label)) for label in labels) + sum(
+        _is_card(text) for _, text in texts
+    )
     turns += beside.count("next") + beside.count("previous")
     turns += sum(bool(_OVERVIEW.fullmatch(label)) for label in labels) if turns else 0
     return turns >= 2 and _LABELS.issuperset(beside)

@@ -212,8 +212,8 @@ _WORDS = (
 )  # fmt: skip
 _DOCC = re.compile(rb"var baseUrl ?= ?\"([^\"<>\s]*/)\"")
 """Where the site of DocC begins, whose pages are drawn from a file of data each."""
-_SPEAKS = re.compile(r"swagger|redoc|rapidoc|openapi|apireference|loadspec", re.IGNORECASE)
-"""Matches the inline scripts that are searched for APIs."""
+_SPEAKS = ("swagger", "redoc", "rapidoc", "openapi", "apireference", "loadspec")
+"""Inline scripts with one of these words, in lower case, are searched for APIs."""
 _CONFIGURED = XPath("//*[@id='api-reference']/@data-configuration", smart_strings=False)
 _NAMED = (
     (b"spec-url", XPath("//@spec-url", smart_strings=False)),
@@ -252,7 +252,8 @@ def _read_apis(meta: PageMeta, root: _Element, source: Source, joiner: Joiner) -
         meta.api_files = [f"{root_url}data/{joiner.page[len(root_url) :].rstrip('/')}.json"]
     if not source.may_hold(*_WORDS):
         return
-    inline = [script for script in _INLINE_SCRIPTS(root) if _SPEAKS.search(script)]
+    scripts_here = ((script, script.lower()) for script in _INLINE_SCRIPTS(root))
+    inline = [script for script, lowered in scripts_here if any(word in lowered for word in _SPEAKS)]
     named = [url.strip() for mark, path in _NAMED if source.may_hold(mark) for url in path(root)]
     is_drawn = source.may_hold(b"swagger", b"redoc", b"rapi-doc", b"elements-api") and _PLACES(root)
     may_hold = source.may_hold(b"api-reference", b"elements-api")
@@ -310,6 +311,8 @@ def held_markdown(root: _Element, source: Source) -> str | None:
     """Return the Markdown that a page embeds for a script to render; None if it has other text or no script."""
     if not source.may_hold(b"<xmp", b"text/markdown", b"text/x-markdown", b"<textarea") or not _SCRIPTS(root):
         return None
+    if _text_size(root, "xmp", "textarea") > _SHELL_TEXT:
+        return None
     html = source.body.decode(source.encoding, "replace")
     lowered = html.lower()
     lowered = lowered if len(lowered) == len(html) else html
@@ -322,7 +325,7 @@ def held_markdown(root: _Element, source: Source) -> str | None:
             text = html[begin.end() : end]
             held.append(textwrap.dedent(unescape(text) if name == "textarea" else text).strip())
     text = "\n\n".join(filter(None, held))
-    if not text or _text_size(root, "xmp", "textarea") > _SHELL_TEXT:
+    if not text:
         return None
     return _without_slides(text) if b"remark" in source.lowered else text
 
