@@ -1,12 +1,12 @@
 """The links of a page made absolute, and how much larger than its body a page may become."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from urllib.parse import urljoin, urlsplit
 
 from llmsspider.errors import TooLargePageError
-from llmsspider.web.addresses import HTTP
+from llmsspider.web.addresses import HTTP, begins
 from llmsspider.web.urls import parse
 
 MAX_GROWTH = 16
@@ -70,6 +70,14 @@ class Joiner:
         if self.growth is not None:
             self.growth.count(len(url))
         return url
+
+    def on_web(self, hrefs: Iterable[str]) -> list[str]:
+        """Return the http(s) URLs among `hrefs`, absolute, each once."""
+        urls = dict.fromkeys([self.join(href) for href in dict.fromkeys(hrefs) if href.strip()])
+        own = begins(self.page)
+        return [url for url in urls if url.startswith(own) or url[:8].lower().startswith(own)]
+        urls = dict.fromkeys([self.join(href) for href in dict.fromkeys(hrefs) if href.strip()])
+        return [url for url in urls if url.startswith(HTTP) or url[:8].lower().startswith(HTTP)]
 
 
 @lru_cache(maxsize=16_384)

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import re
+import textwrap
+from collections import deque
 from dataclasses import replace
+from html import unescape
+from itertools import islice
+from urllib.parse import urlsplit
 
-from lxml.etree import _Element
+from lxml.etree import XPath, _Element
 
 from llmsspider.content import markdown
 from llmsspider.content.extraction import (  # the converters of elements register themselves
@@ -19,9 +24,15 @@ from llmsspider.content.extraction.generators import UNKNOWN, Generator, own_gen
 from llmsspider.content.extraction.hidden import HiddenText
 from llmsspider.content.extraction.layout import without_layout
 from llmsspider.content.extraction.main_content import find_main, without_navigation
-from llmsspider.content.extraction.metadata import held_markdown, read_page, whole_title
-from llmsspider.content.extraction.parsing import Source, parse, read_source
-from llmsspider.content.extraction.place import listing_of, lists_only, section_of, tags_of
+from llmsspider.content.extraction.metadata import (
+    HAS_SCRIPTS,
+    SHELL_TEXT,
+    read_page,
+    section_of,
+    text_size,
+    whole_title,
+)
+from llmsspider.content.extraction.parsing import TAGS, Source, parse, read_source
 from llmsspider.content.extraction.rules import rules_for
 from llmsspider.content.extraction.titles import (
     clear_site_name,
@@ -30,12 +41,14 @@ from llmsspider.content.extraction.titles import (
     own_title,
     set_headline,
 )
+from llmsspider.content.extraction.tree import HEADINGS, letters_outside_links
 from llmsspider.content.extraction.walk import Walk
 from llmsspider.content.links import Growth, Joiner
-from llmsspider.content.markdown.commonmark import take_invisible
+from llmsspider.content.markdown.commonmark import letters_of, take_invisible
 from llmsspider.errors import TooLargePageError
-from llmsspider.items import Page
+from llmsspider.items import Page, PageMeta
 from llmsspider.web import loading
+from llmsspider.web.urls import identity
 
 __all__ = ["convert", "read_metadata"]
 
@@ -73,7 +86,7 @@ def convert(
     """
     if converter not in loading.NAMES and "." not in converter:
         raise ValueError(f"unknown converter {converter!r}: use one of {', '.join(loading.NAMES)}")
-    own, source = own_generators(generators), read_source(body, encoding)
+    own, source = own_generators(generators) if generators else (), read_source(body, encoding)
     try:
         return _converted(source, url, Growth(len(body)), converter, own, with_listings)
     except TooLargePageError:
@@ -168,3 +181,207 @@ def read_metadata(body: bytes, url: str, encoding: str | None) -> Page:
     page, joiner = read_page(root, source, url, Growth(len(body)))
     page.meta.section = section_of(root, body, joiner)
     return page
+
+
+# Markdown that a page embeds for a script to render.
+
+_HOLDER = re.compile(
+    r"<(?:(xmp)\b[^<>]{0,500}|(script)\b[^<>]{0,300}?\btype\s*=\s*[\"']?text/(?:x-)?markdown\b[^<>]{0,300}"
+    r"|(textarea)\b[^<>]{0,300}?\b(?:id\s*=\s*[\"']?source\b|theme\s*=)[^<>]{0,300})>",
+    re.IGNORECASE,
+)
+"""The tag of an element with Markdown: Strapdown (`<xmp>`, `<textarea theme>`), Remark (`<textarea id="source">`)."""
+MAX_HOLDERS = 200
+"""Maximum number of elements of one page that are searched for Markdown."""
+_PROPERTY = re.compile(r"\s*[a-z][a-z-]*:(?:\s|$)")
+"""A property of a slide (Remark), on one of its first lines: `class: center`."""
+
+
+def held_markdown(root: _Element, source: Source) -> str | None:
+    """Return the Markdown that a page embeds for a script to render; None if it has other text or no script."""
+    if not source.may_hold(b"<xmp", b"text/markdown", b"text/x-markdown", b"<textarea") or not HAS_SCRIPTS(
+        root
+    ):
+        return None
+    if text_size(root, "xmp", "textarea") > SHELL_TEXT:
+        return None
+    html = source.body.decode(source.encoding, "replace")
+    lowered = html.lower()
+    lowered = lowered if len(lowered) == len(html) else html
+    held, end = [], 0
+    for begin in islice(_HOLDER.finditer(html), MAX_HOLDERS):
+        name = next(filter(None, begin.groups())).lower()
+        found = lowered.find(f"</{name}", begin.end()) if begin.start() >= end else -1
+        if found >= 0:
+            end = found
+            text = html[begin.end() : end]
+            held.append(textwrap.dedent(unescape(text) if name == "textarea" else text).strip())
+    text = "\n\n".join(filter(None, held))
+    if not text:
+        return None
+    return _without_slides(text) if b"remark" in source.lowered else text
+
+
+def _without_slides(text: str) -> str:
+    """Return the text of slides (Remark) without layout properties and speaker notes."""
+    kept: list[str] = []
+    begins, is_note = True, False
+    for line in text.split("\n"):
+        if line.rstrip() in {"---", "--"}:
+            begins, is_note = True, False
+            kept.append("")
+        elif line.rstrip() == "???":
+            is_note = True
+        elif not is_note and not (begins and _PROPERTY.match(line)):
+            begins = begins and not line.strip()
+            kept.append(line)
+    return "\n".join(kept).strip()
+
+
+# Pages that only list other pages: tags, categories, archives, pagination, generated indexes, search.
+# A page is a listing if its generator says so (by a class of `<html>` or `<body>`, or by its index table), or if its
+# main content is nothing but links and teasers and its links open in another frame, or it has neither a title nor a
+# heading, or its URL names a listing (`/tags/`, `/page/2`) and no sidebar or menu links to it. A page with prose of its
+# own is none.
+
+_OWN_WINDOWS = frozenset({"", "_self", "_blank", "_top"})
+"""Targets of links that open in the page's own window, a new one, or out of all frames (HTML standard, 7.3.1.6)."""
+PROSE = 80
+"""Minimum number of letters outside links, headings and teasers of a page with prose of its own."""
+TAXONOMIES = frozenset(
+    {"tags", "tag", "categories", "category", "archives", "archive", "labels", "label", "authors", "author", "search"}
+)  # fmt: skip
+"""Path segments of listings; the page itself is the next segment, or none."""
+_CLASSES = (
+    ("docs-tags-list-page", "the tags of the documentation (Docusaurus)"),
+    ("docs-tags-doc-list-page", "the pages of one tag (Docusaurus)"),
+    ("docs-tag-doc-list-page", "the pages of one tag (Docusaurus)"),
+    ("blog-tags-list-page", "the tags of the blog (Docusaurus)"),
+    ("blog-tags-post-list-page", "the posts of one tag (Docusaurus)"),
+    ("blog-archive-page", "the archive of the blog (Docusaurus)"),
+    ("blog-authors-list-page", "the authors of the blog (Docusaurus)"),
+    ("blog-authors-posts-page", "the posts of one author (Docusaurus)"),
+    ("search search-results", "the results of a search (WordPress)"),
+    ("search search-no-results", "the results of a search (WordPress)"),
+    ("javadoc index-page", "a generated index (Javadoc)"),
+    ("javadoc all-classes-index-page", "a generated index (Javadoc)"),
+    ("javadoc all-packages-index-page", "a generated index (Javadoc)"),
+    ("mediawiki ns-14", "a category (MediaWiki)"),
+    ("mediawiki ns-special", "a special page (MediaWiki)"),
+    *((f"archive {kind}", "an archive (WordPress)") for kind in ("tag", "category", "date", "author", "tax")),
+)
+"""Classes of `<html>` and `<body>`, and names of the generator's tag, by which generators name listings."""
+_INDEXES = r"/(?:class-use/|index-files/|index-all\.|[\w-]+-(?:tree|use|noframe)\.|deprecated-list\.)[^/]*$"
+_MADE = (
+    (re.compile(r"/_modules/"), b"phinx", "source code (Sphinx)"),
+    (re.compile(r"/src-html/"), b'"line.1"', "source code (Javadoc)"),
+    (re.compile(_INDEXES), b"avadoc", "a generated index (Javadoc)"),
+)
+"""Addresses that generators give to source code, and to indexes with descriptions of their own; what pages hold."""
+_GENERATED = XPath("boolean(.//table[contains(@class, 'indextable')])")
+_PRINTED = frozenset({"print", "_print", "print_page"})
+"""Names of pages that hold all others of a book or section (mdBook, Docsy, mkdocs-print-site)."""
+_PRINTS = XPath("boolean(//@onclick[contains(., 'print(')] | //script[contains(., 'window.print')])")
+_UNREAD = frozenset({*HEADINGS, "script", "style", "template"})
+_ENTRIES = frozenset({"li", "tr", "dt", "dd"})
+_TITLE_LINKS = XPath("(h2 | h3 | h4 | header//h2 | header//h3 | div/h2 | div/h3)//a | a[h2 or h3 or h4]")
+_TAGS = XPath("//a[@rel][contains(concat(' ', @rel, ' '), ' tag ')]/@href", smart_strings=False)
+_SIDEBARS = XPath(
+    "//nav[not(ancestor::header)]//a | //aside//a | //*[contains(@class, 'sidebar') or contains(@class, 'menu')]//a"
+)
+
+
+def listing_of(root: _Element, main: _Element, joiner: Joiner, source: Source, meta: PageMeta) -> str | None:
+    """Return why a page is a listing, as text for the report; None if it is none. `meta.lists_only` is known."""
+    path = urlsplit(joiner.page).path
+    for made, mark, why in _MADE:
+        if made.search(path) and mark in source.body:
+            return why
+    classes = {(meta.generator or "").partition("/")[0]}
+    for element in (root, *root.iterchildren("body")):
+        classes.update((element.get("class") or "").split())
+    for names, why in _CLASSES:
+        if classes.issuperset(names.split()):
+            return why
+    name = path.removesuffix("index.html").rstrip("/").rpartition("/")[2]
+    if name.removesuffix(".html") in _PRINTED and _PRINTS(root):
+        return "pages once more, in one for print"
+    if source.may_hold(b"indextable") and _GENERATED(main):
+        return "a generated index (Sphinx)"
+    return _by_content(root, main, joiner, meta) if meta.lists_only or b"<a " in source.body else None
+
+
+def _by_content(root: _Element, main: _Element, joiner: Joiner, meta: PageMeta) -> str | None:
+    """Return why a page that has nothing but links, or nothing without its navigation, is a listing, or None."""
+    base = next((base.get("target") for base in root.iter("base") if base.get("target")), "")
+    frame = "" if base.lower() in _OWN_WINDOWS else base
+    if meta.lists_only:
+        targets = [link.get("target") or base for link in main.iter("a") if link.get("href")]
+        is_framed = len(targets) >= (1 if frame else 3) and _OWN_WINDOWS.isdisjoint(map(str.lower, targets))
+    else:
+        is_framed = bool(frame) and letters_outside_links(main) < PROSE
+    if is_framed:
+        return "links that open in another frame"
+    is_named = next(root.iter("title", *HEADINGS), None) is not None
+    if not is_named and (meta.lists_only or not any(text.strip() for text in main.itertext())):
+        return "links without a title or heading, which other pages load"
+    if not meta.lists_only or not (named := _in_address(joiner.page)):
+        return None
+    page = identity(joiner.page)
+    hrefs = dict.fromkeys(link.get("href") or "" for link in _SIDEBARS(root))
+    if any(identity(joiner.join(href.partition("#")[0])) == page for href in hrefs if href[:1] != "#"):
+        return None
+    return f"{named} in its address, and nothing but links"
+
+
+def tags_of(root: _Element, joiner: Joiner, source: Source) -> list[str]:
+    """Return the URLs of the pages that a page names as its tags (`rel=tag`)."""
+    hrefs = _TAGS(root) if source.may_hold(*TAGS) else []
+    return list(dict.fromkeys(joiner.join(href).partition("#")[0] for href in hrefs))
+
+
+def lists_only(main: _Element, joiner: Joiner) -> bool:
+    """Say whether a main content is nothing but links and teasers of other pages."""
+    prose, entries, waiting = 0, 0, deque([main])  # level by level: most pages soon show prose of their own
+    has_titles = any(
+        next(heading.iter("a"), None) is not None or next(heading.iterancestors()).tag == "a"
+        for heading in main.iter("h2", "h3", "h4")
+    )
+    while waiting:
+        for child in waiting.popleft():
+            tag = child.tag
+            prose += _letters(child.tail)
+            if tag in _UNREAD or not isinstance(tag, str):
+                continue
+            if tag in {"pre", "video", "iframe"}:
+                return False
+            is_block = has_titles and tag in {"article", "div", "section"}
+            links = _TITLE_LINKS(child) if is_block else child.iter("a") if tag in _ENTRIES else ()
+            if tag == "a":
+                entries += _leads_away(child, joiner)
+            elif any(_leads_away(link, joiner) for link in links):
+                entries += 1
+            else:
+                prose += _letters(child.text)
+                waiting.append(child)
+            if prose >= PROSE:
+                return False
+    return entries > 0
+
+
+def _leads_away(link: _Element, joiner: Joiner) -> bool:
+    href = (link.get("href") or "").partition("#")[0]
+    return bool(href) and joiner.join(href) != joiner.page
+
+
+def _letters(text: str | None) -> int:
+    return letters_of(text[:1_000], with_digits=False) if text and not text.isspace() else 0
+
+
+def _in_address(url: str) -> str | None:
+    """Return the part of a URL that names a listing, such as `tags` or `page/2`, or None."""
+    names = [segment.lower() for segment in urlsplit(url).path.split("/") if segment]
+    last = [name.removesuffix(".html") for name in names if name not in {"index.html", "index.htm"}][-2:]
+    if found := [name for name in last if name in TAXONOMIES]:
+        return found[0]
+    return "/".join(last) if len(last) == 2 and last[0] == "page" and last[1].isdecimal() else None

@@ -107,10 +107,10 @@ MAX_STEPS_UP = 6
 """Maximum number of ancestors of a tab list that are searched for its panels."""
 
 
-@converts(FINDERS, "tabs")
+@converts(FINDERS, (b"tablist",))
 def find_tabs(walk: Walk, main: _Element) -> None:
     """Find the tab (label) of each panel in a main content: by `aria-controls`, by `aria-labelledby`, else by order."""
-    panels = holders(main, _PANELS) if walk.source.may_hold(b"tablist") else []
+    panels = holders(main, _PANELS)
     if not panels:
         return
     walk.first_blocks.append(panel)
@@ -208,10 +208,10 @@ _NOTE_HEADINGS = frozenset({"h3", "h4", "h5"})
 """What Texinfo sets above each footnote."""
 
 
-@converts(FINDERS, "footnotes")
+@converts(FINDERS, (b"footnote", b"noteref", b"#fn"))
 def find_footnotes(walk: Walk, main: _Element) -> None:
     """Find the footnotes that a main content refers to: the label of each, by the id of its element."""
-    for link in _REFERENCES(main) if walk.source.may_hold(b"footnote", b"noteref", b"#fn") else ():
+    for link in _REFERENCES(main):
         if label := _NOT_LABEL.sub("", inner_text(link)):
             walk.notes.setdefault(link.get("href")[1:], label)
     if walk.notes:

@@ -1,21 +1,20 @@
-"""What a page says besides its content: its head, its links, its API files, and whether it is an empty shell."""
+"""What a page says besides its content: its head, its links, whether it is an empty shell, its documentation."""
 
 from __future__ import annotations
 
-import json
 import re
-import textwrap
-from html import unescape
+from collections.abc import Iterator
 from itertools import chain, islice
+from urllib.parse import urljoin, urlsplit
 
 from lxml.etree import XPath, _Element
 
+from llmsspider.content.extraction.apis import API_WORDS, INLINE_SCRIPTS, SCRIPTS_OF_FILES, read_apis
 from llmsspider.content.extraction.parsing import LINKS, Source
 from llmsspider.content.extraction.tree import inner_text
 from llmsspider.content.links import Growth, Joiner
-from llmsspider.items import Page, PageMeta
-from llmsspider.web.addresses import begins
-from llmsspider.web.urls import split_route, without_fragment
+from llmsspider.items import Page, PageMeta, Section
+from llmsspider.web.urls import directory, host, identity, loose_key, split_route, without_fragment
 
 _BASE = XPath("string(/html/head/base/@href | /html/body/base/@href)", smart_strings=False)
 
@@ -24,16 +23,17 @@ def read_page(root: _Element, source: Source, url: str, growth: Growth) -> tuple
     """Return the metadata and links of a page fetched from `url`, without its content, and what joins its URLs."""
     joiner = Joiner(url, _BASE(root), growth)
     meta = _read_head(root, joiner)
-    size = _text_size(root)
-    if not meta.refresh and size <= _SHELL_TEXT:
+    size = text_size(root)
+    if not meta.refresh and size <= SHELL_TEXT:
         meta.refresh = _leads_on(root, joiner, meta.canonical)
-    may_draw = size <= _SHELL_TEXT and bool(_SCRIPTS(root))
+    may_draw = size <= SHELL_TEXT and bool(HAS_SCRIPTS(root))
     meta.is_shell = may_draw and (size <= 40 or bool(_ROOTS(root)))  # no text at all, or a place to draw in
     if not meta.markdown_alternate and source.may_hold(b"zero-md", b"md-block", b"wc-markdown"):
         files = [file for src in _SHOWN_FILES(root) if (file := src.strip())]
-        if len(files) == 1 and size <= _SHELL_TEXT:  # the page renders this one
+        if len(files) == 1 and size <= SHELL_TEXT:  # the page renders this one
             meta.markdown_alternate = joiner.join(files[0])
-    _read_apis(meta, root, source, joiner)
+    if source.may_hold(*API_WORDS) or (meta.is_shell and b"documentation-topic" in source.body):
+        read_apis(meta, root, source, joiner)
     meta.routes = _routes(root, joiner) if source.may_hold(b"#/", b"#!/") else []
     return Page(markdown="", links=[], follow=_follow_links(root, joiner, source), meta=meta), joiner
 
@@ -83,11 +83,11 @@ def _leads_on(root: _Element, joiner: Joiner, canonical: str | None) -> str | No
     without_scripts = PageMeta()
     for element in _IN_NOSCRIPT(root):
         _read_meta_tag(without_scripts, element, joiner)
-    gone_to = [found for text in _INLINE_SCRIPTS(root) for found in _LOCATION.finditer(text)]
+    gone_to = [found for text in INLINE_SCRIPTS(root) for found in _LOCATION.finditer(text)]
     targets = [without_scripts.refresh, *(joiner.join(found[2]) for found in gone_to), canonical]
     if links:
         return next((url for url in targets if url and {without_fragment(url)} == links), None)
-    is_alone = len(gone_to) == 1 and not gone_to[0][3] and not (_SCRIPTS_OF_FILES(root) or _ROOTS(root))
+    is_alone = len(gone_to) == 1 and not gone_to[0][3] and not (SCRIPTS_OF_FILES(root) or _ROOTS(root))
     return targets[1] if is_alone and without_fragment(targets[1] or "") != joiner.page else None
 
 
@@ -187,14 +187,7 @@ def _follow_links(root: _Element, joiner: Joiner, source: Source) -> list[str]:
         # the navigation of DocFX is another page; that of ExDoc a script, beside an index that leads to the first page
         items = [src.partition("dist/sidebar_items")[0] for src in _SIDEBAR_ITEMS(root)]
         hrefs = [*hrefs, *_LOADED(root), *(f"{folder}index.html" for folder in items[:1])]
-    return _of_web([href.partition("#")[0] if "#" in href else href for href in hrefs], joiner)
-
-
-def _of_web(hrefs: list[str], joiner: Joiner) -> list[str]:
-    """Return the http(s) URLs among `hrefs`, joined, each once."""
-    urls = dict.fromkeys([joiner.join(href) for href in dict.fromkeys(hrefs) if href.strip()])
-    own = begins(joiner.page)
-    return [url for url in urls if url.startswith(own) or url[:8].lower().startswith(own)]
+    return joiner.on_web([href.partition("#")[0] if "#" in href else href for href in hrefs])
 
 
 def _routes(root: _Element, joiner: Joiner) -> list[str]:
@@ -205,86 +198,11 @@ def _routes(root: _Element, joiner: Joiner) -> list[str]:
     return list(islice((url for url, page, route in own if route and page == joiner.page), MAX_ROUTES))
 
 
-# The OpenAPI files that a page names for the script that renders its API reference, or embeds in its scripts.
-
-_WORDS = (
-    b"swagger", b"redoc", b"rapi-doc", b"rapidoc", b"openapi", b"elements-api", b"api-reference", b"createapireference",
-)  # fmt: skip
-_DOCC = re.compile(rb"var baseUrl ?= ?\"([^\"<>\s]*/)\"")
-"""Where the site of DocC begins, whose pages are drawn from a file of data each."""
-_SPEAKS = ("swagger", "redoc", "rapidoc", "openapi", "apireference", "loadspec")
-"""Inline scripts with one of these words, in lower case, are searched for APIs."""
-_CONFIGURED = XPath("//*[@id='api-reference']/@data-configuration", smart_strings=False)
-_NAMED = (
-    (b"spec-url", XPath("//@spec-url", smart_strings=False)),
-    (b"apidescriptionurl", XPath("//@apidescriptionurl", smart_strings=False)),
-    (b"api-reference", XPath("//*[@id='api-reference']/@data-url", smart_strings=False)),
-)
-"""The attributes that hold the URL of an OpenAPI file, each with the byte string by which pages have it."""
-_INLINE_SCRIPTS = XPath("//script[not(@src)]/text()", smart_strings=False)
-_SCRIPTS_OF_FILES = XPath("//script/@src", smart_strings=False)
-_HOLDING = XPath(
-    "//script[@id='api-reference'][not(@src)]/text() | //@apidescriptiondocument", smart_strings=False
-)
-_INITIALIZER = re.compile(
-    r"swagger|redoc|rapi-?doc|openapi|scalar|elements|api|spec|schema|docs?|init", re.IGNORECASE
-)
-"""Names of scripts that say what is drawn, rather than draw it: those are looked at first."""
-_PROGRAM = re.compile(
-    r"bundle|preset|standalone|web-components|[.-]min\.|swagger-ui(?:-es)?\.js|rapidoc\.js", re.IGNORECASE
-)
-_PLACES = XPath(
-    "boolean(//redoc | //rapi-doc | //elements-api | //*[@id='swagger-ui' or @id='redoc' or @id='redoc-container'"
-    " or contains(concat(' ', @class, ' '), ' swagger-ui ') or contains(concat(' ', @class, ' '), ' redoc-wrap ')"
-    " or contains(concat(' ', @class, ' '), ' sl-elements-api ')])"
-)
-MAX_FILES = 10
-"""Maximum number of API files read from one page."""
-MAX_SCRIPTS = 3
-"""Maximum number of scripts of one page that are searched for its API."""
-
-
-def _read_apis(meta: PageMeta, root: _Element, source: Source, joiner: Joiner) -> None:
-    """Set `api_files`, `api_scripts` and `held_apis` of `meta` for a page that renders an API reference."""
-    base = _DOCC.search(source.body) if meta.is_shell and b"documentation-topic" in source.body else None
-    root_url = joiner.join(base[1].decode(source.encoding, "replace")) if base else ""
-    if base and joiner.page.startswith(f"{root_url}documentation"):
-        meta.api_files = [f"{root_url}data/{joiner.page[len(root_url) :].rstrip('/')}.json"]
-    if not source.may_hold(*_WORDS):
-        return
-    scripts_here = ((script, script.lower()) for script in _INLINE_SCRIPTS(root))
-    inline = [script for script, lowered in scripts_here if any(word in lowered for word in _SPEAKS)]
-    named = [url.strip() for mark, path in _NAMED if source.may_hold(mark) for url in path(root)]
-    is_drawn = source.may_hold(b"swagger", b"redoc", b"rapi-doc", b"elements-api") and _PLACES(root)
-    may_hold = source.may_hold(b"api-reference", b"elements-api")
-    if not (inline or named or is_drawn or may_hold):
-        return
-    from llmsspider.content.openapi import scripts  # noqa: PLC0415  # few pages are API references
-
-    named += [url for text in _CONFIGURED(root) for url in scripts.urls_in(text)] if may_hold else []
-    holding = [f"export default {text}" for text in _HOLDING(root)] if may_hold else []
-    held = [api for script in holding for api in scripts.apis_in(script)]
-    for script in inline:
-        held += (own := list(scripts.apis_in(script)))
-        named += [] if own else scripts.files_in(script)
-    meta.held_apis = list(dict.fromkeys(map(json.dumps, held)))[: scripts.MAX_HELD]
-    files = _of_web(named[:MAX_FILES], joiner)
-    meta.api_files = files if files or is_drawn else None
-    if meta.api_files == []:
-        others = [url for script in inline for url in scripts.configurations_in(script)]
-        names = ((src, src.partition("?")[0].rpartition("/")[2]) for src in _SCRIPTS_OF_FILES(root))
-        others_last = [
-            (not _INITIALIZER.search(name), src)
-            for src, name in names
-            if name.endswith((".js", ".mjs")) and not _PROGRAM.search(name)
-        ]
-        others += [src for _, src in sorted(others_last, key=lambda one: one[0])]
-        meta.api_scripts = _of_web(others, joiner)[:MAX_SCRIPTS]
-
-
 # Empty shells: pages that hold no text of their own until a browser has run their scripts.
 
-_SCRIPTS = XPath("boolean(//script[@src or @type='module' or string-length(.) > 100])", smart_strings=False)
+HAS_SCRIPTS = XPath(
+    "boolean(//script[@src or @type='module' or string-length(.) > 100])", smart_strings=False
+)
 _ROOTS = XPath(
     "boolean(//*[@id='root' or @id='app' or @id='__next' or @id='__nuxt' or @id='__docusaurus' or @id='svelte'"
     " or @id='main' or @id='application' or @id='react-root' or @id='redoc' or @id='swagger-ui' or @id='___gatsby']"
@@ -293,64 +211,15 @@ _ROOTS = XPath(
 _SHOWN_FILES = XPath("//zero-md/@src | //md-block/@src | //wc-markdown/@src", smart_strings=False)
 """The Markdown files that elements of a page render."""
 _NO_TEXT = frozenset({"script", "style", "noscript", "template", "svg", "title", "head"})
-_SHELL_TEXT = 200
+SHELL_TEXT = 200
 """Characters of text below which a page with scripts can be a shell."""
-_HOLDER = re.compile(
-    r"<(?:(xmp)\b[^<>]{0,500}|(script)\b[^<>]{0,300}?\btype\s*=\s*[\"']?text/(?:x-)?markdown\b[^<>]{0,300}"
-    r"|(textarea)\b[^<>]{0,300}?\b(?:id\s*=\s*[\"']?source\b|theme\s*=)[^<>]{0,300})>",
-    re.IGNORECASE,
-)
-"""The tag of an element with Markdown: Strapdown (`<xmp>`, `<textarea theme>`), Remark (`<textarea id="source">`)."""
-MAX_HOLDERS = 200
-"""Maximum number of elements of one page that are searched for Markdown."""
-_PROPERTY = re.compile(r"\s*[a-z][a-z-]*:(?:\s|$)")
-"""A property of a slide (Remark), on one of its first lines: `class: center`."""
 
 
-def held_markdown(root: _Element, source: Source) -> str | None:
-    """Return the Markdown that a page embeds for a script to render; None if it has other text or no script."""
-    if not source.may_hold(b"<xmp", b"text/markdown", b"text/x-markdown", b"<textarea") or not _SCRIPTS(root):
-        return None
-    if _text_size(root, "xmp", "textarea") > _SHELL_TEXT:
-        return None
-    html = source.body.decode(source.encoding, "replace")
-    lowered = html.lower()
-    lowered = lowered if len(lowered) == len(html) else html
-    held, end = [], 0
-    for begin in islice(_HOLDER.finditer(html), MAX_HOLDERS):
-        name = next(filter(None, begin.groups())).lower()
-        found = lowered.find(f"</{name}", begin.end()) if begin.start() >= end else -1
-        if found >= 0:
-            end = found
-            text = html[begin.end() : end]
-            held.append(textwrap.dedent(unescape(text) if name == "textarea" else text).strip())
-    text = "\n\n".join(filter(None, held))
-    if not text:
-        return None
-    return _without_slides(text) if b"remark" in source.lowered else text
-
-
-def _without_slides(text: str) -> str:
-    """Return the text of slides (Remark) without layout properties and speaker notes."""
-    kept: list[str] = []
-    begins, is_note = True, False
-    for line in text.split("\n"):
-        if line.rstrip() in {"---", "--"}:
-            begins, is_note = True, False
-            kept.append("")
-        elif line.rstrip() == "???":
-            is_note = True
-        elif not is_note and not (begins and _PROPERTY.match(line)):
-            begins = begins and not line.strip()
-            kept.append(line)
-    return "\n".join(kept).strip()
-
-
-def _text_size(root: _Element, *unread: str) -> int:
+def text_size(root: _Element, *unread: str) -> int:
     """Return the number of characters of visible text outside of `unread` elements, counting no further than needed."""
     body = root.find("body")
     size, waiting = 0, [root if body is None else body]
-    while waiting and size <= _SHELL_TEXT:
+    while waiting and size <= SHELL_TEXT:
         element = waiting.pop()
         if element.text and element.tag not in _NO_TEXT:
             size += len(element.text.strip())
@@ -360,3 +229,159 @@ def _text_size(root: _Element, *unread: str) -> int:
             if child.tag not in unread:
                 waiting.append(child)
     return size
+
+
+# Which documentation a page belongs to, by what the page says: its generator, its navigation, its breadcrumb.
+# People give the page they are reading. Its section is the root that its generator names; where none is named, the
+# deepest directory above it that holds most links of the navigation that lists it, or else the topmost directory of
+# its breadcrumb. A page of a blog belongs to the blog, whatever the rest of the site is made with.
+
+MOST = 0.8
+"""Minimum share (0 to 1) of a navigation's links that lead into the section."""
+MIN_LINKS = 3
+"""Minimum number of links of a navigation that is evidence for a section."""
+_NAMED_ROOTS = (
+    ("Sphinx", b"", (b'data-content_root="', b'data-url_root="', b"URL_ROOT: '", b'URL_ROOT: "', b"URL_ROOT:'")),
+    ("MkDocs", b"__config", (b'"base": "', b'"base":"', b"base_url = '", b'base_url = "', b'base_url="')),
+    ("MkDocs", b"mkdocs", (b'"base": "', b'"base":"', b"base_url = '", b'base_url = "', b'base_url="')),
+    ("mdBook", b"", (b'path_to_root = "',)),
+    ("Quarto", b"", (b'quarto:offset" content="',)),
+    ("rustdoc", b"", (b'data-root-path="',)),
+    ("Javadoc", b"", (b'pathtoroot = "',)),
+    ("TypeDoc", b"", (b'data-base="',)),
+    ("Documenter", b"", (b'documenterBaseURL="',)),
+    ("Dokka", b"", (b'pathToRoot = "',)),
+    ("YARD", b"yardoc.org", (b"relpath = '",)),
+)  # fmt: skip
+"""Generators whose pages name the root of the documentation, with a byte string that such a page has, and those that
+precede the root, which ends at the next occurrence of their last byte, a quotation mark.
+"""
+_FILES = (
+    ("pkgdown", b"", (b"pkgdown.js",)),
+    ("VitePress", b"VPContent", (b"assets/app.", b"assets/style.")),
+    ("VitePress", b"__VP_HASH_MAP__", (b"assets/app.", b"assets/style.")),
+    ("DocFX", b"docfx:navrel", (b"toc.html",)),
+)
+"""Generators with files of known names in the root of the documentation: an attribute is the root and such a name."""
+MAX_ROOT_BYTES = 200
+_NAVIGATIONS = XPath(
+    "//nav | //aside | //*[@role='navigation'] | //*[contains(@class, 'sidebar') or contains(@id, 'sidebar') or "
+    "contains(@class, 'sidenav') or contains(@class, 'side-nav') or contains(@class, 'navigation') or "
+    "contains(@class, 'menu') or contains(@id, 'menu')]"
+)
+_BREADCRUMBS = XPath(
+    "//*[contains(@class, 'breadcrumb') or contains(@id, 'breadcrumb') or contains(@aria-label, 'readcrumb')]"
+)
+_IN_HEADER = XPath("boolean(ancestor-or-self::header | ancestor-or-self::footer)")
+_CURRENT = XPath("boolean(.//a[@aria-current='page' or @href=''])")
+_STARTS = XPath("//link[@rel='contents' or @rel='toc' or @rel='start' or @rel='home' or @rel='top']/@href")
+
+
+def section_of(root: _Element, body: bytes, joiner: Joiner) -> Section | None:
+    """Return the section that a page declares: a directory, its own or one above it; None without evidence."""
+    page = joiner.page
+    for url, why in _evidence(root, body, joiner):
+        path = directory(urljoin(page, url))
+        if host(urljoin(page, url)) == host(page) and directory(page).startswith(path):
+            return _within_blog(Section(path, why), page)
+    return None
+
+
+def _evidence(root: _Element, body: bytes, joiner: Joiner) -> Iterator[tuple[str, str]]:
+    """Yield candidate sections as URLs, and why, strongest evidence first."""
+    if b"docusaurus" in body and (named := _docusaurus(root.get("class") or "", body, joiner)):
+        yield named, "the root that Docusaurus names"
+    for name, value in _named_roots(body):
+        yield value.rstrip("/") + "/" if value else "./", f"the root that {name} names"
+    for href in _STARTS(root)[:1]:
+        yield joiner.join(href), "the start that the page names"
+    if (named := _navigation(root, joiner)) is not None:
+        yield named, "most links of its navigation lead there"
+    if (named := _breadcrumb(root, joiner)) is not None:
+        yield named, "its breadcrumb begins there"
+
+
+def _named_roots(body: bytes) -> Iterator[tuple[str, str]]:
+    """Yield generators and the roots that they name, as written."""
+    for name, mark, starts in _NAMED_ROOTS:
+        for start in starts if mark in body else ():
+            if (at := body.find(start)) >= 0:
+                at += len(start)
+                yield name, body[at : at + MAX_ROOT_BYTES].partition(start[-1:])[0].decode("utf-8", "replace")
+    for name, mark, files in _FILES:
+        for file in files if mark in body else ():
+            if (value := _before(body, file)) is not None:
+                yield name, value
+
+
+def _before(body: bytes, file: bytes) -> str | None:
+    """Return the part of an attribute value before the first `file` in it: a folder, as written; None if it is far."""
+    at = body.find(file)
+    before = body[max(at - MAX_ROOT_BYTES, 0) : at] if at >= 0 else b""
+    quote = max(before.rfind(b'"'), before.rfind(b"="))
+    return before[quote + 1 :].decode("utf-8", "replace") if quote >= 0 else None
+
+
+def _docusaurus(classes: str, body: bytes, joiner: Joiner) -> str | None:
+    """Return the directory of the documentation version, else the base URL if that is not the root of the host."""
+    if "blog" in classes:
+        return None
+    page = urlsplit(joiner.page).path.rstrip("/").removesuffix(".html")
+    document = classes.partition("docs-doc-id-")[2].partition(" ")[0]
+    for path, tail in ((page, document), (page.rpartition("/")[0], document.rpartition("/")[0])):
+        if tail and path.endswith(f"/{tail}"):
+            return path.removesuffix(tail)
+    base = _before(body, b"assets/js/main.") or _before(body, b"assets/js/runtime~main.") or "/"
+    return base if urlsplit(urljoin(joiner.page, base)).path != "/" else None
+
+
+def _navigation(root: _Element, joiner: Joiner) -> str | None:
+    """Return the deepest directory that holds most links of the largest navigation that lists the page."""
+    page = loose_key(joiner.page)
+    largest: list[str] = []
+    for element in _NAVIGATIONS(root)[:50]:
+        urls = [] if _IN_HEADER(element) else _in_site(element, joiner)
+        is_listed = any(loose_key(url) == page for url in urls) or _CURRENT(element)
+        if is_listed and len(urls) > len(largest):
+            largest = urls
+    paths = [path for url in largest if (path := urlsplit(url).path) not in {"", "/"}]
+    if len(paths) < MIN_LINKS:
+        return None
+    above = directory(joiner.page)
+    while above != "/" and sum(path.startswith(above) for path in paths) < MOST * len(paths):
+        above = above[:-1].rpartition("/")[0] + "/"
+    return above
+
+
+def _breadcrumb(root: _Element, joiner: Joiner) -> str | None:
+    """Return the topmost directory below the host's root that a breadcrumb names and that holds the page."""
+    here = directory(joiner.page)
+    for element in _BREADCRUMBS(root)[:5]:
+        folders = [_folder(urlsplit(url).path) for url in _in_site(element, joiner)]
+        if above := [folder for folder in folders if folder != "/" and here.startswith(folder)]:
+            return min(above, key=len)
+    return None
+
+
+def _folder(path: str) -> str:
+    """Return the directory that a page without a slash stands for: `/docs` is `/docs/`, `/docs/a.html` also."""
+    folder, slash, name = path.rpartition("/")
+    return f"{folder}{slash}" if "." in name or path.endswith("/") else f"{path}/"
+
+
+def _in_site(element: _Element, joiner: Joiner) -> list[str]:
+    hrefs = dict.fromkeys(href for link in element.iter("a") if (href := (link.get("href") or "").strip()))
+    urls = dict.fromkeys(joiner.join(href.partition("#")[0]) for href in hrefs)
+    own = host(joiner.page)
+    return [url for url in urls if host(url) == own]
+
+
+def _within_blog(found: Section, page: str) -> Section:
+    """Return the section of a page, that of its blog where it lies in one; `/news/` itself may be documentation."""
+    segments = directory(page).split("/")
+    for number, segment in enumerate(segments, 1):
+        path = "/".join(segments[:number]) + "/"
+        is_news = segment.lower() in {"news", "press"} and identity(page) != urljoin(page, path)
+        if (segment.lower() in {"blog", "blogs", "posts"} or is_news) and path.startswith(found.path):
+            return Section(path, "a page of a blog belongs to the blog")
+    return found

@@ -63,8 +63,10 @@ AROUND_BLOCKS: dict[str, SomeBlocks] = {}
 """Converters of inline elements that have blocks inside, by tag."""
 BLOCK_KINDS: dict[Kind, SomeBlocks] = {}
 INLINE_KINDS: dict[Kind, SomeInlines] = {}
-FINDERS: dict[str, Finder] = {}
-"""Functions that collect, before the walk begins, what converters need to know of the main content, by what it is."""
+FINDERS: dict[tuple[bytes, ...], Finder] = {}
+"""Functions that collect, before the walk begins, what converters need to know of the main content of a page that has
+one of some `parsing.MARKS`.
+"""
 
 
 def converts(table: dict[K, C], *keys: K) -> Callable[[C], C]:
@@ -132,8 +134,9 @@ class Walk:
         self._roles = _roles_for(self.rules, self.generator.title)
         self._by_attribute = self.rules.kinds_by_attribute(self.main, self.source)
 
-        for find in FINDERS.values():
-            find(self, self.main)
+        for marks, find in FINDERS.items():
+            if self.source.may_hold(*marks):
+                find(self, self.main)
         self.title = title
         above = [self.format.heading(1, self.format.text(title))] if title else []
         blocks = self.blocks(self.main)

@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 from urllib.parse import quote
 
 from llmsspider.content import markdown
+from llmsspider.content.extraction.apis import apis_in
 from llmsspider.content.openapi.description import (
     Description,
     NotOpenApiError,
@@ -27,7 +28,6 @@ from llmsspider.content.openapi.description import (
     table,
     type_of,
 )
-from llmsspider.content.openapi.scripts import apis_in
 from llmsspider.errors import TooLargePageError
 from llmsspider.items import Page
 

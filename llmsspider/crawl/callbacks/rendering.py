@@ -216,7 +216,7 @@ class Renderer:
 
     async def _in_scripts(self, request: Request, answered: PageResponse, urls: Sequence[str]) -> _Files:
         """Return the files that the scripts of a page's own site name, or a script that holds the API itself."""
-        from llmsspider.content.openapi import scripts  # noqa: PLC0415  # loads YAML
+        from llmsspider.content.extraction import apis  # noqa: PLC0415  # loads the converters
 
         for url in urls:
             file = None
@@ -227,9 +227,9 @@ class Renderer:
             if file.status == 304:
                 return [file]
             text = file.text()
-            if next(scripts.apis_in(text), None) is not None:
+            if next(apis.apis_in(text), None) is not None:
                 return [file]
-            if named := scripts.named_in(text):
+            if named := apis.named_in(text):
                 return [urljoin(answered.fetched_url, href) for href in named[:MAX_FILES]]
         return ()
 

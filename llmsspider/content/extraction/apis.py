@@ -1,4 +1,4 @@
-"""OpenAPI files named in the scripts of an API reference, and API descriptions embedded in them.
+"""The OpenAPI files that a page or its scripts name, and the API descriptions that they hold.
 
 JavaScript object literals are parsed; no script is run.
 """
@@ -10,6 +10,12 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
+
+from lxml.etree import XPath, _Element
+
+from llmsspider.content.extraction.parsing import Source
+from llmsspider.content.links import Joiner
+from llmsspider.items import PageMeta
 
 MAX_DEPTH = 200
 """Maximum depth of nested objects and arrays."""
@@ -271,3 +277,79 @@ def api_of(read: object) -> dict[str, Any] | None:
     if isinstance(inner := read.get("spec"), dict) and isinstance(data := inner.get("data"), dict):
         return data
     return read if read.get("openapi") or read.get("swagger") else None
+
+
+INLINE_SCRIPTS = XPath("//script[not(@src)]/text()", smart_strings=False)
+SCRIPTS_OF_FILES = XPath("//script/@src", smart_strings=False)
+
+# The OpenAPI files that a page names for the script that renders its API reference, or embeds in its
+
+API_WORDS = (
+    b"swagger", b"redoc", b"rapi-doc", b"rapidoc", b"openapi", b"elements-api", b"api-reference", b"createapireference",
+)  # fmt: skip
+_DOCC = re.compile(rb"var baseUrl ?= ?\"([^\"<>\s]*/)\"")
+"""Where the site of DocC begins, whose pages are drawn from a file of data each."""
+_SPEAKS = ("swagger", "redoc", "rapidoc", "openapi", "apireference", "loadspec")
+"""Inline scripts with one of these words, in lower case, are searched for APIs."""
+_CONFIGURED = XPath("//*[@id='api-reference']/@data-configuration", smart_strings=False)
+_NAMED = (
+    (b"spec-url", XPath("//@spec-url", smart_strings=False)),
+    (b"apidescriptionurl", XPath("//@apidescriptionurl", smart_strings=False)),
+    (b"api-reference", XPath("//*[@id='api-reference']/@data-url", smart_strings=False)),
+)
+"""The attributes that hold the URL of an OpenAPI file, each with the byte string by which pages have it."""
+_HOLDING = XPath(
+    "//script[@id='api-reference'][not(@src)]/text() | //@apidescriptiondocument", smart_strings=False
+)
+_INITIALIZER = re.compile(
+    r"swagger|redoc|rapi-?doc|openapi|scalar|elements|api|spec|schema|docs?|init", re.IGNORECASE
+)
+"""Names of scripts that say what is drawn, rather than draw it: those are looked at first."""
+_PROGRAM = re.compile(
+    r"bundle|preset|standalone|web-components|[.-]min\.|swagger-ui(?:-es)?\.js|rapidoc\.js", re.IGNORECASE
+)
+_PLACES = XPath(
+    "boolean(//redoc | //rapi-doc | //elements-api | //*[@id='swagger-ui' or @id='redoc' or @id='redoc-container'"
+    " or contains(concat(' ', @class, ' '), ' swagger-ui ') or contains(concat(' ', @class, ' '), ' redoc-wrap ')"
+    " or contains(concat(' ', @class, ' '), ' sl-elements-api ')])"
+)
+MAX_FILES = 10
+"""Maximum number of API files read from one page."""
+MAX_SCRIPTS = 3
+"""Maximum number of scripts of one page that are searched for its API."""
+
+
+def read_apis(meta: PageMeta, root: _Element, source: Source, joiner: Joiner) -> None:
+    """Set `api_files`, `api_scripts` and `held_apis` of `meta` for a page that renders an API reference."""
+    base = _DOCC.search(source.body) if meta.is_shell and b"documentation-topic" in source.body else None
+    root_url = joiner.join(base[1].decode(source.encoding, "replace")) if base else ""
+    if base and joiner.page.startswith(f"{root_url}documentation"):
+        meta.api_files = [f"{root_url}data/{joiner.page[len(root_url) :].rstrip('/')}.json"]
+    if not source.may_hold(*API_WORDS):
+        return
+    scripts_here = ((script, script.lower()) for script in INLINE_SCRIPTS(root))
+    inline = [script for script, lowered in scripts_here if any(word in lowered for word in _SPEAKS)]
+    named = [url.strip() for mark, path in _NAMED if source.may_hold(mark) for url in path(root)]
+    is_drawn = source.may_hold(b"swagger", b"redoc", b"rapi-doc", b"elements-api") and _PLACES(root)
+    may_hold = source.may_hold(b"api-reference", b"elements-api")
+    if not (inline or named or is_drawn or may_hold):
+        return
+    named += [url for text in _CONFIGURED(root) for url in urls_in(text)] if may_hold else []
+    holding = [f"export default {text}" for text in _HOLDING(root)] if may_hold else []
+    held = [api for script in holding for api in apis_in(script)]
+    for script in inline:
+        held += (own := list(apis_in(script)))
+        named += [] if own else files_in(script)
+    meta.held_apis = list(dict.fromkeys(map(json.dumps, held)))[:MAX_HELD]
+    files = joiner.on_web(named[:MAX_FILES])
+    meta.api_files = files if files or is_drawn else None
+    if meta.api_files == []:
+        others = [url for script in inline for url in configurations_in(script)]
+        names = ((src, src.partition("?")[0].rpartition("/")[2]) for src in SCRIPTS_OF_FILES(root))
+        others_last = [
+            (not _INITIALIZER.search(name), src)
+            for src, name in names
+            if name.endswith((".js", ".mjs")) and not _PROGRAM.search(name)
+        ]
+        others += [src for _, src in sorted(others_last, key=lambda one: one[0])]
+        meta.api_scripts = joiner.on_web(others)[:MAX_SCRIPTS]
