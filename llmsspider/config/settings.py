@@ -215,6 +215,7 @@ class Config(BaseModel):
     # --- of one crawl, set by no setting ---
     own_code: str = ""  # the fingerprint of the code of the user that documents pass before the store
     plan_only: bool = False  # whether the crawl is a plan: it stops after discovery and stores nothing
+    preset: dict[str, Any] = {}  # the arguments that its profile gives, as JSON has them
 
     @cached_property
     def stores(self) -> Stores:

@@ -42,7 +42,11 @@ def prepare(
         put_in_force(preset := load_profile(arguments.profile), settings)
         if any(name.startswith("LLMS_") for name in preset):
             config = Config.from_settings(settings)
-    of_crawl = {"own_code": own_code(settings, spider), "plan_only": plan_only}
+    of_crawl = {
+        "own_code": own_code(settings, spider),
+        "plan_only": plan_only,
+        "preset": preset_arguments(arguments),
+    }
     return config.model_copy(update=of_crawl), arguments, record
 
 
@@ -151,9 +155,9 @@ def profile_arguments(name: str) -> dict[str, str]:
 
 
 def preset_arguments(arguments: DocsArguments) -> dict[str, Any]:
-    """Return what the profile of a run says of its arguments, as JSON has it."""
-    preset = profile_arguments(arguments.profile)
-    checked = check_arguments(DocsArguments, {"url": arguments.url, **preset}) if preset else None
+    """Return the arguments that the profile of a run gives, as JSON has them."""
+    given = profile_arguments(arguments.profile)
+    checked = check_arguments(DocsArguments, {"url": arguments.url, **given}) if given else None
     return checked.model_dump(mode="json", exclude_unset=True) if checked is not None else {}
 
 

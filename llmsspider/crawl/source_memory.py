@@ -7,7 +7,6 @@ from typing import Any, Self
 from urllib.parse import urlsplit
 
 from llmsspider.config.arguments import DocsArguments
-from llmsspider.config.sources import preset_arguments
 from llmsspider.crawl.bot_walls import CONFIRM_RUNS, Suspect, Wall, has_end
 from llmsspider.crawl.link_bases import LinkBases
 from llmsspider.crawl.second_requests import DeadLinks, Judged, LinkSources
@@ -27,9 +26,14 @@ OWN_FIELDS = frozenset({"url", "source", "llms_txt", "scope"})
 
 
 def updated_record(
-    arguments: DocsArguments, record: SourceRecord | None, *, forms: dict[str, object], extractor_version: str
+    arguments: DocsArguments,
+    record: SourceRecord | None,
+    *,
+    preset: Mapping[str, Any],
+    forms: dict[str, object],
+    extractor_version: str,
 ) -> SourceRecord:
-    """Return what the store keeps of the source after this run.
+    """Return what the store keeps of the source after this run; `preset` are the arguments of its profile.
 
     The first crawl keeps its arguments; later ones override them for themselves, and keep theirs with `save=true`.
     """
@@ -37,12 +41,11 @@ def updated_record(
     record = record or SourceRecord(name=arguments.source or "", url=arguments.url or "")
     if keeps:
         record.llms_txt, record.scope = arguments.llms_txt, arguments.scope
-        preset = preset_arguments(arguments)  # the profile is kept by its name
         record.arguments = {
             name: value
             for name, value in arguments.model_dump(mode="json", exclude_unset=True).items()
             if not (value is None or name in OF_ONE_RUN | OWN_FIELDS)
-            and not (name in preset and preset[name] == value)
+            and not (name in preset and preset[name] == value)  # the profile is kept by its name
         }
         if arguments.profile.endswith(".toml"):
             record.arguments["profile"] = str(Path(arguments.profile).absolute())
@@ -226,6 +229,7 @@ class SourceMemory:
         source = self._source = updated_record(
             run.arguments,
             self._source,
+            preset=run.config.preset,
             forms=run.site.learned(),
             extractor_version=run.records.extractor_version,
         )

@@ -12,6 +12,7 @@ from llmsspider.config.settings import Config
 from llmsspider.config.sources import (
     default_name,
     prepare,
+    preset_arguments,
     resolve_arguments,
 )
 from llmsspider.crawl.source_memory import OF_ONE_RUN, kept_line, updated_record
@@ -102,7 +103,9 @@ def arguments(**given) -> DocsArguments:
 
 
 def update(given: DocsArguments, record: SourceRecord | None) -> SourceRecord:
-    return updated_record(given, record, forms={"h": {}}, extractor_version="7")
+    return updated_record(
+        given, record, preset=preset_arguments(given), forms={"h": {}}, extractor_version="7"
+    )
 
 
 KEPT = {
