@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from functools import cache
 from typing import TYPE_CHECKING
 
 from scrapy.settings import SETTINGS_PRIORITIES, default_settings
@@ -88,15 +89,21 @@ def misspelt(settings: BaseSettings) -> list[str]:
     >>> misspelt(Settings({"CONCURENT_REQUESTS": 4, "SHOP_DOWNLOAD_DELAY": 1, "SHELVES": 3}))
     ['setting CONCURENT_REQUESTS is unknown and without effect; did you mean CONCURRENT_REQUESTS?']
     """
-    known = set(SCRAPY_SETTINGS)
-    lines = []
-    for name in sorted(str(name) for name in settings if name not in known):
-        if (settings.getpriority(name) or 0) < SETTINGS_PRIORITIES["project"]:
-            continue
-        close = difflib.get_close_matches(name, SCRAPY_SETTINGS, n=1, cutoff=ALIKE)
-        if close and not name.endswith(close[0]):
-            lines.append(f"setting {name} is unknown and without effect; did you mean {close[0]}?")
-    return lines
+    project = SETTINGS_PRIORITIES["project"]
+    given = sorted(str(name) for name in settings if (settings.getpriority(name) or 0) >= project)
+    return [
+        f"setting {name} is unknown and without effect; did you mean {meant}?"
+        for name in given
+        if (meant := _meant(name))
+    ]
+
+
+@cache
+def _meant(name: str) -> str | None:
+    """Return the setting of Scrapy that a name is a misspelling of; `Config` looks at our own names."""
+    is_known = name in SCRAPY_SETTINGS or name.startswith("LLMS_")
+    close = [] if is_known else difflib.get_close_matches(name, SCRAPY_SETTINGS, n=1, cutoff=ALIKE)
+    return close[0] if close and not name.endswith(close[0]) else None
 
 
 def open_settings(crawler: Crawler) -> BaseSettings:
