@@ -172,8 +172,8 @@ class Command(DescribedCommand, CrawlCommand):
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         """Crawl, and set the exit code."""
         assert self.crawler_process is not None  # noqa: S101  # as Scrapy's own commands do
-        self.begin(self.crawler_process, opts.spargs)
         gc.freeze()  # what was imported stays
+        self.begin(self.crawler_process, opts.spargs)
         self.crawler_process.start()
         gc.freeze()  # nor is it looked at when the interpreter ends, right after this
         self.exitcode = self.outcome(bootstrap_failed=self.crawler_process.bootstrap_failed)

@@ -92,7 +92,7 @@ class MetaRefreshMiddleware(NoReferer, redirect.MetaRefreshMiddleware):
             return response
         try:
             answer = super().process_response(request, response)
-            if answer is not response or not isinstance(response, HtmlResponse):
+            if answer is not response or not response.body or not isinstance(response, HtmlResponse):
                 return answer
             target = leads_on(response.body, response.url, response.encoding)
             if target:

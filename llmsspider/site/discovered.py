@@ -303,9 +303,10 @@ class Session:
         async with self._slots:
             self.requests += 1
             answer = await self._fetch(url, max_bytes=max_bytes)
-        host = hostname(url) or ""
-        is_silent = answer.status == 0 and answer.error == "network"
-        self._silent[host] = self._silent[host] + 1 if is_silent else 0
+        if answer.status == 0 and answer.error == "network":
+            self._silent[hostname(url) or ""] += 1
+        elif self._silent:
+            self._silent.pop(hostname(url) or "", None)
         self._answers[url] = answer
         if answer.ok:
             self._answers.setdefault(answer.final_url, answer)
@@ -313,7 +314,7 @@ class Session:
 
     def is_unresponsive(self, url: str) -> bool:
         """Return whether the host of a URL has left the last three requests without an answer: it gets no more."""
-        return self._silent[hostname(url) or ""] >= 3
+        return bool(self._silent) and self._silent[hostname(url) or ""] >= 3
 
     def forget(self, url: str) -> None:
         """Forget an answer, so that a large body does not stay in memory."""

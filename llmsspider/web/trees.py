@@ -8,6 +8,7 @@ place; trees that lie elsewhere share two pages. What holds for one page of a tr
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Literal
 from urllib.parse import urlsplit, urlunsplit
 
@@ -59,8 +60,13 @@ def tree_of(url: str) -> dict[Axis, str]:
     >>> tree_of("https://e.com/docs/en/3.12/library/os.html")
     {'language': 'en', 'version': '3.12'}
     """
+    return dict(_tree_of(urlsplit(url).path.rpartition("/")[0]))
+
+
+@lru_cache(maxsize=1024)
+def _tree_of(directory: str) -> dict[Axis, str]:
     found: dict[Axis, str] = {}
-    for segment in urlsplit(url).path.split("/")[1:-1][:4]:
+    for segment in directory.split("/")[1:5]:
         axis = axis_of(segment)
         if axis is not None:
             found.setdefault(axis, segment)
