@@ -254,5 +254,5 @@ class Page:
 
 # --- version of stored documents ---
 
-EXTRACTOR_VERSION = 15
+EXTRACTOR_VERSION = 16
 """Grows with each change of the Markdown made from the same page: stored pages of another version are made again."""

@@ -190,6 +190,49 @@ def test_a_heading_in_what_is_called_navigation_is_the_pages_title_where_the_tit
     assert page.markdown.startswith("# Wheels\n\n## Mills\n")
 
 
+@pytest.mark.parametrize(
+    ("title", "inside"),
+    [
+        pytest.param("Turning Widgets - Docs", "Widgets", id="a word of it"),
+        pytest.param("Turning Widgets | Widget", "Turning", id="its beginning"),
+        pytest.param("Turning Widgets | Guide | Widget", "Guide", id="another part"),
+    ],
+)
+def test_a_heading_above_the_article_is_the_title_where_the_one_inside_is_less_of_it(title, inside):
+    body = f"<div class=hero><h1>Turning Widgets</h1></div><main><h1>{inside}</h1>{PROSE}<h2>More</h2>{PROSE}</main>"
+    page = converted(BOOK.format(title=title, body=body))
+    assert page.markdown.startswith(f"# Turning Widgets\n\n# {inside}\n\nA widget turns")
+
+
+@pytest.mark.parametrize("inside", ["Widget API", "Wheels"])
+def test_the_name_of_the_site_above_the_article_is_not_the_title(inside):
+    body = f"<div class=hero><h1>Widget</h1></div><main><h1>{inside}</h1>{PROSE}<h2>More</h2>{PROSE}</main>"
+    assert converted(BOOK.format(title=f"Widget API | {inside}", body=body)).meta.title == inside
+
+
+def test_labels_that_vue_draws_stand_above_what_they_label():
+    """The tabs and panels of Retype."""
+    tabs = "".join(
+        f"<doc-tab><template #title>{one}</template><p>By {one}.</p></doc-tab>" for one in ("pip", "npm")
+    )
+    page = converted(
+        BOOK.format(title="Install", body=f"<main><h1>Install</h1>{PROSE}<doc-tabs>{tabs}</doc-tabs></main>")
+    )
+    assert page.markdown.endswith("**pip**\n\nBy pip.\n\n**npm**\n\nBy npm.\n")
+
+
+def test_what_only_screen_readers_say_of_a_callout_is_no_part_of_its_title():
+    """A callout of Quarto."""
+    callout = (
+        '<div class="callout callout-style-simple callout-tip callout-titled"><div class="callout-header d-flex">'
+        '<div class="callout-icon-container"><i class="callout-icon"></i></div>'
+        '<div class="callout-title-container flex-fill"><span class="screen-reader-only">Tip</span>How to turn</div>'
+        f'</div><div class="callout-body-container callout-body">{PROSE}</div></div>'
+    )
+    page = converted(BOOK.format(title="Wheels", body=f"<main><h1>Wheels</h1>{PROSE}{callout}</main>"))
+    assert "> [!TIP]\n> **How to turn**\n>\n> A widget turns" in page.markdown
+
+
 def test_headings_between_the_title_and_the_article_are_content():
     page = converted(
         BOOK.format(

@@ -30,6 +30,9 @@ ENTRY = {
     "docc": "generic",
     "javadoc-8": "javadoc",
     "rustdoc-trait": "rustdoc",
+    "documenter-repl": "documenter",
+    "exdoc-module": "exdoc",
+    "mathjax": "generic",
 }
 SHELLS = {"docsify"}
 
@@ -105,7 +108,7 @@ def fences(markdown: str) -> list[str]:
     flat = re.sub(r"^(?:> ?| {2,4})+", "", markdown, flags=re.MULTILINE)
     return [
         re.sub(r"\s+", " ", block)
-        for block in re.findall(r"^```\w*\n.*?^```$", flat, re.MULTILINE | re.DOTALL)
+        for block in re.findall(r"^```[\w-]*\n.*?^```$", flat, re.MULTILINE | re.DOTALL)
     ]
 
 

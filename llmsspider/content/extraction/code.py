@@ -191,9 +191,14 @@ def _is_line(classes: str) -> bool:
     return not CODE_LINES.isdisjoint(classes.split()) or bool(_LINE_MODULE.search(classes))
 
 
+def _is_drawn(part: _Element) -> bool:
+    """Return True for a part of a code block that is a block by its style (Documenter: input and output)."""
+    return "display:block" in (part.get("style") or "").replace(" ", "")
+
+
 def _has_special(pre: _Element) -> bool:
     """Return True if a code block holds more than coloured text."""
-    if next(pre.iter(*_SPECIAL_TAGS), None) is not None or _DATA_LINE(pre):
+    if next(pre.iter(*_SPECIAL_TAGS), None) is not None or _DATA_LINE(pre) or any(map(_is_drawn, pre)):
         return True
     if not any(_is_skipped("", classes) or _is_line(classes) for classes in set(_CLASSES(pre))):
         return False
@@ -214,7 +219,7 @@ def _collect(element: _Element, parts: list[str], depth: int = 0) -> None:
             parts.append("\n")
             open_line = False
         elif child.tag not in _SKIPPED_TAGS and not (classes and _is_skipped(child.tag, classes)):
-            was_block, is_block = is_block, child.tag in {"div", "ul", "li", "tr"}
+            was_block, is_block = is_block, child.tag in {"div", "ul", "li", "tr"} or _is_drawn(child)
             is_line = is_block or child.get("data-line") is not None or bool(classes and _is_line(classes))
             is_behind_text = bool(parts) and parts[-1].strip(" \t")[-1:] not in {"", "\n"}
             if (open_line and (is_line or was_block)) or (is_block and is_behind_text):

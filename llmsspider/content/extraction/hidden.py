@@ -22,7 +22,9 @@ _MARKED = (
 _HIDDEN = re.compile(rb"hidden(?<![\w-]hidden)(?![\w-])(?!(?<=type=.hidden)[\"'])")
 """Matches a page, in lower case, that may have an attribute `hidden`."""
 _HEADS = XPath("count(descendant-or-self::main | descendant::h1)")
-_FORMULAS = XPath("descendant::math | descendant::script[starts-with(@type, 'math/')]")
+_FORMULAS = XPath(
+    "descendant::math | descendant::script[starts-with(@type, 'math/')] | descendant::*[@data-latex]"
+)
 _CONTROLLED = [(name, XPath(f"//@{name.decode()}", smart_strings=False)) for name in CONTROLS]
 _CONTROLLED += [(name, XPath(f"//*[@{name.decode()}]/@href", smart_strings=False)) for name in SWITCHES]
 _CONTROLLED += [(b"role", XPath("//*[@role='tab']/@href", smart_strings=False))]
@@ -36,7 +38,9 @@ _OPENED = re.compile(
 _MAX_PAGES = 5
 """Maximum number of hidden elements kept because they hold the page; they are nested."""
 _MATH = re.compile(r"(?:^|\s)(?:math|katex|mathjax|mjx|mwe-math|mathml|arithmatex|MJX)", re.IGNORECASE)
-_SCREEN_READER = frozenset({"sr-only", "visually-hidden", "screen-reader-text", "visuallyhidden"})
+_SCREEN_READER = frozenset(
+    {"sr-only", "visually-hidden", "screen-reader-text", "screen-reader-only", "visuallyhidden"}
+)
 """Classes of text for screen readers only."""
 _VOID = frozenset({"br", "hr", "img", "input", "embed", "iframe", "area", "object"})
 """Elements that have no content, but are shown."""

@@ -234,6 +234,10 @@ def parse(source: Source) -> _Element:
         except (LookupError, ValueError, ParserError, XMLSyntaxError):  # a name with control characters, too
             continue
         if root is not None:
+            for slot in root.iter("template") if b"<template #title" in source.body else ():
+                slot.tag = (
+                    "strong" if "#title" in slot.attrib else slot.tag
+                )  # a label that Vue draws (Retype)
             for element in _DEEPEST(root):
                 if len(element):
                     _flatten(element)

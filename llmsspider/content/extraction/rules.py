@@ -126,8 +126,8 @@ COMMON_DROPS = (
     ".cookie-banner", ".cookie-consent", "#cookie-banner", ".cookies", ".ads", ".ad", ".advertisement",
     ".ethical-ad", "[data-ea-publisher]", ".carbonads", "#carbonads",
     # for screen readers, or not for print and search
-    ".sr-only", ".visually-hidden", ".skip-link", ".skip-to-content", ".screen-reader-text", ".noprint",
-    ".no-print", "[role=navigation]", "[role=search]", "[role=toolbar]",
+    ".sr-only", ".visually-hidden", ".skip-link", ".skip-to-content", ".screen-reader-text", ".screen-reader-only",
+    ".noprint", ".no-print", "[role=navigation]", "[role=search]", "[role=toolbar]",
     "[role=contentinfo]", "[role=tablist]", "[role=dialog]",
 )  # fmt: skip
 """Selectors of elements that are filtered on every site; those in `DOUBTFUL` only unless `is_content`."""
@@ -160,7 +160,7 @@ _ADMONITION = re.compile(
 _BARE_ADMONITION = {"note", "tip", "warning", "important", "caution", "danger", "information", "seealso"}
 _MATH = frozenset(
     {"math", "katex", "katex-display", "katex-block", "arithmatex", "MathJax_Preview", "MathJax",
-     "MathJax_Display", "MJXc-display", "math-display", "math-inline", "stemblock", "latex"}
+     "MathJax_Display", "MJXc-display", "math-display", "math-container", "math-inline", "stemblock", "latex"}
 )  # fmt: skip
 GRIDS = {"two-column-summary": 2, "three-column-summary": 3, "four-column-summary": 4}
 """Classes of a `<div>` whose children are the cells of a table (javadoc), with the number of columns."""

@@ -45,7 +45,10 @@ def outer_title(root: _Element, main: _Element, title: str | None, whole: str | 
         is_headed = is_other and next(main.iter("h1", "h2"), None) is not None
         if text and wanted.startswith(text.casefold()) and not (is_headed and _in_navigation(heading)):
             inner, last = [plain_text(one).casefold() for one in main.iter("h1", "h2")], _keys(whole)[-1:]
-            names_page = any(one and (one in wanted or [_key(one)] == last) for one in inner)
+            least = len(text) if _key(text) in _keys(whole or title) else 1  # a word of a part names no page
+            names_page = any(
+                (len(one) >= least and one in wanted) or [_key(one)] == last for one in inner if one
+            )
             is_said = _key(text) in map(_key, inner)
             return None if is_said or (names_page and _key(text) not in last) else text
     fits = own is not None and bool(outside) and _fits_better(outside[-1], own, main, whole or title)
