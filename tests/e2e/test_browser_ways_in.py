@@ -151,7 +151,7 @@ def crawl_with(folder, site: Loopback, *, allowed: str) -> Outcome:
         folder,
         settings={
             "LLMS_ALLOW_PRIVATE_ADDRESSES": allowed,
-            "TWISTED_DNS_RESOLVER": "static_names.StaticNamesResolver",
+            "TWISTED_DNS_RESOLVER": "made_names.StaticNames",
             "PLAYWRIGHT_ABORT_REQUEST": "",
         },
         env={
@@ -268,7 +268,7 @@ def test_an_outbound_proxy_stands_behind_ours(tmp_path):
             "http://docs.public.example/",
             tmp_path,
             settings={
-                "TWISTED_DNS_RESOLVER": "static_names.StaticNamesResolver",
+                "TWISTED_DNS_RESOLVER": "made_names.StaticNames",
                 "LLMS_ALLOW_PRIVATE_ADDRESSES": "",
             },
             env={

@@ -11,7 +11,7 @@ LLMS_TXT = "# The manual\r\n\r\n- [Intro](/guide/intro.html): how to begin\r\n"
 
 
 def run_page(run_crawl, url, **more):
-    settings = {"LLMS_PAGE_PROVIDERS": "wiki_provider.LocalWiki", **more.pop("settings", {})}
+    settings = {"LLMS_PAGE_PROVIDERS": "own_classes.LocalWiki", **more.pop("settings", {})}
     return run_crawl(url, spider="page", settings=settings, **more)
 
 

@@ -73,7 +73,7 @@ def crawl_hostile_site(folder, allowed: str) -> tuple[Outcome, Loopback]:
                 arguments={"scope": "domain"},
                 settings={
                     "LLMS_ALLOW_PRIVATE_ADDRESSES": allowed,
-                    "TWISTED_DNS_RESOLVER": "static_names.StaticNamesResolver",
+                    "TWISTED_DNS_RESOLVER": "made_names.StaticNames",
                 },
                 env={"STATIC_NAMES": json.dumps(NAMES)},
             )

@@ -408,7 +408,7 @@ class _Crawler:
             folder,
             settings={
                 "LLMS_ALLOW_PRIVATE_ADDRESSES": "127.0.0.1",
-                "TWISTED_DNS_RESOLVER": "fault_names.FaultNames",
+                "TWISTED_DNS_RESOLVER": "made_names.FaultNames",
                 **short["settings"],
                 "DOWNLOAD_MAXSIZE": 4_000_000,
                 "AUTOTHROTTLE_MAX_DELAY": 3,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 from zlib import crc32
 
 from llmsspider.items import Link, Page, PageMeta
+from llmsspider.site.providers import Source
 from llmsspider.store import Store
 
 if TYPE_CHECKING:
@@ -139,3 +140,13 @@ class Killed(HashedWords):
         if self.asked:
             os.kill(os.getpid(), signal.SIGKILL)
         return super().embed(texts)
+
+
+class LocalWiki:
+    """A provider of pages below /wiki/."""
+
+    def sources(self, url: str) -> list[Source]:
+        return [Source(f"{url}?raw", url)] if "/wiki/" in url else []
+
+    def markdown(self, text: str) -> str:
+        return text

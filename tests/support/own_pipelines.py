@@ -1,4 +1,4 @@
-"""Item pipelines of a user, for the tests that name them in settings."""
+"""Item pipelines and other components of a user, for the tests that name them in settings."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import re
 import uuid
 
 from itemadapter import ItemAdapter
+from scrapy import Request
 from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
+from scrapy.core.scheduler import BaseScheduler
 from scrapy.exceptions import DropItem
 
 EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
@@ -103,3 +105,24 @@ class Addon:
         settings["DOWNLOAD_HANDLERS"]["http"] = "own_pipelines.Handler"
         settings.setdefault_in_component_priority_dict("DOWNLOADER_MIDDLEWARES", Passing, 633)
         settings.set("REQUEST_FINGERPRINTER_CLASS", "scrapy.utils.request.RequestFingerprinter", "addon")
+
+
+class LastFirst(BaseScheduler):
+    """A scheduler: the last request first, and no length."""
+
+    def __init__(self) -> None:
+        self.waiting: list[Request] = []
+        self.seen: set[str] = set()
+
+    def has_pending_requests(self) -> bool:
+        return bool(self.waiting)
+
+    def enqueue_request(self, request: Request) -> bool:
+        if not request.dont_filter and request.url in self.seen:
+            return False
+        self.seen.add(request.url)
+        self.waiting.append(request)
+        return True
+
+    def next_request(self) -> Request | None:
+        return self.waiting.pop() if self.waiting else None

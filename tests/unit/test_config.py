@@ -130,7 +130,7 @@ def test_a_misspelt_variable_is_refused_and_one_of_another_program_is_not(monkey
 
 def test_structures_are_json_in_the_environment(monkeypatch):
     monkeypatch.setenv("LLMS_CONTENT_HANDLERS", '{"application/json": "own_classes.Table"}')
-    monkeypatch.setenv("LLMS_PAGE_PROVIDERS", "llmsspider.site.providers.GitHub, wiki_provider.LocalWiki")
+    monkeypatch.setenv("LLMS_PAGE_PROVIDERS", "llmsspider.site.providers.GitHub, own_classes.LocalWiki")
     config = Config.from_settings(project())
     assert config.handlers.paths == {"application/json": "own_classes.Table"}
     assert len(config.providers) == 2

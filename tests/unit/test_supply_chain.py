@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import subprocess
@@ -13,7 +14,6 @@ from pathlib import Path
 
 import licences
 import pytest
-import source_reading
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
@@ -42,6 +42,19 @@ GUESTS = {"langchain_core", "llama_index", "haystack"}
 """What a loader of `integrations` is for: who imports that module has it."""
 
 OTHERS = ("requirements-dev", "requirements-cloud", "requirements-llamaindex", ".ci/orchestrators")
+
+
+def imported_modules() -> set[str]:
+    """The top-level names of every module imported anywhere."""
+    trees = [
+        ast.parse(path.read_text(encoding="utf-8")) for path in (licences.ROOT / "llmsspider").rglob("*.py")
+    ]
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    names |= {
+        node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module and not node.level
+    }
+    return {name.partition(".")[0] for name in names}
 
 
 def normalised(name: str) -> str:
@@ -157,7 +170,7 @@ def test_what_is_imported_is_pinned_itself():
     ours = set(sys.stdlib_module_names) | {"llmsspider", "compression"} | GUESTS
     unpinned = {
         module
-        for module in source_reading.imported_modules() - ours
+        for module in imported_modules() - ours
         if not {normalised(provider) for provider in providers.get(module, [])} & pinned
     }
     assert unpinned == set()
