@@ -267,8 +267,8 @@ DEFAULTS: dict[str, Any] = {
 """The default of each setting by its name; None for those that are not set."""
 
 REMOVED = {
-    "LLMS_REDIS_URL": "several workers on one site are no longer there; make sections of a giant site sources of "
-    "their own (docs/how-to/many-sites.md)",
+    "LLMS_REDIS_URL": "several workers on one site are no longer there; section_pages in sources.toml crawls a "
+    "giant site in several jobs (docs/how-to/many-sites.md)",
     "LLMS_CHUNK_UNIT": "LLMS_CHUNK_SIZE names it, such as '800 tokens' or '800 mycounter.count'",
     "LLMS_CONFIRM_RUNS": "pages that are gone are deleted after 1 to 3 complete runs in a row that say so; "
     "-a confirm_deletions=true does not wait",

@@ -228,11 +228,8 @@ async def seed_requests(phase: Phase) -> AsyncIterator[Request]:
         yield phase.results(phase.spider.full_texts.pages())
         await phase.wait_until_idle()
         for full_text in discovery.full_texts:
-            if (
-                full_text.is_usable
-                and full_text.report
-                and run.site.judged.of("full text", full_text.url).is_html
-            ):
+            is_html = run.site.judged.of("full text", full_text.url).is_html
+            if full_text.is_usable and full_text.report and is_html:
                 for url in full_text.report.urls:  # they are crawled
                     seed = Seed(url, "llms-full.txt")
                     run.memory.lagging.add(page_key(run.page_of(url)))
@@ -310,6 +307,10 @@ def _first_pages(phase: Phase, discovery: Discovery) -> Iterator[Request]:
     """Yield one seed whose Markdown is named, which shows the form of the start page's host, and the start page."""
     run, start = phase.run, discovery.start
     first = run.page_of(start.final_url)
+    if run.section.leaves(first):  # each section follows its links by itself
+        own = [url for url in usable(run.start_links) if not run.section.leaves(run.page_of(url))]
+        yield from phase.spider.requests.links(own, 1, on=first)
+        return
     for seed in discovery.seeds:
         page = run.page_of(seed.url)
         beside = is_markdown_url(seed.url) and host(page) == host(first) and identity(page) != identity(first)

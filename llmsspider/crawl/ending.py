@@ -1,7 +1,6 @@
 """The phases of a crawl; the last ones need what all pages have shown. Each begins when the one before is through."""
 
 import logging
-from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from time import monotonic
 from typing import Any
@@ -11,15 +10,15 @@ from scrapy.exceptions import CloseSpider
 
 from llmsspider.config.arguments import NO_URL, NO_URL_GIVEN
 from llmsspider.crawl.beginning import Phase, discover_site, leave_out_pages, seed_requests
-from llmsspider.crawl.deletions import DELETED, DeletionPlan, outage, plan_deletions
+from llmsspider.crawl.deletions import DELETED, DeletionPlan, plan_deletions
 from llmsspider.crawl.progress import replay_command
 from llmsspider.crawl.records import utc_now
 from llmsspider.crawl.run import Run
 from llmsspider.crawl.scheduler import mark_job
+from llmsspider.crawl.sections import END, PLAN, SectionJob, handed_over, split
 from llmsspider.errors import LlmsspiderError, StoreError
-from llmsspider.store import LINKS, PageState
+from llmsspider.store import LINKS, OUTLINE, PageState
 from llmsspider.web import stats
-from llmsspider.web.outcomes import OUTAGES
 from llmsspider.web.urls import page_key, parse
 
 logger = logging.getLogger(__name__)
@@ -28,9 +27,6 @@ faults = logging.getLogger(f"{__name__}.faults")
 
 MAX_SECS = 300.0  # maximum time of the retries, in seconds; pages not requested by then are errors
 AT_ONCE = 2  # number of pages that are retried at a time
-
-MAX_FAILED_SHARE = 0.1
-"""The share of pages that may fail in a run that counts as complete; one page always may."""
 
 
 async def undecided_pages(phase: Phase) -> AsyncIterator[Request]:
@@ -122,14 +118,30 @@ async def whole_full_texts(phase: Phase) -> AsyncIterator[Request]:
             run.record_filtered(url, "full-text-unsplit", f"{why}; its pages are crawled")
 
 
+async def handed_pages(phase: Phase) -> AsyncIterator[Request]:
+    """Request the pages that other sections handed over, until there are no more at this moment."""
+    run, section = phase.run, phase.run.section
+    while True:
+        handed = [one for one in handed_over(run.store, section.night) if not section.leaves(one.url)]
+        if len(handed) == section.taken:
+            return
+        section.taken = len(handed)
+        for one in handed:
+            depth, _, on = (one.rule or "0").partition(" ")
+            for request in phase.spider.requests.handed(one.url, int(depth), on):
+                yield request
+        await phase.wait_until_idle()
+
+
 async def verification(phase: Phase) -> AsyncIterator[Request]:
     """Yield one request for each stored page that nothing led to this time."""
     run = phase.run
-    _note_outage(run)
+    run.take_over()
+    run.note_outage()
     if not run.known.states:
         return
     run.progress.enter("verifying")
-    reason = reason_not_to_delete(run)
+    reason = run.reason_not_to_delete()
     if reason is not None:
         phase.note(f"nothing is deleted: {reason}")
     elif run.arguments.mode != "refresh":
@@ -143,14 +155,17 @@ async def moved_pages(phase: Phase) -> AsyncIterator[Request]:
     """Decide on the stored pages, and yield the new ones, those that were another stored page with its address."""
     run, waiting = phase.run, phase.run.waiting
     _decide_parts(run)
-    _note_outage(run)
+    run.note_outage()
 
     def stored_text(key: bytes) -> str:
         record = run.store.load_page(key)
         return (record.content if record is not None else None) or ""
 
-    if run.known.states and reason_not_to_delete(run) is None:
+    if run.known.states and run.reason_not_to_delete() is None:
         records = [page.record for page in waiting.pages("moved") if page.record is not None]
+        if not {"gone", "unlinked"}.isdisjoint(run.known.outcomes.values()):
+            new = [key for key, (change, *_) in run.recorded.night.items() if change == "new"]
+            records += [record for record in run.store.load_pages(new) if record is not None]
         if run.arguments.mode != "refresh":
             run.moves.pair(records, stored_text)
         _decide(phase, {record.key for record in records})
@@ -193,6 +208,16 @@ async def tombstones(phase: Phase) -> AsyncIterator[Request]:
     """Yield the tombstones of the stored pages that are gone, or those pages where none may be deleted."""
     run, arguments, stored = phase.run, phase.run.arguments, phase.spider.documents.stored
     run.progress.enter("finishing")
+    if run.section.job:
+        yield phase.results(_night_pages(run))
+        await phase.wait_until_idle()
+        if run.deletions is not None:
+            yield phase.results(_deleted_pages(run, run.deletions))
+            await phase.wait_until_idle()
+        if run.section.failed:
+            numbers = ", ".join(map(str, sorted(run.section.failed)))
+            run.coverage.incomplete(f"of {len(run.section.starts)} sections these failed: {numbers}")
+        return
     if run.deletions is not None:
         yield phase.results(_deleted_pages(run, run.deletions))
         yield phase.results(page for key in run.deletions.keep for page in stored(key))
@@ -216,6 +241,21 @@ def _deleted_pages(run: Run, plan: DeletionPlan) -> Iterator[Any]:
             yield record.item(source=run.source, run=run.id, change="deleted")
 
 
+def _night_pages(run: Run) -> Iterator[Any]:
+    """Yield the documents as the sections of the night left them, but for those that are deleted now."""
+    gone = run.deletions.delete if run.deletions is not None else {}
+    unreached = {state.key: state for state in run.store.unreached()}
+    for page in run.store.iter_pages("depth"):
+        record = page.record
+        is_kept = record.key not in unreached or run.bounds.allowed(record.url)
+        if is_kept and record.key not in gone:
+            record.moved_from, record.change_kinds = list(run.known.moved_from.get(record.key, ())), []
+            yield record.item(source=run.source, run=run.id, change="unchanged", confirmed=True)
+    for page in run.store.changes_since(run.seq_before, OUTLINE):
+        if page.change == "deleted" and page.record.key in run.recorded.night:  # by an end that was killed
+            yield page.record.item(source=run.source, run=run.id, change="deleted")
+
+
 ENDING: tuple[Callable[[Phase], AsyncIterator[Request]], ...] = (
     unsettled_links,
     undecided_pages,
@@ -230,6 +270,15 @@ ENDING: tuple[Callable[[Phase], AsyncIterator[Request]], ...] = (
     tombstones,
 )
 """The phases in their order; the crawl is idle before and after each of them."""
+
+
+def _phases_of(section: SectionJob) -> tuple[Callable[[Phase], AsyncIterator[Request]], ...]:
+    """Return the phases after discovery: of a section those of its pages, of the end those of all."""
+    at = ENDING.index(whole_full_texts)
+    if section.number:
+        return (*(() if section.is_late else (seed_requests,)), handed_pages, *ENDING[:at])
+    whole = (seed_requests, *ENDING)
+    return {PLAN: (), END: ENDING[at + 1 :]}.get(section.job, whole)
 
 
 async def all_phases(phase: Phase, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
@@ -252,10 +301,13 @@ async def all_phases(phase: Phase, start: AsyncIterator[Any]) -> AsyncIterator[A
         await _begin(phase)
         if run.config.plan_only:
             raise CloseSpider("planned")
-        for requests in (seed_requests, *ENDING):
+        for requests in _phases_of(run.section):
             async for request in requests(phase):
                 yield request
             await phase.wait_until_idle()
+        if not run.section.is_last:
+            _conclude_section(run, run.section)
+            return
     except StoreError as error:
         run.fault = str(error)
         faults.error("The crawl ends: %(error)s", {"error": error}, extra={"spider": phase.spider})
@@ -264,6 +316,19 @@ async def all_phases(phase: Phase, start: AsyncIterator[Any]) -> AsyncIterator[A
     number = run.obtained if start_failed else run.has_documents
     if not number and not run.progress.changes["deleted"]:
         raise CloseSpider("start_failed" if start_failed else "no_documents")
+
+
+def _conclude_section(run: Run, section: SectionJob) -> None:
+    """Cut the source into sections, or say whether this one saw all that it had to."""
+    if section.job == PLAN:
+        found = (url for url in run.memory.known_urls() if run.bounds.allowed(url))
+        section.starts = split(found, run.arguments.section_pages)
+        run.note(f"{len(section.starts)} sections of at most {run.arguments.section_pages} pages")
+    else:
+        run.note_outage()
+        why = run.reason_not_to_delete()
+        section.is_whole = why is None
+        run.note(f"{section}: {why or 'whole'}; {section.handed} pages handed over, {section.taken} taken")
 
 
 async def _begin(phase: Phase) -> None:
@@ -278,7 +343,7 @@ async def _begin(phase: Phase) -> None:
             run.waiting.closed.add("shape")  # a stop would lose them
         if run.arguments.max_depth is not None:
             run.waiting.closed.add("links")  # depths are exact only where links are followed at once
-        if run.known.states:
+        if run.known.states and not run.section.job:
             run.waiting.closed.discard("moved")
             before = run.memory.run_before()
             run.moves.every = before is not None and before.complete
@@ -294,33 +359,6 @@ async def _begin(phase: Phase) -> None:
             {"command": replay_command(run.source, run.outputs.undelivered_since)},
             extra={"spider": phase.spider},
         )
-
-
-# Whether this run may delete stored pages.
-
-
-def _note_outage(run: Run) -> None:
-    """Make the run incomplete when too many pages failed: those requested, and those that could not be verified."""
-    kept = [kind for key, kind in run.known.reasons.items() if run.known.outcomes[key] == "kept"]
-    failed = run.progress.errors + Counter(kept)
-    why = outage(failed, run.obtained, MAX_FAILED_SHARE)
-    if why is not None:
-        run.coverage.outage = why
-
-
-def reason_not_to_delete(run: Run) -> str | None:
-    """Say why this run may not decide that pages are gone, or None."""
-    if not run.coverage.complete:
-        return run.coverage.why_incomplete
-    if run.arguments.retry:
-        return "only failed pages were requested"
-    if run.progress.documents == 0 and not run.waiting.number("moved"):
-        return "nothing was obtained"
-    discovery = run.discovery
-    if discovery is not None and discovery.start.error in OUTAGES:
-        return "the start page failed"
-    unread = run.memory.unread_files
-    return f"{unread[0]} could not be read this time" if unread else None
 
 
 def _unreached(run: Run) -> Iterator[PageState]:

@@ -16,7 +16,7 @@ from llmsspider.changes.meaning import change_kinds
 from llmsspider.content.links import without_built_names
 from llmsspider.crawl.bot_walls import breaks_off
 from llmsspider.errors import ConversionError
-from llmsspider.items import Change, content_hash
+from llmsspider.items import Change, ChangeKind, content_hash
 from llmsspider.store import PageRecord, PageState, Reading, Store
 from llmsspider.web.addresses import hostname
 from llmsspider.web.loading import own_mark
@@ -239,6 +239,8 @@ class RecordedPages:
         self.keys: set[bytes] = set()  # the pages that have a document or a tombstone in this run
         self.said_before: set[bytes] = set()  # pages that say the same in a better form: that is no change
         self.written: dict[bytes, tuple[str, Change]] = {}  # the URLs of those that are new or changed
+        self.night: dict[bytes, tuple[Change, int, list[ChangeKind]]] = {}
+        """What other jobs of the night wrote of pages that this run delivers, by key."""
         self._expected: dict[bytes, None] = {}
         self._read: dict[bytes, PageRecord | None] = {}
 
@@ -294,6 +296,10 @@ class RecordedPages:
         It is `confirmed` where it is as it was stored. `change_kinds` of one that changed is set. Raises `StoreError`.
         """
         self._note_document(record)
+        if record.key in self.night:
+            done, seq, record.change_kinds = self.night[record.key]
+            self.written[record.key] = record.url, done
+            return done, seq
         if not self._writes:
             return "new", None
         if confirmed:
@@ -315,6 +321,9 @@ class RecordedPages:
     def delete(self, record: PageRecord) -> int:
         """Make a page a tombstone in the store, and return the number of the change; raises as `write` does."""
         self._note_document(record)
+        done = self.night.get(record.key)
+        if done is not None and done[0] == "deleted":  # by an end that was killed
+            return done[1]
         return self._store.delete_page(record.key, self._known.reasons.get(record.key, "deleted"))
 
     def _note_document(self, record: PageRecord) -> None:

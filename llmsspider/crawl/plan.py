@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from llmsspider import errors
 from llmsspider.crawl.link_bases import WORDS, LinkBases
+from llmsspider.crawl.sections import sizes, split
 from llmsspider.crawl.state import RunState
 from llmsspider.items import Page
 from llmsspider.site.discovered import Discovery, Probe
@@ -76,6 +77,18 @@ class FilteredPages:
     sample: list[FilteredSample] = field(default_factory=list)
 
 
+@dataclass(slots=True, frozen=True)
+class PlanSection:
+    """A section of a source that is crawled in sections: where it begins, and how many known pages it has."""
+
+    number: int
+    start: str
+    pages: int
+
+    def __str__(self) -> str:
+        return f"section      {self.number}: {self.pages} pages" + f" from {self.start}" * bool(self.start)
+
+
 @dataclass(slots=True)
 class Plan:
     """What a crawl would do, as `scrapy plan --json` gives it (docs/reference/plan.schema.json)."""
@@ -99,6 +112,7 @@ class Plan:
     rights: list[SiteDeclaration]
     requests: int
     arguments: dict[str, str]
+    split: list[PlanSection]
 
 
 def make_plan(run: RunState, bases: LinkBases, discovery: Discovery, scope: Scope, start_page: Page) -> Plan:
@@ -155,7 +169,20 @@ def make_plan(run: RunState, bases: LinkBases, discovery: Discovery, scope: Scop
         rights=run.rights.table(),
         requests=discovery.requests,
         arguments=_commands(run.arguments.url, scope, filtered),
+        split=_split(run) if run.arguments.section_pages else [],
     )
+
+
+def _split(run: RunState) -> list[PlanSection]:
+    """Return the sections of the pages that are listed or stored, as `sync` would crawl them."""
+    stored = list[str]()
+    if run.stored_source is not None:
+        with run.config.stores.open(run.source, create=False) as store:
+            stored = [state.url for state in store.page_states().values()]
+    found = list(filter(run.bounds.allowed, chain(run.site.known_pages(), stored)))
+    starts = split(found, run.arguments.section_pages)
+    pages = sizes(found, starts)
+    return [PlanSection(number, start, pages[number]) for number, start in enumerate(starts, 1)]
 
 
 def _commands(url: str | None, scope: Scope, filtered: Container[str]) -> dict[str, str]:
@@ -207,6 +234,7 @@ def plan_lines(plan: Plan) -> Iterator[str]:
     for axis, counts in (("languages", plan.languages), ("versions", plan.versions)):
         if counts:
             yield f"{axis:<12} " + ", ".join(f"{name} {number}" for name, number in counts.items())
+    yield from map(str, plan.split)
     yield from plan.learned
     if plan.left_out:
         yield "filtered"

@@ -1,17 +1,22 @@
 """The run: what one crawl knows, shared by its components (`spiderrun.run_of(crawler)`). No Scrapy."""
 
 import contextlib
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 
-from llmsspider.crawl.deletions import Moves
+import orjson
+
+from llmsspider.crawl.deletions import Moves, outage
 from llmsspider.crawl.known_pages import KnownPages, RecordedPages
 from llmsspider.crawl.plan import Plan
 from llmsspider.crawl.progress import succeeded
 from llmsspider.crawl.records import Readings
 from llmsspider.crawl.revisit import Ledger
+from llmsspider.crawl.sections import END, LEARNED, PLAN, SectionJob, merged, whole_runs
 from llmsspider.crawl.settle import drop_reason
 from llmsspider.crawl.source_memory import SourceMemory
 from llmsspider.crawl.state import RunState
@@ -20,15 +25,20 @@ from llmsspider.items import Page, content_hash
 from llmsspider.site import witnesses
 from llmsspider.site.discovered import Discovery
 from llmsspider.site.llmstxt import directory_url
-from llmsspider.store import PageRecord, Reading, Store
+from llmsspider.store import OUTLINE, PageRecord, PageState, Reading, Store
+from llmsspider.web.outcomes import OUTAGES
 from llmsspider.web.rights import of_llms_txt
 from llmsspider.web.urls import identity, page_key, usable
+
+MAX_FAILED_SHARE = 0.1
+"""The share of pages that may fail in a run that counts as complete; one page always may."""
 
 
 class Run(RunState):
     """One crawl of one source; see `RunState`."""
 
     plan: Plan | None = None  # what the crawl would do, for `scrapy plan`
+    start_links: Sequence[str] = ()  # what the start page links to
     _same_extractor = False
 
     @cached_property
@@ -44,16 +54,18 @@ class Run(RunState):
         if config.plan_only:
             return
         store = self._store = config.stores.open(self.source)
+        self._open_section(self.section, store)
         self.memory.recall()
         before = self.stored_source
         version = self.records.extractor_version
         self._same_extractor = before is not None and before.extractor_version == version
-        store.upsert_source(self.memory.to_keep())
+        if self.section.job in {"", PLAN}:  # sections go at the same time: their end keeps what they learned
+            store.upsert_source(self.memory.to_keep())
         self.outputs.undelivered_since = store.undelivered_since()
         given = arguments.model_dump(mode="json", exclude_unset=True)
         self.record = store.begin_run(arguments.mode, given, resumes=self.resumes, retention=config.history)
         self.known = KnownPages(
-            store.page_states(),
+            self._stored_pages(self.section, store),
             store.aliases(),
             version,
             trusted=not arguments.full,
@@ -65,21 +77,87 @@ class Run(RunState):
         self.moves = Moves(self.known)
         written_to = store if self.remembers else None
         self.recorded = RecordedPages(self.known, written_to, own_code=bool(config.own_code))
+        self.recorded.night = self.section.written
         settings = (
             f"listings={arguments.listings} render={arguments.render} "
             f"ai_optout={config.obey_ai_optout} noindex={config.obey_noindex}"
         )
         kept = before.discovery.get("witnesses") if before is not None else None
         self.ledger = Ledger(kept, self.record.number, settings)
-        table = store.reading(self._ledger_row.key) if self.ledger.histories else None
+        table = store.reading(self._row("ledger").key) if self.ledger.histories else None
         self.ledger.load(table.body if table is not None else b"")
         self.readings = Readings(self.known, settings, self.memory.note_false_304)
-        if config.own_code:
+        if config.own_code and self.section.is_last:
             store.drop_originals(version)
+
+    def _open_section(self, section: SectionJob, store: Store) -> None:
+        """Check that the night goes on; at its end, read what the sections learned."""
+        if section.job and not section.is_known:
+            why = "the source has no plan with it; begin with the plan of a night"
+            raise StoreError(f"-a section={self.arguments.section}: {why}")
+        section.whole = whole_runs(store, section.night) if section.job else []
+        done = {int(one.section[1]) for one in section.whole}
+        section.is_late = section.number in done
+        if section.job != END:
+            return
+        section.failed = set(range(1, len(section.starts) + 1)) - done
+        for row in (store.reading(self._row(one.id).key) for one in section.whole):
+            section.learned = merged(section.learned, orjson.loads(row.body) if row is not None else {})
+        if self.stored_source is not None:
+            self.stored_source.forms = merged(self.stored_source.forms, section.learned.get("forms", {}))
+
+    def _stored_pages(self, section: SectionJob, store: Store) -> dict[bytes, PageState]:
+        """Return the pages that were stored before this run and its night; of a section those that it has."""
+        if section.number:
+            states = store.page_states(lambda url: not section.leaves(url))
+            if section.is_late:
+                self.requested_pages |= states.keys() - {state.key for state in store.unreached()}
+            return states
+        for page in store.changes_since(self.seq_before, OUTLINE) if section.job == END else ():
+            section.written[page.record.key] = page.change, page.seq, page.record.change_kinds
+        new = {key for key, (change, *_) in section.written.items() if change == "new"}
+        return {key: state for key, state in store.page_states().items() if key not in new}
+
+    def _close_section(self, section: SectionJob, store: Store) -> None:
+        """Keep the plan of a night, or leave to its end what a whole section learned and did not confirm."""
+        record, known, named = store.source_record(), self.known, self.requested_pages
+        if section.job == PLAN and record is not None:
+            record.discovery["sections"] = {"night": section.night, "starts": section.starts}
+            store.upsert_source(record)
+        section.is_whole &= self.outcome == "finished" and self.coverage.complete
+        if not section.is_whole:
+            return
+        kept, pages = self.memory.to_keep(), {}
+        for key in (state.key for state in store.unreached() if state.key in known.states):
+            if key in known.outcomes or key in named:
+                told = (known.outcomes.get(key), known.reasons.get(key), known.targets.get(key, b"").hex())
+                pages[key.hex()] = [*told, key not in known.elsewhere_for_now, key in named]
+        learned = {name: kept.discovery[name] for name in LEARNED if name in kept.discovery}
+        left = {"forms": kept.forms, "discovery": learned, "doubts": self.memory.doubts.now, "pages": pages}
+        store.save_reading(replace(self._row(self.id), body=orjson.dumps(left)))
+
+    def take_over(self) -> None:
+        """At the end of a night: count what its sections counted, and what became of pages they did not confirm."""
+        section, known = self.section, self.known
+        for one in section.whole:
+            errors, filtered = cast("Any", self.store.errors(one)), cast("Any", self.store.filtered(one))
+            for error in errors:
+                self.fail(error.url, error.kind, error.reason, error.status)
+            for url in filtered:
+                self.record_filtered(url.url, url.reason, url.rule or "")
+        self.memory.doubts.now |= {key: tuple(one) for key, one in section.learned.get("doubts", {}).items()}
+        for hexed, (outcome, reason, target, for_good, is_named) in section.learned.get("pages", {}).items():
+            key = bytes.fromhex(hexed)
+            self.requested_pages |= {key} if is_named else set()
+            if target:
+                known.moved(key, bytes.fromhex(target), for_good=for_good)
+            elif outcome is not None:
+                known.record_outcome(key, outcome, reason or "")
 
     def expect_pages(self) -> None:
         """Start the workers for pages to come, where most will be converted: none is stored, or all are read anew."""
-        if (not self.known.states or self.arguments.full) and not self.config.plan_only:
+        crawls = not self.config.plan_only and self.section.job not in {PLAN, END}
+        if (not self.known.states or self.arguments.full) and crawls:
             self.workers.open()
 
     def end(self, outcome: str) -> None:
@@ -132,8 +210,12 @@ class Run(RunState):
         self._conclude_night(store)
         counts = {**self.counts(), "delivered": self.outputs.delivered}
         try:
-            store.upsert_source(self.memory.to_keep())
-            if self.config.own_code:
+            self._close_section(self.section, store)
+            if self.section.is_last:
+                store.upsert_source(self.memory.to_keep())
+            else:
+                self.coverage.incomplete(str(self.section))
+            if self.config.own_code and self.section.is_last:
                 store.drop_originals(self.records.extractor_version)
             store.finish_run(
                 self.outcome, complete=self.coverage.complete, why=self.coverage.why_incomplete, counts=counts
@@ -144,16 +226,15 @@ class Run(RunState):
         with contextlib.suppress(StoreError):  # the writer has said it
             store.close()
 
-    @property
-    def _ledger_row(self) -> Reading:
-        """The row of the store that has when each page was checked."""
-        return Reading(self.arguments.url or "", None, read_by="ledger")
+    def _row(self, of: str) -> Reading:
+        """The row of the store that has when each page was checked (`ledger`), or what a run of a section left."""
+        return Reading(self.arguments.url or "", None, read_by=of)
 
     def _conclude_night(self, store: Store) -> None:
         """Hold what the witnesses of the site said against what its pages showed; not after a run that saw less."""
         known, ledger = self.known, self.ledger
         is_part = self.arguments.retry or self.resumes is not None or self.outcome != "finished"
-        if is_part or not self.coverage.complete or not ledger.witnesses:
+        if is_part or not (self.section.is_last and self.coverage.complete and ledger.witnesses):
             return
         gone = {key for key, outcome in known.outcomes.items() if outcome in {"gone", "moved"}}
         asked = {key: url for key, (url, _) in self.recorded.written.items()}
@@ -166,7 +247,7 @@ class Run(RunState):
         for line in ledger.conclude(asked, changed, failed=known.outcomes, evident=self._same_extractor):
             self.note(line)
         with contextlib.suppress(StoreError):  # the writer says it
-            store.save_reading(replace(self._ledger_row, body=ledger.table()))
+            store.save_reading(replace(self._row("ledger"), body=ledger.table()))
 
     @property
     def may_leave_out(self) -> bool:
@@ -174,12 +255,34 @@ class Run(RunState):
         given, memory, before = self.arguments, self.memory, self.memory.run_before()
         if not self.config.revisit or given.full or given.confirm_deletions or self.resumes is not None:
             return False
+        if self.section.job:
+            return False
         if self.config.own_code or not (self._same_extractor and self.ledger.has_same_settings):
             return False
         if self.known.unbelieved or self.site.judged.gives_up_files or memory.unread_files:
             return False
         has_start = self.discovery is not None and self.discovery.start.ok
         return has_start and before is not None and before.complete
+
+    def note_outage(self) -> None:
+        """Make the run incomplete when too many pages failed: those requested, and those that could not be verified."""
+        kept = [kind for key, kind in self.known.reasons.items() if self.known.outcomes[key] == "kept"]
+        why = outage(self.progress.errors + Counter(kept), self.obtained, MAX_FAILED_SHARE)
+        if why is not None:
+            self.coverage.outage = why
+
+    def reason_not_to_delete(self) -> str | None:
+        """Return why this run may not decide that pages are gone, or None."""
+        if not self.coverage.complete:
+            return self.coverage.why_incomplete
+        if self.arguments.retry:
+            return "only failed pages were requested"
+        if not (self.section.job or self.progress.documents or self.waiting.number("moved")):
+            return "nothing was obtained"
+        if self.discovery is not None and self.discovery.start.error in OUTAGES:
+            return "the start page failed"
+        unread = self.memory.unread_files
+        return f"{unread[0]} could not be read this time" if unread else None
 
     def heartbeat(self) -> None:
         """Write a heartbeat and the counts of the run to the store."""
@@ -198,6 +301,7 @@ class Run(RunState):
             "phases": list(self.progress.phases),
             "outage": self.coverage.outage,
             "scope": self.bounds.scope.describe() if self.bounds.scope else None,
+            **self.section.counts(),
             **self.ledger.counts(self.progress.documents, self.progress.changes["changed"]),
         }
 
@@ -214,7 +318,8 @@ class Run(RunState):
     @property
     def obtained(self) -> int:
         """The documents that came from the site in this run, and not from the store in place of a page that failed."""
-        return max(self.progress.documents - self.progress.kept, 0) + self.waiting.number("moved")
+        number = max(self.progress.documents - self.progress.kept, 0) + self.section.documents
+        return number + self.waiting.number("moved")
 
     @property
     def has_documents(self) -> bool:
@@ -229,6 +334,7 @@ class Run(RunState):
         self.memory.unread(*discovery.broken)
         self.progress.discovered(discovery)
         self.site.discovered(discovery, usable(start_page.follow))
+        self.start_links = list(start_page.follow)
         for file in discovery.files:
             self.rights.add(urlsplit(file.url).netloc, of_llms_txt(file.text, file.url))
         probed = discovery.discovered_file_type == "llms.txt" and discovery.discovered_file

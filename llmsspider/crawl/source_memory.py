@@ -10,6 +10,7 @@ from llmsspider.config.arguments import DocsArguments
 from llmsspider.crawl.bot_walls import CONFIRM_RUNS, Suspect, Wall, has_end
 from llmsspider.crawl.link_bases import LinkBases
 from llmsspider.crawl.second_requests import DeadLinks, Judged, LinkSources
+from llmsspider.crawl.sections import LEARNED, merged
 from llmsspider.crawl.state import RunState
 from llmsspider.items import LlmsEntry, Section, raw_hash
 from llmsspider.site.discovered import Discovery, FetchResult
@@ -18,7 +19,9 @@ from llmsspider.store import RunRecord, SourceRecord
 from llmsspider.web.page_forms import Kind
 from llmsspider.web.urls import directory, host, page_key
 
-OF_ONE_RUN = frozenset({"mode", "retry", "full", "emit", "save", "confirm_deletions"})
+OF_ONE_RUN = frozenset(
+    {"mode", "retry", "full", "emit", "save", "confirm_deletions", "section", "section_pages"}
+)
 """Arguments of one run, never kept (docs/reference/arguments.md); all others say what the source is."""
 
 OWN_FIELDS = frozenset({"url", "source", "llms_txt", "scope"})
@@ -76,7 +79,7 @@ class Doubts:
             match value:
                 case [what, int(runs)]:
                     self._before[str(key)] = str(what), runs
-        self._now: dict[str, tuple[str, int]] = {}
+        self.now: dict[str, tuple[str, int]] = {}
 
     def again(self, key: bytes, what: str) -> int:
         r"""Note an odd answer of this run; return the number of runs in a row with it, this one included.
@@ -86,8 +89,8 @@ class Doubts:
         (2, 1)
         """
         before, runs = self._before.get(key.hex(), (what, 0))
-        self._now[key.hex()] = what, (runs if before == what else 0) + 1
-        return self._now[key.hex()][1]
+        self.now[key.hex()] = what, (runs if before == what else 0) + 1
+        return self.now[key.hex()][1]
 
     def number(self, key: bytes) -> int:
         """Return in how many runs in a row before this one an odd answer came."""
@@ -103,7 +106,7 @@ class Doubts:
             () if listed else [key for key, one in self._before.items() if one[0].startswith("unlinked")]
         )
         unseen = {*unlinked, *(() if complete else self._before.keys() - seen)}
-        return {key: self._before[key] for key in unseen} | self._now
+        return {key: self._before[key] for key in unseen} | self.now
 
 
 ABSENT_RUNS, ASKED_AGAIN = 3, 10
@@ -188,14 +191,14 @@ class SourceMemory:
         """What pages answered in earlier runs that was not accepted, and in this one."""
         hosts = found.get("unbelieved")  # those whose 304 was false
         self.unbelieved = set(map(str, hosts)) if isinstance(hosts, list) else set()
-        self.link_bases = LinkBases(self._known_urls, run.site.page_of, run.note)
+        self.link_bases = LinkBases(self.known_urls, run.site.page_of, run.note)
         """What the relative links of the site's Markdown are relative to."""
         self.lagging: set[bytes] = set()
         """The keys of the pages of full-text files that are not believed; `full=true` believes them again."""
         self.llms_entries: dict[str, LlmsEntry] = {}
         """An entry of each llms.txt as pipelines of the user left it, by the file's URL."""
 
-    def _known_urls(self) -> Iterator[str]:
+    def known_urls(self) -> Iterator[str]:
         """Yield the pages known before the crawl: listed, linked by the start page, stored."""
         yield from self._run.site.known_pages()
         yield from (state.url for state in self._run.known.states.values())
@@ -237,7 +240,7 @@ class SourceMemory:
         listed = run.arguments.mode != "refresh"
         known = run.requested_pages & run.recorded.keys
         seen = {key.hex() for key in known if key not in run.known.outcomes}
-        complete = run.deletions is not None
+        complete = run.deletions is not None and not run.section.failed
         kept["doubts"] = self.doubts.to_keep(complete=complete, listed=listed, seen=seen)
         kept["unbelieved"] = sorted(self.unbelieved)
         if self.link_bases.learned():
@@ -257,6 +260,8 @@ class SourceMemory:
             kept["dead_links"] = self.dead_links.to_keep(whole=complete and run.resumes is None)
         if complete:
             kept["link_sources"] = sorted(self.link_sources.requested)
+        own = {name: kept[name] for name in LEARNED if name in kept}
+        kept |= merged(own, run.section.learned.get("discovery", {}))
         return source
 
     def description_of(self, file: LlmsTxt) -> dict[str, str | None] | None:

@@ -17,6 +17,7 @@ from llmsspider.crawl.known_pages import KnownPages, RecordedPages
 from llmsspider.crawl.progress import Coverage, Outputs, PageLimit, Progress
 from llmsspider.crawl.records import Readings, Records
 from llmsspider.crawl.revisit import Ledger
+from llmsspider.crawl.sections import END, SectionJob
 from llmsspider.crawl.shapes import LEARNED, shape_of
 from llmsspider.crawl.site import SiteKnowledge
 from llmsspider.crawl.waiting import Spool, Waiting
@@ -68,6 +69,8 @@ class RunState:
         self.arguments, self.stored_source, self.config = arguments, stored_source, config
         self.source: str = arguments.source or ""
         self.resumes, self.queued = resumes, queued
+        plan = stored_source.discovery.get("sections") if stored_source is not None else None
+        self.section = SectionJob(arguments.section, plan)
         self._count = count
         self._store: Store | None = None
         self.record: RunRecord | None = None
@@ -75,7 +78,8 @@ class RunState:
         self.ended = asyncio.Event()  # set once `outcome` is known
         self.deletions: DeletionPlan | None = None  # what was decided at the end, if anything was
         self.progress, self.coverage, self.outputs = Progress(), Coverage(), Outputs()
-        self.limit = PageLimit(arguments.max_pages, self.progress, arguments.max_requests)
+        max_pages = 0 if self.section.job == END else arguments.max_pages
+        self.limit = PageLimit(max_pages, self.progress, arguments.max_requests)
         self.requested_pages: set[bytes] = set()
         """The keys (`urls.page_key`) of the pages that were requested in this crawl, or that came another way."""
         self.counts_as: dict[bytes, tuple[bytes, str, int]] = {}
@@ -102,6 +106,7 @@ class RunState:
             texts=self._texts_of_shape,
             stored=lambda: (state.url for state in self.known.states.values()),
         )
+        self.bounds.section = self.section
         self.known = KnownPages()
         self.recorded = RecordedPages(self.known)
         self.readings = Readings(self.known)
@@ -193,6 +198,8 @@ class RunState:
 
     def record_filtered(self, url: str, reason: FilterReason, rule: str = "") -> None:
         """Count a URL that is filtered, with its reason, in stats, progress and store."""
+        if reason == "other-section":
+            return
         if reason in LIMITS:
             self.coverage.unseen.add(reason)
         elif rule.startswith(LEARNED):
@@ -205,6 +212,13 @@ class RunState:
         self.count(stats.filtered(reason))
         if self._store is not None:
             self._store.record_filtered(url, reason, rule or None)
+
+    def hand_over(self, url: str, depth: int, on: str = "") -> None:
+        """Leave a page, which the page `on` links to, to the section that has it; that finds listed ones itself."""
+        if self.section.leaves(url) and not self.site.is_seed(url):
+            self.section.handed += 1
+            self.count(stats.filtered("other-section"))
+            self.store.record_filtered(url, "other-section", f"{depth} {on}")
 
     def lost_pages(self) -> list[tuple[str, int]]:
         """Return the pages, with their depths, that count as another of which nothing came; one of each circle."""

@@ -15,6 +15,7 @@ from llmsspider.crawl.run import Run
 from llmsspider.crawl.spiderrun import RunComponent, run_of
 from llmsspider.crawl.waiting import WaitingPage
 from llmsspider.web import stats
+from llmsspider.web.stats import Filtered
 from llmsspider.web.urls import INVALID_URL, fault, identity, page_key
 
 
@@ -144,6 +145,9 @@ class ScopeMiddleware(RunComponent):
         why = None
         if request.meta.get("redirect_times"):
             why = run.bounds.scope.refusal(request.url, listed=page.get("listed", False))
+            if why is None and run.section.leaves(request.url):
+                run.hand_over(run.page_of(request.url), int(request.meta.get("depth", 0)))
+                why = Filtered("other-section", "another section has it")
         elif alike := page.get("alike"):
             why = run.bounds.crowded(request.url, listed=alike == "listed")
             run.coverage.unseen.update({"trap"} if why else ())

@@ -104,6 +104,8 @@ class RunSummary(RunExtension):
             self.log_line(logging.WARNING, line)
         if report.advice is not None:
             self.log_line(logging.ERROR, f"{report.outcome}: {report.advice}")
+        if not self.run.section.is_last:
+            return
         if report.documents and not self.run.config.mirror_dir and not _has_output(self.crawler):
             stored = "no output is configured: the documents are in the store only"
             ways = f"write them with -O documents.jsonl, FEEDS, or `{command('export', self.run.source)}`"
@@ -136,8 +138,8 @@ class SearchIndex(RunExtension):
     log = outputs_log
 
     def is_wanted(self) -> bool:
-        """Return False for a plan."""
-        return not self.run.config.plan_only
+        """Return False for a plan, and for what is delivered later."""
+        return self.run.section.is_last and not self.run.config.plan_only
 
     async def engine_stopped(self) -> None:
         """Index, in a thread: the store is closed for the crawl by now."""

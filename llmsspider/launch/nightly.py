@@ -10,8 +10,9 @@ import contextlib
 import fcntl
 import os
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit, urlunsplit
@@ -19,6 +20,7 @@ from urllib.parse import urlsplit, urlunsplit
 import aiohttp
 
 from llmsspider.config.sources import SourceEntry
+from llmsspider.crawl.sections import open_sections
 from llmsspider.errors import StoreError, UnknownSourceError
 from llmsspider.launch.processes import LocalProcesses, ProcessLost
 from llmsspider.store import RunRecord, Stores
@@ -60,16 +62,19 @@ class Node:
         own = (parts.username, parts.password or "") if parts.username else auth
         self._auth = aiohttp.BasicAuth(*own) if own else None
         self._job = job
+        self._begun: Counter[str] = Counter()
 
     async def has(self, entry: SourceEntry) -> bool:
         """Return whether a job of an earlier sync for the source waits or runs here."""
         jobs = await self._jobs()
-        prefix = f"{source_slug(entry.name)}."
+        is_whole = entry.section[1] in {"", "plan"}
+        prefix = f"{source_slug(entry.name) if is_whole else entry.slug}."
         return any(job.startswith(prefix) for job in (*jobs["pending"], *jobs["running"]))
 
     async def crawl(self, entry: SourceEntry) -> str:
         """Schedule the job and look until it is over."""
-        job = f"{source_slug(entry.name)}.{self._job}"
+        job = f"{entry.slug}.{self._job}" + f"-{self._begun[entry.slug]}" * (self._begun[entry.slug] > 0)
+        self._begun[entry.slug] += 1
         fields = {"project": self._project, "spider": "docs", "jobid": job, **entry.arguments}
         pairs = [*fields.items(), *(("setting", "=".join(pair)) for pair in self._settings.items())]
         await self._ask("POST", "schedule", data=pairs)
@@ -171,14 +176,19 @@ class Result:
         }
 
 
-def last_run(stores: Stores, source: str) -> RunRecord | None:
-    """Return the newest run of a source, None for one that was never crawled; raises `StoreError`."""
+def last_run(stores: Stores, source: str, section: tuple[str, str] = ("", "")) -> RunRecord | None:
+    """Return the newest run of a source, or of one job of a night; None before the first. Raises `StoreError`."""
     try:
         with stores.open(source, create=False) as store:
-            runs = store.runs()
+            runs = [one for one in store.runs() if section[1] in {"", "plan"} or one.section == section]
     except UnknownSourceError:
         return None
     return runs[-1] if runs else None
+
+
+def _opened(stores: Stores, source: str, night: str) -> set[int]:
+    with stores.open(source, create=False) as store:
+        return open_sections(store, night)
 
 
 def is_running(run: RunRecord | None) -> bool:
@@ -199,6 +209,8 @@ def failure_of(run: RunRecord) -> str:
 ATTEMPTS = 3  # how often a source is begun at most, when the place or the process of its crawl fails
 WATCH_SECS = 5.0  # time between two looks at a run whose node does not answer, or at a store that does not
 STORE_TRIES = 6  # looks at a store that does not answer
+SECTION_TRIES = 2  # how often a section that did not see all of its pages is crawled
+NO_PLACE = "no place is left that could crawl it"
 
 
 @dataclass(slots=True)
@@ -220,28 +232,77 @@ class Nightly:
         self._stores = stores
         self._note = note
         self._queue: asyncio.Queue[tuple[SourceEntry, int]] = asyncio.Queue()
-        self._results: dict[str, Result] = {}
-        self._wanted = self._busy = 0
+        self._waiting: dict[str, asyncio.Future[Result]] = {}
+        """The results that are waited for, by the name of the job."""
+        self._wanted = self._ended = self._busy = 0
         self._failed: set[int] = set()
         """The places that failed, by their number."""
-        self._over = asyncio.Event()
 
     async def sync(self, entries: Sequence[SourceEntry]) -> list[Result]:
         """Return the result of each source, in the order given."""
         self._wanted = len(entries)
-        for entry in entries:
-            self._queue.put_nowait((entry, 1))
         numbered = [number for number, place in enumerate(self._places) for _ in range(place.slots)]
         try:
             async with asyncio.TaskGroup() as group:
                 slots = [group.create_task(self._slot(number)) for number in numbered]
-                await self._over.wait()
+                sources = [group.create_task(self._source(entry)) for entry in entries]
+                results = await asyncio.gather(*sources)
                 for slot in slots:
                     slot.cancel()
         except ExceptionGroup as faults:
             raise faults.exceptions[0] from None
-        lost = "no place is left that could crawl it"
-        return [self._results.get(one.name) or Result(one.name, "failed", reason=lost) for one in entries]
+        return results
+
+    async def _source(self, entry: SourceEntry) -> Result:
+        """Crawl a source, whole or in sections, and say what became of it."""
+        result = await (self._sections(entry) if entry.section_pages else self._crawl(entry))
+        if result.reason == NO_PLACE:
+            return result
+        documents = result.as_dict()["documents"]
+        went = result.state in {"ok", "incomplete"}
+        ended = f"{documents} documents in {result.secs:.1f} s" if went else result.reason
+        where = f", {result.where}" if result.where else ""
+        self._ended += 1
+        self._note(f"{self._ended}/{self._wanted} {result.state}: {result.source} ({ended}){where}")
+        return result
+
+    async def _sections(self, entry: SourceEntry) -> Result:
+        """Plan a source, crawl its sections, those to which pages were handed over again, and then end the night."""
+        night, began = time.strftime("%Y%m%dT%H%M%S"), time.monotonic()
+        plan = await self._crawl(entry.of_night(night, "plan"))
+        number = int(str(plan.run.counts.get("sections", 0))) if plan.state == "ok" and plan.run else 0
+        if number < 2:
+            return await self._crawl(entry) if number else plan
+        left, missed = list(range(1, number + 1)), Counter[int]()
+        while left:
+            found = await asyncio.gather(*(self._crawl(entry.of_night(night, one)) for one in left))
+            failing = set()
+            for one, result in zip(left, found, strict=True):
+                is_whole = result.run is not None and bool(result.run.counts.get("whole"))
+                what = "whole" if is_whole else result.reason or (result.run and result.run.why)
+                self._note(
+                    f"{entry.name}: section {one} of {number} in {result.secs:.1f} s, {result.where}: {what}"
+                )
+                if not is_whole:
+                    failing.add(one)
+                    missed[one] += 1
+            opened = await asyncio.to_thread(_opened, self._stores, entry.name, night)
+            left = [one for one in sorted(opened | failing) if missed[one] < SECTION_TRIES]
+        result = await self._crawl(entry.of_night(night, "end"))
+        if lost := [one for one in missed if missed[one] >= SECTION_TRIES]:
+            reason = f"of {number} sections these failed: {', '.join(map(str, sorted(lost)))}"
+            state: State = "incomplete" if result.state == "ok" else result.state
+            result = replace(result, state=state, reason=result.reason or reason)
+        return replace(result, secs=time.monotonic() - began)
+
+    async def _crawl(self, entry: SourceEntry) -> Result:
+        """Return the result of one job, once a place had room for it."""
+        if len(self._failed) == len(self._places):
+            return Result(entry.name, "failed", reason=NO_PLACE)
+        waiting: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
+        self._waiting[entry.slug] = waiting
+        self._queue.put_nowait((entry, 1))
+        return await waiting
 
     async def _slot(self, number: int) -> None:
         """Crawl one source after the other until the place fails."""
@@ -265,11 +326,12 @@ class Nightly:
             except ProcessLost as fault:
                 await self._record(began, str(fault), lost=True)
             except StoreError as error:
-                self._done(Result(entry.name, "failed", place.name, str(error)))
+                self._done(entry, Result(entry.name, "failed", place.name, str(error)))
             finally:
                 self._busy -= 1
-            if not self._busy and len(self._failed) == len(self._places):
-                self._over.set()
+            while not self._busy and len(self._failed) == len(self._places) and not self._queue.empty():
+                lost, _ = self._queue.get_nowait()
+                self._done(lost, Result(lost.name, "failed", reason=NO_PLACE))
 
     async def _attempt(self, began: _Try) -> None:
         entry, place = began.entry, began.place
@@ -281,7 +343,7 @@ class Nightly:
         else:
             await self._record(began, await place.crawl(entry))
             return
-        self._done(Result(entry.name, "skipped", place.name, reason))
+        self._done(entry, Result(entry.name, "skipped", place.name, reason))
 
     async def _record(self, began: _Try, message: str, *, lost: bool = False) -> None:
         """Record the result of a crawl; one whose process or place died is started again."""
@@ -291,12 +353,12 @@ class Nightly:
         if run is not None and run.finished_at is not None:
             reason = failure_of(run)
             state: State = "failed" if reason else "incomplete" if run.counts.get("outage") else "ok"
-            self._done(Result(entry.name, state, place, reason, secs, run))
+            self._done(entry, Result(entry.name, state, place, reason, secs, run))
         elif (lost or run is not None) and began.attempt < ATTEMPTS:
             self._note(f"{entry.name}: its crawl was lost ({message}); it is started again")
             self._queue.put_nowait((entry, began.attempt + 1))
         else:
-            self._done(Result(entry.name, "failed", place, message, secs, run))
+            self._done(entry, Result(entry.name, "failed", place, message, secs, run))
 
     async def _newer(self, began: _Try) -> RunRecord | None:
         """Return the run that was begun since the attempt, or None; None, too, where the store cannot be read."""
@@ -311,16 +373,9 @@ class Nightly:
         """Return the newest run; a store that does not answer may be starting, and is asked again."""
         for _ in range(STORE_TRIES - 1):
             with contextlib.suppress(StoreError):
-                return await asyncio.to_thread(last_run, self._stores, entry.name)
+                return await asyncio.to_thread(last_run, self._stores, entry.name, entry.section)
             await asyncio.sleep(WATCH_SECS)
-        return await asyncio.to_thread(last_run, self._stores, entry.name)
+        return await asyncio.to_thread(last_run, self._stores, entry.name, entry.section)
 
-    def _done(self, result: Result) -> None:
-        self._results[result.source] = result
-        documents = result.as_dict()["documents"]
-        went = result.state in {"ok", "incomplete"}
-        ended = f"{documents} documents in {result.secs:.1f} s" if went else result.reason
-        where = f", {result.where}" if result.where else ""
-        self._note(f"{len(self._results)}/{self._wanted} {result.state}: {result.source} ({ended}){where}")
-        if len(self._results) == self._wanted:
-            self._over.set()
+    def _done(self, entry: SourceEntry, result: Result) -> None:
+        self._waiting.pop(entry.slug).set_result(result)

@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from llmsspider.store.database import source_slug
-
 if TYPE_CHECKING:
     from llmsspider.config.sources import SourceEntry
 
@@ -51,7 +49,7 @@ class LocalProcesses:
     async def crawl(self, entry: SourceEntry) -> str:
         """Run the crawl; its log replaces that of the last night. Raises `ProcessLost`."""
         self.logs.mkdir(parents=True, exist_ok=True)
-        log = self.logs / f"{source_slug(entry.name)}.log"
+        log = self.logs / f"{entry.slug}.log"
         log.write_bytes(b"")
         given = [part for pair in entry.arguments.items() for part in ("-a", "=".join(pair))]
         process = await self._process(log)

@@ -211,7 +211,9 @@ class RunWriter:
         """Count a page error or a filtered URL, and keep it by name while there are few of its kind or reason."""
         table, kind = (error, found.kind) if isinstance(found, PageError) else (filtered, found.reason)
         self._tallied[table][kind] += 1
-        if self._tallied[table][kind] <= DETAIL_LIMIT:
+        if (
+            self._tallied[table][kind] <= DETAIL_LIMIT or kind == "other-section"
+        ):  # that section has to read it
             row = self._mine | {name: getattr(found, name) for name in found.__slots__}
             self.put(Detail(_INSERTS[table], row))
 

@@ -45,7 +45,7 @@ def test_a_wall_before_a_part_of_the_site_makes_the_run_incomplete(serve, run_cr
         command("status", site.url.removeprefix("http://"), "--json", *store, cwd=tmp_path).stdout
     )
     assert status["run"]["outage"] == why
-    most = {"llmsspider.crawl.ending.MAX_FAILED_SHARE": 0.5}
+    most = {"llmsspider.crawl.run.MAX_FAILED_SHARE": 0.5}
     waits, some = [run_crawl(f"{site.url}/", settings=QUICK, constants=most) for _ in range(2)]
     assert set(changes(waits, site.url).values()) == {"unchanged"}, "it is linked: the second night decides"
     assert some.exit_code == 0, "the share says how many may fail"

@@ -417,7 +417,7 @@ class _Crawler:
                 "LLMS_REPORT": folder / "report.html",
                 **({"DOWNLOAD_VERIFY_CERTIFICATES": "False"} if not names else {}),
             },
-            constants={"llmsspider.crawl.ending.MAX_FAILED_SHARE": 1},  # half of the site is out of order
+            constants={"llmsspider.crawl.run.MAX_FAILED_SHARE": 1},  # half of the site is out of order
             env={
                 "PYTHONPATH": f"{Path(__file__).parents[2]}:{Path(__file__).parent}",
                 "SSL_CERT_FILE": str(self.authority.path),

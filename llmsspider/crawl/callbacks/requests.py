@@ -157,6 +157,7 @@ class PageRequests:
     def instead(self, target: str, request: Request, *, uncounted: str | None = None) -> Iterator[Request]:
         """Yield the request for the page that this one stands for; `uncounted` is why this one is filtered then."""
         url = self._run.page_of(without_fragment(target))
+        self._run.hand_over(url, int(request.meta.get("depth", 0)))
         if self._run.requested(url) or not self.admits(url, listed=self._run.bounds.is_listed(url)):
             return
         extra = {"uncounted": uncounted} if uncounted else {}
@@ -208,7 +209,7 @@ class PageRequests:
             return
         alike = "linked" if bounds.is_alike(on) else "listed"
         room = limit.room(run.queued()) if limit.max_requests else None
-        for link, url in self._new_links(urls, unchanged=unchanged):
+        for link, url in self._new_links(urls, depth, on=on, unchanged=unchanged):
             if limit.reached:
                 run.coverage.incomplete(limit.why)
                 return
@@ -229,7 +230,9 @@ class PageRequests:
             if not self._waits_for_copies(request):
                 yield request
 
-    def _new_links(self, urls: Iterable[str], *, unchanged: bool) -> Iterator[tuple[str, str]]:
+    def _new_links(
+        self, urls: Iterable[str], depth: int, *, on: str, unchanged: bool
+    ) -> Iterator[tuple[str, str]]:
         """Yield the links that are new to this run and in scope, each with the page that it stands for."""
         run, bounds, dead = self._run, self._run.bounds, self._run.memory.dead_links
         if unchanged or not dead.skipped:
@@ -246,8 +249,17 @@ class PageRequests:
                     continue
             if why is None:
                 yield link, url
-            else:
-                run.record_filtered(url, *why)
+                continue
+            if why.reason == "other-section":
+                run.hand_over(url, depth, on=on)
+            run.record_filtered(url, *why)
+
+    def handed(self, url: str, depth: int, on: str) -> Iterator[Request]:
+        """Yield the request for a page that another section handed over; it was not linked to where `on` is empty."""
+        if on:
+            yield from self.links([url], depth, on=on)
+        elif not self._run.requested(url) and self.admits(url, listed=True):
+            yield self.page(url, by="link", depth=depth, listed=True)
 
     def _is_known(self, link: str, *, unchanged: bool) -> bool:
         """Say whether a link was seen in this run exactly as it is written, which most were, and may be passed over."""
