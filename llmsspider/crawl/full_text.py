@@ -1,37 +1,24 @@
-"""Pages of full-text files: how workers read them, and which files are believed. No Scrapy.
-
-A worker reads a page, makes its links absolute, and derives all that is kept of its text. What its relative links begin
-at is pickled for the workers once the first pages of the file have shown it. A page whose links need more than that
-comes back as a `Draft`, and is finished in the crawling process.
+"""Pages of full-text files: their own text, and which files are believed. No Scrapy.
 
 A file may be built by another job than the pages, two builds late, or say less than they do. Each crawl requests a few
-of its pages and compares them (`content/judge.py`). A file that is not believed stays so: its pages are crawled, and it
-is used only for those that are not found.
+of its pages and compares them (`content/judge.py`). The pages of a file that is not believed are crawled, and it is
+used only for those that are not found.
 """
 
 from __future__ import annotations
 
 import hashlib
 import html
-import pickle
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from llmsspider.content.judge import Compared
 from llmsspider.content.links import Joiner
-from llmsspider.content.markdown import Draft, draft
-from llmsspider.content.markdown.commonmark import code_languages
-from llmsspider.crawl.link_bases import Base, LinkBases, UnsettledError
-from llmsspider.crawl.pages import with_valid_urls
 from llmsspider.crawl.second_requests import NIGHTLY, SAMPLES, FormSamples
-from llmsspider.errors import ConversionError, TooLargePageError
-from llmsspider.items import Digest, Page, raw_hash
+from llmsspider.errors import ConversionError
+from llmsspider.items import Page
 from llmsspider.site import llmsfull
 from llmsspider.site.llmsfull import FullPage
 from llmsspider.site.llmsfull_marks import HEADING
@@ -41,51 +28,6 @@ from llmsspider.web.urls import page_key
 if TYPE_CHECKING:
     from llmsspider.crawl.state import RunState
     from llmsspider.site.discovered import Discovery
-
-
-# --- how pages are read ---
-
-
-@dataclass(slots=True, frozen=True)
-class Piece:
-    """The text of a page of a full-text file, and its address."""
-
-    text: str
-    url: str
-    base: str | None = None  # the URL that its links are relative to, None where that is to be found out
-    bases: Path | None = None  # the file of `keep_bases`, None where a worker cannot know what links begin at
-
-
-@dataclass(slots=True, frozen=True)
-class ReadPiece:
-    """A page of a full-text file as it was read."""
-
-    page: Page  # with valid URLs only
-    digest: Digest  # of its Markdown
-    raw_hash: str  # SHA-256 in hex of the text that it was read from
-    base: Base | None = None  # what its relative links begin at, None where that makes no difference
-
-
-def read_pieces(pieces: Sequence[Piece]) -> list[ReadPiece | Draft | TooLargePageError]:
-    """Read pages of full-text files, in a worker; a `Draft` is one whose links the crawl has to join."""
-    return list(map(_read, pieces))
-
-
-def _read(piece: Piece) -> ReadPiece | Draft | TooLargePageError:
-    drafted = draft(own_text(piece.text))
-    try:
-        if piece.base is not None:
-            return finished(drafted, Joiner(piece.base).join, piece.text)
-        bases = _bases(piece.bases) if piece.bases is not None else None
-        links = bases.place(piece.url, piece.url, "llms-full", drafted.hrefs) if bases is not None else None
-        if bases is None or links is None or not bases.is_settled(links):
-            return drafted
-        base = bases.base_of(links) if links.differs else None
-        return finished(drafted, bases.join(links), piece.text, base)
-    except UnsettledError:
-        return drafted
-    except TooLargePageError as error:
-        return error
 
 
 def own_text(text: str) -> str:
@@ -99,28 +41,6 @@ def own_text(text: str) -> str:
     titles = [HEADING.match(line) for line in (first, second)]
     is_repeated = titles[0] and titles[1] and normal_title(titles[0][2]) == normal_title(titles[1][2]) != ""
     return f"{first}\n\n{rest.lstrip(chr(10))}" if is_repeated else text
-
-
-def finished(drafted: Draft, join: Callable[[str], str], text: str, base: Base | None = None) -> ReadPiece:
-    """Return a page with the links that `join` makes absolute; raises `TooLargePageError`."""
-    page = with_valid_urls(drafted.page(join))
-    digest = Digest.of(page.markdown, code_languages(page.markdown))
-    return ReadPiece(page, digest, raw_hash(text.encode("utf-8", "surrogatepass")), base)
-
-
-def keep_bases(run: RunState, bases: LinkBases) -> Path | None:
-    """Write for the workers what links are known to be relative to now; None where that is not known or not written."""
-    if run.site.is_shown_elsewhere:
-        return None
-    with suppress(OSError):  # a full disk: the crawling process joins the links
-        return run.spool.keep(pickle.dumps(bases, pickle.HIGHEST_PROTOCOL))
-    return None
-
-
-@lru_cache(maxsize=1)
-def _bases(path: Path) -> LinkBases:
-    found: LinkBases = pickle.loads(path.read_bytes())  # noqa: S301  # written by `keep_bases`
-    return found
 
 
 # --- which files are believed: a few of their pages are compared with those of the site ---

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
 from itertools import islice
-from typing import Any, get_args
+from typing import get_args
 from urllib.parse import urljoin, urlsplit
 
 from llmsspider.content.links import Joiner
@@ -118,7 +118,7 @@ WORDS: Mapping[Base, str] = {
 
 
 class UnsettledError(Exception):
-    """What the links of a page are relative to is not decided yet; `args` holds the page's group, or a link."""
+    """What the links of a page are relative to is not decided yet; `args` holds the page's group."""
 
 
 CLEAR_VOTES = 3
@@ -132,10 +132,6 @@ _NAMES_A_PAGE = re.compile(r"(?!(?:index|readme|_index)\b)[^./?#][^/?#]*/?(?:[?#
 """Hrefs that name one page; `index.md` and `../` lead to some page from every base."""
 _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|#|\Z")
 """Hrefs with a scheme or a host, and those to the page itself."""
-
-
-def _unsettled(url: str) -> str:
-    raise UnsettledError(url)
 
 
 class LinkBases:
@@ -176,20 +172,7 @@ class LinkBases:
         return {group: base for group, base in bases if base is not None}
 
     def look(self, page_url: str, fetched_url: str, origin: str, hrefs: Iterable[str]) -> PageLinks:
-        """Do what `place` does, and count the vote of the page for its base; index files have no vote."""
-        links = self.place(page_url, fetched_url, origin, hrefs)
-        vote, group = links.vote, links.group
-        if vote is not None and not links.is_index:
-            votes = self._votes[group]
-            votes[vote] += 1
-            leader, most = votes.most_common(1)[0]
-            is_clear = most >= CLEAR_VOTES and most >= 3 * (votes.total() - most)
-            if is_clear and self.decided.get(group) is None:
-                self._decide(group, leader)
-        return links
-
-    def place(self, page_url: str, fetched_url: str, origin: str, hrefs: Iterable[str]) -> PageLinks:
-        """Return where the links of a page lead from each base, without learning from them.
+        """Return where the links of a page lead from each base, and count its vote; index files have no vote.
 
         `fetched_url` is where its Markdown comes from. A page with pages below it may be the index file of their
         folder.
@@ -215,25 +198,19 @@ class LinkBases:
                 and stem(url) != here
                 and self._page_at(without_fragment(url)) is not None
             )
+        vote, group = links.vote, links.group
+        if vote is not None and not links.is_index:
+            votes = self._votes[group]
+            votes[vote] += 1
+            leader, most = votes.most_common(1)[0]
+            is_clear = most >= CLEAR_VOTES and most >= 3 * (votes.total() - most)
+            if is_clear and self.decided.get(group) is None:
+                self._decide(group, leader)
         return links
 
     def is_open(self, links: PageLinks) -> bool:
         """Say whether what the links of a page are relative to depends on pages that are not read yet."""
         return links.differs and not links.landed and not links.is_index and links.group not in self.decided
-
-    def is_settled(self, links: PageLinks) -> bool:
-        """Say whether the links of a page neither need those of other pages nor say anything of them."""
-        says_nothing = links.vote is None and not links.differs
-        return says_nothing or links.is_index or self.decided.get(links.group) is not None
-
-    def __getstate__(self) -> tuple[object, ...]:
-        """Pickle what is known and decided now; in a worker, a link that takes more raises `UnsettledError`."""
-        self._know()
-        return self.root, self.decided, self._pages, self._identities, self._parents
-
-    def __setstate__(self, state: tuple[Any, ...]) -> None:
-        self.__init__(tuple, _unsettled)  # type: ignore[misc]
-        self.root, self.decided, self._pages, self._identities, self._parents = state
 
     def conclude(self, group: str | None = None) -> None:
         """Decide by the votes so far, for one group or for all; without enough votes there is no base."""

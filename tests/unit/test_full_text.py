@@ -1,122 +1,13 @@
-"""Pages of full-text files: workers read them as the crawling process would; what shows that a file lags."""
+"""Pages of full-text files: what is derived of a text once, which pages are looked at."""
 
 from __future__ import annotations
 
-import pickle
-from pathlib import Path
-
-import pytest
-
-from llmsspider.content.markdown import Draft, draft
 from llmsspider.content.markdown.commonmark import code_languages
-from llmsspider.crawl.full_text import (
-    Piece,
-    ReadPiece,
-    chosen,
-    finished,
-    read_pieces,
-)
-from llmsspider.crawl.link_bases import LinkBases
-from llmsspider.errors import TooLargePageError
-from llmsspider.items import Digest, content_hash, decompress, raw_hash
+from llmsspider.crawl.full_text import chosen
+from llmsspider.items import Digest, content_hash, decompress
 from llmsspider.store import PageRecord
 
 SITE = "https://e.com"
-PAGES = ["/guide/", "/guide/a/", "/guide/b/", "/guide/c/", "/guide/d/", "/api/x/"]
-
-
-def learned(votes: int) -> LinkBases:
-    """What is known once so many pages have shown that their links begin at the folder of the source file."""
-    made = LinkBases(lambda: [SITE + page for page in PAGES], lambda url: url)
-    for page in "abcd"[:votes]:
-        url = f"{SITE}/guide/{page}/"
-        made.look(url, url, "llms-full", ["b.md" if page != "b" else "a.md"])
-    return made
-
-
-def kept(bases: LinkBases, folder: Path) -> Path:
-    path = folder / "bases"
-    path.write_bytes(pickle.dumps(bases))
-    return path
-
-
-def read(text: str, bases: LinkBases, folder: Path, page: str = "/guide/a/"):
-    return read_pieces([Piece(text, SITE + page, bases=kept(bases, folder))])[0]
-
-
-def here(text: str, bases: LinkBases, page: str = "/guide/a/") -> ReadPiece:
-    made, url = draft(text), SITE + page
-    return finished(made, bases.join(bases.look(url, url, "llms-full", made.hrefs)), text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "# A\n\n[b](b.md#x) and [gone](gone/)\n",
-        "# A\n\n[b](/guide/b/) ![i](/img/i.png)\n",
-        "# A\n\n[x](https://e.com/api/x.md) [y](https://other.org/y.md) [here](#a)\n",
-        "---\ntitle: T\ncanonical: ../a/\n---\n\n```py\nx = 1\n```\n",
-        "[z]: <c.md> 'C'\n\n# A\n\n[z] <https://me:pw@e.com/> \u200b\u200b\ud800 ä\n",
-        "",
-    ],
-)
-def test_a_worker_reads_a_page_as_the_crawl_would(text, tmp_path):
-    made = read(text, learned(4), tmp_path)
-    assert isinstance(made, ReadPiece)
-    expected = here(text, learned(4))
-    assert (made.page, made.digest, made.raw_hash) == (
-        expected.page,
-        expected.digest,
-        expected.raw_hash,
-    )
-    assert made.raw_hash == raw_hash(text.encode("utf-8", "surrogatepass"))
-
-
-def test_it_says_what_relative_links_begin_at_where_that_makes_a_difference(tmp_path):
-    assert read("[b](b.md)\n", learned(4), tmp_path).base == "source"
-    assert read("[b](/guide/b/)\n", learned(4), tmp_path).base is None
-
-
-@pytest.mark.parametrize(
-    ("text", "votes"),
-    [
-        ("[b](b.md)\n", 0),  # its own links decide for others
-        ("[gone](gone/)\n", 0),  # those of others decide for it
-    ],
-)
-def test_a_page_that_others_decide_about_comes_back_unjoined(text, votes, tmp_path):
-    made = read(text, learned(votes), tmp_path)
-    assert isinstance(made, Draft)
-    assert made.hrefs == draft(text).hrefs
-
-
-def test_a_link_that_takes_the_rule_of_its_host_is_left_to_the_crawl(tmp_path):
-    assert isinstance(read("[new](new.md)\n", learned(4), tmp_path), Draft)
-
-
-def test_without_what_links_are_relative_to_it_only_parses(tmp_path):
-    (made,) = read_pieces([Piece("[b](b.md)\n", f"{SITE}/guide/a/")])
-    assert isinstance(made, Draft)
-
-
-def test_a_file_that_is_one_page_has_its_own_address_as_base():
-    (made,) = read_pieces([Piece("[b](b.md)\n", f"{SITE}/llms-full.txt", base=f"{SITE}/docs/llms-full.txt")])
-    assert made.page.markdown == "[b](https://e.com/docs/b.md)\n"
-
-
-def test_a_page_whose_links_become_too_long_fails_alone():
-    base = f"{SITE}/{'long' * 900}/"
-    read = read_pieces([Piece("[a](b) " * 700, SITE, base=base), Piece("# B\n", SITE, base=base)])
-    assert isinstance(read[0], TooLargePageError)
-    assert read[1].page.meta.title == "B"
-
-
-def test_what_is_read_is_the_same_after_pickling(tmp_path):
-    made = read("# A\n\n[b](b.md)\n", learned(4), tmp_path)
-    again = pickle.loads(pickle.dumps(made))
-    assert again == made
-    assert again.digest.content is again.page.markdown
-
 
 # --- what is derived from a content counts for that very content ---
 

@@ -6,26 +6,25 @@ import logging
 from collections import deque
 from collections.abc import AsyncIterator, Iterable, Iterator
 from itertools import islice, pairwise
-from pathlib import Path
 from typing import Any
 
 from scrapy import Request
 
+from llmsspider.content.links import Joiner
 from llmsspider.content.markdown import Draft
 from llmsspider.crawl.callbacks.documents import Documents, kind_of_failure
 from llmsspider.crawl.callbacks.reading import PageReader, count_page, joiner, suspect_of
 from llmsspider.crawl.callbacks.requests import PageRequests
-from llmsspider.crawl.full_text import Piece, ReadPiece, finished, keep_bases, read_pieces
-from llmsspider.crawl.pages import PageResponse, PageResult
+from llmsspider.crawl.full_text import own_text
+from llmsspider.crawl.pages import PageResponse, PageResult, with_valid_urls
 from llmsspider.crawl.records import utc_now
 from llmsspider.crawl.run import Run
 from llmsspider.errors import ConversionError, RenderingError, TooLargePageError
-from llmsspider.items import Page
+from llmsspider.items import Page, raw_hash
 from llmsspider.site import llmsfull
 from llmsspider.site.discovered import FetchResult, FullText
 from llmsspider.site.llmsfull import FullPage, Leftover
 from llmsspider.store import PageRecord, PageState
-from llmsspider.web import stats
 from llmsspider.web.urls import identity, page_key
 
 logger = logging.getLogger(__name__)
@@ -123,7 +122,7 @@ class FullTextPages:
         self._run.requested_pages.add(page_key(full_text.url))
         if self._run.discovery is not None and self._run.arguments.follow != "llms":
             self._log_whole(full_text.url, full_text.why_whole)
-        records = await self._records([(page, full_text.url)], full_text, None)
+        records = await self._records([(page, full_text.url)], full_text)
         for result in self._results(records, full_text.url):
             yield result
 
@@ -131,7 +130,6 @@ class FullTextPages:
         if full_text.report is None:
             return
         await self.sample(full_text)
-        bases = keep_bases(self._run, self._run.memory.link_bases)
         with full_text.answer.open() as body:
             pieces = llmsfull.cut(body, full_text.report)
             if full_text.url in self._run.memory.unread_files:  # truncated in its last page
@@ -142,7 +140,7 @@ class FullTextPages:
             try:
                 while True:
                     while len(ahead) <= max(self._run.workers.workers, 1) and (batch := next(batches, None)):
-                        ahead.append(asyncio.ensure_future(self._records(batch, full_text, bases)))
+                        ahead.append(asyncio.ensure_future(self._records(batch, full_text)))
                     if not ahead:
                         break
                     for result in self._results(await ahead.popleft(), full_text.url):
@@ -212,11 +210,8 @@ class FullTextPages:
                 run.requested_pages.add(page_key(url))
                 yield piece, url
 
-    async def _records(
-        self, batch: list[tuple[FullPage, str]], file: FullText, bases: Path | None
-    ) -> list[FullTextRecord]:
+    async def _records(self, batch: list[tuple[FullPage, str]], file: FullText) -> list[FullTextRecord]:
         """Return the records of pages: the stored one where the text is the same, else as it is read."""
-        run = self._run
         found: dict[str, FullTextRecord] = {}
         for page, url in batch:
             try:
@@ -224,12 +219,9 @@ class FullTextPages:
                     found[url] = url, stored, True
             except Exception as error:  # whatever the error, it affects one page only
                 found[url] = url, error, False
-        fresh = [(page, url) for page, url in batch if url not in found]
-        if fresh:
-            run.count("converted", len(fresh))
-            base = {"whole": file.url}
-            pieces = [Piece(page.text, url, base.get(page.rule), bases) for page, url in fresh]
-            read = await run.workers.read_each(read_pieces, pieces, size=lambda one: len(one.text))
+        if fresh := [(page, url) for page, url in batch if url not in found]:
+            self._run.count("converted", len(fresh))
+            read = await self._run.workers.read_texts([own_text(page.text) for page, _ in fresh])
             for (page, url), one in zip(fresh, read, strict=True):
                 try:
                     found[url] = url, *await self._record_of(page, one, url, file)
@@ -238,31 +230,30 @@ class FullTextPages:
         return [found[url] for _, url in batch]
 
     async def _record_of(
-        self, page: FullPage, read: ReadPiece | Draft | ConversionError, url: str, file: FullText
+        self, page: FullPage, read: Draft | ConversionError, url: str, file: FullText
     ) -> tuple[PageRecord, bool]:
         """Return what the store keeps of a page, and whether it is as stored; raises `ConversionError`."""
-        run = self._run
-        if isinstance(read, Draft):  # what its links are relative to was not known before it
-            join = joiner(run, read, url, url, "llms-full", can_wait=False)
-            try:
-                read = finished(read, join, page.text)
-            except TooLargePageError as error:
-                read = error
-        elif isinstance(read, ReadPiece) and read.base is not None:
-            run.count(stats.markdown_links(read.base))
+        run, is_whole = self._run, page.rule == "whole"
         if isinstance(read, ConversionError):
-            if isinstance(read, TooLargePageError):
-                run.count("too-large")
             raise read
-        if page.rule != "whole" and self._reader.may_be_stub(read.page.markdown, url):
-            html = await self._from_html(read.page, url, file)
+        try:
+            join = (
+                Joiner(file.url).join
+                if is_whole
+                else joiner(run, read, url, url, "llms-full", can_wait=False)
+            )
+            found = with_valid_urls(read.page(join))
+        except TooLargePageError:
+            run.count("too-large")
+            raise
+        if not is_whole and self._reader.may_be_stub(found.markdown, url):
+            html = await self._from_html(found, url, file)
             if html is not None:
                 return html
-        count_page(run, url, read.page)
-        found, title, entry = read.page, page.title, run.site.entries.get(identity(url))
-        record = run.records.of_full_text(found, read.raw_hash, url=url, title=title, file=file, entry=entry)
-        record.digest = read.digest
-        return record, False
+        count_page(run, url, found)
+        title, entry = page.title, run.site.entries.get(identity(url))
+        of_text = raw_hash(page.text.encode("utf-8", "surrogatepass"))
+        return run.records.of_full_text(found, of_text, url=url, title=title, file=file, entry=entry), False
 
     async def _from_html(self, read: Page, url: str, file: FullText) -> tuple[PageRecord, bool] | None:
         """Return the record of a page's HTML where the file has only a stub of it, and whether it is as stored."""
