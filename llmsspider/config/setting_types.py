@@ -115,7 +115,7 @@ def _whole(value: Any) -> int:
 
 
 def _workers(value: Any) -> int:
-    from llmsspider.content.conversion.workers import automatic_workers  # noqa: PLC0415
+    from llmsspider.content.conversion import automatic_workers  # noqa: PLC0415
 
     return automatic_workers() if value == "auto" else _whole(value)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from w3lib.encoding import http_content_type_encoding
 
 from llmsspider.content import markdown
-from llmsspider.content.conversion.workers import read_metadata
+from llmsspider.content.conversion import read_metadata
 from llmsspider.content.links import Joiner
 from llmsspider.content.markdown.commonmark import with_line_feeds
 from llmsspider.errors import ConversionError
@@ -26,7 +26,7 @@ from llmsspider.web.urls import InvalidUrl, identity, parse, redacted, without_f
 
 if TYPE_CHECKING:
     from llmsspider.config.settings import Config
-    from llmsspider.content.conversion.workers import ConversionPool
+    from llmsspider.content.conversion import ConversionPool
     from llmsspider.content.markdown import Draft
 
 

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from llmsspider.content.conversion.workers import ConversionPool
+from llmsspider.content.conversion import ConversionPool
 from llmsspider.crawl.bot_walls import Suspects
 from llmsspider.crawl.bounds import Bounds
 from llmsspider.crawl.deletions import DeletionPlan, Moves

@@ -20,15 +20,15 @@ from pathlib import Path
 import pytest
 from worker_calls import leave_once, noted, spin, wait_once
 
-from llmsspider.content.conversion import workers
-from llmsspider.content.conversion.processes import ProcessPool
-from llmsspider.content.conversion.workers import (
+from llmsspider.content import conversion
+from llmsspider.content.conversion import (
     FEW_IN_PLACE,
     MAX_HTML_IN_PLACE,
     MAX_READ_IN_PLACE,
     ConversionPool,
     serve,
 )
+from llmsspider.content.conversion.processes import ProcessPool
 from llmsspider.errors import ConversionError
 from llmsspider.items import Digest
 
@@ -210,11 +210,13 @@ def test_the_fork_server_is_killed(pool):
 BLOCKED = """
 import asyncio, signal
 from functools import partial
-from llmsspider.content.conversion import workers
+from llmsspider.content import conversion
 from llmsspider.content.conversion.processes import ProcessPool
 
+SERVE = partial(conversion.serve, conversion.prepare)
+
 async def main():
-    pool = ProcessPool(1, ("probe", "llmsspider.content.conversion.warm"), partial(workers.serve, workers.prepare))
+    pool = ProcessPool(1, ("probe", "llmsspider.content.conversion.warm"), SERVE)
     mask = await pool.run(signal.pthread_sigmask, (signal.SIG_BLOCK, ()), 60.0)
     print("worker", signal.SIGINT in mask, flush=True)
     pool.close()
@@ -284,7 +286,7 @@ ORPHAN = """
 import asyncio, os, sys
 from functools import partial
 from llmsspider.content.conversion.processes import ProcessPool
-from llmsspider.content.conversion.workers import serve
+from llmsspider.content.conversion import serve
 from worker_calls import wait_once
 
 async def main(marker):
@@ -320,7 +322,7 @@ def _runs(pid: int) -> bool:
 
 READY = """
 import asyncio, json
-from llmsspider.content.conversion.workers import ConversionPool
+from llmsspider.content.conversion import ConversionPool
 from worker_calls import missing
 
 async def main():
@@ -405,7 +407,7 @@ def test_the_first_page_goes_to_a_worker_where_there_are_some(pool):
 
 
 def test_what_takes_long_in_place_is_left_to_a_worker(monkeypatch):
-    monkeypatch.setattr(workers, "IN_PLACE_SECS", 0.05)
+    monkeypatch.setattr(conversion, "IN_PLACE_SECS", 0.05)
     pool = ConversionPool(0, 60.0, "native")
     with contextlib.closing(pool):
         assert asyncio.run(pool._run(spin, (0.0,), in_place=True)) == os.getpid()

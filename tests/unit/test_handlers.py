@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from llmsspider.content.conversion import workers
-from llmsspider.content.conversion.workers import handle
+from llmsspider.content import conversion
+from llmsspider.content.conversion import handle
 from llmsspider.content.formats import Handlers, check_handlers
 from llmsspider.crawl.records import Records
 from llmsspider.errors import ArgumentsError, ConversionError
@@ -32,7 +32,7 @@ def example(page: str) -> dict:
 
 def read_by(monkeypatch, made) -> Page:
     handler = type("Handler", (), {"read": lambda self, *_arguments: made})
-    monkeypatch.setattr(workers, "_handler", lambda _path: handler())
+    monkeypatch.setattr(conversion, "_handler", lambda _path: handler())
     return handle("mine.Handler", b"", URL, "application/json", None)
 
 

@@ -12,8 +12,7 @@ from scrapy.utils.test import get_crawler
 from llmsspider.content.extraction import convert, read_metadata
 from llmsspider.content.extraction.parsing import MAX_DEPTH, parse, read_source
 from llmsspider.content.links import SMALL_CHARS
-from llmsspider.content.markdown import read
-from llmsspider.content.markdown.page import MAX_LEVELS, split_front_matter
+from llmsspider.content.markdown import MAX_LEVELS, read, split_front_matter
 from llmsspider.crawl.requests import RefusedRequest
 from llmsspider.downloadermiddlewares.headers import (
     MAX_MEMBERS,

@@ -44,7 +44,7 @@ def test_the_package_is_searched_whole():
         "content.extraction.convert(body)",
         "web.page_forms.header_links(header)",
         "site.llmstxt_parser.parse(text)",
-        "content.markdown.page.read(text)",
+        "content.markdown.read(text)",
         "site.sitemaps.read",
     } <= names
     assert len(names) > 100

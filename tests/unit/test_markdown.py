@@ -12,8 +12,7 @@ from fuzzing import examples
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from llmsspider.content.markdown import looks_like_html, looks_like_markdown, read
-from llmsspider.content.markdown.page import split_front_matter
+from llmsspider.content.markdown import looks_like_html, looks_like_markdown, read, split_front_matter
 from llmsspider.items import Link, content_hash
 
 URL = "https://docs.example.org/guide/page.md"

@@ -2,7 +2,7 @@
 
 import signal
 
-from llmsspider.content.conversion.workers import prepare
+from llmsspider.content.conversion import prepare
 
 prepare()
 if hasattr(signal, "pthread_sigmask"):  # what came while it was blocked (`processes`) was for the crawl
