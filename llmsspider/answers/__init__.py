@@ -8,7 +8,6 @@ and the pure packages below it; commands, the extension that updates indexes and
     ranking       the order of results, what a result is, addresses of headings
     embedding     vectors of a user's class
     library       all sources of a project, each searched by its index
-    tables        the tables of an index
     tools         what an agent asks of a library
     mcp           the MCP server over libraries
 

@@ -7,25 +7,21 @@ content that the store keeps. It can always be made anew: a file of another vers
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from itertools import chain, groupby, repeat
+from itertools import chain, islice, repeat
 from pathlib import Path
 from typing import Any, Self
 
 from sqlalchemy import Connection
 
 from llmsspider.answers.ranking import Candidates, Hit, PageSignals, outline_of, version_key
-from llmsspider.answers.tables import SEPARATOR, TABLES, VERSION, clear, replace_pages, rows_in
-from llmsspider.answers.words import Query, digest_of
+from llmsspider.answers.words import Query, WordParts, passages, word_parts
 from llmsspider.errors import SearchError, StoreError
 from llmsspider.store import CONTENT, OUTLINE, PageRecord, Store
 from llmsspider.store.database import Database, batches, delete_sqlite, open_sqlite
 from llmsspider.web.trees import replaced, tree_of
-
-Held = tuple[set[int], set[int]]
-"""The numbers of pages and of passages."""
 
 MAX_PASSAGES, MAX_PAGES = 160, 60
 """Maximum number of passages that are considered for a query, and of pages (by title, hints and headings)."""
@@ -54,7 +50,7 @@ class SourceIndex:
         self._versions_at: tuple[int, list[str]] = (-1, [])
         self._counted_at: tuple[int, tuple[int, int]] = (-1, (0, 0))
         try:
-            self._write(partial(self._prepare, store=store))
+            self.write(partial(self._prepare, store=store))
             self._reader = database.reader()
         except (SearchError, StoreError) as error:
             database.engine.dispose()
@@ -86,8 +82,6 @@ class SourceIndex:
             clear(connection)
             connection.exec_driver_sql("UPDATE state SET store = ?", (store,))
 
-    # Updates from the store
-
     def sync(self, store: Store, until: Callable[[], bool] = lambda: False) -> bool:
         """Update the index with what changed in the store since the last call; returns whether it is up to date.
 
@@ -97,7 +91,7 @@ class SourceIndex:
         if store.last_seq() == state.seq and run == state.run:
             return True
         if state.dead > max(self.count()[1], 200):
-            self._write(clear)
+            self.write(clear)
             state = self._state()
         changes: Iterator[Any] = (
             (one.record.key, one.seq, None if one.change == "deleted" else one.record)
@@ -109,10 +103,10 @@ class SourceIndex:
             records = [record for _, _, record in batch if record is not None]
             links = store.links_of([record.key for record in records])
             pages = [(record, links.get(record.key, ())) for record in records]
-            self._write(partial(replace_pages, seqs={key: seq for key, seq, _ in batch}, pages=pages))
+            self.write(partial(replace_pages, seqs={key: seq for key, seq, _ in batch}, pages=pages))
             if until():
                 return False
-        self._write(lambda connection: connection.exec_driver_sql("UPDATE state SET run = ?", (run,)))
+        self.write(lambda connection: connection.exec_driver_sql("UPDATE state SET run = ?", (run,)))
         return True
 
     def _changed_outlines(self, store: Store) -> Iterator[tuple[bytes, None, PageRecord | None]]:
@@ -121,19 +115,6 @@ class SourceIndex:
         records = (one.record for one in store.iter_pages(parts=OUTLINE))
         keys = [record.key for record in records if known.get(record.key, now := outline_of(record)) != now]
         yield from zip(keys, repeat(None), store.load_pages(keys, CONTENT), strict=False)
-
-    def add_digests(self, store: Store) -> None:
-        """Make the digests of the passages that have none: only vectors need them."""
-        lacking = self.hits_where("digest IS NULL ORDER BY page.id")
-        of_page = {key: list(hits) for key, hits in groupby(lacking, key=lambda hit: hit.page)}
-        for hits, record in zip(of_page.values(), store.load_pages(of_page, CONTENT), strict=True):
-            texts = [(hit.text_in(record), hit.id) for hit in hits]
-            made = [(digest_of(text), number) for text, number in texts if text is not None]
-            statement = "UPDATE passage SET digest = ? WHERE id = ?"
-            if made:
-                self._write(partial(Connection.exec_driver_sql, statement=statement, parameters=made))
-
-    # Answers
 
     def candidates(self, query: Query) -> Candidates:
         """The passages and pages that fit a query best; none for a query without terms."""
@@ -160,7 +141,7 @@ class SourceIndex:
         found.unknown = unknown
         return found
 
-    def _held(self, expression: str) -> Held:
+    def _held(self, expression: str) -> tuple[set[int], set[int]]:
         """The pages whose title, hints or headings hold a term, and the passages that hold it."""
         connection: Any = self._reader.connection.driver_connection
         statement = "SELECT rowid FROM {0} WHERE {0} MATCH ?"
@@ -172,7 +153,7 @@ class SourceIndex:
         return pages, passages
 
     def _scores(
-        self, terms: Sequence[str], held: Sequence[Held], required: list[int]
+        self, terms: Sequence[str], held: Sequence[tuple[set[int], set[int]]], required: list[int]
     ) -> tuple[dict[int, float], dict[int, float]]:
         """The scores of the best pages and passages for terms, and what holds them."""
         pages, passages = self.count()
@@ -216,11 +197,6 @@ class SourceIndex:
     def hits_where(self, condition: str, *values: Any) -> list[Hit]:
         """The passages that a condition of SQL selects, not scored."""
         return [_hit(row) for row in self._all(_HIT + condition, *values)]
-
-    def digests(self) -> list[tuple[int, bytes, bytes]]:
-        """Number, page and digest of every passage that has one (`add_digests`)."""
-        found = self._all(f"{_HIT} digest IS NOT NULL ORDER BY passage.id")
-        return [(row.id, row.key, row.digest) for row in found]
 
     def vocabulary(self) -> list[str]:
         """Every word of the passages (its stem)."""
@@ -267,8 +243,6 @@ class SourceIndex:
             self._versions_at = seq, [*{version for url in urls if (version := tree_of(url).get("version"))}]
         return self._versions_at[1]
 
-    # The database
-
     def _all(self, statement: str, *values: Any) -> Sequence[Any]:
         with self._database.faults():
             return self._reader.exec_driver_sql(statement, values).all()
@@ -285,7 +259,8 @@ class SourceIndex:
     def _state(self) -> Any:
         return self._all("SELECT * FROM state")[0]
 
-    def _write(self, work: Callable[[Connection], Any]) -> None:
+    def write(self, work: Callable[[Connection], Any]) -> None:
+        """Do work on a connection, in one transaction."""
         try:
             self._database.write(work)
         except StoreError as error:
@@ -306,3 +281,119 @@ def _rarity(held: int, total: int) -> float:
 def _hit(row: Any, score: float = 0.0) -> Hit:
     path = tuple(row.headings.split(SEPARATOR)) if row.headings else ()
     return Hit(row.id, row.key, row.hash, row.start, row.stop, path, row.digest or b"", score)
+
+
+# The tables, and what is written into them: pages, passages, links to fragments.
+
+LinkedPage = tuple[PageRecord, Iterable[Sequence[str]]]
+"""A page with its content, and text and URL of each link in that."""
+
+MAX_PAGE_PASSAGES = 2000
+"""Maximum number of passages of one page that are indexed: about 3 MB of text."""
+
+MAX_LINKS, MAX_LINK_TEXT = 500, 120
+"""Maximum number of links of one page to fragments of pages that are kept, and of characters of their texts."""
+
+SEPARATOR = "\x1f"  # between the headings of a passage
+VERSION = 4  # of the tables and of what is written into them
+
+TABLES = """
+-- seq: of the last change that is indexed; run: the last one whose titles and notes are; next_id: of a page or passage,
+-- never used twice; dead: passages that are deleted, but for their words
+CREATE TABLE state (store TEXT, seq INTEGER, run TEXT, next_id INTEGER, dead INTEGER);
+CREATE TABLE page (
+    id INTEGER PRIMARY KEY, key BLOB UNIQUE, hash BLOB, document TEXT UNIQUE, url TEXT, passages INTEGER,
+    title TEXT, hints TEXT, optional INTEGER
+);
+CREATE INDEX page_url ON page (url);
+CREATE TABLE passage (
+    id INTEGER PRIMARY KEY, page INTEGER, start INTEGER, stop INTEGER, headings TEXT, digest BLOB
+);
+CREATE INDEX passage_page ON passage (page);
+CREATE TABLE link (page INTEGER, url TEXT, fragment TEXT, text TEXT);
+CREATE INDEX link_page ON link (page);
+CREATE INDEX link_url ON link (url);
+CREATE VIRTUAL TABLE passage_words USING fts5(
+    title, headings, body, parts, content='', tokenize='porter unicode61 remove_diacritics 2'
+);
+CREATE VIRTUAL TABLE page_words USING fts5(
+    title, hints, headings, parts, content='', tokenize='porter unicode61 remove_diacritics 2'
+);
+INSERT INTO passage_words (passage_words, rank) VALUES ('rank', 'bm25(5.0, 3.0, 1.0, 1.0)');
+INSERT INTO page_words (page_words, rank) VALUES ('rank', 'bm25(6.0, 4.0, 1.0, 1.0)');
+-- segments merged at once: with the default of 4 the same words are written twice as often
+INSERT INTO passage_words (passage_words, rank) VALUES ('automerge', 16);
+"""
+
+
+def clear(connection: Connection) -> None:
+    """Empty the tables."""
+    for table in ("page", "passage", "link"):
+        connection.exec_driver_sql(f"DELETE FROM {table}")  # noqa: S608
+        if table != "link":
+            connection.exec_driver_sql(f"INSERT INTO {table}_words ({table}_words) VALUES ('delete-all')")  # noqa: S608
+    connection.exec_driver_sql("UPDATE state SET seq = 0, run = '', dead = 0")
+
+
+def replace_pages(
+    connection: Connection, seqs: Mapping[bytes, int | None], pages: Sequence[LinkedPage]
+) -> None:
+    """Replace pages, given the numbers of their changes; what another process has indexed meanwhile stays as it is."""
+    state = connection.exec_driver_sql("SELECT * FROM state").one()
+    todo = {key: seq for key, seq in seqs.items() if seq is None or seq > state.seq}
+    ids = tuple(
+        connection.exec_driver_sql(rows_in("SELECT id FROM page WHERE key", todo), tuple(todo)).scalars()
+    )
+    dead = connection.exec_driver_sql(rows_in("DELETE FROM passage WHERE page", ids), ids).rowcount
+    connection.exec_driver_sql(rows_in("DELETE FROM link WHERE page", ids), ids)
+    connection.exec_driver_sql(rows_in("DELETE FROM page WHERE id", ids), ids)
+    next_id = _add(connection, [page for page in pages if page[0].key in todo], state.next_id)
+    seq = max([state.seq, *(one for one in todo.values() if one is not None)])
+    values = (seq, next_id, state.dead + dead)
+    connection.exec_driver_sql("UPDATE state SET seq = ?, next_id = ?, dead = ?", values)
+
+
+def _add(connection: Connection, pages: Sequence[LinkedPage], next_id: int) -> int:
+    """Cut pages into passages and insert them; returns the next free number."""
+    rows: dict[str, list[tuple[Any, ...]]] = {
+        "page": [],
+        "passage": [],
+        "link": [],
+        "page_words (rowid, title, hints, headings, parts)": [],
+        "passage_words (rowid, title, headings, body, parts)": [],
+    }
+    of_pages, of_passages, of_links, words_of_pages, words_of_passages = rows.values()
+    for record, links in pages:
+        number, next_id = next_id, next_id + 1
+        content = record.content or ""
+        found = list(islice(passages(content), MAX_PAGE_PASSAGES))
+        title, hints, optional = outline_of(record)
+        every = "\n".join(dict.fromkeys(heading for one in found for heading in one.heading_path))
+        ids = (number, record.key, bytes.fromhex(record.content_hash or ""), record.id, record.url)
+        of_pages.append((*ids, len(found), title, hints, optional))
+        words_of_pages.append((number, title, hints, every, word_parts(f"{title}\n{hints}\n{every}")))
+        parted = ((text[:MAX_LINK_TEXT], *url.partition("#")) for text, url in links)
+        to_fragments = dict.fromkeys((number, url, part, text) for text, url, _, part in parted if part)
+        of_links += islice(to_fragments, MAX_LINKS)
+        title_parts, parts = word_parts(title), WordParts(content)
+        path: tuple[str, ...] = ()
+        headings = below = ""
+        for one in found:
+            if one.heading_path is not path:  # the passages of a section share theirs
+                path = one.heading_path
+                headings = SEPARATOR.join(path)
+                below = "\n".join([heading for heading in path if heading != title])
+            of_passages.append((next_id, number, one.start, one.end, headings, None))
+            further = f"{title_parts} {parts.of(one.start, one.end)}"
+            words_of_passages.append((next_id, title, below, content[one.start : one.end], further))
+            next_id += 1
+    for into, of_table in rows.items():
+        if of_table:
+            marks = ", ".join("?" * len(of_table[0]))
+            connection.exec_driver_sql(f"INSERT INTO {into} VALUES ({marks})", of_table)  # noqa: S608
+    return next_id
+
+
+def rows_in(statement: str, values: Collection[Any]) -> str:
+    """A statement that ends with a column, for rows where that has one of the values."""
+    return f"{statement} IN ({', '.join('?' * len(values))})"
