@@ -46,6 +46,7 @@ setup(
             "output/assets/*",
             "extensions/assets/*",
             "answers/assets/*",
+            "browser/assets/*",
         ],
     },
     zip_safe=True,

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import json
 import time
+from importlib.resources import files
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
@@ -61,18 +62,9 @@ MAX_NOTED = 20
 POLL_SECS = 0.1
 """Time between two questions to a page."""
 
-# Returns address, number of elements and of characters of text.
-_LOOK = """() => {
-  const roots = [document];
-  let elements = 0, shown = document.body ? document.body.innerText.trim().length : 0;
-  for (let root; (root = roots.pop()); ) {
-    const all = root.querySelectorAll('*');
-    elements += all.length;
-    if (root !== document) shown += root.textContent.trim().length;
-    for (const element of all) if (element.shadowRoot) roots.push(element.shadowRoot);
-  }
-  return [location.href, elements, shown];
-}"""
+_ASSETS = files("llmsspider.browser").joinpath("assets")
+LOOK, EXPAND, WHOLE = ((_ASSETS / f"{name}.js").read_text("utf-8") for name in ("look", "expand", "whole"))
+"""Functions that a page is asked to call: what it shows; open what is collapsed; its HTML with shadow roots."""
 
 
 def is_needless(request: Request) -> bool:
@@ -223,7 +215,7 @@ async def wait_until_loaded(scripts: Scripts, traffic: Traffic) -> bool:
         async with asyncio.timeout(IDLE_TIMEOUT_SECS):
             while True:
                 began = time.monotonic()
-                look = await scripts.evaluate(_LOOK)
+                look = await scripts.evaluate(LOOK)
                 now = time.monotonic()
                 if look is None or look != seen or now - began > BUSY_SECS:
                     seen, since = look, now
@@ -247,47 +239,6 @@ DEEPEST = 200
 
 MAX_READS = 4
 """Maximum number of times a page is asked for its content."""
-
-_EXPAND = """(where, most) => {
-  let opened = 0;
-  const roots = [...document.querySelectorAll(where)];
-  for (let root; (root = roots.pop()); ) {
-    if (root.shadowRoot) roots.push(root.shadowRoot);
-    for (const part of root.querySelectorAll('button[aria-expanded="false"]')) {
-      if (opened < most && !part.closest('form, [role="dialog"]')) { part.click(); opened++; }
-    }
-  }
-  return opened;
-}"""
-
-# Copies into an inert document, where custom elements are not upgraded. Iterative: no depth overflows the stack.
-_WHOLE = """deepest => {
-  const type = document.doctype ? new XMLSerializer().serializeToString(document.doctype) : '';
-  const hasShadow = [...document.querySelectorAll('*')].some(element => element.shadowRoot);
-  if (!hasShadow) return type + (document.documentElement?.outerHTML ?? '');
-  const inert = document.implementation.createHTMLDocument('');
-  const root = inert.importNode(document.documentElement, false);
-  const waiting = [[document.documentElement, root, 0]];
-  for (let entry; (entry = waiting.pop()); ) {
-    let [from, to, depth] = entry;
-    let children = from.childNodes;
-    if (from.shadowRoot && depth < deepest) { children = from.shadowRoot.childNodes; depth++; }
-    else if (from.localName === 'slot' && from.assignedNodes().length) children = from.assignedNodes();
-    for (const child of children) {
-      if (depth && (child.localName === 'style' || child.localName === 'script')) continue;
-      if (child.localName === 'slot' && depth) {
-        const place = inert.createElement('span');
-        to.append(place);
-        waiting.push([child, place, depth]);
-        continue;
-      }
-      const copy = inert.importNode(child, child.localName === 'template');
-      to.append(copy);
-      if (child.nodeType === 1 && child.localName !== 'template') waiting.push([child, copy, depth]);
-    }
-  }
-  return type + root.outerHTML;
-}"""
 
 
 class RenderingHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  # it is not typed
@@ -357,7 +308,7 @@ class RenderingHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  
         scripts, traffic = self._scripts[page], self._traffic[page]
         is_done = await wait_until_loaded(scripts, traffic)
         with contextlib.suppress(TimeoutError):
-            if await scripts.answer(_EXPAND, API_REFERENCE, MAX_OPENED):
+            if await scripts.answer(EXPAND, API_REFERENCE, MAX_OPENED):
                 is_done = await wait_until_loaded(scripts, traffic)
         if not is_done:
             traffic.is_stopped = True
@@ -373,7 +324,7 @@ class RenderingHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  
         """
         for _ in range(MAX_READS):
             with contextlib.suppress(TimeoutError):
-                return str(await scripts.answer(_WHOLE, DEEPEST))
+                return str(await scripts.answer(WHOLE, DEEPEST))
             traffic.is_stopped = True
             await scripts.stop()
         raise RenderingError("the page does not answer, though its scripts were stopped", kind="network")

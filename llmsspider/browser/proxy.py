@@ -286,7 +286,6 @@ async def _open(host: str, port: int, *, tls: bool = False) -> Connection:
 
 
 async def _tunnel(head: Head, client: Connection, server: Connection, outbound: OutboundProxy | None) -> None:
-    """Forward bytes in both directions until either side closes."""
     if outbound is not None:
         target = head.start[1]
         request = Head(("CONNECT", target, "HTTP/1.1"), (("Host", target),))

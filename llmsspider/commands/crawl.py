@@ -124,7 +124,6 @@ class Command(DescribedCommand, CrawlCommand):
         return wanted and not opts.logfile and not opts.nolog
 
     def _say_end(self) -> None:
-        """Print the closing lines where they stand in the place of the log."""
         ended = run_of(self.crawler)
         report = status.run_report(ended) if ended is not None else None
         kept = report is not None and (report.mirror or not self.folder)
@@ -229,7 +228,6 @@ def crawl_each() -> None:
 async def _crawl_each(
     lines: BinaryIO, answers: int, process: AsyncCrawlerProcess, settings: Settings
 ) -> None:
-    """Crawl and answer, then end the reactor."""
     from twisted.internet import reactor as installed  # one is, by now
 
     reactor: Any = installed

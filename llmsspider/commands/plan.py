@@ -45,7 +45,6 @@ class Command(CrawlCommand):
             console.listen(logging.WARNING)
 
     def _for_people(self, opts: argparse.Namespace) -> bool:
-        """Return False: a plan prints itself."""
         return False
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:

@@ -70,7 +70,6 @@ class Command(OneLineCommand):
 
 
 def _shown(found: list[SourceStatus], name: str | None, opts: argparse.Namespace) -> str:
-    """Return the text of one look."""
     from llmsspider.output import printable
     from llmsspider.output.status import status_lines
 

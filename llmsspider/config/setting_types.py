@@ -89,7 +89,6 @@ def by(
 
 
 def _boolean(value: Any) -> bool:
-    """Read a boolean as Scrapy does."""
     if str(value) in {"True", "true", "1"}:
         return True
     if str(value) in {"False", "false", "0"}:

@@ -135,7 +135,6 @@ class RevalidationMiddleware(RunComponent):
         return Response(request.url, status=304, headers=headers, request=request)
 
     def _compare(self, request: Request, response: Response) -> None:
-        """Note that a host's HEAD says other than its GET."""
         head = self._heads.pop(request, None)
         if head is None or (name := host(request.url)) in self._get_only:
             return

@@ -65,7 +65,6 @@ class LanceDBPipeline(VectorStorePipeline):
             table.delete(f"source = {_text(source)}{chosen}")
 
     def _table(self, name: str) -> Any:
-        """Return the table; None where there is none yet."""
         try:
             return self._database.open_table(name)
         except ValueError:  # how LanceDB says it
@@ -88,5 +87,4 @@ class LanceDBPipeline(VectorStorePipeline):
 
 
 def _text(value: str) -> str:
-    """A string of SQL."""
     return "'" + value.replace("'", "''") + "'"

@@ -188,7 +188,6 @@ def crawl_problems(settings: BaseSettings, spider: type[Spider], arguments: dict
 
 
 def _folder_problems(config: Config, source: str) -> list[str]:
-    """One line for each folder that cannot be kept: the tree's, the skill's."""
     if config.plan_only:
         return []
     found: list[tuple[str, str]] = []

@@ -90,7 +90,6 @@ class _Crawl:
         return None
 
     def _check(self, log: IO[bytes]) -> None:
-        """Raise the error of a crawl that failed."""
         if self._ended is not None and self._ended["problem"] is None:
             return
         log.seek(max(0, log.seek(0, os.SEEK_END) - 16_000))

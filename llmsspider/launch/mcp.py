@@ -268,7 +268,6 @@ class CrawlProcesses:
         return {"source": source, "stopping": running}, f"The crawl of {source} {outcome}."
 
     def _stop(self, source: str) -> bool:
-        """Stop a crawl as Ctrl-C does; returns whether it was running."""
         running = self._is_running(source)
         if running:
             self._started[source][0].send_signal(signal.SIGINT)

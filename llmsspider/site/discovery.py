@@ -330,7 +330,6 @@ class _Cascade:
             self.note(f"{_number(count, 'more page')} from {files}")
 
     async def _read_search_index(self) -> None:
-        """Read the search index that the start page is set up with, and add the pages that nothing else names."""
         start = self.found.start
         html = start.head(witnesses.MAX_PAGE_BYTES) if start.ok and start.content_type in HTML_TYPES else b""
         async for url, found in witnesses.find(self.session.get, html, start.final_url):
@@ -347,14 +346,12 @@ class _Cascade:
             return
 
     def _discovered(self, url: str, kind: FileType) -> None:
-        """Say what was found; the first find is the discovered file."""
         if self.found.discovered_file_type == "none":
             self.found.discovered_file = url
             self.found.discovered_file_type = kind
         self.note(f"found {kind} at {self._short(url)}")
 
     def _short(self, url: str) -> str:
-        """Return the path of a URL on the start page's host, else the whole URL."""
         parts, start = urlsplit(url), urlsplit(self.found.start_url)
         return parts.path if parts.netloc == start.netloc else url
 

@@ -53,7 +53,6 @@ def lines_of(source: BinaryIO) -> Iterator[str]:
 
 
 def _encoding(source: BinaryIO) -> str:
-    """Return UTF-8 if the whole file is, else what its byte order mark says, else Windows-1252."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     source.seek(0)
     chunk = source.read(_CHUNK)

@@ -307,7 +307,6 @@ def _front_matter(block: str) -> dict[str, object]:
 
 
 def _named_in(fields: dict[str, object]) -> tuple[str | None, str | None]:
-    """Return the address and the title that front matter fields or attributes name."""
     title = fields.get("title")
     cleaned = clean_title(title) if isinstance(title, str) and title.strip() else None
     for key in _URL_KEYS:

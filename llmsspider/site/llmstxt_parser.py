@@ -294,7 +294,6 @@ class _Reader:
                 self._add(self._entry(target, title, described or description))
 
     def _resolved(self, href: str) -> str | None:
-        """Return the URL of a page; None, and noted, where it is none."""
         target = absolute_url(href, self.url)
         if isinstance(target, InvalidUrl):
             self.invalid[target] = None

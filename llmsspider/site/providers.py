@@ -202,7 +202,6 @@ class Docsify:
         return identity(split_route(url)[0]) == identity(self.page)
 
     def _route_of(self, url: str) -> str:
-        """Return the route that a URL stands for: a path such as `/guide/`."""
         if self.is_history:
             path = without_fragment(url).partition("?")[0].removeprefix(self.page.rstrip("/"))
             return path.removesuffix("index.html") or "/"

@@ -105,7 +105,6 @@ class Repository:
 
     @cached_property
     def _names(self) -> dict[str, str]:
-        """The pages by what links may call them."""
         names = {path: path for path in self.files}
         for path in self.files:
             stem = posixpath.splitext(path)[0]
@@ -275,7 +274,6 @@ class _Api:
 
 
 def _refusal(answer: FetchResult) -> str:
-    """Say why a host did not answer."""
     left, reset = answer.headers.get("x-ratelimit-remaining"), answer.headers.get("x-ratelimit-reset", "")
     if answer.status == 429 or (answer.status == 403 and (left == "0" or "retry-after" in answer.headers)):
         is_time = reset.isascii() and reset.isdigit() and len(reset) < 12
@@ -361,7 +359,6 @@ async def _ref(api: _Api) -> tuple[str, tuple[str, ...], list[_Entry]]:
 
 
 def _name(path: str) -> str:
-    """Return the name of a file without folder and extension, in small letters."""
     return posixpath.splitext(posixpath.basename(path))[0].lower()
 
 
@@ -376,6 +373,5 @@ def _is_page(path: str, endings: frozenset[str]) -> bool:
 
 
 def _order(path: str) -> tuple[int, bool, list[str]]:
-    """What stands for a folder comes before what it holds."""
     folders = path.lower().split("/")
     return len(folders) > 1, _name(path) not in INDEXES or len(folders) > 2, folders

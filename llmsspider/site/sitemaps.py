@@ -154,7 +154,6 @@ def _repaired(first: bytes, chunks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _escaped(text: bytes) -> bytes:
-    """Return XML with lone ampersands escaped, those in CDATA sections as they are."""
     pieces: list[bytes] = []
     position = 0
     while (start := text.find(b"<![CDATA[", position)) >= 0:
@@ -208,7 +207,6 @@ def _read_text(first: bytes, chunks: Iterator[bytes]) -> Iterator[SitemapEntry |
 
 
 def _name(element: etree._Element) -> tuple[str, str]:
-    """Return namespace and local name."""
     namespace, _, name = element.tag.rpartition("}") if isinstance(element.tag, str) else ("", "", "")
     return namespace, name
 
@@ -255,7 +253,6 @@ class SitemapStep:
         return [url for url in named if isinstance(url, str)]
 
     async def _read_all(self, urls: list[str]) -> None:
-        """Read sitemaps and what their indexes name, in order."""
         queue = deque((url, 0) for url in urls)
         while queue:
             url, depth = queue.popleft()

@@ -254,7 +254,6 @@ def _records(data: Any) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _digests(records: Iterable[tuple[str, dict[str, Any]]], root: str) -> dict[str, str]:
-    """Return a digest of all records of each page, by its URL."""
     hashes: dict[str, Any] = {}
     for address, record in records:
         url = parse(address.partition("#")[0] or ".", root)
@@ -289,7 +288,6 @@ def by_deploy(url: str, modified: str | None, stored: Collection[str | None]) ->
 
 
 def _sphinx(data: dict[str, Any], root: str, ending: str) -> dict[str, str]:
-    """Return a digest of title, words and objects of each page, by its URL."""
     names = [name for name in data["docnames"] if isinstance(name, str)]
     if len(names) != len(data["docnames"]) or len(names) > MAX_PAGES:
         raise UnreadableError("its pages have no names, or there are too many")

@@ -80,14 +80,13 @@ class PageFailedError(Exception):
         self.kind, self.status, self.is_no_page = kind, status, is_no_page
 
 
-Extract = Callable[[], Awaitable[FetchedPage]]
-"""Downloads and converts the page itself; raises `PageFailedError`."""
-
-
-async def obtain(url: str, fetch: Fetch, extract: Extract, providers: Sequence[Provider]) -> FetchedPage:
+async def obtain(
+    url: str, fetch: Fetch, extract: Callable[[], Awaitable[FetchedPage]], providers: Sequence[Provider]
+) -> FetchedPage:
     """Return the page from the first source that has it: a provider, the page's own content, an llms.txt.
 
-    `fetch` downloads one other URL. Raises `PageFailedError` where the page failed, and no other source has it.
+    `fetch` downloads one other URL, `extract` downloads and converts the page itself, or raises `PageFailedError`, as
+    this does where no other source has it.
     """
     for provider in providers:
         for source in provider.sources(url):

@@ -300,7 +300,6 @@ class Signer:
         return keys, {"Content-Type": DIRECTORY_TYPE, **proof}
 
     def _sign(self, message: object, components: Sequence[str], tag: str, lifetime: timedelta) -> None:
-        """Add the headers of a signature to a request, or the answer to one."""
         from http_message_signatures import HTTPMessageSigner, algorithms  # noqa: PLC0415
 
         now = datetime.now(UTC)

@@ -334,6 +334,5 @@ def _folders(url: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=64)
 def _places(url: str) -> tuple[str, ...]:
-    """Return the directory of a page and those above it, the nearest first."""
     folders = _folders(url)
     return tuple("/".join(("", *folders[:depth], "")) for depth in range(len(folders), -1, -1))

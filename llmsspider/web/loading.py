@@ -165,7 +165,6 @@ def own_arguments(spider: type) -> frozenset[str]:
 
 
 def _derived(spider: type | None) -> Iterator[type]:
-    """Yield the classes of a spider that are not of this project, above the first that is."""
     kinds = spider.__mro__ if spider is not None else ()
     return takewhile(lambda kind: not kind.__module__.startswith(OURS), kinds)
 

@@ -130,7 +130,6 @@ def _shows_more_than(limit: int, body: bytes) -> bool:
 
 
 def _pieces(body: bytes) -> Iterator[bytes]:
-    """Split a body at each `<`, a few at a time."""
     while body:
         pieces = body.split(b"<", 256)
         body = pieces.pop() if len(pieces) > 256 else b""
@@ -279,7 +278,6 @@ def validators(etag: str | None, last_modified: str | None) -> dict[str, str]:
 
 @lru_cache(maxsize=256)
 def _moment(date: str) -> float | None:
-    """Return the seconds since 1970 of an HTTP date, which many pages of a site share; None for what is no date."""
     try:
         return parsedate_to_datetime(date).timestamp()
     except (ValueError, TypeError, IndexError, OverflowError):

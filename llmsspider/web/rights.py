@@ -99,7 +99,6 @@ def of_page(
 
 
 def _is_licence(parameters: str) -> bool:
-    """Return whether the parameters of a link say `rel=license`."""
     relations = parameters.lower().partition("rel=")[2].strip(' "').partition(";")[0].partition('"')[0]
     return "license" in relations.split()
 

@@ -277,7 +277,6 @@ class LintSpider(ProjectSpider):
             return
 
     def _of_links(self, file: str, text: str) -> Iterator[Finding]:
-        """Yield the findings of the links of one index, at their places."""
         groups: dict[tuple[str, str], list[str]] = {}
         where = places(text, file)
         for url, place in where.items():
@@ -296,7 +295,6 @@ class LintSpider(ProjectSpider):
 
 
 def _beside(discovery: Discovery) -> Iterator[Finding]:
-    """The files beside the first llms.txt: linked llms files, full text, sitemaps."""
     main = discovery.files[0].url
     for one in discovery.tried:
         if one.outcome != "found" and one.url in discovery.linked_files:
@@ -350,7 +348,6 @@ def _words(text: str) -> Counter[str]:
 
 
 def _alternate(page: Page, answer: FetchResult) -> str | None:
-    """The Markdown version that a page names, or its `Link` header."""
     header = answer.headers.get("link", "")
     return page.meta.markdown_alternate or page_forms.markdown_link(header, answer.final_url)
 

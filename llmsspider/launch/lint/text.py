@@ -86,7 +86,6 @@ class _Index:
         self.found.append(finding(rule, self._file, problem, place))
 
     def _add_group(self, rule: str, problem: str, links: list[Link]) -> None:
-        """Add one finding for links that have the same fault, at the first of them."""
         if links:
             urls = tuple(dict.fromkeys(link.href for link in links))
             problem = f"{problem}: {len(links)}"

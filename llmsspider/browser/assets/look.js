@@ -1,0 +1,12 @@
+// Returns address, number of elements and of characters of text.
+() => {
+  const roots = [document];
+  let elements = 0, shown = document.body ? document.body.innerText.trim().length : 0;
+  for (let root; (root = roots.pop()); ) {
+    const all = root.querySelectorAll('*');
+    elements += all.length;
+    if (root !== document) shown += root.textContent.trim().length;
+    for (const element of all) if (element.shadowRoot) roots.push(element.shadowRoot);
+  }
+  return [location.href, elements, shown];
+}
