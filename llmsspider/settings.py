@@ -113,8 +113,8 @@ EXTENSIONS_BASE: dict[str, int | None] = {
     **scrapys.EXTENSIONS_BASE,
     "scrapy.extensions.remote_control.RemoteControl": None,  # off; a web server
     "scrapy.extensions.logstats.LogStats": None,  # counts downloads, discovery and attempts included
-    "llmsspider.extensions.console.PrintableLog": -30,  # before any other logs what a site sent
-    "llmsspider.extensions.console.TerminalProgress": -20,  # gives the terminal back before the summary
+    "llmsspider.extensions.run_summary.PrintableLog": -30,  # before any other logs what a site sent
+    "llmsspider.extensions.run_summary.TerminalProgress": -20,  # gives the terminal back before the summary
     "llmsspider.pipelines.hash.PipelineOutcomes": -15,  # before the feed exporter, too
     "llmsspider.extensions.run_summary.RunSummary": -10,  # before Scrapy's feed exporter, which is at 0
     "llmsspider.extensions.run_summary.Heartbeat": 0,
@@ -126,27 +126,27 @@ EXTENSIONS_BASE: dict[str, int | None] = {
 CONCURRENT_ITEMS = 1  # Scrapy starts as many tasks for each response, and one has one document at most
 FEED_EXPORTERS_BASE = {
     **scrapys.FEED_EXPORTERS_BASE,
-    "jsonlines": "llmsspider.output.exports.JsonLinesExporter",
-    "jsonl": "llmsspider.output.exports.JsonLinesExporter",
-    "jl": "llmsspider.output.exports.JsonLinesExporter",
-    "csv": "llmsspider.output.exports.CsvExporter",
-    "chunks": "llmsspider.output.exports.ChunksExporter",
-    "graph": "llmsspider.output.exports.GraphExporter",
-    "md": "llmsspider.output.exports.MarkdownExporter",
-    "parquet": "llmsspider.output.exports.ParquetExporter",
+    "jsonlines": "llmsspider.output.feeds.JsonLinesExporter",
+    "jsonl": "llmsspider.output.feeds.JsonLinesExporter",
+    "jl": "llmsspider.output.feeds.JsonLinesExporter",
+    "csv": "llmsspider.output.feeds.CsvExporter",
+    "chunks": "llmsspider.output.feeds.ChunksExporter",
+    "graph": "llmsspider.output.feeds.GraphExporter",
+    "md": "llmsspider.output.feeds.MarkdownExporter",
+    "parquet": "llmsspider.output.feeds.ParquetExporter",
 }
 
 # --- stats, logs and feeds ---
 STATS_CLASS = "llmsspider.extensions.PlainStatsCollector"  # Scrapy's, without a check of each call
 LOG_LEVEL = "INFO"
-LOG_FORMATTER = "llmsspider.extensions.console.ShortLogFormatter"
+LOG_FORMATTER = "llmsspider.extensions.run_summary.ShortLogFormatter"
 FEED_EXPORT_ENCODING = "utf-8"
 FEED_STORE_EMPTY = False  # a crawl without a document leaves yesterday's file alone
 FEED_STORAGES_BASE = {
     **scrapys.FEED_STORAGES_BASE,
-    "": "llmsspider.output.feed_storage.StagedFileFeedStorage",
-    "file": "llmsspider.output.feed_storage.StagedFileFeedStorage",
-    "s3": "llmsspider.output.feed_storage.StagedS3FeedStorage",
+    "": "llmsspider.output.feeds.StagedFileFeedStorage",
+    "file": "llmsspider.output.feeds.StagedFileFeedStorage",
+    "s3": "llmsspider.output.feeds.StagedS3FeedStorage",
 }
 
 # --- manners and safety, what the middlewares need (docs/explanation/politeness.md, docs/explanation/security.md) ---

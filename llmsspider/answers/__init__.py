@@ -11,26 +11,19 @@ and the pure packages below it; commands, the extension that updates indexes and
     tools         what an agent asks of a library
     mcp           the MCP server over libraries
 
-This module itself says where an index is and whether there is one: most crawls need nothing else of the package.
+This module itself says how the files of an index are called (`Stores.index_file`): most crawls need nothing else.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from llmsspider.store import Stores
-from llmsspider.store.database import delete_sqlite, resolve_data_dir, source_slug
+from llmsspider.store.database import delete_sqlite
 
 WORDS = ".search"
 VECTORS = ".vectors"
 
 
-def index_file(stores: Stores, source: str, suffix: str = WORDS) -> Path:
-    """The file of an index; it need not exist yet."""
-    return resolve_data_dir(stores.data_dir) / (source_slug(source) + suffix)
-
-
 def delete_index(stores: Stores, source: str) -> list[str]:
     """Delete the search index and the vectors of a source; returns what there was. Raises `StoreError`."""
     kinds = ((WORDS, "search index"), (VECTORS, "vectors"))
-    return [what for suffix, what in kinds if delete_sqlite(index_file(stores, source, suffix))]
+    return [what for suffix, what in kinds if delete_sqlite(stores.index_file(source, suffix))]

@@ -18,7 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.parse import unquote, urlsplit
 
-from llmsspider.answers import VECTORS, WORDS, index_file
+from llmsspider.answers import VECTORS, WORDS
 from llmsspider.answers.embedding import Embedder, VectorIndex
 from llmsspider.answers.index import SourceIndex
 from llmsspider.answers.ranking import (
@@ -316,7 +316,8 @@ class Library(AbstractContextManager["Library"]):
 
     def _file(self, name: str, suffix: str) -> Path:
         """The file of an index; where its folder is read-only, a copy in a temporary folder."""
-        file = index_file(*self._named().get(name, (self._places[0], name)), suffix)
+        place, own = self._named().get(name, (self._places[0], name))
+        file = place.index_file(own, suffix)
         with suppress(OSError):
             file.parent.mkdir(parents=True, exist_ok=True)
         if os.access(file.parent, os.W_OK) and (not file.exists() or os.access(file, os.W_OK)):

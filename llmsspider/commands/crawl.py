@@ -24,7 +24,8 @@ from scrapy.utils.project import get_project_settings
 
 from llmsspider import errors
 from llmsspider.config.sources import default_name
-from llmsspider.crawl.spiderrun import on_scrapy_cloud, run_of
+from llmsspider.crawl.requests import run_of
+from llmsspider.crawl.spiderrun import on_scrapy_cloud
 from llmsspider.errors import StoreError
 from llmsspider.extensions import console, scrapy_cloud
 from llmsspider.launch.checking import crawl_problems, pair_problems, spider_problem, value_problem

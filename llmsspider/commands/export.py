@@ -23,8 +23,8 @@ from llmsspider.output.exports import (
     write_csv,
     write_flat,
     write_jsonl,
-    write_parquet,
 )
+from llmsspider.output.feeds import write_parquet
 from llmsspider.output.mirror import sync, sync_skill
 from llmsspider.store import Store
 from llmsspider.web.loading import find, own_mark

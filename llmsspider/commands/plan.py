@@ -13,7 +13,7 @@ from llmsspider import errors
 from llmsspider.commands.crawl import Command as CrawlCommand
 from llmsspider.config.arguments import PLAN_ONLY
 from llmsspider.crawl.plan import nothing_obtained
-from llmsspider.crawl.spiderrun import run_of
+from llmsspider.crawl.requests import run_of
 from llmsspider.extensions import console
 from llmsspider.launch.storecommand import flag
 from llmsspider.output import printable

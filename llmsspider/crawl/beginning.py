@@ -16,9 +16,8 @@ from scrapy.exceptions import CloseSpider
 from llmsspider.config.arguments import listed_urls
 from llmsspider.crawl.callbacks.docs import DocsCallbacks
 from llmsspider.crawl.full_text import judge_files
-from llmsspider.crawl.pages import PageResponse, refused_by_page, with_valid_urls
+from llmsspider.crawl.pages import PageResponse, refused_by_page, utc_now, with_valid_urls
 from llmsspider.crawl.plan import make_plan
-from llmsspider.crawl.records import utc_now
 from llmsspider.crawl.requests import (
     META,
     EngineFetch,
@@ -29,7 +28,7 @@ from llmsspider.crawl.requests import (
 )
 from llmsspider.crawl.run import Run
 from llmsspider.errors import ConversionError
-from llmsspider.items import Page, PageMeta, Section, content_hash
+from llmsspider.items import MARKDOWN_ORIGINS, Page, PageMeta, Section, content_hash
 from llmsspider.site.discovered import Discovery, Options, Seed
 from llmsspider.site.discovery import discover
 from llmsspider.site.repositories import discover_repository, repository_at
@@ -43,11 +42,10 @@ from llmsspider.web.urls import host, identity, page_key, usable
 
 logger = logging.getLogger(__name__)
 
-AT_ONCE = 1000
-"""Number of URLs that are dealt with before other tasks get their turn; stored pages that are queued at a time."""
-
-PLANNED_PAGES = 5
-"""Maximum number of listed Markdown pages that a plan fetches."""
+AT_ONCE = (
+    1000  # URLs that are dealt with before other tasks get their turn; stored pages that are queued at a time
+)
+PLANNED_PAGES = 5  # maximum number of listed Markdown pages that a plan fetches
 
 
 @dataclass(slots=True, frozen=True)
@@ -246,12 +244,14 @@ async def seed_requests(phase: Phase) -> AsyncIterator[Request]:
 
 async def _judges_files(phase: Phase, discovery: Discovery) -> bool:
     """Judge full-text files, or else the Markdown of stored pages; return whether there is full text."""
-    has_full_text = any(full_text.is_usable for full_text in discovery.full_texts)
-    if has_full_text:
+    if any(full_text.is_usable for full_text in discovery.full_texts):
         await judge_files(phase.run, phase.spider.reader.compared, discovery)
-    elif await phase.spider.reader.judge_again():
+        return True
+    states, is_compared = phase.run.known.states.values(), not phase.run.site.judged.is_empty
+    has_markdown = is_compared or any(state.origin in MARKDOWN_ORIGINS for state in states)
+    if has_markdown and await phase.spider.reader.judge_again():
         phase.fetch.start_response = None  # it came in the form that was believed
-    return has_full_text
+    return False
 
 
 def _refuse_mistyped(run: Run, discovery: Discovery) -> None:
@@ -350,13 +350,15 @@ def start_in_language(start_url: str, language: str, translations: Mapping[str, 
 async def leave_out_pages(phase: Phase) -> None:
     """Decide which stored pages are not requested, if the pages of a sample are as their witness says."""
     run, ledger = phase.run, phase.run.ledger
+    if not run.may_leave_out:
+        return
     states = {
         key: state
         for key, state in run.known.states.items()
         if run.known.is_usable(state) and state.origin != "llms-full" and not state.is_part
     }
     urls = {key: state.url for key, state in states.items()}
-    sample = ledger.plan(urls, run.config.revisit) if run.may_leave_out else []
+    sample = ledger.plan(urls, run.config.revisit)
     if ledger.by is None:
         return
     found = await asyncio.gather(*(_is_as_stored(phase, states[key]) for key in sample))
@@ -391,10 +393,8 @@ async def _is_as_stored(phase: Phase, state: PageState) -> bool | None:
         logger.debug("No sample of %(url)s: %(error)r", {"url": url, "error": error})
         is_other = isinstance(error, RefusedRequest) or kind_of_exception(error) == "parse"
         return False if is_other else None
-    if page is None:
-        return True
-    if refused_by_page(page.page.meta, answer, run.config) is not None:
-        return False
+    if page is None or refused_by_page(page.page.meta, answer, run.config) is not None:
+        return page is None
     record = run.records.of_response(answer, page, depth=state.depth, by="link")
     phase.spider.documents.retitle(record, is_start=False)
     return run.known.has_text(record)

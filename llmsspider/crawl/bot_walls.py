@@ -1,4 +1,4 @@
-"""Answers with status 200 that are not the page: bot walls, logins, denials, and pages that break off. Pure."""
+"""Answers with status 200 that are not the page: bot walls, logins, denials. Pure."""
 
 import re
 from collections import Counter
@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 from llmsspider.errors import ErrorKind
 from llmsspider.items import content_hash
 from llmsspider.web.outcomes import MAX_WALL_TEXT
-from llmsspider.web.page_forms import Kind
 
 SAME_TEXT = 3  # least number of pages that differed before and have one text now for that text to be a wall
 SHRUNK = 0.1  # least share of its former length that a page must have to be accepted at once
@@ -185,52 +184,3 @@ class Suspects:
             return None
         message = "next to nothing is left of its text, or of its links, with status 200"
         return Wall("http", message, ACCEPTED_RUNS if same.blank else CONFIRM_RUNS)
-
-
-# Pages that break off without a sign. Pure.
-# A body with the Content-Length of its half looks whole. `</html>` may be left out (HTML, section 13.1.2.4), so its
-# absence says nothing of a page by itself: it does where the page had one. The same holds for the line end that
-# closes a file of Markdown; and a text breaks off where the stored one went on in the middle of a line.
-
-END_TAG = b"</html"
-_LAST_BYTES = 1024
-"""Where an end tag stands, nearly always: a page of 96 KB in lower case takes 0.1 ms."""
-
-
-def has_end(body: bytes, kind: Kind) -> bool | None:
-    r"""Say whether HTML has its end tag, Markdown its last line end; None for what has no end.
-
-    >>> has_end(b"<html><p>Text</HTML>", "html"), has_end(b"<html><p>Te", "html"), has_end(b"# Text\n", "markdown")
-    (True, False, True)
-    """
-    if kind == "html":
-        return END_TAG in body[-_LAST_BYTES:].lower() or END_TAG in body.lower()
-    return body.endswith(b"\n") if kind == "markdown" else None
-
-
-TAIL_WORDS = 8
-"""Words at the end of a text that are looked for in the stored one."""
-
-
-def breaks_off(before: str, now: str) -> bool:
-    r"""Say whether a text ends in the middle of a line of the stored one.
-
-    >>> breaks_off("# Setup\n\nInstall it.\n\nRun it now.\n", "# Setup\n\nInstall it.\n\nRun i\n")
-    True
-    >>> breaks_off("# Setup\n\nInstall it.\n\nRun it now.\n", "# Setup\n\nInstall it.\n")
-    False
-    """
-    before, now = before.rstrip(), now.rstrip()
-    if not now or len(now) >= len(before):
-        return False
-    if before.startswith(now):
-        return before[len(now)] != "\n"
-    begin, *words = now.rsplit(None, TAIL_WORDS)
-    tail = now[len(begin) :].lstrip()
-    at = before.find(tail) if len(words) == TAIL_WORDS else -1
-    while at >= 0:
-        end = at + len(tail)
-        if end < len(before) and before[end] != "\n":
-            return True
-        at = before.find(tail, end)
-    return False

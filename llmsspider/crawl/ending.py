@@ -11,8 +11,8 @@ from scrapy.exceptions import CloseSpider
 from llmsspider.config.arguments import NO_URL, NO_URL_GIVEN
 from llmsspider.crawl.beginning import Phase, discover_site, leave_out_pages, seed_requests
 from llmsspider.crawl.deletions import DELETED, DeletionPlan, plan_deletions
+from llmsspider.crawl.pages import utc_now
 from llmsspider.crawl.progress import replay_command
-from llmsspider.crawl.records import utc_now
 from llmsspider.crawl.run import Run
 from llmsspider.crawl.scheduler import mark_job
 from llmsspider.crawl.sections import END, PLAN, SectionJob, handed_over, split
@@ -32,7 +32,7 @@ AT_ONCE = 2  # number of pages that are retried at a time
 async def undecided_pages(phase: Phase) -> AsyncIterator[Request]:
     """Yield the pages that waited until it was known what is a copy, and what addresses like theirs are."""
     while phase.run.waiting.number("copy", "shape"):
-        for request in [*phase.spider.requests.decided(), *phase.spider.requests.of_shapes()]:
+        for request in [*phase.spider.at_end.decided(), *phase.spider.at_end.of_shapes()]:
             yield request
         await phase.wait_until_idle()
     if phase.run.limit.cut:
@@ -58,7 +58,7 @@ async def failed_pages(phase: Phase) -> AsyncIterator[Request]:
             yield page.request
         await phase.wait_until_idle()
     if waiting.number("failed"):
-        yield phase.results(phase.spider.documents.given_up())
+        yield phase.results(phase.spider.at_end.given_up())
 
 
 async def waiting_pages(phase: Phase) -> AsyncIterator[Request]:
@@ -67,7 +67,7 @@ async def waiting_pages(phase: Phase) -> AsyncIterator[Request]:
     waiting.closed |= {"copy", "shape", "markdown", "tag", "stub"}
     if not waiting.number("markdown", "tag", "stub"):
         return
-    requests = list(phase.spider.requests.pending())
+    requests = list(phase.spider.at_end.markdown_requests())
     if requests:
         pages = f"{len(requests)} pages, whose URL was not known when they came"
         phase.note(f"requesting the Markdown of {pages}")
@@ -75,13 +75,13 @@ async def waiting_pages(phase: Phase) -> AsyncIterator[Request]:
     for request in requests:
         yield request
     await phase.wait_until_idle()
-    yield phase.results(phase.spider.pages.settled_pages())
+    yield phase.results(phase.spider.at_end.pages())
 
 
 async def suspect_answers(phase: Phase) -> AsyncIterator[Request]:
     """Settle the answers that may stand in place of their pages."""
     while phase.run.waiting.number("wall"):
-        yield phase.results(phase.spider.pages.settled_walls())
+        yield phase.results(phase.spider.at_end.walls())
         await phase.wait_until_idle()
 
 
@@ -89,7 +89,7 @@ async def lost_pages(phase: Phase) -> AsyncIterator[Request]:
     """Request as themselves the pages that count as another of which nothing came; those still lost have failed."""
     run = phase.run
     for url, depth in run.lost_pages():
-        yield phase.spider.requests.itself(url, depth)
+        yield phase.spider.at_end.itself(url, depth)
     await phase.wait_until_idle()
     for url, _ in run.lost_pages():
         run.fail(url, "http", "it counts as another page, of which nothing came")
@@ -146,7 +146,7 @@ async def verification(phase: Phase) -> AsyncIterator[Request]:
         phase.note(f"nothing is deleted: {reason}")
     elif run.arguments.mode != "refresh":
         pages = (state for state in _unreached(run) if not state.is_part)
-        stored = (phase.spider.requests.verification(state) for state in pages)
+        stored = (phase.spider.at_end.verification(state) for state in pages)
         async for request in phase.in_portions(stored):
             yield request
 
@@ -166,7 +166,7 @@ async def moved_pages(phase: Phase) -> AsyncIterator[Request]:
         if not {"gone", "unlinked"}.isdisjoint(run.known.outcomes.values()):
             new = [key for key, (change, *_) in run.recorded.night.items() if change == "new"]
             records += [record for record in run.store.load_pages(new) if record is not None]
-        if run.arguments.mode != "refresh":
+        if records and run.arguments.mode != "refresh":
             run.moves.pair(records, stored_text)
         _decide(phase, {record.key for record in records})
     waiting.closed.add("moved")
@@ -178,6 +178,9 @@ def _decide(phase: Phase, new: set[bytes]) -> None:
     """Plan which stored pages are deleted; the documents of the pages `new` are still to come."""
     run, known = phase.run, phase.run.known
     unreached = {state.key for state in run.store.unreached()}
+    if not unreached:
+        run.deletions = DeletionPlan({}, (), {})
+        return
 
     def links(keys: list[bytes]) -> set[bytes]:
         records = [record for record in run.store.load_pages(keys, LINKS) if record is not None]
@@ -345,8 +348,6 @@ async def _begin(phase: Phase) -> None:
             run.waiting.closed.add("links")  # depths are exact only where links are followed at once
         if run.known.states and not run.section.job:
             run.waiting.closed.discard("moved")
-            before = run.memory.run_before()
-            run.moves.every = before is not None and before.complete
         await discover_site(phase)
         await leave_out_pages(phase)
     except LlmsspiderError as error:

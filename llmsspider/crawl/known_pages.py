@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from llmsspider.changes.meaning import change_kinds
 from llmsspider.content.links import without_built_names
-from llmsspider.crawl.bot_walls import breaks_off
+from llmsspider.crawl.pages import breaks_off
 from llmsspider.errors import ConversionError
 from llmsspider.items import Change, ChangeKind, content_hash
 from llmsspider.store import PageRecord, PageState, Reading, Store
@@ -101,7 +101,7 @@ class KnownPages:
         A 304 brings no body, so what is stored has to be of use as it is. `read_by` says what is wanted of a URL that
         is no document (`store.Reading`): "" for an answer as it came, None where only a document is of use.
         """
-        if not self.trusted or not self.sends_validators(url):
+        if not self.trusted or self.number == 1 or not self.sends_validators(url):
             return {}
         page = self.validated(url) if read_by != "" else None
         if page is not None:
@@ -183,8 +183,8 @@ class KnownPages:
     # What is no document
 
     def _stored(self, wanted: Reading, *, with_body: bool = True) -> Reading | None:
-        """Return what is stored of a reading; what was read of a page is of an earlier run, so the first has none."""
-        if self.store is None or (wanted.read_by and self.number <= 1):
+        """Return what is stored of a reading by an earlier run; the first has none."""
+        if self.store is None or self.number == 1:
             return None
         return self.store.reading(wanted.key, with_body=with_body)
 

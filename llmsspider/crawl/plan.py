@@ -277,13 +277,17 @@ STORE_FAILED = (
 )
 
 
-def advice(run: RunState) -> str | None:
-    """One line on why a run that has ended has no documents, or could not keep them, and what to do; else None."""
-    if run.outcome == "store_failed":
-        if not run.id:
-            return f"nothing was fetched: {run.fault}"
-        return f"{STORE_FAILED} ({run.fault})" if run.fault else STORE_FAILED
-    return nothing_obtained(run) if run.outcome in {"start_failed", "no_documents"} else None
+WITHOUT_DOCUMENTS = frozenset({"start_failed", "no_documents", "store_failed"})
+"""The outcomes of runs that have no documents, or could not keep them."""
+
+
+def advice(run: RunState) -> str:
+    """One line on why a run that has ended `WITHOUT_DOCUMENTS` has none, or could not keep them, and what to do."""
+    if run.outcome != "store_failed":
+        return nothing_obtained(run)
+    if not run.id:
+        return f"nothing was fetched: {run.fault}"
+    return f"{STORE_FAILED} ({run.fault})" if run.fault else STORE_FAILED
 
 
 def start_failure(run: RunState) -> str | None:
@@ -296,9 +300,8 @@ def start_failure(run: RunState) -> str | None:
 
 
 def notes(run: RunState) -> list[str]:
-    """Return lines that a person should know of a run: a failed start page, links out of scope, what was learned."""
-    said = [start_failure(run), links_out_of_scope(run), *run.bounds.learned.lines()]
-    return [line for line in said if line]
+    """Return what a person should know of a run: its start page failed, or many links were out of scope."""
+    return [line for line in (start_failure(run), links_out_of_scope(run)) if line]
 
 
 def nothing_obtained(run: RunState) -> str:

@@ -72,6 +72,8 @@ class Progress:
     began: float = field(default_factory=time.monotonic)
     ended: float | None = None
     stored_at_stop: int = 0  # pages that waited when the crawl was stopped: stored, and not exported
+    requests: int = 0  # requests of any kind
+    received: int = 0  # bytes of the bodies of their answers, as they were sent
     unread: int = 0  # pages that were known and not done when the crawl was stopped
     recent: deque[RecentPage] = field(default_factory=lambda: deque(maxlen=MAX_RECENT))  # the pages done last
     phases: list[tuple[Phase, float]] = field(default_factory=list)
@@ -157,6 +159,8 @@ class Progress:
             "documents": self.documents,
             "done": done,
             "queued": queued,
+            "requests": self.requests,
+            "bytes": self.received,
             "origins": dict(self.origins),
             "changes": dict(self.changes),
             "doubtful": dict(self.doubtful),

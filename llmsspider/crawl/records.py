@@ -1,27 +1,38 @@
 """What the store keeps of a page that was read: the record of which its `Document` is made, or why it is none."""
 
 import json
-from collections.abc import Callable
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from itertools import pairwise
 from typing import Self
 from urllib.parse import unquote, urlsplit
 
 import orjson
 
 from llmsspider.content import markdown
-from llmsspider.crawl.bot_walls import has_end
 from llmsspider.crawl.known_pages import KnownPages
-from llmsspider.crawl.pages import PageResponse, PageResult, with_valid_urls
+from llmsspider.crawl.pages import PageResponse, PageResult, has_end, utc_now, with_valid_urls
 from llmsspider.crawl.settle import Drop
-from llmsspider.items import EXTRACTOR_VERSION, DiscoveredBy, LlmsEntry, Page, PageMeta, Section, raw_hash
+from llmsspider.items import (
+    EXTRACTOR_VERSION,
+    HTML_ORIGINS,
+    DiscoveredBy,
+    Link,
+    LlmsEntry,
+    Page,
+    PageMeta,
+    Section,
+    raw_hash,
+)
 from llmsspider.site.discovered import FullText
 from llmsspider.site.llmstxt import LlmsTxt
 from llmsspider.store import PageRecord
 from llmsspider.store import Reading as StoredReading
 from llmsspider.web.outcomes import says_unchanged
 from llmsspider.web.rights import of_page
-from llmsspider.web.stats import Filtered, FilterReason
+from llmsspider.web.stats import FilterReason
 from llmsspider.web.urls import document_id, identity
 
 
@@ -81,15 +92,9 @@ class Records:
         if answered.is_whole:
             record.etag, record.last_modified = headers.get("etag"), headers.get("last-modified")
         record.validators_url, record.accept = answered.fetched_url, answered.accept
-        record.declared = [
-            list(one)
-            for one in of_page(
-                {name: [value] for name, value in headers.items()},
-                result.page.meta.robots,
-                result.page.meta.licences,
-                url=answered.page_url,
-            )
-        ]
+        meta, names = result.page.meta, {name: [value] for name, value in headers.items()}
+        declared = of_page(names, meta.robots, meta.licences, url=answered.page_url)
+        record.declared = [list(one) for one in declared]
         record.markdown_tokens = int(tokens) if tokens.isdigit() else None
         if answered.is_form_of(result.origin):
             record.has_end_tag = has_end(answered.body, answered.kind)
@@ -123,9 +128,9 @@ class Records:
         entry: LlmsEntry | None,
     ) -> PageRecord:
         """Return the record of a page that a full-text file holds; the file's validators are not the page's."""
-        record = self.of_page(url, page, body_hash, entry, title)
+        answer, record = file.answer, self.of_page(url, page, body_hash, entry, title)
         record.fetched_url, record.origin, record.discovered_by = file.url, "llms-full", "llms-full.txt"
-        record.status, record.mime_type = file.answer.status, file.answer.content_type
+        record.status, record.mime_type = answer.status, answer.content_type
         return record
 
     def of_index(self, file: LlmsTxt) -> PageRecord:
@@ -136,11 +141,6 @@ class Records:
         record.title, record.description, record.language = file.title or record.title, file.summary, None
         record.follow = []
         return record
-
-
-def utc_now() -> str:
-    """Return the time as `Document.fetched_at` has it: ISO 8601, UTC, to the second."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def title_from_url(url: str) -> str:
@@ -167,6 +167,8 @@ _META = (
 )  # fmt: skip
 """The fields of `PageMeta` that are kept: they decide whether a page is a document, and where it leads."""
 
+START_PAGE = " start page"  # ends `read_by` of what discovery needs of one
+
 
 @dataclass(slots=True, frozen=True)
 class Reading:
@@ -176,12 +178,6 @@ class Reading:
     meta: PageMeta  # only the fields in `_META` are stored
     follow: list[str]  # URLs; empty for a page whose links are not followed
     raw_hash: str  # the SHA-256 of the body in hexadecimal
-
-    def page(self) -> PageResult:
-        """Return the page, without its Markdown and its own links."""
-        is_file = self.why.reason == "unsupported-type"
-        filtered = Filtered(self.why.reason, self.why.rule) if is_file else None
-        return PageResult(Page("", [], self.follow, self.meta), "html", filtered)
 
     def to_json(self) -> bytes:
         """Return the reading as the JSON that the store keeps."""
@@ -197,6 +193,7 @@ class Reading:
         return cls(Drop(*found["why"]), meta, found["follow"], found["raw_hash"])
 
 
+@dataclass(frozen=True, slots=True)
 class Readings:
     """Keeps what was read of pages that are no documents, with the validators of their responses.
 
@@ -205,18 +202,14 @@ class Readings:
     else under unchanged validators.
     """
 
-    def __init__(
-        self, known: KnownPages, settings: str = "", note_false_304: Callable[[str], None] | None = None
-    ):
-        self._known = known
-        self._settings = settings
-        self._note_false_304 = note_false_304
+    _known: KnownPages
+    _settings: str = ""
+    _note_false_304: Callable[[str], None] | None = None
 
     def restored(self, answer: PageResponse, *, listed: bool) -> tuple[Reading, dict[str, str]] | None:
         """Return what was read of a page that is as it was, and its headers; None where it is to be read anew."""
-        if not self._known.trusted:
-            return None
-        found = self._known.reading(answer.fetched_url, answer.accept, read_by=self.read_by(listed=listed))
+        known, read_by = self._known, self.read_by(listed=listed)
+        found = known.reading(answer.fetched_url, answer.accept, read_by=read_by) if known.trusted else None
         if found is None:
             return None
         reading = Reading.from_json(found.body)
@@ -247,7 +240,7 @@ class Readings:
         """Return what discovery needs of a start page, as an earlier run read it; None where its body is another."""
         if not self._known.trusted:
             return None
-        found = self._known.reading(url, None, read_by=self._start_read_by)
+        found = self._known.reading(url, None, read_by=self._known.extractor_version + START_PAGE)
         kept = json.loads(found.body) if found is not None else {}
         if kept.get("raw_hash") != raw_hash(body):
             return None
@@ -257,19 +250,151 @@ class Readings:
     def keep_start_page(self, page: Page, body: bytes, url: str) -> None:
         """Keep what discovery needs of a start page: its links, its translations, the section that it names."""
         section = page.meta.section
-        kept = {
-            "raw_hash": raw_hash(body),
-            "follow": page.follow,
-            "hreflang": page.meta.hreflang,
-            "section": [section.path, section.why] if section is not None else None,
-        }
-        data = json.dumps(kept).encode()  # unlike orjson it takes any text
-        self._known.keep_reading(StoredReading(url, None, body=data, read_by=self._start_read_by))
-
-    @property
-    def _start_read_by(self) -> str:
-        return f"{self._known.extractor_version} start page"
+        named = [section.path, section.why] if section is not None else None
+        found = {"follow": page.follow, "hreflang": page.meta.hreflang, "section": named}
+        data = json.dumps({"raw_hash": raw_hash(body), **found}).encode()  # unlike orjson it takes any text
+        read_by = self._known.extractor_version + START_PAGE
+        self._known.keep_reading(StoredReading(url, None, body=data, read_by=read_by))
 
     def read_by(self, *, listed: bool) -> str:
         """Return how pages that are no documents are read."""
         return f"{self._known.extractor_version} {self._settings} listed={listed}"
+
+
+# Titles that belong to a site and not to a page, found by comparing its pages.
+
+MOST_TITLES = (
+    0.3  # part of a site's pages from which on a title that they share is the site's, or of a part of it
+)
+LEAST_TITLES = 4  # pages that must share it
+MANY = 0.1  # part of the pages from which on a heading is one of the generator's ("Overview"), no title of a page
+KEPT_TITLES = 512  # titles and headings that are counted; the rarest are forgotten
+LEARNED_TITLES = 16  # titles that the store keeps for the next run
+MAX_LINKED = 5_000  # pages whose names in links are kept during a crawl
+_MAX_NAME = 100  # characters of a name
+_POINTING = frozenset(
+    {"here", "more", "link", "this", "this page", "next", "previous", "prev", "back", "up", "home", "top", "index",
+     "contents", "read more", "learn more", "see also", "details", "source", "view source", "edit"}
+)  # fmt: skip
+"""Texts of links that name no page."""
+_TITLE_HEADING = re.compile(r"(#{1,6})[ \t]+(\S.*)")
+_MARKS = re.compile(r"\]\([^()\[\]\n]*\)|[\[\]`*\\]|<[^<>]*>")
+_NUMBER = re.compile(r"\A\d++(?:\.\d++)*+\.?\s++")
+_LOOKED_AT = 200  # lines of a document among which its own heading is looked for
+
+
+class SiteTitles:
+    """Counts the titles of a site's pages, and chooses another where most pages share one."""
+
+    def __init__(self) -> None:
+        self.pages = 0
+        self.start: str | None = None  # the title of the start page: the first that another page may share
+        self._known: list[str] = []
+        self._titles: Counter[str] = Counter()
+        self._headings: Counter[str] = Counter()
+        self._linked: dict[str, str] = {}
+
+    def see(self, title: str, markdown: str, *, start: bool = False) -> None:
+        """Count a page with the title that it gives itself."""
+        self.pages += 1
+        _count(self._titles, title)
+        for heading in dict.fromkeys(text for _, text, _ in _headings(markdown)):
+            _count(self._headings, heading)
+        if start:
+            self.start = title
+
+    def is_shared(self, title: str) -> bool:
+        """Say whether a title is that of so many pages that it is none of theirs."""
+        return title in self._known or self._titles[title] >= max(LEAST_TITLES, MOST_TITLES * self.pages)
+
+    def see_links(self, links: Iterable[Link]) -> None:
+        """Take note of what the links of a page call others, `MAX_LINKED` pages at most."""
+        for link in links:
+            if len(self._linked) >= MAX_LINKED:
+                return
+            url, text = link.url.partition("#")[0], link.text
+            is_name = 1 < len(text) <= _MAX_NAME and text.strip(" .…»›→").casefold() not in _POINTING
+            if url not in self._linked and is_name:
+                self._linked[url] = text
+
+    def linked(self, url: str) -> str | None:
+        """Return what the first link to a page calls it, None where none was seen."""
+        return self._linked.get(url)
+
+    def retitle(self, record: PageRecord, *, is_start: bool) -> bool:
+        """Count a page of HTML, and give it a title of its own where pages share one; return whether it is another."""
+        title, content = record.title, record.content or ""
+        if record.origin not in HTML_ORIGINS or not title:
+            return False
+        self.see(title, content, start=is_start)
+        self.see_links(record.links)
+        if not is_start:
+            named = record.llms.title if record.llms else None
+            linked, path = self.linked(record.url), title_from_url(record.url)
+            record.title = self.own(title, content, named, linked, path)
+        return record.title != title
+
+    def own(self, title: str, markdown: str, named: str | None, *last: str | None) -> str:
+        """Return the title of a page that was seen: `title`, unless the site's pages share it.
+
+        Then it is the heading right below that of the site, the first `<h1>` that says something else, `named` (by
+        llms.txt), the first heading that no other pages have, or the first of `last` (by links and URL).
+        """
+        is_starts = title == self.start and self.pages > 1 and self._titles[title] > 1
+        if not is_starts and not self.is_shared(title):
+            return title
+        headings = list(_headings(markdown))
+        below = (
+            text
+            for (_, above, _), (level, text, follows) in pairwise(headings)
+            if above == title and follows and level <= 2 and not self._is_common(text)
+        )
+        right_below = next(below, None)  # the heading that follows the site's title, nothing in between
+        if not self.is_shared(title):
+            return right_below or title
+        candidates = [
+            right_below,
+            *(text for level, text, _ in headings if level == 1 and text != title),
+            named,
+            *(text for level, text, _ in headings if level < 5 and not self._is_common(text)),
+            *last,
+        ]
+        own = (name for name in candidates if name and name != title and not self.is_shared(name))
+        return next(own, title)
+
+    def _is_common(self, heading: str) -> bool:
+        return self._headings[heading] >= max(LEAST_TITLES, MANY * self.pages)
+
+    def as_list(self) -> list[str]:
+        """Return what the store remembers: the titles that are shared."""
+        shared = [title for title, _ in self._titles.most_common(LEARNED_TITLES) if self.is_shared(title)]
+        return list(dict.fromkeys([*self._known, *shared]))[:LEARNED_TITLES]
+
+    def remember(self, data: object) -> None:
+        """Take over what an earlier run learned."""
+        if isinstance(data, list):
+            self._known = [title for title in data if isinstance(title, str)][:LEARNED_TITLES]
+
+
+def _count(counts: Counter[str], text: str) -> None:
+    counts[text[:200]] += 1
+    if len(counts) > KEPT_TITLES:
+        for rare, number in counts.most_common()[: -KEPT_TITLES // 2 : -1]:
+            if number < LEAST_TITLES:
+                del counts[rare]
+        for rare, _ in counts.most_common()[KEPT_TITLES // 2 :] if len(counts) > KEPT_TITLES else ():
+            del counts[rare]
+
+
+def _headings(markdown: str) -> Iterable[tuple[int, str, bool]]:
+    """Yield (level, text, nothing stands between it and the heading before) of the first headings of a document."""
+    follows = fence = False
+    for line in markdown.split("\n", _LOOKED_AT)[:_LOOKED_AT]:
+        if line.startswith(("```", "~~~")):
+            fence = not fence
+        found = None if fence or not line.startswith("#") else _TITLE_HEADING.match(line)
+        if found:
+            text = " ".join(_MARKS.sub("", found[2]).split())
+            yield len(found[1]), _NUMBER.sub("", text)[:200] or text[:200], follows
+        if line.strip():
+            follows = found is not None

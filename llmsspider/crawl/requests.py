@@ -1,13 +1,14 @@
-"""The meta key of the project's requests, how they are made and fail; downloads of nested ones and of discovery."""
+"""What components share: the run, the meta key of requests, how they are made and fail; downloads of nested ones."""
 
+import logging
 import sys
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Literal, TypedDict, cast, get_args
+from typing import Any, Literal, Self, TypedDict, cast, get_args
 from urllib.parse import urlsplit
 
 from OpenSSL.SSL import Error as TlsError
-from scrapy import Request, exceptions
+from scrapy import Request, exceptions, signals
 from scrapy.core.downloader.handlers.http11 import TunnelError
 from scrapy.crawler import Crawler
 from scrapy.http import Response
@@ -15,16 +16,15 @@ from scrapy.http.request import NO_CALLBACK
 from twisted.internet.error import ConnectError, ConnectionClosed
 from twisted.web.client import ResponseFailed
 
-from llmsspider.crawl.pages import PageResponse, text_headers
+from llmsspider.crawl.pages import SPOOLED_BYTES, PageResponse, text_headers
 from llmsspider.crawl.run import Run
-from llmsspider.crawl.waiting import SPOOLED_BYTES
 from llmsspider.errors import UNREAD_KINDS, ErrorKind, InvalidUrlError
 from llmsspider.items import DiscoveredBy
 from llmsspider.site.discovered import FetchResult
 from llmsspider.site.llmstxt import is_llms_url
 from llmsspider.web.outcomes import explained, kind_of_response
 from llmsspider.web.page_forms import HTML_TYPES
-from llmsspider.web.stats import BlockReason, Filtered, FilterReason
+from llmsspider.web.stats import PREFIX, BlockReason, Filtered, FilterReason, Stat
 
 META = "llms"
 ALLOWED_STATUSES = [304]
@@ -281,3 +281,68 @@ class EngineFetch:
         if len(answer.body) >= SPOOLED_BYTES:
             answer.spool, answer.body = self.run.spool.keep(answer.body), b""
         return answer
+
+
+# The components of a crawl that Scrapy makes.
+
+
+def run_of(crawler: Crawler) -> Run | None:
+    """Return the run of the crawler's spider, None where it has none, as spiders of other projects."""
+    run = getattr(crawler.spider, "run", None)
+    return run if isinstance(run, Run) else None
+
+
+def counter(crawler: Crawler) -> Callable[[Stat, int], None]:
+    """Return what adds to a stat of the crawl. Spiders are made before the crawler has its stats collector."""
+
+    def count(stat: Stat, number: int) -> None:
+        if crawler.stats is not None:
+            crawler.stats.inc_value(PREFIX + stat, number)
+
+    return count
+
+
+def required_run(crawler: Crawler) -> Run:
+    """Return the run of the crawler's spider; raises `NotConfigured`, which disables a component, where it has none."""
+    run = run_of(crawler)
+    if run is None:
+        raise exceptions.NotConfigured  # a spider of another project: Scrapy would warn of a reason
+    return run
+
+
+class RunComponent:
+    """A component of a spider that has a run: a middleware, a pipeline, an extension."""
+
+    def __init__(self, crawler: Crawler, run: Run):
+        self.crawler = crawler
+        self.run = run
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Take the run of the spider; raises `NotConfigured` where it has none."""
+        return cls(crawler, required_run(crawler))
+
+
+class RunExtension(RunComponent):
+    """An extension of a spider that has a run; its methods with the name of a signal of Scrapy are connected."""
+
+    log = logging.getLogger(__name__)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Take the run of the spider; raises `NotConfigured`, without a reason to warn of, where it is not wanted."""
+        extension = super().from_crawler(crawler)
+        if not extension.is_wanted():
+            raise exceptions.NotConfigured
+        for name, signal in vars(signals).items():
+            if not name.startswith("_") and hasattr(extension, name):
+                crawler.signals.connect(getattr(extension, name), signal=signal)
+        return extension
+
+    def is_wanted(self) -> bool:
+        """Return whether there is anything to do."""
+        return True
+
+    def log_line(self, level: int, line: str) -> None:
+        """Log a line."""
+        self.log.log(level, "%(line)s", {"line": line}, extra={"spider": self.crawler.spider})

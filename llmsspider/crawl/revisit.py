@@ -78,44 +78,40 @@ class Checked:
     is_dead: bool = False
 
 
+@dataclass(slots=True)
 class Ledger:
-    """The histories of the witnesses of one source (`kept`, see `to_json`), and when each of its pages was checked.
+    """The histories of the witnesses of one source, and when each of its pages was checked.
 
     `settings` are those that decide what becomes of a page, as one line.
     """
 
-    def __init__(self, kept: object = None, number: int = 0, settings: str = ""):
-        self.number, self._settings = number, settings
-        found = kept if isinstance(kept, dict) else {}
-        self.has_same_settings = found.get("settings") == settings
-        self.histories: dict[str, History] = {}
+    number: int = 0  # of the run
+    settings: str = ""
+    has_same_settings: bool = False  # as the run before
+    histories: dict[str, History] = field(default_factory=dict)
+    checked: dict[bytes, Checked] = field(default_factory=dict)
+    witnesses: list[Witness] = field(default_factory=list)  # those that were read in this run
+    by: Witness | None = None  # the witness that pages are left out by in this run, where there is one
+    unasked: set[bytes] = field(default_factory=set)  # the keys of the stored pages that are not requested
+    left_out: set[bytes] = field(default_factory=set)  # the keys of pages that were met and not requested
+    no_documents: dict[bytes, str] = field(default_factory=dict)
+    """The URLs of pages that were requested, and are no documents as before, or not found."""
+    dead: set[bytes] = field(default_factory=set)  # the keys of those that were not found
+    _proven: list[Witness] = field(default_factory=list)
+    _bound: int = 0
+
+    def remember(self, kept: object) -> None:
+        """Take over what `to_json` gave; anything else is nothing."""
+        found = kept if isinstance(kept, Mapping) else {}
+        self.has_same_settings = found.get("settings") == self.settings
         for name, values in found.items():
             if isinstance(values, list) and len(values) == len(fields(History)):
                 self.histories[str(name)] = History(*values)
-        self.checked: dict[bytes, Checked] = {}
-        self.witnesses: list[Witness] = []
-        """Those that were read in this run."""
-        self.by: Witness | None = None
-        """The witness that pages are left out by in this run, where there is one."""
-        self._proven: list[Witness] = []
-        self._bound = 0
-        self.unasked: set[bytes] = set()
-        """The keys of the stored pages that are not requested."""
-        self.left_out: set[bytes] = set()
-        """The keys of pages that were met and not requested."""
-        self.no_documents: dict[bytes, str] = {}
-        """The URLs of pages that were requested, and are no documents as before, or not found."""
-        self.dead: set[bytes] = set()
-        """The keys of those that were not found."""
-        self.requests = 0
-        """Number of requests of this run, of any kind."""
-        self.bytes = 0
-        """Number of bytes of the bodies of their answers, as they were sent."""
 
     def to_json(self) -> dict[str, Any]:
         """Return what the store keeps of the histories."""
         histories = {name: list(astuple(one)) for name, one in self.histories.items()}
-        return {"settings": self._settings, **histories}
+        return {"settings": self.settings, **histories}
 
     def load(self, table: bytes) -> None:
         """Read what `table` wrote; anything else is nothing."""
@@ -229,16 +225,15 @@ class Ledger:
             self.checked[key] = Checked(self.number, digests, again, key in self.dead)
         return lines
 
-    def counts(self, pages: int, changed: int) -> dict[str, Any]:
-        """Return what the store keeps of the night, and views show (`output/status.py`)."""
-        said = None if self.best is None else f"{self.best[0]}, {self.best[1].described}"
-        if self.by is not None:
-            oldest = min((self.checked[key].number for key in self.left_out), default=self.number)
-            said = f"{self.by.name}, {self.histories[self.by.name].described}"
-            done = f"{pages} pages: {self.requests} requests, {changed} changed"
-            ago = f"{self.number - oldest} crawl{'s' * (self.number - oldest != 1)} ago"
-            said = f"{done}; by {said}; oldest check {ago}"
-        return {"witness": said, "requests": self.requests, "bytes": self.bytes}
+    def described(self, pages: int, changed: int, requests: int) -> str | None:
+        """Return what the witnesses have shown and, where pages were left out, what the run did, in words."""
+        if self.by is None:
+            return None if self.best is None else f"{self.best[0]}, {self.best[1].described}"
+        oldest = min((self.checked[key].number for key in self.left_out), default=self.number)
+        proof = f"{self.by.name}, {self.histories[self.by.name].described}"
+        done = f"{pages} pages: {requests} requests, {changed} changed"
+        ago = f"{self.number - oldest} crawl{'s' * (self.number - oldest != 1)} ago"
+        return f"{done}; by {proof}; oldest check {ago}"
 
     @property
     def best(self) -> tuple[str, History] | None:

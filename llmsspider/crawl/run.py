@@ -1,4 +1,4 @@
-"""The run: what one crawl knows, shared by its components (`spiderrun.run_of(crawler)`). No Scrapy."""
+"""The run: what one crawl knows, shared by its components (`requests.run_of(crawler)`). No Scrapy."""
 
 import contextlib
 from collections import Counter
@@ -12,19 +12,18 @@ import orjson
 
 from llmsspider.crawl.deletions import Moves, outage
 from llmsspider.crawl.known_pages import KnownPages, RecordedPages
+from llmsspider.crawl.pages import drop_reason
 from llmsspider.crawl.plan import Plan
 from llmsspider.crawl.progress import succeeded
 from llmsspider.crawl.records import Readings
 from llmsspider.crawl.revisit import Ledger
 from llmsspider.crawl.sections import END, LEARNED, PLAN, SectionJob, merged, whole_runs
-from llmsspider.crawl.settle import drop_reason
 from llmsspider.crawl.source_memory import SourceMemory
 from llmsspider.crawl.state import RunState
 from llmsspider.errors import StoreError
 from llmsspider.items import Page, content_hash
 from llmsspider.site import witnesses
 from llmsspider.site.discovered import Discovery
-from llmsspider.site.llmstxt import directory_url
 from llmsspider.store import OUTLINE, PageRecord, PageState, Reading, Store
 from llmsspider.web.outcomes import OUTAGES
 from llmsspider.web.rights import of_llms_txt
@@ -45,6 +44,12 @@ class Run(RunState):
     def memory(self) -> SourceMemory:
         """What runs of the source remember."""
         return SourceMemory(self, self.stored_source)
+
+    @cached_property
+    def moves(self) -> Moves:
+        """Which new pages may be stored ones at another address; after a complete run any of them."""
+        before = self.memory.run_before()
+        return Moves(self.known, every=before is not None and before.complete)
 
     # --- life ---
 
@@ -74,7 +79,6 @@ class Run(RunState):
             store=None if config.own_code else store,  # pipelines may take out what the site's own text has
             moved_from=store.moved_from(),
         )
-        self.moves = Moves(self.known)
         written_to = store if self.remembers else None
         self.recorded = RecordedPages(self.known, written_to, own_code=bool(config.own_code))
         self.recorded.night = self.section.written
@@ -82,10 +86,13 @@ class Run(RunState):
             f"listings={arguments.listings} render={arguments.render} "
             f"ai_optout={config.obey_ai_optout} noindex={config.obey_noindex}"
         )
-        kept = before.discovery.get("witnesses") if before is not None else None
-        self.ledger = Ledger(kept, self.record.number, settings)
-        table = store.reading(self._row("ledger").key) if self.ledger.histories else None
-        self.ledger.load(table.body if table is not None else b"")
+        found = before.discovery.get("witnesses") if before is not None else None
+        kept = found if isinstance(found, dict) else {}
+        self.ledger = Ledger(self.record.number, settings, kept.get("settings") == settings)
+        if len(kept) > 1:  # besides the settings
+            self.ledger.remember(kept)
+            table = store.reading(self._row("ledger").key)
+            self.ledger.load(table.body if table is not None else b"")
         self.readings = Readings(self.known, settings, self.memory.note_false_304)
         if config.own_code and self.section.is_last:
             store.drop_originals(version)
@@ -170,7 +177,8 @@ class Run(RunState):
             self.fault, outcome = str(error), "store_failed"
         self.outcome = outcome
         self.ended.set()
-        self.workers.close()
+        if "workers" in vars(self):
+            self.workers.close()
         self.spool.close()
         if outcome != "finished":
             self.coverage.incomplete(outcome)
@@ -252,22 +260,24 @@ class Run(RunState):
     @property
     def may_leave_out(self) -> bool:
         """Whether pages that did not change need not be requested, as far as that is known before the first one."""
-        given, memory, before = self.arguments, self.memory, self.memory.run_before()
-        if not self.config.revisit or given.full or given.confirm_deletions or self.resumes is not None:
+        given, memory, config, ledger = self.arguments, self.memory, self.config, self.ledger
+        if not (config.revisit and ledger.witnesses) or self.resumes is not None:
             return False
-        if self.section.job:
+        if given.full or given.confirm_deletions or config.own_code or self.section.job:
             return False
-        if self.config.own_code or not (self._same_extractor and self.ledger.has_same_settings):
+        if not (self._same_extractor and ledger.has_same_settings) or self.known.unbelieved:
             return False
-        if self.known.unbelieved or self.site.judged.gives_up_files or memory.unread_files:
+        if self.site.judged.gives_up_files or memory.unread_files:
             return False
+        before = memory.run_before()
         has_start = self.discovery is not None and self.discovery.start.ok
         return has_start and before is not None and before.complete
 
     def note_outage(self) -> None:
         """Make the run incomplete when too many pages failed: those requested, and those that could not be verified."""
         kept = [kind for key, kind in self.known.reasons.items() if self.known.outcomes[key] == "kept"]
-        why = outage(self.progress.errors + Counter(kept), self.obtained, MAX_FAILED_SHARE)
+        failed = self.progress.errors + Counter(kept)
+        why = outage(failed, self.obtained, MAX_FAILED_SHARE) if failed else None
         if why is not None:
             self.coverage.outage = why
 
@@ -296,13 +306,16 @@ class Run(RunState):
 
     def counts(self) -> dict[str, Any]:
         """Return the numbers the store keeps of a run."""
+        progress, ledger = self.progress, self.ledger
+        done = progress.documents, progress.changes["changed"], progress.requests
+        witness = ledger.described(*done) if ledger.witnesses else None
         return {
-            **self.progress.counts(queued=self.progress.unread if self.outcome else self.queued()),
-            "phases": list(self.progress.phases),
+            **progress.counts(queued=progress.unread if self.outcome else self.queued()),
+            "phases": list(progress.phases),
             "outage": self.coverage.outage,
             "scope": self.bounds.scope.describe() if self.bounds.scope else None,
             **self.section.counts(),
-            **self.ledger.counts(self.progress.documents, self.progress.changes["changed"]),
+            "witness": witness,
         }
 
     @property
@@ -337,8 +350,6 @@ class Run(RunState):
         self.start_links = list(start_page.follow)
         for file in discovery.files:
             self.rights.add(urlsplit(file.url).netloc, of_llms_txt(file.text, file.url))
-        probed = discovery.discovered_file_type == "llms.txt" and discovery.discovered_file
-        self.memory.link_bases.root = directory_url(probed or discovery.start_url)
         self.bounds.discovered(discovery, start_page)
         start, dates = discovery.start, {one.url: one.lastmod for one in discovery.seeds if one.lastmod}
         lastmod = witnesses.by_lastmod({self.page_of(url): dates[url] for url in dates})

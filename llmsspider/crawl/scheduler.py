@@ -17,10 +17,9 @@ from scrapy.statscollectors import StatsCollector
 from scrapy.utils.job import job_dir
 from twisted.internet.defer import Deferred
 
-from llmsspider.crawl.requests import is_permanent
+from llmsspider.crawl.requests import is_permanent, run_of
 from llmsspider.crawl.run import Run
 from llmsspider.crawl.settle import Reason
-from llmsspider.crawl.spiderrun import run_of
 from llmsspider.web.urls import identity, page_key
 
 logger = logging.getLogger(__name__)

@@ -360,6 +360,7 @@ class Judged:
 
     def __init__(self, kept: object = None):
         self._samples: dict[tuple[Form, str, str], FormSamples] = {}
+        self.is_empty = not kept  # no earlier crawl compared anything
         self.in_vain = 0
         """Requests for HTML that says no more than its Markdown."""
         for one in kept if isinstance(kept, list) else ():

@@ -1,19 +1,27 @@
-"""What becomes of a page that was read: it is published, dropped with a reason, or waits. Rules in their order; pure.
+"""What becomes of a page: it is published, dropped with a reason, or waits. Rules in their order; where pages wait.
 
 A rule gets what is known of the page (`ReadPage`) and of its site (`Site`), and gives a verdict, or None where it has
 nothing to say: the next one decides then. `BY_ITSELF` judges a page by what it says, `BESIDE_STORED` by what is stored
-of it, `AMONG_OTHERS` by what the site's other pages say. A page that waits is settled again when the crawl is drained:
-nothing waits then.
+of it, `AMONG_OTHERS` by what the site's other pages say. A page that waits is settled when what it waits for is known,
+at the latest at the end of the crawl (`crawl/ending.py`): nothing waits then. So the order in which pages come decides
+nothing.
 """
 
-import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+import pickle
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from math import inf
+from operator import itemgetter
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from llmsspider.crawl.bot_walls import Suspect, Wall
+from llmsspider.crawl.pages import PageResponse, PageResult, Spool
+from llmsspider.errors import ErrorKind
 from llmsspider.items import PageMeta
+from llmsspider.store import PageRecord
 from llmsspider.web.stats import Filtered, FilterReason
 from llmsspider.web.trees import axis_of
 from llmsspider.web.urls import identity, loose_key, usable
@@ -239,27 +247,137 @@ def same_page_elsewhere(url: str, canonical: str) -> bool:
     return above == other_above and axis is not None and axis == axis_of(other)
 
 
-# Text that is no documentation.
-
-MISSING_TITLE = re.compile(
-    r"\A\W*(?:(?:error\W*)?404\b|(?:page|site|document|content|file) (?:was |could )?not (?:be )?found|not found\W*\Z"
-    r"|(?:oops|sorry|whoops)\b.{0,40}\bnot? (?:be )?found|page (?:does not|doesn.t) exist|nothing (?:to see )?here)",
-    re.IGNORECASE,
-)
-"""Titles of pages that a server shows, with status 200, for a page it does not have."""
-
-MAX_MISSING_CHARACTERS = 1500
-"""Maximum length in characters of a page that says that it is missing; longer ones are about missing pages."""
-
-_ABOUT = re.compile(r"^(?:```|~~~|\|)", re.MULTILINE)
-"""Code or a table: what a page about missing pages has."""
+# The one place where pages wait: read ones for what the site's other pages show, failed ones for a retry.
 
 
-def drop_reason(content: str, title: str | None) -> Filtered | None:
-    """Return the reason for a document, of this Markdown and title, that is dropped, or None."""
-    if not content or content.isspace():
-        return Filtered("empty", "no text")
-    is_short = len(content) < MAX_MISSING_CHARACTERS and not _ABOUT.search(content)
-    if title and is_short and MISSING_TITLE.search(title):
-        return Filtered("soft-404", f"status 200, but titled {title!r}")
-    return None
+class Limit(NamedTuple):
+    """How many pages may wait in one run, and how many more documents `max_pages` has to allow for one to wait."""
+
+    pages: float
+    room: int = -1
+
+
+LIMITS: dict[Reason, Limit] = {
+    "copy": Limit(50_000),
+    "shape": Limit(50_000),
+    "failed": Limit(200),  # when more fail the site is down
+    "links": Limit(16, 100),
+    "markdown": Limit(100, 100),
+    "tag": Limit(1000, 100),
+    "stub": Limit(1000, 100),
+    "wall": Limit(inf),  # on disk
+    "moved": Limit(1000, 1000),
+    "in-file": Limit(inf),
+}
+MAX_CHARACTERS = 20_000_000
+"""Maximum number of characters of the pages that wait in memory because they may have moved."""
+
+BY_DOCUMENT: tuple[Reason, ...] = ("markdown", "tag", "stub")
+"""The reasons for which a page waits that may come again, in another form, before it is settled."""
+
+PASSING = frozenset({"network", "rate_limited"})
+"""Error kinds that may be over by the end of the crawl; so may answers without a page that are no 4xx."""
+
+
+class Failure(NamedTuple):
+    """The error that is reported if a retry fails too."""
+
+    url: str
+    kind: ErrorKind
+    message: str
+    status: int | None = None
+
+    @property
+    def may_pass(self) -> bool:
+        """Whether the page may answer later."""
+        return self.kind in PASSING or (self.kind == "http" and (self.status or 0) < 400)
+
+
+@dataclass(slots=True)
+class WaitingPage:
+    """A page that waits, and why."""
+
+    reason: Reason
+    request: Any = None  # the request that it answered; of `copy`, `shape` and `failed` the one to send
+    record: PageRecord | None = None  # the page as it was read; None where it was not
+    facts: ReadPage | None = None  # what the rules know of it
+    confirmed: bool = False  # it is as it was stored
+    shows_pages: bool = False  # its HTML linked to pages that nothing had shown before
+    answer: PageResponse | None = None  # of pages that are read again
+    read: PageResult | None = None  # the page of small Markdown
+    group: str = ""  # the group of pages (`LinkBases.decided`) that shows what its links are relative to
+    suspect: Suspect | None = None  # what speaks for a bot wall
+    failure: Failure | None = None  # the error of a failed page
+
+
+class Waiting:
+    """The pages of one run that wait. `closed` has the reasons for which none does: a stop would lose them."""
+
+    def __init__(self, spool: Spool) -> None:
+        self.closed: set[Reason] = {"moved"}
+        self._pages: dict[Reason, dict[object, WaitingPage]] = {reason: {} for reason in LIMITS}
+        self._kept: Counter[Reason] = Counter()
+        self._characters = 0
+        self._spool = spool
+        self._on_disk: dict[tuple[Reason, object], Path] = {}
+
+    def can_keep(self, reason: Reason, room: int | None = None) -> bool:
+        """Say whether one more page can wait, where `room` more documents are allowed (None: any number)."""
+        limit = LIMITS[reason]
+        is_full = self._kept[reason] >= limit.pages or (room is not None and room <= limit.room)
+        is_large = reason == "moved" and self._characters >= MAX_CHARACTERS
+        return not (is_full or is_large or reason in self.closed)
+
+    def keep(self, page: WaitingPage, *, room: int | None = None) -> bool:
+        """Keep a page; return False where no more can wait."""
+        reason, record = page.reason, page.record
+        if not self.can_keep(reason, room):
+            return False
+        self._kept[reason] += 1
+        key: object = self._kept[reason]
+        if record is not None and reason in BY_DOCUMENT:
+            key = record.id
+        if record is not None and reason == "wall":
+            self._on_disk[reason, key] = self._spool.keep(pickle.dumps(replace(record, digest=None)))
+            page.record = None
+        elif record is not None and reason == "moved":
+            self._characters += len(record.content or "")
+        self._pages[reason][key] = page
+        return True
+
+    def number(self, *reasons: Reason) -> int:
+        """Return how many pages wait."""
+        return sum(len(self._pages[reason]) for reason in reasons)
+
+    def pages(self, reason: Reason) -> list[WaitingPage]:
+        """Return the pages that wait; they go on waiting."""
+        return list(self._pages[reason].values())
+
+    def pop(self, record: PageRecord) -> WaitingPage | None:
+        """Return the page of this document that waited for other pages and waits no more; None where none did."""
+        found = (self._pages[reason].pop(record.id, None) for reason in BY_DOCUMENT)
+        return next((page for page in found if page is not None), None)
+
+    def take(
+        self,
+        *reasons: Reason,
+        most: int | None = None,
+        where: Callable[[WaitingPage], bool] = lambda _page: True,
+    ) -> Iterator[WaitingPage]:
+        """Yield pages, which wait no more: those of one reason as they came, those of several by their addresses."""
+        found = [
+            (page.record.url if page.record is not None else "", reason, key)
+            for reason in reasons
+            for key, page in self._pages[reason].items()
+            if where(page)
+        ]
+        if len(reasons) > 1:
+            found.sort(key=itemgetter(0))
+        for _, reason, key in found[:most]:
+            page = self._pages[reason].pop(key, None)
+            if page is None:
+                continue
+            if (path := self._on_disk.pop((reason, key), None)) is not None:
+                page.record = pickle.loads(path.read_bytes())  # noqa: S301 - written by this process
+                path.unlink()
+            yield page

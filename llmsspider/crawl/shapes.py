@@ -184,7 +184,7 @@ class LearnedShapes:
 
     def __init__(self, stored: Callable[[], Iterable[str]] = tuple):
         self._stored = stored
-        self._answers: dict[str, _Answers] = {}
+        self.answers: dict[str, _Answers] = {}  # what the addresses of each shape were
         self._asked: set[str] = set()
 
     def answered(self, url: str, reason: FilterReason | None = None) -> None:
@@ -193,9 +193,9 @@ class LearnedShapes:
         of_directory = shape.endswith("*")
         if reason is not None and (reason not in WHAT or (of_directory and reason != "listing")):
             return
-        if shape not in self._answers and len(self._answers) >= MAX_SHAPES:
+        if shape not in self.answers and len(self.answers) >= MAX_SHAPES:
             return
-        found = self._answers.setdefault(shape, _Answers())
+        found = self.answers.setdefault(shape, _Answers())
         if reason is None:
             found.pages += 1
             return
@@ -207,13 +207,13 @@ class LearnedShapes:
     def leads_on(self, url: str) -> None:
         """Take in that a page which is no document led to new ones: others of its shape may, unless it is generated."""
         shape = _open_shape(url)
-        if shape in self._answers and "/**/" not in shape:
-            self._answers[shape].row = 0
+        if shape in self.answers and "/**/" not in shape:
+            self.answers[shape].row = 0
 
     def refusal(self, url: str) -> Filtered | None:
         """Return why an address is likely no page, None where it may be one."""
         shape, query = _open_shape(url), urlsplit(url).query
-        found = self._answers.get(shape)
+        found = self.answers.get(shape)
         if found is None or not self._is_known(shape, found):
             return None
         if query and query not in found.queries and len(found.queries) < FEW_QUERIES:
@@ -227,9 +227,9 @@ class LearnedShapes:
             return zlib.crc32(identity(url).encode()) % SAMPLED != 0
         shape = _open_shape(url)
         is_folder = shape.endswith("*") and "/**/" not in shape
-        if is_folder or shape in self._stored_shapes or len(self._answers) >= MAX_SHAPES:
+        if is_folder or shape in self._stored_shapes or len(self.answers) >= MAX_SHAPES:
             return False
-        found = self._answers.setdefault(shape, _Answers())
+        found = self.answers.setdefault(shape, _Answers())
         found.asked += 1
         return not found.pages and found.asked > 2 * _few(shape)
 
@@ -260,10 +260,10 @@ class LearnedShapes:
                         {why: n for why, n in wasted.items() if why in WHAT and isinstance(n, int)}
                     )
                     if counts:
-                        self._answers[shape] = _Answers(0, counts, max(FEW.values()), set(map(str, queries)))
+                        self.answers[shape] = _Answers(0, counts, max(FEW.values()), set(map(str, queries)))
 
     def _known(self) -> Iterator[tuple[str, _Answers]]:
-        return (one for one in self._answers.items() if self._is_known(*one))
+        return (one for one in self.answers.items() if self._is_known(*one))
 
     def _is_known(self, shape: str, found: _Answers) -> bool:
         return found.row >= _few(shape) and not found.pages and shape not in self._stored_shapes

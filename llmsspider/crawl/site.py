@@ -6,8 +6,8 @@ from dataclasses import asdict
 from itertools import chain
 from typing import Any
 
+from llmsspider.crawl.records import SiteTitles
 from llmsspider.crawl.second_requests import FORM_OF, Form, FormSamples, Judged
-from llmsspider.crawl.site_titles import SiteTitles
 from llmsspider.items import LlmsEntry
 from llmsspider.site.discovered import Discovery, Seed
 from llmsspider.site.providers import Docsify, find_docsify

@@ -1,20 +1,22 @@
 """What a run knows from earlier runs of its source, and what it leaves for the next: the source's record. No Scrapy."""
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import urlsplit
 
 from llmsspider.config.arguments import DocsArguments
-from llmsspider.crawl.bot_walls import CONFIRM_RUNS, Suspect, Wall, has_end
+from llmsspider.crawl.bot_walls import CONFIRM_RUNS, Suspect, Wall
 from llmsspider.crawl.link_bases import LinkBases
+from llmsspider.crawl.pages import has_end
 from llmsspider.crawl.second_requests import DeadLinks, Judged, LinkSources
 from llmsspider.crawl.sections import LEARNED, merged
 from llmsspider.crawl.state import RunState
 from llmsspider.items import LlmsEntry, Section, raw_hash
 from llmsspider.site.discovered import Discovery, FetchResult
-from llmsspider.site.llmstxt import LlmsTxt
+from llmsspider.site.llmstxt import LlmsTxt, directory_url
 from llmsspider.store import RunRecord, SourceRecord
 from llmsspider.web.page_forms import Kind
 from llmsspider.web.urls import directory, host, page_key
@@ -191,12 +193,26 @@ class SourceMemory:
         """What pages answered in earlier runs that was not accepted, and in this one."""
         hosts = found.get("unbelieved")  # those whose 304 was false
         self.unbelieved = set(map(str, hosts)) if isinstance(hosts, list) else set()
-        self.link_bases = LinkBases(self.known_urls, run.site.page_of, run.note)
-        """What the relative links of the site's Markdown are relative to."""
         self.lagging: set[bytes] = set()
         """The keys of the pages of full-text files that are not believed; `full=true` believes them again."""
         self.llms_entries: dict[str, LlmsEntry] = {}
         """An entry of each llms.txt as pipelines of the user left it, by the file's URL."""
+
+    @cached_property
+    def link_bases(self) -> LinkBases:
+        """What the relative links of the site's Markdown are relative to; made with the first page of Markdown."""
+        run, discovery = self._run, self._run.discovery
+        bases = LinkBases(self.known_urls, run.site.page_of, run.note)
+        bases.remember(self._source.discovery.get("link_bases") if self._source is not None else None)
+        if discovery is not None:
+            probed = discovery.discovered_file_type == "llms.txt" and discovery.discovered_file
+            bases.root = directory_url(probed or discovery.start_url)
+        return bases
+
+    def learn_links(self, urls: Iterable[str], page_url: str) -> None:
+        """Take the pages that a page's HTML links to as known ones, to which links of Markdown may lead."""
+        if "link_bases" in vars(self):  # else all known pages are taken when they are needed
+            self.link_bases.learn(urls, page_url)
 
     def known_urls(self) -> Iterator[str]:
         """Yield the pages known before the crawl: listed, linked by the start page, stored."""
@@ -211,8 +227,8 @@ class SourceMemory:
         run.site.remember(source.forms)
         if run.arguments.full:
             run.site.judged = Judged()
-        run.bounds.learned.remember(source.discovery.get("shapes"))
-        self.link_bases.remember(source.discovery.get("link_bases"))
+        if shapes := source.discovery.get("shapes"):
+            run.bounds.learned.remember(shapes)
         if source.extractor_version and source.extractor_version != run.records.extractor_version:
             run.note(
                 "stored pages were made by another version, converter or pipelines: they are made again, and "
@@ -243,13 +259,14 @@ class SourceMemory:
         complete = run.deletions is not None and not run.section.failed
         kept["doubts"] = self.doubts.to_keep(complete=complete, listed=listed, seen=seen)
         kept["unbelieved"] = sorted(self.unbelieved)
-        if self.link_bases.learned():
-            kept["link_bases"] = dict(self.link_bases.learned())
+        if "link_bases" in vars(self) and (bases := self.link_bases.learned()):
+            kept["link_bases"] = dict(bases)
         if discovery is None:
             return source
         kept["rights"] = run.rights.to_json()
-        kept["shapes"] = run.bounds.learned.to_json()
-        kept["witnesses"] = run.ledger.to_json()
+        kept["shapes"] = run.bounds.learned.to_json() if run.bounds.learned.answers else {}
+        ledger = run.ledger
+        kept["witnesses"] = ledger.to_json() if ledger.histories else {"settings": ledger.settings}
         kept["files"] = list(dict.fromkeys([*discovery.read_files(), *self.unread_files]))
         kept["start"] = self.start_history.to_json()
         main = discovery.main_file

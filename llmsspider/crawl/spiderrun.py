@@ -1,24 +1,15 @@
-"""The crawl as Scrapy runs it: its spider, the run that components get, and the job it is."""
+"""The spiders of this project in any Scrapy project, and the job that a crawl is; commands look here before a crawl."""
 
 from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from scrapy import Spider
-from scrapy.exceptions import NotConfigured
-
-from llmsspider.web.stats import PREFIX
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
-
-    from llmsspider.crawl.run import Run
-    from llmsspider.web.stats import Stat
 
 
 class ProjectSpider(Spider):
@@ -59,45 +50,6 @@ class Addon:
         for name in ours.__all__:
             if name.startswith("LLMS_"):
                 settings.set(name, getattr(ours, name), "addon")
-
-
-def run_of(crawler: Crawler) -> Run | None:
-    """Return the run of the crawler's spider, None where it has none, as spiders of other projects."""
-    from llmsspider.crawl.run import Run  # noqa: PLC0415  # commands look here before a crawl is wanted
-
-    run = getattr(crawler.spider, "run", None)
-    return run if isinstance(run, Run) else None
-
-
-def counter(crawler: Crawler) -> Callable[[Stat, int], None]:
-    """Return what adds to a stat of the crawl. Spiders are made before the crawler has its stats collector."""
-
-    def count(stat: Stat, number: int) -> None:
-        if crawler.stats is not None:
-            crawler.stats.inc_value(PREFIX + stat, number)
-
-    return count
-
-
-def required_run(crawler: Crawler) -> Run:
-    """Return the run of the crawler's spider; raises `NotConfigured`, which disables a component, where it has none."""
-    run = run_of(crawler)
-    if run is None:
-        raise NotConfigured  # a spider of another project: Scrapy would warn of a reason
-    return run
-
-
-class RunComponent:
-    """A component of a spider that has a run: a middleware, a pipeline, an extension."""
-
-    def __init__(self, crawler: Crawler, run: Run):
-        self.crawler = crawler
-        self.run = run
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        """Take the run of the spider; raises `NotConfigured` where it has none."""
-        return cls(crawler, required_run(crawler))
 
 
 CLOUD_VARIABLE = "SHUB_JOBKEY"

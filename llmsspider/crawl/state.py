@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING, Any
 from llmsspider.content.conversion import ConversionPool
 from llmsspider.crawl.bot_walls import Suspects
 from llmsspider.crawl.bounds import Bounds
-from llmsspider.crawl.deletions import DeletionPlan, Moves
+from llmsspider.crawl.deletions import DeletionPlan
 from llmsspider.crawl.known_pages import KnownPages, RecordedPages
+from llmsspider.crawl.pages import Spool
 from llmsspider.crawl.progress import Coverage, Outputs, PageLimit, Progress
 from llmsspider.crawl.records import Readings, Records
 from llmsspider.crawl.revisit import Ledger
 from llmsspider.crawl.sections import END, SectionJob
+from llmsspider.crawl.settle import Waiting
 from llmsspider.crawl.shapes import LEARNED, shape_of
 from llmsspider.crawl.site import SiteKnowledge
-from llmsspider.crawl.waiting import Spool, Waiting
 from llmsspider.errors import ErrorKind
 from llmsspider.store import CONTENT
 from llmsspider.web import stats
@@ -86,14 +87,6 @@ class RunState:
         """Pages that count as another, by key: the other's key, their address ("" of a redirect) and depth."""
         self.accounted: set[bytes] = set()
         """The keys of requested pages that failed, or were filtered for a reason of their own."""
-        self.workers = ConversionPool(
-            config.convert_workers,
-            CONVERT_TIMEOUT_SECS,
-            config.converter,
-            config.handlers.paths,
-            formats=config.formats,
-            generators=config.generators,
-        )
         self.rights = SiteRights()
         self.spool = Spool()
         self.site = SiteKnowledge()
@@ -111,7 +104,7 @@ class RunState:
         self.recorded = RecordedPages(self.known)
         self.readings = Readings(self.known)
         self.records = Records(self.source, config.converter_fingerprint)
-        self.suspects, self.moves, self.waiting = Suspects(), Moves(self.known), Waiting(self.spool)
+        self.suspects, self.waiting = Suspects(), Waiting(self.spool)
         self.ledger = Ledger()
         self.sampled: dict[bytes, dict[str, str]] = {}
         """The validators of pages that were sampled and had not changed, by key."""
@@ -120,6 +113,19 @@ class RunState:
         self.discovery: Discovery | None = None
         self.robots_txt: Callable[[str], Awaitable[str | None]] | None = None
         """Returns the robots.txt of a URL's host, None where it failed; set by what obeys it."""
+
+    @cached_property
+    def workers(self) -> ConversionPool:
+        """The workers that convert pages; made with the first one."""
+        config = self.config
+        return ConversionPool(
+            config.convert_workers,
+            CONVERT_TIMEOUT_SECS,
+            config.converter,
+            config.handlers.paths,
+            formats=config.formats,
+            generators=config.generators,
+        )
 
     @property
     def id(self) -> str:

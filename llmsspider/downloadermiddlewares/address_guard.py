@@ -25,8 +25,7 @@ from twisted.internet.base import ReactorBase
 from twisted.internet.interfaces import IAddress, IHostnameResolver, IHostResolution, IResolutionReceiver
 from zope.interface import implementer
 
-from llmsspider.crawl.requests import RefusedRequest
-from llmsspider.crawl.spiderrun import run_of
+from llmsspider.crawl.requests import RefusedRequest, run_of
 from llmsspider.errors import ArgumentsError, ErrorKind
 from llmsspider.web import stats
 from llmsspider.web.addresses import DEFAULT_PORTS, FILE, AllowedAddresses, is_resolvable

@@ -21,8 +21,7 @@ from scrapy.robotstxt import RobotParser
 from scrapy.utils.httpobj import urlparse_cached
 from twisted.internet.defer import Deferred
 
-from llmsspider.crawl.requests import META, RefusedRequest
-from llmsspider.crawl.spiderrun import run_of
+from llmsspider.crawl.requests import META, RefusedRequest, run_of
 from llmsspider.downloadermiddlewares.headers import robots_user_agent
 from llmsspider.downloadermiddlewares.turns import SharedTurns, Turns, shared_file
 from llmsspider.web import stats

@@ -29,8 +29,7 @@ from scrapy.http import Headers
 from scrapy.responsetypes import responsetypes
 from scrapy.utils.asyncio import run_in_thread
 
-from llmsspider.crawl.requests import RefusedRequest
-from llmsspider.crawl.spiderrun import run_of
+from llmsspider.crawl.requests import RefusedRequest, run_of
 from llmsspider.errors import RenderingError
 from llmsspider.web.page_forms import extension
 from llmsspider.web.urls import INDEX_FILES, directory

@@ -18,12 +18,12 @@ from llmsspider.crawl.requests import (
     META,
     NestedDownloadError,
     RefusedRequest,
+    RunComponent,
     download_nested,
     is_plain,
     nested_request,
 )
 from llmsspider.crawl.run import Run
-from llmsspider.crawl.spiderrun import RunComponent
 from llmsspider.errors import ErrorKind
 from llmsspider.store import PageState
 from llmsspider.web import stats
@@ -95,13 +95,15 @@ class MarkdownNegotiationMiddleware(RunComponent):
 
         It is a 404 for one that is listed, and was not found.
         """
-        run, page, url = self.run, request.meta[META], request.url
+        run, page, url, ledger = self.run, request.meta[META], request.url, self.run.ledger
+        if ledger.by is None and not run.sampled:
+            return None
         key = state.key if state is not None else page_key(url)
         validators = run.sampled.get(key)
-        is_left_out = run.ledger.leaves_out(key, url, is_stored=state is not None)
+        is_left_out = ledger.by is not None and ledger.leaves_out(key, url, is_stored=state is not None)
         if page.get("whole") or not (is_left_out or validators is not None):
             return None
-        status = 404 if state is None and run.ledger.is_dead(key) else 304
+        status = 404 if state is None and ledger.is_dead(key) else 304
         if state is None or page.get("source"):
             is_known = status == 404 or self._is_read(request)
         else:

@@ -10,10 +10,9 @@ from scrapy.http import HtmlResponse, Response
 
 from llmsspider.crawl.bot_walls import leads_to_login
 from llmsspider.crawl.pages import leads_on
-from llmsspider.crawl.requests import META, FilteredRequest, RefusedRequest
+from llmsspider.crawl.requests import META, FilteredRequest, RefusedRequest, RunComponent, run_of
 from llmsspider.crawl.run import Run
-from llmsspider.crawl.spiderrun import RunComponent, run_of
-from llmsspider.crawl.waiting import WaitingPage
+from llmsspider.crawl.settle import WaitingPage
 from llmsspider.web import stats
 from llmsspider.web.stats import Filtered
 from llmsspider.web.urls import INVALID_URL, fault, identity, page_key
@@ -124,13 +123,13 @@ class ScopeMiddleware(RunComponent):
     def request_reached_downloader(self, request: Request) -> None:
         """Count a request that is sent for a page: its Markdown form, HTML, redirects and retries."""
         page = request.meta.get(META, {})
-        self.run.ledger.requests += 1
+        self.run.progress.requests += 1
         if page and not page.get("discovery") and not page.get("verify"):
             self.run.limit.requests += 1
 
     def response_downloaded(self, response: Response) -> None:
         """Count the bytes of an answer, before it is decompressed."""
-        self.run.ledger.bytes += len(response.body)
+        self.run.progress.received += len(response.body)
 
     def process_request(self, request: Request) -> None:
         """Raise `FilteredRequest` for a request that may not be followed."""

@@ -13,9 +13,8 @@ from scrapy.http import Response
 from scrapy.utils.httpobj import urlparse_cached
 
 from llmsspider.crawl.pages import text_headers
-from llmsspider.crawl.requests import META, is_plain, nested_request
+from llmsspider.crawl.requests import META, RunComponent, is_plain, nested_request
 from llmsspider.crawl.run import Run
-from llmsspider.crawl.spiderrun import RunComponent
 from llmsspider.store import Reading
 from llmsspider.web.urls import host, without_fragment
 

@@ -1,86 +1,32 @@
-"""What a crawl shows: log lines that name a document by its URL, lines for people, a live display, the live page.
+"""What a crawl shows to people: a few lines of its log, a live display, the live page.
 
-The lines for people are a short selection; the whole log then goes to a file beside the page store.
+The whole log then goes to a file beside the page store.
 """
 
 from __future__ import annotations
 
 import atexit
 import logging
-import os
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
-
-from scrapy import signals
-from scrapy.logformatter import LogFormatter, LogFormatterResult
-from scrapy.utils.asyncio import create_looping_call
+from typing import TYPE_CHECKING, TextIO
 
 from llmsspider.config.setting_types import parse_ports
 from llmsspider.crawl.progress import duration
-from llmsspider.crawl.spiderrun import is_terminal, is_watched
-from llmsspider.extensions import RunExtension
-from llmsspider.output import PrintableFilter, printable, status
+from llmsspider.crawl.requests import RunExtension
+from llmsspider.crawl.spiderrun import is_watched
+from llmsspider.output import printable, status
 from llmsspider.store.database import resolve_data_dir, source_slug
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.live import Live
     from rich.text import Text
-    from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
     from llmsspider.crawl.run import Run
     from llmsspider.extensions.live_server import LiveServer
-
-
-class ShortLogFormatter(LogFormatter):
-    """Scrapy's log lines, with `Document <url>` where stock Scrapy prints the whole item."""
-
-    def scraped(self, item: Any, response: Any, spider: Any) -> LogFormatterResult:
-        """Return the line of an exported document, at DEBUG."""
-        return _line("Document %(url)s", url=_url(item))
-
-    def dropped(self, item: Any, exception: BaseException, response: Any, spider: Any) -> LogFormatterResult:
-        """Return the line of a dropped document, at DEBUG: the reasons are counted and summed up."""
-        return _line("Left out %(reason)s", reason=exception)
-
-    def item_error(
-        self, item: Any, exception: BaseException, response: Any, spider: Any
-    ) -> LogFormatterResult:
-        """Return the line of a failed pipeline, at ERROR."""
-        return _line("Error processing %(url)s", logging.ERROR, url=_url(item))
-
-
-def _line(message: str, level: int = logging.DEBUG, **args: Any) -> LogFormatterResult:
-    return {"level": level, "msg": message, "args": args}
-
-
-def _url(item: Any) -> str:
-    return getattr(item, "url", None) or type(item).__name__
-
-
-class PrintableLog:
-    """Filter every handler of the root logger for the length of the crawl."""
-
-    def __init__(self) -> None:
-        self._filter = PrintableFilter()
-        self._handlers = list(logging.getLogger().handlers)
-        for handler in self._handlers:
-            handler.addFilter(self._filter)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> PrintableLog:
-        """Begin."""
-        extension = cls()
-        crawler.signals.connect(extension.engine_stopped, signal=signals.engine_stopped)
-        return extension
-
-    def engine_stopped(self) -> None:
-        """Remove the filters."""
-        for handler in self._handlers:
-            handler.removeFilter(self._filter)
 
 
 LOGS, LOG_ROOM = "logs", 65_536
@@ -156,62 +102,6 @@ def listen(level: int) -> None:
 
 
 # --- the progress of the crawl ---
-
-REFRESH_SECS = 0.5
-"""Time between two states of the display."""
-
-
-class TerminalProgress(RunExtension):
-    """Show snapshots of the run; they take the place of Scrapy's LogStats.
-
-    A line is logged at INFO every `LOGSTATS_INTERVAL` seconds and when a phase begins with documents there. With a
-    terminal a display of rich stands below the log in its place, and log lines are written above it as they are.
-    """
-
-    log = logging.getLogger(__name__)
-
-    def __init__(self, crawler: Crawler, run: Run):
-        super().__init__(crawler, run)
-        feeds = {str(uri).partition(":")[0] for uri in crawler.settings.getdict("FEEDS")}
-        is_shared = {"-", "stdout"} & feeds and is_terminal(sys.stdout)  # documents are written there
-        is_plain = os.environ.get("TERM", "dumb") == "dumb" or not is_terminal(sys.stderr)
-        self._display = None if is_plain or is_shared else Display(run)
-        self._interval = crawler.settings.getfloat("LOGSTATS_INTERVAL")
-        self._logged_phase = ""
-        self._logged_secs = 0.0
-        self._task = create_looping_call(self.tick)
-
-    def is_wanted(self) -> bool:
-        """Return False for a plan or a single page."""
-        return self.run.watched
-
-    def spider_opened(self) -> None:
-        """Start the display, or the lines in its place."""
-        if self._display is not None:
-            self._display.start()
-        self._task.start(REFRESH_SECS if self._display is not None else 1.0)
-
-    def engine_stopped(self) -> None:
-        """Show the final state and restore the terminal; the run is closed by now."""
-        if self._task.running:
-            self._task.stop()
-        self.run.progress.sample()
-        if self._display is not None:
-            self._display.stop()
-
-    def tick(self) -> None:
-        """Add a point to the timeline; refresh the display or log a line when one is due."""
-        progress = self.run.progress
-        progress.sample()
-        if self._display is not None:
-            self._display.refresh()
-            return
-        due = self._interval and progress.elapsed_secs - self._logged_secs >= self._interval
-        is_new = self._logged_phase not in {"", "starting"} and self._logged_phase != progress.phase
-        if due or (is_new and progress.documents):  # a first line of zeros is of no use
-            self._logged_secs = progress.elapsed_secs
-            self.log_line(logging.INFO, status.progress_line(status.run_report(self.run)))
-        self._logged_phase = progress.phase
 
 
 class Display:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import orjson
 from scrapy.utils.asyncio import create_looping_call
 
-from llmsspider.extensions import RunExtension
+from llmsspider.crawl.requests import RunExtension
 from llmsspider.items import Document, row_of
 from llmsspider.output.status import nothing, run_report
 

@@ -1,26 +1,33 @@
-"""A run that goes has heartbeats; at its end it is closed and summed up, and index, changes and report follow."""
+"""What is logged of a run, and its heartbeats; it is closed and summed up; index, changes and report follow."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import os
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from scrapy import signals
 from scrapy.extensions.feedexport import FeedExporter
+from scrapy.logformatter import LogFormatter, LogFormatterResult
 from scrapy.utils.asyncio import create_looping_call
 
-from llmsspider.answers import index_file
+from llmsspider.answers import WORDS
 from llmsspider.crawl.progress import replay_command
+from llmsspider.crawl.requests import RunExtension
 from llmsspider.crawl.scheduler import mark_job
+from llmsspider.crawl.spiderrun import is_terminal
 from llmsspider.errors import LlmsspiderError, StoreError, command
-from llmsspider.extensions import RunExtension
+from llmsspider.extensions.console import Display
 from llmsspider.extensions.scrapy_cloud import ScrapyCloud
+from llmsspider.output import PrintableFilter
 from llmsspider.output.exports import staged
 from llmsspider.output.mirror import path_for
-from llmsspider.output.status import log_lines, run_report
+from llmsspider.output.status import log_lines, progress_line, run_report
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -31,6 +38,63 @@ if TYPE_CHECKING:
 
 HEARTBEAT_SECS = 5.0  # seconds between two heartbeats; a run without one for a minute counts as lost
 outputs_log = logging.getLogger(f"{__name__}.outputs")  # of what `llmsspider` shows besides its own summary
+
+
+REFRESH_SECS = 0.5
+"""Time between two states of the display."""
+
+
+class TerminalProgress(RunExtension):
+    """Show snapshots of the run; they take the place of Scrapy's LogStats.
+
+    A line is logged at INFO every `LOGSTATS_INTERVAL` seconds and when a phase begins with documents there. With a
+    terminal a display of rich stands below the log in its place, and log lines are written above it as they are.
+    """
+
+    log = logging.getLogger(f"{__name__}.progress")
+
+    def __init__(self, crawler: Crawler, run: Run):
+        super().__init__(crawler, run)
+        feeds = {str(uri).partition(":")[0] for uri in crawler.settings.getdict("FEEDS")}
+        is_shared = {"-", "stdout"} & feeds and is_terminal(sys.stdout)  # documents are written there
+        is_plain = os.environ.get("TERM", "dumb") == "dumb" or not is_terminal(sys.stderr)
+        self._display = None if is_plain or is_shared else Display(run)
+        self._interval = crawler.settings.getfloat("LOGSTATS_INTERVAL")
+        self._logged_phase = ""
+        self._logged_secs = 0.0
+        self._task = create_looping_call(self.tick)
+
+    def is_wanted(self) -> bool:
+        """Return False for a plan or a single page."""
+        return self.run.watched
+
+    def spider_opened(self) -> None:
+        """Start the display, or the lines in its place."""
+        if self._display is not None:
+            self._display.start()
+        self._task.start(REFRESH_SECS if self._display is not None else 1.0)
+
+    def engine_stopped(self) -> None:
+        """Show the final state and restore the terminal; the run is closed by now."""
+        if self._task.running:
+            self._task.stop()
+        self.run.progress.sample()
+        if self._display is not None:
+            self._display.stop()
+
+    def tick(self) -> None:
+        """Add a point to the timeline; refresh the display or log a line when one is due."""
+        progress = self.run.progress
+        progress.sample()
+        if self._display is not None:
+            self._display.refresh()
+            return
+        due = self._interval and progress.elapsed_secs - self._logged_secs >= self._interval
+        is_new = self._logged_phase not in {"", "starting"} and self._logged_phase != progress.phase
+        if due or (is_new and progress.documents):  # a first line of zeros is of no use
+            self._logged_secs = progress.elapsed_secs
+            self.log_line(logging.INFO, progress_line(run_report(self.run)))
+        self._logged_phase = progress.phase
 
 
 class Heartbeat(RunExtension):
@@ -128,6 +192,54 @@ def _has_output(crawler: Crawler) -> bool:
     return bool(crawler.settings.getdict("FEEDS")) or crawler.get_extension(ScrapyCloud) is not None
 
 
+class ShortLogFormatter(LogFormatter):
+    """Scrapy's log lines, with `Document <url>` where stock Scrapy prints the whole item."""
+
+    def scraped(self, item: Any, response: Any, spider: Any) -> LogFormatterResult:
+        """Return the line of an exported document, at DEBUG."""
+        return _line("Document %(url)s", url=_url(item))
+
+    def dropped(self, item: Any, exception: BaseException, response: Any, spider: Any) -> LogFormatterResult:
+        """Return the line of a dropped document, at DEBUG: the reasons are counted and summed up."""
+        return _line("Left out %(reason)s", reason=exception)
+
+    def item_error(
+        self, item: Any, exception: BaseException, response: Any, spider: Any
+    ) -> LogFormatterResult:
+        """Return the line of a failed pipeline, at ERROR."""
+        return _line("Error processing %(url)s", logging.ERROR, url=_url(item))
+
+
+def _line(message: str, level: int = logging.DEBUG, **args: Any) -> LogFormatterResult:
+    return {"level": level, "msg": message, "args": args}
+
+
+def _url(item: Any) -> str:
+    return getattr(item, "url", None) or type(item).__name__
+
+
+class PrintableLog:
+    """Filter every handler of the root logger for the length of the crawl."""
+
+    def __init__(self) -> None:
+        self._filter = PrintableFilter()
+        self._handlers = list(logging.getLogger().handlers)
+        for handler in self._handlers:
+            handler.addFilter(self._filter)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> PrintableLog:
+        """Begin."""
+        extension = cls()
+        crawler.signals.connect(extension.engine_stopped, signal=signals.engine_stopped)
+        return extension
+
+    def engine_stopped(self) -> None:
+        """Remove the filters."""
+        for handler in self._handlers:
+            handler.removeFilter(self._filter)
+
+
 SHARE, LEAST_SECS = 0.2, 2.0
 """Indexing may take this share of the crawl's time, or as long; what is left is done before the next search."""
 
@@ -143,7 +255,7 @@ class SearchIndex(RunExtension):
 
     async def engine_stopped(self) -> None:
         """Index, in a thread: the store is closed for the crawl by now."""
-        if not self.run.id or not index_file(self.run.config.stores, self.run.source).exists():
+        if not self.run.id or not self.run.config.stores.index_file(self.run.source, WORDS).exists():
             return  # the run did not begin, or nobody has searched the source
         try:
             self.log_line(logging.INFO, await asyncio.to_thread(self._sync))

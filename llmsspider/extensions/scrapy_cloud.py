@@ -21,7 +21,8 @@ from scrapy.settings import BaseSettings
 from scrapy.signalmanager import SignalManager
 from scrapy.utils.misc import load_object
 
-from llmsspider.crawl.spiderrun import on_scrapy_cloud, run_of
+from llmsspider.crawl.requests import run_of
+from llmsspider.crawl.spiderrun import on_scrapy_cloud
 from llmsspider.items import Document
 from llmsspider.store import PageItem
 from llmsspider.web import stats

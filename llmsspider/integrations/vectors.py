@@ -12,7 +12,7 @@ from llmsspider.answers.embedding import BATCH, Embedder, embedded, embedder_of
 from llmsspider.answers.library import store_id
 from llmsspider.config.settings import SettingsLike
 from llmsspider.content.markdown.chunks import Chunker, ChunkRow
-from llmsspider.crawl.spiderrun import RunComponent
+from llmsspider.crawl.requests import RunComponent
 from llmsspider.errors import ArgumentsError
 from llmsspider.output.exports import documents
 from llmsspider.store.database import batches

@@ -20,7 +20,7 @@ from llmsspider.config.components import SCRAPY_SETTINGS, check_components
 from llmsspider.config.settings import Config, take_environment
 from llmsspider.config.sources import load_profile, prepare, put_in_force
 from llmsspider.errors import LlmsspiderError, StoreError
-from llmsspider.output.feed_storage import feed_problems
+from llmsspider.output.feeds import feed_problems
 from llmsspider.output.mirror import folder_for, folder_problem, path_for
 from llmsspider.web.loading import own_arguments
 

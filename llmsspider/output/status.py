@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
-from llmsspider.crawl.plan import advice, notes
+from llmsspider.crawl.plan import WITHOUT_DOCUMENTS, advice, notes
 from llmsspider.crawl.progress import Progress, RecentPage, doubted, duration, replay_command
 from llmsspider.errors import command
 from llmsspider.store.records import FilteredUrl, PageError, RunKind, RunRecord, SourceRecord, Status
@@ -166,6 +166,10 @@ def run_report(run: Run) -> RunReport:
         [PageError(one.url, kind, one.detail, None) for kind, found in errors for one in found],
         [FilteredUrl(one.url, reason, one.detail) for reason, found in filtered for one in found],
     )
+    has_notes = "out-of-scope" in progress.filtered or (
+        run.discovery is not None and run.discovery.start.error
+    )
+    learned = run.bounds.learned.lines() if run.bounds.learned.answers else ()
     fallbacks = [Fallback(one.url, one.detail) for one in progress.fallback_examples]
     return RunReport(
         **{one.name: getattr(status, one.name) for one in fields(status)}
@@ -181,8 +185,8 @@ def run_report(run: Run) -> RunReport:
         mirror=outputs.mirror,
         report=outputs.report[0] if outputs.report else None,
         delivered=outputs.delivered,
-        notes=notes(run),
-        advice=advice(run),
+        notes=[*(notes(run) if has_notes else ()), *learned],
+        advice=advice(run) if run.outcome in WITHOUT_DOCUMENTS else None,
     )
 
 
@@ -208,8 +212,7 @@ def stored_status(store: Store, run: RunRecord) -> RunStatus:
 
 def run_status(run: RunRecord, failed: Sequence[PageError], filtered: Sequence[FilteredUrl]) -> RunStatus:
     """Return the state of a run, with the failed and filtered URLs that are known."""
-    none_yet = Progress().counts(queued=0) | {"requests": 0, "bytes": 0}  # before the first heartbeat
-    counts = none_yet | run.counts
+    counts = Progress().counts(queued=0) | run.counts  # before the first heartbeat there are none
     total = counts["done"] + counts["queued"]
     # the counts of the last heartbeat, raised to what the store has kept by URL since then
     by_kind = dict(Counter(run.errors) | Counter(error.kind for error in failed))

@@ -12,8 +12,8 @@ from scrapy.crawler import Crawler
 from scrapy.settings import SETTINGS_PRIORITIES
 from twisted.python.failure import Failure
 
+from llmsspider.crawl.requests import RunComponent
 from llmsspider.crawl.run import Run
-from llmsspider.crawl.spiderrun import RunComponent
 from llmsspider.errors import StoreError
 from llmsspider.items import Link, LlmsEntry, added_fields, content_hash
 from llmsspider.pipelines import CountedDrop

@@ -8,9 +8,8 @@ from scrapy.exceptions import NotConfigured
 
 from llmsspider.crawl.beginning import Phase
 from llmsspider.crawl.ending import all_phases
-from llmsspider.crawl.requests import EngineFetch
+from llmsspider.crawl.requests import EngineFetch, required_run
 from llmsspider.crawl.run import Run
-from llmsspider.crawl.spiderrun import required_run
 
 
 class LlmsTxtStart:

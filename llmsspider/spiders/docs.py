@@ -11,9 +11,9 @@ from llmsspider.config.arguments import NO_URL, PLAN_ONLY, DocsArguments, given
 from llmsspider.config.components import check_components, lost_parts, misspelt, open_settings
 from llmsspider.config.sources import prepare
 from llmsspider.crawl.callbacks.docs import DocsCallbacks
+from llmsspider.crawl.requests import counter
 from llmsspider.crawl.run import Run
 from llmsspider.crawl.scheduler import queued_requests, resumed_run
-from llmsspider.crawl.spiderrun import counter
 from llmsspider.pipelines import register
 from llmsspider.web.loading import own_arguments
 

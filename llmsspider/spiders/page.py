@@ -25,13 +25,11 @@ from llmsspider.config.settings import Config
 from llmsspider.config.sources import default_name, load_profile, put_in_force
 from llmsspider.content import markdown
 from llmsspider.crawl.callbacks.reading import PageReader, count_page
-from llmsspider.crawl.pages import PageResponse, PageResult, normalised, refused_by_page
-from llmsspider.crawl.records import utc_now
-from llmsspider.crawl.requests import META, EngineFetch, kind_of_exception, synthetic_request
+from llmsspider.crawl.pages import PageResponse, PageResult, drop_reason, normalised, refused_by_page, utc_now
+from llmsspider.crawl.requests import META, EngineFetch, counter, kind_of_exception, synthetic_request
 from llmsspider.crawl.run import Run
 from llmsspider.crawl.scheduler import queued_requests
-from llmsspider.crawl.settle import drop_reason
-from llmsspider.crawl.spiderrun import ProjectSpider, counter
+from llmsspider.crawl.spiderrun import ProjectSpider
 from llmsspider.errors import ConversionError, ErrorKind, RenderingError
 from llmsspider.items import Origin, Page
 from llmsspider.pipelines import register

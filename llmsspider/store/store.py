@@ -25,6 +25,7 @@ from llmsspider.store.database import (
     open_sqlite,
     resolve_data_dir,
     source_file,
+    source_slug,
 )
 from llmsspider.store.reader import SourceReader
 from llmsspider.store.records import (
@@ -326,6 +327,10 @@ class Stores:
         """The source first crawled from `start_url` (fragment and order of parameters aside), or None."""
         wanted = canonicalize_url(start_url)
         return next((record for record in self.list() if canonicalize_url(record.url) == wanted), None)
+
+    def index_file(self, source: str, suffix: str) -> Path:
+        """The file of an index of a source (`answers`), which lies in the data directory; it need not exist yet."""
+        return resolve_data_dir(self.data_dir) / (source_slug(source) + suffix)
 
     def delete(self, source: str) -> None:
         """Delete a source with everything stored of it; see `Store.delete`."""

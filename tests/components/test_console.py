@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from llmsspider.extensions.console import ShortLogFormatter
+from llmsspider.extensions.run_summary import ShortLogFormatter
 from llmsspider.items import Document, Link, LlmsEntry
 
 

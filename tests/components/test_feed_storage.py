@@ -19,9 +19,14 @@ from scrapy.utils.test import get_crawler
 from stores import record
 
 from llmsspider.errors import StoreError
-from llmsspider.output import exports as rows_of
-from llmsspider.output.exports import ParquetExporter
-from llmsspider.output.feed_storage import FeedFile, StagedFileFeedStorage, feed_problems, unwritable
+from llmsspider.output import feeds as rows_of
+from llmsspider.output.feeds import (
+    FeedFile,
+    ParquetExporter,
+    StagedFileFeedStorage,
+    feed_problems,
+    unwritable,
+)
 
 SPIDER = Spider("test")
 
@@ -207,7 +212,7 @@ def test_parquet_needs_pyarrow_and_a_file_of_its_own(target, monkeypatch):
     settings = Settings(
         {"FEEDS": {str(target): {"format": "parquet"}, "s3://docs/new.parquet": {"format": "parquet"}}}
     )
-    settings["FEED_EXPORTERS"] = {"parquet": "llmsspider.output.exports.ParquetExporter"}
+    settings["FEED_EXPORTERS"] = {"parquet": "llmsspider.output.feeds.ParquetExporter"}
     assert feed_problems(settings) == [
         f"feed {target}: nothing can be added to a Parquet file; replace it with -O"
     ]

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import pytest
 from stores import NAME, SITE, Place, record
 
-from llmsspider.answers import index_file
+from llmsspider.answers import WORDS
 from llmsspider.answers.embedding import add_digests, digests
 from llmsspider.answers.library import Library
 from llmsspider.errors import SearchError, UnknownSourceError
@@ -177,7 +177,7 @@ def test_notes_of_llms_txt_find_a_page_as_they_are_now(shelves: Shelves):
 
 def test_an_index_of_an_earlier_version_is_made_anew(shelves: Shelves):
     shelves.crawl({"a": "# Alpha\n\nzebras\n"})
-    file = index_file(Stores(shelves.place.url, shelves.place.data_dir), NAME)
+    file = Stores(shelves.place.url, shelves.place.data_dir).index_file(NAME, WORDS)
     file.parent.mkdir(exist_ok=True, parents=True)
     for version in (2, 1):
         connection = sqlite3.connect(file)

@@ -22,7 +22,7 @@ from llmsspider.crawl.callbacks.docs import DocsCallbacks
 from llmsspider.crawl.ending import failed_pages, whole_full_texts
 from llmsspider.crawl.requests import EngineFetch
 from llmsspider.crawl.scheduler import PageDupeFilter
-from llmsspider.crawl.waiting import Failure, WaitingPage
+from llmsspider.crawl.settle import Failure, WaitingPage
 from llmsspider.items import Document
 from llmsspider.pipelines.filter import FilterPipeline
 from llmsspider.pipelines.hash import HashPipeline
@@ -142,7 +142,7 @@ LISTED = {f"{SITE}/guide/gears": TAGGED, f"{SITE}/topic/things": LISTING, f"{SIT
 def settled(spider):
     """The results of the pages that wait, as the end of a crawl yields them."""
     spider.run.waiting.closed |= {"markdown", "tag", "stub"}
-    return spider.pages.settled_pages()
+    return spider.at_end.pages()
 
 
 def documents_of(spider, pages):

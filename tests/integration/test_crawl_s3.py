@@ -12,7 +12,7 @@ from crawling import command
 from services import need
 from sites import PLAIN
 
-from llmsspider.output.feed_storage import StagedS3FeedStorage
+from llmsspider.output.feeds import StagedS3FeedStorage
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from patterns import modules
 from llmsspider.changes.compare import most_similar, word_counts
 from llmsspider.content.extraction import titles
 from llmsspider.content.extraction.parsing import parse, read_source
-from llmsspider.crawl.bot_walls import has_end
+from llmsspider.crawl.pages import has_end
 from llmsspider.downloadermiddlewares.backoff import retry_after_secs
 from llmsspider.site import discovery
 from llmsspider.site.discovered import FetchResult

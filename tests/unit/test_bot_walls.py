@@ -11,13 +11,13 @@ from llmsspider.crawl.bot_walls import (
     ACCEPTED_RUNS,
     Suspect,
     Suspects,
-    breaks_off,
     is_login_url,
     is_rewritten,
     leads_to_login,
     own_evidence,
     wall_fingerprint,
 )
+from llmsspider.crawl.pages import breaks_off
 from llmsspider.crawl.source_memory import Doubts
 
 LONG = "A word of the page and another one. " * 100

@@ -22,7 +22,8 @@ class Nights:
     def __call__(self, *witnesses: Witness, changed: tuple[int, ...] = (), **more) -> list[str]:
         kept, table = self.ledger.to_json(), self.ledger.table()
         self.number += 1
-        self.ledger = Ledger(kept, self.number)
+        self.ledger = Ledger(self.number)
+        self.ledger.remember(kept)
         self.ledger.load(table)
         self.ledger.witnesses = list(witnesses)
         return self.ledger.conclude(ASKED, [KEYS[n] for n in changed], **more)
@@ -39,7 +40,7 @@ def test_a_witness_is_proven_by_three_nights_one_of_them_with_changes():
         proven.append(nights.is_proven())
 
     assert proven == [False, False, False, True, True]
-    assert nights.ledger.counts(6, 0)["witness"] == "index, proven over 4 nights, 1 of 1 changes named"
+    assert nights.ledger.described(6, 0, 0) == "index, proven over 4 nights, 1 of 1 changes named"
 
 
 def test_quiet_nights_prove_nothing():
@@ -124,8 +125,10 @@ def test_a_stamp_takes_more_nights_with_changes_and_those_of_its_own_page_do_not
 
 def test_what_is_stored_may_be_anything():
     for kept in (None, [], {"index": [1, 2]}, {"index": "x"}):
-        assert Ledger(kept).histories == {}
-    ledger = Ledger({})
+        ledger = Ledger()
+        ledger.remember(kept)
+        assert ledger.histories == {}
+    ledger = Ledger()
     for table in (b"", b"[]", b"null", b'{"zz": [1, {}, []]}', b'{"00": 1}'):
         ledger.load(table)
         assert ledger.checked == {}
@@ -145,7 +148,8 @@ class Site:
         self.nights(index(dict.fromkeys(range(6), 9)))
 
     def begun(self, editions: dict[int, int], only: range = range(6)) -> Ledger:
-        ledger = Ledger(self.nights.ledger.to_json(), self.nights.number + 1)
+        ledger = Ledger(self.nights.number + 1)
+        ledger.remember(self.nights.ledger.to_json())
         ledger.load(self.nights.ledger.table())
         ledger.witnesses = [index(dict.fromkeys(range(6), 9) | editions, only)]
         return ledger
@@ -175,10 +179,13 @@ def test_pages_that_another_witness_names_are_requested_if_they_are_few():
 
 
 def test_other_settings_have_their_own_nights():
-    kept = Ledger({}, 1, "render=never").to_json()
+    kept = Ledger(1, "render=never").to_json()
+    same, other = Ledger(2, "render=never"), Ledger(2, "render=always")
+    for ledger in (same, other):
+        ledger.remember(kept)
 
-    assert Ledger(kept, 2, "render=never").has_same_settings
-    assert not Ledger(kept, 2, "render=always").has_same_settings
+    assert same.has_same_settings
+    assert not other.has_same_settings
 
 
 def test_the_sample_goes_through_all_pages_within_the_bound():
@@ -224,7 +231,8 @@ def test_a_witness_that_shrinks_is_damaged():
 def test_nothing_is_left_out_before_the_proof():
     nights = Nights()
     nights(index({}))
-    ledger = Ledger(nights.ledger.to_json(), 2)
+    ledger = Ledger(2)
+    ledger.remember(nights.ledger.to_json())
     ledger.load(nights.ledger.table())
     ledger.witnesses = [index({})]
 

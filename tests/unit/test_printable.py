@@ -11,7 +11,8 @@ import pytest
 from stores import record
 
 from llmsspider.output import PrintableFilter, printable, without_formula
-from llmsspider.output.exports import CsvExporter, write_csv
+from llmsspider.output.exports import write_csv
+from llmsspider.output.feeds import CsvExporter
 
 FORMULAS = ["=HYPERLINK('http://evil.example')", "+1+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1"]
 

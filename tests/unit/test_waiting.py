@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from stores import record
 
-from llmsspider.crawl import waiting as module
-from llmsspider.crawl.waiting import LIMITS, Failure, Spool, Waiting, WaitingPage
+from llmsspider.crawl import settle as module
+from llmsspider.crawl.settle import LIMITS, Failure, Spool, Waiting, WaitingPage
 from llmsspider.items import Digest, Link, LlmsEntry
 
 

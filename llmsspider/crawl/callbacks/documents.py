@@ -12,16 +12,15 @@ from llmsspider.crawl.bot_walls import CONFIRM_RUNS, Suspect, Wall
 from llmsspider.crawl.callbacks.link_sources import LinkSourcePages
 from llmsspider.crawl.callbacks.requests import PageRequests
 from llmsspider.crawl.full_text import words_of
-from llmsspider.crawl.pages import PageResponse, PageResult
+from llmsspider.crawl.pages import PageResponse, PageResult, drop_reason
 from llmsspider.crawl.requests import FilteredRequest, RefusedRequest, info, is_permanent, kind_of_exception
 from llmsspider.crawl.run import Run
-from llmsspider.crawl.settle import AMONG_OTHERS, Drop, ReadPage, Site, Wait, drop_reason, settle
-from llmsspider.crawl.waiting import Failure, WaitingPage
+from llmsspider.crawl.settle import AMONG_OTHERS, Drop, Failure, ReadPage, Site, Wait, WaitingPage, settle
 from llmsspider.errors import ErrorKind
 from llmsspider.items import HTML_ORIGINS, MARKDOWN_ORIGINS, Change, Page, PageMeta
 from llmsspider.store import PageRecord, PageState
 from llmsspider.web.outcomes import kind_of_response
-from llmsspider.web.urls import document_id, identity, page_key
+from llmsspider.web.urls import document_id, identity, page_key, split_route, without_fragment
 
 READ_AS_MARKDOWN = MARKDOWN_ORIGINS | {"llms-full"}
 
@@ -138,6 +137,23 @@ class Documents:
         why = drop_reason(record.content or "", record.title)
         return why is None and run.moves.may_be_stored(record, run.recorded.keys)
 
+    def record(self, page: PageResult, answer: PageResponse, request: Request) -> PageRecord:
+        """Return the record of a page, with this run's depth, `discovered_by` and entry.
+
+        Its address is spelled as it is stored, or else as a list, its canonical link, or the shortest link spells it.
+        """
+        run = self._run
+        by, depth = info(request).get("by", "link"), int(request.meta.get("depth", 0))
+        entry = run.site.entries.get(identity(request.url))
+        record = run.records.of_response(answer, page, depth=depth, by=by, entry=entry)
+        url, canonical, plain = record.url, page.page.meta.canonical, identity(record.url)
+        if run.known.state(page_key(url)) is None and not run.site.is_listed(url):
+            if canonical and identity(canonical) == plain:
+                record.url = without_fragment(canonical)
+            elif len(plain) < len(url) and plain in run.bounds.links:
+                record.url = plain
+        return record
+
     def keeps_listing(self, request: Request) -> bool:
         """Say whether a page is a document even if it only lists others: somebody wants it, or it was one."""
         run, state = self._run, self._run.known.state(page_key(request.url))
@@ -200,6 +216,20 @@ class Documents:
                 if state.is_part:
                     self._parts.setdefault(state.whole_url, []).append(state)
         return self._parts.get(url, [])
+
+    async def of_docsify(self, request: Request, answer: PageResponse) -> Iterator[Any] | None:
+        """Return the request for the Markdown file of a Docsify site's page; None for any other page."""
+        if answer.kind != "html":
+            return None
+        site = await self._link_sources.learn_docsify(request, answer)
+        is_alternate = info(request).get("alternate")
+        is_route = bool(split_route(request.url)[1]) and self._run.site.docsify_of(request.url) is not None
+        if is_route or (site is not None and site.is_history and is_alternate):
+            message = "HTML in place of its Markdown file"
+            return self.failed(request, "not_found", message, answer.status)
+        if site is None or self._run.arguments.render == "always" or is_alternate:
+            return None
+        return self._requests.markdown_of(site.file_of(answer.page_url), request, [])
 
     # --- stored pages ---
 
@@ -322,12 +352,6 @@ class Documents:
             else:
                 run.known.record_outcome(key, "failed", kind)
                 yield from self.in_place_of_failed(key, request.meta.get("depth"))
-
-    def given_up(self) -> Iterator[Any]:
-        """Count as errors the failed pages for whose retry there was no time."""
-        for page in self._run.waiting.take("failed"):
-            if page.failure is not None:
-                yield from self.failed(page.request, *page.failure[1:])
 
     def note_redirect(self, request: Request) -> None:
         """Record the addresses that redirect to another page: stored ones moved."""

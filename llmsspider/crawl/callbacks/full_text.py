@@ -16,8 +16,7 @@ from llmsspider.crawl.callbacks.documents import Documents, kind_of_failure
 from llmsspider.crawl.callbacks.reading import PageReader, count_page, joiner, suspect_of
 from llmsspider.crawl.callbacks.requests import PageRequests
 from llmsspider.crawl.full_text import own_text
-from llmsspider.crawl.pages import PageResponse, PageResult, with_valid_urls
-from llmsspider.crawl.records import utc_now
+from llmsspider.crawl.pages import PageResponse, PageResult, utc_now, with_valid_urls
 from llmsspider.crawl.run import Run
 from llmsspider.errors import ConversionError, RenderingError, TooLargePageError
 from llmsspider.items import Page, raw_hash

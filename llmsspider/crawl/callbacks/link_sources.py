@@ -10,9 +10,11 @@ from scrapy import Request
 from llmsspider.crawl.callbacks.reading import PageReader
 from llmsspider.crawl.callbacks.requests import PageRequests
 from llmsspider.crawl.pages import PageResponse, PageResult
-from llmsspider.crawl.requests import HTML_ACCEPT, META, NestedDownloadError, download_form, info
+from llmsspider.crawl.requests import HTML_ACCEPT, META, EngineFetch, NestedDownloadError, download_form, info
 from llmsspider.crawl.run import Run
 from llmsspider.errors import ConversionError, RenderingError
+from llmsspider.site.discovered import Options
+from llmsspider.site.discovery import read_described
 from llmsspider.site.providers import Docsify, docsify_configuration, docsify_scripts
 from llmsspider.store import PageRecord
 from llmsspider.web.urls import identity, without_fragment
@@ -110,7 +112,7 @@ class LinkSourcePages:
         except (ConversionError, RenderingError):
             self._run.count("link-sources/failed")
             return []
-        self._run.memory.link_bases.learn(rendered.page.follow, answer.page_url)
+        self._run.memory.learn_links(rendered.page.follow, answer.page_url)
         follow, on = rendered.page.follow, without_fragment(request.url)
         requests = list(self._requests.links(follow, depth + 1, on=on, unchanged=unchanged))
         self._run.memory.link_sources.report(len(requests))
@@ -137,6 +139,20 @@ class LinkSourcePages:
     def _count_unread(self, url: str, why: str) -> None:
         self._run.count("link-sources/failed")
         self._run.coverage.unread = f"{url}, which links to the site's pages, could not be read ({why})"
+
+    async def described_by(self, url: str) -> list[Request]:
+        """Return requests for the seeds of an llms.txt that only a page names (`rel=describedby`)."""
+        run = self._run
+        if run.discovery is None or not run.follows_links:
+            return []
+        known = len(run.discovery.cut)
+        fetch = EngineFetch(self._reader.crawler, run)
+        seeds = await read_described(fetch, url, run.discovery, Options())
+        for cut in run.discovery.cut[known:]:
+            run.record_filtered(cut.url, cut.reason, cut.rule)
+        for seed in seeds:
+            run.site.enter(seed)
+        return [request for seed in seeds if (request := self._requests.seed(seed)) is not None]
 
 
 def _source(url: str, callback: Any, errback: Any, own: Any, depth: int, **options: Any) -> Request:

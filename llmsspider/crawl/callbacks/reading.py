@@ -17,8 +17,17 @@ from llmsspider.crawl.bot_walls import Suspect
 from llmsspider.crawl.callbacks.rendering import Renderer
 from llmsspider.crawl.full_text import chosen, words_of
 from llmsspider.crawl.link_bases import UnsettledError
-from llmsspider.crawl.pages import LinkJoiner, PageResponse, PageResult, Read, is_documentation, read_page
-from llmsspider.crawl.records import utc_now
+from llmsspider.crawl.pages import (
+    LinkJoiner,
+    PageResponse,
+    PageResult,
+    Read,
+    breaks_off,
+    drop_reason,
+    is_documentation,
+    read_page,
+    utc_now,
+)
 from llmsspider.crawl.requests import (
     HTML_ACCEPT,
     META,
@@ -29,7 +38,6 @@ from llmsspider.crawl.requests import (
 )
 from llmsspider.crawl.run import Run
 from llmsspider.crawl.second_requests import FORM_OF, NIGHTLY, SAMPLES, SHARE, Form, FormSamples
-from llmsspider.crawl.settle import drop_reason
 from llmsspider.errors import ConversionError, ErrorKind, RenderingError
 from llmsspider.items import MARKDOWN_ORIGINS, Page, PageMeta, content_hash
 from llmsspider.store import PageRecord, PageState
@@ -116,7 +124,10 @@ class PageReader:
         answer, fuller = await self.fuller(request, answer, page)
         if fuller is None:
             return answer, None
-        fuller = replace(fuller, is_as_stored=await self._is_as_stored(request, answer, fuller))
+        if fuller.origin in MARKDOWN_ORIGINS:
+            fuller = replace(fuller, is_as_stored=await self._is_as_stored(request, answer, fuller))
+        if not fuller.needs_renderer and self._run.arguments.render != "always":
+            return answer, fuller
         return await self.renderer.rendered(request, answer, fuller)
 
     async def _is_as_stored(self, request: Request, answered: PageResponse, result: PageResult) -> bool:
@@ -364,7 +375,7 @@ def suspect_of(run: Run, record: PageRecord, body: bytes) -> Suspect | None:
         return None
     before = stored.content or ""
     suspect = Suspect(state.key, bot_walls.wall_fingerprint(text), state.content_hash)
-    suspect.cut = not record.has_end_tag and bot_walls.breaks_off(before, text)
+    suspect.cut = not record.has_end_tag and breaks_off(before, text)
     if suspect.cut:
         return suspect
     dropped = drop_reason(text, record.title)

@@ -4,12 +4,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from scrapy import Request
-from w3lib.url import url_query_cleaner
 
 from llmsspider.crawl.bounds import without_session_id
 from llmsspider.crawl.requests import ALLOWED_STATUSES, CARRIED, META, info
 from llmsspider.crawl.run import Run
-from llmsspider.crawl.waiting import WaitingPage
+from llmsspider.crawl.settle import WaitingPage
 from llmsspider.site.discovered import Seed
 from llmsspider.site.discovery import MAX_FULL_BYTES
 from llmsspider.store import PageState
@@ -60,36 +59,6 @@ class PageRequests:
         run = self._run
         return run.bounds.is_undecided(request.url) and run.waiting.keep(WaitingPage("copy", request))
 
-    def decided(self) -> list[Request]:
-        """Return requests that waited, but for pages of copies; those of trees that are not decided yet wait on."""
-        bounds, waiting = self._run.bounds, self._run.waiting
-        bounds.trees.accept_undecided(page.request.url for page in waiting.pages("copy"))
-        taken = waiting.take("copy", where=lambda page: not bounds.is_undecided(page.request.url))
-        requests = [page.request for page in taken]
-        return [one for one in requests if self.admits(one.url, listed=bounds.is_listed(one.url))]
-
-    def of_shapes(self) -> list[Request]:
-        """Return requests that waited as addresses like theirs were no pages: a few of each shape, then all or none.
-
-        A page whose query brings nothing is requested without it, where nothing else led there.
-        """
-        run, learned = self._run, self._run.bounds.learned
-        samples = learned.last_samples(page.request.url for page in run.waiting.pages("shape"))
-        requests = []
-        for request in [page.request for page in run.waiting.take("shape")]:
-            why = learned.refusal(request.url)
-            if why is not None and samples and request.url not in samples:
-                run.waiting.keep(WaitingPage("shape", request))
-                continue
-            if why is None or samples:
-                requests.append(request.replace(meta=_kept_meta(request, asked=True), dont_filter=True))
-                continue
-            run.record_filtered(request.url, *why)
-            plain = run.page_of(url_query_cleaner(request.url, keep_fragments=True))
-            if not run.requested(plain) and self.admits(plain, listed=run.bounds.is_listed(plain)):
-                requests.append(self._in_place_of(request, plain))
-        return requests
-
     def refresh(self) -> Iterator[Request]:
         """Yield a request for each stored page, and one for each full-text file that holds stored pages."""
         files: dict[str, None] = {}
@@ -118,39 +87,21 @@ class PageRequests:
     def retry(self, request: Request, url: str) -> Request:
         """Return the request that retries a failed page at the end of the crawl, by the URL first requested."""
         own, depth = {**info(request), "late": True}, request.meta.get("depth")
-        again = _once_more(url, self._parse, self._failed, own, depth)
+        again = once_more(url, self._parse, self._failed, own, depth)
         again.meta["max_retry_times"], again.priority = 0, request.priority
         return again
-
-    def pending(self) -> Iterator[Request]:
-        """Yield a request for the Markdown of each page whose document waits for it, where its URL is known."""
-        for waiting in self._run.waiting.pages("markdown"):
-            record, spider = waiting.record, self._spider
-            site = self._run.site
-            if record is None or site.samples_of(record.url, "files").is_html:
-                continue
-            if site.forms_of(record.url).to_retry(record.url):
-                own = {name: value for name, value in info(waiting.request).items() if name != "md"}
-                own["held"] = True
-                yield _once_more(record.url, spider.parse, spider.has_no_markdown, own, record.depth)
-
-    def verification(self, state: PageState) -> Request:
-        """Return the one request for a stored page that nothing led to this time."""
-        own, spider = {"verify": state.key.hex()}, self._spider
-        callback, errback = spider.parse_verification, spider.verification_failed
-        return _once_more(state.own_url, callback, errback, own, state.depth)
 
     def whole(self, request: Request) -> Request:
         """Return the request for a page once more, without validators: it has to be read anew."""
         unconditional = {name: value for name, value in request.headers.items() if name not in VALIDATED_BY}
-        whole = _kept_meta(request, whole=True)
+        whole = kept_meta(request, whole=True)
         return request.replace(headers=unconditional, meta=whole, dont_filter=True)
 
     # --- one page in place of another ---
 
     def markdown_of(self, url: str, request: Request, links: list[str]) -> Iterator[Request]:
         """Yield the request for the Markdown that an HTML page names, once, and those for the links of its HTML."""
-        again = _kept_meta(request, md=url, alternate=True)
+        again = kept_meta(request, md=url, alternate=True)
         yield request.replace(meta=again, dont_filter=True, priority=request.priority + 1)
         yield from self.links(links, int(request.meta.get("depth", 0)) + 1, on=request.url)
 
@@ -162,17 +113,14 @@ class PageRequests:
             return
         extra = {"uncounted": uncounted} if uncounted else {}
         is_start = info(request).get("start", False)
-        yield self._in_place_of(request, url, start=is_start, canonical=request.url, **extra)
+        yield self.in_place_of(request, url, start=is_start, canonical=request.url, **extra)
 
-    def _in_place_of(self, request: Request, url: str, **extra: Any) -> Request:
+    def in_place_of(self, request: Request, url: str, **extra: Any) -> Request:
+        """Return the request for a page that takes the place of a requested one."""
         page, depth = info(request), int(request.meta.get("depth", 0))
         by, listed = page.get("by", "link"), page.get("listed", False)
         there = self.page(url, by=by, depth=depth, listed=listed, **extra)
         return there.replace(priority=request.priority + 1)  # what it is says what others like it are
-
-    def itself(self, url: str, depth: int) -> Request:
-        """Return the request for a page that counts as no other, whatever it says."""
-        return self.page(url, by="link", depth=depth, listed=True, canonical=url).replace(dont_filter=True)
 
     def other_address(self, request: Request) -> Request | None:
         """Return the request for another address of a page that is not found, by what named or spelled it; or None."""
@@ -194,7 +142,7 @@ class PageRequests:
             if entry is not None:
                 run.site.entries[identity(url)] = entry
             # its own address as canonical: the one that it names may be the one that is not found
-            return self._in_place_of(request, url, dead=markdown, canonical=url)
+            return self.in_place_of(request, url, dead=markdown, canonical=url)
         return None
 
     # --- links ---
@@ -207,7 +155,6 @@ class PageRequests:
         if run.arguments.max_depth is not None and depth > run.arguments.max_depth:
             self._too_deep(urls)
             return
-        alike = "linked" if bounds.is_alike(on) else "listed"
         room = limit.room(run.queued()) if limit.max_requests else None
         for link, url in self._new_links(urls, depth, on=on, unchanged=unchanged):
             if limit.reached:
@@ -225,7 +172,7 @@ class PageRequests:
                 continue
             extra: dict[str, Any] = {**_named_form(url, link), **_spelled(url, link)}
             if is_new and bounds.is_alike(url):
-                extra["alike"] = alike
+                extra["alike"] = "linked" if bounds.is_alike(on) else "listed"
             request = self.page(url, by="link", depth=depth, **extra)
             if not self._waits_for_copies(request):
                 yield request
@@ -300,13 +247,13 @@ def _spelled(url: str, named: str) -> dict[str, Any]:
     return {"spelled": named} if url != named and identity(url) == identity(named) else {}
 
 
-def _kept_meta(request: Request, **own: Any) -> dict[str, Any]:
+def kept_meta(request: Request, **own: Any) -> dict[str, Any]:
     """Return the metadata of a request that is repeated; that of the first download is dropped."""
     kept = {key: request.meta[key] for key in _KEPT_META if key in request.meta}
     return {**kept, META: {**info(request), **own}}
 
 
-def _once_more(url: str, callback: Any, errback: Any, own: object, depth: int | None) -> Request:
+def once_more(url: str, callback: Any, errback: Any, own: object, depth: int | None) -> Request:
     """Return a request that passes the dupefilter."""
     meta = {"handle_httpstatus_list": ALLOWED_STATUSES, META: own}
     if depth is not None:

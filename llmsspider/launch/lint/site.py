@@ -20,9 +20,9 @@ from scrapy.http import Response
 from llmsspider.config.arguments import PageArguments
 from llmsspider.config.components import check_components
 from llmsspider.config.settings import Config
+from llmsspider.crawl.pages import drop_reason
 from llmsspider.crawl.requests import EngineFetch, synthetic_request
 from llmsspider.crawl.run import Run
-from llmsspider.crawl.settle import drop_reason
 from llmsspider.crawl.spiderrun import ProjectSpider
 from llmsspider.errors import ConversionError, DiscoveryError, InvalidUrlError
 from llmsspider.items import Page

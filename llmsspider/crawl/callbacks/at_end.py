@@ -1,0 +1,156 @@
+"""What the last phases of a crawl (`crawl/ending.py`) request and yield: pages that waited, and stored pages."""
+
+import logging
+from collections.abc import AsyncIterator, Iterable, Iterator
+from typing import Any
+
+from scrapy import Request
+from w3lib.url import url_query_cleaner
+
+from llmsspider.crawl.callbacks.documents import Documents
+from llmsspider.crawl.callbacks.requests import PageRequests, kept_meta, once_more
+from llmsspider.crawl.pages import PageResponse, leads_on
+from llmsspider.crawl.requests import info, is_permanent
+from llmsspider.crawl.run import Run
+from llmsspider.crawl.settle import WaitingPage
+from llmsspider.errors import ConversionError, ErrorKind, RenderingError
+from llmsspider.store import PageState
+from llmsspider.web.outcomes import kind_of_response
+from llmsspider.web.urls import identity, page_key
+
+logger = logging.getLogger(__name__)
+
+
+class EndOfCrawl:
+    """Requests and settles the pages that waited for others, and verifies the stored pages that nothing led to."""
+
+    def __init__(self, spider: Any, run: Run, requests: PageRequests, documents: Documents, pages: Any):
+        self._spider, self._run = spider, run
+        self._requests, self._documents, self._pages = requests, documents, pages
+
+    # --- pages that were not requested ---
+
+    def decided(self) -> list[Request]:
+        """Return requests that waited, but for pages of copies; those of trees that are not decided yet wait on."""
+        bounds, waiting = self._run.bounds, self._run.waiting
+        bounds.trees.accept_undecided(page.request.url for page in waiting.pages("copy"))
+        taken = waiting.take("copy", where=lambda page: not bounds.is_undecided(page.request.url))
+        requests = [page.request for page in taken]
+        return [one for one in requests if self._requests.admits(one.url, listed=bounds.is_listed(one.url))]
+
+    def of_shapes(self) -> list[Request]:
+        """Return requests that waited as addresses like theirs were no pages: a few of each shape, then all or none.
+
+        A page whose query brings nothing is requested without it, where nothing else led there.
+        """
+        run, learned = self._run, self._run.bounds.learned
+        samples = learned.last_samples(page.request.url for page in run.waiting.pages("shape"))
+        requests = []
+        for request in [page.request for page in run.waiting.take("shape")]:
+            why = learned.refusal(request.url)
+            if why is not None and samples and request.url not in samples:
+                run.waiting.keep(WaitingPage("shape", request))
+                continue
+            if why is None or samples:
+                requests.append(request.replace(meta=kept_meta(request, asked=True), dont_filter=True))
+                continue
+            run.record_filtered(request.url, *why)
+            plain = run.page_of(url_query_cleaner(request.url, keep_fragments=True))
+            if not run.requested(plain) and self._requests.admits(plain, listed=run.bounds.is_listed(plain)):
+                requests.append(self._requests.in_place_of(request, plain))
+        return requests
+
+    def itself(self, url: str, depth: int) -> Request:
+        """Return the request for a page that counts as no other, whatever it says."""
+        return self._requests.page(url, by="link", depth=depth, listed=True, canonical=url).replace(
+            dont_filter=True
+        )
+
+    # --- pages that were read or failed, and waited ---
+
+    def given_up(self) -> Iterator[Any]:
+        """Count as errors the failed pages for whose retry there was no time."""
+        for page in self._run.waiting.take("failed"):
+            if page.failure is not None:
+                yield from self._documents.failed(page.request, *page.failure[1:])
+
+    def markdown_requests(self) -> Iterator[Request]:
+        """Yield a request for the Markdown of each page whose document waits for it, where its URL is known."""
+        for waiting in self._run.waiting.pages("markdown"):
+            record, spider = waiting.record, self._spider
+            site = self._run.site
+            if record is None or site.samples_of(record.url, "files").is_html:
+                continue
+            if site.forms_of(record.url).to_retry(record.url):
+                own = {name: value for name, value in info(waiting.request).items() if name != "md"}
+                own["held"] = True
+                yield once_more(record.url, spider.parse, spider.has_no_markdown, own, record.depth)
+
+    async def pages(self) -> AsyncIterator[Any]:
+        """Yield the documents of pages that waited: for Markdown that does not exist, or for what other pages show.
+
+        Their links were followed. Markdown that says less than its HTML, by samples of its form, is replaced by it.
+        """
+        for page in self._run.waiting.take("markdown", "tag", "stub"):
+            html, fuller = page.answer, page.read
+            if html is not None and fuller is not None:
+                try:
+                    html, fuller = await self._pages.reader.fuller(page.request, html, fuller)
+                except (ConversionError, RenderingError) as error:
+                    why = {"url": page.request.url, "error": error}
+                    logger.info("%(url)s stays Markdown: %(error)s", why)
+            results: Iterable[Any] = self._documents.settled(page)
+            if html is not None and html is not page.answer:
+                results = self._pages.results_of(fuller, html, page.request)
+            for one in results:
+                yield one
+
+    def walls(self) -> Iterator[Any]:
+        """Yield the results of possible bot walls: an error and the stored page, or the page as it is now."""
+        run, documents = self._run, self._documents
+        for page in run.waiting.take("wall"):
+            suspect, record = page.suspect, page.record
+            if suspect is None or record is None:
+                continue
+            wall = documents.site.wall(suspect)
+            if wall is not None:
+                run.count("walls")
+                run.fail(record.url, wall.kind, wall.message, record.status)
+                run.known.record_outcome(suspect.key, "failed", wall.kind)
+                yield from documents.in_place_of_failed(suspect.key, record.depth)
+                continue
+            if suspect.false_304:
+                run.memory.note_false_304(record.fetched_url)
+            by, depth = record.discovered_by, record.depth
+            request = self._requests.page(record.url, by=by, depth=depth, start=suspect.start, held=True)
+            documents.retitle(record, is_start=suspect.start)
+            yield from documents.with_links(record, request)
+
+    # --- stored pages that nothing led to ---
+
+    def verification(self, state: PageState) -> Request:
+        """Return the one request for a stored page that nothing led to this time."""
+        own, spider = {"verify": state.key.hex()}, self._spider
+        callback, errback = spider.parse_verification, spider.verification_failed
+        return once_more(state.own_url, callback, errback, own, state.depth)
+
+    def verified(self, request: Request, answer: PageResponse) -> None:
+        """Record what became of a stored page: an error, another address, or a page that nothing links to."""
+        known, key = self._run.known, bytes.fromhex(info(request)["verify"])
+        own_url, redirects = known.states[key].own_url, request.meta.get("redirect_urls")
+        kind = kind_of_response(answer.status, answer.headers, answer.body)
+        if kind is not None:
+            self.not_verified(request, kind)
+        elif redirects and identity(request.url) != identity(own_url):
+            known.moved(key, page_key(self._run.page_of(request.url)), for_good=is_permanent(request))
+        elif answer.kind == "html" and (target := leads_on(answer.body, answer.fetched_url, answer.encoding)):
+            known.moved(key, page_key(self._run.page_of(target)))
+        elif self._run.coverage.unseen:
+            known.record_outcome(key, "kept", "not-seen")
+        else:
+            known.record_outcome(key, "unlinked")
+
+    def not_verified(self, request: Request, kind: ErrorKind) -> None:
+        """Record that a stored page is gone, or keep it where that is not certain."""
+        is_gone, key = kind == "not_found", bytes.fromhex(info(request)["verify"])
+        self._run.known.record_outcome(key, "gone" if is_gone else "kept", "not-found" if is_gone else kind)
