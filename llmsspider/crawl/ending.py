@@ -370,7 +370,7 @@ def _unreached(run: Run) -> Iterator[PageState]:
 
 
 def _decide_parts(run: Run) -> None:
-    """Give documents that were made of another page's body the outcome of that page, where it was not read anew."""
+    """Give documents made of another page's body the outcome of that page, where it was not read in this run."""
     for state in [state for state in _unreached(run) if state.is_part]:
         outcome = run.known.outcomes.get(page_key(state.whole_url))
         if outcome in DELETED:

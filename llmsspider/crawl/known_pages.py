@@ -98,8 +98,8 @@ class KnownPages:
     ) -> dict[str, str]:
         """Return `If-None-Match` and `If-Modified-Since` for exactly this URL and representation; often empty.
 
-        A 304 brings no body, so what is stored has to be of use as it is. `read_by` says what is wanted of a URL that
-        is no document (`store.Reading`): "" for an answer as it came, None where only a document is of use.
+        None are sent where the stored document cannot be used: a 304 has no body. `read_by` says what is wanted of a
+        URL that is no document (`store.Reading`): "" for an answer as it came, None where only a document is of use.
         """
         if not self.trusted or self.number == 1 or not self.sends_validators(url):
             return {}
@@ -135,7 +135,7 @@ class KnownPages:
         )
 
     def has_text(self, record: PageRecord) -> bool:
-        """Say whether a page that was read anew has the text that is stored of it."""
+        """Say whether the text of a page that was read is the stored one."""
         state = self.state(record.key)
         return state is not None and state.markdown_hash == bytes.fromhex(content_hash(record.content or ""))
 

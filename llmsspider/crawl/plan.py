@@ -322,8 +322,10 @@ def nothing_obtained(run: RunState) -> str:
     else:
         failed = chain.from_iterable(progress.error_examples.values())
         details = [example.detail for example in failed if example.url == start.final_url]
-    said = next(filter(None, details), "")
-    why = (f": {remedies[0]}" if remedies else "") + (f"{';' if remedies else ':'} {said}" if said else "")
+    detail = next(filter(None, details), "")
+    why = (f": {remedies[0]}" if remedies else "") + (
+        f"{';' if remedies else ':'} {detail}" if detail else ""
+    )
     return f"{start.final_url} answered, but no document came of it{why}"
 
 

@@ -207,7 +207,7 @@ class Readings:
     _note_false_304: Callable[[str], None] | None = None
 
     def restored(self, answer: PageResponse, *, listed: bool) -> tuple[Reading, dict[str, str]] | None:
-        """Return what was read of a page that is as it was, and its headers; None where it is to be read anew."""
+        """Return what an earlier run read of an unchanged page, and its headers; None where its body has to be read."""
         known, read_by = self._known, self.read_by(listed=listed)
         found = known.reading(answer.fetched_url, answer.accept, read_by=read_by) if known.trusted else None
         if found is None:
@@ -309,13 +309,13 @@ class SiteTitles:
 
     def see_links(self, links: Iterable[Link]) -> None:
         """Take note of what the links of a page call others, `MAX_LINKED` pages at most."""
-        for link in links:
-            if len(self._linked) >= MAX_LINKED:
-                return
+        known = self._linked
+        for link in links if len(known) < MAX_LINKED else ():
             url, text = link.url.partition("#")[0], link.text
-            is_name = 1 < len(text) <= _MAX_NAME and text.strip(" .…»›→").casefold() not in _POINTING
-            if url not in self._linked and is_name:
-                self._linked[url] = text
+            if url in known or not 1 < len(text) <= _MAX_NAME or len(known) >= MAX_LINKED:
+                continue
+            if text.strip(" .…»›→").casefold() not in _POINTING:
+                known[url] = text
 
     def linked(self, url: str) -> str | None:
         """Return what the first link to a page calls it, None where none was seen."""

@@ -197,12 +197,12 @@ class Ledger:
         """
         changes, lines, named = set(changed), [], {}
         for witness in self.witnesses:
-            said = {key: self.claim(witness, key, url) for key, url in asked.items()}
-            named[witness.name] = {key for key, claim in said.items() if claim == "named"}
+            claims = {key: self.claim(witness, key, url) for key, url in asked.items()}
+            named[witness.name] = {key for key, claim in claims.items() if claim == "named"}
             history = self.histories.setdefault(witness.name, History())
             own = page_key(witness.page) if witness.page else b""
-            known = [key for key in changes if said.get(key, "none") != "none" and key != own]
-            missed = [key for key in known if said[key] == "silent"]
+            known = [key for key in changes if claims.get(key, "none") != "none" and key != own]
+            missed = [key for key in known if claims[key] == "silent"]
             if evident and history.stamp:
                 history.changes += len(known)
                 history.named += len(known) - len(missed)
@@ -217,8 +217,8 @@ class Ledger:
         for key in failed:
             self.checked.pop(key, None)
         for key in asked.keys() - set(failed) if self.witnesses else ():
-            said_of = {one.name: one.of(asked[key]) for one in self.witnesses}
-            digests = {name: digest for name, digest in said_of.items() if digest is not None}
+            digest_of = {one.name: one.of(asked[key]) for one in self.witnesses}
+            digests = {name: digest for name, digest in digest_of.items() if digest is not None}
             earlier = self.checked[key].again if key in self.checked else []
             is_behind = [name for name in named if key in named[name] and name not in earlier]
             again = is_behind if key not in changes else []

@@ -162,7 +162,7 @@ class Run(RunState):
                 known.record_outcome(key, outcome, reason or "")
 
     def expect_pages(self) -> None:
-        """Start the workers for pages to come, where most will be converted: none is stored, or all are read anew."""
+        """Start the workers before the first page where most are to be converted: none is stored, or `full=true`."""
         crawls = not self.config.plan_only and self.section.job not in {PLAN, END}
         if (not self.known.states or self.arguments.full) and crawls:
             self.workers.open()

@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Any
 
 from llmsspider.crawl.records import SiteTitles
-from llmsspider.crawl.second_requests import FORM_OF, Form, FormSamples, Judged
+from llmsspider.crawl.second_requests import Form, FormSamples, Judged
 from llmsspider.items import LlmsEntry
 from llmsspider.site.discovered import Discovery, Seed
 from llmsspider.site.providers import Docsify, find_docsify
@@ -17,7 +17,6 @@ from llmsspider.web.page_forms import MARKDOWN_TYPES, converter, is_markdown_url
 from llmsspider.web.urls import directory, host, identity, loose_key, split_route
 
 MAX_DOCSIFY = 50  # maximum number of Docsify sites, and of other pages with routes, that one crawl knows
-MAX_LISTS = 1_000  # maximum number of sidebars and the like of Docsify sites that one crawl requests
 MAX_TAGS = 5_000  # maximum number of pages that are known as tags, and that the store remembers
 FEW_DEAD = 3  # so many addresses that pages named as their own, and none was found, are the last requested
 _EVERYWHERE = "*"  # stands for all hosts among the names of hosts in what the store remembers
@@ -31,11 +30,10 @@ class SiteKnowledge:
         self.soft404_hashes: set[str] = set()
         """Content hashes of what the site answers for files it does not have."""
         self._tag_pages: set[str] = set()  # the pages that others name as their tags (`rel=tag`), by identity
-        self._listed: set[str] = set()
-        self._section_roots: set[str] = set()
+        self.listed: set[str] = set()  # the pages that an llms.txt or sitemap lists, by identity
+        self.section_roots: set[str] = set()  # those that open a section of the documentation
         self._docsify: list[Docsify] = []
         self.repository: Repository | None = None  # the repository whose files are the pages
-        self._lists: set[str] = set()  # sidebars and the like that were requested in this run
         self._leading_back: set[str] = set()
         """Hosts whose pages name as their address a spelling that redirects to them."""
         self._redirects: dict[str, str] = {}
@@ -43,7 +41,9 @@ class SiteKnowledge:
         self._dead_named: Counter[str] = Counter()
         """How many addresses that pages name as their own are not found, by host; below zero where one is found."""
         self._routed: set[str] = set()  # pages, by identity, whose routes a browser renders as pages
-        self._pages: frozenset[str] = frozenset()
+        self.pages: frozenset[str] = (
+            frozenset()
+        )  # those that the start page links to or a list names, by identity
         self._forms: dict[str, HostForms] = {}
         self.titles = SiteTitles()
         self.judged = Judged()
@@ -67,7 +67,7 @@ class SiteKnowledge:
         listed, links = [seed.url for seed in discovery.seeds], list(start_links)
         urls = [*listed, *(url for report in usable for url in report.urls)]
         named = [url for url in urls if not is_markdown_url(url)]
-        self._pages = frozenset(identity(url) for url in (start.final_url, *links, *named))
+        self.pages = frozenset(identity(url) for url in (start.final_url, *links, *named))
         if start.content_type in MARKDOWN_TYPES and not is_markdown_url(start.final_url):
             self.forms_of(start.final_url).answers_markdown(is_converted=bool(converter(start.headers)))
         self._start = identity(start.final_url)
@@ -75,7 +75,7 @@ class SiteKnowledge:
         for url in urls:
             by_host.setdefault(host(url), []).append(url)
         for name, on_host in by_host.items():
-            self.forms(name).learn_from_listed(on_host, self._pages)
+            self.forms(name).learn_from_listed(on_host, self.pages)
         spelled = {loose_key(url): url for url in (*links, *listed) if not is_markdown_url(url)}
         whole = {loose_key(url): self.page_of(url) for report in usable for url in report.urls}
         self._whole = {key: spelled.get(key, url) for key, url in whole.items()}
@@ -85,23 +85,23 @@ class SiteKnowledge:
         if discovery.start_entry is not None:
             self.entries[identity(start.final_url)] = discovery.start_entry
         if discovery.start_listed:
-            self._listed.add(identity(start.final_url))
+            self.listed.add(identity(start.final_url))
         for seed in discovery.seeds:
             self.enter(seed)
 
     def enter(self, seed: Seed) -> None:
         """Count a seed's page as listed; the first entry that names a page is the one kept."""
         page = identity(self.page_of(seed.url))
-        if page not in self._listed and page != seed.url and not is_markdown_url(seed.url):
+        if page not in self.listed and page != seed.url and not is_markdown_url(seed.url):
             self._spellings[page] = seed.url
-        self._listed.add(page)
+        self.listed.add(page)
         if seed.llms is None or page in self.entries:
             return
         last = next(reversed(self.entries), None)
         opens_section = last is None or self.entries[last].section != seed.llms.section
         self.entries[page] = seed.llms
         if opens_section or page.endswith("/"):
-            self._section_roots.add(page)
+            self.section_roots.add(page)
 
     def is_described(self, url: str) -> bool:
         """Say whether an llms.txt lists the page."""
@@ -109,30 +109,21 @@ class SiteKnowledge:
 
     def is_listed(self, url: str) -> bool:
         """Say whether an llms.txt or sitemap lists the page."""
-        return identity(url) in self._listed
+        return identity(url) in self.listed
 
     def is_seed(self, url: str) -> bool:
         """Say whether the page is the start page or listed: it enters at depth 0, whatever links to it."""
         page = identity(url)
-        return page == self._start or page in self._listed
-
-    @property
-    def has_lists(self) -> bool:
-        """True when an llms.txt or sitemap names pages."""
-        return bool(self._listed)
-
-    def is_section_root(self, url: str) -> bool:
-        """Say whether the page opens a section of the documentation."""
-        return identity(url) in self._section_roots
+        return page == self._start or page in self.listed
 
     def is_evident(self, url: str) -> bool:
         """Say whether the start page links to the page, or an llms.txt or sitemap lists it."""
         page = identity(url)
-        return page in self._pages or page in self._listed
+        return page in self.pages or page in self.listed
 
     def known_pages(self) -> Iterator[str]:
         """Return the pages that the start page links to or a file lists, by identity."""
-        return chain(self._pages, self._listed)
+        return chain(self.pages, self.listed)
 
     def forms(self, name: str) -> HostForms:
         """Return what is known of the host `name` (see `urls.host`)."""
@@ -145,11 +136,6 @@ class SiteKnowledge:
     def samples_of(self, url: str, form: Form) -> FormSamples:
         """Return what samples of a form of Markdown have shown, on the host of `url` and in its section."""
         return self.judged.of(form, host(url), self.section_of(url))
-
-    def is_given_up(self, url: str, origin: str) -> bool:
-        """Say whether the form of Markdown that a page came in is not believed any more."""
-        form = FORM_OF.get(origin)
-        return form is not None and bool(self.samples_of(url, form).is_html)
 
     def section_of(self, url: str) -> str:
         """Return the path of the first folder that not all pages below the start page share; "" outside of any."""
@@ -166,12 +152,6 @@ class SiteKnowledge:
         if site is not None and site not in self._docsify and len(self._docsify) < MAX_DOCSIFY:
             self._docsify = [*(other for other in self._docsify if other.page != site.page), site]
         return site
-
-    def new_lists(self, urls: Iterable[str]) -> list[str]:
-        """Return the sidebars among `urls` that were not requested in this run, `MAX_LISTS` of a run at most."""
-        new = [url for url in urls if url not in self._lists][: MAX_LISTS - len(self._lists)]
-        self._lists.update(new)
-        return new
 
     def docsify_of(self, url: str) -> Docsify | None:
         """Return the Docsify site that a URL is a route of, or the page; None for any other URL."""
@@ -246,7 +226,7 @@ class SiteKnowledge:
         if self.repository is not None and (shown := self.repository.page_of(url)) is not None:
             return shown
         if is_markdown_url(url) or "/_sources/" in url:
-            url = self.forms_of(url).page_of(url, self._pages) or url
+            url = self.forms_of(url).page_of(url, self.pages) or url
             return self._whole.get(loose_key(url), url) if self._whole else url
         page = self._whole.get(loose_key(url)) if self._whole else None
         for markdown_url in twins(url) if self._by_markdown else ():

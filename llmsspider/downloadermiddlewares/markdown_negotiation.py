@@ -157,7 +157,7 @@ class MarkdownNegotiationMiddleware(RunComponent):
             and not any(page.get(key) for key in ("listed", "md", "dead", "alternate", "held", "source"))
             and not is_markdown_url(url)
             and forms.known(url) is not None
-            and forms.expects_dead(lists=self.run.site.has_lists)
+            and forms.expects_dead(lists=bool(self.run.site.listed))
             and self.run.site.markdown_of(url) is None
             and bool(forms.to_try(url))
         )

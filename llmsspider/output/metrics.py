@@ -27,23 +27,23 @@ def metrics(run: RunStatus, source: str, oldest_check: str | None = None) -> str
         *_gauge("duration_seconds", "Time that the run took so far.", source, run.elapsed_secs),
         *_gauge("complete", "1 where the run saw the whole source, else 0.", source, int(run.complete)),
     ]
-    for name, told, moment in (
+    for name, meaning, moment in (
         ("started", "When the run began.", run.started),
         ("finished", "When the run ended.", run.finished),
         ("oldest_check", "When the page that was requested longest ago was requested.", oldest_check),
     ):
         if moment:
             at = int(datetime.fromisoformat(moment).timestamp())
-            lines += _gauge(f"{name}_timestamp_seconds", told, source, at)
+            lines += _gauge(f"{name}_timestamp_seconds", meaning, source, at)
     return "\n".join([*lines, "# EOF\n"])
 
 
 def _gauge(
-    name: str, told: str, source: str, values: Mapping[str, float] | float, label: str = ""
+    name: str, meaning: str, source: str, values: Mapping[str, float] | float, label: str = ""
 ) -> Iterator[str]:
     """Yield the lines of a metric: one sample, or one for each value of a label."""
     yield f"# TYPE llmsspider_{name} gauge"
-    yield f"# HELP llmsspider_{name} {told}"
+    yield f"# HELP llmsspider_{name} {meaning}"
     for value, number in values.items() if isinstance(values, Mapping) else [("", values)]:
         more = f",{label}={_quoted(value)}" if label else ""
         yield f"llmsspider_{name}{{source={_quoted(source)}{more}}} {number}"

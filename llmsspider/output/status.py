@@ -219,14 +219,14 @@ def run_status(run: RunRecord, failed: Sequence[PageError], filtered: Sequence[F
     by_reason = dict(Counter(run.filtered) | Counter(url.reason for url in filtered))
     end = run.finished_at or (run.heartbeat_at if run.lost else datetime.now(UTC))
     elapsed_secs: Any = round((end - run.started_at).total_seconds(), 1)
-    told = run.counts if run.finished_at is not None else {}  # what its log and its report say
+    stored = run.counts if run.finished_at is not None else {}  # what its log and its report say
     given = {
         **{one.name: counts.get(one.name) for one in fields(RunStatus)},
         **{name: getattr(run, name) for name in ("id", "kind", "pid", "outcome", "complete", "why")},
         "state": "finished" if run.finished_at else "lost" if run.lost else "going",
         "host": run.host.partition(" ")[0],
         **{name: _iso(getattr(run, f"{name}_at")) for name in ("started", "finished", "heartbeat")},
-        "elapsed_secs": told.get("elapsed_secs", elapsed_secs),
+        "elapsed_secs": stored.get("elapsed_secs", elapsed_secs),
         "total": total,
         "percent": counts["done"] * 100 // total if total else 0,
         "errors": Errors(sum(by_kind.values()), by_kind, list(failed)),

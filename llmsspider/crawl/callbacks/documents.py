@@ -15,6 +15,7 @@ from llmsspider.crawl.full_text import words_of
 from llmsspider.crawl.pages import PageResponse, PageResult, drop_reason
 from llmsspider.crawl.requests import FilteredRequest, RefusedRequest, info, is_permanent, kind_of_exception
 from llmsspider.crawl.run import Run
+from llmsspider.crawl.second_requests import FORM_OF
 from llmsspider.crawl.settle import AMONG_OTHERS, Drop, Failure, ReadPage, Site, Wait, WaitingPage, settle
 from llmsspider.errors import ErrorKind
 from llmsspider.items import HTML_ORIGINS, MARKDOWN_ORIGINS, Change, Page, PageMeta
@@ -183,7 +184,8 @@ class Documents:
             return
         is_away = state.origin == "llms-full" and run.memory.is_away(state.fetched_url)
         is_same = is_same or words_of(stored.content or "") == words_of(record.content or "")
-        if is_same and run.site.is_given_up(state.url, state.origin):
+        form = FORM_OF.get(state.origin)
+        if is_same and form is not None and run.site.samples_of(state.url, form).is_html:
             run.recorded.said_before.add(record.key)  # the better text takes its place
         elif is_same or (is_away and run.memory.doubts.again(record.key + b"form", "away") < CONFIRM_RUNS):
             for name in (*TEXT, *(FORM if is_away else ())):  # it is compared with the file when that is back

@@ -21,6 +21,8 @@ from llmsspider.web.urls import identity, without_fragment
 
 logger = logging.getLogger(__name__)
 
+MAX_LISTS = 1_000  # maximum number of sidebars and the like of Docsify sites that one crawl requests
+
 
 class LinkSourcePages:
     """Requests link sources where the policy (`crawl.second_requests.LinkSources`) wants them, and follows their links.
@@ -33,6 +35,7 @@ class LinkSourcePages:
         self._run = run
         self._requests = requests
         self._reader = reader
+        self._lists: set[str] = set()  # sidebars and the like that were requested in this run
         self._scripts: dict[str, str] = {}
         """The text of each script that was downloaded, by URL; empty if it configures no Docsify site."""
 
@@ -75,7 +78,7 @@ class LinkSourcePages:
         is_all = is_all or run.site.repository_of(record.url) is not None
         if deepest or is_all or not run.follows_links:
             return
-        root, new = run.site.is_section_root(record.url), record.key not in run.known.states
+        root, new = identity(record.url) in run.site.section_roots, record.key not in run.known.states
         if run.memory.link_sources.wanted(record.url, start=start, section_root=root, new=new):
             run.count("link-sources")
             callbacks = self._spider.parse_link_source, self._spider.link_source_failed
@@ -94,7 +97,9 @@ class LinkSourcePages:
             lists = [*site.lists, *lists]
         page = site.page if is_root else page_url
         own = {"unchanged": unchanged, "page": page, "optional": not is_root}
-        for url in self._run.site.new_lists(lists):
+        new = [url for url in lists if url not in self._lists][: MAX_LISTS - len(self._lists)]
+        self._lists.update(new)
+        for url in new:
             self._run.count("link-sources")
             yield _source(url, self._spider.parse_docsify_list, self._spider.docsify_list_failed, own, depth)
 

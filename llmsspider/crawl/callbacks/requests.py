@@ -92,7 +92,7 @@ class PageRequests:
         return again
 
     def whole(self, request: Request) -> Request:
-        """Return the request for a page once more, without validators: it has to be read anew."""
+        """Return the request for a page again, without validators: its body is needed."""
         unconditional = {name: value for name, value in request.headers.items() if name not in VALIDATED_BY}
         whole = kept_meta(request, whole=True)
         return request.replace(headers=unconditional, meta=whole, dont_filter=True)
