@@ -307,7 +307,7 @@ def _first_pages(phase: Phase, discovery: Discovery) -> Iterator[Request]:
     """Yield one seed whose Markdown is named, which shows the form of the start page's host, and the start page."""
     run, start = phase.run, discovery.start
     first = run.page_of(start.final_url)
-    if run.section.leaves(first):  # each section follows its links by itself
+    if run.section.job and run.section.leaves(first):  # each section follows its links by itself
         own = [url for url in usable(run.start_links) if not run.section.leaves(run.page_of(url))]
         yield from phase.spider.requests.links(own, 1, on=first)
         return

@@ -228,7 +228,7 @@ class Bounds:
     def refusal(self, url: str, *, listed: bool = False) -> Filtered | None:
         """Return why a URL is filtered, None where it is in scope and the section has it."""
         why = self._refusal(url, listed=listed)
-        if why is None and self.section.leaves(url):
+        if why is None and self.section.job and self.section.leaves(url):
             return Filtered("other-section", "another section has it")
         return why
 

@@ -314,7 +314,7 @@ class Run(RunState):
             "phases": list(progress.phases),
             "outage": self.coverage.outage,
             "scope": self.bounds.scope.describe() if self.bounds.scope else None,
-            **self.section.counts(),
+            **(self.section.counts() if self.section.job else {}),
             "witness": witness,
         }
 

@@ -104,6 +104,7 @@ class SectionJob:
         self.starts: list[str] = list(found.get("starts", ()))
         self.number = int(self.job) if self.job.isdigit() else 0
         """The number of the section, from 1; 0 for plan and end."""
+        self.is_last = self.job in {"", END}  # whether the job judges and delivers
         self.is_whole = False  # whether it saw all that it had to
         self.is_late = False  # whether it is there for pages that were handed over when it had ended
         self.handed = self.taken = 0  # pages that were handed over to other sections, and to this one
@@ -128,15 +129,8 @@ class SectionJob:
             return self.owner(url) != self.number
         return bool(self.failed) and self.owner(url) in self.failed
 
-    @property
-    def is_last(self) -> bool:
-        """Whether the job judges and delivers."""
-        return self.job in {"", END}
-
     def counts(self) -> dict[str, Any]:
         """Return what the store keeps of the job."""
-        if not self.job:
-            return {}
         done = {"handed_over": self.handed, "taken": self.taken}
         return {"sections": len(self.starts), "whole": self.is_whole, **done}
 

@@ -277,8 +277,8 @@ class SourceMemory:
             kept["dead_links"] = self.dead_links.to_keep(whole=complete and run.resumes is None)
         if complete:
             kept["link_sources"] = sorted(self.link_sources.requested)
-        own = {name: kept[name] for name in LEARNED if name in kept}
-        kept |= merged(own, run.section.learned.get("discovery", {}))
+        if learned := run.section.learned.get("discovery"):
+            kept |= merged({name: kept[name] for name in LEARNED if name in kept}, learned)
         return source
 
     def description_of(self, file: LlmsTxt) -> dict[str, str | None] | None:

@@ -144,7 +144,7 @@ class ScopeMiddleware(RunComponent):
         why = None
         if request.meta.get("redirect_times"):
             why = run.bounds.scope.refusal(request.url, listed=page.get("listed", False))
-            if why is None and run.section.leaves(request.url):
+            if why is None and run.section.job and run.section.leaves(request.url):
                 run.hand_over(run.page_of(request.url), int(request.meta.get("depth", 0)))
                 why = Filtered("other-section", "another section has it")
         elif alike := page.get("alike"):
