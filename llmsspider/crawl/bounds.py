@@ -162,7 +162,9 @@ class Bounds:
         texts: Callable[[str], Iterable[str]] = lambda _shape: (),
         stored: Callable[[], Iterable[str]] = tuple,
     ):
-        self._arguments, self._config, self._site = arguments, config, site
+        self._arguments, self._site = arguments, site
+        self._handled = config.handlers.extensions | config.formats.extensions("linked")
+        self._handled_if_listed = config.formats.extensions("listed")
         self._is_known: Callable[[str], bool] = lambda url: site.is_evident(url) or requested(url)
         self._is_read = is_read
         self.scope: Scope | None = None
@@ -208,7 +210,7 @@ class Bounds:
     def _build(
         self, start_url: str, covering: str | None, listed: list[str], evidence: Iterable[Section]
     ) -> Scope:
-        arguments, formats = self._arguments, self._config.formats
+        arguments = self._arguments
         values = {"language": arguments.language, "version": arguments.versions}
         return build_scope(
             "listed" if self._only_listed else arguments.scope,
@@ -219,8 +221,8 @@ class Bounds:
             block=arguments.block,
             above=directory_above(start_url, [axis for axis, value in values.items() if value == "all"]),
             evidence=evidence,
-            handled=self._config.handlers.extensions | formats.extensions("linked"),
-            handled_if_listed=formats.extensions("listed"),
+            handled=self._handled,
+            handled_if_listed=self._handled_if_listed,
         )
 
     # --- what is in scope ---
