@@ -77,18 +77,6 @@ class FilteredPages:
     sample: list[FilteredSample] = field(default_factory=list)
 
 
-@dataclass(slots=True, frozen=True)
-class PlanSection:
-    """A section of a source that is crawled in sections: where it begins, and how many known pages it has."""
-
-    number: int
-    start: str
-    pages: int
-
-    def __str__(self) -> str:
-        return f"section      {self.number}: {self.pages} pages" + f" from {self.start}" * bool(self.start)
-
-
 @dataclass(slots=True)
 class Plan:
     """What a crawl would do, as `scrapy plan --json` gives it (docs/reference/plan.schema.json)."""
@@ -112,7 +100,7 @@ class Plan:
     rights: list[SiteDeclaration]
     requests: int
     arguments: dict[str, str]
-    split: list[PlanSection]
+    split: dict[str, int]
 
 
 def make_plan(run: RunState, bases: LinkBases, discovery: Discovery, scope: Scope, start_page: Page) -> Plan:
@@ -169,12 +157,12 @@ def make_plan(run: RunState, bases: LinkBases, discovery: Discovery, scope: Scop
         rights=run.rights.table(),
         requests=discovery.requests,
         arguments=_commands(run.arguments.url, scope, filtered),
-        split=_split(run) if run.arguments.section_pages else [],
+        split=_split(run) if run.arguments.section_pages else {},
     )
 
 
-def _split(run: RunState) -> list[PlanSection]:
-    """Return the sections of the pages that are listed or stored, as `sync` would crawl them."""
+def _split(run: RunState) -> dict[str, int]:
+    """Return where `sync` cuts the listed and stored pages into sections, and how many pages each has."""
     stored = list[str]()
     if run.stored_source is not None:
         with run.config.stores.open(run.source, create=False) as store:
@@ -182,7 +170,7 @@ def _split(run: RunState) -> list[PlanSection]:
     found = list(filter(run.bounds.allowed, chain(run.site.known_pages(), stored)))
     starts = split(found, run.arguments.section_pages)
     pages = sizes(found, starts)
-    return [PlanSection(number, start, pages[number]) for number, start in enumerate(starts, 1)]
+    return {start: pages[number] for number, start in enumerate(starts, 1)}
 
 
 def _commands(url: str | None, scope: Scope, filtered: Container[str]) -> dict[str, str]:
@@ -234,7 +222,9 @@ def plan_lines(plan: Plan) -> Iterator[str]:
     for axis, counts in (("languages", plan.languages), ("versions", plan.versions)):
         if counts:
             yield f"{axis:<12} " + ", ".join(f"{name} {number}" for name, number in counts.items())
-    yield from map(str, plan.split)
+    yield from (
+        f"section      {pages} pages from {start or 'the first one'}" for start, pages in plan.split.items()
+    )
     yield from plan.learned
     if plan.left_out:
         yield "filtered"

@@ -255,7 +255,10 @@ class Nightly:
 
     async def _source(self, entry: SourceEntry) -> Result:
         """Crawl a source, whole or in sections, and say what became of it."""
-        result = await (self._sections(entry) if entry.section_pages else self._crawl(entry))
+        try:
+            result = await (self._sections(entry) if entry.section_pages else self._crawl(entry))
+        except StoreError as error:
+            result = Result(entry.name, "failed", reason=str(error))
         if result.reason == NO_PLACE:
             return result
         documents = result.as_dict()["documents"]
@@ -273,27 +276,31 @@ class Nightly:
         number = int(str(plan.run.counts.get("sections", 0))) if plan.state == "ok" and plan.run else 0
         if number < 2:
             return await self._crawl(entry) if number else plan
-        left, missed = list(range(1, number + 1)), Counter[int]()
+        left, missed = set(range(1, number + 1)), Counter[int]()
         while left:
-            found = await asyncio.gather(*(self._crawl(entry.of_night(night, one)) for one in left))
+            jobs = [entry.of_night(night, one) for one in sorted(left)]
+            found = zip(sorted(left), await asyncio.gather(*map(self._crawl, jobs)), strict=True)
             failing = set()
-            for one, result in zip(left, found, strict=True):
-                is_whole = result.run is not None and bool(result.run.counts.get("whole"))
-                what = "whole" if is_whole else result.reason or (result.run and result.run.why)
-                self._note(
-                    f"{entry.name}: section {one} of {number} in {result.secs:.1f} s, {result.where}: {what}"
-                )
-                if not is_whole:
+            for one, result in found:
+                if not (result.run is not None and result.run.counts.get("whole")):
                     failing.add(one)
-                    missed[one] += 1
-            opened = await asyncio.to_thread(_opened, self._stores, entry.name, night)
-            left = [one for one in sorted(opened | failing) if missed[one] < SECTION_TRIES]
+                why = (
+                    f"failed ({result.reason or (result.run and result.run.why)})"
+                    if one in failing
+                    else "whole"
+                )
+                where = f"{result.secs:.1f} s, {result.where}"
+                self._note(f"{entry.name}: section {one} of {number} {why}, {where}")
+            missed.update(failing)
+            left = failing | await asyncio.to_thread(_opened, self._stores, entry.name, night)
+            left = {one for one in left if missed[one] < SECTION_TRIES}
+        lost = [one for one in sorted(missed) if missed[one] >= SECTION_TRIES]
+        reason = f"of {number} sections these failed: {', '.join(map(str, lost))}" if lost else ""
+        if len(lost) == number:
+            return Result(entry.name, "failed", reason=reason)
         result = await self._crawl(entry.of_night(night, "end"))
-        if lost := [one for one in missed if missed[one] >= SECTION_TRIES]:
-            reason = f"of {number} sections these failed: {', '.join(map(str, sorted(lost)))}"
-            state: State = "incomplete" if result.state == "ok" else result.state
-            result = replace(result, state=state, reason=result.reason or reason)
-        return replace(result, secs=time.monotonic() - began)
+        state: State = "incomplete" if result.state == "ok" and lost else result.state
+        return replace(result, state=state, reason=result.reason or reason, secs=time.monotonic() - began)
 
     async def _crawl(self, entry: SourceEntry) -> Result:
         """Return the result of one job, once a place had room for it."""

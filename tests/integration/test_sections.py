@@ -13,55 +13,17 @@ from typing import Any
 import pytest
 from crawling import NO_FULL_CHECK, Outcome, command
 from site_server import Reply, Site
+from sites import directories, linked_page, with_sitemap
 
 from llmsspider.store import RunRecord, Stores
-
-NAMES = ("alpha", "beta", "gamma", "delta", "epsilon", "zeta")
-PAGES = 12
-"""Pages of each directory."""
 
 OF_A_RUN = {"run", "seq", "fetched_at", "depth", "last_modified"}
 """Fields that differ from one crawl to the next; of pages that only links lead to, the depth depends on the order."""
 
 
-def page(title: str, *links: str) -> str:
-    listed = "".join(f'<li><a href="{link}">{link.strip("/")}</a></li>' for link in links)
-    text = f"The page {title} of this documentation has words of its own, {title} and others."
-    return (
-        f"<!doctype html><html lang='en'><head><title>{title} - Site</title></head><body><main><h1>{title}</h1>"
-        f"<p>{text}</p><ul>{listed}</ul></main></body></html>"
-    )
-
-
-def pages() -> dict[str, Any]:
-    """Directories whose pages link to the next one and to the next directory; each has a page that no list names."""
-    found: dict[str, Any] = {"/": page("Home", *(f"/{name}/page-a" for name in NAMES))}
-    for number, name in enumerate(NAMES):
-        following = NAMES[(number + 1) % len(NAMES)]
-        letters = "abcdefghijkl"[:PAGES]
-        for at, letter in enumerate(letters):
-            after = letters[(at + 1) % PAGES]
-            also = [f"/{following}/unlisted"] if letter == "c" else []
-            found[f"/{name}/page-{letter}"] = page(
-                f"{name} {letter}", f"/{name}/page-{after}", f"/{following}/page-a", *also
-            )
-        found[f"/{name}/unlisted"] = page(f"{name} unlisted", f"/{name}/behind", f"/{following}/page-b")
-        found[f"/{name}/behind"] = page(f"{name} behind", f"/{following}/far")
-        found[f"/{name}/far"] = page(f"{name} far", f"/{name}/page-a")
-    return found
-
-
-def with_sitemap(site: Site) -> None:
-    """List all pages but those that only links lead to."""
-    listed = "".join(f"<url><loc>{{base}}{path}</loc></url>" for path in site.pages if path.count("page-"))
-    site.pages["/sitemap.xml"] = (
-        f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{listed}</urlset>'
-    )
-
-
 @pytest.fixture
 def site(serve) -> Site:
-    made = serve(pages())
+    made = serve(directories())
     with_sitemap(made)
     made.etags = True
     return made
@@ -139,11 +101,11 @@ def test_the_nights_are_those_of_one_crawl(site: Site, tmp_path: Path):
 
     del site.pages["/alpha/page-d"]
     site.pages["/beta/page-e"] = Reply("", 301, headers={"Location": "{base}/zeta/page-new"})
-    site.pages["/zeta/page-new"] = page("beta e", "/beta/page-f")
+    site.pages["/zeta/page-new"] = linked_page("beta e", "/beta/page-f")
     site.pages["/epsilon/page-other"] = site.pages.pop("/gamma/page-g")
-    site.pages["/delta/page-a"] = page("delta a has other words", "/delta/added")
-    site.pages["/delta/added"] = page("delta added", "/zeta/added")
-    site.pages["/zeta/added"] = page("zeta added")
+    site.pages["/delta/page-a"] = linked_page("delta a has other words", "/delta/added")
+    site.pages["/delta/added"] = linked_page("delta added", "/zeta/added")
+    site.pages["/zeta/added"] = linked_page("zeta added")
     for name in ("/alpha/page-c", "/gamma/page-f"):  # nothing names what is gone
         site.pages[name] = site.pages[name].replace("page-d", "page-e").replace("page-g", "page-h")
     with_sitemap(site)
@@ -194,7 +156,7 @@ def test_a_section_that_fails_keeps_its_pages_and_holds_back_no_other(site: Site
             site.pages[path] = Reply("broken", 403)
     for path in ("/alpha/page-d", "/zeta/page-d"):
         del site.pages[path]
-    site.pages["/alpha/page-c"] = page("alpha c", "/alpha/page-e")
+    site.pages["/alpha/page-c"] = linked_page("alpha c", "/alpha/page-e")
     with_sitemap(site)
     done = sync(tmp_path, site)
     assert done.exit_code == 3, done.log
@@ -211,7 +173,7 @@ def test_an_end_that_is_killed_is_repeated_and_tells_of_each_page_once(site: Sit
     for path in ("/alpha/page-d", "/zeta/page-d"):
         del site.pages[path]
         name = path.split("/")[1]
-        site.pages[f"/{name}/page-c"] = page(f"{name} c", f"/{name}/page-e")
+        site.pages[f"/{name}/page-c"] = linked_page(f"{name} c", f"/{name}/page-e")
     with_sitemap(site)
     kill_once(site, "/sitemap.xml", tmp_path, "end")
     done = sync(tmp_path, site)

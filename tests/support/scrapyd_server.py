@@ -51,6 +51,7 @@ class Scrapyd:
 
     url: str
     folder: Path
+    pid: int = 0
 
     def get(self, service: str, **parameters: str) -> dict[str, Any]:
         """Ask a service of the API; raises when its answer is not "ok"."""
@@ -165,7 +166,7 @@ def running_scrapyd(folder: Path, items_dir: str = "items") -> Iterator[Scrapyd]
         process = subprocess.Popen(
             [sys.executable, "-m", "scrapyd"], cwd=folder, env=_environment(), stdout=log, stderr=log
         )
-    server = Scrapyd(f"http://127.0.0.1:{port}", folder)
+    server = Scrapyd(f"http://127.0.0.1:{port}", folder, process.pid)
     try:
         _wait_until_up(server, process)
         yield server

@@ -261,3 +261,77 @@ def test_a_source_is_found_by_its_name_alone(stores: Stores):
     found = stores.get("a")
     assert found is not None
     assert found.url == URL
+
+
+# --- a source in sections ---
+
+
+class SectionPlace(FakePlace):
+    """Crawls jobs of a night as told: `does` gives for each job what happens at each attempt.
+
+    `whole` where it says nothing; `part` is a section that did not see everything, a number a plan of so many sections.
+    """
+
+    async def crawl(self, entry: SourceEntry) -> str:
+        _, job = entry.section
+        self.asked.append(job)
+        what = (self.does.get(job) or ["3" if job == "plan" else "whole"]).pop(0)
+        await asyncio.sleep(0)
+        with self.stores.open(entry.name) as store:
+            store.upsert_source(SourceRecord(entry.name, URL))
+            store.begin_run("crawl", {**entry.arguments}, pid=2**22 + 1 if what == "lost" else None)
+            if what != "lost":
+                counts = {"documents": 3, "sections": int(what) if what.isdigit() else 3, "taken": 0}
+                counts["whole"] = what == "whole"
+                outcome = "start_failed" if what == "start_failed" else "finished"
+                store.finish_run(outcome, complete=job == "end", why=what, counts=counts)
+        return "exit code"
+
+
+@pytest.mark.parametrize(
+    ("does", "asked", "state", "reason"),
+    [
+        ({}, ["plan", "1", "2", "3", "end"], "ok", ""),
+        ({"plan": ["1"]}, ["plan", ""], "ok", ""),
+        ({"plan": ["start_failed"]}, ["plan"], "failed", "start_failed"),
+        ({"2": ["lost", "whole"]}, ["plan", "1", "2", "3", "2", "end"], "ok", ""),
+        ({"2": ["part", "whole"]}, ["plan", "1", "2", "3", "2", "end"], "ok", ""),
+        (
+            {"2": ["part", "start_failed"]},
+            ["plan", "1", "2", "3", "2", "end"],
+            "incomplete",
+            "of 3 sections these failed: 2",
+        ),
+        (
+            {name: ["part", "part"] for name in "123"},
+            ["plan", "1", "2", "3", "1", "2", "3"],
+            "failed",
+            "of 3 sections these failed: 1, 2, 3",
+        ),
+        ({"end": ["lost", "whole"]}, ["plan", "1", "2", "3", "end", "end"], "ok", ""),
+        ({"end": ["start_failed"]}, ["plan", "1", "2", "3", "end"], "failed", "start_failed"),
+    ],
+    ids=["well", "small", "no plan", "lost", "part", "part twice", "all fail", "end lost", "end fails"],
+)
+def test_a_source_is_crawled_in_sections(
+    stores: Stores, does: dict[str, list[str]], asked: list[str], state: str, reason: str
+):
+    place = SectionPlace("here", stores, {job: [*what] for job, what in does.items()}, slots=1)
+    entry = SourceEntry("a", {}, section_pages=10)
+    (result,) = asyncio.run(asyncio.wait_for(Nightly([place], stores, print).sync([entry]), 60))
+    assert place.asked == asked
+    assert (result.state, result.reason) == (state, reason)
+
+
+def test_sections_are_no_argument_of_a_crawl():
+    given = {
+        "defaults": {"section_pages": 500},
+        "sources": [{"url": URL}, {"url": "https://e.com/", "section_pages": 0}],
+    }
+    first, second = parse_entries(given, nothing_stored)
+    assert (first.section_pages, second.section_pages) == (500, 0)
+    assert "section_pages" not in first.arguments
+    night = first.of_night("n", 3)
+    assert (night.arguments["section"], night.section) == ("n/3", ("n", "3"))
+    assert first.of_night("n", "plan").arguments["section_pages"] == "500"
+    assert len({first.slug, night.slug, first.of_night("n", "end").slug}) == 3
