@@ -47,6 +47,8 @@ setup(
             "extensions/assets/*",
             "answers/assets/*",
             "browser/assets/*",
+            "web/*.toml",
+            "launch/lint/*.toml",
         ],
     },
     zip_safe=True,

@@ -2,72 +2,20 @@
 
 import re
 import time
+import tomllib
 from collections.abc import Iterator, Mapping
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
+from importlib.resources import files
 
 from ahocorasick_rs import BytesAhoCorasick
 
 from llmsspider.errors import ErrorKind
 
-# Bot walls: answers that are a test for the visitor in place of the page requested.
-# Recognised by marks that only the wall itself sends: a header of the service, the script that makes the visitor
-# prove itself, or the title of a page that says next to nothing else. Words such as "captcha" or "are you a robot"
-# are never enough, documentation is full of them, and neither is a script that services put into ordinary pages too
-# (Cloudflare's `jsd/main.js`, Imperva's `SWJIYLWA`, DataDome's `X-DataDome`).
+# Bot walls: answers that are a test for the visitor in place of the page requested. `walls.toml` has their marks.
 
-HEADER_MARKS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "cf-mitigated": ("Cloudflare", ("challenge",)),
-    "x-vercel-mitigated": ("Vercel", ("challenge", "deny")),
-    "x-amzn-waf-action": ("AWS WAF", ("challenge", "captcha")),
-    "x-kpsdk-ct": ("Kasada", ()),
-    "x-dd-b": ("DataDome", ()),
-}
-"""Header name: service, and the values that mean a wall (none: the header alone does)."""
-
-SCRIPT_MARKS: tuple[tuple[str, str, str], ...] = (
-    ("Cloudflare", "_cf_chl_opt", ""),
-    ("Cloudflare", "/orchestrate/", r"/cdn-cgi/challenge-platform/\w/\w/orchestrate/"),
-    ("Cloudflare", "cf-browser-verification", ""),
-    ("Cloudflare", "cf-error-details", r"<div[^<>]+id=[\"']?cf-error-details"),
-    ("Cloudflare", "cf-wrapper", r"<div[^<>]+id=[\"']?cf-wrapper"),
-    ("Akamai", "/_sec/cp_challenge/", ""),
-    ("Akamai", "sec-if-cpt-container", ""),
-    ("Akamai", "bm-verify=", r"[?&]bm-verify="),
-    ("Akamai", "errors.edgesuite.net", ""),
-    ("HUMAN", "px-captcha", r"id=[\"']?px-captcha"),
-    ("HUMAN", "captcha.px-c", r"captcha\.px-c(?:dn|loud)\.net"),
-    ("HUMAN", "window._pxblock", ""),
-    ("DataDome", "captcha-delivery.com", r"//(?:geo|ct|interstitial)\.captcha-delivery\.com/"),
-    ("Imperva", "/_incapsula_resource?cwudnsai=", ""),
-    ("Imperva", "incapsula incident id", ""),
-    ("Imperva", "/distil_r_captcha", ""),
-    ("AWS WAF", "window.gokuprops", ""),
-    ("AWS WAF", "awswafcookiedomainlist", ""),
-    ("Anubis", "anubis_", r"id=[\"']?anubis_(?:challenge|version)"),
-    ("Anubis", "/.within.website/x/cmd/anubis/", ""),
-    ("Vercel", "/.well-known/vercel/security/", ""),
-    ("Sucuri", "sucuri_cloudproxy_js", ""),
-    ("Sucuri", "sucuri.net/privacy-policy", ""),
-    ("Kasada", "window.kpsdk", ""),
-    ("Fastly", "/_fs-ch-", r"/_fs-ch-\w+/"),
-    ("DDoS-Guard", "/.well-known/ddos-guard/", r"/\.well-known/ddos-guard/(?:js-challenge|check)"),
-    ("F5", "bobcmn", r"window\[[\"']bobcmn[\"']\]"),
-    ("Alibaba", "acw_sc__v2", ""),
-)
-"""Service, text, and pattern where the text alone says too little. Both are looked for in the markup, in lower case,
-of a page that shows little text; the texts come first because all of them are found in one pass (Aho-Corasick)."""
-
-_TITLES = (
-    "just a moment...; attention required! | cloudflare; please wait... | cloudflare; ddos-guard; "
-    "making sure you're not a bot!; pardon our interruption; pardon our interruption...; client challenge; "
-    "vercel security checkpoint; sucuri website firewall - access denied; access denied - sucuri website firewall; "
-    "robot or human?; human verification; verifying you are human; verify you are human; are you a robot?; "
-    "checking your browser; checking your browser...; checking your browser before accessing; bot verification; "
-    "security checkpoint; security check"
-)
-TITLES = frozenset(_TITLES.split("; "))
-"""Titles of walls in lower case; they count only on a page that shows little text."""
+_WALLS = tomllib.loads(files("llmsspider.web").joinpath("walls.toml").read_text("utf-8"))
+_TITLES = frozenset(_WALLS["titles"])
 
 MAX_WALL_TEXT = 1500
 """Characters of visible text above which a page is a page. The walls looked at show 30 to 700."""
@@ -75,7 +23,11 @@ MAX_WALL_TEXT = 1500
 MAX_WALL_LINKS = 50
 """Links above which a page is a page; counting them costs next to nothing. Walls have up to ten."""
 
-_SCRIPTS = [(name, text.encode(), re.compile(pattern.encode())) for name, text, pattern in SCRIPT_MARKS]
+_SCRIPTS = [
+    (name, text.encode(), re.compile("".join(pattern).encode()))
+    for name, marks in _WALLS["scripts"].items()
+    for text, *pattern in marks
+]  # all texts are found in one pass (Aho-Corasick), before any pattern
 _SCRIPT_TEXTS = BytesAhoCorasick([text for _, text, _ in _SCRIPTS])
 _UNSEEN = re.compile(rb"(?:script|style|svg|template)\b|!--", re.IGNORECASE)
 """How a tag begins, behind its `<`, whose content is not seen."""
@@ -94,15 +46,15 @@ def challenge_of(status: int, headers: Mapping[str, str], body_prefix: bytes = b
     >>> challenge_of(200, {}, b"<html><title>Captchas</title><p>How to add a captcha</p></html>") is None
     True
     """
-    for header, (name, values) in HEADER_MARKS.items():
+    for header, (name, *values) in _WALLS["headers"].items():
         value = headers.get(header, "").strip().lower()
         if value and (not values or value in values):
-            return name
+            return str(name)
     is_page = body_prefix.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"<"
     if status in {204, 304} or not is_page or body_prefix.count(b"<a ") > MAX_WALL_LINKS:
         return None
     markup = body_prefix.lower()
-    by_title = "unnamed" if _title(body_prefix, markup) in TITLES else None
+    by_title = "unnamed" if _title(body_prefix, markup) in _TITLES else None
     has_marks = bool(_SCRIPT_TEXTS.find_matches_as_indexes(markup))
     if not (by_title or has_marks) or _shows_more_than(MAX_WALL_TEXT, body_prefix):
         return None
