@@ -3,14 +3,6 @@
 In: the page store of a source and a query. Out: passages with their addresses, read from the store. Imports the store
 and the pure packages below it; commands, the extension that updates indexes and `llmsspider mcp` import it.
 
-    words         passages of pages; words of documentation and queries; typing errors
-    index         an index updated from its store and queried
-    ranking       the order of results, what a result is, addresses of headings
-    embedding     vectors of a user's class
-    library       all sources of a project, each searched by its index
-    tools         what an agent asks of a library
-    mcp           the MCP server over libraries
-
 This module itself says how the files of an index are called (`Stores.index_file`): most crawls need nothing else.
 """
 

@@ -120,15 +120,12 @@ class SourceIndex:
         """The passages and pages that fit a query best; none for a query without terms."""
         terms = [term.match for term in query.terms]
         held = [self._held(term) for term in terms]
-        if query.last_is_open and terms and not any(held[-1]) and (opened := query.terms[-1].prefix):
-            terms[-1], held[-1] = opened, self._held(opened)
         unknown = [term for term, rows in zip(query.terms, held, strict=True) if not any(rows)]
         required = [place for place, term in enumerate(query.terms) if term.required]
         if any(not held[place][1] for place in required):
             return Candidates(unknown=unknown)
         of_pages, of_passages = self._scores(terms, held, required)
-        known = zip(terms, query.terms, strict=True)
-        broad = [term.broad if match == term.match else match for match, term in known]
+        broad = [term.broad for term in query.terms]
         if broad != terms:
             more = self._scores(broad, [self._held(term) for term in broad], required)
             for scores, others in zip((of_pages, of_passages), more, strict=True):
@@ -142,7 +139,6 @@ class SourceIndex:
         return found
 
     def _held(self, expression: str) -> tuple[set[int], set[int]]:
-        """The pages whose title, hints or headings hold a term, and the passages that hold it."""
         connection: Any = self._reader.connection.driver_connection
         statement = "SELECT rowid FROM {0} WHERE {0} MATCH ?"
         with self._database.faults():
@@ -155,7 +151,6 @@ class SourceIndex:
     def _scores(
         self, terms: Sequence[str], held: Sequence[tuple[set[int], set[int]]], required: list[int]
     ) -> tuple[dict[int, float], dict[int, float]]:
-        """The scores of the best pages and passages for terms, and what holds them."""
         pages, passages = self.count()
         rarity = [_rarity(len(own), passages) if own else _rarity(len(on), pages) for on, own in held]
         present = [place for place, rows in enumerate(held) if any(rows)]
@@ -222,21 +217,18 @@ class SourceIndex:
         return self._counted_at[1]
 
     def _signals(self, keys: Iterable[bytes]) -> dict[bytes, PageSignals]:
-        pages, passages = self.count()
         found = {}
-        for row in self._in("SELECT key, url, title, optional, passages FROM page WHERE key", keys):
+        for row in self._in("SELECT key, url, title, optional FROM page WHERE key", keys):
             version = tree_of(row.url).get("version")
             superseded = False
             if version is not None:  # the page may be there in a newer one, or without one (the current one)
                 newer = [other for other in self._versions() if version_key(other) > version_key(version)]
                 urls = [replaced(row.url, version, other) for other in (*newer, None)]
                 superseded = bool(self._in("SELECT 1 FROM page WHERE url", urls))
-            length = row.passages * pages / max(passages, 1)
-            found[row.key] = PageSignals(row.url, row.title, bool(row.optional), version, superseded, length)
+            found[row.key] = PageSignals(row.url, row.title, bool(row.optional), version, superseded)
         return found
 
     def _versions(self) -> list[str]:
-        """The versions that URL paths of the source name."""
         seq = self._state().seq
         if self._versions_at[0] != seq:
             urls = (row.url for row in self._all("SELECT url FROM page"))
@@ -248,7 +240,6 @@ class SourceIndex:
             return self._reader.exec_driver_sql(statement, values).all()
 
     def _in(self, statement: str, values: Iterable[Any]) -> Sequence[Any]:
-        """The rows of a statement that ends with a column, where that has one of the values."""
         given = list(values)
         return self._all(rows_in(statement, given), *given)
 

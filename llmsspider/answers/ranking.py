@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -99,7 +98,7 @@ class PageSignals:
     """Ranking signals of a page other than its words.
 
     `optional`: llms.txt lists it under "Optional". `version`: the segment of its path that names one. `superseded`:
-    the source has the same page in a newer version. `length`: number of passages, as a multiple of the source's mean.
+    the source has the same page in a newer version.
     """
 
     url: str
@@ -107,7 +106,6 @@ class PageSignals:
     optional: bool = False
     version: str | None = None
     superseded: bool = False
-    length: float = 1.0
 
 
 @dataclass(slots=True)
@@ -146,9 +144,6 @@ MEANING_WEIGHT = 0.5
 DEMOTED, OPTIONAL = 0.35, 0.8
 """The shares of their score that keep a changelog, a deprecated page or an index where the query does not name one,
 and a page listed under "Optional"."""
-
-LENGTH_SHARE = 0.3
-"""Penalty for length beyond the mean: an index page of everything holds all words."""
 
 _HISTORY = "changelog changelogs changes release releases released news history version versions migration upgrade new"
 _ASIDE = {
@@ -199,9 +194,8 @@ def rank(query: Query, found: Candidates) -> list[RankedPage]:
 
 
 def _share(query: Query, page: PageSignals) -> float:
-    """The factor for a page's score: below 1 for optional, long, and auxiliary pages such as changelogs."""
+    """The factor for a page's score: below 1 for optional and auxiliary pages such as changelogs."""
     share = OPTIONAL if page.optional else 1.0
-    share /= 1 + LENGTH_SHARE * max(0.0, math.log(max(page.length, 1.0)))
     names = f"{page.title} {page.url.rpartition('/')[2]}"
     naming = next((named for kind, named in _ASIDE.items() if kind.search(names)), None)
     if (

@@ -216,7 +216,6 @@ def _since(store: Store, since: str) -> int:
 def _listing(
     source: str | None, entries: Sequence[dict[str, Any]], offset: int
 ) -> tuple[dict[str, Any], list[str]]:
-    """A part of a list, and the line that says where to read on, if there is more."""
     start, end = offset, offset + MAX_LINES
     following = end if end < len(entries) else None
     data = {"source": source, "entries": entries[start:end], "total": len(entries), "next_offset": following}

@@ -157,12 +157,6 @@ class Term:
         others = synonyms(self.words[0]) if len(self.words) == 1 and not self.required else ()
         return " OR ".join([self.match, *(_phrase((other,)) for other in others)])
 
-    @property
-    def prefix(self) -> str | None:
-        """The term for FTS5 with its last word as the beginning of one; None where that is too short."""
-        is_long = bool(self.words) and len(self.words[-1]) > 2
-        return f"{_phrase(self.words)} *" if is_long and not self.required else None
-
 
 @cache
 def _thesaurus() -> dict[str, frozenset[str]]:
@@ -204,8 +198,6 @@ class Query:
 
     text: str
     terms: tuple[Term, ...]
-    last_is_open: bool = False
-    """The last word may be the beginning of one: nothing follows it."""
 
     @property
     def words(self) -> frozenset[str]:
@@ -228,7 +220,7 @@ def parse_query(text: str) -> Query:
     terms += [term for word in rest for term in _terms(word)]
     useful = [term for term in terms if term.required or not STOP_WORDS.issuperset(term.words) or term.parts]
     chosen = tuple(dict.fromkeys(useful or terms))[:MAX_TERMS]
-    return Query(text, chosen, bool(rest) and text.endswith(rest[-1]) and rest[-1][-1].isalnum())
+    return Query(text, chosen)
 
 
 def _terms(word: str) -> list[Term]:
@@ -262,7 +254,7 @@ def corrected(
         new for term in query.terms for new in ([Term((word,)) for word in near.get(term, ())] or [term])
     ]
     instead = {term.words[0]: found[0] for term, found in near.items() if found}
-    return Query(query.text, tuple(terms), query.last_is_open), instead
+    return Query(query.text, tuple(terms)), instead
 
 
 # The passages of a page: the chunks of `content.markdown.chunks`.

@@ -130,7 +130,6 @@ def lines_of(hunk: Hunk) -> Sequence[str]:
 
 
 def _marked(piece: str, begin: str, end: str) -> str:
-    """Return a piece with its emphasis inside of the white space at its ends."""
     if not (text := piece.strip()):
         return piece
     lead, tail = piece.split(text, 1)

@@ -176,11 +176,9 @@ def _compared_pages(histories: Iterable[PageHistory], since: int) -> Iterator[_C
 
 
 _Gone = tuple["PageHistory", "Version | None"]
-"""A deleted page, and its content before."""
 
 
 def _new_pages(new: list[PageHistory], gone: dict[str, _Gone]) -> Iterator[_Compared]:
-    """Compare new pages with the deleted ones; one that moved is taken out of `gone`."""
     texts = {url: before.content for url, (_, before) in gone.items() if before is not None}
     by_text: dict[str, list[str]] = defaultdict(list)  # its links may hold the address of the page
     for url, text in texts.items():
@@ -224,7 +222,6 @@ def _compared(
 
 
 def _with_address(text: str, former: str, address: str) -> str:
-    """Return a text with `address` in place of `former`; longer URLs that begin with the former one stay."""
     head, *rest = text.split(former)
     return head + "".join(f"{former if _GOES_ON.match(part) else address}{part}" for part in rest)
 

@@ -129,7 +129,6 @@ _HASH = re.compile(
 )
 """A hash in the address of a file: hex digits, or eight letters of both cases and digits at the end of its name."""
 _FILE = re.compile(r"\.(?!(?:x?html?|php|aspx?|mdx?|markdown|txt)\Z)[a-z][a-z0-9]{1,4}\Z", re.IGNORECASE)
-"""The end of the path of a file that is no page."""
 
 
 def without_built_names(markdown: str | None) -> str:

@@ -292,7 +292,6 @@ def prepare() -> None:
 # What a worker process runs: the calls it answers, one at a time, until its socket is closed.
 
 _LENGTH = struct.Struct("!Q")
-"""Precedes each message, a pickle: its length in bytes, as in `processes`."""
 
 
 def serve(prepare: Callable[[], object], stream: socket.socket) -> None:
@@ -322,6 +321,5 @@ def _answer(call: bytes) -> bytes:
 
 
 def _message(value: object) -> bytes:
-    """Return a value pickled, with its length before it."""
     data = pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
     return _LENGTH.pack(len(data)) + data

@@ -181,18 +181,18 @@ class ProcessPool:
             if (worker := self._idle.pop()).is_idle():
                 return worker
             worker.close()
-        said: Exception = EOFError("it ended before it was ready")
+        failure: Exception = EOFError("it ended before it was ready")
         for _ in range(STARTS):
             future = self._starting.pop(0) if self._starting else self._start()
             try:
                 worker = await asyncio.wait_for(asyncio.wrap_future(future), START_SECS)
             except (EOFError, OSError) as error:  # includes TimeoutError, a subclass of OSError
-                said = error
+                failure = error
                 continue
             if worker.is_idle() and not self._closed:
                 return worker
             worker.close()
-        raise ConversionError(f"no conversion worker starts: {said}")
+        raise ConversionError(f"no conversion worker starts: {failure}")
 
     def _start(self) -> Future[Worker]:
         if self._closed:

@@ -223,7 +223,6 @@ def held_markdown(root: _Element, source: Source) -> str | None:
 
 
 def _without_slides(text: str) -> str:
-    """Return the text of slides (Remark) without layout properties and speaker notes."""
     kept: list[str] = []
     begins, is_note = True, False
     for line in text.split("\n"):

@@ -83,10 +83,8 @@ class _Reader:
             raise ValueError("too deep")
         kind, text = self.token
         value: Any
-        if text == "{":
-            value = self._object(depth)
-        elif text == "[":
-            value = self._array(depth)
+        if text in {"{", "["}:
+            value = self._container(depth)
         elif kind == "string":
             value = self._string()
         else:
@@ -96,34 +94,26 @@ class _Reader:
             return None
         return value
 
-    def _object(self, depth: int) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        self.next()
-        while self.token[1] != "}":
-            kind, text = self.next()
-            if kind not in {"string", "name", "number"} or self.token[1] != ":":
-                self._skip()  # a method, `...other`, or a shorthand property
-            else:
-                self.next()
-                found[_unquoted(text) if kind == "string" else text] = self.value(depth + 1)
-            self._take_comma("}")
-        self.next()
-        return found
-
-    def _array(self, depth: int) -> list[Any]:
+    def _container(self, depth: int) -> dict[str, Any] | list[Any]:
         found: list[Any] = []
+        is_object = self.next()[1] == "{"
+        end = "}" if is_object else "]"
+        while self.token[1] != end:
+            if not is_object:
+                found.append(self.value(depth + 1))
+            else:
+                kind, text = self.next()
+                if kind not in {"string", "name", "number"} or self.token[1] != ":":
+                    self._skip()  # a method, `...other`, or a shorthand property
+                else:
+                    self.next()
+                    found.append((_unquoted(text) if kind == "string" else text, self.value(depth + 1)))
+            if self.token[1] == ",":
+                self.next()
+            elif self.token[1] != end:
+                raise ValueError(f"{self.token[1]!r} in place of a comma")
         self.next()
-        while self.token[1] != "]":
-            found.append(self.value(depth + 1))
-            self._take_comma("]")
-        self.next()
-        return found
-
-    def _take_comma(self, end: str) -> None:
-        if self.token[1] == ",":
-            self.next()
-        elif self.token[1] != end:
-            raise ValueError(f"{self.token[1]!r} in place of a comma")
+        return dict(found) if is_object else found
 
     def _string(self) -> str:
         parts = [_unquoted(self.next()[1])]
@@ -162,7 +152,6 @@ class _Reader:
         return _CONSTANTS[self.next()[1]] if kind == "name" and text in _CONSTANTS else None
 
     def _skip(self) -> None:
-        """Advance to the comma or bracket that ends a value."""
         depth = 0
         while depth or self.token[1] not in _ENDS:
             kind, text = self.next()
@@ -190,7 +179,6 @@ MAX_HELD = 3
 MAX_TRIES = 20
 """Maximum number of positions in a script where a call or an API is looked for."""
 _CALL_CHARS = 4_000
-"""Number of characters of a call that are searched for its file."""
 
 _CALL = re.compile(
     r"\b(?:SwaggerUIBundle|SwaggerUi|Redoc\.init|RedocStandalone|createApiReference|RapiDoc|loadSpec)\s*\("
@@ -202,7 +190,6 @@ _URL = re.compile(
 )
 _CONFIG = re.compile(r"(?<![\w$])[\"']?configUrl[\"']?\s*:\s*([\"'`])([^\"'`\s]{1,2000})\1")
 _IS_API = re.compile(r"(?<![\w$])[\"'`]?(?:openapi|swagger)\\?[\"'`]?\s*:\s*\\?[\"'`][123]\b")
-"""Matches text that is in every API and in little else."""
 _BEGIN = re.compile(
     r"(?:(?<![\w$])[\"']?(?:spec|content|definition|swaggerDoc|data)[\"']?\s*:"
     r"|(?:(?<![\w$.=!<>])[\w$.]{1,100}|[\"']\])\s*=(?![=>])|(?:Redoc\.init|loadSpec|module\.exports)\s*[=(]|export\s+default)"

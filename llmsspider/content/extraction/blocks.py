@@ -130,7 +130,6 @@ def details(walk: Walk, element: _Element) -> list[str]:
 
 
 def _where(is_content: Callable[[_Element], bool]) -> BlockConverter:
-    """Return the converter of elements that are content on a condition only."""
     return lambda walk, element: walk.blocks(element) if is_content(element) else []
 
 
@@ -257,7 +256,6 @@ def _grid(walk: Walk, element: _Element, rows: list[_Element], grid: _Places) ->
 
 
 def _written(walk: Walk, rows: list[list[str]], align: list[str]) -> list[str]:
-    """Return a table without its empty columns; none where all are empty."""
     used = [column for column in range(len(align)) if any(row[column] for row in rows)]
     texts = [[row[column] for column in used] for row in rows]
     return [walk.format.table(texts, [align[column] for column in used])] if used else []

@@ -197,7 +197,6 @@ def _is_drawn(part: _Element) -> bool:
 
 
 def _has_special(pre: _Element) -> bool:
-    """Return True if a code block holds more than coloured text."""
     if next(pre.iter(*_SPECIAL_TAGS), None) is not None or _DATA_LINE(pre) or any(map(_is_drawn, pre)):
         return True
     if not any(_is_skipped("", classes) or _is_line(classes) for classes in set(_CLASSES(pre))):

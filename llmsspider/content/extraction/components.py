@@ -129,7 +129,6 @@ def find_tabs(walk: Walk, main: _Element) -> None:
 
 
 def _panels_after(tab_list: _Element, outermost: dict[_Element, list[_Element]]) -> list[_Element]:
-    """Return the outermost panels up to the next list in the nearest ancestor with any; `outermost` notes parts."""
     for ancestor in islice(tab_list.iterancestors(), MAX_STEPS_UP):
         if ancestor not in outermost:
             found = holders(ancestor, _LISTS_AND_PANELS)

@@ -254,8 +254,8 @@ def own_generators(paths: tuple[str, ...]) -> tuple[Generator, ...]:
             found.append(one)
         except Exception as error:  # whatever the user's module raises
             why = f"{type(error).__name__}: {error}"
-            said = f"the path of a Generator is accepted, see docs/how-to/extending.md ({why})"
-            problems.append(f"setting LLMS_GENERATORS, {path!r}: {said}")
+            accepted = f"the path of a Generator is accepted, see docs/how-to/extending.md ({why})"
+            problems.append(f"setting LLMS_GENERATORS, {path!r}: {accepted}")
     if problems:
         raise ArgumentsError(problems)
     return tuple(found)

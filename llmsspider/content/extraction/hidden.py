@@ -34,20 +34,17 @@ _OPENED = re.compile(
     r"spoiler|expander|expandable|expand|toggle|toggleable|dyncontent)(?=$|[\s_-])",
     re.IGNORECASE,
 )
-"""Classes of elements that a reader can open."""
 _MAX_PAGES = 5
 """Maximum number of hidden elements kept because they hold the page; they are nested."""
 _MATH = re.compile(r"(?:^|\s)(?:math|katex|mathjax|mjx|mwe-math|mathml|arithmatex|MJX)", re.IGNORECASE)
 _SCREEN_READER = frozenset(
     {"sr-only", "visually-hidden", "screen-reader-text", "screen-reader-only", "visuallyhidden"}
 )
-"""Classes of text for screen readers only."""
 _VOID = frozenset({"br", "hr", "img", "input", "embed", "iframe", "area", "object"})
 """Elements that have no content, but are shown."""
 _REPLACED = frozenset({"img", "picture", "svg", "video", "iframe", "embed", "object", "canvas", "input"})
 """Elements whose content is no text of the page: colour and size of its font do not hide it."""
 _FALLBACKS = frozenset({"noembed", "noframes", "audio", "canvas", "video", "object", "progress", "meter"})
-"""Elements whose content is a fallback for old browsers."""
 _NEVER_OPENED = _FALLBACKS | {"template", "dialog"}
 
 
@@ -84,7 +81,6 @@ class HiddenText:
         return True
 
     def _candidates(self, main: _Element | None) -> list[_Element]:
-        """Return the elements that are hidden if no reader opens them, in document order."""
         if main is None:
             return self._below(self._root)
         found = [above for above in (*reversed(list(main.iterancestors())), main) if _is_hidden(above)]
@@ -112,7 +108,6 @@ class HiddenText:
         return [element for element in scope.iterdescendants() if element in known]
 
     def _can_be_opened(self, element: _Element) -> bool:
-        """Say whether a reader opens the element: a tab, a folded part, or something that a control names."""
         if element.tag in _NEVER_OPENED:
             return False
         parent = element.getparent()
@@ -131,12 +126,10 @@ class HiddenText:
 
     @cached_property
     def _controlled(self) -> frozenset[str]:
-        """The ids that controls of the page name."""
         names = [ids for mark, path in _CONTROLLED if self._source.may_hold(mark) for ids in path(self._root)]
         return frozenset(word.lstrip("#") for ids in names for word in ids.split())
 
     def _is_page(self, element: _Element) -> bool:
-        """Say whether the element holds all headings and most of the text: a page that its scripts will show."""
         has_heads = self._heads and _HEADS(element) == self._heads
         return bool(has_heads) and 2 * len(inner_text(element)) > len(inner_text(self._root))
 
@@ -160,17 +153,15 @@ class HiddenText:
             if text and any(above.get("aria-label") == text for above in islice(element.iterancestors(), 2)):
                 return True
         beside = [one for one in (element.getprevious(), element.getnext()) if one is not None]
-        is_said = any(not _SCREEN_READER.isdisjoint((one.get("class") or "").split()) for one in beside)
-        return is_said or next(element.iterancestors("pre", "code"), None) is not None
+        is_doubled = any(not _SCREEN_READER.isdisjoint((one.get("class") or "").split()) for one in beside)
+        return is_doubled or next(element.iterancestors("pre", "code"), None) is not None
 
     @cached_property
     def _with_formula(self) -> set[_Element]:
-        """The elements that are or hold a formula in its source."""
         return {above for found in _FORMULAS(self._root) for above in (found, *found.iterancestors())}
 
     @cached_property
     def _with_pre(self) -> set[_Element]:
-        """The elements with a code block inside."""
         return {above for pre in self._root.iter("pre") for above in pre.iterancestors()}
 
 
@@ -214,7 +205,6 @@ _UNSEEN = [
     ("clip-path", re.compile(_CLIPPED)),
     ("transform", re.compile(r"translate[xyz3d]{0,2}\([^)]{0,80}-(?:\d{4,}px|\d{3,}(?:em|rem|vw|vh|%))")),
 ]
-"""Properties, and the values of them that hide."""
 _FLAT = re.compile(r"scale[xy]?\(0(?:\.0{1,9})?(?:,0(?:\.0{1,9})?)?\)|rotate[xy]\(-?90deg\)")
 _NO_ALPHA = re.compile(
     r"transparent|(?:rgba|hsla|rgb|hsl)\([^)]{0,60}[,/]0?(?:\.0{1,9})?%?\)|#(?:[0-9a-f]{3}0|[0-9a-f]{6}00)"
@@ -239,7 +229,10 @@ def is_unseen(style: str, is_text: bool = True) -> bool:
     (True, False)
     """
     first, *parts = style.split("/*")
-    style = _ESCAPE.sub(_unescaped, first + "".join(part.partition("*/")[2] for part in parts)).lower()
+    style = first + "".join(part.partition("*/")[2] for part in parts)
+    style = _ESCAPE.sub(
+        lambda found: chr(min(int(found[1], 16), 0x10FFFF)) if found[1] else found[2], style
+    ).lower()
     rules = {}
     for declaration in style.split(";"):
         name, _, value = declaration.partition(":")
@@ -254,10 +247,6 @@ def is_unseen(style: str, is_text: bool = True) -> bool:
         or any(_is_far(rules[name]) for name in shifts if name in rules)
         or _is_transparent(rules, style)
     )
-
-
-def _unescaped(found: re.Match[str]) -> str:
-    return chr(min(int(found[1], 16), 0x10FFFF)) if found[1] else found[2]
 
 
 def _is_zero(value: str, most: float = 0.02) -> bool:
@@ -278,7 +267,6 @@ def _is_tiny(rules: dict[str, str]) -> bool:
 
 
 def _is_far(value: str) -> bool:
-    """Say whether a length moves the element out of the window."""
     for word in value.replace("calc(", "").split(" ")[:4]:
         found = _NUMBER.match(word[:40])
         far = _FAR.get(word.lstrip("-.0123456789"))

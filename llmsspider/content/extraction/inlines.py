@@ -59,7 +59,6 @@ _PROSE = BLOCKS - {"div", "ul", "ol", "li"}
 
 
 def _spaced(outer: str, piece: str) -> str:
-    """Return a piece with a space on each side where the text that it is made of has one."""
     return f"{' ' if outer[0] == ' ' else ''}{piece}{' ' if outer[-1] == ' ' else ''}"
 
 
@@ -110,7 +109,6 @@ def _separate_title(link: _Element) -> bool:
 
 
 def _is_beside_link(link: _Element) -> bool:
-    """Say whether another link stands directly before or behind this one, with nothing but space between."""
     before, behind = link.getprevious(), link.getnext()
     return (before is not None and before.tag == "a" and not (before.tail or "").strip()) or (
         behind is not None and behind.tag == "a" and not (link.tail or "").strip()
@@ -253,7 +251,6 @@ def _linked_code(walk: Walk, element: _Element) -> str:
 
 
 def _code_parts(element: _Element, depth: int) -> Iterator[tuple[str, _Element | None]]:
-    """Yield the texts in code in order, each with the link that holds it, or None."""
     yield element.text or "", None
     for child in element:
         if child.tag == "a" and child.get("href"):

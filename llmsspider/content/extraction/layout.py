@@ -58,7 +58,6 @@ _UPDATED = re.compile(
 )
 """The text of a date, or of the label of tags, below the text of a page."""
 _OF_TAG = re.compile(r"/(?:tags?|categor(?:y|ies))(?:/[^/]*)?/?\Z", re.IGNORECASE)
-"""The path of a page of a tag, or of all of them."""
 _EDITS = re.compile(
     r"\W*(?:(?:edit|improve|suggest (?:an )?edits?(?: to)?) this page\b.{0,20}|edit on \w+)\W*", re.IGNORECASE
 )
@@ -85,7 +84,6 @@ def _clear_breadcrumbs(main: _Element, path: str, joiner: Joiner) -> None:
 
 
 def _is_alone(element: _Element) -> bool:
-    """Say whether an element is a block, or all that its parent holds, and no code."""
     parent = element.getparent()
     has_others = (
         element.getprevious() is not None or element.getnext() is not None
@@ -99,7 +97,6 @@ def _is_alone(element: _Element) -> bool:
 
 
 def _clear_ending(main: _Element) -> None:
-    """Empty dates, tags, links to edit and to the next page, where the text of the page ends with them."""
     for _ in range(_MAX_ENDINGS):
         chain: list[_Element] = []
         level: _Element | None = main
@@ -115,7 +112,6 @@ def _clear_ending(main: _Element) -> None:
 
 
 def _last_child(element: _Element) -> _Element | None:
-    """Return the last child that shows something; None where text follows it."""
     for child in element.iterchildren(reversed=True):
         if (child.tail or "").strip():
             return None

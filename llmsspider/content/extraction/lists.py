@@ -77,7 +77,6 @@ def listing(walk: Walk, element: _Element) -> list[str]:
 
 
 def _loose(walk: Walk, element: _Element) -> list[str]:
-    """Return the blocks of an element directly in a list, outside of its items."""
     if walk.drops(element) or element.tag == "script":
         return []
     if element.tag in INLINE and not has_blocks(element):
@@ -234,15 +233,15 @@ def _write(walk: Walk, entry: _Entry, short: bool) -> list[str]:
     return [*(walk.format.paragraph([walk.bold(term)]) for term in terms), *flat]
 
 
-def _is_aside(part: _Element) -> bool:
-    """Return True for a link of a signature to its source, or to itself."""
-    return part.tag == "a" and ("viewcode" in (part.get("class") or "") or visible(part) in _SIGNS)
-
-
 def signature(walk: Walk, element: _Element) -> list[str]:
     """Return the signature of a function, class or member as a paragraph of code."""
-    parts = element.iter("a", "button", "span", "label")
-    remove_elements([part for part in parts if walk.drops(part) or _is_aside(part)])
+    asides = []
+    for part in list(element.iter("a", "button", "span", "label")):
+        # a link to the source, or to itself
+        is_aside = part.tag == "a" and ("viewcode" in (part.get("class") or "") or visible(part) in _SIGNS)
+        if is_aside or walk.drops(part):
+            asides.append(part)
+    remove_elements(asides)
     text = " ".join(broken_text(element).split()).strip(" ¶")
     return [walk.format.paragraph([walk.format.code_span(text)])] if text else []
 

@@ -83,7 +83,6 @@ def _by_generator(root: _Element, source: Source, generators: tuple[Generator, .
 
 @lru_cache(maxsize=1024)
 def _marked(meta: str, marks: frozenset[bytes]) -> tuple[Generator, ...]:
-    """Return the generators that have one of `marks`, beginning with those named by the `<meta>` of the page."""
     names = {name for mark in marks for name in GENERATOR_MARKS[mark]}
     marked = [generator for generator in GENERATORS if generator.name in names]
     return tuple(sorted(marked, key=lambda one: not (one.meta and meta.startswith(one.meta))))
@@ -247,7 +246,6 @@ def without_navigation(main: _Element, page: _Element | None = None) -> _Element
 
 
 def _text_length(element: _Element) -> int:
-    """Return the number of characters in an element, without white space."""
     return len("".join(inner_text(element).split()))
 
 

@@ -209,7 +209,6 @@ _ROOTS = XPath(
     "[not(normalize-space())] | //app-root | //redoc | //rapi-doc | //elements-api)"
 )
 _SHOWN_FILES = XPath("//zero-md/@src | //md-block/@src | //wc-markdown/@src", smart_strings=False)
-"""The Markdown files that elements of a page render."""
 _NO_TEXT = frozenset({"script", "style", "noscript", "template", "svg", "title", "head"})
 SHELL_TEXT = 200
 """Characters of text below which a page with scripts can be a shell."""
@@ -288,7 +287,6 @@ def section_of(root: _Element, body: bytes, joiner: Joiner) -> Section | None:
 
 
 def _evidence(root: _Element, body: bytes, joiner: Joiner) -> Iterator[tuple[str, str]]:
-    """Yield candidate sections as URLs, and why, strongest evidence first."""
     if b"docusaurus" in body and (named := _docusaurus(root.get("class") or "", body, joiner)):
         yield named, "the root that Docusaurus names"
     for name, value in _named_roots(body):
@@ -302,7 +300,6 @@ def _evidence(root: _Element, body: bytes, joiner: Joiner) -> Iterator[tuple[str
 
 
 def _named_roots(body: bytes) -> Iterator[tuple[str, str]]:
-    """Yield generators and the roots that they name, as written."""
     for name, mark, starts in _NAMED_ROOTS:
         for start in starts if mark in body else ():
             if (at := body.find(start)) >= 0:
@@ -354,7 +351,6 @@ def _navigation(root: _Element, joiner: Joiner) -> str | None:
 
 
 def _breadcrumb(root: _Element, joiner: Joiner) -> str | None:
-    """Return the topmost directory below the host's root that a breadcrumb names and that holds the page."""
     here = directory(joiner.page)
     for element in _BREADCRUMBS(root)[:5]:
         folders = [_folder(urlsplit(url).path) for url in _in_site(element, joiner)]

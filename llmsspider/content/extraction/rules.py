@@ -270,7 +270,6 @@ def _special(tag: str, names: list[str], classes: str) -> Kind:
 
 
 _CONTENTS = re.compile(r"toc|contents|on-this-page|section-index", re.IGNORECASE)
-"""Matches the selectors of tables of contents."""
 
 
 @lru_cache(maxsize=64)

@@ -106,7 +106,6 @@ _NAVIGATION = re.compile(
     r"comments?|promo|advert|ads?|popup|modal|masthead|topbar|newsletter|subscribe|pagination|pager|skip|navigate|navlinks?)(?:$|[-_\s])",
     re.IGNORECASE,
 )
-"""Classes and ids of what stands around the content."""
 _UTILITIES = re.compile(r"(?<!\S)(?:[^\s\[(:/]*+[\[(:/]\S*+|(?:bg|text|border)-\S++)")
 """Classes that only say how an element looks (Tailwind): `lg:grid-cols-[var(--sidebar-width)_1fr]`, `bg-sidebar`."""
 

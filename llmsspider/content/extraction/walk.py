@@ -37,12 +37,10 @@ _THE_PAGE = 0.7
 _MAX_DEPTH = 120
 """Maximum depth of elements; deeper ones become plain text (each level takes four frames of the stack)."""
 _MAX_ROLES = 10_000
-"""Maximum number of (tag, class) pairs in the cache of roles."""
 
 _ITEM = re.compile(r"\s*+[-*] \d[\w.]*+ \[[^\n]*\]\(([^\s()]*+)\)\Z")
 """One line of a list of numbered links: the number, and the link."""
 _NUMBERED = re.compile(r"(?:#+ |<h\d>)\d")
-"""How a heading with a number begins."""
 
 # The tables of converters. A block converter returns the blocks of an element. An inline converter also gets the pieces
 # before the element in its line, and returns a piece, or blocks if the element turns out to be a block (display math).
@@ -358,7 +356,6 @@ class Walk:
         return pieces
 
     def _behind(self, before: list[str], piece: str) -> str:
-        """Return a piece that begins with a parenthesis and follows the pieces `before`."""
         return self.format.behind_bracket(piece) if before and before[-1][-1:] == "]" else piece
 
     def _with_formulas(self, text: str) -> str:
@@ -370,5 +367,4 @@ class Walk:
 
 @lru_cache(maxsize=64)
 def _roles_for(rules: Rules, title: str) -> dict[tuple[str, str | None], Role]:
-    """Return the cache of roles by tag and class: pages of one site repeat the same few hundred."""
     return {}

@@ -229,8 +229,8 @@ def check_handlers(given: Mapping[str, object]) -> Handlers:
                 raise TypeError("it is no class with a method `read`")
             inspect.signature(found).bind()
         except Exception as error:  # whatever the user's module raises
-            said = f"the path of a handler class is accepted ({type(error).__name__}: {error})"
-            problems.append(f"setting LLMS_CONTENT_HANDLERS[{mime_type!r}]={value!r}: {said}")
+            accepted = f"the path of a handler class is accepted ({type(error).__name__}: {error})"
+            problems.append(f"setting LLMS_CONTENT_HANDLERS[{mime_type!r}]={value!r}: {accepted}")
     if problems:
         raise ArgumentsError(problems)
     return Handlers(paths)

@@ -31,9 +31,7 @@ _SPACE = re.compile(r"[ \t]{2,}")
 _HASHES = re.compile(r"(?m)^#{1,6}(?= )")
 """What begins a line of text that would be read as a heading."""
 _NUMBER = re.compile(r"(?:\d{1,4}|[ivxl]{1,8})\Z")
-"""A line that is the number of its page."""
 _LEADER = re.compile(r"(?: ?\.){4,}+ *")
-"""The dots of a table of contents, between an entry and its page."""
 _LABEL = re.compile(
     r"(?:chapter|section|part|appendix)? ?[\dA-Z]{0,3}(?:\.\d{1,3}){0,5}[.:]? ", re.IGNORECASE
 )
@@ -79,7 +77,6 @@ def _pages(reader: Any) -> Iterator[str]:
 
 
 def _headings(reader: Any) -> dict[int, list[tuple[int, str]]]:
-    """Return the entries of the outline by page number: lists of (level, from 1; text)."""
     found: dict[int, list[tuple[int, str]]] = defaultdict(list)
 
     def walk(entries: Any, level: int) -> None:
@@ -179,7 +176,6 @@ def _language(notebook: dict[str, Any]) -> str:
 
 
 def _cells(cells: list[Any], language: str) -> Iterator[str]:
-    """Yield the Markdown of each cell and of its outputs."""
     room = MAX_OUTPUTS
     for cell in cells:
         if not isinstance(cell, dict):
@@ -208,7 +204,6 @@ def _cells(cells: list[Any], language: str) -> Iterator[str]:
 
 
 def _shown(output: dict[str, Any]) -> tuple[str, bool]:
-    """Return the text of an output, and whether it is Markdown; empty for images and HTML."""
     if output.get("output_type") in {"error", "pyerr"}:
         return f"{output.get('ename', 'Error')}: {output.get('evalue', '')}", False
     data = output.get("data")

@@ -47,7 +47,6 @@ _DROPPED = re.compile(
 )
 """Directives whose text is options, or lies in another file."""
 _NAMELESS = frozenset({"rubric", "topic", "glossary"})
-"""Directives whose argument is a title."""
 _UNDERLINE = re.compile(r"([!-/:-@\[-`{-~])\1{2,}\s*\Z")
 _DIRECTIVE = re.compile(r"(\s*)\.\.\s+([\w:.+-]+)::(?:\s+(.*))?\Z")
 _TARGET = re.compile(r"\s*\.\.\s+_([^:\n]{1,200}):\s*(\S*)\s*\Z")
@@ -61,7 +60,6 @@ _NAMED = re.compile(r"`([^`\n]{1,200})`_\b|(?<![\w`])([A-Za-z][\w.-]{0,80})_(?![
 
 
 def _without_gaps(lines: Iterable[str]) -> Iterator[str]:
-    """Yield lines; consecutive empty lines outside of code become one."""
     in_code, before = "", "x"
     for line in lines:
         mark = line.strip()
@@ -101,7 +99,6 @@ class _RstReader:
                 yield self._inline(line)
 
     def _heading(self) -> str | None:
-        """Read a section title with its underline, or its overline and underline."""
         lines, at = self._source, self._at
         over = _UNDERLINE.match(lines[at]) if at + 2 < len(lines) else None
         if over and lines[at + 1].strip() and lines[at + 2].strip() == lines[at].strip():
@@ -150,7 +147,6 @@ class _RstReader:
         yield ""
 
     def _literal(self, line: str) -> Iterator[str]:
-        """Read a paragraph that ends with `::`, and the literal block below it."""
         if text := line[:-2].rstrip():
             yield self._inline(text + (":" if line[-3] != " " else ""))
         indent = _indent(line)
@@ -254,7 +250,6 @@ class _AsciiDocReader:
                 yield self._text(line)
 
     def _open(self, parts: list[str]) -> None:
-        """Read the attribute line above a block: `[source,python]`, `[NOTE]`."""
         style = parts[0].partition("%")[0].partition("#")[0]
         if style in _KINDS.split("|"):
             self._admonition = style.capitalize()

@@ -141,7 +141,6 @@ def without_banners(text: str) -> str:
 
 
 def _last_heading(text: str) -> str:
-    """Return the last line that is like a heading, in code too; empty where there is none."""
     begin = len(text)
     while begin > 0:
         begin = text.rfind("\n#", 0, begin) + 1
@@ -168,7 +167,7 @@ def _is_banner(block: str) -> bool:
     if len(block) > _LONGEST or block.startswith(("```", "    ", "|", "- ", "* ")):
         return False
     is_set_off = block.startswith((">", "<", "*", "_")) or _OFFER.search(block)
-    return bool(is_set_off and all(said.search(block) for said in (_LLMS_URL, _ABOUT_INDEX, _TO_AGENTS)))
+    return bool(is_set_off and all(one.search(block) for one in (_LLMS_URL, _ABOUT_INDEX, _TO_AGENTS)))
 
 
 # A Markdown body as a page: links made absolute in place, everything else as its author wrote it.

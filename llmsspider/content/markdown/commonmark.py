@@ -151,12 +151,10 @@ _FENCE = re.compile(
 _LANGUAGE = re.compile(r"(?:lang(?:uage)?-)?([^\W\d_][\w+#.-]{0,30}|[12]c)(?=[\s,:;{(\[=]|\Z)")
 _BRACES = re.compile(r"\{\s*(\.?)([\w+#-]{1,40})[^{}]*\}\s*(.*)")
 _DIRECTIVES = frozenset({"code-block", "code", "code-cell", "sourcecode", "literalinclude", "prompt"})
-"""Directives of MyST whose argument is the language."""
 _NONE = re.compile(
     "text|txt|plain|plaintext|plain-text|none|no-highlight|nohighlight|default|output|raw|code|null|undefined|auto|"
     "unknown|other"
 )
-"""Words that name no language."""
 
 _NAMES = {
     "asciidoc": "adoc",

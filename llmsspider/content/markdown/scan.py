@@ -33,7 +33,6 @@ _REST = re.compile(
 )
 _FRONT_MATTER = re.compile(r"\s*---\n(?:[\w.][\w.-]*+:.*\n|[ \t-].*\n)+---\n")
 _WINDOW = 16_384
-"""Characters looked at."""
 
 
 def looks_like_html(text: str | bytes) -> bool:
@@ -148,7 +147,6 @@ def cuts(source: bytes, spans: list[tuple[int, int]]) -> list[tuple[int, int, by
 
 
 def _joined(source: bytes, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return spans in order, those joined that only spaces part."""
     joined: list[tuple[int, int]] = []
     for start, end in sorted(spans):
         if joined and start <= joined[-1][1] + 8 and not source[joined[-1][1] : start].strip(b" "):
@@ -178,7 +176,6 @@ _VERBATIM = re.compile(rb"\s*<(?:pre|script|style|textarea)\b", re.IGNORECASE)
 """How a block of HTML begins that holds code."""
 
 _COMMENTS = frozenset({"//", "comment"})
-"""Labels of definitions that are comments: `[//]: # (note)`."""
 
 
 @dataclass(slots=True)

@@ -31,7 +31,6 @@ _KINDS = re.compile(
     r"|final|fn|func|function|interface|internal|macro|method|mod|module|namespace|newtype|open|override|private|property"
     r"|protected|protocol|pub(?:\(\w+\))?|public|static|staticmethod|struct|trait|type|typealias|union|unsafe) )*"
 )
-"""Words before the name of a member."""
 _HOLDERS = frozenset({"class", "enum", "exception", "interface", "protocol", "struct", "trait"})
 """Those of members that have members."""
 _IMPL = ("impl ", "impl<")

@@ -129,9 +129,8 @@ class _Group(NamedTuple):
 
 
 def _groups_of(api: Description) -> list[_Group]:
-    """Return the operations by their first tag, in the order of the tags."""
-    said = {tag.get("name"): tag.get("description") for tag in map(as_dict, as_list(api.get("tags")))}
-    by_tag: dict[str | None, list[_Operation]] = {tag: [] for tag in said if isinstance(tag, str)}
+    descriptions = {tag.get("name"): tag.get("description") for tag in map(as_dict, as_list(api.get("tags")))}
+    by_tag: dict[str | None, list[_Operation]] = {tag: [] for tag in descriptions if isinstance(tag, str)}
     for path, item in (*as_dict(api.get("paths")).items(), *as_dict(api.get("webhooks")).items()):
         shared = api.resolved(item)
         for method in METHODS:
@@ -143,7 +142,7 @@ def _groups_of(api: Description) -> list[_Group]:
     has_tags = any(tag is not None and found for tag, found in by_tag.items())
     others = "Other operations" if has_tags else "Operations"
     groups = ((tag, found) for tag, found in by_tag.items() if found)
-    return [_Group(line(tag) or others, tag and said.get(tag), found) for tag, found in groups]
+    return [_Group(line(tag) or others, tag and descriptions.get(tag), found) for tag, found in groups]
 
 
 _Document = tuple[str, _Group, list[_Operation]]
@@ -175,7 +174,6 @@ def _document(api: Description) -> Iterator[str]:
 
 
 def _overview(api: Description, url: str, groups: list[_Group], documents: list[_Document]) -> Iterator[str]:
-    """Yield the blocks of the overview: the introduction, and the operations with links to their documents."""
     yield from _introduction(api)
     suffixes = {(one.endpoint, group.name): suffix for suffix, group, some in documents for one in some}
     for group in groups:
@@ -204,7 +202,6 @@ def _title_of(api: Description) -> str:
 
 
 def _introduction(api: Description) -> Iterator[str]:
-    """Yield the description of an API, its servers, and its authentication methods."""
     info = as_dict(api.get("info"))
     yield f"# {_title_of(api)}"
     if info.get("version"):
@@ -237,12 +234,10 @@ def _servers(api: Description) -> Iterator[str]:
 
 
 def _schemas_of(api: Description) -> dict[str, Any]:
-    """Return the named schemas of an API, by name."""
     return as_dict(as_dict(api.get("components")).get("schemas") or api.get("definitions"))
 
 
 def _schema_blocks(api: Description, level: int) -> Iterator[str]:
-    """Yield the schemas of an API, each below a heading of the given level."""
     for name, schema in _schemas_of(api).items():
         found = api.resolved(schema)
         yield f"{'#' * level} {line(name)}"
