@@ -4,25 +4,14 @@ import argparse
 import sys
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
 
 from llmsspider.errors import ArgumentsError
 from llmsspider.launch.storecommand import OneLineCommand, option
 
-PAGES = {
-    "index": "# Tealight\n\nTealight heats water to the degree, from a shell or a script.\n\n"
-    "- [Install](/install)\n- [Brew](/brew)\n- [Settings](/settings)\n- [Errors](/errors)\n",
-    "install": "# Install\n\n```sh\npip install tealight\ntealight pair kitchen\n```\n\n"
-    "Then [brew](/brew) the first pot.\n",
-    "brew": "# Brew\n\n```python\nfrom tealight import Kettle\n\nKettle('kitchen').heat(celsius=80)\n```\n\n"
-    "`heat` returns when the water is hot; [settings](/settings) has the timeout.\n",
-    "settings": "# Settings\n\n| setting | default | meaning |\n|---|---|---|\n"
-    "| `heat_timeout` | 300 | seconds that `heat` waits before it raises `ColdError` |\n"
-    "| `keep_warm` | 0 | minutes that the water is kept warm |\n\n## Where they are\n\nIn `~/.tealight.toml`.\n",
-    "errors": "# Errors\n\n## ColdError\n\nThe water did not get hot within `heat_timeout`: is there any?\n\n"
-    "## PairingError\n\nNo kettle answers to that name. Pair it again, as [Install](/install) shows.\n",
-}
+NAMES = ("index", "install", "brew", "settings", "errors")
 LLMS_TXT = "# Tealight\n\n> The documentation of a kettle that does not exist.\n\n## Guide\n\n" + "".join(
-    f"- [{name.title()}]({name}.md)\n" for name in PAGES
+    f"- [{name.title()}]({name}.md)\n" for name in NAMES
 )
 
 
@@ -35,9 +24,9 @@ def answer(path: str) -> tuple[str, str] | None:
     name = path.partition("?")[0].strip("/") or "index"
     if name == "llms.txt":
         return "text/plain", LLMS_TXT
-    if name.removesuffix(".md") not in PAGES:
+    if (page := name.removesuffix(".md")) not in NAMES:
         return None
-    text = PAGES[name.removesuffix(".md")]
+    text = files("llmsspider").joinpath(f"launch/templates/demo/{page}.md").read_text("utf-8")
     if name.endswith(".md"):
         return "text/markdown", text
     from markdown_it import MarkdownIt  # every command is imported with each of them

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import difflib
 import os
+import tomllib
 from collections.abc import Iterator
 from functools import cached_property
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
@@ -266,31 +268,7 @@ DEFAULTS: dict[str, Any] = {
 }
 """The default of each setting by its name; None for those that are not set."""
 
-REMOVED = {
-    "LLMS_REDIS_URL": "several workers on one site are no longer there; section_pages in sources.toml crawls a "
-    "giant site in several jobs (docs/how-to/many-sites.md)",
-    "LLMS_CHUNK_UNIT": "LLMS_CHUNK_SIZE names it, such as '800 tokens' or '800 mycounter.count'",
-    "LLMS_CONFIRM_RUNS": "pages that are gone are deleted after 1 to 3 complete runs in a row that say so; "
-    "-a confirm_deletions=true does not wait",
-    "LLMS_CONVERT_TIMEOUT": "one page may take 60 seconds in a worker",
-    "LLMS_CSV_FORMULAS": "cells that a spreadsheet would calculate begin with an apostrophe",
-    "LLMS_DISCOVERY_TIMEOUT": "a request of discovery may take 20 seconds",
-    "LLMS_FULL_CHECK": "every page is fetched without validators once in 14 runs; -a full=true fetches all now",
-    "LLMS_HIDDEN_TEXT": "text that no reader of a page sees is left out",
-    "LLMS_MAX_FAILED_SHARE": "a run in which more than a tenth of the pages failed is incomplete",
-    "LLMS_MAX_GROWTH": "a page may have 16 characters of Markdown for each byte, beyond a million",
-    "LLMS_MAX_LINKED_FILES": "at most 50 linked llms.txt files are read",
-    "LLMS_MAX_LOOK_ALIKES": "1,000 pages whose URLs differ in numbers only may bring nothing new; -a block= leaves "
-    "them out at once",
-    "LLMS_MAX_WAIT": "AUTOTHROTTLE_MAX_DELAY is the longest wait that a Crawl-delay or Retry-After can require",
-    "LLMS_MIN_CHARACTERS": "documents without text are left out; a FilterPipeline of yours has min_characters",
-    "LLMS_MIRROR_LINKS": "links between pages of the tree are relative; `export --format flat` leaves them absolute",
-    "LLMS_OPENAPI_DOCUMENTS": "LLMS_FORMATS says it, such as 'openapi=listed operation'",
-    "LLMS_PLAN_ONLY": "the command `plan` runs discovery only",
-    "LLMS_PROGRESS": "a live display stands where stderr is a terminal; TERM=dumb has lines only",
-    "LLMS_SEARCH_INDEX": "a crawl updates the search index of a source that was searched before",
-    "LLMS_SHARED_TEXT": "text that most pages begin or end with is kept",
-}
+REMOVED = tomllib.loads(files("llmsspider.config").joinpath("removed.toml").read_text("utf-8"))
 """What holds now, for each setting that earlier versions had."""
 
 

@@ -5,7 +5,6 @@ is the address connected to: a name that changes its answer between two look-ups
 """
 
 import logging
-import re
 from collections.abc import Sequence
 from functools import lru_cache
 from types import SimpleNamespace
@@ -28,7 +27,7 @@ from zope.interface import implementer
 from llmsspider.crawl.requests import RefusedRequest, run_of
 from llmsspider.errors import ArgumentsError, ErrorKind
 from llmsspider.web import stats
-from llmsspider.web.addresses import DEFAULT_PORTS, FILE, AllowedAddresses, is_resolvable
+from llmsspider.web.addresses import DEFAULT_PORTS, FILE, AllowedAddresses, is_resolvable, without_path
 from llmsspider.web.stats import BlockReason
 from llmsspider.web.urls import without_user
 
@@ -138,10 +137,6 @@ def guarded_resolver(crawler: Crawler) -> AddressGuardResolver:
     return resolver
 
 
-_ORIGIN = re.compile(r"https?://[\w.:-]+(?=[/?#]|\Z)", re.ASCII)
-"""Scheme and host of a plain URL; nothing behind them matters to `AllowedAddresses.refusal`."""
-
-
 ASK_THE_REACTOR = {"HTTP11DownloadHandler", "H2DownloadHandler"}
 """Download handlers of Scrapy that connect to what the resolver of the reactor answers."""
 
@@ -194,8 +189,7 @@ class AddressGuardMiddleware:
         """Raise `RefusedRequest` for a URL that may not be fetched; in a local folder its handler says what is read."""
         if request.url.startswith(FILE) and (run := run_of(self.crawler)) and run.reads_folder:
             return
-        origin = _ORIGIN.match(request.url)
-        refusal = self._refusal(origin[0]) if origin else self.allowed.refusal(request.url)
+        refusal = self._refusal(without_path(request.url))
         if refusal:
             raise self.refused(request, refusal)
         refusal = self.refusal_of_resolver(request)

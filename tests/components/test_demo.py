@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-from llmsspider.commands.demo import LLMS_TXT, PAGES, answer
+from llmsspider.commands.demo import LLMS_TXT, NAMES, answer
+
+PAGES = {name: (answer(f"/{name}.md") or ("", ""))[1] for name in NAMES}
 
 
 def test_every_page_is_there_as_html_and_markdown_and_listed() -> None:
