@@ -49,6 +49,7 @@ setup(
             "answers/assets/*",
             "browser/assets/*",
             "web/*.toml",
+            "site/*.toml",
             "config/*.toml",
             "launch/lint/*.toml",
         ],

@@ -6,11 +6,13 @@ file holds of each page whether a page is another one than last time.
 
 import asyncio
 import re
+import tomllib
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from importlib.resources import files
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urljoin, urlsplit
 
@@ -38,30 +40,7 @@ _FOLDERS = frozenset(
 )
 """Folders that hold the file, below the one that its addresses are relative to."""
 
-SIGNS: Mapping[str, str] = {
-    "assets/javascripts/bundle.": "search/search_index.json",  # Material for MkDocs, Zensical
-    "search/main.js": "search/search_index.json",  # other themes of MkDocs
-    "_static/documentation_options.js": "searchindex.js",  # Sphinx
-    "_static/doctools.js": "searchindex.js",
-    "site_libs/quarto-search/": "search.json",  # Quarto
-    "pkgdown.js": "search.json",
-    "assets/documenter.js": "search_index.js",  # Documenter
-    "elasticlunr.min.js": "searchindex.js",  # mdBook
-    "clipboard.min.js": "searchindex.js",
-    "assets/js/just-the-docs.js": "assets/js/search-data.json",
-    "assets/js/runtime~main": "search-index.json",  # Docusaurus with local search
-    "assets/chunks/theme.": "hashmap.json",  # VitePress
-    "public/docfx.min": "index.json",  # DocFX
-    "styles/docfx": "index.json",
-    "dist/sidebar_items-": "search.html",  # ExDoc: the file that it names has another name with each build
-    "pagefind/pagefind": "pagefind/pagefind-entry.json",
-    "_astro/": "pagefind/pagefind-entry.json",  # Starlight
-    "gitbook/": "search_index.json",  # HonKit
-}
-"""What the address of a script or style of a page holds, and where the file is, from the folder of what it holds."""
-
-NEEDED = {"_astro/": b"starlight", "clipboard.min.js": b"mdbook"}
-"""What a page has besides, where other sites have the sign too."""
+SIGNS = tomllib.loads(files("llmsspider.site").joinpath("signs.toml").read_text("utf-8"))
 
 ADDRESSES = ("location", "href", "url", "permalink", "relpermalink", "uri", "u", "path", "ref", "link")
 """Names that the address of a page has in a record of a search index; the first of them that a record has counts."""
@@ -154,8 +133,9 @@ def places(body: bytes, url: str) -> list[Place]:
     hints, quoted = _hints(body), _hints(body, _QUOTED_FILE)
     found = [_place(urljoin(url, hint)) for hint in [*hints, *quoted] if _FILE.search(hint.partition("?")[0])]
     roots = {"index.json": urljoin(url, ".")} if b'content="Hugo ' in body else {}
-    for sign, path in SIGNS.items():
-        before = [hint.partition(sign)[0] for hint in hints if sign in hint and NEEDED.get(sign, b"") in body]
+    for sign, (path, *needed) in SIGNS.items():
+        is_so = all(one.encode() in body for one in needed)
+        before = [hint.partition(sign)[0] for hint in hints if sign in hint and is_so]
         root = next((one for one in before if not one or one.endswith("/")), None)
         if root is not None:
             roots.setdefault(path, urljoin(url, root or "."))
