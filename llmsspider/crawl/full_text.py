@@ -61,14 +61,11 @@ async def judge_files(run: RunState, compare: Compare, discovery: Discovery) -> 
         if full_text.report is None or not full_text.is_usable:
             continue
         pages = [page for page in map(run.page_of, full_text.report.urls) if _is_of_file(run, page, samples)]
-        most, first = (
-            (room, samples.again(run.known.number)) if samples.good or samples.worse else (SAMPLES, [])
-        )
-        if (
-            samples.is_html and (runs := run.store.runs())[1:]
-        ):  # what was edited shows whether it comes in time
-            first += [changed.record.url for changed in run.store.changes_since(runs[-2].seq_before)]
-        asked = chosen(pages, first, run.known.number, most)
+        runs = run.store.runs() if samples.is_html else []
+        edited = run.store.changes_since(runs[-2].seq_before) if len(runs) > 1 else ()
+        first = [*samples.again, *(page.record.url for page in edited)]  # these show whether it comes in time
+        is_new = not (samples.good or samples.worse)
+        asked = chosen(pages, first, run.known.number, SAMPLES if is_new else room)
         room -= len(asked)
         held: dict[str, str] = {}  # the first text of each
         with full_text.answer.open() as body:

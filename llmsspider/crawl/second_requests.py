@@ -8,7 +8,6 @@ at once. A few pages in both forms show whether Markdown is believed (`FormSampl
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -208,14 +207,14 @@ class FormSamples:
     """What samples of a form of the pages of a host, or of one of its sections, have shown, each beside its HTML.
 
     A section is as its host (`above`), unless its own samples speak against that. `decided` says that the HTML is
-    better, None while that is open; `losses` counts what the Markdown lacked, `against` the later crawls in a row whose
+    better, None while that is open; `losses` names what the Markdown lacked, `against` the later crawls in a row whose
     samples speak against the decision.
     """
 
     above: FormSamples | None = None
     good: int = 0
     worse: int = 0
-    losses: Counter[Loss] = field(default_factory=Counter)
+    losses: list[Loss] = field(default_factory=list)
     decided: bool | None = None
     against: int = 0
     looked_at: dict[str, Sequence[str]] = field(default_factory=dict)
@@ -243,10 +242,10 @@ class FormSamples:
         """The pages looked at last that the Markdown has in other words."""
         return [url for url, (*_, lag) in self.looked_at.items() if lag == "edits"]
 
-    def again(self, number: int) -> list[str]:
-        """Return a page that is looked at again in the run of this number: one in other words, where there is one."""
-        pages = self.edited or list(self.looked_at)
-        return [pages[number % len(pages)]] if pages else []
+    @property
+    def again(self) -> list[str]:
+        """The page that is looked at again: the one of those in other words, else of all, that was so longest ago."""
+        return (self.edited or list(self.looked_at))[:1]
 
     @property
     def lags(self) -> bool:
@@ -300,7 +299,7 @@ class FormSamples:
             samples._asked -= is_stub
             samples.worse += bool(lost)
             samples.good += not lost and not is_stub
-            samples.losses.update(lost)
+            samples.losses = [loss for loss in get_args(Loss) if loss in {*samples.losses, *lost}]
             if max(samples.worse, samples.good) >= SAMPLES - (not top.edited):
                 samples.decided = samples.worse > samples.good
         if was is None and top.lags:
@@ -322,18 +321,18 @@ class FormSamples:
             else:
                 top._look(url, sample)
         if was is not None and found:
-            lost: set[Loss] = {"edits"} if top.lags else set()
-            lost.update(*(sample.lost for sample in found.values()))
-            one.against = one.against + 1 if bool(lost) is not was else 0
+            lost = {"edits" if top.lags else "", *(loss for sample in found.values() for loss in sample.lost)}
+            named = [loss for loss in get_args(Loss) if loss in lost]
+            one.against = one.against + 1 if bool(named) is not was else 0
             if one.against >= SAMPLES:
-                one.decide(lost)
+                one.decide(named)
         if top.lags and not top.decided:
             one = top.decide(["edits"])
         return one if self.is_html is not was else None
 
     def decide(self, lost: Iterable[Loss]) -> FormSamples:
         """Decide by samples of which the last one lacked this."""
-        self.losses, self.against = Counter(dict.fromkeys(lost, SAMPLES)), 0
+        self.losses, self.against = list(lost), 0
         self.decided = bool(self.losses)
         self.worse, self.good = (SAMPLES, 0) if self.decided else (0, SAMPLES)
         return self
@@ -341,10 +340,10 @@ class FormSamples:
     @property
     def evidence(self) -> str:
         """What the samples showed, in words."""
-        if self.losses["edits"]:
+        if "edits" in self.losses:
             return "lags behind its pages"
-        lost = " and ".join(loss for loss in get_args(Loss) if 2 * self.losses[loss] >= self.worse)
-        of, said = (self.worse, f"loses {lost}") if self.is_html else (self.good, "says what its HTML says")
+        lost = f"loses {' and '.join(self.losses)}"
+        of, said = (self.worse, lost) if self.is_html else (self.good, "says what its HTML says")
         return f"{said} ({of} of {self.worse + self.good} samples)"
 
 
@@ -369,7 +368,6 @@ class Judged:
                     samples = self.of(form, host, section)
                     for name in set(_KEPT) & set(found):
                         setattr(samples, name, found[name])
-                    samples.losses = Counter(samples.losses)
 
     def of(self, form: Form, host: str, section: str = "") -> FormSamples:
         """Return the samples of a section, "" for the whole host; a file with full text is a host of its own."""
@@ -381,10 +379,10 @@ class Judged:
         """Whether a file with full text is not believed."""
         return any(one.decided for (form, *_), one in self._samples.items() if form == "full text")
 
-    def again(self, number: int) -> list[str]:
-        """Return pages that are looked at again in the run of this number, of all forms but full text."""
-        found = (one.again(number // 2) for (form, *_), one in self._samples.items() if form != "full text")
-        return [url for pages in found for url in pages]
+    @property
+    def again(self) -> list[str]:
+        """The pages that are looked at again of all forms but full text."""
+        return [url for (form, *_), one in self._samples.items() if form != "full text" for url in one.again]
 
     def to_keep(self) -> list[list[Any]]:
         """Return what the store keeps."""

@@ -161,11 +161,6 @@ class SiteKnowledge:
         """Return the repository that a URL is a file of, as its host shows it; None for any other URL."""
         return self.repository if self.repository is not None and self.repository.has_page(url) else None
 
-    @property
-    def is_shown_elsewhere(self) -> bool:
-        """Whether pages are files of a repository, or routes: their links are joined by the rules of those."""
-        return bool(self._docsify) or self.repository is not None
-
     def learn_redirect(self, url: str, target: str, *, is_named: bool) -> bool:
         """Remember that an address redirects to another spelling of its own; say whether that names it as its own."""
         if loose_key(url) == loose_key(target):

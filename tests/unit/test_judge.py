@@ -250,7 +250,7 @@ def test_a_form_that_lagged_is_believed_again_when_it_says_what_its_pages_say():
     file = judged.of("full text", "https://e.org/llms-full.txt")
     for page in [*SAME, *LATE]:
         file.report_all({page[0]: Compared(frozenset(), *page[1:])})
-    assert (file.is_html, file.again(1)) == (True, ["a"])
+    assert (file.is_html, file.again) == (True, ["a"])
     nights = [SAME, SAME, SAME, SAME, [("a", "new", "new", "")], SAME, SAME, SAME]
     told = []
     for pages in nights:

@@ -229,7 +229,7 @@ class PageReader:
         """Compare both forms of one stored page, another one in each crawl; return whether that decides otherwise."""
         run, number = self._run, self._run.known.number
         states = {state.url: state for state in run.known.states.values() if not state.is_part}
-        again = run.site.judged.again(number) if number % 2 else []
+        again = run.site.judged.again if number % 2 else []
         turn = chosen(list(states), again, number, CANDIDATES)
         found = ((url, other) for url in turn if (other := self._markdown_form(states[url])) is not None)
         url, (form, address) = next(found, ("", ("files", "")))
