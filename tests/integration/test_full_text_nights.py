@@ -279,15 +279,26 @@ def test_twins_of_an_earlier_build_are_given_up_until_they_say_what_their_pages_
     assert again[-1][1] == {"markdown"}
 
 
-def test_a_file_that_lagged_is_believed_again_after_some_nights(serve, run_crawl):
+@pytest.mark.parametrize("more", ["", "<p>Only the HTML of a page has these words beside the others.</p>"])
+def test_a_file_that_lagged_is_believed_again_after_some_nights(serve, run_crawl, more):
+    """Also where the HTML says more by then: that the pages come in other words is no change."""
     night = Nights(serve, run_crawl, "content", "title and label", has_twins=False)
+    plain, added = night.site.reply, [b""]
+
+    def reply(seen):
+        answer = plain(seen)
+        body = answer.body.replace(b"</main>", added[0] + b"</main>")
+        return Reply(body, answer.status, answer.content_type, answer.headers)
+
+    night.site.reply = reply
     editions = dict.fromkeys(range(0, 24, 2), 2)
     night.builds.append({})
-    found, _, _ = night(editions, late=1)
-    origins = []
-    for edit in ({}, {3: 2}, {}, {}, {}, {}):
-        editions |= edit
-        found, told, _ = night(editions, late=0)
-        assert (told, is_current(found, editions)) == ({path_of(number): "changed" for number in edit}, True)
-        origins.append(found[path_of(5)]["origin"])
-    assert (origins[0], origins[-1]) == ("html", "llms-full")
+    assert night(editions, late=1)[0][path_of(5)]["origin"] == "html"
+    added[0] = more.encode()
+    assert len(night(editions)[1]) == (len(NUMBERS) + 1 if more else 0), "the home page, too"
+    editions |= {3: 2}
+    assert night(editions)[1] == {path_of(3): "changed"}
+    for _ in range(7):
+        found, told, _ = night(editions)
+        assert (told, is_current(found, editions)) == ({}, True)
+    assert found[path_of(5)]["origin"] == "llms-full"

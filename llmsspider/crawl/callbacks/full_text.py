@@ -19,7 +19,7 @@ from llmsspider.crawl.full_text import own_text
 from llmsspider.crawl.pages import PageResponse, PageResult, utc_now, with_valid_urls
 from llmsspider.crawl.run import Run
 from llmsspider.errors import ConversionError, RenderingError, TooLargePageError
-from llmsspider.items import Page, raw_hash
+from llmsspider.items import raw_hash
 from llmsspider.site import llmsfull
 from llmsspider.site.discovered import FetchResult, FullText
 from llmsspider.site.llmsfull import FullPage, Leftover
@@ -245,30 +245,33 @@ class FullTextPages:
         except TooLargePageError:
             run.count("too-large")
             raise
-        if not is_whole and self._reader.may_be_stub(found.markdown, url):
-            html = await self._from_html(found, url, file)
-            if html is not None:
-                return html
+        held, result = PageResponse(url, file.url, 200, {}, b"", utc_now()), PageResult(found, "llms-full")
+        is_same = False
+        try:
+            if not is_whole and self._reader.may_be_stub(found.markdown, url):
+                beside = await self._reader.beside(Request(url), held, result)
+                if beside.html is not None and beside.found.is_stub:
+                    return self._from_html(url, *beside.html)
+            is_same = not is_whole and await self._reader.is_as_stored(Request(url), held, result)
+        except RenderingError as error:
+            logger.info("%(url)s stays as it is stored: %(error)s", {"url": url, "error": error})
+            return self._from_html(url, held, None)
         count_page(run, url, found)
         title, entry = page.title, run.site.entries.get(identity(url))
         of_text = raw_hash(page.text.encode("utf-8", "surrogatepass"))
-        return run.records.of_full_text(found, of_text, url=url, title=title, file=file, entry=entry), False
+        record = run.records.of_full_text(found, of_text, url=url, title=title, file=file, entry=entry)
+        if is_same:
+            self._documents.keep_text(record, is_same=True)
+        return record, False
 
-    async def _from_html(self, read: Page, url: str, file: FullText) -> tuple[PageRecord, bool] | None:
-        """Return the record of a page's HTML where the file has only a stub of it, and whether it is as stored."""
+    def _from_html(self, url: str, answer: PageResponse, html: PageResult | None) -> tuple[PageRecord, bool]:
+        """Return the record of a page's HTML, the stored one where there is no result, and whether it is as stored."""
         run = self._run
-        held, page = PageResponse(url, file.url, 200, {}, b"", utc_now()), PageResult(read, "llms-full")
-        try:
-            beside = await self._reader.beside(Request(url), held, page)
-            if beside.html is None or not beside.found.is_stub:
-                return None
-            answer, html = beside.html
-        except RenderingError as error:
-            logger.info("%(url)s stays as it is stored: %(error)s", {"url": url, "error": error})
-            answer, html = held, None
         if html is None:
             stored = run.store.load_page(page_key(url))
-            return None if stored is None else (stored, True)
+            if stored is None:
+                raise ConversionError("its HTML is not stored any more")
+            return stored, True
         count_page(run, url, html.page)
         entry = run.site.entries.get(identity(url))
         return run.records.of_response(answer, html, depth=0, by="llms-full.txt", entry=entry), False

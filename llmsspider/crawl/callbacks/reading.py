@@ -125,15 +125,18 @@ class PageReader:
         if fuller is None:
             return answer, None
         if fuller.origin in MARKDOWN_ORIGINS:
-            fuller = replace(fuller, is_as_stored=await self._is_as_stored(request, answer, fuller))
+            fuller = replace(fuller, is_as_stored=await self.is_as_stored(request, answer, fuller))
         if not fuller.needs_renderer and self._run.arguments.render != "always":
             return answer, fuller
         return await self.renderer.rendered(request, answer, fuller)
 
-    async def _is_as_stored(self, request: Request, answered: PageResponse, result: PageResult) -> bool:
-        """Say whether Markdown of a page that is stored as HTML has the same words, or else its HTML still has them."""
+    async def is_as_stored(self, request: Request, answered: PageResponse, result: PageResult) -> bool:
+        """Say whether Markdown of a page that is stored as HTML has the same words, or else its HTML still has them.
+
+        Raises `RenderingError` where its HTML failed.
+        """
         known, state = self._run.known, self._run.known.state(page_key(request.url))
-        is_new_form = state is not None and state.origin == "html" and result.origin in MARKDOWN_ORIGINS
+        is_new_form = state is not None and state.origin == "html"
         stored = self._run.store.load_page(state.key) if state is not None and is_new_form else None
         if state is None or stored is None or not known.is_usable(state):
             return False
