@@ -117,7 +117,8 @@ RELATED: dict[Form, Form] = {
 }
 """A form known for one shape says which to try first for another."""
 
-MARKDOWN_ENDINGS = (".md", ".mdx", ".markdown")
+MARKDOWN_ENDINGS = (".llms.md", ".md", ".mdx", ".markdown")
+"""That of Quarto first, whose page is `x.html`."""
 
 
 @lru_cache(1024)
@@ -210,8 +211,8 @@ def page_candidates(markdown_url: str) -> dict[PageForm, str]:
     {'html': 'https://e.com/a/b.html', 'bare': 'https://e.com/a/b', 'directory': 'https://e.com/a/b/'}
     >>> page_candidates("https://e.com/a/b.html.md"), page_candidates("https://e.com/a/index.md")
     ({'html': 'https://e.com/a/b.html', 'bare': 'https://e.com/a/b'}, {'directory': 'https://e.com/a/'})
-    >>> page_candidates("https://e.com/_sources/b.rst.txt")["html"]
-    'https://e.com/b.html'
+    >>> page_candidates("https://e.com/_sources/b.rst.txt")["html"], page_candidates("https://e.com/b.llms.md")["html"]
+    ('https://e.com/b.html', 'https://e.com/b.html')
     """
     parts = urlsplit(without_fragment(markdown_url))
     ending = next((ending for ending in MARKDOWN_ENDINGS if parts.path.lower().endswith(ending)), "")
@@ -243,6 +244,8 @@ def is_twin_of(markdown_url: str, page_url: str) -> bool:
 def forms_named_by(url: str) -> tuple[Form, ...]:
     """The forms that the spelling of a listed Markdown URL has."""
     path = urlsplit(url).path
+    if path.endswith(".llms.md"):
+        return ()  # each is named
     if path.endswith(".html.md"):
         return "page.html.md", "dir/index.html.md"
     if path.endswith("/index.md"):

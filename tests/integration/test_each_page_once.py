@@ -99,3 +99,27 @@ def test_forms_of_pages_and_frames_are_the_pages(serve, run_crawl):
         "# Guides\n\n# First\n\nWhat it says.\n\n# Second\n\nWhat it says.\n"
     )
     assert paths_of(run_crawl(f"{site.url}/"), site) == {"/", "/docs/first", "/api/Second.html"}
+
+
+def test_markdown_of_quarto_is_its_page(serve, run_crawl):
+    """`x.llms.md`, which its llms.txt names beside the `x.html` of its sitemap."""
+    site = serve({"/": page("Home", "/alpha.html", "/guide/")})
+    pages = {
+        "/alpha.html": "/alpha.llms.md",
+        "/guide/beta.html": "/guide/beta.llms.md",
+        "/guide/": "/guide/index.llms.md",
+    }
+    for path, twin in pages.items():
+        site.pages[path] = page(path.strip("/"), "/alpha.html")
+        site.pages[twin] = f"# {path}\n\n{text(path.strip('/'))}\n"
+    site.pages["/llms.txt"] = llms_txt(*pages.values())
+    locations = "".join(f"<url><loc>{site.url}{path}</loc></url>" for path in pages)
+    site.pages["/sitemap.xml"] = (
+        f"<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>{locations}</urlset>"
+    )
+    outcome = run_crawl(f"{site.url}/")
+    assert paths_of(outcome, site) == {"/", *pages}
+    found = outcome.by_path(site.url)
+    assert {path: found[path]["fetched_url"] for path in pages} == {
+        path: site.url + twin for path, twin in pages.items()
+    }
