@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache
+from math import inf
 from urllib.parse import urljoin, urlsplit
 
 from llmsspider.errors import TooLargePageError
@@ -18,9 +19,9 @@ SMALL_CHARS = 1_000_000
 class Growth:
     """Counts the characters that a page of `size` bytes becomes; too many are a `TooLargePageError`."""
 
-    def __init__(self, size: int):
+    def __init__(self, size: int, growth: int = MAX_GROWTH, most: float = inf):
         self.size = size
-        self.most = MAX_GROWTH * size + SMALL_CHARS
+        self.most = min(growth * size + SMALL_CHARS, most)
         self._counted = 0
 
     def check(self, chars: int) -> None:

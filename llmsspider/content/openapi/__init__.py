@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from llmsspider.content import markdown
 from llmsspider.content.extraction.apis import apis_in
+from llmsspider.content.links import Growth
 from llmsspider.content.openapi.description import (
     Description,
     NotOpenApiError,
@@ -28,7 +29,6 @@ from llmsspider.content.openapi.description import (
     table,
     type_of,
 )
-from llmsspider.errors import TooLargePageError
 from llmsspider.items import Page
 
 __all__ = ["NotOpenApiError", "OpenApiByOperation", "OpenApiByTag", "OpenApiHandler"]
@@ -40,9 +40,6 @@ MAX_PARTS = 2_000
 
 MAX_GROWTH = 32
 """Characters of Markdown that one byte of an OpenAPI file may become: operations that share schemas repeat them."""
-
-SMALL_CHARS = 1_000_000
-"""Number of characters that is allowed whatever the size of the file."""
 
 MAX_CHARS = 32_000_000
 """Maximum number of characters whatever the size of the file."""
@@ -60,18 +57,18 @@ class OpenApiHandler:
             if api is None:
                 raise NotOpenApiError("a script that holds no API")
             body = json.dumps(api).encode()
-        api, room = read_description(body), _Room(len(body))
+        api, growth = read_description(body), Growth(len(body), MAX_GROWTH, MAX_CHARS)
         by, groups, sign = self.by, _groups_of(api), "&" if "?" in url else "?"
         documents = _documents(groups, by, sign)
         if by == "operation" and len(documents) > MAX_PARTS:
             by, documents = "tag", _documents(groups, "tag", sign)
         if by == "file" or not 1 < len(documents) <= MAX_PARTS:
-            return room.text(_document(api))
-        parts = [(suffix, room.text(_part(api, group, some, by))) for suffix, group, some in documents]
+            return _text(growth, _document(api))
+        parts = [(suffix, _text(growth, _part(api, group, some, by))) for suffix, group, some in documents]
         if _schemas_of(api):
             schemas = (f"# {_title_of(api)}: Schemas", *_schema_blocks(api, 2))
-            parts.append((f"{sign}part=schemas", room.text(schemas)))
-        page = markdown.read(room.text(_overview(api, url, groups, documents)), url)
+            parts.append((f"{sign}part=schemas", _text(growth, schemas)))
+        page = markdown.read(_text(growth, _overview(api, url, groups, documents)), url)
         page.parts = [(suffix, markdown.read(text, url + suffix)) for suffix, text in parts]
         own = {url + suffix for suffix, _ in parts}
         page.follow = [link for link in page.follow if link not in own]
@@ -90,24 +87,13 @@ class OpenApiByOperation(OpenApiHandler):
     by = "operation"
 
 
-class _Room:
-    """The size limit of all documents of one file together, in characters."""
-
-    def __init__(self, size: int):
-        self._size, self._chars = size, 0
-        self._most = min(MAX_GROWTH * size + SMALL_CHARS, MAX_CHARS)
-
-    def text(self, blocks: Iterable[str]) -> str:
-        """Return a document of Markdown blocks; raises `TooLargePageError`."""
-        kept: list[str] = []
-        for block in blocks:
-            self._chars += len(block) + 2
-            if self._chars > self._most:
-                raise TooLargePageError(
-                    f"too-large: {self._size:,} bytes of OpenAPI became more than {self._most:,} characters"
-                )
-            kept.append(block)
-        return "\n\n".join(block for block in kept if block) + "\n"
+def _text(growth: Growth, blocks: Iterable[str]) -> str:
+    """Return a document of Markdown blocks; raises `TooLargePageError`."""
+    kept: list[str] = []
+    for block in blocks:
+        growth.count(len(block) + 2)
+        kept.append(block)
+    return "\n\n".join(filter(None, kept)) + "\n"
 
 
 class _Operation(NamedTuple):
