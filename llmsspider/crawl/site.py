@@ -18,6 +18,7 @@ from llmsspider.web.urls import directory, host, identity, loose_key, split_rout
 
 MAX_DOCSIFY = 50  # maximum number of Docsify sites, and of other pages with routes, that one crawl knows
 MAX_TAGS = 5_000  # maximum number of pages that are known as tags, and that the store remembers
+MAX_SECTIONS = 10_000  # maximum number of folders whose section is remembered
 FEW_DEAD = 3  # so many addresses that pages named as their own, and none was found, are the last requested
 _EVERYWHERE = "*"  # stands for all hosts among the names of hosts in what the store remembers
 
@@ -48,6 +49,7 @@ class SiteKnowledge:
         self.titles = SiteTitles()
         self.judged = Judged()
         self._start = ""
+        self._sections: dict[str, str] = {}  # what `section_of` returns for the pages of a folder
         self._by_markdown: dict[str, str] = {}
         """The page of each Markdown URL that a file names, by its identity."""
         self.respelled: set[str] = set()
@@ -70,7 +72,7 @@ class SiteKnowledge:
         self.pages = frozenset(identity(url) for url in (start.final_url, *links, *named))
         if start.content_type in MARKDOWN_TYPES and not is_markdown_url(start.final_url):
             self.forms_of(start.final_url).answers_markdown(is_converted=bool(converter(start.headers)))
-        self._start = identity(start.final_url)
+        self._start, self._sections = identity(start.final_url), {}
         by_host: dict[str, list[str]] = {}
         for url in urls:
             by_host.setdefault(host(url), []).append(url)
@@ -139,10 +141,16 @@ class SiteKnowledge:
 
     def section_of(self, url: str) -> str:
         """Return the path of the first folder that not all pages below the start page share; "" outside of any."""
-        path, start = directory(url.partition("?")[0].rstrip("/")), directory(self._start)
-        own = start if host(url) == host(self._start) and path.startswith(start) else "/"
-        folder, slash, _ = path[len(own) :].partition("/")
-        return f"{own}{folder}/" if slash else ""
+        plain = url.partition("?")[0].rstrip("/")
+        place = plain.rpartition("/")[0]
+        if place not in self._sections:
+            if len(self._sections) >= MAX_SECTIONS:
+                self._sections.clear()
+            path, start = directory(plain), directory(self._start)
+            own = start if host(url) == host(self._start) and path.startswith(start) else "/"
+            folder, slash, _ = path[len(own) :].partition("/")
+            self._sections[place] = f"{own}{folder}/" if slash else ""
+        return self._sections[place]
 
     def learn_docsify(self, body: bytes, url: str, script: str = "") -> Docsify | None:
         """Return the Docsify site that an HTML page, or its `script`, configures, and remember it; None for others."""
