@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, cast
+from typing import Literal, cast
 from urllib.parse import urlsplit
 
 from llmsspider.changes.meaning import change_kinds
@@ -222,10 +222,6 @@ class KnownPages:
         return (before.endswith("\n") and not now.endswith("\n")) or breaks_off(before, now)
 
 
-AT_ONCE = 16
-"""Maximum number of stored pages that are expected, and of those that are in memory."""
-
-
 class RecordedPages:
     """Writes the pages of one run to the store, each once, and compares them with what is stored.
 
@@ -241,32 +237,10 @@ class RecordedPages:
         self.written: dict[bytes, tuple[str, Change]] = {}  # the URLs of those that are new or changed
         self.night: dict[bytes, tuple[Change, int, list[ChangeKind]]] = {}
         """What other jobs of the night wrote of pages that this run delivers, by key."""
-        self._expected: dict[bytes, None] = {}
-        self._read: dict[bytes, PageRecord | None] = {}
 
     def is_first(self, record: PageRecord) -> bool:
         """Say whether the page has neither a document nor a tombstone in this run yet."""
         return record.key not in self.keys
-
-    def expect(self, key: bytes) -> None:
-        """Note that a stored page is being requested, so that its answer may say that it is unchanged."""
-        self._expected[key] = None
-        _keep_latest(self._expected)
-
-    def forget(self, key: bytes) -> None:
-        """Note that a stored page is not wanted: its answer is another."""
-        self._expected.pop(key, None)
-        self._read.pop(key, None)
-
-    def load(self, key: bytes) -> PageRecord | None:
-        """Return a stored page as this run left it, or None; those expected with it are read in the same SELECT."""
-        if key not in self._read:
-            keys = list({key: None, **self._expected})
-            self._expected.clear()
-            self._read.update(zip(keys, self._store.load_pages(keys), strict=True))
-        record = self._read.pop(key)
-        _keep_latest(self._read)
-        return record if record is not None and self.is_first(record) else self._store.load_page(key)
 
     def delivered_before(self, record: PageRecord) -> PageRecord | None:
         """Return what is stored of a page whose source is as it was, where pipelines may make another document of it.
@@ -350,8 +324,3 @@ class RecordedPages:
         is_other = state.extractor_version != record.extractor_version
         retitled = is_other and (stored.title, stored.description) != (record.title, record.description)
         return stored if retitled or stored.extra != record.extra else None
-
-
-def _keep_latest(pages: dict[bytes, Any]) -> None:
-    while len(pages) > AT_ONCE:
-        del pages[next(iter(pages))]

@@ -131,10 +131,9 @@ class StartHistory:
     @classmethod
     def from_json(cls, found: Any) -> Self:
         """Read what `to_json` wrote; anything else is nothing."""
-        if not isinstance(found, dict):
-            return cls()
-        url, page, section = (str(found.get(name) or "") for name in ("url", "page", "section"))
-        match found.get("told"):
+        values = found if isinstance(found, dict) else {}
+        url, page, section = (str(values.get(name) or "") for name in ("url", "page", "section"))
+        match values.get("told"):
             case [path, why]:
                 return cls(url, page, section, (str(path), str(why)))
         return cls(url, page, section)

@@ -110,7 +110,6 @@ class MarkdownNegotiationMiddleware(RunComponent):
             url, is_known = state.validators_url, True
             if state.accept is not None:
                 request.headers["Accept"] = state.accept
-            run.recorded.expect(key)
         if is_left_out and is_known:
             run.ledger.left_out.add(key)
         return Response(url, status, headers=validators, request=request) if is_known else None

@@ -101,9 +101,6 @@ class RevalidationMiddleware(RunComponent):
             return run.known.conditional_headers(url, accept, read_by="")
         if not page or page.get("whole"):
             return {}
-        stored = run.known.validated(url)
-        if stored is not None:
-            run.recorded.expect(stored.key)
         read_by = run.readings.read_by(listed=bool(page.get("listed"))) if is_plain(request) else None
         return run.known.conditional_headers(url, accept, read_by=read_by)
 

@@ -242,11 +242,8 @@ class Documents:
         stored = run.known.validated(answer.fetched_url) if is_304 else run.known.state(key)
         if stored and not is_304 and not run.known.same_body(key, answer.fetched_url, answer.raw_hash):
             stored = None
-        if stored is None:
-            run.recorded.forget(key)
-            return None
-        record = run.recorded.load(stored.key)
-        if record is None:
+        record = run.store.load_page(stored.key) if stored is not None else None
+        if stored is None or record is None:
             return None
         run.count("not-modified" if is_304 else "same-body")
         if stored is not run.known.state(key):  # its body was stored under another address
