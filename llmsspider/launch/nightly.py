@@ -210,18 +210,8 @@ ATTEMPTS = 3  # how often a source is begun at most, when the place or the proce
 WATCH_SECS = 5.0  # time between two looks at a run whose node does not answer, or at a store that does not
 STORE_TRIES = 6  # looks at a store that does not answer
 SECTION_TRIES = 2  # how often a section that did not see all of its pages is crawled
+NOWHERE = -1  # stands for a place when none is left
 NO_PLACE = "no place is left that could crawl it"
-
-
-@dataclass(slots=True)
-class _Try:
-    """One attempt at a source: `before` is its newest run before it, `at` when it was begun."""
-
-    entry: SourceEntry
-    attempt: int
-    place: Place
-    at: float
-    before: RunRecord | None = None
 
 
 class Nightly:
@@ -231,27 +221,24 @@ class Nightly:
         self._places = places
         self._stores = stores
         self._note = note
-        self._queue: asyncio.Queue[tuple[SourceEntry, int]] = asyncio.Queue()
-        self._waiting: dict[str, asyncio.Future[Result]] = {}
-        """The results that are waited for, by the name of the job."""
-        self._wanted = self._ended = self._busy = 0
+        self._free: asyncio.Queue[int] = asyncio.Queue()
+        """The number of a place for each crawl that it has room for."""
         self._failed: set[int] = set()
         """The places that failed, by their number."""
+        self._wanted = self._ended = 0
 
     async def sync(self, entries: Sequence[SourceEntry]) -> list[Result]:
         """Return the result of each source, in the order given."""
         self._wanted = len(entries)
-        numbered = [number for number, place in enumerate(self._places) for _ in range(place.slots)]
+        for number, place in enumerate(self._places):
+            for _ in range(place.slots):
+                self._free.put_nowait(number)
         try:
             async with asyncio.TaskGroup() as group:
-                slots = [group.create_task(self._slot(number)) for number in numbered]
                 sources = [group.create_task(self._source(entry)) for entry in entries]
-                results = await asyncio.gather(*sources)
-                for slot in slots:
-                    slot.cancel()
         except ExceptionGroup as faults:
             raise faults.exceptions[0] from None
-        return results
+        return [source.result() for source in sources]
 
     async def _source(self, entry: SourceEntry) -> Result:
         """Crawl a source, whole or in sections, and say what became of it."""
@@ -303,78 +290,63 @@ class Nightly:
         return replace(result, state=state, reason=result.reason or reason, secs=time.monotonic() - began)
 
     async def _crawl(self, entry: SourceEntry) -> Result:
-        """Return the result of one job, once a place had room for it."""
-        if len(self._failed) == len(self._places):
-            return Result(entry.name, "failed", reason=NO_PLACE)
-        waiting: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
-        self._waiting[entry.slug] = waiting
-        self._queue.put_nowait((entry, 1))
-        return await waiting
-
-    async def _slot(self, number: int) -> None:
-        """Crawl one source after the other until the place fails."""
-        place = self._places[number]
-        while True:
-            entry, attempt = await self._queue.get()
-            if number in self._failed:
-                self._queue.put_nowait((entry, attempt))
-                return
-            began = _Try(entry, attempt, place, time.monotonic())
-            self._busy += 1
+        """Return the result of one job, begun where there is room; it is started again if its place or process died."""
+        for left in range(ATTEMPTS - 1, -1, -1):
+            number = await self._free.get()
+            while number in self._failed:
+                number = await self._free.get()
+            if number == NOWHERE:
+                self._free.put_nowait(NOWHERE)
+                break
             try:
-                await self._attempt(began)
-            except PlaceFailed as fault:
-                if number not in self._failed:
-                    self._failed.add(number)
-                    self._note(f"{fault}; its sources go elsewhere")
-                while is_running(await self._newer(began)):  # noqa: ASYNC110  # another process writes it
-                    await asyncio.sleep(WATCH_SECS)
-                await self._record(began, str(fault), lost=True)
-            except ProcessLost as fault:
-                await self._record(began, str(fault), lost=True)
-            except StoreError as error:
-                self._done(entry, Result(entry.name, "failed", place.name, str(error)))
+                result, is_lost = await self._attempt(entry, number)
             finally:
-                self._busy -= 1
-            while not self._busy and len(self._failed) == len(self._places) and not self._queue.empty():
-                lost, _ = self._queue.get_nowait()
-                self._done(lost, Result(lost.name, "failed", reason=NO_PLACE))
+                self._free.put_nowait(number)
+            if not (is_lost and left):
+                return result
+            self._note(f"{entry.name}: its crawl was lost ({result.reason}); it is started again")
+            await asyncio.sleep(0)  # those that wait for room come first
+        return Result(entry.name, "failed", reason=NO_PLACE)
 
-    async def _attempt(self, began: _Try) -> None:
-        entry, place = began.entry, began.place
-        run = began.before = await self._last(entry)
-        if run is not None and is_running(run):
-            reason = f"run {run.id} is going on {run.host.partition(' ')[0]}"
-        elif await place.has(entry):
-            reason = "an earlier job for it waits or runs there"
-        else:
-            await self._record(began, await place.crawl(entry))
-            return
-        self._done(entry, Result(entry.name, "skipped", place.name, reason))
-
-    async def _record(self, began: _Try, message: str, *, lost: bool = False) -> None:
-        """Record the result of a crawl; one whose process or place died is started again."""
-        entry, place = began.entry, began.place.name
-        run = await self._newer(began)
-        secs = time.monotonic() - began.at
-        if run is not None and run.finished_at is not None:
-            reason = failure_of(run)
-            state: State = "failed" if reason else "incomplete" if run.counts.get("outage") else "ok"
-            self._done(entry, Result(entry.name, state, place, reason, secs, run))
-        elif (lost or run is not None) and began.attempt < ATTEMPTS:
-            self._note(f"{entry.name}: its crawl was lost ({message}); it is started again")
-            self._queue.put_nowait((entry, began.attempt + 1))
-        else:
-            self._done(entry, Result(entry.name, "failed", place, message, secs, run))
-
-    async def _newer(self, began: _Try) -> RunRecord | None:
-        """Return the run that was begun since the attempt, or None; None, too, where the store cannot be read."""
+    async def _attempt(self, entry: SourceEntry, number: int) -> tuple[Result, bool]:
+        """Return the result of a crawl, and whether it was lost."""
+        place, began, before, is_lost = self._places[number], time.monotonic(), None, True
         try:
-            run = await self._last(began.entry)
+            before = await self._last(entry)
+            why = "an earlier job for it waits or runs there"
+            if before is not None and is_running(before):
+                why = f"run {before.id} is going on {before.host.partition(' ')[0]}"
+            if is_running(before) or await place.has(entry):
+                return Result(entry.name, "skipped", place.name, why), False
+            message, is_lost = await place.crawl(entry), False
+        except PlaceFailed as fault:
+            message = str(fault)
+            if number not in self._failed:
+                self._failed.add(number)
+                self._note(f"{fault}; its sources go elsewhere")
+            if len(self._failed) == len(self._places):
+                self._free.put_nowait(NOWHERE)
+            while is_running(await self._newer(entry, before)):  # noqa: ASYNC110  # another process writes it
+                await asyncio.sleep(WATCH_SECS)
+        except ProcessLost as fault:
+            message = str(fault)
+        except StoreError as error:
+            return Result(entry.name, "failed", place.name, str(error)), False
+        run, secs = await self._newer(entry, before), time.monotonic() - began
+        if run is None or run.finished_at is None:
+            return Result(entry.name, "failed", place.name, message, secs, run), is_lost or run is not None
+        reason = failure_of(run)
+        state: State = "failed" if reason else "incomplete" if run.counts.get("outage") else "ok"
+        return Result(entry.name, state, place.name, reason, secs, run), False
+
+    async def _newer(self, entry: SourceEntry, before: RunRecord | None) -> RunRecord | None:
+        """Return the run that was begun since the run `before`, or None, also where the store cannot be read."""
+        try:
+            run = await self._last(entry)
         except StoreError as error:
             self._note(str(error))
             return None
-        return run if run is not None and (began.before is None or run.number > began.before.number) else None
+        return run if run is not None and (before is None or run.number > before.number) else None
 
     async def _last(self, entry: SourceEntry) -> RunRecord | None:
         """Return the newest run; a store that does not answer may be starting, and is asked again."""
@@ -383,6 +355,3 @@ class Nightly:
                 return await asyncio.to_thread(last_run, self._stores, entry.name, entry.section)
             await asyncio.sleep(WATCH_SECS)
         return await asyncio.to_thread(last_run, self._stores, entry.name, entry.section)
-
-    def _done(self, entry: SourceEntry, result: Result) -> None:
-        self._waiting.pop(entry.slug).set_result(result)
