@@ -251,8 +251,9 @@ class FormSamples:
     def lags(self) -> bool:
         """Whether the Markdown is built later than its pages.
 
-        It is where the HTML of a page that it said changed without it, where it came to say what a page had said
-        before, and where it has pages in other words beside some that it says.
+        It is where a passage of a page that it said changed without it, where it came to say what a page had said
+        before, and where it has pages in other words beside some that it says. What is only added to HTML may be a
+        banner.
         """
         agree = sum(not lag for *_, lag in self.looked_at.values())
         return self._is_late or (bool(self.edited) and len(self.edited) + agree > FAITHFUL)
@@ -261,7 +262,7 @@ class FormSamples:
         if not found.html:
             return
         html, markdown, lag = self.looked_at.pop(url, ("", "", ""))
-        only_html = found.markdown == markdown and found.html != html and not lag and found.lag
+        only_html = found.markdown == markdown and found.html != html and not lag and found.lag == "edits"
         came_after = found.html == html and found.markdown != markdown and lag and not found.lag
         self._is_late = self._is_late or bool(only_html or came_after)
         self.looked_at = dict([*self.looked_at.items(), (url, found[1:4])][-LOOKED_AT:])
