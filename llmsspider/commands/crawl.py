@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 import orjson
 from scrapy.commands.crawl import Command as CrawlCommand
 from scrapy.crawler import AsyncCrawlerProcess
-from scrapy.spiderloader import get_spider_loader
 from scrapy.utils.log import configure_logging, log_scrapy_info
+from scrapy.utils.misc import load_object
 from scrapy.utils.project import get_project_settings
 
 from llmsspider import errors
@@ -81,7 +81,7 @@ class Command(DescribedCommand, CrawlCommand):
             opts.spargs.append(f"{self.word}={args[0]}")
         super().process_options(args, opts)
         self._spider = args[0] if self.word == "spider" else "docs"
-        loader = get_spider_loader(self.settings)
+        loader = load_object(self.settings["SPIDER_LOADER_CLASS"]).from_settings(self.settings)
         if self._spider not in loader.list():
             self._refuse([spider_problem(self._spider, loader.list())], 2)
         if unloaded := scrapy_cloud.load(self.settings):
