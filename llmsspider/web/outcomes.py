@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from importlib.resources import files
+from typing import Any
 
 from ahocorasick_rs import BytesAhoCorasick
 
@@ -14,7 +15,12 @@ from llmsspider.errors import ErrorKind
 
 # Bot walls: answers that are a test for the visitor in place of the page requested. `walls.toml` has their marks.
 
-_WALLS = tomllib.loads(files("llmsspider.web").joinpath("walls.toml").read_text("utf-8"))
+
+def _table(name: str) -> dict[str, Any]:
+    return tomllib.loads(files("llmsspider.web").joinpath(f"{name}.toml").read_text("utf-8"))
+
+
+_WALLS = _table("walls")
 _TITLES = frozenset(_WALLS["titles"])
 
 MAX_WALL_TEXT = 1500
@@ -116,45 +122,8 @@ KIND_OF_STATUS: dict[int, ErrorKind | None] = dict.fromkeys((200, 203, 304)) | {
 OUTAGES: frozenset[ErrorKind] = frozenset({"auth", "challenge", "rate_limited", "http", "network", "parse"})
 """Kinds that say nothing of the page: it may be back tomorrow. A run that meets many of them saw half of the site."""
 
-FAULTS: tuple[tuple[str, str, str], ...] = (
-    (
-        "wrong version number|packet length too long|record layer failure|unknown protocol",
-        "the server does not speak TLS there",
-        "try http:// in place of https://",
-    ),
-    (
-        "certificate verify failed|VerificationError",
-        "its certificate is not valid for this host",
-        "check the address; a site that you trust is fetched all the same with -s DOWNLOAD_VERIFY_CERTIFICATES=False",
-    ),
-    (
-        "CannotResolveHostError|DNSLookupError|DNS lookup failed",
-        "no address is known for that host name (DNS)",
-        "check the spelling, and that you are online",
-    ),
-    (
-        "ConnectionRefused",
-        "the connection was refused: nothing listens at that host and port",
-        "check the port, and that the server is up",
-    ),
-    ("TimeoutError|Timeout|took longer than", "no answer in time", "try again later"),
-    (
-        "ConnectionLost|ConnectionDone|ConnectionAborted|Connection to the other side was lost",
-        "the server closed the connection without an answer",
-        "try the other scheme, http:// or https://, or try again later",
-    ),
-)
-"""Failures of the network: a pattern of the names and texts of their exceptions, what happened, what to do about it."""
-
-REMEDIES: dict[ErrorKind, str] = {
-    "not_found": "check the address in a browser",
-    "auth": "give the credentials in LLMS_HTTP_AUTH",
-    "challenge": "the site blocks programs: its operator can give access",
-    "rate_limited": "try again later, with -s LLMS_MAX_RATE=1",
-    "http": "check the address in a browser",
-    "network": "try again later",
-}
-"""What to do about a start page that failed, by error kind; the message of a refused one (`blocked`) says it."""
+_FAULTS = _table("faults")
+"""What failures of the network mean, and what to do about them and about other errors of the start page."""
 
 
 def kind_of_response(status: int, headers: Mapping[str, str], body_prefix: bytes = b"") -> ErrorKind | None:
@@ -174,9 +143,9 @@ def explained(exception: BaseException) -> str:
     'the connection was refused'
     """
     text = f"{' '.join(cls.__name__ for cls in type(exception).__mro__)} {exception}"
-    for pattern, what, remedy in FAULTS:
-        if re.search(pattern, text):
-            return f"{what}; {remedy}"
+    for fault in _FAULTS["faults"]:
+        if re.search(fault["pattern"], text):
+            return f"{fault['what']}; {fault['remedy']}"
     return str(exception) or type(exception).__name__
 
 
@@ -186,7 +155,7 @@ def remedied(kind: ErrorKind, message: str) -> str:
     >>> remedied("not_found", "HTTP status 404")
     'HTTP status 404; check the address in a browser'
     """
-    remedy = REMEDIES.get(kind)
+    remedy = _FAULTS["remedies"].get(kind)
     return f"{message}; {remedy}" if remedy and "; " not in message else message
 
 
