@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from itertools import islice, takewhile
 
 from lxml.etree import XPath, _Element
@@ -47,7 +48,7 @@ def outer_title(root: _Element, main: _Element, title: str | None, whole: str | 
             inner, last = [plain_text(one).casefold() for one in main.iter("h1", "h2")], _keys(whole)[-1:]
             least = len(text) if _key(text) in _keys(whole or title) else 1  # a word of a part names no page
             names_page = any(
-                (len(one) >= least and one in wanted) or [_key(one)] == last for one in inner if one
+                (len(one) >= least and one in wanted) or _key(one) in last for one in inner if one
             )
             is_said = _key(text) in map(_key, inner)
             return None if is_said or (names_page and _key(text) not in last) else text
@@ -129,10 +130,11 @@ def page_headline(scope: _Element, title: str | None, whole: str | None = None) 
     return found
 
 
-def _keys(*titles: str | None) -> list[str]:
+@lru_cache(maxsize=64)  # a page asks several times of its own
+def _keys(*titles: str | None) -> tuple[str, ...]:
     """Return what a heading is compared with, as keys: each title, its parts, and what follows the first of many."""
     parts = [part for title in titles if title for part in (title, *_PARTS.split(title), _rest(title) or "")]
-    return [key for part in parts if (key := _key(part))]
+    return tuple(key for part in parts if (key := _key(part)))
 
 
 def _rest(title: str | None) -> str | None:
