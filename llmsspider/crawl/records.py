@@ -27,7 +27,7 @@ from llmsspider.items import (
     raw_hash,
 )
 from llmsspider.site.discovered import FullText
-from llmsspider.site.llmstxt import LlmsTxt
+from llmsspider.site.llmstxt_parser import LlmsTxt
 from llmsspider.store import PageRecord
 from llmsspider.store import Reading as StoredReading
 from llmsspider.web.outcomes import says_unchanged

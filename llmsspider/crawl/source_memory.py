@@ -16,7 +16,8 @@ from llmsspider.crawl.sections import LEARNED, merged
 from llmsspider.crawl.state import RunState
 from llmsspider.items import LlmsEntry, Section, raw_hash
 from llmsspider.site.discovered import Discovery, FetchResult
-from llmsspider.site.llmstxt import LlmsTxt, directory_url
+from llmsspider.site.llmstxt import directory_url
+from llmsspider.site.llmstxt_parser import LlmsTxt
 from llmsspider.store import RunRecord, SourceRecord
 from llmsspider.web.page_forms import Kind
 from llmsspider.web.urls import directory, host, page_key

@@ -13,7 +13,8 @@ from w3lib.encoding import http_content_type_encoding
 from llmsspider.errors import ErrorKind
 from llmsspider.items import DiscoveredBy, LlmsEntry
 from llmsspider.site.llmsfull import SplitReport
-from llmsspider.site.llmstxt import LlmsTxt, decode, directory_or_page, is_llms_url, section_url
+from llmsspider.site.llmstxt import decode, directory_or_page, is_llms_url, section_url
+from llmsspider.site.llmstxt_parser import LlmsTxt
 from llmsspider.site.witnesses import Witness
 from llmsspider.web import page_forms
 from llmsspider.web.addresses import hostname

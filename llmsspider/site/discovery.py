@@ -25,7 +25,8 @@ from llmsspider.site.discovered import (
     SeedList,
     Session,
 )
-from llmsspider.site.llmstxt import MAX_CANDIDATES, Entry, LlmsTxt, decode, is_full_name, is_llms_url
+from llmsspider.site.llmstxt import MAX_CANDIDATES, decode, is_llms_url
+from llmsspider.site.llmstxt_parser import Entry, LlmsTxt, is_full_name, parse
 from llmsspider.site.sitemaps import SitemapStep, alias_of
 from llmsspider.web.addresses import same_site
 from llmsspider.web.page_forms import HTML_TYPES, is_markdown_url, page_candidates
@@ -126,7 +127,7 @@ def classify_file(
         kind = "full"
     if main and kind == "full" and not llmsfull.looks_split(text):
         has_links = "](" in text or "://" in text
-        if has_links or llmstxt.parse(text[: 256 * 1024], "https://site.invalid/").entries:
+        if has_links or parse(text[: 256 * 1024], "https://site.invalid/").entries:
             kind = "index"
     if is_large and kind == "index":
         return None, "larger than 20 MB"
@@ -138,7 +139,7 @@ async def _parsed(answer: FetchResult, kind: Literal["index", "full"]) -> LlmsTx
     if kind == "full" and answer.size > SAMPLE_BYTES:
         return LlmsTxt(answer.final_url, None, None, (), kind=kind)
     text = answer.text
-    file = await asyncio.to_thread(llmstxt.parse, text, answer.final_url)
+    file = await asyncio.to_thread(parse, text, answer.final_url)
     alias = alias_of(answer.final_url, (entry.url for entry in file.entries))
     if alias is not None:
         file = replace(file, entries=tuple(replace(entry, url=alias.of(entry.url)) for entry in file.entries))

@@ -11,16 +11,9 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 import orjson
 
 from llmsspider.site.llmsfull import looks_split
-from llmsspider.site.llmstxt_parser import Entry, LlmsTxt, is_full_name, parse
 from llmsspider.web.addresses import same_site
 from llmsspider.web.trees import axis_of
-from llmsspider.web.urls import parse as parse_url
-from llmsspider.web.urls import require_http_url
-
-__all__ = [
-    "MAX_BYTES", "MAX_CANDIDATES", "Entry", "LlmsTxt", "candidates", "classify", "decode", "directory_or_page",
-    "directory_url", "is_full_name", "is_llms_url", "parse", "reject_reason", "section_url",
-]  # fmt: skip
+from llmsspider.web.urls import parse, require_http_url
 
 # Where a site keeps its llms.txt, and which URLs are llms files.
 
@@ -44,7 +37,7 @@ def candidates(url: str) -> list[str]:
     >>> candidates("https://example.com/project/readme.md?v=1#top")[:2]
     ['https://example.com/project/llms.txt', 'https://example.com/llms.txt']
     """
-    if not isinstance(parse_url(url), str):
+    if not isinstance(parse(url), str):
         require_http_url(url)  # raises, with the reason
     root, segments = _root_and_directories(url)
     depths = range(len(segments), -1, -1)
@@ -70,7 +63,7 @@ def directory_or_page(url: str, text: str) -> str:
     if not name or _EXTENSION.search(name):
         return url
     for groups in _HREF.findall(text):
-        target = parse_url("".join(groups), url)
+        target = parse("".join(groups), url)
         to = urlsplit(target) if isinstance(target, str) else None
         if to and to.netloc == parts.netloc and to.path.startswith(below) and to.path != below:
             return urlunsplit((parts.scheme, parts.netloc, below, "", ""))

@@ -33,7 +33,7 @@ from llmsspider.crawl.spiderrun import ProjectSpider
 from llmsspider.errors import ConversionError, ErrorKind, RenderingError
 from llmsspider.items import Origin, Page
 from llmsspider.pipelines import register
-from llmsspider.site import llmstxt
+from llmsspider.site import llmstxt, llmstxt_parser
 from llmsspider.site.discovered import Fetch, FetchResult
 from llmsspider.site.discovery import classify_file
 from llmsspider.site.providers import Provider
@@ -120,7 +120,7 @@ async def _fallback(url: str, fetch: Fetch) -> FetchedPage | None:
             continue
         text = normalised(answer.text)
         page = markdown.read(text, answer.final_url)
-        page.markdown, page.meta.title = text, llmstxt.parse(text, answer.final_url).title
+        page.markdown, page.meta.title = text, llmstxt_parser.parse(text, answer.final_url).title
         logger.info(
             "Took %(candidate)s in place of %(url)s: %(length)d characters",
             {"candidate": candidate, "url": url, "length": len(text)},

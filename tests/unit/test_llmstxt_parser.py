@@ -9,7 +9,8 @@ from parser_panics import BrokenParser
 
 from llmsspider.content.markdown import commonmark
 from llmsspider.site import llmstxt_parser as parser
-from llmsspider.site.llmstxt import Entry, LlmsTxt, classify, parse
+from llmsspider.site.llmstxt import classify
+from llmsspider.site.llmstxt_parser import Entry, LlmsTxt, parse
 
 URL = "https://example.com/docs/llms.txt"
 

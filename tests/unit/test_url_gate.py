@@ -26,7 +26,7 @@ from llmsspider.crawl.site import SiteKnowledge
 from llmsspider.items import Page, PageMeta
 from llmsspider.output.graph import site_tree
 from llmsspider.output.mirror_files import safe_name
-from llmsspider.site import llmstxt, sitemaps
+from llmsspider.site import llmstxt, llmstxt_parser, sitemaps
 from llmsspider.site.llmsfull_rules import Locator
 from llmsspider.site.llmstxt_links import absolute_url
 from llmsspider.web import page_forms
@@ -241,7 +241,7 @@ def test_every_reader_of_links_counts_what_it_refuses(href):
 
 @pytest.mark.parametrize("href", [MALFORMED["word for a port"], MALFORMED["open bracket"]])
 def test_files_of_a_site_name_what_they_lose(href):
-    parsed = llmstxt.parse(f"# T\n\n- [a](/a)\n- [b]({href.replace('[', '%5B')})\n- [c](/c)\n", BASE)
+    parsed = llmstxt_parser.parse(f"# T\n\n- [a](/a)\n- [b]({href.replace('[', '%5B')})\n- [c](/c)\n", BASE)
     assert [entry.url for entry in parsed.entries] == ["https://example.com/a", "https://example.com/c"]
     assert len(parsed.invalid) == 1
     sitemap = f"<urlset><url><loc>{href}</loc></url><url><loc>https://example.com/a</loc></url></urlset>"

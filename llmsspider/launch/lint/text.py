@@ -62,7 +62,7 @@ class _Index:
         self.found: list[Finding] = []
         self._file = file
         text = _LINE_ENDS.sub("\n", text)
-        entries = llmstxt.parse(text, url or UNKNOWN).entries
+        entries = llmstxt_parser.parse(text, url or UNKNOWN).entries
         try:
             outline = Outline(text)
         except ConversionError as error:
@@ -205,7 +205,7 @@ def places(text: str, url: str) -> dict[str, Place]:
             target = absolute_url(link.href, url)
             if isinstance(target, str):
                 found.setdefault(target, link.place)
-    for entry in llmstxt.parse(text, url).entries:
+    for entry in llmstxt_parser.parse(text, url).entries:
         found.setdefault(entry.url, (0, 0))
     return found
 
