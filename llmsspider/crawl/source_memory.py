@@ -10,16 +10,14 @@ from urllib.parse import urlsplit
 from llmsspider.config.arguments import DocsArguments
 from llmsspider.crawl.bot_walls import CONFIRM_RUNS, Suspect, Wall
 from llmsspider.crawl.link_bases import LinkBases
-from llmsspider.crawl.pages import has_end
 from llmsspider.crawl.second_requests import DeadLinks, Judged, LinkSources
 from llmsspider.crawl.sections import LEARNED, merged
 from llmsspider.crawl.state import RunState
-from llmsspider.items import LlmsEntry, Section, raw_hash
+from llmsspider.items import LlmsEntry, Section
 from llmsspider.site.discovered import Discovery, FetchResult
 from llmsspider.site.llmstxt import directory_url
 from llmsspider.site.llmstxt_parser import LlmsTxt
 from llmsspider.store import RunRecord, SourceRecord
-from llmsspider.web.page_forms import Kind
 from llmsspider.web.urls import directory, host, page_key
 
 OF_ONE_RUN = frozenset(
@@ -311,31 +309,22 @@ class SourceMemory:
         if status in {404, 410}:
             self.doubts.again(page_key(file) + b"absent", "absent")
 
-    def is_away(self, file: str) -> bool:
-        """Say whether a file that gave seeds in the run before gave none in this one."""
-        discovery = self._run.discovery
-        return file in self.files_before and discovery is not None and file not in discovery.read_files()
-
     def first_redirected_to(self, answer: FetchResult, statuses: Sequence[object]) -> str | None:
         """Return the page to which the start page redirects for the first time, None where that counts already."""
         page = self.start_history.led_elsewhere(answer, statuses)
         is_new = page and self.doubts.again(page_key(answer.url) + b"start", f"leads to {_place(page)}") < 2
         return page if is_new else None
 
-    def breaks_off(self, key: bytes, body: bytes, kind: Kind) -> bool:
-        """Say whether a body is only the beginning of a stored page, which had its end; a site may stop to write it."""
-        return not has_end(body, kind) and self.doubts.again(key + b"end", "no end") < CONFIRM_RUNS
+    def is_accepted(self, key: bytes, what: str, runs: int = CONFIRM_RUNS) -> bool:
+        """Note an odd answer of this run; say whether it counts, as it came in enough runs in a row."""
+        return self.doubts.again(key, what) >= runs
 
     def accepts(self, suspect: Suspect, wall: Wall) -> bool:
         """Say whether an answer that looks like a wall is accepted: it came in enough runs, or is confirmed."""
         if self._run.arguments.confirm_deletions:
             return True
-        runs = self.doubts.again(suspect.key, f"wall {suspect.text}")
-        return 0 < wall.accepted_runs <= runs
-
-    def is_confirmed(self, file: str, body: bytes) -> bool:
-        """Say whether a file that breaks off is whole: it was the same in enough runs in a row."""
-        return self.doubts.again(page_key(file), f"cut {raw_hash(body)}") >= CONFIRM_RUNS
+        is_accepted = self.is_accepted(suspect.key, f"wall {suspect.text}", wall.accepted_runs)
+        return is_accepted and wall.accepted_runs > 0
 
     def note_false_304(self, url: str) -> None:
         """Send no validators to the host of this URL any more: its 304 would have been false; noted once."""

@@ -15,8 +15,9 @@ from scrapy.utils.httpobj import urlparse_cached
 from llmsspider.crawl.pages import text_headers
 from llmsspider.crawl.requests import META, RunComponent, is_plain, nested_request
 from llmsspider.crawl.run import Run
+from llmsspider.items import raw_hash
 from llmsspider.store import Reading
-from llmsspider.web.urls import host, without_fragment
+from llmsspider.web.urls import host, page_key, without_fragment
 
 logger = logging.getLogger(__name__)
 
@@ -154,7 +155,8 @@ class RevalidationMiddleware(RunComponent):
             answer = Reading(url, accept, headers=text_headers(response), body=response.body)
             if self.run.known.is_false_answer(answer):
                 self.run.memory.note_false_304(url)
-            if self.run.known.breaks_off(answer) and not self.run.memory.is_confirmed(url, response.body):
+            cut = self.run.known.breaks_off(answer) and f"cut {raw_hash(response.body)}"
+            if cut and not self.run.memory.is_accepted(page_key(url), cut):
                 self.run.memory.unread(url)
             else:
                 self.run.known.keep_reading(answer)

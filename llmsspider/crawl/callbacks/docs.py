@@ -26,6 +26,7 @@ from llmsspider.crawl.pages import (
     PageResponse,
     PageResult,
     drop_reason,
+    has_end,
     markdown_alternate,
     named_llms_txt,
     refused_by_page,
@@ -112,7 +113,7 @@ class Pages:
         state = run.known.state(page_key(answer.page_url))
         if state is None or not (state.has_end_tag and answer.is_form_of(state.origin)):
             return False
-        if not run.memory.breaks_off(state.key, answer.body, answer.kind):
+        if has_end(answer.body, answer.kind) or run.memory.is_accepted(state.key + b"end", "no end"):
             return False
         with suppress(ConversionError):
             suspect = await seen_beside(run, answer, state)

@@ -8,7 +8,7 @@ from typing import Any
 from scrapy import Request
 from scrapy.spidermiddlewares.httperror import HttpError
 
-from llmsspider.crawl.bot_walls import CONFIRM_RUNS, Suspect, Wall
+from llmsspider.crawl.bot_walls import Suspect, Wall
 from llmsspider.crawl.callbacks.link_sources import LinkSourcePages
 from llmsspider.crawl.callbacks.requests import PageRequests
 from llmsspider.crawl.full_text import words_of
@@ -182,12 +182,17 @@ class Documents:
         stored = run.store.load_page(state.key)
         if stored is None or (is_form and stored.title != record.title):
             return
-        is_away = state.origin == "llms-full" and run.memory.is_away(state.fetched_url)
+        file, found = (
+            state.fetched_url,
+            run.discovery,
+        )  # a file that gave seeds in the run before, and none in this one
+        is_away = file in run.memory.files_before and found is not None and file not in found.read_files()
+        is_away = is_away and state.origin == "llms-full"
         is_same = is_same or words_of(stored.content or "") == words_of(record.content or "")
         form = FORM_OF.get(state.origin)
         if is_same and form is not None and run.site.samples_of(state.url, form).is_html:
             run.recorded.said_before.add(record.key)  # the better text takes its place
-        elif is_same or (is_away and run.memory.doubts.again(record.key + b"form", "away") < CONFIRM_RUNS):
+        elif is_same or (is_away and not run.memory.is_accepted(record.key + b"form", "away")):
             for name in (*TEXT, *(FORM if is_away else ())):  # it is compared with the file when that is back
                 setattr(record, name, getattr(stored, name))
 
