@@ -350,6 +350,7 @@ class Run(RunState):
         self.start_links = list(start_page.follow)
         for file in discovery.files:
             self.rights.add(urlsplit(file.url).netloc, of_llms_txt(file.text, file.url))
+        self.memory.link_sources.names_all = bool(discovery.sitemaps or discovery.witnesses)
         self.bounds.discovered(discovery, start_page)
         start, dates = discovery.start, {one.url: one.lastmod for one in discovery.seeds if one.lastmod}
         lastmod = witnesses.by_lastmod({self.page_of(url): dates[url] for url in dates})

@@ -35,8 +35,10 @@ class LinkSources:
     """The policy of one crawl: `wanted` is called once for each Markdown page, `report` for each link source.
 
     Those of the last complete crawl (`earlier`, by identity) are requested again, since they can be revalidated; of the
-    other pages only new ones are candidates.
+    other pages only new ones are candidates. Where a list `names_all` pages, section roots end with the samples.
     """
+
+    names_all = False
 
     def __init__(self, earlier: Iterable[str] = ()) -> None:
         self._earlier = frozenset(earlier)
@@ -72,6 +74,8 @@ class LinkSources:
 
     def _takes(self, place: str, *, section_root: bool, is_index: bool) -> bool:
         is_known = place in self._sampled_directories
+        if self.names_all and self._without_new >= MIN_SAMPLES:
+            return False
         if (is_index or (section_root and not is_known)) and self._roots < MAX_ROOTS:
             self._roots += 1
             return True

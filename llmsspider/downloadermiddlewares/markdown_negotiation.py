@@ -35,6 +35,9 @@ from llmsspider.web.urls import host, identity, loose_key, page_key, split_route
 
 logger = logging.getLogger(__name__)
 
+MAX_KEPT = 24
+"""Number of HTML pages of a first crawl that are kept, so that each is downloaded once."""
+
 
 class MarkdownNegotiationMiddleware(RunComponent):
     """Answer a page request with the page's Markdown, where the host has it.
@@ -54,6 +57,8 @@ class MarkdownNegotiationMiddleware(RunComponent):
         """Pages that are downloaded before their Markdown is requested."""
         self._in_vain: WeakSet[Request] = WeakSet()
         """Pages without Markdown at the known form; whether they exist is not known yet."""
+        self._html: dict[str, Response] = {}
+        """HTML that a first crawl looked at beside its pages, by identity: it is looked at for links, too."""
 
     async def process_request(self, request: Request) -> Response | None:
         """Return the Markdown of the page, the start page from memory, or None to download the page itself.
@@ -62,7 +67,7 @@ class MarkdownNegotiationMiddleware(RunComponent):
         """
         page = request.meta.get(META, {})
         if not page or any(page.get(key) for key in ("nested", "synthetic", "verify")):
-            return None
+            return self._kept_html(request)
         state = self.run.known.state(page_key(request.url))
         if (known := self._left_out(request, state)) is not None:
             return known
@@ -80,7 +85,9 @@ class MarkdownNegotiationMiddleware(RunComponent):
         if is_html or self._is_first(request, forms, state):
             (self._by_html if is_html else self._page_first).add(request)
             return None
-        response = None if page.get("source") else await self._markdown(request, forms, state)
+        response = (
+            self._kept_html(request) if page.get("source") else await self._markdown(request, forms, state)
+        )
         if response is None and page.get("held"):
             if request in self._in_vain:
                 forms.none(request.url)
@@ -89,6 +96,11 @@ class MarkdownNegotiationMiddleware(RunComponent):
             kept = self.run.prefetched.pop(identity(request.url), None)
             response = kept.replace(request=request) if kept is not None else None
         return response
+
+    def _kept_html(self, request: Request) -> Response | None:
+        is_html = request.headers.get("Accept") == HTML_ACCEPT.encode()
+        kept = self._html.get(identity(request.url)) if is_html and self._html else None
+        return kept.replace(request=request) if kept is not None else None
 
     def _left_out(self, request: Request, state: PageState | None) -> Response | None:
         """Return a 304 for a page that no witness names (`crawl/revisit.py`), and for one that was sampled.
@@ -124,6 +136,10 @@ class MarkdownNegotiationMiddleware(RunComponent):
 
     async def process_response(self, request: Request, response: Response) -> Response:
         """Return the Markdown of a page that was downloaded first; learn whether linked pages are there."""
+        is_html = b"html" in (response.headers.get("Content-Type") or b"").lower()
+        is_look = request.meta.get(META, {}).get("nested") and response.status == 200 and is_html
+        if is_look and not self.run.known.states and len(self._html) < MAX_KEPT:
+            self._html.setdefault(identity(request.url), response)
         if request in self._by_html:
             if response.status not in {404, 410}:
                 return response
@@ -136,7 +152,6 @@ class MarkdownNegotiationMiddleware(RunComponent):
         if response.status in {404, 410}:
             forms.dead += 1
             return response
-        is_html = b"html" in (response.headers.get("Content-Type") or b"").lower()
         markdown = await self._markdown(request, forms, state) if is_first and is_html else None
         forms.alive += markdown is None
         if request in self._in_vain:

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Literal
 from urllib.parse import urlsplit, urlunsplit
 
+from llmsspider.web.addresses import FILE
 from llmsspider.web.urls import host, identity
 
 Axis = Literal["language", "version"]
@@ -57,16 +58,19 @@ def axis_of(segment: str) -> Axis | None:
 def tree_of(url: str) -> dict[Axis, str]:
     """Return the language and version segments among the first four of a URL's path; the first of each counts.
 
+    All segments of a local file are looked at: its folder may lie anywhere.
+
     >>> tree_of("https://e.com/docs/en/3.12/library/os.html")
     {'language': 'en', 'version': '3.12'}
     """
-    return dict(_tree_of(urlsplit(url).path.rpartition("/")[0]))
+    most = None if url.startswith(FILE) else 5
+    return dict(_tree_of(urlsplit(url).path.rpartition("/")[0], most))
 
 
 @lru_cache(maxsize=1024)
-def _tree_of(directory: str) -> dict[Axis, str]:
+def _tree_of(directory: str, most: int | None) -> dict[Axis, str]:
     found: dict[Axis, str] = {}
-    for segment in directory.split("/")[1:5]:
+    for segment in directory.split("/")[1:most]:
         axis = axis_of(segment)
         if axis is not None:
             found.setdefault(axis, segment)
