@@ -227,6 +227,7 @@ class EngineFetch:
         if robots is not None:
             return robots
         if url != self.start_url and not self._names_llms and self.run.memory.passes_over(url):
+            self.run.site.answers_404 = True
             return FetchResult(url, url, 404, error="not_found", message="it was not there in earlier crawls")
         meta: dict[str, Any] = {"download_timeout": DISCOVERY_TIMEOUT_SECS, "max_retry_times": 1}
         if max_bytes is not None:
@@ -246,6 +247,7 @@ class EngineFetch:
         else:
             answer = self._answer(url, response)
             self.run.memory.note_file(url, answer.status)
+            self.run.site.answers_404 |= answer.status in {404, 410}
         if answer.error in UNREAD_KINDS:
             self.run.memory.unread(url)
         return answer

@@ -29,6 +29,9 @@ class SiteKnowledge:
     def __init__(self) -> None:
         self.entries: dict[str, LlmsEntry] = {}  # what llms.txt says of a page, by identity
         self.soft404_hashes: set[str] = set()
+        self.with_slash = set[str]()  # hosts that redirect a page to its address with a slash
+        self._shells: dict[str, tuple[bytes, int]] = {}  # by where such pages lie, and how many had it
+        self.answers_404 = False  # whether a file that discovery looked for was answered so
         """Content hashes of what the site answers for files it does not have."""
         self._tag_pages: set[str] = set()  # the pages that others name as their tags (`rel=tag`), by identity
         self.listed: set[str] = set()  # the pages that an llms.txt or sitemap lists, by identity
@@ -161,6 +164,18 @@ class SiteKnowledge:
             self._docsify = [*(other for other in self._docsify if other.page != site.page), site]
         return site
 
+    def learn_shell(self, root: str, body: bytes) -> None:
+        """Remember the HTML of a page below `root` that is drawn from data of its own."""
+        known, number = self._shells.get(root, (body, 0))
+        self._shells[root] = (body, number + 1 if known == body else 0)
+
+    def shell_of(self, url: str) -> bytes | None:
+        """Return the HTML that all pages there have, which are drawn from their data; None where it is not known."""
+        if not self._shells or url.endswith("/") != (host(url) in self.with_slash):
+            return None
+        shells = self._shells.items()
+        return next((body for root, (body, number) in shells if number > 1 and url.startswith(root)), None)
+
     def docsify_of(self, url: str) -> Docsify | None:
         """Return the Docsify site that a URL is a route of, or the page; None for any other URL."""
         return next((site for site in self._docsify if site.has_page(url)), None) if self._docsify else None
@@ -173,6 +188,8 @@ class SiteKnowledge:
         """Remember that an address redirects to another spelling of its own; say whether that names it as its own."""
         if loose_key(url) == loose_key(target):
             self._redirects[identity(url)] = identity(target)
+            if identity(target) == f"{identity(url)}/":
+                self.with_slash.add(host(url))
             if is_named:
                 self._leading_back.add(host(target))
         return is_named

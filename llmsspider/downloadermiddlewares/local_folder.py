@@ -18,9 +18,8 @@ from datetime import UTC, datetime
 from email.utils import formatdate
 from functools import cached_property
 from html import escape
-from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote, urlsplit
 
 from scrapy.core.downloader.handlers.base import BaseDownloadHandler
@@ -40,28 +39,21 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.http import Response
 
+Answer = tuple[int, dict[str, str], bytes]
+"""Status, headers and body, as a server would send them."""
+
 TYPES = {"md": "text/markdown", "mdx": "text/markdown", "markdown": "text/markdown"}
 PAGES = frozenset({"html", "htm", *TYPES})
 """Extensions of the files that are pages where a folder has no `index.html`, which would lead to them."""
 
-MAX_LISTED = 100_000  # so many pages are listed for such a folder
 SHOWING = ("index.html", "sitemap.xml", "llms.txt", "llms-full.txt")
-"""Files that show the address at which a folder is published, each by its first `SHOWING_BYTES`."""
+"""Files that show the address at which a folder is published, each by its first MiB."""
 
-SHOWING_BYTES = 1024 * 1024
 MAX_BASE_DEPTH = 3  # segments of the path of such an address
 
 _LINK = rb"(?:\b(?:href|src|url)\s*=\s*[\"']?|<loc>\s*|\]\(\s*<?|^[ \t]*(?:url|source|link):[ \t]*[\"']?)"
 _FLAGS = re.IGNORECASE | re.MULTILINE
 _ADDRESS = re.compile(_LINK + rb"(https?://[^/\s\"'<>()]+)?/(?!/)([^\s\"'<>()?#]*)", _FLAGS)
-
-
-class Answer(NamedTuple):
-    """What a server would send."""
-
-    status: int
-    headers: dict[str, str]
-    body: bytes = b""
 
 
 class Folder:
@@ -71,91 +63,86 @@ class Folder:
         self.place = directory(url)
         self.path = unquote(self.place)
         self.root = os.path.realpath(self.path)
+        self._own_link, self._mark = None, 0
         published = b"|".join(map(re.escape, self._published()))
         link = b"(" + _LINK + b")(?:" + published + b")(?!/)"
         self._own_link = re.compile(link, _FLAGS) if published else None
-        self._mark = f"{zlib.crc32(published):x}"
+        self._mark = zlib.crc32(published)  # a file reads differently where that changed
 
-    def file(self, path: str) -> str | None:
+    def file(self, path: str) -> Path | None:
         """Return the real path of the file or directory that an unquoted URL path names; None for all else."""
         inside = path.removeprefix(self.path)
         is_hidden = any(name.startswith(".") and name != ".well-known" for name in inside.split("/"))
         if not path.startswith(self.path) or is_hidden or "\0" in path:
             return None
         named = f"{self.root}/{inside}".rstrip("/")
-        ways = (named, f"{named}.html")
+        ways = [named, f"{named}.html"]
         if not path.endswith("/") and Path(named).is_dir() and not Path(named, "index.html").exists():
-            ways = ways[::-1]
-        real = next(filter(os.path.exists, map(os.path.realpath, ways)), "")
-        is_inside = real == self.root or real.startswith(f"{self.root.rstrip('/')}/")
-        return real if is_inside else None
+            ways.reverse()
+        real = next(filter(Path.exists, map(Path, map(os.path.realpath, ways))), None)
+        return real if real is not None and real.is_relative_to(self.root) else None
 
     def answer(self, url: str, known: str, max_bytes: int) -> Answer:
         """Return the answer for an address; `known` is the ETag of what is stored. Raises `DownloadCancelledError`."""
         path = unquote(urlsplit(url).path)
         real = self.file(path)
         try:
-            if real is not None and Path(real).is_dir():
+            if real is not None and real.is_dir():
                 if not path.endswith("/"):
                     to = escape(f"{quote(Path(path).name)}/")
                     return _page(f'<meta http-equiv="refresh" content="0; url={to}">')
-                indexes = (self.file(f"{path}{name}") for name in INDEX_FILES)
-                real = next(filter(None, indexes), None)
+                real = next(filter(None, (self.file(f"{path}{name}") for name in INDEX_FILES)), None)
                 if real is None and path == self.path:
                     return _page(f"<title>{escape(Path(path).name)}</title>")
             if real is not None:
                 return self._read(real, known, max_bytes)
             if path == f"{self.path}sitemap.xml" and self.file(f"{self.path}index.html") is None:
-                return Answer(200, {"Content-Type": "application/xml"}, "".join(self._sitemap()).encode())
+                sitemap = f"<urlset>{''.join(self._listed())}</urlset>"
+                return 200, {"Content-Type": "application/xml"}, sitemap.encode()
         except PermissionError:
-            return Answer(403, {})
+            return 403, {}, b""
         except OSError:  # it is gone, or was replaced by a symbolic link
             pass
-        return Answer(404, {})
+        return 404, {}, b""
 
-    def _read(self, real: str, known: str, max_bytes: int) -> Answer:
+    def _read(self, real: Path, known: str, max_bytes: int) -> Answer:
         descriptor = os.open(real, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         with os.fdopen(descriptor, "rb") as file:
             about = os.fstat(descriptor)
             if not stat.S_ISREG(about.st_mode):
-                return Answer(404, {})
-            kind = TYPES.get(extension(real)) or mimetypes.guess_type(real)[0] or "application/octet-stream"
-            etag = f'"{about.st_mtime_ns:x}-{about.st_size:x}-{self._mark}"'
+                return 404, {}, b""
+            kind = (
+                TYPES.get(extension(real.name)) or mimetypes.guess_type(real)[0] or "application/octet-stream"
+            )
+            etag = f'"{about.st_mtime_ns:x}-{about.st_size:x}-{self._mark:x}"'
             date = formatdate(about.st_mtime, usegmt=True)
             headers = {"Content-Type": kind, "ETag": etag, "Last-Modified": date}
             if known == etag:
-                return Answer(304, headers)
+                return 304, headers, b""
             if 0 < max_bytes < about.st_size:
                 raise DownloadCancelledError(f"the file has {about.st_size} bytes, more than {max_bytes}")
             body = file.read(about.st_size)
         if self._own_link is not None and (kind.startswith("text/") or kind.endswith("/xml")):
             body = self._own_link.sub(rb"\g<1>" + self.place.encode(), body)
-        return Answer(200, headers, body)
+        return 200, headers, body
 
-    def _sitemap(self) -> Iterator[str]:
-        yield '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
-        for path in islice(self._pages(), MAX_LISTED):
-            date = datetime.fromtimestamp(Path(self.root, path).lstat().st_mtime, UTC).isoformat()
-            yield f"<url><loc>{self.place}{quote(path)}</loc><lastmod>{date}</lastmod></url>"
-        yield "</urlset>"
-
-    def _pages(self) -> Iterator[str]:
+    def _listed(self) -> Iterator[str]:
+        """Yield the entry of each page in a sitemap of the folder."""
         for here, folders, names in os.walk(self.root):
             folders.sort()
             for name in sorted(names):
                 path = os.path.relpath(f"{here}/{name}", self.root)
-                real = self.file(f"{self.path}{path}") if extension(path) in PAGES else None
-                if real is not None and Path(real).is_file():
-                    yield path
+                real = self.file(f"{self.path}{path}") if extension(name) in PAGES else None
+                if real is not None and real.is_file():
+                    date = datetime.fromtimestamp(real.stat().st_mtime, UTC).isoformat()
+                    yield f"<url><loc>{self.place}{quote(path)}</loc><lastmod>{date}</lastmod></url>"
 
     def _published(self) -> list[bytes]:
         """Return the addresses that the folder is published at: most of what its files name below them is in it."""
         named: set[tuple[bytes, bytes]] = set()
-        for name in SHOWING:
-            real = self.file(f"{self.path}{name}")
-            if real is not None and Path(real).is_file():
-                with suppress(OSError), Path(real).open("rb") as file:
-                    named.update(_ADDRESS.findall(file.read(SHOWING_BYTES)))
+        for real in filter(None, (self.file(f"{self.path}{name}") for name in SHOWING)):
+            with suppress(OSError, DownloadCancelledError):
+                named.update(_ADDRESS.findall(self._read(real, "", 1 << 25)[2][: 1 << 20]))
         below, there = Counter[bytes](), Counter[bytes]()
         for origin, path in named:
             folders = path.split(b"/")
@@ -165,9 +152,7 @@ class Folder:
                 below[base] += 1
                 there[base] += bool(rest) and self.file(f"{self.path}{rest}") is not None
         likely = [
-            base
-            for base in below
-            if there[base] > base.startswith(b"http") and 2 * there[base] >= below[base]
+            one for one in below if there[one] > one.startswith(b"http") and 2 * there[one] >= below[one]
         ]
         best = sorted(likely, key=lambda base: there[base])
         return list({base.partition(b"//")[2].partition(b"/")[0]: base for base in best}.values())
@@ -175,7 +160,7 @@ class Folder:
 
 def _page(head: str) -> Answer:
     body = f"<!doctype html><html><head>{head}</head></html>"
-    return Answer(200, {"Content-Type": "text/html; charset=utf-8"}, body.encode())
+    return 200, {"Content-Type": "text/html; charset=utf-8"}, body.encode()
 
 
 class FolderDownloadHandler(BaseDownloadHandler):

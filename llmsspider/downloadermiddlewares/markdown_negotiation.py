@@ -9,7 +9,7 @@ from weakref import WeakSet
 from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest
-from scrapy.http import Response
+from scrapy.http import HtmlResponse, Response
 
 from llmsspider.crawl.bot_walls import ACCEPTED_RUNS
 from llmsspider.crawl.pages import text_headers
@@ -69,7 +69,8 @@ class MarkdownNegotiationMiddleware(RunComponent):
         if not page or any(page.get(key) for key in ("nested", "synthetic", "verify")):
             return self._kept_html(request)
         state = self.run.known.state(page_key(request.url))
-        if (known := self._left_out(request, state)) is not None:
+        known = self._left_out(request, state) or self._kept_shell(request)
+        if known is not None:
             return known
         if "#" in request.url and split_route(request.url)[1]:
             site = self.run.site.docsify_of(request.url)
@@ -101,6 +102,11 @@ class MarkdownNegotiationMiddleware(RunComponent):
         is_html = request.headers.get("Accept") == HTML_ACCEPT.encode()
         kept = self._html.get(identity(request.url)) if is_html and self._html else None
         return kept.replace(request=request) if kept is not None else None
+
+    def _kept_shell(self, request: Request) -> Response | None:
+        body = self.run.site.shell_of(request.url) if is_plain(request) else None
+        headers = {"Content-Type": "text/html"}
+        return HtmlResponse(request.url, 200, headers, body, request=request) if body is not None else None
 
     def _left_out(self, request: Request, state: PageState | None) -> Response | None:
         """Return a 304 for a page that no witness names (`crawl/revisit.py`), and for one that was sampled.

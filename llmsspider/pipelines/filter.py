@@ -11,6 +11,7 @@ from llmsspider.items import Document, content_hash
 from llmsspider.pipelines import CountedDrop
 from llmsspider.store import PageItem
 from llmsspider.web.stats import Filtered
+from llmsspider.web.trees import replaced, tree_of
 from llmsspider.web.urls import loose_key, page_key
 
 ENDINGS = ("/index.html", "/index", ".html", ".htm", ".md", "/")
@@ -20,8 +21,8 @@ ENDINGS = ("/index.html", "/index", ".html", ".htm", ".md", "/")
 class FilterPipeline(RunComponent):
     """Drop documents that are empty, soft 404s or a looser spelling of a page already exported.
 
-    Two pages are joined for equal content, or one Markdown file (the links in it may lead to different spellings), only
-    where their addresses are spellings of one (`urls.loose_key`).
+    Two pages are joined for equal content, where their addresses are spellings of one (`urls.loose_key`) or one has a
+    version or query more; and for one Markdown file, whose links may lead to different spellings, where they end alike.
     """
 
     min_characters = 1
@@ -49,7 +50,9 @@ class FilterPipeline(RunComponent):
     def _reason(self, item: Document, source_hash: str) -> Filtered | None:
         run = self.run
         if item.change != "unchanged":  # an unchanged page passed these rules when it was stored
-            reason = drop_reason(item.content or "", item.title)
+            is_error_page = loose_key(item.url).endswith("/404")
+            is_there = run.site.answers_404 and not is_error_page
+            reason = drop_reason(item.content or "", item.title, is_there=is_there)
             if reason is not None:
                 return reason
             if len(item.content or "") < self.min_characters:
@@ -63,14 +66,24 @@ class FilterPipeline(RunComponent):
         return duplicate
 
     def _duplicate(self, item: Document, source_hash: str) -> Filtered | None:
-        sources, address = [source_hash], loose_key(item.url)
+        address, same = loose_key(item.url), source_hash
+        version = tree_of(item.url).get("version") if self.run.arguments.versions == "start" else None
+        bare = loose_key(replaced(item.url, version, None) if version else item.url.partition("?")[0])
+        keys = [f"{address} {source_hash}"]
         if item.origin == "markdown":
-            sources.append(item.fetched_url)
+            keys.append(f"{address.rpartition('/')[2]} {item.fetched_url}")
         if address in (content := item.content or ""):  # each spelling links to itself
             for ending in ENDINGS:
                 content = content.replace(f"{address}{ending}", address)
-            sources.append(content_hash(content))
-        pages = (self._spellings.setdefault(f"{address} {source}", item.url) for source in sources)
+            same = content_hash(content.replace(address, bare))
+            keys.append(f"{address} {same}")
+        pages = [self._spellings.setdefault(key, item.url) for key in keys]
+        copy = f"copy of {bare} {same}"
+        if bare != address:
+            pages.append(self._spellings.get(f"{bare} {same}", item.url))
+            self._spellings.setdefault(copy, item.url)
+        else:
+            pages.append(self._spellings.get(copy, item.url))
         first = next((page for page in pages if page != item.url), None)
         if first is None:
             return None

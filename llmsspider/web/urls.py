@@ -123,6 +123,8 @@ def fault(url: str) -> str | None:
     """
     if len(url) > MAX_URL_CHARS:
         return f"longer than {MAX_URL_CHARS} characters"
+    if url.endswith(("`", "%60")):
+        return "it ends in code: a reference that the generator did not resolve"
     try:
         url.encode()
     except UnicodeEncodeError:

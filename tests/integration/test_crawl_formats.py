@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from site_server import Reply
 from sites import html
 
@@ -221,3 +222,24 @@ def test_pages_of_docc_are_read_from_their_data_without_a_browser(serve, run_cra
     fresh = run_crawl(f"{site.url}/kit/documentation/kit/", arguments={"render": "never", "source": "fresh"})
     assert [document["title"] for document in fresh.documents] == ["Wheel"]
     assert fresh.stats["llms/filtered/needs-browser"] == 1
+
+
+@pytest.mark.parametrize("slash", ["", "/"])
+def test_the_html_around_the_data_of_docc_is_downloaded_a_few_times(serve, run_crawl, slash):
+    names = [f"turn{number}" for number in range(30)]
+    below = {f"r{name}": {"title": name, "url": f"/documentation/kit/{name}"} for name in [*names, "gone"]}
+    topics = [{"title": "Turns", "identifiers": list(below)}]
+    first = {**TURN, "metadata": {"title": "Kit"}, "references": below, "topicSections": topics}
+    site = serve({"/kit/documentation/kit/": SHELL, "/kit/data/documentation/kit.json": json.dumps(first)})
+    for name in names:
+        path = f"/kit/documentation/kit/{name}"
+        site.pages[f"{path}{slash}"] = SHELL
+        if slash:
+            site.pages[path] = Reply("", 301, headers={"Location": f"{path}/"})
+        one = {**TURN, "metadata": {"title": name}, "references": below, "topicSections": topics}
+        site.pages[f"/kit/data/documentation/kit/{name}.json"] = json.dumps(one)
+    outcome = run_crawl(f"{site.url}/kit/documentation/kit/", arguments={"render": "never"})
+    paths = {f"/kit/documentation/kit/{name}{slash}" for name in names}
+    assert set(outcome.by_path(site.url)) == {"/kit/documentation/kit/", *paths}
+    assert len([path for path in site.paths() if path in paths]) < len(names)
+    assert outcome.stats["llms/errors/not_found"] == 1

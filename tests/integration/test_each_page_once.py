@@ -123,3 +123,66 @@ def test_markdown_of_quarto_is_its_page(serve, run_crawl):
     assert {path: found[path]["fetched_url"] for path in pages} == {
         path: site.url + twin for path, twin in pages.items()
     }
+
+
+@pytest.mark.parametrize(("versions", "number"), [("start", 3), ("all", 4)])
+def test_a_listed_page_of_another_version_that_says_the_same_is_that_page(serve, run_crawl, versions, number):
+    site = serve({"/": page("Home", "/conduct.html", "/guide.html"), "/guide.html": page("Guide")})
+    site.pages["/llms.txt"] = llms_txt("/dev/conduct.html", "/guide.html")
+    for path in ("/conduct.html", "/dev/conduct.html"):
+        site.pages[path] = page("Conduct", f"{path}#top")
+    outcome = run_crawl(f"{site.url}/", arguments={"versions": versions})
+    assert len(outcome.documents) == number
+    assert [document["title"] for document in outcome.documents].count("Conduct") == number - 2
+
+
+def test_a_query_that_shows_the_same_page_is_that_page(serve, run_crawl):
+    site = serve({"/": page("Home", "/a", "/a?tab=more", "/b?tab=other"), "/a": page("A", "/b")})
+    site.pages["/b?tab=other"], site.pages["/b"] = page("Other"), page("B")
+    assert paths_of(run_crawl(f"{site.url}/"), site) == {"/", "/a", "/b", "/b?tab=other"}
+
+
+def test_one_markdown_file_of_two_addresses_is_one_page(serve, run_crawl):
+    site = serve({"/": page("Home", *(f"{top}/{name}" for name in NAMES for top in ("", "/docs")))})
+    for name in NAMES:
+        alternate = f"<link rel='alternate' type='text/markdown' href='/raw/{name}.md'>"
+        site.pages[f"/{name}"] = site.pages[f"/docs/{name}"] = page(name, "#top", head=alternate)
+        site.pages[f"/raw/{name}.md"] = f"# {name}\n\n{text(name)} See [the other](../other).\n"
+    outcome = run_crawl(f"{site.url}/")
+    titles = [document["title"] for document in outcome.documents]
+    assert sorted(titles) == sorted([*NAMES, "Home"])
+
+
+@pytest.mark.parametrize("status", [404, 200])
+def test_a_page_titled_404_is_kept_where_the_site_answers_404_to_missing_ones(serve, run_crawl, status):
+    site = serve({"/": page("Home", "/guide/404-errors", "/404.html", "/gone")})
+    site.pages["/guide/404-errors"] = html("404 errors", "<p>What to do when a page is not there.</p>")
+    site.pages["/404.html"] = html("404 not found", "<p>Nothing is here.</p>")
+    site.missing = Reply(html("404 missing", "<p>We looked everywhere.</p>"), status, "text/html")
+    outcome = run_crawl(f"{site.url}/")
+    kept = {"/guide/404-errors"} if status == 404 else set()
+    assert paths_of(outcome, site) == {"/", *kept}
+
+
+def test_the_html_of_a_page_is_downloaded_once(serve, run_crawl):
+    site = serve(
+        {"/": page("Home", *(f"/{name}" for name in NAMES)), "/index.md": f"# Home\n\n{text('Home')}\n"}
+    )
+    for name in NAMES:
+        site.pages[f"/{name}"] = page(name, *(f"/{other}" for other in NAMES))
+        site.pages[f"/{name}.md"] = f"# {name}\n\n{text(name)}\n"
+    site.pages["/llms.txt"] = llms_txt(*(f"/{name}.md" for name in NAMES))
+    parts = (f"# {name}\n\nSource: {{base}}/{name}\n\n{text(name)}" for name in NAMES[:5])
+    site.pages["/llms-full.txt"] = "\n\n".join(("# Site", *parts))
+    assert len(run_crawl(f"{site.url}/").documents) == 1 + len(NAMES)
+    pages = [path for path in site.paths() if path == "/" or path[1:] in NAMES]
+    assert pages
+    assert len(pages) == len(set(pages))
+
+
+def test_a_reference_that_was_not_resolved_is_no_page(serve, run_crawl):
+    site = serve({"/": page("Home", "/a", "%60kit.Wheel.turn%60"), "/a": page("A", "/api/`kit.Wheel`")})
+    outcome = run_crawl(f"{site.url}/")
+    assert paths_of(outcome, site) == {"/", "/a"}
+    assert not [path for path in site.paths() if "kit" in path]
+    assert outcome.stats["llms/filtered/invalid-url"] == 2

@@ -304,8 +304,7 @@ class _EventWalk:
             return
         data, begin = self._opened.pop()
         kind = data["link_type"]
-        is_code = data["dest_url"].startswith("`")  # a reference that the generator did not resolve
-        if value == "Link" and kind != "Email" and not (is_code or data["id"].startswith("^")):
+        if value == "Link" and kind != "Email" and not data["id"].startswith("^"):
             text = one_line("".join(self._words[begin:]))
             self.found.links.append((text, commonmark.encoded(data["dest_url"])))
         if kind == "Inline" and (written := _DESTINATION.match(self.found.source, self._last, end - 1)):

@@ -32,8 +32,9 @@ from llmsspider.errors import BrowserUnavailableError, ConversionError, Renderin
 from llmsspider.items import HTML_ORIGINS, Page
 from llmsspider.web.addresses import same_site
 from llmsspider.web.outcomes import kind_of_response
+from llmsspider.web.page_forms import shape
 from llmsspider.web.stats import Filtered
-from llmsspider.web.urls import fault, identity, page_key, split_route
+from llmsspider.web.urls import fault, host, identity, page_key, split_route
 
 logger = logging.getLogger(__name__)
 
@@ -96,6 +97,8 @@ class Renderer:
         if made is not None:
             return made
         unread = next((self._unread[file] for file in files if file in self._unread), None)
+        if unread and unread.endswith("status 404") and self.run.site.shell_of(answered.page_url) is not None:
+            raise RenderingError(unread, kind="not_found")
         rendered, page = await self.in_browser(request, answered, result, unread)
         is_page = page.origin in HTML_ORIGINS and is_documentation(page, rendered, config)
         if is_page and page.page.meta.api_files is not None:
@@ -258,6 +261,11 @@ class Renderer:
         html = result.page
         page = replace(made[0][1], follow=list(dict.fromkeys([*html.follow, *made[0][1].follow])))
         if len(made) == 1 and html.meta.is_shell and made[0][0].fetched_url != answered.fetched_url:
+            root, is_docc, _ = made[0][0].fetched_url.partition("data/documentation/")
+            if is_docc:
+                self.run.site.learn_shell(f"{root}documentation/", answered.body)
+                if host(answered.page_url) in self.run.site.with_slash:  # as it redirects
+                    page.follow = [f"{url}/" if shape(url) == "bare" else url for url in page.follow]
             return made[0][0], PageResult(page, "text")
         # its own text, unless it has none, and the documents of its files; no validators: those of one part do not
         # cover the others
