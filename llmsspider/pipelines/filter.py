@@ -50,10 +50,8 @@ class FilterPipeline(RunComponent):
     def _reason(self, item: Document, source_hash: str) -> Filtered | None:
         run = self.run
         if item.change != "unchanged":  # an unchanged page passed these rules when it was stored
-            is_error_page = loose_key(item.url).endswith("/404")
-            is_there = run.site.answers_404 and not is_error_page
-            reason = drop_reason(item.content or "", item.title, is_there=is_there)
-            if reason is not None:
+            reason = drop_reason(item.content or "", item.title)
+            if reason is not None and not (reason.reason == "soft-404" and self._is_there(item)):
                 return reason
             if len(item.content or "") < self.min_characters:
                 return Filtered("empty", f"fewer than {self.min_characters} characters")
@@ -64,6 +62,13 @@ class FilterPipeline(RunComponent):
             run.coverage.incomplete("max_pages")
             return Filtered("max-pages", run.limit.refusal.rule)
         return duplicate
+
+    def _is_there(self, item: Document) -> bool:
+        """Say whether a page that is titled as missing is there: the site answers others with 404, it was no other."""
+        run, state = self.run, self.run.known.state(page_key(item.url))
+        before = run.store.load_page(state.key) if state is not None else None
+        is_as_before = before is None or before.title == item.title
+        return run.site.answers_404 and is_as_before and not loose_key(item.url).endswith("/404")
 
     def _duplicate(self, item: Document, source_hash: str) -> Filtered | None:
         address, same = loose_key(item.url), source_hash

@@ -127,7 +127,7 @@ def test_the_project_bounds_what_scrapy_leaves_open():
         scheme for scheme, handler in project.DOWNLOAD_HANDLERS_BASE.items() if handler is None
     ) == [
         "data",
-        "file",
         "ftp",
         "s3",
     ]
+    assert project.DOWNLOAD_HANDLERS_BASE["file"].endswith("FolderDownloadHandler")  # of one folder

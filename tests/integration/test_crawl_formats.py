@@ -242,4 +242,4 @@ def test_the_html_around_the_data_of_docc_is_downloaded_a_few_times(serve, run_c
     paths = {f"/kit/documentation/kit/{name}{slash}" for name in names}
     assert set(outcome.by_path(site.url)) == {"/kit/documentation/kit/", *paths}
     assert len([path for path in site.paths() if path in paths]) < len(names)
-    assert outcome.stats["llms/errors/not_found"] == 1
+    assert outcome.stats["llms/errors/not_found"] in {1, 2}  # with a slash, and before that was learned
