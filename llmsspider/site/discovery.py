@@ -59,6 +59,11 @@ async def discover(
     if options.llms_txt is not None:
         llmstxt.candidates(options.llms_txt)
     session = Session(fetch)
+    for page in page_candidates(start_url).values() if is_markdown_url(start_url) else ():
+        shown = await session.get(page)
+        if shown.ok and shown.content_type in HTML_TYPES:  # its links say what the site is
+            start_url = page
+            break
     start = await session.get(start_url)
     found = Discovery(start, start.section_url)
     cascade = _Cascade(session, found, options, note, expect_pages)

@@ -186,3 +186,14 @@ def test_a_reference_that_was_not_resolved_is_no_page(serve, run_crawl):
     assert paths_of(outcome, site) == {"/", "/a"}
     assert not [path for path in site.paths() if "kit" in path]
     assert outcome.stats["llms/filtered/invalid-url"] == 2
+
+
+def test_a_start_page_given_as_markdown_is_that_page(serve, run_crawl):
+    site = serve({"/": page("Home", *(f"/docs/{name}" for name in NAMES))})
+    for name in NAMES:
+        site.pages[f"/docs/{name}"] = page(name, "/", *(f"/docs/{other}" for other in NAMES))
+        site.pages[f"/docs/{name}.md"] = f"# {name}\n\n{text(name)}\n"
+    site.pages["/llms.txt"] = llms_txt(*(f"/docs/{name}.md" for name in NAMES[:3]))
+    doors = (f"{site.url}/docs/alpha", f"{site.url}/docs/alpha.md")
+    found = [paths_of(run_crawl(door, arguments={"source": door[-3:]}), site) for door in doors]
+    assert found[0] == found[1] == {f"/docs/{name}" for name in NAMES}
