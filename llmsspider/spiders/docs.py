@@ -18,14 +18,9 @@ from llmsspider.pipelines import register
 from llmsspider.web.loading import own_arguments
 
 OUTPUTS = (
-    "FEEDS",
-    "LLMS_MIRROR_DIR",
-    "LLMS_SKILL_DIR",
-    "LLMS_REPORT",
-    "LLMS_CHANGES_FEED",
-    "LLMS_WEBHOOK_URL",
+    "FEEDS", "LLMS_MIRROR_DIR", "LLMS_SKILL_DIR", "LLMS_REPORT", "LLMS_CHANGES_FEED", "LLMS_WEBHOOK_URL",
     "LLMS_VECTOR_STORE",
-)
+)  # fmt: skip
 """The settings that say where documents go."""
 
 logger = logging.getLogger(__name__)
