@@ -17,7 +17,7 @@ from typing import Any, Self
 from sqlalchemy import Connection
 
 from llmsspider.answers.ranking import Candidates, Hit, PageSignals, outline_of, version_key
-from llmsspider.answers.words import Query, WordParts, passages, word_parts
+from llmsspider.answers.words import Query, passages, word_parts
 from llmsspider.errors import SearchError, StoreError
 from llmsspider.store import CONTENT, OUTLINE, PageRecord, Store
 from llmsspider.store.database import Database, batches, delete_sqlite, open_sqlite
@@ -366,7 +366,7 @@ def _add(connection: Connection, pages: Sequence[LinkedPage], next_id: int) -> i
         parted = ((text[:MAX_LINK_TEXT], *url.partition("#")) for text, url in links)
         to_fragments = dict.fromkeys((number, url, part, text) for text, url, _, part in parted if part)
         of_links += islice(to_fragments, MAX_LINKS)
-        title_parts, parts = word_parts(title), WordParts(content)
+        title_parts = word_parts(title)
         path: tuple[str, ...] = ()
         headings = below = ""
         for one in found:
@@ -375,8 +375,8 @@ def _add(connection: Connection, pages: Sequence[LinkedPage], next_id: int) -> i
                 headings = SEPARATOR.join(path)
                 below = "\n".join([heading for heading in path if heading != title])
             of_passages.append((next_id, number, one.start, one.end, headings, None))
-            further = f"{title_parts} {parts.of(one.start, one.end)}"
-            words_of_passages.append((next_id, title, below, content[one.start : one.end], further))
+            text = content[one.start : one.end]
+            words_of_passages.append((next_id, title, below, text, f"{title_parts} {word_parts(text)}"))
             next_id += 1
     for into, of_table in rows.items():
         if of_table:

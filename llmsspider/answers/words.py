@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -19,20 +18,11 @@ from llmsspider.content.markdown.chunks import Span, split
 # The index cuts text at everything that is no letter and no digit, so `LLMS_STORE_URL` is found by each part, and
 # whole as a phrase. What that misses (parts of `useState`, text without spaces) is in a further column, `parts`.
 
-_KINDS = b" " * 48 + b"0" * 10 + b" " * 7 + b"A" * 26 + b" " * 6 + b"a" * 26 + b" " * 104 + b"-" * 29
-"""For each first byte of a character in UTF-8 its kind.
-
-`A` and `a` for letters of ASCII, `0` for its digits, `-` for characters from U+3000 on, a space for all else.
-"""
-_FURTHER_BYTES = bytes(range(0x80, 0xC0))
-"""The bytes of UTF-8 that begin no character."""
-_MIXED = re.compile(rb"A(?<! A)(?:(?<!AA)|(?=a))[^ ]*")
-_MIXED_WITH_DIGIT = re.compile(rb"0(?=a)[^ ]*")
-"""A word from the first place on that shows camel case, or may show it: `useState`, `HTTPServer`, `Base64url`."""
 _HUMP = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 # Runs of Chinese, Japanese or Korean characters.
 _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
 _WORD = re.compile(r"[^\W_]+")
+_PLAIN_WORD = re.compile(r"[A-Za-z0-9]+")
 
 _STOP = """
 a about after all also am an and any are as at be been before being between both but by can could did do does doing don
@@ -77,41 +67,16 @@ def pairs(run: str) -> list[str]:
     return [run[place : place + 2] for place in range(len(run) - 1)] or [run]
 
 
-class WordParts:
-    """Further words to index with the parts of a text: of camel-case words the parts, of CJK characters pairs."""
-
-    def __init__(self, text: str):
-        kinds = text.encode("utf-8", "replace").translate(_KINDS, _FURTHER_BYTES)  # a byte for each character
-        self._is_unspaced = b"-" in kinds
-        if self._is_unspaced:
-            kinds = kinds.replace(b"-", b" ")
-        spans = [found.span() for found in _MIXED.finditer(kinds)]
-        if with_digits := [found.span() for found in _MIXED_WITH_DIGIT.finditer(kinds)]:
-            spans = sorted(spans + with_digits)
-        self._text = text
-        self._starts = [start for start, _ in spans]
-        self._mixed = [text[kinds.rfind(b" ", 0, start) + 1 : end].lstrip(digits) for start, end in spans]
-        self._next = 0
-
-    def of(self, start: int, end: int) -> str:
-        """The words of `text[start:end]`, which begins where the last one ended, or after it."""
-        first = bisect_left(self._starts, start, self._next)
-        self._next = bisect_left(self._starts, end, first)
-        found = [
-            " ".join(parts) for parts in map(humps, dict.fromkeys(self._mixed[first : self._next])) if parts
-        ]
-        if self._is_unspaced:
-            found += [" ".join(pairs(run)) for run in _UNSPACED.findall(self._text[start:end])]
-        return " ".join(found)
-
-
 def word_parts(text: str) -> str:
     """Further words to index with a text: the parts of camel-case words, and pairs of CJK characters.
 
     >>> word_parts("call useState, then 安装")
     'use state 安装'
     """
-    return WordParts(text).of(0, len(text))
+    mixed = " ".join(one for one in dict.fromkeys(text.split()) if not one.islower())
+    mixed_words = dict.fromkeys(word.lstrip(digits) for word in _PLAIN_WORD.findall(mixed))
+    found = [" ".join(parts) for parts in map(humps, mixed_words) if parts]
+    return " ".join([*found, *(" ".join(pairs(run)) for run in _UNSPACED.findall(text))])
 
 
 def digest_of(text: str) -> bytes:
@@ -127,7 +92,6 @@ def digest_of(text: str) -> bytes:
 MAX_QUERY, MAX_TERMS = 1000, 24
 """Characters of a query that are read, and terms of it that are looked for; what stands behind them is ignored."""
 
-_PLAIN_WORD = re.compile(r"[A-Za-z0-9]+")
 _QUOTED = re.compile(r'"([^"]+)"')
 
 
