@@ -9,17 +9,17 @@ from __future__ import annotations
 import difflib
 import os
 import tomllib
-from collections.abc import Iterator
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Protocol
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from llmsspider.config import setting_types as types
 from llmsspider.config.setting_types import choice
 from llmsspider.errors import ArgumentsError
+from llmsspider.web.loading import SettingsLike
 
 if TYPE_CHECKING:
     from llmsspider.store import Stores
@@ -29,15 +29,6 @@ ENVIRONMENT_PRIORITY = 35
 
 SECRET = frozenset({"LLMS_HTTP_AUTH", "LLMS_STORE_URL", "LLMS_WEBHOOK_SECRET", "LLMS_WEBHOOK_URL"})
 """Settings whose value is shown nowhere."""
-
-
-class SettingsLike(Protocol):
-    """The part of `scrapy.settings.BaseSettings` that is used."""
-
-    def __iter__(self) -> Iterator[Any]: ...
-    def get(self, name: Any, default: Any = None) -> Any: ...  # noqa: D102
-    def getpriority(self, name: Any) -> int | None: ...  # noqa: D102
-    def set(self, name: Any, value: Any, priority: Any = "project") -> None: ...  # noqa: D102
 
 
 def setting(name: str, default: Any, meaning: str, *, unit: str | None = None) -> Any:

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from llmsspider.config.arguments import DocsArguments, check_arguments
-from llmsspider.config.settings import Config, SettingsLike
+from llmsspider.config.settings import Config
 from llmsspider.errors import ArgumentsError
 from llmsspider.store import SourceRecord
 from llmsspider.store.database import source_slug
-from llmsspider.web.loading import own_code
+from llmsspider.web.loading import SettingsLike, own_code
 from llmsspider.web.urls import directory, host
 
 

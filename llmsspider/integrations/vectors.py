@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from llmsspider.answers.embedding import BATCH, Embedder, embedded, embedder_of
 from llmsspider.answers.library import store_id
-from llmsspider.config.settings import SettingsLike
 from llmsspider.content.markdown.chunks import Chunker, ChunkRow
 from llmsspider.crawl.requests import RunComponent
 from llmsspider.errors import ArgumentsError
 from llmsspider.output.exports import documents
 from llmsspider.store.database import batches
-from llmsspider.web.loading import Extra, missing_extra
+from llmsspider.web.loading import Extra, SettingsLike, missing_extra
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler

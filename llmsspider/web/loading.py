@@ -133,10 +133,13 @@ STORE_PIPELINE = "llmsspider.pipelines.hash.HashPipeline"
 """The pipeline that writes the store; what stands before it may change documents."""
 
 
-class SettingsOfPipelines(Protocol):
+class SettingsLike(Protocol):
     """The part of `scrapy.settings.BaseSettings` that is used."""
 
+    def __iter__(self) -> Iterator[Any]: ...
     def get(self, name: Any, default: Any = None) -> Any: ...  # noqa: D102
+    def getpriority(self, name: Any) -> int | None: ...  # noqa: D102
+    def set(self, name: Any, value: Any, priority: Any = "project") -> None: ...  # noqa: D102
 
 
 def own_mark(extractor_version: str) -> str:
@@ -144,7 +147,7 @@ def own_mark(extractor_version: str) -> str:
     return extractor_version.partition(OWN_MARK)[2]
 
 
-def own_code(settings: SettingsOfPipelines, spider: type | None = None) -> str:
+def own_code(settings: SettingsLike, spider: type | None = None) -> str:
     """Return the fingerprint of the code of the user that documents pass before they are stored; empty without any.
 
     It covers the pipelines before the store, and the methods of a `spider` class derived from ours.
@@ -169,7 +172,7 @@ def _derived(spider: type | None) -> Iterator[type]:
     return takewhile(lambda kind: not kind.__module__.startswith(OURS), kinds)
 
 
-def _pipelines(settings: SettingsOfPipelines) -> list[object]:
+def _pipelines(settings: SettingsLike) -> list[object]:
     """Return the pipelines of the user before the one that writes the store, as far as they can be imported."""
     configured = {**(settings.get("ITEM_PIPELINES_BASE") or {}), **(settings.get("ITEM_PIPELINES") or {})}
     enabled = {found: order for found, order in configured.items() if order is not None}
