@@ -278,7 +278,7 @@ class EngineFetch:
                 )
                 return FetchResult(url, url, status, error="http", message=why)
             self.start_response = response
-        if answer.ok and answer.content_type in HTML_TYPES and is_llms_url(url):
+        if kind is None and answer.ok and answer.content_type in HTML_TYPES and is_llms_url(url):
             self.false_answer = answer
         if len(answer.body) >= SPOOLED_BYTES:
             answer.spool, answer.body = self.run.spool.keep(answer.body), b""
