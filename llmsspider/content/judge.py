@@ -186,7 +186,8 @@ def _losses(of: Page, one: _Said, beside: Page, other: _Said) -> frozenset[Loss]
     gone = [line for line in other.code if line not in exact and line.strip() not in flush]
     indented = [line for line in other.code if line != line.lstrip()]
     known = {*one.headings, _letters(of.meta.title or ""), *map(_letters, one.code), ""}
-    both = [text for text, place in one.links.items() if _site(place) == _site(other.links.get(text, "/"))]
+    shared = [text for text in one.links if text in other.links]
+    both = [text for text in shared if _site(one.links[text]) == _site(other.links[text])]
     has_table = bool(one.rows or _TABLE.search(of.markdown))
     has_languages = bool(code_languages(of.markdown) or not one.code)
     found: dict[Loss, bool] = {

@@ -321,3 +321,10 @@ def test_what_may_be_a_stub(text, expected):
 @given(st.text(alphabet="-8<{%}!:\n `~#[]().\"'ab>/A_ ", max_size=250))
 def test_any_short_text_may_be_one(text):
     assert may_be_stub(text)
+
+
+def test_links_of_one_form_alone_are_no_links_of_both_whatever_they_lead_to():
+    """A link of a local file, or a relative one, has no host."""
+    here = "file:///srv/guide/a.html"
+    one, other = (markdown.read(text, here) for text in (f"{PAGE}[¹](note.html)\n", PAGE))
+    assert compare(one, other).lost == frozenset()
