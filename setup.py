@@ -52,6 +52,7 @@ setup(
             "site/*.toml",
             "config/*.toml",
             "launch/lint/*.toml",
+            "content/extraction/*.toml",
         ],
     },
     zip_safe=True,
