@@ -164,7 +164,8 @@ async def moved_pages(phase: Phase) -> AsyncIterator[Request]:
     if run.known.states and run.reason_not_to_delete() is None:
         records = [page.record for page in waiting.pages("moved") if page.record is not None]
         if not {"gone", "unlinked"}.isdisjoint(run.known.outcomes.values()):
-            new = [key for key, (change, *_) in run.recorded.night.items() if change == "new"]
+            night = run.recorded.night.items()
+            new = [key for key, (change, *_) in night if change == "new" and key not in run.known.states]
             records += [record for record in run.store.load_pages(new) if record is not None]
         if records and run.arguments.mode != "refresh":
             run.moves.pair(records, stored_text)

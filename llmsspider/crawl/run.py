@@ -123,6 +123,7 @@ class Run(RunState):
         for page in store.changes_since(self.seq_before, OUTLINE) if section.job == END else ():
             section.written[page.record.key] = page.change, page.seq, page.record.change_kinds
         new = {key for key, (change, *_) in section.written.items() if change == "new"}
+        new -= {state.key for state in store.unreached()} if new else new  # of a night that had no end
         return {key: state for key, state in store.page_states().items() if key not in new}
 
     def _close_section(self, section: SectionJob, store: Store) -> None:

@@ -182,3 +182,17 @@ def test_an_end_that_is_killed_is_repeated_and_tells_of_each_page_once(site: Sit
     assert changes(done)["deleted"] == ["alpha/page-d", "zeta/page-d"]
     again = sync(tmp_path, site)
     assert changes(again) == {}
+
+
+def test_a_night_without_an_end_is_told_by_the_next(site: Site, tmp_path: Path, run_crawl):
+    for job in ("plan", "1", "2", "3", "4", "5"):
+        run_crawl(f"{site.url}/", arguments={"source": "s", "section": f"first/{job}", "section_pages": 20})
+    assert "/alpha/page-d" in site.paths()
+    del site.pages["/alpha/page-d"]
+    site.pages["/alpha/page-c"] = site.pages["/alpha/page-c"].replace("page-d", "page-e")
+    with_sitemap(site)
+    done = sync(tmp_path, site)
+    assert done.exit_code == 0, done.log
+    there = {url for url, one in told(done).items() if one["change"] != "deleted"}
+    assert there == {f"{site.url}{path}" for path in site.pages if path != "/sitemap.xml"}
+    assert changes(sync(tmp_path, site)) == {}
