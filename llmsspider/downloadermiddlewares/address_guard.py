@@ -27,7 +27,7 @@ from zope.interface import implementer
 from llmsspider.crawl.requests import RefusedRequest, run_of
 from llmsspider.errors import ArgumentsError, ErrorKind
 from llmsspider.web import stats
-from llmsspider.web.addresses import DEFAULT_PORTS, FILE, AllowedAddresses, is_resolvable, without_path
+from llmsspider.web.addresses import DEFAULT_PORTS, FILE, AllowedAddresses, is_resolvable
 from llmsspider.web.stats import BlockReason
 from llmsspider.web.urls import without_user
 
@@ -189,7 +189,9 @@ class AddressGuardMiddleware:
         """Raise `RefusedRequest` for a URL that may not be fetched; in a local folder its handler says what is read."""
         if request.url.startswith(FILE) and (run := run_of(self.crawler)) and run.reads_folder:
             return
-        refusal = self._refusal(without_path(request.url))
+        parts = urlparse_cached(request)
+        is_web = parts.scheme in DEFAULT_PORTS
+        refusal = self._refusal(f"{parts.scheme}://{parts.netloc}" if is_web else request.url)
         if refusal:
             raise self.refused(request, refusal)
         refusal = self.refusal_of_resolver(request)
