@@ -177,6 +177,8 @@ EVERY_ARGUMENT = {
     "confirm_deletions": "true",
     "render": "never",
     "profile": "archive",
+    "section_pages": "1000",
+    "section": "",
 }
 
 
