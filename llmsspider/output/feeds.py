@@ -50,22 +50,28 @@ class FeedFile(io.BufferedWriter):
 
     def write(self, data: Any) -> int:
         """Write, or discard what comes after a failure."""
-        if self.failure is not None:
-            return len(data)
-        try:
-            return super().write(data)
-        except OSError as error:
-            self.failure = error
-            values = {"name": self.name, "why": error.strerror}
-            logger.error("%(name)s: %(why)s; nothing more is written to it", values)
-            return len(data)
+        if self.failure is None:
+            try:
+                return super().write(data)
+            except OSError as error:
+                self._note(error)
+        return len(data)
 
     def check(self) -> None:
         """Raise `OSError` when something that was written is not in the file."""
+        if self.failure is None:
+            try:
+                self.flush()
+            except OSError as error:
+                self._note(error)
         if self.failure is not None:
             self.raw.close()
             raise self.failure
-        self.flush()
+
+    def _note(self, error: OSError) -> None:
+        self.failure = error
+        values = {"name": self.name, "why": error.strerror}
+        logger.error("%(name)s: %(why)s; nothing more is written to it", values)
 
 
 class StagedFileFeedStorage(FileFeedStorage):
