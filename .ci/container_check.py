@@ -51,7 +51,9 @@ class Stage:
         """Run a command inside."""
         inside = f"cd {shlex.quote(self.workdir)} && exec {shlex.join(command)}"
         pip = {
-            name: value for name, value in os.environ.items() if name.startswith("PIP_") and "/" not in value
+            name: value
+            for name, value in os.environ.items()
+            if name.startswith("PIP_") and "/" not in value
         }
         done = subprocess.run(
             [CHROOT, f"--userspec={self.user}:{self.user}", str(self.folder), "/bin/sh", "-c", inside],
@@ -74,7 +76,10 @@ def main() -> None:
         image = build(folder, base)
         built = time.monotonic()
         use(image, folder / "site")
-        size = sum(path.stat().st_size for path in (image.folder / "opt").rglob("*") if path.is_file()) / 1e6
+        size = (
+            sum(path.stat().st_size for path in (image.folder / "opt").rglob("*") if path.is_file())
+            / 1e6
+        )
         sys.stdout.write(
             f"base system {made - began:.0f} s, steps of the Dockerfile {built - made:.0f} s, "
             f"/opt/llmsspider {size:.0f} MB; crawled as user {image.user}, health check 0\n"
@@ -83,7 +88,9 @@ def main() -> None:
 
 def debian(folder: Path, packages: str = PACKAGES) -> Path:
     """Make a system of the release that the base image has, with nothing but some packages."""
-    run("debootstrap", "--variant=minbase", f"--include={packages}", "bookworm", str(folder), MIRROR)
+    run(
+        "debootstrap", "--variant=minbase", f"--include={packages}", "bookworm", str(folder), MIRROR
+    )
     (folder / "usr/local/bin/python").symlink_to("/usr/bin/python3")
     for file in SYSTEM_FILES:
         if Path("/", file).exists():
@@ -98,7 +105,9 @@ def build(folder: Path, base: Path) -> Stage:
     for instruction, rest in instructions():
         if instruction == "FROM":
             image, _, name = rest.partition(" AS ")
-            assert re.fullmatch(r"python:\d+\.\d+\.\d+-slim-bookworm", image), f"{image} is not pinned"
+            assert re.fullmatch(r"python:\d+\.\d+\.\d+-slim-bookworm", image), (
+                f"{image} is not pinned"
+            )
             place = folder / f"stage{len(stages)}"
             run("cp", "-a", str(base), str(place))
             stage = stages[name or str(len(stages))] = Stage(place)
@@ -141,18 +150,26 @@ def copy(rest: str, stage: Stage, stages: dict[str, Stage]) -> None:
     *names, target = words
     place = stage.folder / os.path.normpath(Path(stage.workdir, target)).lstrip("/")
     for name in names:
-        assert source != ROOT or f"!{name.rstrip('/')}" in ignored, f".dockerignore keeps {name} out"
+        assert source != ROOT or f"!{name.rstrip('/')}" in ignored, (
+            f".dockerignore keeps {name} out"
+        )
         found = source / name.lstrip("/")
         if found.is_dir():
-            shutil.copytree(found, place, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(
+                found, place, symlinks=True, ignore=shutil.ignore_patterns("__pycache__")
+            )
         else:
-            shutil.copy2(found, place / found.name if len(names) > 1 or target.endswith("/") else place)
+            shutil.copy2(
+                found, place / found.name if len(names) > 1 or target.endswith("/") else place
+            )
 
 
 def use(image: Stage, site: Path) -> None:
     """Crawl with the image as its user, and run the health check."""
     site.mkdir()
-    (site / "index.html").write_text("<title>Home</title><h1>Home</h1><p>Welcome. <a href=b.html>b</a>")
+    (site / "index.html").write_text(
+        "<title>Home</title><h1>Home</h1><p>Welcome. <a href=b.html>b</a>"
+    )
     (site / "b.html").write_text("<title>B</title><h1>B</h1><p>The other page.")
     handler = partial(Quiet, directory=str(site))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:

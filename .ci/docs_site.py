@@ -31,7 +31,9 @@ def main() -> None:
     """Build, and serve where that is asked for."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--url", default="http://127.0.0.1:8000/", help="where the site will be")
-    options.add_argument("--output", type=Path, default=ROOT / "build" / "site", help="folder of the site")
+    options.add_argument(
+        "--output", type=Path, default=ROOT / "build" / "site", help="folder of the site"
+    )
     options.add_argument("--serve", action="store_true", help="serve it at the port of --url")
     given = options.parse_args()
     site = build(given.output, given.url)

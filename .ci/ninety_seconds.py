@@ -54,7 +54,9 @@ class Steps:
     def run(self, *command: str) -> str:
         """Run a command inside, which must end well; returns its stdout."""
         pip = {
-            name: value for name, value in os.environ.items() if name.startswith("PIP_") and "/" not in value
+            name: value
+            for name, value in os.environ.items()
+            if name.startswith("PIP_") and "/" not in value
         }
         done = subprocess.run(
             [CHROOT, str(self.folder), *command],
@@ -81,7 +83,10 @@ class Steps:
             pip = [f"/{PLACE}/bin/pip", "install", "--no-cache-dir", "--disable-pip-version-check"]
             said = self.run(*pip, "--progress-bar", "off", f"/root/{wheel.name}{extra}")
         sizes = re.findall(r"Downloading \S+ \(([\d.]+) ([kMG]B)\)", said)
-        return sum(float(number) * MEGABYTES[unit] for number, unit in sizes) + wheel.stat().st_size / 1e6
+        return (
+            sum(float(number) * MEGABYTES[unit] for number, unit in sizes)
+            + wheel.stat().st_size / 1e6
+        )
 
     def packages(self) -> dict[str, list[int]]:
         """Bytes on disk of each package that was installed."""
@@ -97,7 +102,9 @@ class Steps:
     def ask(self, url: str) -> None:
         """Ask the MCP server as an agent does; the answer names the page."""
         with self.step("answer of MCP"):
-            done = self.run(f"/{PLACE}/bin/python", "-c", ASK, f"/{PLACE}/bin/llmsspider", "/root/docs")
+            done = self.run(
+                f"/{PLACE}/bin/python", "-c", ASK, f"/{PLACE}/bin/llmsspider", "/root/docs"
+            )
         assert f"{url}/part77.html" in json.loads(done), done
 
 

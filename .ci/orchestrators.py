@@ -20,7 +20,9 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "support")]
 from site_server import Site, serving  # noqa: E402
 
 EXAMPLES = ROOT / "docs" / "examples"
-PROGRAMS = Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / ".venv-orchestrators").absolute() / "bin"
+PROGRAMS = (
+    Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / ".venv-orchestrators").absolute() / "bin"
+)
 PAGES = {
     "/docs/": "<main><h1>Home</h1><p>Welcome to it.</p></main><a href='use.html'>Use</a>",
     "/docs/use.html": "<main><h1>Use</h1><p>How it is used, in a few words.</p></main>",
@@ -68,7 +70,9 @@ def copied(name: str, folder: Path, address: str) -> None:
     begin, end = text.index("SOURCES = {"), text.index("}\n", text.index("SOURCES = {")) + 1
     named = {source: address + path for source, path in sources.items()}
     text = f"{text[:begin]}SOURCES = {named!r}{text[end:]}"
-    text = text.replace("delay=3600", "delay=1").replace("timedelta(hours=1)", "timedelta(seconds=1)")
+    text = text.replace("delay=3600", "delay=1").replace(
+        "timedelta(hours=1)", "timedelta(seconds=1)"
+    )
     (folder / name).write_text(text, encoding="utf-8")
 
 
@@ -89,7 +93,10 @@ def run(script: str, folder: Path, *words: str) -> dict[str, list[object]]:
     environment.pop("DAGSTER_HOME")
     if script == AIRFLOW:
         subprocess.run(
-            [PROGRAMS / "airflow", "db", "migrate"], env=environment, check=True, capture_output=True
+            [PROGRAMS / "airflow", "db", "migrate"],
+            env=environment,
+            check=True,
+            capture_output=True,
         )
     done = subprocess.run(
         [PROGRAMS / "python", "-c", script, *words],

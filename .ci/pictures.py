@@ -47,7 +47,9 @@ def main() -> None:
         folder = Path(name)
         url = f"http://127.0.0.1:{PORT}/"
         site = build(folder / "site", url)
-        (site / "llms-full.txt").unlink()  # its pages would be there before the first line of progress
+        (
+            site / "llms-full.txt"
+        ).unlink()  # its pages would be there before the first line of progress
         handler = functools.partial(FarAway, directory=str(site))
         with http.server.ThreadingHTTPServer(("127.0.0.1", PORT), handler) as server:
             threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -23,7 +23,15 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCAL = "LLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1"
-SOURCES = {"llmsspider", "pipelines_config", "docs", "README.md", "CHANGELOG.md", "LICENSE", "MANIFEST.in"}
+SOURCES = {
+    "llmsspider",
+    "pipelines_config",
+    "docs",
+    "README.md",
+    "CHANGELOG.md",
+    "LICENSE",
+    "MANIFEST.in",
+}
 SOURCES |= {"pyproject.toml", "setup.py", "setup.cfg", "PKG-INFO", "llmsspider.egg-info"}
 ASK = """
 import asyncio, json, sys
@@ -72,7 +80,9 @@ def build(folder: Path) -> Path:
     (wheel,), (sdist,) = dist.glob("*.whl"), dist.glob("*.tar.gz")
     run(sys.executable, "-m", "twine", "check", "--strict", str(wheel), str(sdist))
     names = zipfile.ZipFile(wheel).namelist()
-    strange = [part for part in names if part.split("/")[0] not in {"llmsspider", "pipelines_config"}]
+    strange = [
+        part for part in names if part.split("/")[0] not in {"llmsspider", "pipelines_config"}
+    ]
     assert all(part.split("/")[0].endswith(".dist-info") for part in strange), strange
     assert "llmsspider/py.typed" in names
     with tarfile.open(sdist) as archive:
@@ -170,7 +180,9 @@ class serving:  # noqa: N801  # used as a function is
     def __init__(self, folder: Path, pages: int):
         folder.mkdir()
         links = "".join(f'<li><a href="part{n}.html">Part {n}</a>' for n in range(1, pages))
-        (folder / "index.html").write_text(f"<title>Parts</title><h1>Parts</h1><p>All parts.<ul>{links}</ul>")
+        (folder / "index.html").write_text(
+            f"<title>Parts</title><h1>Parts</h1><p>All parts.<ul>{links}</ul>"
+        )
         for number in range(1, pages):
             (folder / f"part{number}.html").write_text(
                 f"<title>Part {number}</title><main><h1>Part {number}</h1><p>What part {number} does, at length.</p>"
@@ -202,7 +214,11 @@ def megabytes(folder: Path) -> float:
 
 
 def figures(
-    base: tuple[float, float], crawled: float, extra: tuple[float, float], answered: float, pages: int
+    base: tuple[float, float],
+    crawled: float,
+    extra: tuple[float, float],
+    answered: float,
+    pages: int,
 ) -> None:
     """Print what was measured."""
     sys.stdout.write(

@@ -44,7 +44,10 @@ def questions(sources: set[str]) -> list[tuple[str, str]]:
 async def client(url: str, asked: list[tuple[str, str]]) -> list[float]:
     """Ask them one after the other; returns the seconds of each."""
     took = []
-    async with streamable_http_client(url) as streams, ClientSession(streams[0], streams[1]) as session:
+    async with (
+        streamable_http_client(url) as streams,
+        ClientSession(streams[0], streams[1]) as session,
+    ):
         await session.initialize()
         for source, query in asked:
             began = time.perf_counter()
@@ -60,7 +63,9 @@ async def measure(url: str, number: int, each: int, found: list[tuple[str, str]]
     chance = random.Random(number)
     return [
         one
-        for took in await asyncio.gather(*(client(url, chance.sample(found, each)) for _ in range(number)))
+        for took in await asyncio.gather(
+            *(client(url, chance.sample(found, each)) for _ in range(number))
+        )
         for one in took
     ]
 

@@ -62,14 +62,18 @@ class Options:
     def takes(self, contestant: Contestant, part: str) -> bool:
         """Say whether a crawler takes part."""
         if self.only:
-            return any(word in contestant.name for word in self.only) or contestant is contestants.OURS
+            return (
+                any(word in contestant.name for word in self.only) or contestant is contestants.OURS
+            )
         return contestant in contestants.ALL and contestant not in SLOW.get(part, ())
 
 
 # --- one crawl ---
 
 
-def crawl(contestant: Contestant, server: WebServer, folder: Path, timeout_secs: float) -> dict[str, Any]:
+def crawl(
+    contestant: Contestant, server: WebServer, folder: Path, timeout_secs: float
+) -> dict[str, Any]:
     """Crawl with one crawler in `folder`; returns what it cost, asked for and wrote."""
     server.requests()
     cost = measure(
@@ -82,11 +86,15 @@ def crawl(contestant: Contestant, server: WebServer, folder: Path, timeout_secs:
     row = observation(contestant, cost, server, folder)
     if cost.exit_code == TIMED_OUT:
         pages, documents = row["pages"], row["documents"]
-        row["failed"] = f"stopped after {timeout_secs:.0f} s with {pages} pages, {documents} documents"
+        row["failed"] = (
+            f"stopped after {timeout_secs:.0f} s with {pages} pages, {documents} documents"
+        )
     return row
 
 
-def observation(contestant: Contestant, cost: Cost, server: WebServer, folder: Path) -> dict[str, Any]:
+def observation(
+    contestant: Contestant, cost: Cost, server: WebServer, folder: Path
+) -> dict[str, Any]:
     """Return the figures of one crawl."""
     asked = server.requests()
     output = folder / OUTPUT
@@ -96,11 +104,15 @@ def observation(contestant: Contestant, cost: Cost, server: WebServer, folder: P
         "wall_secs": round(cost.wall_secs, 3),
         "peak_mib": round(cost.peak_mib, 1),
         "memory": cost.memory,
-        "first_request_secs": round(min((request.time for request in asked), default=0) - cost.started, 3),
+        "first_request_secs": round(
+            min((request.time for request in asked), default=0) - cost.started, 3
+        ),
         "requests": len(asked),
         "pages": len({request.path for request in asked if request.is_page}),
         "megabytes": round(sum(request.sent for request in asked) / 1e6, 2),
-        "documents": sum(1 for _ in output.open("rb")) if contestant.writes and output.is_file() else None,
+        "documents": sum(1 for _ in output.open("rb"))
+        if contestant.writes and output.is_file()
+        else None,
     }
 
 
@@ -160,7 +172,9 @@ def in_pairs(
     failed: set[str] = set()
     others = [other for other in crawlers if other is not contestants.OURS]
     turns = [
-        other for other in others for _ in range(LINK_ONLY_TURNS if other is contestants.LINK_ONLY else 1)
+        other
+        for other in others
+        for _ in range(LINK_ONLY_TURNS if other is contestants.LINK_ONLY else 1)
     ]
     for number in range(1, options.rounds + 1):
         for turn, other in enumerate(turns):
@@ -244,14 +258,17 @@ def index(options: Options) -> dict[str, Any]:
     root = sites.PYTHON.root()
     sites.read_once(root)
     command = [sys.executable, str(HERE / "indexing.py"), "store"]
-    indexing = Contestant("indexing", lambda _url: command, "", environment=contestants.PROJECT, writes=False)
+    indexing = Contestant(
+        "indexing", lambda _url: command, "", environment=contestants.PROJECT, writes=False
+    )
     rounds = []
     with serving(root) as server:
         for number in range(1, options.rounds + 1):
             with tempfile.TemporaryDirectory(dir=options.folder) as folder:
                 place = Path(folder)
                 rows = [
-                    crawl(one, server, place, options.timeout_secs) for one in (contestants.OURS, indexing)
+                    crawl(one, server, place, options.timeout_secs)
+                    for one in (contestants.OURS, indexing)
                 ]
                 found = json.loads((place / "log").read_text(encoding="utf-8"))
             rows[1].update(found, documents=rows[0]["documents"], first_request_secs=0.0)
@@ -264,7 +281,10 @@ def index(options: Options) -> dict[str, Any]:
 def start(options: Options) -> dict[str, Any]:
     """Compare the time from `scrapy crawl` to the first request with that of a new Scrapy project."""
     with serving(sites.lone_page(options.folder / "start")) as server:
-        entries = [(contestants.OURS, server), (empty_project(options.folder / "empty", server.url), server)]
+        entries = [
+            (contestants.OURS, server),
+            (empty_project(options.folder / "empty", server.url), server),
+        ]
         warm_up([contestants.OURS], options)
         rounds = alternate(entries, replace(options, rounds=3 * options.rounds), "start")
     return {"site": "one page", "rounds": rounds}
@@ -324,7 +344,11 @@ def memory(options: Options) -> dict[str, Any]:
     with serving(root) as server:
         row = alone(ours(name=f"{options.memory:,} pages"), server, options, "memory")
     shutil.rmtree(root)
-    return {"site": f"generated, {options.memory:,} pages", "pages": [options.memory], "rounds": [[row]]}
+    return {
+        "site": f"generated, {options.memory:,} pages",
+        "pages": [options.memory],
+        "rounds": [[row]],
+    }
 
 
 PARTS: dict[str, Callable[[Options], dict[str, Any]]] = {
@@ -352,7 +376,11 @@ def conditions(commit: str) -> dict[str, Any]:
     """Return machine, versions and time."""
     nginx = first_line(shutil.which("nginx") or "/usr/sbin/nginx", "-v")
     wget = re.search(r"Wget [\d.]+", first_line("wget", "--version"))
-    peers = [pin for name in ("crawlee", "crawl4ai", "trafilatura") for pin in contestants.pinned(name)[:1]]
+    peers = [
+        pin
+        for name in ("crawlee", "crawl4ai", "trafilatura")
+        for pin in contestants.pinned(name)[:1]
+    ]
     return {
         "machine": machine(),
         "date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
@@ -375,9 +403,15 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("parts", nargs="*", metavar="PART", help="default: all but memory")
     parser.add_argument("--rounds", type=int, default=3, help="paired rounds (default: 3)")
-    parser.add_argument("--only", action="append", default=[], help="only crawlers with this in their name")
-    parser.add_argument("--pages", type=int, default=2000, help="pages of the part `text` (default: 2000)")
-    parser.add_argument("--growth", type=int, nargs=2, default=(1000, 30_000), metavar=("SMALL", "LARGE"))
+    parser.add_argument(
+        "--only", action="append", default=[], help="only crawlers with this in their name"
+    )
+    parser.add_argument(
+        "--pages", type=int, default=2000, help="pages of the part `text` (default: 2000)"
+    )
+    parser.add_argument(
+        "--growth", type=int, nargs=2, default=(1000, 30_000), metavar=("SMALL", "LARGE")
+    )
     parser.add_argument("--memory", type=int, default=100_000, help="pages of the part `memory`")
     parser.add_argument("--timeout", type=float, default=1800, help="seconds one crawl may take")
     parser.add_argument(
@@ -386,9 +420,13 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--docs", type=Path, default=HERE.parent / "docs" / "lab", help="folder of page and plot"
     )
-    parser.add_argument("--folder", type=Path, help="where sites are written (default: the temporary folder)")
     parser.add_argument(
-        "--render", action="store_true", help="write page and plot from the figures, measure nothing"
+        "--folder", type=Path, help="where sites are written (default: the temporary folder)"
+    )
+    parser.add_argument(
+        "--render",
+        action="store_true",
+        help="write page and plot from the figures, measure nothing",
     )
     options = parser.parse_args()
     unknown = set(options.parts) - set(PARTS)
@@ -403,9 +441,13 @@ def main() -> None:
     where = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
     lacks = [name for name in ("git", "nginx", "wget") if shutil.which(name, path=where) is None]
     if lacks and not chosen.render:
-        raise SystemExit(f"make bench needs {', '.join(lacks)}: apt-get install git nginx-light wget")
+        raise SystemExit(
+            f"make bench needs {', '.join(lacks)}: apt-get install git nginx-light wget"
+        )
     commit = first_line("git", "describe", "--always", "--dirty")  # before the results are written
-    figures = json.loads(chosen.results.read_text(encoding="utf-8")) if chosen.results.is_file() else {}
+    figures = (
+        json.loads(chosen.results.read_text(encoding="utf-8")) if chosen.results.is_file() else {}
+    )
     for part in () if chosen.render else chosen.parts or DEFAULT_PARTS:
         with tempfile.TemporaryDirectory(prefix="llmsspider-bench-", dir=chosen.folder) as folder:
             options = Options(
@@ -424,7 +466,9 @@ def main() -> None:
     plot = chosen.docs / "performance-results.svg"
     if results.PLOTTED & set(figures):
         python = contestants.environment("plot")
-        subprocess.run([str(python), str(HERE / "plot.py"), str(chosen.results), str(plot)], check=True)
+        subprocess.run(
+            [str(python), str(HERE / "plot.py"), str(chosen.results), str(plot)], check=True
+        )
     page = chosen.docs / "performance-results.md"
     page.write_text(results.page(figures, plot.name), encoding="utf-8")
     print(f"{page} is written")

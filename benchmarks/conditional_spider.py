@@ -24,7 +24,9 @@ class ConditionalSpider(scrapy.Spider):
 
     async def start(self) -> AsyncIterator[Any]:
         for page in self._pages():
-            yield scrapy.Request(page["fetched_url"], headers={"If-None-Match": page["etag"] or '"none"'})
+            yield scrapy.Request(
+                page["fetched_url"], headers={"If-None-Match": page["etag"] or '"none"'}
+            )
 
     def _pages(self) -> Iterator[dict[str, Any]]:
         with Path(self.documents).open(encoding="utf-8") as lines:

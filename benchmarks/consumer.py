@@ -37,7 +37,9 @@ def serve(pages: int) -> tuple[str, list[str]]:
             there = self.path in known
             title = f"<title>{self.path}</title><h1>Page {self.path}</h1>"
             body = (
-                f"<html>{title}<main>{links if self.path == '/' else TEXT}</main>".encode() if there else b""
+                f"<html>{title}<main>{links if self.path == '/' else TEXT}</main>".encode()
+                if there
+                else b""
             )
             asked.extend([self.path] * there)
             self.send_response(200 if there else 404)

@@ -59,7 +59,16 @@ def spider(name: str, file: Path, differs: str, *options: str) -> Contestant:
     """Return a spider in one file; the project's settings are out of its sight."""
     return Contestant(
         name,
-        lambda url: [sys.executable, "-m", "scrapy", "runspider", str(file), "-a", f"url={url}", *options],
+        lambda url: [
+            sys.executable,
+            "-m",
+            "scrapy",
+            "runspider",
+            str(file),
+            "-a",
+            f"url={url}",
+            *options,
+        ],
         differs,
         writes=False,
     )
@@ -70,7 +79,13 @@ def script(name: str, differs: str, *options: str, requirements: str) -> Contest
     file = PEERS / f"{requirements}_site.py"
     return Contestant(
         name,
-        lambda url: [str(CACHE / requirements / "bin" / "python"), str(file), url, OUTPUT, *options],
+        lambda url: [
+            str(CACHE / requirements / "bin" / "python"),
+            str(file),
+            url,
+            OUTPUT,
+            *options,
+        ],
         differs,
         environment=CONVERTER,
         requirements=requirements,
@@ -99,7 +114,14 @@ PLAIN = spider(
 WGET = Contestant(
     "wget -r",
     lambda url: [
-        *("wget", "--recursive", "--level=inf", "--no-parent", "--no-verbose", "--execute=robots=off"),
+        *(
+            "wget",
+            "--recursive",
+            "--level=inf",
+            "--no-parent",
+            "--no-verbose",
+            "--execute=robots=off",
+        ),
         *(f"--reject-regex={NOT_PAGES}", "--directory-prefix=pages", url),
     ],
     "one connection; writes HTML files, converts nothing",
@@ -152,7 +174,16 @@ def environment(name: str) -> Path:
         print(f"installing {', '.join(pinned(name))} …", flush=True)
         venv.create(folder, with_pip=True, clear=True)
         subprocess.run(
-            [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", str(pins)],
+            [
+                str(python),
+                "-m",
+                "pip",
+                "install",
+                "--quiet",
+                "--disable-pip-version-check",
+                "-r",
+                str(pins),
+            ],
             check=True,
         )
         stamp.write_text(mark, encoding="ascii")

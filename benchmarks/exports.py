@@ -65,7 +65,9 @@ def page(number: int, pages: int, chance: random.Random) -> PageRecord:
     text = [f"# Page {number}\n"]
     for place in range(6):
         text.append(f"\n## Part {place}\n\n" + " ".join(chance.choices(WORDS, k=120)) + "\n")
-        text.append(f"\n[see {place}]({links[place].url})\n\n```python\nx = {chance.random()}\n```\n")
+        text.append(
+            f"\n[see {place}]({links[place].url})\n\n```python\nx = {chance.random()}\n```\n"
+        )
     content = "".join(text)
     digest = hashlib.sha256(content.encode()).hexdigest()
     url = url_of(number)
@@ -143,7 +145,10 @@ def main() -> None:
         print(f"{'format':<12} {'seconds':>8} {'CPU':>8} {'peak MB':>8} {'MB out':>8}")
         for name in chosen:
             elapsed, cpu, memory, size = export(folder, name)
-            print(f"{name:<12} {elapsed:>8.1f} {cpu:>8.1f} {memory:>8.0f} {size / 2**20:>8.1f}", flush=True)
+            print(
+                f"{name:<12} {elapsed:>8.1f} {cpu:>8.1f} {memory:>8.0f} {size / 2**20:>8.1f}",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

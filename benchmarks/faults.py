@@ -26,7 +26,13 @@ def first_crawl(matrix: Matrix, case: Case) -> str:
     if case.name in matrix.first_errors:
         return f"error {matrix.first_errors[case.name]}"
     equal = same(matrix.first.get(case.name), matrix.healthy[case.name])
-    return "the document" if equal else "a document from the HTML" if case.markdown else "half a document"
+    return (
+        "the document"
+        if equal
+        else "a document from the HTML"
+        if case.markdown
+        else "half a document"
+    )
 
 
 def recrawl(matrix: Matrix, case: Case) -> str:
@@ -54,8 +60,14 @@ def main() -> None:
         "|---|---|---|---|---|---|---|"
     )
     for case in matrix.cases:
-        healed = "healthy" if same(matrix.healed.get(case.name), matrix.healthy[case.name]) else "as it was"
-        edited = "healthy" if same(matrix.edited.get(case.name), matrix.fresh[case.name]) else "differs"
+        healed = (
+            "healthy"
+            if same(matrix.healed.get(case.name), matrix.healthy[case.name])
+            else "as it was"
+        )
+        edited = (
+            "healthy" if same(matrix.edited.get(case.name), matrix.fresh[case.name]) else "differs"
+        )
         cells = [
             case.name,
             f"`{case.script}`",
@@ -73,7 +85,9 @@ def main() -> None:
         f"\n{len(matrix.cases)} faults, served {matrix.struck.total()} times, in {time.monotonic() - began:.0f} s"
     )
     print(f"first crawl: {dict(Counter(first_crawl(matrix, case) for case in matrix.cases))}")
-    print(f"lost after a healthy crawl {len(lost)}, duplicates {len(matrix.duplicates)}, deleted {deleted}")
+    print(
+        f"lost after a healthy crawl {len(lost)}, duplicates {len(matrix.duplicates)}, deleted {deleted}"
+    )
     print(f"not as promised: {wrong or 'none'}")
     raise SystemExit(bool(wrong or lost or matrix.duplicates or deleted != ["really-gone"]))
 

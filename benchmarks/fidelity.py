@@ -48,7 +48,9 @@ WORD = re.compile(r"\w+")
 SIGNS = re.compile(r"[¶🔗\uf0c1]|\[#\]\(|\[\u200b\]\(")
 HTML_LINK = re.compile(r"<a\s[^<>]*?href\s*=\s*[\"']([^\"']+)[\"']")
 TAG = re.compile(r"<[^<>]*>")
-NAVIGATION = "//nav//a | //*[@role='navigation']//a | //*[contains(@class,'sidebar')]//a | //body/footer//a"
+NAVIGATION = (
+    "//nav//a | //*[@role='navigation']//a | //*[contains(@class,'sidebar')]//a | //body/footer//a"
+)
 
 
 @dataclass
@@ -105,7 +107,8 @@ def facts_of(markdown: str, url: str) -> Facts:
     del stack
     named = TITLE.search(front[0]) if front else None
     first = next(
-        (text for level, text in facts.headings if level == "h1"), next(iter(facts.headings), ("", ""))[1]
+        (text for level, text in facts.headings if level == "h1"),
+        next(iter(facts.headings), ("", ""))[1],
     )
     facts.title = squash(named[1]).strip("\"'") if named else first
     return facts
@@ -155,7 +158,8 @@ def read_links(children: list[Token], url: str, facts: Facts) -> None:
             if not target.startswith(("mailto:", "tel:")):
                 facts.links[page_form(urljoin(url, target))] += 1
                 end = next(
-                    (at for at in range(index, len(children)) if children[at].type == "link_close"), index
+                    (at for at in range(index, len(children)) if children[at].type == "link_close"),
+                    index,
                 )
                 facts.link_texts.add(squash(plain(children[index:end])))
 
@@ -305,17 +309,23 @@ def _markitdown() -> Engine:
 
     converter = MarkItDown()
     info = StreamInfo(mimetype="text/html", extension=".html", charset="utf-8")
-    return lambda body, url: converter.convert_stream(io.BytesIO(body), stream_info=info).text_content
+    return lambda body, url: (
+        converter.convert_stream(io.BytesIO(body), stream_info=info).text_content
+    )
 
 
 def _crawl4ai() -> Engine:
     from crawl4ai.content_filter_strategy import PruningContentFilter
     from crawl4ai.markdown_generation_strategy import DefaultMarkdownGenerator
 
-    generator = DefaultMarkdownGenerator(content_filter=PruningContentFilter(), options={"body_width": 0})
+    generator = DefaultMarkdownGenerator(
+        content_filter=PruningContentFilter(), options={"body_width": 0}
+    )
 
     def run(body: bytes, url: str) -> str:
-        result = generator.generate_markdown(body.decode("utf-8", "replace"), base_url=url, citations=False)
+        result = generator.generate_markdown(
+            body.decode("utf-8", "replace"), base_url=url, citations=False
+        )
         return str(result.fit_markdown or result.raw_markdown)
 
     return run
@@ -340,7 +350,9 @@ def pairs_in(folder: Path) -> Iterator[tuple[Path, Path]]:
             page.with_name(page.name + ".md"),
             page.parent.with_suffix(".md"),
         ):
-            if twin.is_file() and not (twin == page.parent.with_suffix(".md") and page.name != "index.html"):
+            if twin.is_file() and not (
+                twin == page.parent.with_suffix(".md") and page.name != "index.html"
+            ):
                 yield page, twin
                 break
 
@@ -360,7 +372,9 @@ def navigation_texts(body: bytes) -> set[str]:
     return {squash(link.text_content()) for link in root.xpath(NAVIGATION)} - {""}
 
 
-def measure(folder: Path, engine: Engine, base: str, worst: list[tuple[float, str]] | None = None) -> Score:
+def measure(
+    folder: Path, engine: Engine, base: str, worst: list[tuple[float, str]] | None = None
+) -> Score:
     """Score one engine over the pairs of one folder."""
     total = Score()
     for page, twin in pairs_in(folder):
@@ -395,9 +409,13 @@ def table(results: dict[str, Score]) -> str:
         "|" + " --- |" * (len(METRICS) + 4),
     ]
     for name, score in results.items():
-        cells = ["–" if (value := score.f1(metric)) is None else f"{value:.3f}" for metric in METRICS]
+        cells = [
+            "–" if (value := score.f1(metric)) is None else f"{value:.3f}" for metric in METRICS
+        ]
         rate = score.pages / score.seconds if score.seconds else 0
-        lines.append(f"| {name} | " + " | ".join(cells) + f" | {score.signs} | {score.nav} | {rate:.0f} |")
+        lines.append(
+            f"| {name} | " + " | ".join(cells) + f" | {score.signs} | {score.nav} | {rate:.0f} |"
+        )
     return "\n".join(lines)
 
 
@@ -411,13 +429,19 @@ def main(argv: list[str] | None = None) -> int:
     )
     parser.add_argument("--engine", action="append", help="only this engine (may be repeated)")
     parser.add_argument(
-        "--base", default="https://example.com", help="where the site lies, for pages without canonical URL"
+        "--base",
+        default="https://example.com",
+        help="where the site lies, for pages without canonical URL",
     )
-    parser.add_argument("--worst", type=int, default=0, help="list the N worst pages of the first engine")
+    parser.add_argument(
+        "--worst", type=int, default=0, help="list the N worst pages of the first engine"
+    )
     parser.add_argument("--json", type=Path, help="write the figures to a file")
     options = parser.parse_args(argv)
     chosen = {
-        name: engine for name, engine in engines().items() if not options.engine or name in options.engine
+        name: engine
+        for name, engine in engines().items()
+        if not options.engine or name in options.engine
     }
     figures: dict[str, dict[str, dict[str, float | None]]] = {}
     for folder in options.folders:
@@ -430,7 +454,9 @@ def main(argv: list[str] | None = None) -> int:
         print(f"\n### {folder.name} ({count} pairs)\n\n{table(results)}", flush=True)
         for _, line in sorted(worst)[: options.worst]:
             print("   ", line)
-        figures[folder.name] = {name: {m: score.f1(m) for m in METRICS} for name, score in results.items()}
+        figures[folder.name] = {
+            name: {m: score.f1(m) for m in METRICS} for name, score in results.items()
+        }
     if options.json:
         options.json.write_text(json.dumps(figures, indent=2))
     return 0

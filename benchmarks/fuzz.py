@@ -21,7 +21,15 @@ SHOWN = 6000
 
 def round_of(examples: int, arguments: list[str]) -> tuple[int, int, str]:
     """Run every property test once; returns the number of tests, of examples tried, and what failed."""
-    command = [sys.executable, "-m", "pytest", "-q", "-m", "hypothesis", "--hypothesis-show-statistics"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-m",
+        "hypothesis",
+        "--hypothesis-show-statistics",
+    ]
     environment = {**os.environ, "HYPOTHESIS_PROFILE": "fuzz", "FUZZ_EXAMPLES": str(examples)}
     done = subprocess.run(
         [*command, "--tb=short", *(arguments or ["tests/unit", "tests/components/test_store_open.py"])],
@@ -39,7 +47,9 @@ def main() -> None:
     """Run rounds until the time is over."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--minutes", type=float, default=10.0)
-    parser.add_argument("--examples", type=int, default=1000, help="a test and round; most try more or fewer")
+    parser.add_argument(
+        "--examples", type=int, default=1000, help="a test and round; most try more or fewer"
+    )
     parser.add_argument("tests", nargs="*", help="files or tests; all when left out")
     options = parser.parse_args()
     began, rounds, tried, failed = time.monotonic(), 0, 0, False
@@ -50,7 +60,9 @@ def main() -> None:
         print(f"round {rounds}: {tests} tests, {tried:,} examples in {minutes:.1f} min", flush=True)
         if failures:
             print(failures[:SHOWN], flush=True)
-    print(f"{tried:,} examples of {tests} tests in {rounds} rounds: {'FAILURES' if failed else 'no failure'}")
+    print(
+        f"{tried:,} examples of {tests} tests in {rounds} rounds: {'FAILURES' if failed else 'no failure'}"
+    )
     raise SystemExit(failed)
 
 

@@ -5,7 +5,7 @@ prose with inline markup, highlighted code with a span for each token, tables, a
 and next links. There is no llms.txt and no Markdown form, so that every page has to be converted.
 """
 
-# ruff: noqa: E501, SIM905 (HTML and word lists read better unbroken)
+# ruff: noqa: SIM905 (HTML and word lists read better unbroken)
 
 from __future__ import annotations
 
@@ -21,9 +21,7 @@ WORDS = (
     "connection handler response header body stream buffer thread process event callback error warning version "
     "install configure example section below above see note that this can must should will be used for from into"
 ).split()
-NAMES = (
-    "load open parse render fetch connect build resolve encode decode read write flush split join map".split()
-)
+NAMES = "load open parse render fetch connect build resolve encode decode read write flush split join map".split()
 PAGES_A_SECTION = 20
 SECTIONS_IN_SIDEBAR = 40
 """A larger site shows the nearest ones, as large sites do: else a page would grow with the site."""
@@ -44,7 +42,9 @@ class SiteWriter:
 
     def __init__(self, pages: int, seed: int = 1):
         self.random = random.Random(seed)
-        self.sections = [f"section-{in_words(number)}" for number in range(-(-pages // PAGES_A_SECTION))]
+        self.sections = [
+            f"section-{in_words(number)}" for number in range(-(-pages // PAGES_A_SECTION))
+        ]
         self.number = {section: number for number, section in enumerate(self.sections)}
         self.tree = {
             section: [
@@ -74,7 +74,8 @@ class SiteWriter:
             self.section(section, heading, number, depth) for number, heading in enumerate(headings)
         )
         toc = "".join(
-            f'<li><a class="reference internal" href="#s{n}">{h}</a></li>' for n, h in enumerate(headings)
+            f'<li><a class="reference internal" href="#s{n}">{h}</a></li>'
+            for n, h in enumerate(headings)
         )
         return f"""<!DOCTYPE html>
 <html lang="en" data-content_root="{depth}">
@@ -100,7 +101,9 @@ class SiteWriter:
         """Return the tree: the sections around the current one, the pages of that one."""
         items = []
         last = len(self.sections)
-        begin = max(0, min(self.number[current] - SECTIONS_IN_SIDEBAR // 2, last - SECTIONS_IN_SIDEBAR))
+        begin = max(
+            0, min(self.number[current] - SECTIONS_IN_SIDEBAR // 2, last - SECTIONS_IN_SIDEBAR)
+        )
         for section in self.sections[begin : begin + SECTIONS_IN_SIDEBAR]:
             pages = self.tree[section]
             below = "".join(
@@ -115,7 +118,11 @@ class SiteWriter:
 
     def section(self, section: str, heading: str, number: int, depth: str) -> str:
         """Return one section of a page; every kind of block stands in some of them."""
-        blocks = [f"<p>{self.prose(section, depth)}</p>", self.code(), f"<p>{self.prose(section, depth)}</p>"]
+        blocks = [
+            f"<p>{self.prose(section, depth)}</p>",
+            self.code(),
+            f"<p>{self.prose(section, depth)}</p>",
+        ]
         blocks.append((self.table, self.bullets, self.definition, self.admonition)[number % 4]())
         sign = f'<a class="headerlink" href="#s{number}" title="Link to this heading">¶</a>'
         return f'<section id="s{number}"><h2>{heading}{sign}</h2>{"".join(blocks)}</section>\n'
@@ -146,7 +153,9 @@ class SiteWriter:
 
     def table(self) -> str:
         """Return a table of ten rows."""
-        head = "".join(f'<th class="head"><p>{name}</p></th>' for name in ("Name", "Type", "Meaning"))
+        head = "".join(
+            f'<th class="head"><p>{name}</p></th>' for name in ("Name", "Type", "Meaning")
+        )
         rows = "".join(
             f'<tr class="row-odd"><td><p><code class="docutils literal"><span class="pre">{self.random.choice(NAMES)}</span></code></p></td>'
             f"<td><p>{self.random.choice(WORDS)}</p></td><td><p>{self.words(8)}</p></td></tr>"
@@ -170,9 +179,7 @@ class SiteWriter:
 
     def admonition(self) -> str:
         """Return a note."""
-        return (
-            f'<div class="admonition note"><p class="admonition-title">Note</p><p>{self.words(25)}</p></div>'
-        )
+        return f'<div class="admonition note"><p class="admonition-title">Note</p><p>{self.words(25)}</p></div>'
 
 
 @contextlib.contextmanager
@@ -192,7 +199,9 @@ def serving(site: dict[str, bytes]) -> Iterator[str]:
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
-    server = asyncio.run_coroutine_threadsafe(asyncio.start_server(serve, "127.0.0.1", 0), loop).result()
+    server = asyncio.run_coroutine_threadsafe(
+        asyncio.start_server(serve, "127.0.0.1", 0), loop
+    ).result()
     try:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     finally:
@@ -202,7 +211,5 @@ def serving(site: dict[str, bytes]) -> Iterator[str]:
 
 
 def _answer(status: str, body: bytes) -> bytes:
-    head = (
-        f"HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {len(body)}\r\n\r\n"
-    )
+    head = f"HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {len(body)}\r\n\r\n"
     return head.encode() + body

@@ -77,12 +77,25 @@ class Site(BaseHTTPRequestHandler):
 
 def crawl(url: str, folder: Path) -> dict[str, dict[str, int] | int]:
     """Crawl the site in a process of its own, and return its counts."""
-    counts, settings = folder / "counts.json", {"LLMS_DATA_DIR": str(folder), "LLMS_CONVERT_WORKERS": "0"}
-    settings |= {"LLMS_ALLOW_PRIVATE_ADDRESSES": "True", "LOG_LEVEL": "ERROR", "LLMS_STATUS_PORT": "off"}
+    counts, settings = (
+        folder / "counts.json",
+        {"LLMS_DATA_DIR": str(folder), "LLMS_CONVERT_WORKERS": "0"},
+    )
+    settings |= {
+        "LLMS_ALLOW_PRIVATE_ADDRESSES": "True",
+        "LOG_LEVEL": "ERROR",
+        "LLMS_STATUS_PORT": "off",
+    }
     words = [word for name, value in settings.items() for word in ("-s", f"{name}={value}")]
     words = ["crawl", "docs", "-a", f"url={url}", "-O", str(folder / "documents.jsonl"), *words]
-    environment = {**os.environ, "SCRAPY_SETTINGS_MODULE": "llmsspider.settings", "PYTHONPATH": str(ROOT)}
-    subprocess.run([sys.executable, "-c", CRAWL, str(counts), *words], cwd=ROOT, env=environment, check=True)
+    environment = {
+        **os.environ,
+        "SCRAPY_SETTINGS_MODULE": "llmsspider.settings",
+        "PYTHONPATH": str(ROOT),
+    }
+    subprocess.run(
+        [sys.executable, "-c", CRAWL, str(counts), *words], cwd=ROOT, env=environment, check=True
+    )
     return json.loads(counts.read_text(encoding="utf-8"))
 
 

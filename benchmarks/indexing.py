@@ -31,7 +31,9 @@ def main() -> None:
         passages = opened.index.count()[1]
         cpu_secs, wall_secs = time.process_time() - cpu, time.perf_counter() - clock
     print(
-        json.dumps({"cpu_secs": round(cpu_secs, 3), "wall_secs": round(wall_secs, 3), "passages": passages})
+        json.dumps(
+            {"cpu_secs": round(cpu_secs, 3), "wall_secs": round(wall_secs, 3), "passages": passages}
+        )
     )
 
 

@@ -66,7 +66,9 @@ class Course:
             return Moment(0, chance.uniform(0.05, 1) * self.head_secs, "before the first request")
         if share < 1 / 2:
             return Moment(self.requests, chance.random() * self.tail_secs, "after the last request")
-        return Moment(chance.randrange(1, self.requests), chance.uniform(0, 0.02), "between requests")
+        return Moment(
+            chance.randrange(1, self.requests), chance.uniform(0, 0.02), "between requests"
+        )
 
 
 class Work:
@@ -86,7 +88,17 @@ class Work:
     def crawl(self, *options: str, feed: str = "documents.jsonl") -> tuple[str, ...]:
         """The arguments of a crawl as a user would give them."""
         fast = ("-s", "LLMS_CONVERT_WORKERS=0", "-s", "DOWNLOAD_DELAY=0.005")
-        return ("crawl", "docs", "-a", f"url={self.site.url}/", "-O", feed, *self.settings, *fast, *options)
+        return (
+            "crawl",
+            "docs",
+            "-a",
+            f"url={self.site.url}/",
+            "-O",
+            feed,
+            *self.settings,
+            *fast,
+            *options,
+        )
 
     def export(self, *options: str) -> tuple[str, ...]:
         """The arguments of an export."""
@@ -129,7 +141,10 @@ class Work:
 
     def rows(self, name: str) -> Rows:
         """The lines of a file."""
-        return [json.loads(line) for line in (self.folder / name).read_text(encoding="utf-8").splitlines()]
+        return [
+            json.loads(line)
+            for line in (self.folder / name).read_text(encoding="utf-8").splitlines()
+        ]
 
     def exported(self, *options: str) -> Rows:
         """What an export gives."""
@@ -201,7 +216,9 @@ def tree_of(work: Work) -> Any:
         if path.is_file()
     }
     manifest = json.loads(texts.pop(".llmsspider.json"))
-    return {name: re.sub(r"(?m)^fetched_at: .*\n", "", text) for name, text in texts.items()}, manifest.keys()
+    return {
+        name: re.sub(r"(?m)^fetched_at: .*\n", "", text) for name, text in texts.items()
+    }, manifest.keys()
 
 
 def index_of(work: Work) -> Any:
@@ -237,14 +254,18 @@ class Kind:
 KINDS = {
     "crawl": Kind(no_day_before, lambda work: work.crawl(), documents_of, changes=False),
     "refresh": Kind(crawl_the_day_before, lambda work: work.crawl("-a", "mode=refresh"), refreshed),
-    "mirror": Kind(crawl_the_day_before, lambda work: work.crawl("-s", "LLMS_MIRROR_DIR=tree"), tree_of),
+    "mirror": Kind(
+        crawl_the_day_before, lambda work: work.crawl("-s", "LLMS_MIRROR_DIR=tree"), tree_of
+    ),
     "chunks": Kind(
         crawl_the_day_before,
         lambda work: work.crawl("-a", "emit=changes", feed="chunks.jsonl:chunks"),
         index_of,
     ),
     "export": Kind(
-        crawl_both_days, lambda work: work.export("--format", "chunks", "-o", "chunks.jsonl"), chunk_file
+        crawl_both_days,
+        lambda work: work.export("--format", "chunks", "-o", "chunks.jsonl"),
+        chunk_file,
     ),
 }
 
@@ -266,7 +287,9 @@ def change(site: Site) -> None:
     site.pages["/new.html"] = (
         b"<html><body><main><h1>New</h1><p>A page that came today.</p></main></body></html>"
     )
-    site.pages["/"] = site.pages["/"].replace(b"</h1>", b'</h1><p><a href="/new.html">what is new</a></p>', 1)
+    site.pages["/"] = site.pages["/"].replace(
+        b"</h1>", b'</h1><p><a href="/new.html">what is new</a></p>', 1
+    )
 
 
 class Rounds:
@@ -317,9 +340,9 @@ class Rounds:
         ):  # a consumer reads the file after each run: it is that of yesterday or a whole new one
             shutil.copy(work.folder / "chunks.jsonl", work.folder / "chunks-killed.jsonl")
         if name == "export":
-            good = (work.folder / "chunks.jsonl").read_bytes() == old or kind.state(work) == self.expected[
-                name
-            ]
+            good = (work.folder / "chunks.jsonl").read_bytes() == old or kind.state(
+                work
+            ) == self.expected[name]
         work.run(*arguments)
         found = kind.state(work)
         good = good and found == self.expected[name]

@@ -77,7 +77,14 @@ def measure(
     with tempfile.TemporaryDirectory() as place:
         result = Path(place, "cost.json")
         subprocess.run(
-            [sys.executable, __file__, str(result), str(folder / "log"), str(timeout_secs), *command],
+            [
+                sys.executable,
+                __file__,
+                str(result),
+                str(folder / "log"),
+                str(timeout_secs),
+                *command,
+            ],
             cwd=folder,
             env={
                 **{name: value for name, value in os.environ.items() if name not in IGNORED},
@@ -88,7 +95,9 @@ def measure(
         cost = Cost(**json.loads(result.read_text(encoding="utf-8")))
     if cost.exit_code not in {*accept, TIMED_OUT}:
         log = (folder / "log").read_text(encoding="utf-8", errors="replace")
-        raise SystemExit(f"{' '.join(command)} failed with exit code {cost.exit_code}:\n{log[-3000:]}")
+        raise SystemExit(
+            f"{' '.join(command)} failed with exit code {cost.exit_code}:\n{log[-3000:]}"
+        )
     return cost
 
 

@@ -11,8 +11,6 @@ The same `--seed` and seeds give the same answers. Exit code 1 when a good page 
 crawl logged a traceback.
 """
 
-# ruff: noqa: E501 (tables of bytes read better in full lines)
-
 from __future__ import annotations
 
 import argparse
@@ -152,7 +150,9 @@ def project_seeds() -> Seeds:
     front = "---\ntitle: A\ntags: [a, b]\n---\n\n", '+++\ntitle = "A"\n[extra]\na.b = 1\n+++\n\n'
     markdown = [path.read_bytes() for path in sorted((ROOT / "tests" / "fixtures").rglob("*.md"))]
     return {
-        "html": [path.read_bytes() for path in sorted((ROOT / "tests" / "fixtures").rglob("*.html"))]
+        "html": [
+            path.read_bytes() for path in sorted((ROOT / "tests" / "fixtures").rglob("*.html"))
+        ]
         + [body for _, body in SiteWriter(20).pages()],
         "markdown": markdown + [text.encode() + body for text in front for body in markdown[::3]],
         "llms": [llms.encode(), llms.replace("- [", "* [").replace("\n", "\r\n").encode()],
@@ -161,7 +161,9 @@ def project_seeds() -> Seeds:
             f"{head}<urlset {space}>\n{urls}</urlset>".encode(),
             f"{head}<sitemapindex {space}>{index}</sitemapindex>".encode(),
             f"{head}<rss version='2.0'><channel>{feed}</channel></rss>".encode(),
-            "\n".join(f"https://docs.example.com/mutated-{in_words(n)}.html" for n in range(50)).encode(),
+            "\n".join(
+                f"https://docs.example.com/mutated-{in_words(n)}.html" for n in range(50)
+            ).encode(),
             gzip.compress(f"{head}<urlset {space}>\n{urls}</urlset>".encode(), mtime=0),
         ],
         "robots": [
@@ -284,13 +286,15 @@ class MutatedSite:
         self.served: Counter[str] = Counter()
         names = [f"/mutated-{in_words(n)}.html" for n in range(pages)]
         self.good = {
-            f"/good-{in_words(n)}.html": f"Sentence {number} {n} of a good page." for n in range(GOOD)
+            f"/good-{in_words(n)}.html": f"Sentence {number} {n} of a good page."
+            for n in range(GOOD)
         }
         every = [*names, *self.good]
         random.Random(seed).shuffle(every)
         self.links = "".join(f'<li><a href="{path}">{path[1:-5]}</a></li>' for path in every)
         self.sitemaps = "".join(
-            f"<sitemap><loc>{{base}}/sitemap-{in_words(n)}.xml</loc></sitemap>" for n in range(SITEMAPS)
+            f"<sitemap><loc>{{base}}/sitemap-{in_words(n)}.xml</loc></sitemap>"
+            for n in range(SITEMAPS)
         )
 
     def get(self, path: str) -> tuple[str, Answer]:
@@ -332,11 +336,16 @@ def serving(site: MutatedSite) -> Iterator[str]:
     """Serve a site from a thread on a free port of 127.0.0.1; yields its address."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+        with contextlib.suppress(
+            ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError
+        ):
             while True:
                 head = await reader.readuntil(b"\r\n\r\n")
                 status, found = site.get(head.split(b" ", 2)[1].decode("latin-1"))
-                lines = [f"HTTP/1.1 {status}", *(f"{name}: {value}" for name, value in found.headers)]
+                lines = [
+                    f"HTTP/1.1 {status}",
+                    *(f"{name}: {value}" for name, value in found.headers),
+                ]
                 lines += [f"Content-Length: {len(found.body)}", "", ""]
                 writer.write("\r\n".join(lines).encode("latin-1") + found.body)
                 await writer.drain()
@@ -344,7 +353,9 @@ def serving(site: MutatedSite) -> Iterator[str]:
 
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, daemon=True).start()
-    server = asyncio.run_coroutine_threadsafe(asyncio.start_server(serve, "127.0.0.1", 0), loop).result()
+    server = asyncio.run_coroutine_threadsafe(
+        asyncio.start_server(serve, "127.0.0.1", 0), loop
+    ).result()
     site.base = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     try:
         yield site.base
@@ -382,7 +393,10 @@ class Watchdog:
             try:
                 return function(*arguments, **named)
             finally:
-                self.note(time.thread_time() - began, f"thread {getattr(function, '__qualname__', function)}")
+                self.note(
+                    time.thread_time() - began,
+                    f"thread {getattr(function, '__qualname__', function)}",
+                )
 
         asyncio.events.Handle._run = step  # type: ignore[method-assign]
         asyncio.to_thread = lambda function, *a, **k: to_thread(measured, function, *a, **k)  # type: ignore[assignment]
@@ -472,7 +486,9 @@ def crawl(url: str, limit_secs: float) -> None:
         "problems": problems.found,
         "cpu": usage.ru_utime + usage.ru_stime,
         "mb": usage.ru_maxrss // 1024,
-        "stats": {key: value for key, value in stats.items() if isinstance(value, (int, float, str))},
+        "stats": {
+            key: value for key, value in stats.items() if isinstance(value, (int, float, str))
+        },
     }
     Path("result.json").write_text(json.dumps(result))
 
@@ -510,7 +526,9 @@ def main() -> None:
     print({kind: len(bodies) for kind, bodies in seeds.items()}, flush=True)
     served: Counter[str] = Counter()
     failed, number, longest, cpu, most_mb, refused, began = 0, 0, 0.0, 0.0, 0, 0, time.monotonic()
-    while served.total() < options.answers and not 0 < options.minutes * 60 < time.monotonic() - began:
+    while (
+        served.total() < options.answers and not 0 < options.minutes * 60 < time.monotonic() - began
+    ):
         site = MutatedSite(number, options.seed, options.pages, seeds)
         folder = Path(tempfile.mkdtemp(prefix="mutations-"))
         with serving(site) as url:
@@ -538,7 +556,10 @@ def main() -> None:
             longest, cpu = max(longest, result["longest"]), cpu + result["cpu"]
             most_mb = max(most_mb, result["mb"])
             for step in result["long_steps"]:
-                print(f"  {step['secs']} s {step['what']}: {' | '.join(step['seen'])[:900]}", flush=True)
+                print(
+                    f"  {step['secs']} s {step['what']}: {' | '.join(step['seen'])[:900]}",
+                    flush=True,
+                )
         for line in told.get("failed", []):
             print(f"  FAILED site {number}: {line}", flush=True)
         failed += bool(told.get("failed"))
@@ -562,7 +583,9 @@ def _crawl(url: str, limit_secs: float) -> None:
     crawl(url, limit_secs)
 
 
-def _judge(site: MutatedSite, url: str, folder: Path, code: int, limit_secs: float) -> dict[str, list[str]]:
+def _judge(
+    site: MutatedSite, url: str, folder: Path, code: int, limit_secs: float
+) -> dict[str, list[str]]:
     """Return what failed, and whether robots.txt refused."""
     path = folder / "result.json"
     if not path.exists():

@@ -31,10 +31,27 @@ from generated_site import WORDS, SiteWriter, in_words  # noqa: E402
 from site_server import Reply, Seen, Site, serving  # noqa: E402
 
 ATOM = "{http://www.w3.org/2005/Atom}"
-SETTINGS = {"RETRY_TIMES": 0, "AUTOTHROTTLE_MAX_DELAY": 0.2, "DOWNLOAD_TIMEOUT": 20, "LLMS_ROBOTSTXT": None}
+SETTINGS = {
+    "RETRY_TIMES": 0,
+    "AUTOTHROTTLE_MAX_DELAY": 0.2,
+    "DOWNLOAD_TIMEOUT": 20,
+    "LLMS_ROBOTSTXT": None,
+}
 SENTENCE = re.compile(r"<p\b[^<>]*>([^<>&*_`\[\]\\]{30,})")
 WORD = re.compile(r"\b[a-z]{6,}\b")
-KINDS = ("word", "word", "code", "cell", "row", "paragraph", "cut", "new", "delete", "move", "redirect")
+KINDS = (
+    "word",
+    "word",
+    "code",
+    "cell",
+    "row",
+    "paragraph",
+    "cut",
+    "new",
+    "delete",
+    "move",
+    "redirect",
+)
 """What a day's edits may be, as often as they are drawn."""
 TEXT_FILES = {".html", ".md", ".txt", ".xml", ".json", ".mdx"}
 
@@ -135,7 +152,11 @@ class Edited:
             with_blocks = kind in {"code", "cell", "row"}
             cuttable = kind == "cut"
             page = next(
-                (p for p in free if (not with_blocks or p.has_blocks) and (not cuttable or p.paragraphs)),
+                (
+                    p
+                    for p in free
+                    if (not with_blocks or p.has_blocks) and (not cuttable or p.paragraphs)
+                ),
                 None,
             )
             if page is not None:
@@ -188,7 +209,10 @@ class Edited:
         del self.pages[page.path]
         unlinked = [link for link in self.home.links if link[1] == page.path]
         self.home.links = [link for link in self.home.links if link[1] != page.path]
-        return [Edit("deleted", page.path), *(Edit("changed", self.home.path, link[0]) for link in unlinked)]
+        return [
+            Edit("deleted", page.path),
+            *(Edit("changed", self.home.path, link[0]) for link in unlinked),
+        ]
 
     def _move(self, page: Page, number: int, *, redirects: bool = False) -> list[Edit]:
         old, new = page.path, f"{page.html_file[:-5]}-{in_words(number)}.html"
@@ -206,7 +230,9 @@ class Edited:
         del self.pages[old]
         page.path = page.html_file = new
         self.pages[new] = page
-        told = [Edit("changed", self.home.path, text) for text, path in self.home.links if path == old]
+        told = [
+            Edit("changed", self.home.path, text) for text, path in self.home.links if path == old
+        ]
         self.home.links = [link for link in self.home.links if link[1] != old]
         told += self._link(f"moved {in_words(number)}", new)
         return [Edit("moved", new, moved_from=old), *told]
@@ -252,7 +278,10 @@ class Edited:
     def _table(self, page: Page, night: int) -> list[list[str]]:
         noise = self._noise(night)
         rows = [["Key", "Value", "Last change"], ["timeout", str(page.cell), noise["date"]]]
-        rows += [["build", str(noise["build"]), noise["date"]], ["stars", noise["stars"], noise["date"]]]
+        rows += [
+            ["build", str(noise["build"]), noise["date"]],
+            ["stars", noise["stars"], noise["date"]],
+        ]
         return rows + [[row, "1", noise["date"]] for row in page.rows]
 
     def _code_lines(self, page: Page, night: int) -> list[str]:
@@ -270,7 +299,9 @@ class Edited:
         if page.has_blocks:
             code = html.escape("\n".join(self._code_lines(page, night)), quote=False)
             head, *rows = self._table(page, night)
-            cells = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
+            cells = "".join(
+                f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows
+            )
             titles = "".join(f"<th>{cell}</th>" for cell in head)
             parts.append(f'<pre><code class="language-python">{code}\n</code></pre>')
             parts.append(f"<table><thead><tr>{titles}</tr></thead><tbody>{cells}</tbody></table>")
@@ -298,7 +329,9 @@ def _page(title: str, body: str) -> str:
 def made_up(seed: int) -> dict[str, bytes]:
     """A site of 60 pages without Markdown."""
     pages = SiteWriter(60, seed).site()
-    return {(f"{path}index.html" if path.endswith("/") else path): body for path, body in pages.items()}
+    return {
+        (f"{path}index.html" if path.endswith("/") else path): body for path, body in pages.items()
+    }
 
 
 def read(folder: Path, base: str, origins: list[str]) -> dict[str, bytes]:
@@ -327,12 +360,20 @@ class Nights:
         self.edited.serve(number)
         self.hook.clear()
         feed = self.folder / "changes.atom"
-        settings = {**SETTINGS, "LLMS_CHANGES_FEED": feed, "LLMS_WEBHOOK_URL": f"{self.hook.url}/hook"}
+        settings = {
+            **SETTINGS,
+            "LLMS_CHANGES_FEED": feed,
+            "LLMS_WEBHOOK_URL": f"{self.hook.url}/hook",
+        }
         del settings["LLMS_ROBOTSTXT"]
         start = f"{self.edited.site.url}{self.edited.home.path}"
-        outcome = crawl(start, self.folder, arguments={"source": "news"}, settings=settings, timeout=900)
+        outcome = crawl(
+            start, self.folder, arguments={"source": "news"}, settings=settings, timeout=900
+        )
         if outcome.exit_code:
-            self.faults.append(f"night {number}: exit code {outcome.exit_code}: {outcome.log[-600:]}")
+            self.faults.append(
+                f"night {number}: exit code {outcome.exit_code}: {outcome.log[-600:]}"
+            )
         if number:
             before = len(self.faults)
             self._compare(number, edits, self._diff(), self._feed(feed))
@@ -348,7 +389,9 @@ class Nights:
 
     def _diff(self) -> dict[str, Any]:
         store = f"LLMS_DATA_DIR={self.folder / 'store'}"
-        done = command("diff", "news", "--format", "json", "-s", store, cwd=self.folder, timeout=300)
+        done = command(
+            "diff", "news", "--format", "json", "-s", store, cwd=self.folder, timeout=300
+        )
         found: dict[str, Any] = json.loads(done.stdout)
         return found
 
@@ -357,7 +400,10 @@ class Nights:
         entries = etree.parse(path).getroot().findall(f"{ATOM}entry")
         newest = entries[0].findtext(f"{ATOM}updated") if entries else None
         return {
-            (entry.find(f"{ATOM}category").get("term"), self._short(entry.find(f"{ATOM}link").get("href")))
+            (
+                entry.find(f"{ATOM}category").get("term"),
+                self._short(entry.find(f"{ATOM}link").get("href")),
+            )
             for entry in entries
             if entry.findtext(f"{ATOM}updated") == newest
         }
@@ -372,30 +418,52 @@ class Nights:
         expected = {(edit.kind, self._short(edit.path)) for edit in edits}
         pages = {(page["change"], self._short(page["url"])): page for page in diff["pages"]}
         bodies = [json.loads(seen.body) for seen in self.hook.requests if seen.path == "/hook"]
-        hook = {(page["change"], self._short(page["url"])) for body in bodies for page in body["pages"]}
-        for name, told in (("diff", set(pages)), ("feed", feed if expected else set()), ("webhook", hook)):
+        hook = {
+            (page["change"], self._short(page["url"])) for body in bodies for page in body["pages"]
+        }
+        for name, told in (
+            ("diff", set(pages)),
+            ("feed", feed if expected else set()),
+            ("webhook", hook),
+        ):
             self.counts[f"{name}: edits told"] += len(expected & told)
-            self.faults += [f"night {number}: {name} lacks {what}" for what in sorted(expected - told)]
-            self.faults += [f"night {number}: {name} tells {what} too" for what in sorted(told - expected)]
+            self.faults += [
+                f"night {number}: {name} lacks {what}" for what in sorted(expected - told)
+            ]
+            self.faults += [
+                f"night {number}: {name} tells {what} too" for what in sorted(told - expected)
+            ]
         self.counts["edits"] += len(expected)
         self.counts["pages folded"] += diff["noise"]["pages"]
         for key, page in pages.items():
             if key in expected:
-                self._compare_page(number, [e for e in edits if (e.kind, self._short(e.path)) == key], page)
+                self._compare_page(
+                    number, [e for e in edits if (e.kind, self._short(e.path)) == key], page
+                )
 
     def _compare_page(self, number: int, edits: list[Edit], page: dict[str, Any]) -> None:
         hunks = page["hunks"]
         texts = ["\n".join([*hunk["lines"], hunk["before"], hunk["after"]]) for hunk in hunks]
         for edit in edits:
-            self.counts["places told"] += bool(edit.needle) and any(edit.needle in text for text in texts)
+            self.counts["places told"] += bool(edit.needle) and any(
+                edit.needle in text for text in texts
+            )
             if edit.needle and not any(edit.needle in text for text in texts):
-                self.faults.append(f"night {number}: {edit.needle!r} is not told of {edit.path}: {texts}")
-            if edit.moved_from and self._short(page["moved_from"] or "") != self._short(edit.moved_from):
+                self.faults.append(
+                    f"night {number}: {edit.needle!r} is not told of {edit.path}: {texts}"
+                )
+            if edit.moved_from and self._short(page["moved_from"] or "") != self._short(
+                edit.moved_from
+            ):
                 self.faults.append(
                     f"night {number}: {edit.path} was {edit.moved_from}, told {page['moved_from']}"
                 )
         if len(hunks) > len(edits):
-            extra = [text for text in texts if not any(edit.needle and edit.needle in text for edit in edits)]
+            extra = [
+                text
+                for text in texts
+                if not any(edit.needle and edit.needle in text for edit in edits)
+            ]
             if extra:
                 self.faults.append(f"night {number}: told of {page['url']} too: {extra}")
 
@@ -409,7 +477,11 @@ def main() -> None:
     parser.add_argument("--nights", type=int, default=14)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    files = read(options.folder, options.base, options.origin) if options.folder else made_up(options.seed)
+    files = (
+        read(options.folder, options.base, options.origin)
+        if options.folder
+        else made_up(options.seed)
+    )
     folder = Path(tempfile.mkdtemp(prefix="news-"))
     edited = Edited(files, options.base, options.seed)
     print(f"{len(files)} files, {len(edited.pages)} pages that may be edited")

@@ -33,15 +33,19 @@ from llmsspider.store import Store  # noqa: E402
 FORMS = ("html", "markdown", "full")
 """What the site serves: HTML and a sitemap; HTML, `.md` and llms.txt; HTML, llms.txt and llms-full.txt."""
 
-SIGN_IN = (
-    "<title>Sign in</title><form action='/login'><h1>Sign in</h1><input name=u><input type=password></form>"
+SIGN_IN = "<title>Sign in</title><form action='/login'><h1>Sign in</h1><input name=u><input type=password></form>"
+DENIED = (
+    "<title>{path}</title><h1>No entry</h1><p>You may not see {path}. Reference: 18.{number}</p>"
 )
-DENIED = "<title>{path}</title><h1>No entry</h1><p>You may not see {path}. Reference: 18.{number}</p>"
 UPKEEP = "<title>Documentation</title><h1>Back soon</h1><p>We are working on this site, come again later.</p>"
 SHELL = "<head><title>Docs</title><script src='/app.js'></script></head><body><div id='view'></div></body>"
-SHOP = "<title>Shop</title><h1>Shop</h1><p>Buy the book of it.</p><a href='/shop/offer.html'>Offer</a>"
+SHOP = (
+    "<title>Shop</title><h1>Shop</h1><p>Buy the book of it.</p><a href='/shop/offer.html'>Offer</a>"
+)
 OFFER = "<title>Offer</title><h1>Offer</h1><p>Today only, one book at the price of two.</p>"
-MISSING = "<title>Page not found</title><h1>Page not found</h1><p>There is nothing at this address.</p>"
+MISSING = (
+    "<title>Page not found</title><h1>Page not found</h1><p>There is nothing at this address.</p>"
+)
 CONSTANT = "Sat, 21 Nov 2020 22:00:00 GMT"
 
 
@@ -74,7 +78,9 @@ class LyingSite:
         for name in self.chance.sample(names, 3):
             edition = self.editions[name]
             self.editions[name] = edition + 1
-            self.rewritten[name, edition + 1] = self.rewritten[name, edition] + (self.chance.random() < 0.2)
+            self.rewritten[name, edition + 1] = self.rewritten[name, edition] + (
+                self.chance.random() < 0.2
+            )
         gone = self.chance.choice(names)
         del self.editions[gone]
         self.removed.add(gone)
@@ -107,9 +113,13 @@ class LyingSite:
         """Write the pages of this night; return what is wrong with it."""
         before = self.past[-2:][0] if self.past else self.editions
         lag = before if "sitemap-lag" in self.kinds else self.editions
-        pages: dict[str, Any] = {f"/{name}.html": self.html(name, n) for name, n in self.editions.items()}
+        pages: dict[str, Any] = {
+            f"/{name}.html": self.html(name, n) for name, n in self.editions.items()
+        }
         names = sorted(self.editions)
-        links = "".join(f"<li><a href='/{name}.html'>{name}</a></li>" for name in names if len(name) % 2)
+        links = "".join(
+            f"<li><a href='/{name}.html'>{name}</a></li>" for name in names if len(name) % 2
+        )
         pages["/"] = (
             f"<html><title>Home</title><main><h1>Home</h1><p>All about it.</p><ul>{links}</ul></main></html>"
         )
@@ -132,9 +142,13 @@ class LyingSite:
             )
         self._shorten(pages, disturbed=not healthy)
         if "soft-404" in self.kinds:
-            pages |= dict.fromkeys((f"/{name}.html" for name in self.removed - set(self.editions)), MISSING)
+            pages |= dict.fromkeys(
+                (f"/{name}.html" for name in self.removed - set(self.editions)), MISSING
+            )
             if self.form == "markdown":
-                pages |= dict.fromkeys((f"/{name}.md" for name in self.removed - set(self.editions)), MISSING)
+                pages |= dict.fromkeys(
+                    (f"/{name}.md" for name in self.removed - set(self.editions)), MISSING
+                )
         self.was_disturbed = self.was_disturbed and not healthy
         said = "healthy" if healthy else self._disturb(pages, self.past[-1] if self.past else {})
         self._stamp(pages)
@@ -142,19 +156,25 @@ class LyingSite:
         self.site.pages = pages
         if self.moved:
             self.site.pages = {}
-            self.site.missing = lambda seen: Reply("", 301, headers={"Location": self.other.url + seen.path})
+            self.site.missing = lambda seen: Reply(
+                "", 301, headers={"Location": self.other.url + seen.path}
+            )
         return said
 
     def _shorten(self, pages: dict[str, Any], *, disturbed: bool) -> None:
         """Cut lists or the full text off for a night, or take it away."""
         if disturbed and "lists-cut" in self.kinds:
             for path in {"/sitemap.xml", "/llms.txt"} & set(pages):
-                pages[path] = pages[path][: self.chance.randrange(len(pages[path]) // 2, len(pages[path]))]
+                pages[path] = pages[path][
+                    : self.chance.randrange(len(pages[path]) // 2, len(pages[path]))
+                ]
         full = pages.get("/llms-full.txt")
         if disturbed and full is not None and "full-cut" in self.kinds:
             pages["/llms-full.txt"] = full[: self.chance.randrange(len(full) // 2, len(full))]
         if disturbed and full is not None and "full-down" in self.kinds:
-            pages["/llms-full.txt"] = self.chance.choice([Reply("", 503), Reply(SIGN_IN, content_type=HTML)])
+            pages["/llms-full.txt"] = self.chance.choice(
+                [Reply("", 503), Reply(SIGN_IN, content_type=HTML)]
+            )
 
     def _disturb(self, pages: dict[str, Any], before: dict[str, int]) -> str:
         """Put something else in place of pages, as one of the kinds has it."""
@@ -169,7 +189,9 @@ class LyingSite:
         candidates = ["/", *(f"/{name}" for name in sorted(self.editions))]
         if kind in ONLY_START:
             candidates = ["/"]
-        if kind == "wall-few":  # of one page alone nobody can say that it is none, where it was never seen
+        if (
+            kind == "wall-few"
+        ):  # of one page alone nobody can say that it is none, where it was never seen
             candidates = ["/", *(f"/{name}" for name in sorted(self.editions) if name in before)]
         chosen = self.chance.sample(candidates, max(1, int(share * len(candidates))))
         wall = made(self.chance)
@@ -181,13 +203,20 @@ class LyingSite:
             }:
                 if key in pages:
                     pages[key] = wall(key, pages[key])
-        pages |= {"/login": SIGN_IN, "/upkeep-notice": UPKEEP, "/shop/": SHOP, "/shop/offer.html": OFFER}
+        pages |= {
+            "/login": SIGN_IN,
+            "/upkeep-notice": UPKEEP,
+            "/shop/": SHOP,
+            "/shop/offer.html": OFFER,
+        }
         return f"{kind} ({len(chosen)})"
 
     def _stamp(self, pages: dict[str, Any]) -> None:
         """Send validators that say nothing, where the site does; else an ETag of the body."""
         self.site.etags = self.other.etags = True
-        header = ("Last-Modified", CONSTANT) if "frozen-modified" in self.kinds else ("ETag", 'W/"1"')
+        header = (
+            ("Last-Modified", CONSTANT) if "frozen-modified" in self.kinds else ("ETag", 'W/"1"')
+        )
         if not {"frozen-modified", "frozen-etag"} & set(self.kinds):
             return
         self.site.etags = False
@@ -244,7 +273,9 @@ def _refused(chance: random.Random) -> Wall:
 
 def _broken(chance: random.Random) -> Wall:
     status = chance.choice([429, 500, 502, 503])
-    return lambda _path, _page: Reply("", status, HTML, {"Retry-After": "0"} if status == 429 else {})
+    return lambda _path, _page: Reply(
+        "", status, HTML, {"Retry-After": "0"} if status == 429 else {}
+    )
 
 
 def _shells(_chance: random.Random) -> Wall:
@@ -352,7 +383,11 @@ class Consumer:
         (self.folder / "documents.jsonl").unlink(missing_ok=True)
         url = f"{site.site.url}/"
         outcome = crawl(
-            url, self.folder, arguments={"source": self.source}, settings=self.settings, constants=OFTEN
+            url,
+            self.folder,
+            arguments={"source": self.source},
+            settings=self.settings,
+            constants=OFTEN,
         )
         rows = outcome.documents if outcome.exit_code in {0, 3} else []
         tally.nights += 1
@@ -365,7 +400,9 @@ class Consumer:
 
     def _apply(self, row: dict[str, Any], where: str) -> None:
         name, old = self._name(row["url"]), self.held.get(row["url"])
-        is_there = row["url"].startswith(f"{self.site.base}/") and (name in self.site.editions or not name)
+        is_there = row["url"].startswith(f"{self.site.base}/") and (
+            name in self.site.editions or not name
+        )
         if row["change"] == "deleted":
             if is_there:
                 self.tally.false_deletions.append(where)
@@ -408,9 +445,13 @@ class Consumer:
             for url, row in self.held.items()
             if url.startswith(f"{self.site.base}/") and (name := self._name(url))
         }
-        late = {name for name, edition in self.site.editions.items() if editions.get(name) != edition}
+        late = {
+            name for name, edition in self.site.editions.items() if editions.get(name) != edition
+        }
         ghosts = {
-            url for url in self.held if self._name(url) not in self.site.editions and self._name(url)
+            url
+            for url in self.held
+            if self._name(url) not in self.site.editions and self._name(url)
         } | {url for url in self.held if not url.startswith(f"{self.site.base}/")}
         for open_ones, now, delays in (
             (self._edited, late, self.tally.edit_delays),
@@ -423,10 +464,15 @@ class Consumer:
 
     def finish(self) -> FormCounts:
         """Return the tally, with what is missed for good."""
-        self.tally.missed_edits, self.tally.missed_deletions = sorted(self._edited), sorted(self._gone)
+        self.tally.missed_edits, self.tally.missed_deletions = (
+            sorted(self._edited),
+            sorted(self._gone),
+        )
         hashes = {url: row["content_hash"] for url, row in self.held.items()}
         self.tally.differs = sorted(
-            url for url in hashes.keys() | self.replayed.keys() if hashes.get(url) != self.replayed.get(url)
+            url
+            for url in hashes.keys() | self.replayed.keys()
+            if hashes.get(url) != self.replayed.get(url)
         )
         return self.tally
 
@@ -499,8 +545,12 @@ def line_of(kinds: tuple[str, ...], tally: FormCounts) -> str:
 def main() -> None:
     """Run and print; exit code 1 when a promise did not hold."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--nights", type=int, default=60, help="nights of each kind, spread over the forms")
-    parser.add_argument("--kinds", nargs="*", default=KINDS, help="kinds, combined with +; or: random")
+    parser.add_argument(
+        "--nights", type=int, default=60, help="nights of each kind, spread over the forms"
+    )
+    parser.add_argument(
+        "--kinds", nargs="*", default=KINDS, help="kinds, combined with +; or: random"
+    )
     parser.add_argument("--forms", nargs="*", default=FORMS)
     parser.add_argument("--pages", type=int, default=24)
     parser.add_argument("--seed", type=int, default=1)
@@ -517,7 +567,9 @@ def main() -> None:
     for kind in options.kinds:
         total = FormCounts()
         kinds: tuple[str, ...] = tuple(kind.split("+"))
-        forms = [form for form in options.forms if form in FORMS_OF.get(kind.partition("-")[0], FORMS)]
+        forms = [
+            form for form in options.forms if form in FORMS_OF.get(kind.partition("-")[0], FORMS)
+        ]
         for number, form in enumerate(forms):
             if time.monotonic() - began > options.secs:
                 break

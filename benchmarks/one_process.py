@@ -70,7 +70,9 @@ def page(site: int, number: int, pages: int) -> bytes:
 class OneSite(asyncio.Protocol):
     """A connection to one site: answers whole requests, in order."""
 
-    def __init__(self, site: int, pages: int, counts: list[int], window: list[float], most: list[int]):
+    def __init__(
+        self, site: int, pages: int, counts: list[int], window: list[float], most: list[int]
+    ):
         self._site, self._pages, self._counts = site, pages, counts
         self._window, self._most = window, most
         self._numbers = {f"/{in_words(number)}.html": number for number in range(pages)} | {"/": 0}
@@ -99,7 +101,9 @@ class OneSite(asyncio.Protocol):
         etag = f'"{self._site}-{self._numbers[path]}"'
         if f"if-none-match: {etag}" in request.lower():
             return _reply("304 Not Modified", b"", "text/html", etag)
-        return _reply("200 OK", page(self._site, self._numbers[path], self._pages), "text/html", etag)
+        return _reply(
+            "200 OK", page(self._site, self._numbers[path], self._pages), "text/html", etag
+        )
 
 
 def _reply(status: str, body: bytes, kind: str, etag: str = "") -> bytes:
@@ -119,7 +123,9 @@ def serve(pages: list[int], pipe: Connection) -> None:
             return OneSite(site, pages[site], counts, windows[site], most)
 
         made = [
-            await loop.create_server(partial(protocol, site), f"127.0.{1 + site // 250}.{1 + site % 250}", 0)
+            await loop.create_server(
+                partial(protocol, site), f"127.0.{1 + site // 250}.{1 + site % 250}", 0
+            )
             for site in range(len(pages))
         ]
         pipe.send(["{}:{}".format(*server.sockets[0].getsockname()) for server in made])
@@ -190,7 +196,9 @@ def children_secs() -> float:
     return used.ru_utime + used.ru_stime
 
 
-async def nights(options: argparse.Namespace, addresses: list[str], pipe: Connection, folder: Path) -> None:
+async def nights(
+    options: argparse.Namespace, addresses: list[str], pipe: Connection, folder: Path
+) -> None:
     """Crawl all sources in one process, night after night; print what each night cost."""
     place = place_of(options, folder)
     for night in range(1, options.nights + 1):
@@ -227,7 +235,9 @@ def asked(pipe: Connection) -> tuple[list[int], int]:
     return counts
 
 
-def alone(options: argparse.Namespace, addresses: list[str], pipe: Connection, folder: Path) -> None:
+def alone(
+    options: argparse.Namespace, addresses: list[str], pipe: Connection, folder: Path
+) -> None:
     """Crawl some of the sources with a process for each; print what a quiet one costs."""
     (before, _), cpu = asked(pipe), []
     for number in range(0, len(addresses), max(1, len(addresses) // options.alone)):
@@ -264,9 +274,14 @@ def main() -> None:
     parser.add_argument("--sources", type=int, default=1000)
     parser.add_argument("--nights", type=int, default=2)
     parser.add_argument(
-        "--alone", type=int, default=20, help="sources that are crawled with a process for each, too"
+        "--alone",
+        type=int,
+        default=20,
+        help="sources that are crawled with a process for each, too",
     )
-    parser.add_argument("--jobs", type=int, default=1, help="processes; more than one: by the clock")
+    parser.add_argument(
+        "--jobs", type=int, default=1, help="processes; more than one: by the clock"
+    )
     parser.add_argument("--rate", type=float, help="requests a second of a host (LLMS_MAX_RATE)")
     options = parser.parse_args()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -275,7 +290,9 @@ def main() -> None:
     pages = sizes(options.sources)
     print(f"{len(pages)} sites, {sum(pages)} pages, the median {statistics.median(pages):.0f}")
     pipe, theirs = multiprocessing.Pipe()
-    server = multiprocessing.get_context("fork").Process(target=serve, args=(pages, theirs), daemon=True)
+    server = multiprocessing.get_context("fork").Process(
+        target=serve, args=(pages, theirs), daemon=True
+    )
     server.start()
     addresses = pipe.recv()
     with tempfile.TemporaryDirectory() as name:

@@ -75,7 +75,11 @@ def crawl(url: str, kind: str, pages: int) -> tuple[Cost, int]:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         words = ["-a", f"url={url}/", "-a", "max_pages=0", "-O", "documents.jsonl"]
-        settings = ("LLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1", f"LLMS_DATA_DIR={place}", *SETTINGS[kind])
+        settings = (
+            "LLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1",
+            f"LLMS_DATA_DIR={place}",
+            *SETTINGS[kind],
+        )
         words += [word for setting in settings for word in ("-s", setting)]
         reader = Reader(folder / "log")
         if kind == "with":
@@ -83,7 +87,10 @@ def crawl(url: str, kind: str, pages: int) -> tuple[Cost, int]:
         environment = ENVIRONMENT | ({"TERM": "dumb"} if kind == "without" else {})
         command = [sys.executable, "-m", "scrapy", "crawl", "docs", *words]
         cost = measure(
-            [sys.executable, "-c", IN_A_TERMINAL, *command], folder, environment=environment, timeout_secs=900
+            [sys.executable, "-c", IN_A_TERMINAL, *command],
+            folder,
+            environment=environment,
+            timeout_secs=900,
         )
         reader.ended.set()
         if kind == "with":
@@ -114,7 +121,9 @@ def main() -> None:
                 )
             if pair:
                 ratios.append(costs["with"].cpu_secs / costs["without"].cpu_secs)
-    print(f"CPU with / without: {', '.join(f'{ratio:.3f}' for ratio in ratios)}; median {median(ratios):.3f}")
+    print(
+        f"CPU with / without: {', '.join(f'{ratio:.3f}' for ratio in ratios)}; median {median(ratios):.3f}"
+    )
     print(f"load now {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
 
 

@@ -43,7 +43,9 @@ PUBLIC_RATE = 5.0
 class Limited:
     """A site that takes `latency_secs` to answer and answers 429 to more than `most` requests in `window_secs`."""
 
-    def __init__(self, bodies: dict[str, bytes], latency_secs: float, most: int | None, window_secs: float):
+    def __init__(
+        self, bodies: dict[str, bytes], latency_secs: float, most: int | None, window_secs: float
+    ):
         self.latency_secs, self.most, self.window_secs = latency_secs, most, window_secs
         self.times: list[float] = []
         self.answered: list[float] = []
@@ -78,11 +80,15 @@ def main() -> None:
     """Crawl and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--pages", type=int, default=100)
-    parser.add_argument("--latencies", type=int, nargs="*", default=[10, 50, 200], help="milliseconds")
+    parser.add_argument(
+        "--latencies", type=int, nargs="*", default=[10, 50, 200], help="milliseconds"
+    )
     parser.add_argument("--limit", type=int, default=20, help="requests that are answered ...")
     parser.add_argument("--window", type=float, default=10, help="... in so many seconds")
     parser.add_argument("--machines", type=int, default=0)
-    parser.add_argument("--processes", type=int, default=4, help="crawls of each machine at the same time")
+    parser.add_argument(
+        "--processes", type=int, default=4, help="crawls of each machine at the same time"
+    )
     parser.add_argument("--alone", action="store_true", help="machines that share nothing")
     options = parser.parse_args()
     if options.machines:
@@ -131,20 +137,32 @@ def several_machines(options: argparse.Namespace) -> None:
             place.mkdir()
             machine.mkdir(exist_ok=True)
             os.environ["TMPDIR"] = str(machine)
-            settings = [f"LLMS_MAX_RATE={PUBLIC_RATE}", f"USER_AGENT=crawl{number}", "ROBOTSTXT_USER_AGENT=x"]
+            settings = [
+                f"LLMS_MAX_RATE={PUBLIC_RATE}",
+                f"USER_AGENT=crawl{number}",
+                "ROBOTSTXT_USER_AGENT=x",
+            ]
             settings += [] if options.alone else [f"LLMS_STORE_URL={url}"]
             crawls.append(crawl(served, place, 1, *settings, source=f"source {number}"))
         del os.environ["TMPDIR"]
         codes = [process.wait(3600) for process in crawls]
         print(f"machines {options.machines}, crawls {len(crawls)}, exit codes {sorted(set(codes))}")
         times = sorted(moment for moments in at.values() for moment in moments)
-        windows = [bisect.bisect_left(times, moment + 1) - number for number, moment in enumerate(times)]
+        windows = [
+            bisect.bisect_left(times, moment + 1) - number for number, moment in enumerate(times)
+        ]
         seconds = [sum(1 for _ in group) for group in _by_second(times)]
-        print(f"requests {len(times)}, a second on average {(len(times) - 1) / (times[-1] - times[0]):.2f}")
-        print(f"most in any window of a second {max(windows)}, in a second of the clock {max(seconds)}")
+        print(
+            f"requests {len(times)}, a second on average {(len(times) - 1) / (times[-1] - times[0]):.2f}"
+        )
+        print(
+            f"most in any window of a second {max(windows)}, in a second of the clock {max(seconds)}"
+        )
         above = sum(window > PUBLIC_RATE for window in windows)
         print(f"windows of a second that hold more than {PUBLIC_RATE:g}: {above} of {len(windows)}")
-        longest = max(later - sooner for moments in at.values() for sooner, later in pairwise(moments))
+        longest = max(
+            later - sooner for moments in at.values() for sooner, later in pairwise(moments)
+        )
         print(f"longest time that a crawl waited between two requests: {longest:.1f} s")
         if not options.alone:
             asyncio.run(cost(url, folder))
@@ -176,7 +194,9 @@ async def cost(url: str, folder: Path, number: int = 2000) -> None:
     print(
         f"a turn: {statistics.median(began):.2f} ms (median), {statistics.quantiles(began)[2]:.2f} (3rd quartile)"
     )
-    print(f"CPU of a turn: {1000 * spent / number:.2f} ms here, {1000 * far / number:.2f} ms in PostgreSQL")
+    print(
+        f"CPU of a turn: {1000 * spent / number:.2f} ms here, {1000 * far / number:.2f} ms in PostgreSQL"
+    )
 
 
 def one_crawl(limited: Limited, rate: float | None) -> int:

@@ -93,7 +93,10 @@ def _markdown_of(html: Path, url: str) -> list[tuple[str, str]]:
     from llmsspider.content.extraction import convert  # noqa: PLC0415
 
     pages = sorted(str(file.relative_to(html)) for file in html.rglob("*.html"))
-    return [(page, convert((html / page).read_bytes(), f"{url}{page}", "utf-8").markdown) for page in pages]
+    return [
+        (page, convert((html / page).read_bytes(), f"{url}{page}", "utf-8").markdown)
+        for page in pages
+    ]
 
 
 def _title(text: str) -> str:

@@ -48,7 +48,9 @@ def draw(figures: dict[str, Any], file: Path) -> None:
             found = values(figures[part], what)
             names = list(reversed(found))
             bars = panel.barh(
-                names, [found[name] for name in names], color=[COLOURS[name == OURS] for name in names]
+                names,
+                [found[name] for name in names],
+                color=[COLOURS[name == OURS] for name in names],
             )
             panel.bar_label(bars, fmt="%.1f", padding=3)
             panel.set_title(f"{PARTS[part]}: {title}", fontsize=9, loc="left")

@@ -39,7 +39,8 @@ class Month:
 
     def text(self, number: int, edition: int) -> str:
         return (
-            f"Topic {in_words(number)} is as edition {in_words(edition)} says. " + "It has more to say. " * 40
+            f"Topic {in_words(number)} is as edition {in_words(edition)} says. "
+            + "It has more to say. " * 40
         )
 
     def deploy(self, edited: list[int], *, silent: bool = False) -> None:
@@ -47,7 +48,9 @@ class Month:
         for number in edited:
             self.editions[number] += 1
         self.hidden |= {*edited} if silent else set()
-        self.named |= {number: self.editions[number] for number in self.editions.keys() - self.hidden}
+        self.named |= {
+            number: self.editions[number] for number in self.editions.keys() - self.hidden
+        }
         head = '<script src="/search/main.js"></script>'
         build = f"<!-- deploy {self.deploys} -->" if self.by_deploy else ""
         pages, docs = self.site.pages, []
@@ -55,12 +58,12 @@ class Month:
             around = {number + 1, number + 7, number * 3} & self.editions.keys()
             links = "".join(f'<a href="/p{n}/">{in_words(n)}</a> ' for n in around)
             body = f"<h1>Topic {in_words(number)}</h1><p>{self.text(number, edition)}</p><p>{links}</p>"
-            page = (
-                f"<html><head><title>Topic {in_words(number)}</title>{head}</head><body><main>{body}</main>"
-            )
+            page = f"<html><head><title>Topic {in_words(number)}</title>{head}</head><body><main>{body}</main>"
             pages[f"/p{number}/"] = f"{page}{build}</body></html>"
             said = self.text(number, self.named[number])
-            docs.append({"location": f"p{number}/", "title": f"Topic {in_words(number)}", "text": said})
+            docs.append(
+                {"location": f"p{number}/", "title": f"Topic {in_words(number)}", "text": said}
+            )
         pages["/"] = str(pages["/p0/"]).replace("<h1>", "<h1>All: ")
         pages["/search/search_index.json"] = json.dumps({"config": {}, "docs": docs})
 
@@ -73,16 +76,24 @@ def month(folder: Path, options: argparse.Namespace, revisit: str) -> list[dict[
         for night in range(options.nights):
             is_deploy = night == 0 or chance.random() < options.deploys
             edited = (
-                chance.sample(range(1, options.pages), chance.randint(1, 4)) if night and is_deploy else []
+                chance.sample(range(1, options.pages), chance.randint(1, 4))
+                if night and is_deploy
+                else []
             )
             lie = night == options.lie
             if is_deploy or lie:
                 made.deploy(edited or ([7] if lie else []), silent=lie)
             made.site.clear()
-            outcome = crawl(f"{made.site.url}/", folder, settings={"LLMS_REVISIT": revisit}, timeout=900)
+            outcome = crawl(
+                f"{made.site.url}/", folder, settings={"LLMS_REVISIT": revisit}, timeout=900
+            )
             told = sorted(one["url"] for one in outcome.documents if one["change"] == "changed")
             requests = len(made.site.requests)
-            row: dict[str, Any] = {"night": night, "edited": len(edited) or int(lie), "requests": requests}
+            row: dict[str, Any] = {
+                "night": night,
+                "edited": len(edited) or int(lie),
+                "requests": requests,
+            }
             rows.append(row | {"minutes": round(requests / RATE / 60, 2), "told": len(told)})
             print(revisit, json.dumps(rows[-1]), flush=True)
     return rows
@@ -93,7 +104,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--pages", type=int, default=1000)
     parser.add_argument("--nights", type=int, default=30)
-    parser.add_argument("--deploys", type=float, default=0.3, help="the share of nights with a deploy")
+    parser.add_argument(
+        "--deploys", type=float, default=0.3, help="the share of nights with a deploy"
+    )
     parser.add_argument("--etags", choices=("content", "deploy", "none"), default="content")
     parser.add_argument(
         "--lie", type=int, default=-1, help="the night on which the index says nothing of an edit"
@@ -107,7 +120,10 @@ def main() -> None:
         quiet = [row["requests"] for row in rows[8:] if not row["edited"]]
         busy = [row["requests"] - row["edited"] for row in rows[8:] if row["edited"]]
         summary = total | {"minutes": round(total["requests"] / RATE / 60)}
-        summary |= {"most on a quiet night": max(quiet, default=0), "most beside edits": max(busy, default=0)}
+        summary |= {
+            "most on a quiet night": max(quiet, default=0),
+            "most beside edits": max(busy, default=0),
+        }
         print(revisit, json.dumps(summary), flush=True)
 
 

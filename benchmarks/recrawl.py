@@ -80,7 +80,9 @@ def serving(site: FolderSite) -> Iterator[None]:
 
         def do_GET(self) -> None:
             found = site.body(self.path)
-            status, (body, media_type) = (200, found) if found else (404, (b"Not found", "text/plain"))
+            status, (body, media_type) = (
+                (200, found) if found else (404, (b"Not found", "text/plain"))
+            )
             etag = f'"{hashlib.md5(body, usedforsecurity=False).hexdigest()}"'
             if site.validators and found and self.headers.get("If-None-Match") == etag:
                 status, body = 304, b""
@@ -114,7 +116,12 @@ def serving(site: FolderSite) -> Iterator[None]:
 def crawl(url: str, folder: Path, *options: str) -> tuple[Cost, dict[str, int]]:
     """Crawl with the default settings and the store in `folder`; returns the cost and the stats."""
     arguments = ["crawl", "docs", "-a", f"url={url}", "-O", "documents.jsonl"]
-    arguments += ["-s", "LLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1", "-s", f"LLMS_DATA_DIR={folder / 'store'}"]
+    arguments += [
+        "-s",
+        "LLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1",
+        "-s",
+        f"LLMS_DATA_DIR={folder / 'store'}",
+    ]
     project = {"SCRAPY_SETTINGS_MODULE": "llmsspider.settings", "PYTHONPATH": str(HERE.parent)}
     cost = measure([*arguments, *options], folder, r"'llms/documents': (\d+)", **project)
     log = (folder / "log").read_text(encoding="utf-8")
@@ -127,7 +134,9 @@ def row(name: str, site: FolderSite, cost: Cost, stats: dict[str, int]) -> str:
     """Return the line of a crawl."""
     changes = {key[12:]: number for key, number in stats.items() if key.startswith("llms/change/")}
     asked = ", ".join(f"{status}: {number}" for status, number in sorted(site.statuses.items()))
-    counted = ", ".join(f"{name} {stats[f'llms/{name}']}" for name in STATS if f"llms/{name}" in stats)
+    counted = ", ".join(
+        f"{name} {stats[f'llms/{name}']}" for name in STATS if f"llms/{name}" in stats
+    )
     return (
         f"{name:<9} {sum(site.statuses.values()):>5} requests ({asked}) {site.sent:>10} bytes "
         f"{cost.cpu_secs:>6.2f} s CPU {cost.pages:>5} documents {changes}\n          {counted}"
@@ -139,7 +148,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("folder", type=Path, help="the built site")
     parser.add_argument("--start", default="/", help="path of the start page (default: /)")
-    parser.add_argument("--origin", default="", help="address in its files that stands for the server")
+    parser.add_argument(
+        "--origin", default="", help="address in its files that stands for the server"
+    )
     parser.add_argument("--no-validators", action="store_true", help="send no ETag")
     parser.add_argument("options", nargs="*", help="further options of scrapy crawl, after --")
     options = parser.parse_args()

@@ -27,7 +27,12 @@ ALLOWED = 12
 
 def rows_of(part: Part, name: str) -> list[Row]:
     """Return the rows of one crawler, a round each, without those that failed."""
-    return [row for rows in part["rounds"] for row in rows if row["name"] == name and "failed" not in row]
+    return [
+        row
+        for rows in part["rounds"]
+        for row in rows
+        if row["name"] == name and "failed" not in row
+    ]
 
 
 def names_of(part: Part) -> list[str]:
@@ -58,7 +63,9 @@ def ratios(part: Part, one: str, other: str, figure: Callable[[Row], float]) -> 
 
 def requests_of(part: Part, name: str) -> list[float]:
     """Return requests for each document, without the allowed ones of discovery."""
-    return [(row["requests"] - ALLOWED) / max(row["documents"] or 0, 1) for row in rows_of(part, name)]
+    return [
+        (row["requests"] - ALLOWED) / max(row["documents"] or 0, 1) for row in rows_of(part, name)
+    ]
 
 
 def beyond_start(part: Part, one: str, what: str) -> list[float]:
@@ -109,7 +116,13 @@ TARGETS = (
         2.2,
         _against(LINK_ONLY, "cpu_secs"),
     ),
-    Target("wall to tuned link-only Scrapy", "python", 1.8, _against(LINK_ONLY, "wall_secs"), stretch=1.3),
+    Target(
+        "wall to tuned link-only Scrapy",
+        "python",
+        1.8,
+        _against(LINK_ONLY, "wall_secs"),
+        stretch=1.3,
+    ),
     Target(
         "CPU a page to crawlee with the same converter",
         "python",
@@ -129,7 +142,10 @@ TARGETS = (
         _against(contestants.CRAWLEE_HTTP.name, "cpu_secs"),
     ),
     Target(
-        "CPU a page to crawl4ai over HTTP", "python", 0.12, _against(contestants.CRAWL4AI.name, "cpu_secs")
+        "CPU a page to crawl4ai over HTTP",
+        "python",
+        0.12,
+        _against(contestants.CRAWL4AI.name, "cpu_secs"),
     ),
     Target("wall to `wget -r`", "python", 1.5, _against(contestants.WGET.name, "wall_secs")),
     Target(
@@ -146,7 +162,10 @@ TARGETS = (
         stretch=1.3,
     ),
     Target(
-        "wall to `wget -r` (PostgreSQL's)", "postgresql", 1.5, _against(contestants.WGET.name, "wall_secs")
+        "wall to `wget -r` (PostgreSQL's)",
+        "postgresql",
+        1.5,
+        _against(contestants.WGET.name, "wall_secs"),
     ),
     Target(
         "Markdown-native site, CPU a document to HTML",
@@ -254,7 +273,9 @@ def targets(figures: Figures) -> str:
             if aim == "–"
             else ("met" if middle <= target.most else f"missed by {middle / target.most - 1:.0%}")
         )
-        lines.append(f"| {target.measure} | {aim} | {number(middle)}{target.unit} | {span} | {verdict} |")
+        lines.append(
+            f"| {target.measure} | {aim} | {number(middle)}{target.unit} | {span} | {verdict} |"
+        )
     return "\n".join(lines)
 
 
@@ -279,9 +300,7 @@ def section(name: str, part: Part) -> str:
     """Return the section of a part: what was crawled, the table, machine and versions."""
     rounds = part.get("times") or len(part["rounds"])
     head = f"{part['site']}; {rounds} round{'s' if rounds > 1 else ''}, {part['minutes']:g} minutes, {part['date']}."
-    where = (
-        f"{part['machine']}; load before the start {part['load_before']:g}. {', '.join(part['versions'])}."
-    )
+    where = f"{part['machine']}; load before the start {part['load_before']:g}. {', '.join(part['versions'])}."
     blocks = [f"## {TITLES[name]}", head, table(part)]
     blocks += [series(part)] if name in {"growth", "memory"} else []
     return "\n\n".join([*blocks, where])
@@ -292,7 +311,10 @@ COLUMNS = (
     ("documents", lambda row: row["documents"]),
     ("requests", lambda row: row["requests"]),
     ("CPU s", lambda row: row["cpu_secs"]),
-    ("CPU ms/page", lambda row: 1000 * row["cpu_secs"] / max(row["pages"], row["documents"] or 0, 1)),
+    (
+        "CPU ms/page",
+        lambda row: 1000 * row["cpu_secs"] / max(row["pages"], row["documents"] or 0, 1),
+    ),
     ("wall s", lambda row: row["wall_secs"]),
     ("first request s", lambda row: row["first_request_secs"]),
     ("peak MiB", lambda row: row["peak_mib"]),
@@ -329,7 +351,10 @@ def _integer_or(value: float) -> str:
 
 def _failure(part: Part, name: str) -> str:
     failed: Sequence[str] = [
-        row["failed"] for rows in part["rounds"] for row in rows if row["name"] == name and "failed" in row
+        row["failed"]
+        for rows in part["rounds"]
+        for row in rows
+        if row["name"] == name and "failed" in row
     ]
     return "; ".join(failed)
 

@@ -9,8 +9,6 @@ All figures are CPU time, of the clients and of the servers, so that they hold o
 `benchmarks/sources_night.py measure`. docs/lab/scale.md has the results; `scale_model.py` is the model. Everything stays on 127.0.0.1.
 """
 
-# ruff: noqa: E501
-
 from __future__ import annotations
 
 import argparse
@@ -83,7 +81,9 @@ def records_of(folder: Path, limit: int) -> list[Any]:
     return found
 
 
-def write(url: str | None, folder: str, source: str, records: list[Any], pages: int, results: Any) -> None:
+def write(
+    url: str | None, folder: str, source: str, records: list[Any], pages: int, results: Any
+) -> None:
     """Store so many pages under addresses of their own; a process."""
     with open_store(url, Path(folder), source) as store:
         store.upsert_source(SourceRecord(source, "https://docs.example.com/"))
@@ -95,7 +95,13 @@ def write(url: str | None, folder: str, source: str, records: list[Any], pages: 
             digest = content_hash(content)
             identity = f"{record.url}?{os.getpid()}-{number}"
             store.save_page(
-                replace(record, identity=identity, content=content, content_hash=digest, source_hash=digest),
+                replace(
+                    record,
+                    identity=identity,
+                    content=content,
+                    content_hash=digest,
+                    source_hash=digest,
+                ),
                 "new",
             )
         store.flush()
@@ -141,7 +147,12 @@ def measure_store(options: argparse.Namespace) -> None:
             empty = database_size(url)
             done = write_all(options, records, url, Path(), writers, shared=shared)
             say_store(
-                "PostgreSQL", done, cpu_of(pid) - before, database_size(url) - empty, writers, shared=shared
+                "PostgreSQL",
+                done,
+                cpu_of(pid) - before,
+                database_size(url) - empty,
+                writers,
+                shared=shared,
             )
 
 
@@ -159,7 +170,9 @@ def write_all(
     results = context.SimpleQueue()
     names = ["site" if shared else f"site{number}" for number in range(writers)]
     tasks = [
-        context.Process(target=write, args=(url, str(folder), name, records, options.pages, results))
+        context.Process(
+            target=write, args=(url, str(folder), name, records, options.pages, results)
+        )
         for name in names
     ]
     for task in tasks:
@@ -173,7 +186,13 @@ def write_all(
 
 
 def say_store(
-    kind: str, done: tuple[int, float, float], server_cpu: float, size: int, writers: int, *, shared: bool
+    kind: str,
+    done: tuple[int, float, float],
+    server_cpu: float,
+    size: int,
+    writers: int,
+    *,
+    shared: bool,
 ) -> None:
     """Print one line."""
     pages, cpu, wall = done
@@ -190,7 +209,11 @@ def database_size(url: str) -> int:
     engine = create_engine(url.replace("postgresql:", "postgresql+psycopg:"))
     try:
         with engine.connect() as connection:
-            return int(connection.exec_driver_sql("SELECT pg_database_size(current_database())").scalar_one())
+            return int(
+                connection.exec_driver_sql(
+                    "SELECT pg_database_size(current_database())"
+                ).scalar_one()
+            )
     finally:
         engine.dispose()
 
@@ -215,7 +238,9 @@ def measure_states(options: argparse.Namespace) -> None:
     results = context.SimpleQueue()
     with tempfile.TemporaryDirectory() as folder:
         for task in (
-            context.Process(target=write, args=(None, folder, "site", records, options.pages, results)),
+            context.Process(
+                target=write, args=(None, folder, "site", records, options.pages, results)
+            ),
             context.Process(target=load, args=(folder, results)),
         ):
             task.start()
@@ -233,7 +258,9 @@ def measure_states(options: argparse.Namespace) -> None:
 
 def run_simulation(options: argparse.Namespace) -> None:
     """Print a first night, an ordinary one, and one in which sites name what changed, for each number of nodes."""
-    sources = make_sources(options.sources, options.seed, largest=options.largest, shared=options.shared)
+    sources = make_sources(
+        options.sources, options.seed, largest=options.largest, shared=options.shared
+    )
     sizes = sorted(source.pages for source in sources)
     print(
         f"{len(sources)} sources on {len({source.host for source in sources})} hosts, {sum(sizes)} pages: median {sizes[len(sizes) // 2]}, "
@@ -247,12 +274,20 @@ def run_simulation(options: argparse.Namespace) -> None:
     for nodes in options.nodes:
         for name, changed in (("first", 1.0), ("later", options.changed), ("named", 0.5)):
             fleet = Fleet(
-                nodes, options.cores, options.jobs, options.rate, options.latency, order=options.order
+                nodes,
+                options.cores,
+                options.jobs,
+                options.rate,
+                options.latency,
+                order=options.order,
             )
             asked = sources
-            if name == "named":  # the changed pages and a sample of a fiftieth, as many again, are requested
+            if (
+                name == "named"
+            ):  # the changed pages and a sample of a fiftieth, as many again, are requested
                 asked = [
-                    replace(one, pages=max(3, round(2 * options.changed * one.pages))) for one in sources
+                    replace(one, pages=max(3, round(2 * options.changed * one.pages)))
+                    for one in sources
                 ]
             night = simulate(asked, fleet, COSTS, changed=changed)
             found.setdefault(name, []).append((nodes, night))
@@ -327,13 +362,21 @@ def plot(found: dict[str, list[tuple[int, Night]]]) -> str:
 
 
 def panel(
-    left: int, title: str, series: dict[str, list[tuple[int, float]]], bound: float | None, label: str
+    left: int,
+    title: str,
+    series: dict[str, list[tuple[int, float]]],
+    bound: float | None,
+    label: str,
 ) -> list[str]:
     """Return one panel: a line for each series, nodes in steps of two along the axis."""
     top, bottom, width = 40, 250, 280
     nodes = [number for number, _ in next(iter(series.values()))]
-    highest = 1.1 * max([value for rows in series.values() for _, value in rows] + ([bound] if bound else []))
-    across = {number: left + width * index / max(1, len(nodes) - 1) for index, number in enumerate(nodes)}
+    highest = 1.1 * max(
+        [value for rows in series.values() for _, value in rows] + ([bound] if bound else [])
+    )
+    across = {
+        number: left + width * index / max(1, len(nodes) - 1) for index, number in enumerate(nodes)
+    }
 
     def down(value: float) -> float:
         return bottom - (bottom - top) * value / highest
@@ -360,9 +403,12 @@ def panel(
         )
     for index, (name, rows) in enumerate(series.items()):
         points = " ".join(f"{across[number]:.1f},{down(value):.1f}" for number, value in rows)
-        parts.append(f'<polyline points="{points}" fill="none" stroke="{COLOURS[name]}" stroke-width="2"/>')
+        parts.append(
+            f'<polyline points="{points}" fill="none" stroke="{COLOURS[name]}" stroke-width="2"/>'
+        )
         parts += [
-            f'<circle cx="{across[n]:.1f}" cy="{down(v):.1f}" r="3" fill="{COLOURS[name]}"/>' for n, v in rows
+            f'<circle cx="{across[n]:.1f}" cy="{down(v):.1f}" r="3" fill="{COLOURS[name]}"/>'
+            for n, v in rows
         ]
         parts.append(
             f'<text x="{left + width}" y="{24 + 14 * index}" text-anchor="end" fill="{COLOURS[name]}">{name}</text>'
@@ -389,13 +435,17 @@ def main() -> None:
     part.add_argument("--sources", type=int, default=10_000)
     part.add_argument("--seed", type=int, default=1)
     part.add_argument("--largest", type=int, default=100_000, help="pages of the largest source")
-    part.add_argument("--shared", type=float, default=0.3, help="share of the sources on a host with others")
+    part.add_argument(
+        "--shared", type=float, default=0.3, help="share of the sources on a host with others"
+    )
     part.add_argument("--nodes", type=int, nargs="+", default=[1, 2, 4, 8, 16])
     part.add_argument("--cores", type=int, default=4)
     part.add_argument("--jobs", type=int, default=16, help="crawls at a time on a node")
     part.add_argument("--rate", type=float, default=5.0, help="requests a second of one host")
     part.add_argument("--latency", type=float, default=0.4, help="seconds a host takes to answer")
-    part.add_argument("--changed", type=float, default=0.02, help="share of the pages that change in a day")
+    part.add_argument(
+        "--changed", type=float, default=0.02, help="share of the pages that change in a day"
+    )
     part.add_argument("--order", choices=("file", "largest"), default="largest")
     part.add_argument("--price", type=float, default=0.05, help="what a core costs an hour")
     part.add_argument("--plot", type=Path, metavar="FILE.svg")

@@ -279,7 +279,9 @@ class _Node:
             self._on_batch(Batch(self._number, crawl.source, crawl.sent, count, start, end))
         crawl.sent += count
         self.requests += count
-        self._at(max(end, start + count * fleet.latency_secs / fleet.concurrency), self._convert, crawl)
+        self._at(
+            max(end, start + count * fleet.latency_secs / fleet.concurrency), self._convert, crawl
+        )
 
     def _convert(self, crawl: _Crawl) -> None:
         """Convert the batch that came, and fetch the next one once the batch before is done."""

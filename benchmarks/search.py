@@ -87,7 +87,9 @@ def ours(store: Any, folder: str) -> tuple[Find, SourceIndex, float]:
     spent = time.process_time() - began
     opened = OpenSource("bench", store, index)
     return (
-        lambda query: [result.url.partition("#")[0] for result in opened.search(query, MOST, None).results],
+        lambda query: [
+            result.url.partition("#")[0] for result in opened.search(query, MOST, None).results
+        ],
         index,
         spent,
     )
@@ -112,7 +114,9 @@ def plain_fts5(pages: list[PageRecord]) -> Find:
         match = " OR ".join(f'"{word}"' for word in asked)
         if not match:
             return []
-        found = connection.execute("SELECT url FROM t WHERE t MATCH ? ORDER BY rank LIMIT 400", (match,))
+        found = connection.execute(
+            "SELECT url FROM t WHERE t MATCH ? ORDER BY rank LIMIT 400", (match,)
+        )
         return list(dict.fromkeys(url for (url,) in found))[:MOST]
 
     return find
@@ -126,13 +130,20 @@ def peers(pages: list[PageRecord]) -> dict[str, Find]:
     except ImportError:
         return {}
     rows = [
-        (page.url, " ".join((page.title or "", *one.heading_path, (page.content or "")[one.start : one.end])))
+        (
+            page.url,
+            " ".join(
+                (page.title or "", *one.heading_path, (page.content or "")[one.start : one.end])
+            ),
+        )
         for page in pages
         for one in passages(page.content or "")
     ]
 
     def cut(texts: list[str]) -> Any:
-        return bm25s.tokenize(texts, stopwords="en", stemmer=Stemmer("english"), show_progress=False)
+        return bm25s.tokenize(
+            texts, stopwords="en", stemmer=Stemmer("english"), show_progress=False
+        )
 
     index = bm25s.BM25()
     index.index(cut([text for _, text in rows]), show_progress=False)
@@ -151,7 +162,9 @@ def answered(find: Find, questions: list[Question]) -> list[tuple[int, float]]:
         began = time.perf_counter()
         urls = find(question.query)
         took = 1000 * (time.perf_counter() - began)
-        found.append((next((n for n, url in enumerate(urls, 1) if url in question.answers), 0), took))
+        found.append(
+            (next((n for n, url in enumerate(urls, 1) if url in question.answers), 0), took)
+        )
     return found
 
 
@@ -170,7 +183,9 @@ def score(answers: list[tuple[int, float]]) -> dict[str, float]:
     }
 
 
-def known_items(pages: list[PageRecord], text: Callable[[PageRecord], str | None]) -> list[Question]:
+def known_items(
+    pages: list[PageRecord], text: Callable[[PageRecord], str | None]
+) -> list[Question]:
     """What is said of each page, where it is said of one page alone and in three words at least."""
     said: dict[str, set[str]] = {}
     for page in pages:
@@ -187,7 +202,9 @@ def written(file: Path, source: str, pages: list[PageRecord]) -> dict[str, list[
         return {}
     found: dict[str, list[Question]] = {}
     for one in given["questions"]:
-        urls = frozenset(page.url for page in pages if any(_ends(page.url, path) for path in one["answers"]))
+        urls = frozenset(
+            page.url for page in pages if any(_ends(page.url, path) for path in one["answers"])
+        )
         if not urls:
             sys.exit(f"{file}: no page of {source} ends with {one['answers']}")
         what = ", ".join(one[part] for part in ("half", "kind") if part in one)
@@ -231,14 +248,18 @@ def synthetic(count: int) -> None:
     """Time, size and CPU over pages of generated words, which follow Zipf's law."""
     chance = random.Random(1)
     vocabulary = [
-        "".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=chance.randint(3, 11))) for _ in range(20_000)
+        "".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=chance.randint(3, 11)))
+        for _ in range(20_000)
     ]
     weights = [1 / rank for rank in range(1, len(vocabulary) + 1)]
 
     def text(size: int) -> str:
         return " ".join(chance.choices(vocabulary, weights, k=size))
 
-    with tempfile.TemporaryDirectory() as folder, open_store(None, Path(folder), "synthetic") as store:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        open_store(None, Path(folder), "synthetic") as store,
+    ):
         store.upsert_source(SourceRecord("synthetic", "https://e.com/"))
         store.begin_run("crawl", {})
         letters = 0

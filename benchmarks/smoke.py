@@ -65,7 +65,9 @@ def measure(arguments: list[str], folder: Path, pages_pattern: str, **environmen
     text = log.read_text(encoding="utf-8", errors="replace")
     found = re.search(pages_pattern, text)
     if process.returncode or not found:
-        raise SystemExit(f"{' '.join(command)} failed with exit code {process.returncode}:\n{text[-3000:]}")
+        raise SystemExit(
+            f"{' '.join(command)} failed with exit code {process.returncode}:\n{text[-3000:]}"
+        )
     return Cost(main.ru_utime + main.ru_stime, workers_secs, wall_secs, int(found[1]))
 
 
@@ -84,7 +86,12 @@ def ours(url: str) -> Cost:
     """Crawl with the spider `docs`, default settings, a fresh store and a JSON Lines feed."""
     with tempfile.TemporaryDirectory() as folder:
         arguments = ["crawl", "docs", "-a", f"url={url}", "-O", "documents.jsonl"]
-        arguments += ["-s", "LLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1", "-s", f"LLMS_DATA_DIR={folder}"]
+        arguments += [
+            "-s",
+            "LLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1",
+            "-s",
+            f"LLMS_DATA_DIR={folder}",
+        ]
         project = {"SCRAPY_SETTINGS_MODULE": "llmsspider.settings", "PYTHONPATH": str(HERE.parent)}
         return measure(arguments, Path(folder), r"'llms/documents': (\d+)", **project)
 
@@ -102,9 +109,7 @@ def machine() -> str:
     model = re.search(r"model name\s*: (.*)", cpuinfo)
     load = os.getloadavg()[0]
     cores = len(os.sched_getaffinity(0))
-    return (
-        f"{model[1] if model else platform.machine()}, {cores} cores, load {load:.1f}, {platform.platform()}"
-    )
+    return f"{model[1] if model else platform.machine()}, {cores} cores, load {load:.1f}, {platform.platform()}"
 
 
 def line(name: str, cost: Cost) -> str:
@@ -150,14 +155,20 @@ def main() -> None:
     report(pairs, our_start, their_start, options.json)
 
 
-def report(pairs: list[tuple[Cost, Cost]], our_start: Cost, their_start: Cost, file: Path | None) -> None:
+def report(
+    pairs: list[tuple[Cost, Cost]], our_start: Cost, their_start: Cost, file: Path | None
+) -> None:
     """Print the medians; a page's cost is what the crawl took beyond a crawl of one page."""
     pages = pairs[0][0].pages - 1
     figures = {
         "cpu_ratio": median(mine.cpu_secs / theirs.cpu_secs for mine, theirs in pairs),
-        "main_process_cpu_ratio": median(mine.main_secs / theirs.main_secs for mine, theirs in pairs),
+        "main_process_cpu_ratio": median(
+            mine.main_secs / theirs.main_secs for mine, theirs in pairs
+        ),
         "wall_ratio": median(mine.wall_secs / theirs.wall_secs for mine, theirs in pairs),
-        "ours_cpu_ms_a_page": median((a.cpu_secs - our_start.cpu_secs) / pages * 1000 for a, _ in pairs),
+        "ours_cpu_ms_a_page": median(
+            (a.cpu_secs - our_start.cpu_secs) / pages * 1000 for a, _ in pairs
+        ),
         "ours_main_cpu_ms_a_page": median(
             (a.main_secs - our_start.main_secs) / pages * 1000 for a, _ in pairs
         ),

@@ -118,14 +118,26 @@ def crawl(url: str, folder: Path, site: FaultSite, timeout_secs: float, workers:
         "LLMS_REPORT": folder / "report.html",
         "AUTOTHROTTLE_MAX_DELAY": 1,
     }
-    command = [sys.executable, "-m", "scrapy", "crawl", "docs", "-a", f"url={url}", "-O", "documents.jsonl"]
+    command = [
+        sys.executable,
+        "-m",
+        "scrapy",
+        "crawl",
+        "docs",
+        "-a",
+        f"url={url}",
+        "-O",
+        "documents.jsonl",
+    ]
     command += [part for name, value in settings.items() for part in ("-s", f"{name}={value}")]
     command += ["-a", "max_pages=0"]
     project = {"SCRAPY_SETTINGS_MODULE": "llmsspider.settings", "PYTHONPATH": str(HERE.parent)}
     samples: list[Sample] = []
     began, before = time.monotonic(), len(site.requests)
     with (folder / "log").open("wb") as log:
-        process = subprocess.Popen(command, cwd=folder, env={**os.environ, **project}, stdout=log, stderr=log)
+        process = subprocess.Popen(
+            command, cwd=folder, env={**os.environ, **project}, stdout=log, stderr=log
+        )
         watched = psutil.Process(process.pid)
         while process.poll() is None:
             sample = sampled(watched, began, len(site.requests) - before)
@@ -134,14 +146,18 @@ def crawl(url: str, folder: Path, site: FaultSite, timeout_secs: float, workers:
             time.sleep(SAMPLE_SECS)
     file = folder / "documents.jsonl"
     rows = (
-        [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.exists() else []
+        [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+        if file.exists()
+        else []
     )
     errors = json.loads((folder / "run.json").read_text(encoding="utf-8"))["run"]["errors"]["urls"]
     documents = {row["url"]: row for row in rows if row["change"] != "deleted"}
     duplicates = len(rows) - len({row["url"] for row in rows})
     changes = Counter(row["change"] for row in rows)
     changes["twice"] += duplicates
-    return Soak(process.returncode, documents, changes, Counter(error["kind"] for error in errors), samples)
+    return Soak(
+        process.returncode, documents, changes, Counter(error["kind"] for error in errors), samples
+    )
 
 
 def sampled(process: psutil.Process, began: float, served: int) -> Sample | None:
@@ -212,16 +228,22 @@ def main() -> None:
     ]
     deleted = sum(crawl.changes["deleted"] for crawl in (first, second, third))
     twice = sum(crawl.changes["twice"] for crawl in (first, second, third))
-    print(f"\nfaults served in the first two crawls: {struck.total()} of {len(struck)} kinds: {dict(struck)}")
+    print(
+        f"\nfaults served in the first two crawls: {struck.total()} of {len(struck)} kinds: {dict(struck)}"
+    )
     print(f"memory, second and last fifth of the first crawl: {flat(first.samples)} MB")
     print(
         f"documents {len(first.documents)}, {len(second.documents)}, {len(third.documents)} of {len(healthy.documents)}"
     )
     print(f"differing from a fresh healthy crawl {len(differ)}, deleted {deleted}, twice {twice}")
-    raise SystemExit(bool(differ or deleted or twice or len(third.documents) != len(healthy.documents)))
+    raise SystemExit(
+        bool(differ or deleted or twice or len(third.documents) != len(healthy.documents))
+    )
 
 
-def soak(site: FaultSite, scripts: dict[str, str], folder: Path, options: argparse.Namespace) -> Soak:
+def soak(
+    site: FaultSite, scripts: dict[str, str], folder: Path, options: argparse.Namespace
+) -> Soak:
     """Crawl with these scripts."""
     folder.mkdir(exist_ok=True)
     site.set_faults(scripts)

@@ -51,7 +51,10 @@ def measure(options: argparse.Namespace) -> None:
     """Crawl sites of different sizes twice; print the cost of each crawl and of a page."""
     found = {}
     for pages in options.sizes:
-        with tempfile.TemporaryDirectory() as name, serving(Site(dict(SiteWriter(pages).site()))) as site:
+        with (
+            tempfile.TemporaryDirectory() as name,
+            serving(Site(dict(SiteWriter(pages).site()))) as site,
+        ):
             site.etags, folder = True, Path(name)
             for night in ("first", "second"):
                 site.clear()
@@ -66,7 +69,13 @@ def measure(options: argparse.Namespace) -> None:
                     "-O",
                     "d.jsonl",
                 ]
-                command += [*LOCAL, "-s", f"LLMS_DATA_DIR={folder / 'store'}", "-s", "LLMS_CONVERT_WORKERS=0"]
+                command += [
+                    *LOCAL,
+                    "-s",
+                    f"LLMS_DATA_DIR={folder / 'store'}",
+                    "-s",
+                    "LLMS_CONVERT_WORKERS=0",
+                ]
                 cost = cost_of(command, folder, environment=PROJECT)
                 (store,) = (folder / "store").glob("*.sqlite")
                 found[pages, night] = cost
@@ -109,7 +118,10 @@ def nodes(options: argparse.Namespace) -> None:
         servers = [stack.enter_context(running_scrapyd(place)) for place in places]
         for server in servers:
             server.add_version(egg)
-        lines = [f'[[sources]]\nurl = "{site.url}/"\nsource = "site{n:02}"\n' for n, site in enumerate(sites)]
+        lines = [
+            f'[[sources]]\nurl = "{site.url}/"\nsource = "site{n:02}"\n'
+            for n, site in enumerate(sites)
+        ]
         (folder / "sources.toml").write_text("[defaults]\nmax_pages = 100\n\n" + "\n".join(lines))
         print(
             f"{options.sources} sources, {sum(sizes) + len(sizes)} pages, 2 nodes, load {os.getloadavg()[0]:.1f}"
@@ -145,8 +157,12 @@ def nodes(options: argparse.Namespace) -> None:
             done = subprocess.run(command, cwd=folder, env={**os.environ, **PROJECT}, check=False)
             requests = sum(len(site.paths()) for site in sites)
             with engine.connect() as connection:
-                size = connection.exec_driver_sql("SELECT pg_database_size(current_database())").scalar_one()
-                pages = connection.exec_driver_sql("SELECT count(*) FROM llmsspider.page").scalar_one()
+                size = connection.exec_driver_sql(
+                    "SELECT pg_database_size(current_database())"
+                ).scalar_one()
+                pages = connection.exec_driver_sql(
+                    "SELECT count(*) FROM llmsspider.page"
+                ).scalar_one()
             load = os.getloadavg()[0]
             print(
                 f"exit code {done.returncode}; {requests} requests; {pages} pages stored, {size / MIB:.1f} MiB, "
@@ -177,9 +193,13 @@ def large_site(pages: int) -> dict[str, bytes]:
             f"<!doctype html><html lang='en'><head><title>{path[1:]}</title></head><body><main><h1>{path[1:]}</h1>"
             f"<p>{writer.words(60)}</p><ul>{links}</ul></main></body></html>"
         ).encode()
-    listed = "".join(f"<url><loc>{{base}}{path}</loc></url>" for path in paths if "/more-" not in path)
+    listed = "".join(
+        f"<url><loc>{{base}}{path}</loc></url>" for path in paths if "/more-" not in path
+    )
     site["/"] = site[paths[0]]
-    site["/sitemap.xml"] = f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{listed}</urlset>'  # type: ignore[assignment]
+    site["/sitemap.xml"] = (
+        f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{listed}</urlset>'  # type: ignore[assignment]
+    )
     return site
 
 
@@ -212,13 +232,19 @@ def documents_of(stores: Stores) -> dict[str, tuple[object, ...]]:
     )
     with stores.open("s") as store:
         records = (page.record for page in store.iter_pages("url"))
-        return {one.url: (*(getattr(one, name) for name in names), *map(str, one.links)) for one in records}
+        return {
+            one.url: (*(getattr(one, name) for name in names), *map(str, one.links))
+            for one in records
+        }
 
 
 def told_of(stores: Stores) -> set[tuple[str, str]]:
     """Return each change that the last run told."""
     with stores.open("s") as store:
-        return {(page.record.url, page.change) for page in store.changes_since(store.runs()[-1].seq_before)}
+        return {
+            (page.record.url, page.change)
+            for page in store.changes_since(store.runs()[-1].seq_before)
+        }
 
 
 def kill_node(node: Scrapyd, stores: Stores, before: int, pages: int) -> None:
@@ -227,7 +253,9 @@ def kill_node(node: Scrapyd, stores: Stores, before: int, pages: int) -> None:
     while done < pages:
         time.sleep(1)
         with suppress(StoreError), stores.open("s", create=False) as store:
-            done = sum(int(str(run.counts.get("done", 0))) for run in store.runs() if run.number > before)
+            done = sum(
+                int(str(run.counts.get("done", 0))) for run in store.runs() if run.number > before
+            )
     children = Path(f"/proc/{node.pid}/task/{node.pid}/children").read_text().split()
     for pid in (node.pid, *map(int, children)):
         os.kill(pid, signal.SIGKILL)
@@ -274,8 +302,15 @@ def sections(options: argparse.Namespace) -> None:
                 change(site)
             for kind in ("whole", "sections"):
                 site.clear()
-                words = [*command, "-s", f"LLMS_STORE_URL={bases[kind].url}/postgres", f"{kind}.toml"]
-                words += ["--scrapyd", *(server.url for server in servers)] if kind == "sections" else []
+                words = [
+                    *command,
+                    "-s",
+                    f"LLMS_STORE_URL={bases[kind].url}/postgres",
+                    f"{kind}.toml",
+                ]
+                words += (
+                    ["--scrapyd", *(server.url for server in servers)] if kind == "sections" else []
+                )
                 began, before = time.monotonic(), len(runs_of(stores[kind]))
                 if kind == "sections" and night == 1:
                     killed = (servers[0], stores[kind], before, options.pages // 2)
@@ -315,7 +350,9 @@ def catalog(options: argparse.Namespace) -> None:
         assert stores.get("site0") is not None
         found = (time.perf_counter() - began) * 1000
     each = f"{listed / options.sources:.1f} ms each, load {os.getloadavg()[0]:.1f}"
-    print(f"{options.sources} sources: listed in {listed:.0f} ms ({each}), one by its name in {found:.0f} ms")
+    print(
+        f"{options.sources} sources: listed in {listed:.0f} ms ({each}), one by its name in {found:.0f} ms"
+    )
 
 
 def main() -> None:

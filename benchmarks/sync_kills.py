@@ -41,16 +41,21 @@ ANSWER_SECS = 0.02
 class Night:
     """The sites as they are tonight, and the stores that were crawled into."""
 
-    def __init__(self, sites: list[Site], folder: Path, server: Server | None, chance: random.Random):
+    def __init__(
+        self, sites: list[Site], folder: Path, server: Server | None, chance: random.Random
+    ):
         self.sites, self.folder, self.server, self.chance = sites, folder, server, chance
         self.texts = [
             {f"/p{number}.html": f"The first text of page {number}." for number in range(PAGES)}
             for _ in sites
         ]
         self.stores = {
-            name: new_database(server.url) if server else str(folder / name) for name in ("killed", "calm")
+            name: new_database(server.url) if server else str(folder / name)
+            for name in ("killed", "calm")
         }
-        lines = [f'[[sources]]\nurl = "{site.url}/"\nsource = "s{n}"\n' for n, site in enumerate(sites)]
+        lines = [
+            f'[[sources]]\nurl = "{site.url}/"\nsource = "s{n}"\n' for n, site in enumerate(sites)
+        ]
         (folder / "sources.toml").write_text("".join(lines))
         self.told: dict[tuple[int, str], str] = {}
         self.read_to = [0] * len(sites)
@@ -73,8 +78,21 @@ class Night:
     def sync(self, name: str) -> subprocess.Popen[bytes]:
         """Start a sync into a store."""
         store = "LLMS_STORE_URL" if self.server else "LLMS_DATA_DIR"
-        words = ["-s", f"{store}={self.stores[name]}", "-s", "LLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1"]
-        words += ["-s", "LLMS_CONVERT_WORKERS=0", "-s", "LLMS_REVISIT=always", "--jobs", "2", "sources.toml"]
+        words = [
+            "-s",
+            f"{store}={self.stores[name]}",
+            "-s",
+            "LLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1",
+        ]
+        words += [
+            "-s",
+            "LLMS_CONVERT_WORKERS=0",
+            "-s",
+            "LLMS_REVISIT=always",
+            "--jobs",
+            "2",
+            "sources.toml",
+        ]
         return subprocess.Popen(
             [sys.executable, "-m", "scrapy", "sync", *words],
             cwd=self.folder,
@@ -95,11 +113,15 @@ class Night:
             if going.returncode == 0 and b" 0 skipped" in (self.folder / "killed.txt").read_bytes():
                 return
             time.sleep(1)
-        raise SystemExit(f"not well after {TRIES} syncs:\n{(self.folder / 'killed.txt').read_text()}")
+        raise SystemExit(
+            f"not well after {TRIES} syncs:\n{(self.folder / 'killed.txt').read_text()}"
+        )
 
     def kill(self, going: subprocess.Popen[bytes]) -> bool:
         """End something; returns whether it was there."""
-        what = self.chance.choice(["process", "process", "sync", *(["postgresql"] if self.server else [])])
+        what = self.chance.choice(
+            ["process", "process", "sync", *(["postgresql"] if self.server else [])]
+        )
         processes = [pid for pid in descendants(going.pid) if os.getpgid(pid) == pid]
         if what == "process" and not processes:
             return False
@@ -121,11 +143,16 @@ class Night:
         for number, texts in enumerate(self.texts):
             base, source = self.sites[number].url, f"s{number}"
             found = {
-                name: {one.url: one.content_hash for one in api.documents(source, store=self.stores[name])}
+                name: {
+                    one.url: one.content_hash
+                    for one in api.documents(source, store=self.stores[name])
+                }
                 for name in self.stores
             }
             if found["killed"] != found["calm"]:
-                wrong.append(f"{source}: {sorted(found['killed'].items() ^ found['calm'].items())[:4]}")
+                wrong.append(
+                    f"{source}: {sorted(found['killed'].items() ^ found['calm'].items())[:4]}"
+                )
             for one in api.changes(source, since=self.read_to[number], store=self.stores["killed"]):
                 if one.change == "deleted" and one.url.removeprefix(base) in texts:
                     wrong.append(f"{source}: {one.url} was told as deleted")

@@ -39,7 +39,8 @@ class ChangingSite:
         self.chance = random.Random(seed)
         self.writer = SiteWriter(pages, seed)
         self.editions: dict[str, int] = dict.fromkeys(
-            (f"{section}/{page}" for section, names in self.writer.tree.items() for page in names), 1
+            (f"{section}/{page}" for section, names in self.writer.tree.items() for page in names),
+            1,
         )
         self.made = 0
         self.bodies: dict[str, bytes] = {}
@@ -58,10 +59,17 @@ class ChangingSite:
         renamed = self.chance.sample(sorted(self.editions), max(1, len(names) // 250))
         for name in renamed:
             self.editions[self._new_name(name)] = self.editions.pop(name)
-        added = [self._new_name(self.chance.choice(names)) for _ in range(max(1, len(names) // 120))]
+        added = [
+            self._new_name(self.chance.choice(names)) for _ in range(max(1, len(names) // 120))
+        ]
         self.editions |= dict.fromkeys(added, 1)
         self.render(number)
-        return {"edited": len(edits), "removed": len(gone), "renamed": len(renamed), "added": len(added)}
+        return {
+            "edited": len(edits),
+            "removed": len(gone),
+            "renamed": len(renamed),
+            "added": len(added),
+        }
 
     def _new_name(self, like: str) -> str:
         self.made += 1
@@ -82,14 +90,21 @@ class ChangingSite:
         sections: dict[str, list[str]] = {}
         for name in sorted(self.editions):
             sections.setdefault(name.partition("/")[0], []).append(name)
-        for section, names in sections.items():  # half of the pages are linked, the rest only in the sitemap
+        for (
+            section,
+            names,
+        ) in sections.items():  # half of the pages are linked, the rest only in the sitemap
             links = "".join(f"<li><a href='/{name}.html'>{name}</a></li>" for name in names[::2])
             pages[f"/{section}/index.html"] = _page(section, f"<ul>{links}</ul>")
-        links = "".join(f"<li><a href='/{section}/index.html'>{section}</a></li>" for section in sections)
+        links = "".join(
+            f"<li><a href='/{section}/index.html'>{section}</a></li>" for section in sections
+        )
         pages["/"] = _page("Home", f"<p>Welcome to the documentation.</p><ul>{links}</ul>")
         for path in ("/", *(f"/{section}/index.html" for section in sections)):
             self.site.modified[path] = MODIFIED + number * DAY
-        entries = "".join(f"<url><loc>{{base}}/{name}.html</loc></url>\n" for name in sorted(self.editions))
+        entries = "".join(
+            f"<url><loc>{{base}}/{name}.html</loc></url>\n" for name in sorted(self.editions)
+        )
         pages["/sitemap.xml"] = (
             f"<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>{entries}</urlset>"
         )
@@ -178,13 +193,20 @@ class Weeks:
     def __init__(self, site: ChangingSite, folder: Path, settings: dict[str, Any]):
         self.site = site
         self.folder = folder
-        self.settings = {"RETRY_TIMES": 1, "AUTOTHROTTLE_MAX_DELAY": 0.2, "DOWNLOAD_TIMEOUT": 20, **settings}
+        self.settings = {
+            "RETRY_TIMES": 1,
+            "AUTOTHROTTLE_MAX_DELAY": 0.2,
+            "DOWNLOAD_TIMEOUT": 20,
+            **settings,
+        }
         self.replayed: dict[str, dict[str, Any]] = {}
         self.followed: dict[str, dict[str, Any]] = {}
         self.number = 0
         self.result = Result()
 
-    def night(self, number: int, outage: str, scripts: dict[str, str], work: dict[str, int]) -> None:
+    def night(
+        self, number: int, outage: str, scripts: dict[str, str], work: dict[str, int]
+    ) -> None:
         """Crawl once and have both consumers follow."""
         site = self.site.site
         site.set_faults(self._scripts(scripts))
@@ -198,16 +220,30 @@ class Weeks:
         self._follow(rows)
         replayed = self._replay()
         living = {
-            f"{site.url}{path}" for path, page in site.pages.items() if path.endswith(("html", "/")) and page
+            f"{site.url}{path}"
+            for path, page in site.pages.items()
+            if path.endswith(("html", "/")) and page
         }
         lost = {row["url"] for row in [*rows, *replayed] if row["change"] == "deleted"} & living
         behind = self.site.editions.keys() - {
             url.removeprefix(f"{site.url}/").removesuffix(".html") for url in self.replayed
         }
         counted = Counter(row["change"] for row in replayed)
-        errors = sum(value for key, value in _stats(outcome).items() if key.startswith("llms/errors/"))
+        errors = sum(
+            value for key, value in _stats(outcome).items() if key.startswith("llms/errors/")
+        )
         self.result.nights.append(
-            Night(number, outage, work, outcome.exit_code, counted, errors, len(lost), len(behind), secs)
+            Night(
+                number,
+                outage,
+                work,
+                outcome.exit_code,
+                counted,
+                errors,
+                len(lost),
+                len(behind),
+                secs,
+            )
         )
         (self.folder / "documents.jsonl").unlink(missing_ok=True)
 
@@ -230,7 +266,14 @@ class Weeks:
         """Read what changed after the last number, as a user would, and apply it."""
         store = f"LLMS_DATA_DIR={self.folder / 'store'}"
         done = command(
-            "export", "weeks", "--since", str(self.number), "-s", store, cwd=self.folder, timeout=600
+            "export",
+            "weeks",
+            "--since",
+            str(self.number),
+            "-s",
+            store,
+            cwd=self.folder,
+            timeout=600,
         )
         assert done.exit_code == 0, done.log
         rows = [json.loads(line) for line in done.stdout.splitlines()]
@@ -245,7 +288,9 @@ class Weeks:
         fresh_folder = self.folder / "fresh"
         fresh_folder.mkdir()
         url, arguments = f"{self.site.site.url}/", {"source": "weeks"}
-        outcome = crawl(url, fresh_folder, arguments=arguments, settings=self.settings, timeout=3000)
+        outcome = crawl(
+            url, fresh_folder, arguments=arguments, settings=self.settings, timeout=3000
+        )
         fresh = {row["url"]: row for row in outcome.documents}
         self.result.pages, self.result.replayed = len(fresh), len(self.replayed)
         self.result.differs = differences(self.replayed, fresh)
@@ -267,7 +312,9 @@ def differences(held: dict[str, dict[str, Any]], fresh: dict[str, dict[str, Any]
     return sorted(
         url
         for url in held.keys() | fresh.keys()
-        if url not in held or url not in fresh or any(held[url][key] != fresh[url][key] for key in same)
+        if url not in held
+        or url not in fresh
+        or any(held[url][key] != fresh[url][key] for key in same)
     )
 
 
@@ -296,7 +343,9 @@ def run(
 
 def _line(night: Night) -> str:
     work = ", ".join(f"{number} {kind}" for kind, number in night.work.items()) or "first crawl"
-    changes = ", ".join(f"{kind} {number}" for kind, number in sorted(night.changes.items())) or "none"
+    changes = (
+        ", ".join(f"{kind} {number}" for kind, number in sorted(night.changes.items())) or "none"
+    )
     return (
         f"| {night.number} | {night.outage} | {work} | {changes} | {night.errors} | {night.behind} | "
         f"{night.false_deletions} | {night.exit_code} | {night.secs:.0f} s |"

@@ -87,7 +87,9 @@ class WebServer:
 
 def _asked(line: str) -> Asked:
     ended, took, status, sent, content_type, path = line.split("\t", 5)
-    return Asked(float(ended) - float(took), int(status), int(sent), content_type, path.partition("#")[0])
+    return Asked(
+        float(ended) - float(took), int(status), int(sent), content_type, path.partition("#")[0]
+    )
 
 
 def free_port() -> int:

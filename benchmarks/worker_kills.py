@@ -50,16 +50,16 @@ class FormCounts:
     def row(self, workers: int, moment: str) -> str:
         """One row of the table."""
         lost = sum(pages * crawls for pages, crawls in self.lost.items())
-        figures = (
-            f"{self.kills:>5} {self.at_a_call:>9} {lost:>11} {self.hangs:>6} {self.failed:>10} {self.late:>5}"
-        )
+        figures = f"{self.kills:>5} {self.at_a_call:>9} {lost:>11} {self.hangs:>6} {self.failed:>10} {self.late:>5}"
         return f"{workers:>7} {moment:<6} {figures}"
 
 
 def children(pid: int) -> list[int]:
     """Ids of the processes below a process; none when it has ended."""
     with contextlib.suppress(OSError, ProcessLookupError):
-        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+        return [
+            int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        ]
     return []
 
 
@@ -154,8 +154,12 @@ def crawl(
 def hashes(folder: Path) -> dict[str, str]:
     """Content hash by path of the documents in the feed."""
     with contextlib.suppress(OSError):
-        rows = map(json.loads, (folder / "documents.jsonl").read_text(encoding="utf-8").splitlines())
-        return {row["url"].partition("://")[2].partition("/")[2]: row["content_hash"] for row in rows}
+        rows = map(
+            json.loads, (folder / "documents.jsonl").read_text(encoding="utf-8").splitlines()
+        )
+        return {
+            row["url"].partition("://")[2].partition("/")[2]: row["content_hash"] for row in rows
+        }
     return {}
 
 
@@ -165,7 +169,9 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--workers", type=int, nargs="*", default=[1, 2, 4])
     parser.add_argument("--pages", type=int, default=100)
-    parser.add_argument("--timeout", type=float, default=300, help="seconds after which a crawl hangs")
+    parser.add_argument(
+        "--timeout", type=float, default=300, help="seconds after which a crawl hangs"
+    )
     parser.add_argument("--seed", type=int, default=random.randrange(1_000_000))
     options = parser.parse_args()
     chance = random.Random(options.seed)
@@ -182,13 +188,20 @@ def main() -> None:
     with serving(Site({path: body.decode() for path, body in bodies.items()})) as site:
         with tempfile.TemporaryDirectory() as name:
             undisturbed = crawl(site, Path(name), options.workers[0])
-            if undisturbed.wait(options.timeout) or len(expected := hashes(Path(name))) != len(bodies):
+            if undisturbed.wait(options.timeout) or len(expected := hashes(Path(name))) != len(
+                bodies
+            ):
                 raise SystemExit((Path(name) / "log").read_text(encoding="utf-8")[-3000:])
         rounds = itertools.cycle(kinds)
         while sum(tally.kills for tally in tallies.values()) < options.kills:
             workers, moment = kind = next(rounds)
             one_crawl(
-                site, workers, tallies[kind], Killer(site, len(bodies), chance, moment), expected, options
+                site,
+                workers,
+                tallies[kind],
+                Killer(site, len(bodies), chance, moment),
+                expected,
+                options,
             )
     print("workers moment kills at a call  pages lost  hangs  exit code  late")
     for workers, moment in kinds:
@@ -221,11 +234,16 @@ def one_crawl(
         found = hashes(Path(name))
         lost = sum(found.get(path) != content_hash for path, content_hash in expected.items())
         tally.kills += 1
-        tally.at_a_call += "A conversion worker died" in (Path(name) / "log").read_text(encoding="utf-8")
+        tally.at_a_call += "A conversion worker died" in (Path(name) / "log").read_text(
+            encoding="utf-8"
+        )
         tally.failed += exit_code != 0
         tally.lost[lost] += 1
         if lost or exit_code:
-            print(f"{workers} workers, {killer.moment}: {lost} pages lost, exit code {exit_code}", flush=True)
+            print(
+                f"{workers} workers, {killer.moment}: {lost} pages lost, exit code {exit_code}",
+                flush=True,
+            )
             print((Path(name) / "log").read_text(encoding="utf-8")[-1500:], flush=True)
 
 

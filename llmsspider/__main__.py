@@ -8,7 +8,8 @@ import sys
 def main() -> int:
     """Run what was typed; returns the exit code."""
     try:
-        from llmsspider.launch import cli  # noqa: PLC0415  # half a second, in which Ctrl-C is pressed too
+        # half a second, in which Ctrl-C is pressed too
+        from llmsspider.launch import cli  # noqa: PLC0415
     except KeyboardInterrupt:
         return 130
     return cli.main()

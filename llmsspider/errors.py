@@ -5,8 +5,10 @@
     ├── InvalidUrlError     text that is not an absolute http(s) URL
     ├── StoreError          the page store cannot be opened or is too new
     │   └── UnknownSourceError  no source of that name was crawled (exit code 2)
-    ├── SearchError         the search index cannot be made or read, or no source has what was queried
-    ├── CrawlError          the crawl of `crawl()`, `acrawl()`, `page()` obtained no page, or its process was killed
+    ├── SearchError         the search index cannot be made or read, or no source has what was
+    queried
+    ├── CrawlError          the crawl of `crawl()`, `acrawl()`, `page()` obtained no page, or its
+    process was killed
     │   └── ResolveError        that of `resolve()`
     ├── MirrorError         the Markdown tree cannot be kept in its folder
     ├── DiscoveryError      a file named by the user cannot be used as llms.txt
@@ -23,7 +25,8 @@ from __future__ import annotations
 import shlex
 from typing import Literal
 
-# The program that was called, for the commands that messages name: `scrapy` in a project, or `llmsspider` anywhere.
+# The program that was called, for the commands that messages name: `scrapy` in a project, or
+# `llmsspider` anywhere.
 
 _called = "scrapy"
 
@@ -54,7 +57,15 @@ def crawl_command(url: str) -> str:
 
 
 ErrorKind = Literal[
-    "not_found", "auth", "challenge", "rate_limited", "http", "network", "invalid_url", "blocked", "parse"
+    "not_found",
+    "auth",
+    "challenge",
+    "rate_limited",
+    "http",
+    "network",
+    "invalid_url",
+    "blocked",
+    "parse",
 ]
 """The kinds of page failure (docs/reference/documents.md, "Errors")."""
 
@@ -91,7 +102,9 @@ class SearchError(LlmsspiderError):
 
 
 class CrawlError(LlmsspiderError):
-    """A crawl that a program started obtained no page, or its process was killed; the message says why."""
+    """A crawl that a program started obtained no page, or its process was killed; the message says
+    why.
+    """
 
 
 class ResolveError(CrawlError):
@@ -120,7 +133,9 @@ class ConversionError(LlmsspiderError):
 
 
 class TooLargePageError(ConversionError):
-    """The Markdown of a page is many times as long as the page itself; it is neither kept nor stored."""
+    """The Markdown of a page is many times as long as the page itself; it is neither kept nor
+    stored.
+    """
 
 
 class RenderingError(LlmsspiderError):

@@ -38,7 +38,9 @@ class Link:
     url: str
 
     def __reduce__(self) -> tuple[type[Link], tuple[str, str]]:
-        """Pickle as a call: a page has hundreds, and a dataclass would have its fields set one by one, in Python."""
+        """Pickle as a call: a page has hundreds, and a dataclass would have its fields set one by
+        one, in Python.
+        """
         return type(self), (self.text, self.url)
 
 
@@ -46,7 +48,8 @@ class Link:
 class LlmsEntry:
     """What an llms.txt says about one page it lists.
 
-    `file` is the URL of the llms.txt, `order` the position of the entry over all files read (0-based); `file_title`,
+    `file` is the URL of the llms.txt, `order` the position of the entry over all files read
+    (0-based); `file_title`,
     `file_summary` and `file_notes` are what the file says of itself.
     """
 
@@ -63,7 +66,10 @@ class LlmsEntry:
 
 @dataclass(slots=True)
 class Document:
-    """One page as it leaves the crawl. See docs/reference/documents.md for the meaning of each field."""
+    """One page as it leaves the crawl.
+
+    See docs/reference/documents.md for the meaning of each field.
+    """
 
     id: str
     url: str
@@ -110,7 +116,9 @@ def added_fields(document: Document) -> dict[str, Any]:
 
 
 def row_of(document: Document) -> Document | dict[str, Any]:
-    """Return what `orjson` writes of a document: itself, or its fields followed by those that were added."""
+    """Return what `orjson` writes of a document: itself, or its fields followed by those that were
+    added.
+    """
     if not isinstance(document, OpenDocument):
         return document
     return {**{name: getattr(document, name) for name in FIELDS}, **vars(document)}
@@ -129,7 +137,9 @@ def document_of(row: Mapping[str, Any]) -> Document:
 
 @dataclass(slots=True, frozen=True)
 class Section:
-    """The directory, such as `/docs/`, of the documentation that a page belongs to, and why in words."""
+    """The directory, such as `/docs/`, of the documentation that a page belongs to, and why in
+    words.
+    """
 
     path: str
     why: str
@@ -151,7 +161,10 @@ def raw_hash(body: bytes) -> str:
 # --- frames: bytes as the store keeps them ---
 
 _compressor = zstd.ZstdCompressor(level=3)
-"""Level 3: on real documents 0.34 of the size at a fifth of zlib's time. A new one for each text costs 7 to 14 µs."""
+"""Level 3: on real documents 0.34 of the size at a fifth of zlib's time.
+
+A new one for each text costs 7 to 14 µs.
+"""
 
 
 def compress(data: bytes) -> bytes:
@@ -165,7 +178,9 @@ def decompress(data: bytes) -> bytes:
 
 
 def packed(content: str) -> bytes:
-    """Return a content as the store keeps it: UTF-8 in one zstd frame; lone surrogates are replaced."""
+    """Return a content as the store keeps it: UTF-8 in one zstd frame; lone surrogates are
+    replaced.
+    """
     return compress(content.encode("utf-8", "replace"))
 
 
@@ -173,8 +188,10 @@ def packed(content: str) -> bytes:
 class Digest:
     """What is derived from a content where it is made, mostly in a worker.
 
-    It counts for this very object: a pipeline that alters the content makes another one. `content_hash` is its SHA-256
-    in hex, `code_languages` are the languages of its code blocks, `frame` is the content as `packed` gives it.
+    It counts for this very object: a pipeline that alters the content makes another one.
+    `content_hash` is its SHA-256
+    in hex, `code_languages` are the languages of its code blocks, `frame` is the content as
+    `packed` gives it.
     """
 
     content: str
@@ -195,14 +212,22 @@ class Digest:
 class PageMeta:
     """What a page says about itself, read in the same parse as its content.
 
-    URLs are absolute. `hreflang` maps a language tag to a URL. `robots` holds the lower-case directives of `<meta
-    name="robots">`, and `tdm-reservation`. `licences` are the URLs of `<link rel="license">` and `<meta
-    name="tdm-policy">`. `refresh` is the page that a page leads to instead of a text of its own: by a meta refresh, a
-    script, or its only link. `is_shell` is True when the page holds no text of its own and has to be rendered by a
-    browser. `section` is looked for on the start page only. `api_files` are the OpenAPI files that an API reference
-    names, or the data of a page of DocC, None for other pages, `held_apis` the descriptions that its scripts hold, as
-    JSON; `api_scripts` are files that may name or hold them, where the page itself does not. `listing` says why a page
-    only lists others, `lists_only` that its main content is nothing but links and teasers, `tags` holds the pages that
+    URLs are absolute. `hreflang` maps a language tag to a URL. `robots` holds the lower-case
+    directives of `<meta
+    name="robots">`, and `tdm-reservation`. `licences` are the URLs of `<link rel="license">` and
+    `<meta
+    name="tdm-policy">`. `refresh` is the page that a page leads to instead of a text of its own: by
+    a meta refresh, a
+    script, or its only link. `is_shell` is True when the page holds no text of its own and has to
+    be rendered by a
+    browser. `section` is looked for on the start page only. `api_files` are the OpenAPI files that
+    an API reference
+    names, or the data of a page of DocC, None for other pages, `held_apis` the descriptions that
+    its scripts hold, as
+    JSON; `api_scripts` are files that may name or hold them, where the page itself does not.
+    `listing` says why a page
+    only lists others, `lists_only` that its main content is nothing but links and teasers, `tags`
+    holds the pages that
     it names as its tags. `routes` are the links to routes of the page itself (`#/guide`).
     """
 
@@ -233,12 +258,18 @@ class PageMeta:
 class Page:
     r"""A converted page: what the worker returns for `(body, url, encoding)`.
 
-    `follow` holds every http(s) URL the page links to anywhere (navigation included), absolute, without fragment, each
-    once, in page order. `links` holds the links of the main content, fragments kept. `markdown` is normalised: `\n`
-    line ends, one trailing newline, empty when there is no content. `converter` names the engine that produced the
-    Markdown, `fallback` says why it is not the chosen one. `hidden` counts the pieces of text that were removed because
-    no reader of the page sees them. `parts` are documents of their own that were made of the same body, each with what
-    follows the page's address in its own (`?tag=ships`). `digest` is what a worker derived from the Markdown.
+    `follow` holds every http(s) URL the page links to anywhere (navigation included), absolute,
+    without fragment, each
+    once, in page order. `links` holds the links of the main content, fragments kept. `markdown` is
+    normalised: `\n`
+    line ends, one trailing newline, empty when there is no content. `converter` names the engine
+    that produced the
+    Markdown, `fallback` says why it is not the chosen one. `hidden` counts the pieces of text that
+    were removed because
+    no reader of the page sees them. `parts` are documents of their own that were made of the same
+    body, each with what
+    follows the page's address in its own (`?tag=ships`). `digest` is what a worker derived from the
+    Markdown.
     """
 
     markdown: str
@@ -255,4 +286,6 @@ class Page:
 # --- version of stored documents ---
 
 EXTRACTOR_VERSION = 16
-"""Grows with each change of the Markdown made from the same page: stored pages of another version are made again."""
+"""Grows with each change of the Markdown made from the same page: stored pages of another version
+are made again.
+"""

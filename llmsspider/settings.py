@@ -1,8 +1,10 @@
 """The settings of the project, with the reason for each that differs from Scrapy's default.
 
-The `LLMS_` settings, their defaults and checks are in `config/settings.py`; docs/reference/settings.md explains them.
+The `LLMS_` settings, their defaults and checks are in `config/settings.py`;
+docs/reference/settings.md explains them.
 `from llmsspider.settings import *` takes what `__all__` names: nothing that
-changes what spiders of another kind do. Those of this project get the rest from here (`crawl.spiderrun.ProjectSpider`).
+changes what spiders of another kind do. Those of this project get the rest from here
+(`crawl.spiderrun.ProjectSpider`).
 """
 
 import os
@@ -42,18 +44,22 @@ DOWNLOAD_HANDLERS_BASE: dict[str, str | None] = {
     **scrapys.DOWNLOAD_HANDLERS_BASE,
     "http": "llmsspider.downloadermiddlewares.headers.DownloadHandler",  # Scrapy's; signs, renders
     "https": "llmsspider.downloadermiddlewares.headers.DownloadHandler",
-    "file": "llmsspider.downloadermiddlewares.local_folder.FolderDownloadHandler",  # of the folder that `url` names
+    # of the folder that `url` names
+    "file": "llmsspider.downloadermiddlewares.local_folder.FolderDownloadHandler",
     "data": None,
     "ftp": None,
     "s3": None,
 }
 TWISTED_DNS_RESOLVER = "llmsspider.downloadermiddlewares.address_guard.AddressGuardResolver"
 
-# --- the browser, which starts with the first page that needs it (docs/explanation/rendering.md) ---
+# --- the browser, which starts with the first page that needs it (docs/explanation/rendering.md)
+# ---
 PLAYWRIGHT_MAX_PAGES_PER_CONTEXT = 4  # pages rendered at the same time
 PLAYWRIGHT_DEFAULT_NAVIGATION_TIMEOUT = 30_000  # milliseconds until the answer for a page begins
 PLAYWRIGHT_ABORT_REQUEST = "llmsspider.browser.page_load.is_needless"  # no images, media and fonts
-PLAYWRIGHT_PROCESS_REQUEST_HEADERS = None  # the browser's own; those of Scrapy would go along with redirects
+PLAYWRIGHT_PROCESS_REQUEST_HEADERS = (
+    None  # the browser's own; those of Scrapy would go along with redirects
+)
 
 # --- the path of a page (docs/explanation/architecture.md) ---
 TWISTED_REACTOR = "twisted.internet.asyncioreactor.AsyncioSelectorReactor"
@@ -63,15 +69,19 @@ SCHEDULER_DISK_QUEUE = "scrapy.squeues.PickleFifoDiskQueue"  # first in, first o
 SCHEDULER_MEMORY_QUEUE = "scrapy.squeues.FifoMemoryQueue"
 SCHEDULER_START_DISK_QUEUE = None  # start page and seeds queue with the rest, in their order
 SCHEDULER_START_MEMORY_QUEUE = None
-# Ours stand in the `_BASE` settings, as Scrapy's own do: what you name in SPIDER_MIDDLEWARES, ITEM_PIPELINES and so on
+# Ours stand in the `_BASE` settings, as Scrapy's own do: what you name in SPIDER_MIDDLEWARES,
+# ITEM_PIPELINES and so on
 # is added to them, wherever you name it, and None takes one out (docs/how-to/extending.md).
 SPIDER_MIDDLEWARES_BASE: dict[str, int | None] = {
     **scrapys.SPIDER_MIDDLEWARES_BASE,
     "llmsspider.spidermiddlewares.llms_txt_start.LlmsTxtStart": 100,
-    "scrapy.spidermiddlewares.depth.DepthMiddleware": None,  # the spider sets depth: a link source is no level
-    "scrapy.spidermiddlewares.metacopy.MetaCopyDetectionMiddleware": None,  # looks for a mistake of spiders' authors
+    # the spider sets depth: a link source is no level
+    "scrapy.spidermiddlewares.depth.DepthMiddleware": None,
+    # looks for a mistake of spiders' authors
+    "scrapy.spidermiddlewares.metacopy.MetaCopyDetectionMiddleware": None,
     "scrapy.spidermiddlewares.referer.RefererMiddleware": None,  # no Referer is sent
-    "scrapy.spidermiddlewares.start.StartSpiderMiddleware": None,  # each one costs a pass over every result
+    # each one costs a pass over every result
+    "scrapy.spidermiddlewares.start.StartSpiderMiddleware": None,
     "scrapy.spidermiddlewares.urllength.UrlLengthMiddleware": None,  # Bounds.refusal decides it
 }
 DOWNLOADER_MIDDLEWARES_BASE: dict[str, int | None] = {
@@ -100,7 +110,8 @@ DOWNLOADER_MIDDLEWARES_BASE |= dict.fromkeys(
         "scrapy.downloadermiddlewares.redirect.MetaRefreshMiddleware",
         "scrapy.downloadermiddlewares.httpcompression.HttpCompressionMiddleware",
         "scrapy.downloadermiddlewares.redirect.RedirectMiddleware",
-        "scrapy.downloadermiddlewares.cookies.CookiesMiddleware",  # off by default; ours loads it where it is on
+        # off by default; ours loads it where it is on
+        "scrapy.downloadermiddlewares.cookies.CookiesMiddleware",
     )
 )
 ITEM_PIPELINES_BASE = {
@@ -112,18 +123,25 @@ ITEM_PIPELINES_BASE = {
 EXTENSIONS_BASE: dict[str, int | None] = {
     **scrapys.EXTENSIONS_BASE,
     "scrapy.extensions.remote_control.RemoteControl": None,  # off; a web server
-    "scrapy.extensions.logstats.LogStats": None,  # counts downloads, discovery and attempts included
+    # counts downloads, discovery and attempts included
+    "scrapy.extensions.logstats.LogStats": None,
     "llmsspider.extensions.run_summary.PrintableLog": -30,  # before any other logs what a site sent
-    "llmsspider.extensions.run_summary.TerminalProgress": -20,  # gives the terminal back before the summary
+    # gives the terminal back before the summary
+    "llmsspider.extensions.run_summary.TerminalProgress": -20,
     "llmsspider.pipelines.hash.PipelineOutcomes": -15,  # before the feed exporter, too
-    "llmsspider.extensions.run_summary.RunSummary": -10,  # before Scrapy's feed exporter, which is at 0
+    # before Scrapy's feed exporter, which is at 0
+    "llmsspider.extensions.run_summary.RunSummary": -10,
     "llmsspider.extensions.run_summary.Heartbeat": 0,
-    "llmsspider.extensions.run_summary.SearchIndex": 15,  # after the summary, which says that documents are there
+    # after the summary, which says that documents are there
+    "llmsspider.extensions.run_summary.SearchIndex": 15,
     "llmsspider.extensions.run_summary.ChangeNews": 17,
-    "llmsspider.extensions.run_summary.ReportWriter": 20,  # after the summary: its path is the last line
+    # after the summary: its path is the last line
+    "llmsspider.extensions.run_summary.ReportWriter": 20,
     "llmsspider.extensions.console.LivePage": 30,  # its last event links the report
 }
-CONCURRENT_ITEMS = 1  # Scrapy starts as many tasks for each response, and one has one document at most
+CONCURRENT_ITEMS = (
+    1  # Scrapy starts as many tasks for each response, and one has one document at most
+)
 FEED_EXPORTERS_BASE = {
     **scrapys.FEED_EXPORTERS_BASE,
     "jsonlines": "llmsspider.output.feeds.JsonLinesExporter",
@@ -149,27 +167,36 @@ FEED_STORAGES_BASE = {
     "s3": "llmsspider.output.feeds.StagedS3FeedStorage",
 }
 
-# --- manners and safety, what the middlewares need (docs/explanation/politeness.md, docs/explanation/security.md) ---
+# --- manners and safety, what the middlewares need (docs/explanation/politeness.md,
+# docs/explanation/security.md) ---
 AUTOTHROTTLE_MAX_DELAY = 120.0  # seconds; what a Crawl-delay or Retry-After can require, too
 AUTOTHROTTLE_TARGET_CONCURRENCY = (
     2.0  # requests under way at a time to a host with a bound; Scrapy's default is 1
 )
-DOWNLOADER = "llmsspider.downloadermiddlewares.backoff.Downloader"  # holds CONCURRENT_REQUESTS_PER_DOMAIN
+DOWNLOADER = (  # holds CONCURRENT_REQUESTS_PER_DOMAIN
+    "llmsspider.downloadermiddlewares.backoff.Downloader"
+)
 DOWNLOAD_VERIFY_CERTIFICATES = True  # Scrapy's default is False
 
 # --- jobs of Scrapy Cloud only (docs/how-to/scrapy-cloud.md) ---
 if os.environ.get("SHUB_JOBKEY"):
     LLMS_CONVERT_WORKERS = "1"  # the cores are the machine's, the memory is the job's
-    if os.environ.get("DOTSCRAPY_DIR"):  # what DotScrapy persistence keeps, where it is not ./.scrapy
+    if os.environ.get(
+        "DOTSCRAPY_DIR"
+    ):  # what DotScrapy persistence keeps, where it is not ./.scrapy
         LLMS_DATA_DIR = os.path.join(os.environ["DOTSCRAPY_DIR"], "llmsspider")  # noqa: PTH118
     EXTENSIONS_BASE |= {
-        "llmsspider.extensions.scrapy_cloud.ScrapyCloud": 100,  # beside the platform's own, whose items it takes over
+        # beside the platform's own, whose items it takes over
+        "llmsspider.extensions.scrapy_cloud.ScrapyCloud": 100,
         "scrapy.extensions.memusage.MemoryUsage": None,
-        "llmsspider.extensions.scrapy_cloud.JobMemory": 0,  # the limit is for all processes of the job
+        # the limit is for all processes of the job
+        "llmsspider.extensions.scrapy_cloud.JobMemory": 0,
     }
 
 __all__ = [
     "COMMANDS_MODULE",
     "SPIDER_MODULES",
 ]  # what a project takes with `*`: where spiders and commands are,
-__all__ += [name for name in globals() if name.startswith("LLMS_")]  # and what our spiders alone read
+__all__ += [
+    name for name in globals() if name.startswith("LLMS_")
+]  # and what our spiders alone read

@@ -20,7 +20,12 @@ from site_server import Page, Site, serving
 # The suite tries the same examples each time, few of them; HYPOTHESIS_PROFILE=fuzz looks for new ones (`make fuzz`).
 SLOW = [hypothesis.HealthCheck.too_slow]  # speaks of the machine's load, not of the test
 hypothesis.settings.register_profile(
-    "suite", max_examples=50, derandomize=True, deadline=None, database=None, suppress_health_check=SLOW
+    "suite",
+    max_examples=50,
+    derandomize=True,
+    deadline=None,
+    database=None,
+    suppress_health_check=SLOW,
 )
 hypothesis.settings.register_profile(
     "fuzz",

@@ -60,7 +60,11 @@ def text_of(name: str) -> str:
 def strings(path: Path) -> set[str]:
     """The string constants of a module."""
     found = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-    return {node.value for node in found if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    return {
+        node.value
+        for node in found
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
 
 
 def sections(text: str, mark: str = "## ") -> dict[str, str]:
@@ -72,7 +76,9 @@ def sections(text: str, mark: str = "## ") -> dict[str, str]:
 def rows(text: str) -> list[list[str]]:
     """The cells of a table's body, without backticks around the first."""
     lines = re.findall(r"^\| (.+) \|$", text, flags=re.MULTILINE)
-    return [[cell.strip() for cell in line.split(" | ")] for line in lines if not line.startswith("---")][1:]
+    return [
+        [cell.strip() for cell in line.split(" | ")] for line in lines if not line.startswith("---")
+    ][1:]
 
 
 def quoted(cell: str) -> list[str]:
@@ -81,7 +87,10 @@ def quoted(cell: str) -> list[str]:
 
 def assert_same(documented: Any, existing: Any, page: str, what: str) -> None:
     """Compare two collections of names."""
-    missing, made_up = sorted(set(existing) - set(documented)), sorted(set(documented) - set(existing))
+    missing, made_up = (
+        sorted(set(existing) - set(documented)),
+        sorted(set(documented) - set(existing)),
+    )
     assert not missing, f"{page} does not mention {what}: {', '.join(missing)}"
     assert not made_up, f"{page} mentions {what} that the code does not have: {', '.join(made_up)}"
 
@@ -90,13 +99,19 @@ def assert_same(documented: Any, existing: Any, page: str, what: str) -> None:
 
 
 def documented_settings() -> dict[str, str]:
-    found = re.findall(r"^### (LLMS_\w+)\n\nDefault: (.+)$", text_of("settings.md"), flags=re.MULTILINE)
-    assert len(found) == text_of("settings.md").count("### LLMS_"), "a setting without its line `Default:`"
+    found = re.findall(
+        r"^### (LLMS_\w+)\n\nDefault: (.+)$", text_of("settings.md"), flags=re.MULTILINE
+    )
+    assert len(found) == text_of("settings.md").count("### LLMS_"), (
+        "a setting without its line `Default:`"
+    )
     return dict(found)
 
 
 def test_every_setting_is_documented() -> None:
-    read = {text for path in SOURCES for text in strings(path) if re.fullmatch(r"LLMS_[A-Z0-9_]+", text)}
+    read = {
+        text for path in SOURCES for text in strings(path) if re.fullmatch(r"LLMS_[A-Z0-9_]+", text)
+    }
     assert DEFAULTS.keys() | REMOVED.keys() >= read
     assert_same(documented_settings(), DEFAULTS, "settings.md", "the settings")
     assert DEFAULTS.items() <= vars(settings).items()
@@ -138,7 +153,11 @@ def argument_models() -> dict[str, type[BaseModel]]:
     found = {}
     for module in modules:
         for value in vars(module).values():
-            if isinstance(value, type) and issubclass(value, Args) and value.__module__ == module.__name__:
+            if (
+                isinstance(value, type)
+                and issubclass(value, Args)
+                and value.__module__ == module.__name__
+            ):
                 found[value.name] = get_generic_param(value, Args)
     return found
 
@@ -150,7 +169,9 @@ def test_every_spider_is_documented() -> None:
 
 def arguments_table(model: type[BaseModel], explained: Container[str]) -> str:
     """The table of a spider's arguments, as their model has it; those that are explained below it lead there."""
-    fields = sorted(model.model_fields.items(), key=lambda pair: pair[0] in CommonArguments.model_fields)
+    fields = sorted(
+        model.model_fields.items(), key=lambda pair: pair[0] in CommonArguments.model_fields
+    )
     rows = [
         f"| {f'[`{name}`](#{name})' if name in explained else f'`{name}`'} | {_accepted(field)} | {_default(field)} "
         f"| {_meaning(field)} |"
@@ -163,7 +184,9 @@ def arguments_table(model: type[BaseModel], explained: Container[str]) -> str:
 def test_the_table_of_arguments_is_that_of_the_model(spider: str) -> None:
     model, text = argument_models()[spider], text_of("arguments.md")
     explained = sections(text, "### ")
-    assert set(explained) <= {name for model in argument_models().values() for name in model.model_fields}
+    assert set(explained) <= {
+        name for model in argument_models().values() for name in model.model_fields
+    }
     table = arguments_table(model, explained)
     assert table in sections(text)[f"Spider {spider}"], "run: python tests/test_docs.py"
     assert all(str(field.description).endswith(".") for field in model.model_fields.values())
@@ -228,15 +251,24 @@ def test_every_command_is_documented() -> None:
     assert_same(documented_commands(), command_names(), "commands.md", "the commands")
 
 
-@pytest.mark.parametrize("name", [module.name for module in pkgutil.iter_modules(commands.__path__)])
+@pytest.mark.parametrize(
+    "name", [module.name for module in pkgutil.iter_modules(commands.__path__)]
+)
 def test_every_option_of_a_command_is_documented(name: str) -> None:
     command = command_of(name)
-    inherited = next(base for base in type(command).__mro__ if not base.__module__.startswith("llmsspider."))
+    inherited = next(
+        base for base in type(command).__mro__ if not base.__module__.startswith("llmsspider.")
+    )
     own = _options(command.add_options) - _options(inherited.add_options.__get__(command))
     text = documented_commands()[f"scrapy {name}"]
-    documented = {option for token in quoted(text) for option in re.findall(r"(?<![\w-])--[a-z-]+", token)}
+    documented = {
+        option for token in quoted(text) for option in re.findall(r"(?<![\w-])--[a-z-]+", token)
+    }
     assert_same(
-        documented, {o for o in own if o.startswith("--")}, "commands.md", f"the options of scrapy {name}"
+        documented,
+        {o for o in own if o.startswith("--")},
+        "commands.md",
+        f"the options of scrapy {name}",
     )
 
 
@@ -250,7 +282,9 @@ def _options(add_options: Any) -> set[str]:
 
 
 def test_every_field_of_a_document_is_documented_in_its_order() -> None:
-    documented = [quoted(cells[0])[0] for cells in rows(text_of("documents.md").partition("\n## ")[0])]
+    documented = [
+        quoted(cells[0])[0] for cells in rows(text_of("documents.md").partition("\n## ")[0])
+    ]
     assert documented == [field.name for field in dataclasses.fields(Document)]
 
 
@@ -288,12 +322,17 @@ def document_schema() -> dict[str, Any]:
     adapter = TypeAdapter(Document)
     schema = adapter.json_schema(mode="serialization")
     meanings = {
-        quoted(cells[0])[0]: cells[2] for cells in rows(text_of("documents.md").partition("\n## ")[0])
+        quoted(cells[0])[0]: cells[2]
+        for cells in rows(text_of("documents.md").partition("\n## ")[0])
     }
     for name, definition in schema["properties"].items():
         definition.pop("default", None)
         definition["description"] = meanings[name].replace("`", "")
-    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "description": "One page."}
+    head = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **schema,
+        "description": "One page.",
+    }
     return {**head, "required": list(schema["properties"]), "additionalProperties": True}
 
 
@@ -313,7 +352,9 @@ def documented_stats() -> list[str]:
 
 def test_a_field_of_a_document_is_in_the_files_that_the_docs_list() -> None:
     """`markdown_tokens` stands for all fields that are read from a response, stored and exported."""
-    listed = set(re.findall(r"^\d\. `llmsspider/([\w/.]+)`", text_of("extending.md"), flags=re.MULTILINE))
+    listed = set(
+        re.findall(r"^\d\. `llmsspider/([\w/.]+)`", text_of("extending.md"), flags=re.MULTILINE)
+    )
     naming = {
         path.relative_to(ROOT / "llmsspider").as_posix()
         for path in SOURCES
@@ -343,12 +384,16 @@ def test_the_table_of_places_names_files_that_exist() -> None:
 
 
 def test_every_stat_and_reason_is_documented() -> None:
-    families = {f"{family}/{value}" for family, values in stats.FAMILIES.items() for value in values}
+    families = {
+        f"{family}/{value}" for family, values in stats.FAMILIES.items() for value in values
+    }
     existing = {*get_args(stats.Stat), *families, "backoff/STATUS", "deleted/REASON"}
     assert_same(documented_stats(), existing, "stats.md", "the stats")
 
 
-@pytest.mark.parametrize("registry", [stats.Stat, FilterReason, BlockReason, GoneReason, ErrorKind, Origin])
+@pytest.mark.parametrize(
+    "registry", [stats.Stat, FilterReason, BlockReason, GoneReason, ErrorKind, Origin]
+)
 def test_nothing_registered_is_unused(registry: Any) -> None:
     used = {text for path in SOURCES if path.name not in REGISTRIES for text in strings(path)}
     assert set(get_args(registry)) - used == set()
@@ -436,14 +481,19 @@ def anchors(page: Path) -> set[str]:
 )
 def test_no_line_of_prose_is_long(page: Path) -> None:
     """Prose is what is neither a table nor code."""
-    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(
+        r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL
+    )
     lines = [line for line in text.splitlines() if not line.startswith(("|", "    "))]
     assert [line[:60] for line in lines if len(line) > LONGEST] == []
 
 
 def test_the_docs_a_message_names_exist() -> None:
     named = {
-        name for path in SOURCES for text in strings(path) for name in re.findall(r"docs/[\w/-]+\.md", text)
+        name
+        for path in SOURCES
+        for text in strings(path)
+        for name in re.findall(r"docs/[\w/-]+\.md", text)
     }
     assert named
     missing = sorted(name for name in named if not (ROOT / name).is_file())
@@ -458,14 +508,17 @@ def write_tables() -> None:
         first = tables[0].partition("\n")[0]
         head, *others = text_of(name).split(first)
         written = [
-            table + "\n\n" + other.partition("\n\n")[2] for table, other in zip(tables, others, strict=True)
+            table + "\n\n" + other.partition("\n\n")[2]
+            for table, other in zip(tables, others, strict=True)
         ]
         PAGES[name].write_text("".join([head, *written]).rstrip() + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
     write_tables()
-    SCHEMA.write_text(json.dumps(document_schema(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    SCHEMA.write_text(
+        json.dumps(document_schema(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
+    )
     for stem, value in OUTPUTS.items():
         text = json.dumps(output_schema(value), indent=2, ensure_ascii=False)
         (SCHEMAS / f"{stem}.schema.json").write_text(f"{text}\n", encoding="utf-8")

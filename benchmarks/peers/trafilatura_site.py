@@ -36,7 +36,9 @@ def crawl(url: str, output: TextIO) -> None:
     config = copy.deepcopy(DEFAULT_CONFIG)
     config["DEFAULT"]["SLEEP_TIME"] = "0"
     config["DEFAULT"]["SSRF_PROTECTION"] = "off"
-    _, known = focused_crawler(url, max_seen_urls=1_000_000, max_known_urls=1_000_000, config=config)
+    _, known = focused_crawler(
+        url, max_seen_urls=1_000_000, max_known_urls=1_000_000, config=config
+    )
     for page in known:
         body = fetch_url(page, config=config)
         text = body and extract(

@@ -54,7 +54,9 @@ def documentation(context: AssetExecutionContext) -> MaterializeResult:
         metadata={
             "pages": status["pages"],
             "complete": status["run"]["complete"],
-            "changed": sum(status["run"]["changes"].get(kind, 0) for kind in ("new", "changed", "deleted")),
+            "changed": sum(
+                status["run"]["changes"].get(kind, 0) for kind in ("new", "changed", "deleted")
+            ),
         }
     )
 

@@ -1,6 +1,7 @@
 """Semantic search, where the user supplies a class that embeds text as vectors (`LLMS_EMBEDDER`).
 
-Vectors are stored by the hash of the embedded text, so that of a changed page only the changed passages are
+Vectors are stored by the hash of the embedded text, so that of a changed page only the changed
+passages are
 embedded again.
 """
 
@@ -23,7 +24,8 @@ from llmsspider.store import CONTENT, Store
 from llmsspider.store.database import batches
 from llmsspider.web.loading import find, missing_extra
 
-MAX_NEAREST, BATCH = 60, 64
+MAX_NEAREST = 60
+BATCH = 64
 """Maximum number of passages that are found by meaning; texts that are embedded in one call."""
 
 
@@ -39,14 +41,17 @@ class Embedder(Protocol):
 
 
 def check_embedder(path: object) -> None:
-    """Raise `ArgumentsError` if `LLMS_EMBEDDER` names no usable class; no object is made: that may load a model."""
+    """Raise `ArgumentsError` if `LLMS_EMBEDDER` names no usable class; no object is made: that may
+    load a model.
+    """
     _made(path, lambda found: found)
 
 
 def embedder_of(path: object) -> Embedder | None:
     """An object of the class that `LLMS_EMBEDDER` names; None where the setting is empty.
 
-    Raises `ArgumentsError`, one line: there is no such class, its constructor fails, or numpy is missing.
+    Raises `ArgumentsError`, one line: there is no such class, its constructor fails, or numpy is
+    missing.
     """
     if not path:
         return None
@@ -62,7 +67,9 @@ def _made(path: object, make: Callable[[Any], Any]) -> Any:
         if not callable(getattr(made, "embed", None)):
             raise TypeError("it has no method embed")
     except Exception as error:  # whatever the user's module raises
-        accepted = f"the path of a class with embed(texts) is accepted ({type(error).__name__}: {error})"
+        accepted = (
+            f"the path of a class with embed(texts) is accepted ({type(error).__name__}: {error})"
+        )
         raise ArgumentsError([f"setting LLMS_EMBEDDER={path!r}: {accepted}"]) from None
     return made
 
@@ -72,18 +79,22 @@ class VectorIndex:
 
     def __init__(self, path: Path, embedder: Embedder):
         self._embedder = embedder
-        self._connection = sqlite3.connect(path, isolation_level=None, timeout=30, check_same_thread=False)
+        self._connection = sqlite3.connect(
+            path, isolation_level=None, timeout=30, check_same_thread=False
+        )
         kind = type(embedder)
         model = str(getattr(embedder, "model", "") or f"{kind.__module__}.{kind.__qualname__}")
         self._connection.executescript(
-            "PRAGMA journal_mode=WAL; CREATE TABLE IF NOT EXISTS meta (model TEXT);"
-            "CREATE TABLE IF NOT EXISTS vector (hash BLOB PRIMARY KEY, data BLOB NOT NULL) WITHOUT ROWID;"
+            "PRAGMA journal_mode=WAL; CREATE TABLE IF NOT EXISTS meta (model TEXT);CREATE TABLE IF"
+            " NOT EXISTS vector (hash BLOB PRIMARY KEY, data BLOB NOT NULL) WITHOUT ROWID;"
         )
         if self._connection.execute("SELECT model FROM meta").fetchone() != (model,):
             self._connection.executescript("DELETE FROM meta; DELETE FROM vector;")
             self._connection.execute("INSERT INTO meta VALUES (?)", (model,))
 
-    def sync(self, index: SourceIndex, store: Store, until: Callable[[], bool] = lambda: False) -> bool:
+    def sync(
+        self, index: SourceIndex, store: Store, until: Callable[[], bool] = lambda: False
+    ) -> bool:
         """Embed the passages of an index that have no vector yet; returns whether all have one."""
         add_digests(index, store)
         every = digests(index)
@@ -95,13 +106,20 @@ class VectorIndex:
             """Yield digest and text of the passages without a vector, each text once."""
             for key, record in zip(pages, store.load_pages(pages, CONTENT), strict=True):
                 for hit in index.hits_where("key = ? ORDER BY start", key):
-                    if hit.digest in missing and record is not None and (text := hit.text_in(record)):
+                    if (
+                        hit.digest in missing
+                        and record is not None
+                        and (text := hit.text_in(record))
+                    ):
                         missing.discard(hit.digest)
                         yield hit.digest, "\n".join((record.title or "", *hit.heading_path, text))
 
         for batch in batches(lacking(), BATCH):
             vectors = embedded(self._embedder, [text for _, text in batch])
-            rows = [(digest, vector.tobytes()) for (digest, _), vector in zip(batch, vectors, strict=True)]
+            rows = [
+                (digest, vector.tobytes())
+                for (digest, _), vector in zip(batch, vectors, strict=True)
+            ]
             self._connection.executemany("INSERT OR REPLACE INTO vector VALUES (?, ?)", rows)
             if until():
                 return False
@@ -115,7 +133,9 @@ class VectorIndex:
         found = [(number, known[digest]) for number, _, digest in digests(index) if digest in known]
         if not found:
             return index.hits({})
-        matrix = numpy.frombuffer(b"".join(data for _, data in found), dtype="<f4").reshape(len(found), -1)
+        matrix = numpy.frombuffer(b"".join(data for _, data in found), dtype="<f4").reshape(
+            len(found), -1
+        )
         cosines = matrix @ embedded(self._embedder, [text])[0]
         best = numpy.argsort(-cosines)[:MAX_NEAREST]
         return index.hits({found[row][0]: max(float(cosines[row]), 0.0) for row in best})
@@ -156,7 +176,8 @@ def embedded(embedder: Embedder, texts: list[str]) -> Any:
         raise SearchError(f"LLMS_EMBEDDER failed: {type(error).__name__}: {error}") from error
     if made.ndim != 2 or len(made) != len(texts):
         raise SearchError(
-            f"LLMS_EMBEDDER gave an array of shape {made.shape} for {len(texts)} texts; one vector each is wanted"
+            f"LLMS_EMBEDDER gave an array of shape {made.shape} for {len(texts)} texts; one vector"
+            " each is wanted"
         )
     lengths = numpy.linalg.norm(made, axis=1, keepdims=True)
     return made / numpy.where(lengths == 0, 1, lengths)

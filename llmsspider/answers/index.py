@@ -1,7 +1,10 @@
-"""The search index of a source: made from its page store, updated with its changes, searched for candidates.
+"""The search index of a source: made from its page store, updated with its changes, searched for
+candidates.
 
-It is a SQLite file with full-text tables (FTS5), which hold no text, only words and the offsets of each passage in the
-content that the store keeps. It can always be made anew: a file of another version, or a damaged one, is.
+It is a SQLite file with full-text tables (FTS5), which hold no text, only words and the offsets of
+each passage in the
+content that the store keeps. It can always be made anew: a file of another version, or a damaged
+one, is.
 """
 
 from __future__ import annotations
@@ -23,11 +26,16 @@ from llmsspider.store import CONTENT, OUTLINE, PageRecord, Store
 from llmsspider.store.database import Database, batches, delete_sqlite, open_sqlite
 from llmsspider.web.trees import replaced, tree_of
 
-MAX_PASSAGES, MAX_PAGES = 160, 60
-"""Maximum number of passages that are considered for a query, and of pages (by title, hints and headings)."""
+MAX_PASSAGES = 160
+MAX_PAGES = 60
+"""Maximum number of passages that are considered for a query, and of pages (by title, hints and
+headings).
+"""
 
-COMMON_SHARE, ALWAYS_SELECTIVE = 0.2, 2000
-"""A term selects candidates where no more than this share, or this number, of the passages hold it; where none does
+COMMON_SHARE = 0.2
+ALWAYS_SELECTIVE = 2000
+"""A term selects candidates where no more than this share, or this number, of the passages hold it;
+where none does
 so, each selects them."""
 
 BATCH = 100  # pages of one transaction
@@ -40,9 +48,11 @@ _HIT = (
 
 
 class SourceIndex:
-    """The index of one source. Several processes may use it at once; use an object from one thread at a time.
+    """The index of one source. Several processes may use it at once; use an object from one thread
+    at a time.
 
-    `store` identifies the store: another value than before means that the source was deleted and crawled again.
+    `store` identifies the store: another value than before means that the source was deleted and
+    crawled again.
     """
 
     def __init__(self, database: Database, store: str):
@@ -58,7 +68,9 @@ class SourceIndex:
 
     @classmethod
     def open(cls, path: Path, store: str) -> Self:
-        """Open or create the file of an index; one that is damaged or of another version is made anew."""
+        """Open or create the file of an index; one that is damaged or of another version is made
+        anew.
+        """
         try:
             return cls(open_sqlite(path), store)
         except (SearchError, StoreError):
@@ -83,11 +95,13 @@ class SourceIndex:
             connection.exec_driver_sql("UPDATE state SET store = ?", (store,))
 
     def sync(self, store: Store, until: Callable[[], bool] = lambda: False) -> bool:
-        """Update the index with what changed in the store since the last call; returns whether it is up to date.
+        """Update the index with what changed in the store since the last call; returns whether it
+        is up to date.
 
         `until` is called after each batch; True stops there.
         """
-        state, run = self._state(), store.last_ended_run()
+        state = self._state()
+        run = store.last_ended_run()
         if store.last_seq() == state.seq and run == state.run:
             return True
         if state.dead > max(self.count()[1], 200):
@@ -103,17 +117,28 @@ class SourceIndex:
             records = [record for _, _, record in batch if record is not None]
             links = store.links_of([record.key for record in records])
             pages = [(record, links.get(record.key, ())) for record in records]
-            self.write(partial(replace_pages, seqs={key: seq for key, seq, _ in batch}, pages=pages))
+            self.write(
+                partial(replace_pages, seqs={key: seq for key, seq, _ in batch}, pages=pages)
+            )
             if until():
                 return False
-        self.write(lambda connection: connection.exec_driver_sql("UPDATE state SET run = ?", (run,)))
+        self.write(
+            lambda connection: connection.exec_driver_sql("UPDATE state SET run = ?", (run,))
+        )
         return True
 
     def _changed_outlines(self, store: Store) -> Iterator[tuple[bytes, None, PageRecord | None]]:
         """Yield the pages whose title or notes changed; their content may be as it was."""
-        known = {row[0]: tuple(row[1:]) for row in self._all("SELECT key, title, hints, optional FROM page")}
+        known = {
+            row[0]: tuple(row[1:])
+            for row in self._all("SELECT key, title, hints, optional FROM page")
+        }
         records = (one.record for one in store.iter_pages(parts=OUTLINE))
-        keys = [record.key for record in records if known.get(record.key, now := outline_of(record)) != now]
+        keys = [
+            record.key
+            for record in records
+            if known.get(record.key, now := outline_of(record)) != now
+        ]
         yield from zip(keys, repeat(None), store.load_pages(keys, CONTENT), strict=False)
 
     def candidates(self, query: Query) -> Candidates:
@@ -152,7 +177,9 @@ class SourceIndex:
         self, terms: Sequence[str], held: Sequence[tuple[set[int], set[int]]], required: list[int]
     ) -> tuple[dict[int, float], dict[int, float]]:
         pages, passages = self.count()
-        rarity = [_rarity(len(own), passages) if own else _rarity(len(on), pages) for on, own in held]
+        rarity = [
+            _rarity(len(own), passages) if own else _rarity(len(on), pages) for on, own in held
+        ]
         present = [place for place, rows in enumerate(held) if any(rows)]
         if not present:
             return {}, {}
@@ -173,15 +200,21 @@ class SourceIndex:
         limit: int,
         required: list[int],
     ) -> dict[int, float]:
-        """The scores of the best rows: BM25, times the share of the query's rarity that the terms in a row have.
+        """The scores of the best rows: BM25, times the share of the query's rarity that the terms
+        in a row have.
 
-        Words of deleted rows are found, too: SQLite before 3.43 cannot delete words of tables without text.
+        Words of deleted rows are found, too: SQLite before 3.43 cannot delete words of tables
+        without text.
         """
         every = " OR ".join(f"({term})" for term, _ in terms.values())
-        whole = " AND ".join(f"({one})" for one in (every, *(terms[n][0] for n in required if n in terms)))
+        whole = " AND ".join(
+            f"({one})" for one in (every, *(terms[n][0] for n in required if n in terms))
+        )
         statement = f"SELECT rowid, rank FROM {table} WHERE {table} MATCH ? ORDER BY rank LIMIT ?"  # noqa: S608
         found = self._all(statement, whole, limit + min(self._state().dead, limit))
-        shares = {row: sum(rarity[n] for n, (_, rows) in terms.items() if row in rows) for row, _ in found}
+        shares = {
+            row: sum(rarity[n] for n, (_, rows) in terms.items() if row in rows) for row, _ in found
+        }
         return {row: -rank * shares[row] / sum(rarity) for row, rank in found}
 
     def hits(self, scores: Mapping[int, float]) -> Candidates:
@@ -195,7 +228,10 @@ class SourceIndex:
 
     def vocabulary(self) -> list[str]:
         """Every word of the passages (its stem)."""
-        made = "CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary USING fts5vocab(main, passage_words, row)"
+        made = (
+            "CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary USING fts5vocab(main,"
+            " passage_words, row)"
+        )
         self._reader.exec_driver_sql(made)
         return [row[0] for row in self._all("SELECT term FROM temp.vocabulary")]
 
@@ -212,7 +248,9 @@ class SourceIndex:
         """The numbers of pages and passages."""
         seq = self._state().seq
         if self._counted_at[0] != seq:
-            ((pages, passages),) = self._all("SELECT count(*), coalesce(sum(passages), 0) FROM page")
+            ((pages, passages),) = self._all(
+                "SELECT count(*), coalesce(sum(passages), 0) FROM page"
+            )
             self._counted_at = seq, (pages, passages)
         return self._counted_at[1]
 
@@ -221,18 +259,27 @@ class SourceIndex:
         for row in self._in("SELECT key, url, title, optional FROM page WHERE key", keys):
             version = tree_of(row.url).get("version")
             superseded = False
-            if version is not None:  # the page may be there in a newer one, or without one (the current one)
-                newer = [other for other in self._versions() if version_key(other) > version_key(version)]
+            if (
+                version is not None
+            ):  # the page may be there in a newer one, or without one (the current one)
+                newer = [
+                    other for other in self._versions() if version_key(other) > version_key(version)
+                ]
                 urls = [replaced(row.url, version, other) for other in (*newer, None)]
                 superseded = bool(self._in("SELECT 1 FROM page WHERE url", urls))
-            found[row.key] = PageSignals(row.url, row.title, bool(row.optional), version, superseded)
+            found[row.key] = PageSignals(
+                row.url, row.title, bool(row.optional), version, superseded
+            )
         return found
 
     def _versions(self) -> list[str]:
         seq = self._state().seq
         if self._versions_at[0] != seq:
             urls = (row.url for row in self._all("SELECT url FROM page"))
-            self._versions_at = seq, [*{version for url in urls if (version := tree_of(url).get("version"))}]
+            self._versions_at = (
+                seq,
+                [*{version for url in urls if (version := tree_of(url).get("version"))}],
+            )
         return self._versions_at[1]
 
     def _all(self, statement: str, *values: Any) -> Sequence[Any]:
@@ -244,7 +291,9 @@ class SourceIndex:
         return self._all(rows_in(statement, given), *given)
 
     def state(self) -> tuple[int, str]:
-        """Another value once the index has changed: the number of the last change, and the last run."""
+        """Another value once the index has changed: the number of the last change, and the last
+        run.
+        """
         return (found := self._state()).seq, found.run
 
     def _state(self) -> Any:
@@ -265,7 +314,9 @@ class SourceIndex:
 
 
 def _rarity(held: int, total: int) -> float:
-    """The inverse document frequency of a term that so many of all passages hold; 0 where none does."""
+    """The inverse document frequency of a term that so many of all passages hold; 0 where none
+    does.
+    """
     return math.log(1 + (max(total, held) - held + 0.5) / (held + 0.5)) if held else 0.0
 
 
@@ -282,8 +333,11 @@ LinkedPage = tuple[PageRecord, Iterable[Sequence[str]]]
 MAX_PAGE_PASSAGES = 2000
 """Maximum number of passages of one page that are indexed: about 3 MB of text."""
 
-MAX_LINKS, MAX_LINK_TEXT = 500, 120
-"""Maximum number of links of one page to fragments of pages that are kept, and of characters of their texts."""
+MAX_LINKS = 500
+MAX_LINK_TEXT = 120
+"""Maximum number of links of one page to fragments of pages that are kept, and of characters of
+their texts.
+"""
 
 SEPARATOR = "\x1f"  # between the headings of a passage
 VERSION = 4  # of the tables and of what is written into them
@@ -322,18 +376,24 @@ def clear(connection: Connection) -> None:
     for table in ("page", "passage", "link"):
         connection.exec_driver_sql(f"DELETE FROM {table}")  # noqa: S608
         if table != "link":
-            connection.exec_driver_sql(f"INSERT INTO {table}_words ({table}_words) VALUES ('delete-all')")  # noqa: S608
+            connection.exec_driver_sql(
+                f"INSERT INTO {table}_words ({table}_words) VALUES ('delete-all')"  # noqa: S608
+            )
     connection.exec_driver_sql("UPDATE state SET seq = 0, run = '', dead = 0")
 
 
 def replace_pages(
     connection: Connection, seqs: Mapping[bytes, int | None], pages: Sequence[LinkedPage]
 ) -> None:
-    """Replace pages, given the numbers of their changes; what another process has indexed meanwhile stays as it is."""
+    """Replace pages, given the numbers of their changes; what another process has indexed meanwhile
+    stays as it is.
+    """
     state = connection.exec_driver_sql("SELECT * FROM state").one()
     todo = {key: seq for key, seq in seqs.items() if seq is None or seq > state.seq}
     ids = tuple(
-        connection.exec_driver_sql(rows_in("SELECT id FROM page WHERE key", todo), tuple(todo)).scalars()
+        connection.exec_driver_sql(
+            rows_in("SELECT id FROM page WHERE key", todo), tuple(todo)
+        ).scalars()
     )
     dead = connection.exec_driver_sql(rows_in("DELETE FROM passage WHERE page", ids), ids).rowcount
     connection.exec_driver_sql(rows_in("DELETE FROM link WHERE page", ids), ids)
@@ -355,16 +415,21 @@ def _add(connection: Connection, pages: Sequence[LinkedPage], next_id: int) -> i
     }
     of_pages, of_passages, of_links, words_of_pages, words_of_passages = rows.values()
     for record, links in pages:
-        number, next_id = next_id, next_id + 1
+        number = next_id
+        next_id = next_id + 1
         content = record.content or ""
         found = list(islice(passages(content), MAX_PAGE_PASSAGES))
         title, hints, optional = outline_of(record)
         every = "\n".join(dict.fromkeys(heading for one in found for heading in one.heading_path))
         ids = (number, record.key, bytes.fromhex(record.content_hash or ""), record.id, record.url)
         of_pages.append((*ids, len(found), title, hints, optional))
-        words_of_pages.append((number, title, hints, every, word_parts(f"{title}\n{hints}\n{every}")))
+        words_of_pages.append(
+            (number, title, hints, every, word_parts(f"{title}\n{hints}\n{every}"))
+        )
         parted = ((text[:MAX_LINK_TEXT], *url.partition("#")) for text, url in links)
-        to_fragments = dict.fromkeys((number, url, part, text) for text, url, _, part in parted if part)
+        to_fragments = dict.fromkeys(
+            (number, url, part, text) for text, url, _, part in parted if part
+        )
         of_links += islice(to_fragments, MAX_LINKS)
         title_parts = word_parts(title)
         path: tuple[str, ...] = ()
@@ -376,7 +441,9 @@ def _add(connection: Connection, pages: Sequence[LinkedPage], next_id: int) -> i
                 below = "\n".join([heading for heading in path if heading != title])
             of_passages.append((next_id, number, one.start, one.end, headings, None))
             text = content[one.start : one.end]
-            words_of_passages.append((next_id, title, below, text, f"{title_parts} {word_parts(text)}"))
+            words_of_passages.append(
+                (next_id, title, below, text, f"{title_parts} {word_parts(text)}")
+            )
             next_id += 1
     for into, of_table in rows.items():
         if of_table:

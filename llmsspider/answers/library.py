@@ -1,6 +1,7 @@
 """The crawled documentation of a project, searched and read from the page stores.
 
-`Library` opens a source at the first query (`OpenSource`), updates its index before each search, and reads
+`Library` opens a source at the first query (`OpenSource`), updates its index before each search,
+and reads
 every text that it returns from the store, so that answers show what the last crawl changed.
 """
 
@@ -41,7 +42,8 @@ from llmsspider.web.loading import own_mark
 
 logger = logging.getLogger(__name__)
 
-MAX_TEXT, MAX_MORE = 4000, 4
+MAX_TEXT = 4000
+MAX_MORE = 4
 """Maximum number of characters of a passage in a result, and of further headings of its page."""
 
 ALIKE = 0.9
@@ -49,9 +51,13 @@ ALIKE = 0.9
 _HEADINGS = re.compile(r"^#{1,6} .*$", re.MULTILINE)
 
 READ_AHEAD = 10  # pages that are read from the store at once
-DEFAULT_LIMIT, MAX_RESULTS = 8, 50  # results of a search
+# results of a search
+DEFAULT_LIMIT = 8
+MAX_RESULTS = 50
 MAX_ANSWERS = 256  # answers of one source that are kept in memory
-SYNC_SECS = 30.0  # seconds a search may spend on updating an index before it answers from what is indexed
+SYNC_SECS = (
+    30.0  # seconds a search may spend on updating an index before it answers from what is indexed
+)
 
 
 @dataclass(slots=True)
@@ -73,10 +79,14 @@ class OpenSource:
             return time.monotonic() >= end
 
         in_step = self.index.sync(self.store, until)
-        return in_step and (self.vectors is None or self.vectors.sync(self.index, self.store, until))
+        return in_step and (
+            self.vectors is None or self.vectors.sync(self.index, self.store, until)
+        )
 
     def search(self, text: str, limit: int, section: str | None) -> SearchResults:
-        """Search this source; what was asked before is answered from memory, until the index changes."""
+        """Search this source; what was asked before is answered from memory, until the index
+        changes.
+        """
         asked = text, limit, section, self.index.state()
         if asked not in self.answers:
             if len(self.answers) >= MAX_ANSWERS:
@@ -86,7 +96,8 @@ class OpenSource:
 
     def _search(self, text: str, limit: int, section: str | None) -> SearchResults:
         query = parse_query(text)
-        found, note = self.index.candidates(query), None
+        found = self.index.candidates(query)
+        note = None
         missing = [" ".join(term.words) for term in found.unknown if term.words]
         if found.passages or found.pages:
             note = f"no page has: {', '.join(dict.fromkeys(missing))}" if missing else None
@@ -94,21 +105,27 @@ class OpenSource:
             tried, instead = corrected(query, found.unknown, self.index.vocabulary())
             if instead:
                 others = ", ".join(f"{other!r} for {word!r}" for word, other in instead.items())
-                found, note = self.index.candidates(tried), f"nothing was found; searched for {others}"
+                found = self.index.candidates(tried)
+                note = f"nothing was found; searched for {others}"
         ranked = rank(query, found)
         if self.vectors is not None and query.text:
             ranked = fused(ranked, rank(query, self.vectors.candidates(self.index, query.text)))
         results = self._results(query, ranked, limit, section)
         if not results:
             where = f"section {section!r} of {self.name}" if section else self.name
-            nothing = f"nothing found in {where} ({self.index.count()[0]} pages); try fewer or other words"
+            nothing = (
+                f"nothing found in {where} ({self.index.count()[0]} pages); try fewer or other"
+                " words"
+            )
             note = nothing if query.terms else "the query has no word to search for"
         return SearchResults(query.text, results, note)
 
     def _results(
         self, query: Query, ranked: Sequence[RankedPage], limit: int, section: str | None
     ) -> list[SearchResult]:
-        """The results; of passages with the same text there is one, with the addresses of the other pages."""
+        """The results; of passages with the same text there is one, with the addresses of the other
+        pages.
+        """
         wanted = (section or "").casefold()
         chosen: list[tuple[RankedPage, PageRecord, list[Hit], str, list[str]]] = []
         seen: list[set[str]] = []
@@ -118,7 +135,9 @@ class OpenSource:
             pages = ranked[start : start + READ_AHEAD]
             records = self.store.load_pages([one.key for one in pages], CONTENT)
             for page, record in zip(pages, records, strict=True):
-                hits = page.passages or self.index.hits_where("key = ? ORDER BY start LIMIT 1", page.key)
+                hits = page.passages or self.index.hits_where(
+                    "key = ? ORDER BY start LIMIT 1", page.key
+                )
                 text = hits[0].text_in(record) if hits else None
                 if (
                     record is None or text is None
@@ -128,7 +147,9 @@ class OpenSource:
                     continue
                 own = set(words(_HEADINGS.sub("", text)))
                 alike = (
-                    n for n, other in enumerate(seen) if len(own & other) >= ALIKE * len(own | other) > 0
+                    n
+                    for n, other in enumerate(seen)
+                    if len(own & other) >= ALIKE * len(own | other) > 0
                 )
                 if (same := next(alike, None)) is not None:
                     chosen[same][-1].append(record.url)
@@ -150,8 +171,12 @@ class OpenSource:
     ) -> SearchResult:
         best = hits[0]
         headings = [hit.heading_path[-1] for hit in hits[1:] if hit.heading_path]
-        more = [heading for heading in dict.fromkeys(headings) if heading not in best.heading_path[-1:]]
-        fragment = best.heading_path and fragment_of(best.heading_path, self.index.fragments(record.url))
+        more = [
+            heading for heading in dict.fromkeys(headings) if heading not in best.heading_path[-1:]
+        ]
+        fragment = best.heading_path and fragment_of(
+            best.heading_path, self.index.fragments(record.url)
+        )
         begin, shown = excerpt(text, query, MAX_TEXT)
         return SearchResult(
             url=f"{record.url}#{fragment}" if fragment else record.url,
@@ -179,10 +204,13 @@ class OpenSource:
 
 
 class Library(AbstractContextManager["Library"]):
-    """All sources of a project, or of several folders. Use it in one thread; close it, or use it in a `with` statement.
+    """All sources of a project, or of several folders. Use it in one thread; close it, or use it in
+    a `with` statement.
 
-    Of two folders with a source of one name, the second one's is called `FOLDER/NAME`. `embedder` makes vectors for
-    semantic search, `warn` is called with a line for the user. Where the folder of the stores cannot be written to,
+    Of two folders with a source of one name, the second one's is called `FOLDER/NAME`. `embedder`
+    makes vectors for
+    semantic search, `warn` is called with a line for the user. Where the folder of the stores
+    cannot be written to,
     indexes are made in a temporary folder.
     """
 
@@ -200,9 +228,16 @@ class Library(AbstractContextManager["Library"]):
         self._temporary: TemporaryDirectory[str] | None = None
 
     def search(
-        self, text: str, source: str | None = None, *, section: str | None = None, limit: int = DEFAULT_LIMIT
+        self,
+        text: str,
+        source: str | None = None,
+        *,
+        section: str | None = None,
+        limit: int = DEFAULT_LIMIT,
     ) -> SearchResults:
-        """Search one source, or all where none is named; arguments and errors are those of the function `search`."""
+        """Search one source, or all where none is named; arguments and errors are those of the
+        function `search`.
+        """
         limit = max(1, min(limit, MAX_RESULTS))
         names = self.names() if source is None else [source]
         found = []
@@ -211,11 +246,17 @@ class Library(AbstractContextManager["Library"]):
             in_step = opened.sync(SYNC_SECS)
             found.append(opened.search(text, limit, section))
             if not in_step:
-                behind = "the search index is still being made; results are from the part that is ready"
-                found[-1] = replace(found[-1], note="; ".join(filter(None, (found[-1].note, behind))))
+                behind = (
+                    "the search index is still being made; results are from the part that is ready"
+                )
+                found[-1] = replace(
+                    found[-1], note="; ".join(filter(None, (found[-1].note, behind)))
+                )
         if source is not None:
             return found[0]
-        results = sorted((one for each in found for one in each.results), key=lambda one: -one.score)[:limit]
+        results = sorted(
+            (one for each in found for one in each.results), key=lambda one: -one.score
+        )[:limit]
         if results:
             return SearchResults(found[0].query, results)
         note = f"nothing found in {len(found)} sources; try fewer or other words"
@@ -224,7 +265,8 @@ class Library(AbstractContextManager["Library"]):
         return SearchResults(" ".join(text.split())[:200], [], note)
 
     def page(self, page: str) -> tuple[str, PageRecord]:
-        """Return the source and the record, with content and links, of a page named by its id or its URL.
+        """Return the source and the record, with content and links, of a page named by its id or
+        its URL.
 
         Raises `SearchError`, which names the nearest addresses, where no source has it.
         """
@@ -240,7 +282,11 @@ class Library(AbstractContextManager["Library"]):
         text = unquote(urlsplit(page).path).partition(".")[0] if "://" in page else page
         near = [one for name in names for one in self.open(name).search(text, 3, None).results]
         near = sorted(near, key=lambda one: -one.score)[:3]
-        there = f"the nearest are {', '.join(one.url for one in near)}" if near else "search for it first"
+        there = (
+            f"the nearest are {', '.join(one.url for one in near)}"
+            if near
+            else "search for it first"
+        )
         raise SearchError(f"no source has the page {page[:200]!r}; {there}")
 
     def names(self) -> list[str]:
@@ -262,11 +308,15 @@ class Library(AbstractContextManager["Library"]):
         names = {(id(place), own): name for name, (place, own) in self._named().items()}
         found = [(place, record) for place in self._places for record in place.list()]
         return [
-            replace(record, name=names.get((id(place), record.name), record.name)) for place, record in found
+            replace(record, name=names.get((id(place), record.name), record.name))
+            for place, record in found
         ]
 
     def store(self, name: str) -> Store:
-        """The store of a source, opened; the caller closes it. Raises `UnknownSourceError`, `StoreError`."""
+        """The store of a source, opened; the caller closes it.
+
+        Raises `UnknownSourceError`, `StoreError`.
+        """
         place, own = self._named().get(name, (self._places[0], name))
         return place.open(own, create=False)
 
@@ -283,7 +333,9 @@ class Library(AbstractContextManager["Library"]):
             return 0
 
     def open(self, name: str) -> OpenSource:
-        """The open source of a name (`choose_source`); opened again where its store was deleted or replaced since."""
+        """The open source of a name (`choose_source`); opened again where its store was deleted or
+        replaced since.
+        """
         known = self._opened.get(name)
         if known is not None and known.stamp is not None and self._stamp(name) == known.stamp:
             return known
@@ -299,11 +351,19 @@ class Library(AbstractContextManager["Library"]):
         except BaseException:
             store.close()
             raise
-        vectors = None if self._embedder is None else VectorIndex(self._file(name, VECTORS), self._embedder)
-        return self._opened.setdefault(name, OpenSource(name, store, index, vectors, self._stamp(name)))
+        vectors = (
+            None
+            if self._embedder is None
+            else VectorIndex(self._file(name, VECTORS), self._embedder)
+        )
+        return self._opened.setdefault(
+            name, OpenSource(name, store, index, vectors, self._stamp(name))
+        )
 
     def _stamp(self, name: str) -> object:
-        """What is another for another store of the source: the inode of its file, in PostgreSQL when it was made."""
+        """What is another for another store of the source: the inode of its file, in PostgreSQL
+        when it was made.
+        """
         place, own = self._named().get(name, (self._places[0], name))
         try:
             if not place.url:
@@ -324,7 +384,9 @@ class Library(AbstractContextManager["Library"]):
             return file
         if self._temporary is None:
             self._temporary = TemporaryDirectory(prefix="llmsspider-search-")
-            self._warn(f"{file.parent} is read-only: the search index is kept in a temporary folder")
+            self._warn(
+                f"{file.parent} is read-only: the search index is kept in a temporary folder"
+            )
         copy = Path(self._temporary.name) / f"{len(self._opened)}-{file.name}"
         for ending in ("", "-wal"):
             with suppress(FileNotFoundError):

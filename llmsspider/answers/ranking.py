@@ -28,10 +28,14 @@ def licences_of(record: PageRecord, source: SourceRecord | None) -> tuple[str, .
 class SearchResult:
     """One page that answers a query, by its best passage.
 
-    `url` has a fragment where the page is known to have one for the passage's heading. `heading_path` names the
-    headings above the passage, outermost first. `score` grows with relevance and is comparable within one search only.
-    `offset` and `length` locate the passage in the page's Markdown, in characters. `more` lists further headings of the
-    page that match too, `also` the addresses of other pages that hold the same passage, `licences` the URLs of the
+    `url` has a fragment where the page is known to have one for the passage's heading.
+    `heading_path` names the
+    headings above the passage, outermost first. `score` grows with relevance and is comparable
+    within one search only.
+    `offset` and `length` locate the passage in the page's Markdown, in characters. `more` lists
+    further headings of the
+    page that match too, `also` the addresses of other pages that hold the same passage, `licences`
+    the URLs of the
     page's licences.
     """
 
@@ -72,7 +76,8 @@ class SearchResults:
 class Hit:
     """A passage that an index found: its number there, where it stands, and how well it fits.
 
-    `page` is the page's key in the store and `content_hash` that of the content the index has read (32 bytes);
+    `page` is the page's key in the store and `content_hash` that of the content the index has read
+    (32 bytes);
     `digest` is equal for passages of equal words, and empty where no vector was wanted.
     """
 
@@ -97,7 +102,8 @@ class Hit:
 class PageSignals:
     """Ranking signals of a page other than its words.
 
-    `optional`: llms.txt lists it under "Optional". `version`: the segment of its path that names one. `superseded`:
+    `optional`: llms.txt lists it under "Optional". `version`: the segment of its path that names
+    one. `superseded`:
     the source has the same page in a newer version.
     """
 
@@ -112,7 +118,8 @@ class PageSignals:
 class Candidates:
     """The matches of a query in an index, not yet ranked.
 
-    `pages` has the score of each page as a whole: its title, its headings, and what llms.txt and the page say of it.
+    `pages` has the score of each page as a whole: its title, its headings, and what llms.txt and
+    the page say of it.
     `unknown` are the terms of the query that the index does not hold.
     """
 
@@ -123,32 +130,48 @@ class Candidates:
 
 
 def outline_of(record: PageRecord) -> tuple[str, str, bool]:
-    """Title, hints (notes of llms.txt on the page, its own description), whether llms.txt calls it optional."""
+    """Title, hints (notes of llms.txt on the page, its own description), whether llms.txt calls it
+    optional.
+    """
     entry = record.llms
     notes = (entry.title, entry.description, entry.section) if entry else ()
     hints = "\n".join(dict.fromkeys(text for text in (*notes, record.description) if text))
     return record.title or "", hints, entry is not None and entry.optional
 
 
-# The ranking: scores of passages are combined into scores of pages, weighted by signals of the site itself.
-# A page's score is that of its best passage, a share of the next ones, and that of the page as a whole. Pages of an
+# The ranking: scores of passages are combined into scores of pages, weighted by signals of the site
+# itself.
+# A page's score is that of its best passage, a share of the next ones, and that of the page as a
+# whole. Pages of an
 # older version rank behind those of the current one.
 
 PAGE_WEIGHT = 2.0  # weight of the score of a page as a whole, relative to that of its best passage
-NEXT_PASSAGES = (0.25, 0.12, 0.06)  # weights of the second-best passages of a page, relative to the best one
+NEXT_PASSAGES = (
+    0.25,
+    0.12,
+    0.06,
+)  # weights of the second-best passages of a page, relative to the best one
 FUSION_RANK = 60  # the constant of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009)
 
 MEANING_WEIGHT = 0.5
-"""The weight of the ranking by meaning in it; that by words has 1 (measured: docs/how-to/search.md)."""
+"""The weight of the ranking by meaning in it; that by words has 1 (measured:
+docs/how-to/search.md).
+"""
 
-DEMOTED, OPTIONAL = 0.35, 0.8
-"""The shares of their score that keep a changelog, a deprecated page or an index where the query does not name one,
+DEMOTED = 0.35
+OPTIONAL = 0.8
+"""The shares of their score that keep a changelog, a deprecated page or an index where the query
+does not name one,
 and a page listed under "Optional"."""
 
-_HISTORY = "changelog changelogs changes release releases released news history version versions migration upgrade new"
+_HISTORY = (
+    "changelog changelogs changes release releases released news history version versions migration"
+    " upgrade new"
+)
 _ASIDE = {
     re.compile(
-        r"\b(?:changelog|change log|changes|release[- ]?notes|releases|what'?s[- ]new|news|history)\b",
+        r"\b(?:changelog|change log|changes|release[- ]?notes|releases|what'?s[-"
+        r" ]new|news|history)\b",
         re.IGNORECASE,
     ): _HISTORY,
     re.compile(
@@ -158,7 +181,9 @@ _ASIDE = {
         r"\b(?:genindex|py-modindex|search|index of|tags)\b", re.IGNORECASE
     ): "index glossary search tags",
 }
-"""Patterns in titles and file names of auxiliary pages, each with the words of a query that name such pages."""
+"""Patterns in titles and file names of auxiliary pages, each with the words of a query that name
+such pages.
+"""
 
 
 @dataclass(slots=True)
@@ -173,7 +198,8 @@ class RankedPage:
 def rank(query: Query, found: Candidates) -> list[RankedPage]:
     """Return the pages of the candidates, best first.
 
-    Pages that also exist in a newer version come last, unless the query names their version: that comes first then.
+    Pages that also exist in a newer version come last, unless the query names their version: that
+    comes first then.
     """
     of_page: dict[bytes, list[Hit]] = {}
     for hit in sorted(found.passages, key=lambda hit: -hit.score):
@@ -184,7 +210,9 @@ def rank(query: Query, found: Candidates) -> list[RankedPage]:
     for key in dict.fromkeys([*of_page, *(() if required else found.pages)]):
         hits = of_page.get(key, [])
         score = PAGE_WEIGHT * found.pages.get(key, 0.0)
-        score += sum(weight * hit.score for weight, hit in zip((1.0, *NEXT_PASSAGES), hits, strict=False))
+        score += sum(
+            weight * hit.score for weight, hit in zip((1.0, *NEXT_PASSAGES), hits, strict=False)
+        )
         page = found.signals.get(key)
         if page is not None and score > 0:
             is_named = page.version is not None and asked.issuperset(words(page.version))
@@ -209,7 +237,8 @@ def _share(query: Query, page: PageSignals) -> float:
 
 @cache
 def version_key(version: str) -> tuple[int, tuple[int, ...]]:
-    """The order of versions: those in development first, then released ones by number, then names of the current one.
+    """The order of versions: those in development first, then released ones by number, then names
+    of the current one.
 
     >>> sorted(["latest", "3.12", "v2", "dev", "3.9"], key=version_key)
     ['dev', 'v2', '3.9', '3.12', 'latest']
@@ -223,7 +252,9 @@ def version_key(version: str) -> tuple[int, tuple[int, ...]]:
 
 
 def fused(by_words: Sequence[RankedPage], by_meaning: Sequence[RankedPage]) -> list[RankedPage]:
-    """Merge two rankings by reciprocal rank fusion; of a page in both, the passages found by words are taken."""
+    """Merge two rankings by reciprocal rank fusion; of a page in both, the passages found by words
+    are taken.
+    """
     pages = {page.key: page for page in (*by_meaning, *by_words)}
     scores = dict.fromkeys(pages, 0.0)
     for weight, ranking in ((1.0, by_words), (MEANING_WEIGHT, by_meaning)):
@@ -234,7 +265,8 @@ def fused(by_words: Sequence[RankedPage], by_meaning: Sequence[RankedPage]) -> l
 
 
 # The URL fragment of a heading.
-# A page's Markdown does not say which fragments the page has. Links of the site to `page#fragment` do: a heading gets
+# A page's Markdown does not say which fragments the page has. Links of the site to `page#fragment`
+# do: a heading gets
 # one of those, or none.
 
 
@@ -251,7 +283,8 @@ def slug(heading: str) -> str:
 def fragment_of(heading_path: Sequence[str], known: Sequence[tuple[str, str]]) -> str | None:
     """The fragment of the innermost heading that has one.
 
-    `heading_path` are the headings above a passage, outermost first, `known` the fragments of the page that links lead
+    `heading_path` are the headings above a passage, outermost first, `known` the fragments of the
+    page that links lead
     to, each with the text of a link.
     """
     by_slug = {slug(fragment): fragment for fragment, _ in known}
@@ -266,7 +299,8 @@ def fragment_of(heading_path: Sequence[str], known: Sequence[tuple[str, str]]) -
 
 
 def excerpt(text: str, query: Query, size: int) -> tuple[int, str]:
-    r"""Return the part of a long text around the line with most words of a query, code fenced, and where it begins.
+    r"""Return the part of a long text around the line with most words of a query, code fenced, and
+    where it begins.
 
     >>> from llmsspider.answers.words import parse_query
     >>> excerpt("one\ntwo\nthree four\nfive\nsix\nseven", parse_query("fours"), 18)
@@ -277,7 +311,8 @@ def excerpt(text: str, query: Query, size: int) -> tuple[int, str]:
     asked = {word[:4] for word in query.words}
     lines = text.splitlines(keepends=True)
     first = max(
-        range(len(lines)), key=lambda n: len(asked.intersection(word[:4] for word in words(lines[n])))
+        range(len(lines)),
+        key=lambda n: len(asked.intersection(word[:4] for word in words(lines[n]))),
     )
     room = size // 3
     while first and len(lines[first - 1]) <= room:
@@ -297,13 +332,16 @@ def excerpt(text: str, query: Query, size: int) -> tuple[int, str]:
     return begin, ("… " if begin else "") + shown + (" …" if begin + size < len(text) else "")
 
 
-# Which source is meant by a name: `name`, or `name@version` where a version of it is a source of its own.
+# Which source is meant by a name: `name`, or `name@version` where a version of it is a source of
+# its own.
 
 
 def choose_source(wanted: str, known: Sequence[str]) -> str:
-    """Return the name of the source for a name with or without version; a missing version is never replaced by another.
+    """Return the name of the source for a name with or without version; a missing version is never
+    replaced by another.
 
-    Without a version it is the source of just this name, else its newest version. Raises `UnknownSourceError`, whose
+    Without a version it is the source of just this name, else its newest version. Raises
+    `UnknownSourceError`, whose
     message names what there is.
 
     >>> choose_source("flask", ["flask@2.3", "flask@3.0"])
@@ -326,6 +364,8 @@ def choose_source(wanted: str, known: Sequence[str]) -> str:
     like = difflib.get_close_matches(name.casefold(), set(plain.values()), n=5, cutoff=0.5)
     near = [one for one in known if name.casefold() in one.casefold()]
     near += [one for close in like for one in plain if plain[one] == close and one not in near]
-    there = f"there are {', '.join(sorted(known)[:10])}" if known else "nothing has been crawled yet"
+    there = (
+        f"there are {', '.join(sorted(known)[:10])}" if known else "nothing has been crawled yet"
+    )
     there = f"did you mean {', '.join(near[:5])}?" if near else there
     raise UnknownSourceError(f"source {wanted!r} is not known; {there}")

@@ -1,4 +1,6 @@
-"""What pages are indexed by and what queries are made of: passages, words and parts of words, terms, typing errors."""
+"""What pages are indexed by and what queries are made of: passages, words and parts of words,
+terms, typing errors.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +16,12 @@ from string import digits
 
 from llmsspider.content.markdown.chunks import Span, split
 
-# Words of documentation: identifiers whole and in parts, text without spaces in pairs of characters.
-# The index cuts text at everything that is no letter and no digit, so `LLMS_STORE_URL` is found by each part, and
-# whole as a phrase. What that misses (parts of `useState`, text without spaces) is in a further column, `parts`.
+# Words of documentation: identifiers whole and in parts, text without spaces in pairs of
+# characters.
+# The index cuts text at everything that is no letter and no digit, so `LLMS_STORE_URL` is found by
+# each part, and
+# whole as a phrase. What that misses (parts of `useState`, text without spaces) is in a further
+# column, `parts`.
 
 _HUMP = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 # Runs of Chinese, Japanese or Korean characters.
@@ -68,7 +73,8 @@ def pairs(run: str) -> list[str]:
 
 
 def word_parts(text: str) -> str:
-    """Further words to index with a text: the parts of camel-case words, and pairs of CJK characters.
+    """Further words to index with a text: the parts of camel-case words, and pairs of CJK
+    characters.
 
     >>> word_parts("call useState, then 安装")
     'use state 安装'
@@ -86,11 +92,15 @@ def digest_of(text: str) -> bytes:
 
 
 # A query: its words, phrases and identifiers, in a form for any index.
-# No part of a query reaches an index as syntax: it is cut into words of letters and digits first, so the operators of
+# No part of a query reaches an index as syntax: it is cut into words of letters and digits first,
+# so the operators of
 # FTS5, SQL and tsquery are words like others.
 
-MAX_QUERY, MAX_TERMS = 1000, 24
-"""Characters of a query that are read, and terms of it that are looked for; what stands behind them is ignored."""
+MAX_QUERY = 1000
+MAX_TERMS = 24
+"""Characters of a query that are read, and terms of it that are looked for; what stands behind them
+is ignored.
+"""
 
 _QUOTED = re.compile(r'"([^"]+)"')
 
@@ -99,7 +109,8 @@ _QUOTED = re.compile(r'"([^"]+)"')
 class Term:
     """One thing to look for: words that follow each other (one word is a phrase of one).
 
-    `parts` (of camel case, pairs of characters) are looked up in the column of that name. A `required` term was quoted:
+    `parts` (of camel case, pairs of characters) are looked up in the column of that name. A
+    `required` term was quoted:
     a passage without it is no result.
     """
 
@@ -132,7 +143,8 @@ def _thesaurus() -> dict[str, frozenset[str]]:
 
 
 def synonyms(word: str) -> list[str]:
-    """The words that may stand for a word of a question, as the thesaurus has them; none for one that it does not have.
+    """The words that may stand for a word of a question, as the thesaurus has them; none for one
+    that it does not have.
 
     >>> "retry" in synonyms("trying"), "directory" in synonyms("folders"), synonyms("scrapy")
     (True, True, [])
@@ -182,7 +194,11 @@ def parse_query(text: str) -> Query:
     rest = _QUOTED.sub(" ", text).split()
     terms = [Term(found, required=True) for found in required if found]
     terms += [term for word in rest for term in _terms(word)]
-    useful = [term for term in terms if term.required or not STOP_WORDS.issuperset(term.words) or term.parts]
+    useful = [
+        term
+        for term in terms
+        if term.required or not STOP_WORDS.issuperset(term.words) or term.parts
+    ]
     chosen = tuple(dict.fromkeys(useful or terms))[:MAX_TERMS]
     return Query(text, chosen)
 
@@ -190,7 +206,9 @@ def parse_query(text: str) -> Query:
 def _terms(word: str) -> list[Term]:
     if runs := _UNSPACED.findall(word):
         plain = _UNSPACED.sub(" ", word)
-        return [Term((), tuple(pairs(run))) for run in runs] + [Term((part,)) for part in words(plain)]
+        return [Term((), tuple(pairs(run))) for run in runs] + [
+            Term((part,)) for part in words(plain)
+        ]
     found = tuple(words(word))
     if len(found) > 1:  # an identifier: whole, and its parts
         return [Term(found), *(Term((part,)) for part in found)]
@@ -198,24 +216,34 @@ def _terms(word: str) -> list[Term]:
     return [Term(found), *([Term((), parts)] if parts else ())] if found else []
 
 
-LEAST_LIKENESS, MAX_REPLACEMENTS = 0.7, 2
-"""The ratio of `difflib.SequenceMatcher` from which on a word may stand for another, and how many may."""
+LEAST_LIKENESS = 0.7
+MAX_REPLACEMENTS = 2
+"""The ratio of `difflib.SequenceMatcher` from which on a word may stand for another, and how many
+may.
+"""
 
 
 def corrected(
     query: Query, unknown: Iterable[Term], vocabulary: Sequence[str]
 ) -> tuple[Query, dict[str, str]]:
-    """Return the query with typing errors replaced by the most similar words, and the best replacement of each.
+    """Return the query with typing errors replaced by the most similar words, and the best
+    replacement of each.
 
-    `unknown` are its terms that the index does not hold (phrases are not changed), `vocabulary` words of the index.
+    `unknown` are its terms that the index does not hold (phrases are not changed), `vocabulary`
+    words of the index.
     """
     near = {
         term: get_close_matches(term.words[0], vocabulary, MAX_REPLACEMENTS, LEAST_LIKENESS)
         for term in unknown
-        if len(term.words) == 1 and not term.required and len(term.words[0]) > 2 and term.words[0].isalpha()
+        if len(term.words) == 1
+        and not term.required
+        and len(term.words[0]) > 2
+        and term.words[0].isalpha()
     }
     terms = [
-        new for term in query.terms for new in ([Term((word,)) for word in near.get(term, ())] or [term])
+        new
+        for term in query.terms
+        for new in [Term((word,)) for word in near.get(term, ())] or [term]
     ]
     instead = {term.words[0]: found[0] for term, found in near.items() if found}
     return Query(query.text, tuple(terms)), instead
@@ -223,15 +251,22 @@ def corrected(
 
 # The passages of a page: the chunks of `content.markdown.chunks`.
 
-PASSAGE_SIZE, MAX_PASSAGE = 1600, 16_000
-"""Characters of a passage, and of code or a table at most; what is larger is cut between lines, a line anywhere."""
+PASSAGE_SIZE = 1600
+MAX_PASSAGE = 16_000
+"""Characters of a passage, and of code or a table at most; what is larger is cut between lines, a
+line anywhere.
+"""
 
 MIN_SECTION = 160
-"""Characters of a section; a shorter one, which answers little, is joined with the next one of its parent section."""
+"""Characters of a section; a shorter one, which answers little, is joined with the next one of its
+parent section.
+"""
 
 
 def passages(content: str) -> Iterator[Span]:
-    """Yield the passages of a page in order, but for blank ones; those of a section share one `heading_path`."""
+    """Yield the passages of a page in order, but for blank ones; those of a section share one
+    `heading_path`.
+    """
     for begin, end, path in split(content, size=PASSAGE_SIZE, least=MIN_SECTION):
         start = begin
         while start < end:

@@ -1,6 +1,8 @@
-"""When a page has loaded, and what it holds then: scrapy-playwright's download handler. Imports Playwright: lazily.
+"""When a page has loaded, and what it holds then: scrapy-playwright's download handler. Imports
+Playwright: lazily.
 
-A page has loaded when no request that it needs is under way, and its elements and text no longer change. If it does not
+A page has loaded when no request that it needs is under way, and its elements and text no longer
+change. If it does not
 reach this state in time, its scripts are stopped.
 """
 
@@ -26,22 +28,30 @@ QUIET_SECS = 0.5
 """Time without a change and without a request under way after which a page is done."""
 
 STILL_SECS = 2.0
-"""Time without a change after which a page that shows text is done, whatever still loads besides its data."""
+"""Time without a change after which a page that shows text is done, whatever still loads besides
+its data.
+"""
 
 DATA_SECS = 8.0
 """Time such a page waits for one request of its scripts for data."""
 
 BUSY_SECS = 0.25
-"""Time to answer above which a page is busy: it computes, and neither changes nor requests anything meanwhile."""
+"""Time to answer above which a page is busy: it computes, and neither changes nor requests anything
+meanwhile.
+"""
 
 ANSWER_SECS = 5.0
-"""Time a page is given to answer a question besides those of `wait_until_loaded`, and to terminate a script."""
+"""Time a page is given to answer a question besides those of `wait_until_loaded`, and to terminate
+a script.
+"""
 
 ENOUGH_TEXT = 200
 """Least number of characters of text of a page that is more than a loading notice."""
 
 NEEDLESS = frozenset({"image", "media", "font", "other"})
-"""Types of resources that the text of a page does not need; `other` is what another page may need (prefetch)."""
+"""Types of resources that the text of a page does not need; `other` is what another page may need
+(prefetch).
+"""
 
 STAY_OPEN = frozenset({"eventsource", "websocket"})
 """Connections that a page keeps without waiting for them."""
@@ -50,11 +60,16 @@ DATA = frozenset({"fetch", "xhr"})
 """Types of requests that scripts make for data."""
 
 MAX_LOADS = 4
-"""Maximum number of loads of a page, reloads and navigations by its scripts included; further ones are refused."""
+"""Maximum number of loads of a page, reloads and navigations by its scripts included; further ones
+are refused.
+"""
 
 SHARED = frozenset({"script", "stylesheet"})
-"""Types of resources that are kept for the other pages of a crawl: so many of them (`MAX_KEPT`), and no larger ones."""
-MAX_KEPT, MAX_KEPT_BYTES = 200, 4 * 1024 * 1024
+"""Types of resources that are kept for the other pages of a crawl: so many of them (`MAX_KEPT`),
+and no larger ones.
+"""
+MAX_KEPT = 200
+MAX_KEPT_BYTES = 4 * 1024 * 1024
 
 MAX_NOTED = 20
 """Maximum number of requests recorded for a page: of failed ones, and of those for data."""
@@ -63,12 +78,18 @@ POLL_SECS = 0.1
 """Time between two questions to a page."""
 
 _ASSETS = files("llmsspider.browser").joinpath("assets")
-LOOK, EXPAND, WHOLE = ((_ASSETS / f"{name}.js").read_text("utf-8") for name in ("look", "expand", "whole"))
-"""Functions that a page is asked to call: what it shows; open what is collapsed; its HTML with shadow roots."""
+LOOK, EXPAND, WHOLE = (
+    (_ASSETS / f"{name}.js").read_text("utf-8") for name in ("look", "expand", "whole")
+)
+"""Functions that a page is asked to call: what it shows; open what is collapsed; its HTML with
+shadow roots.
+"""
 
 
 def is_needless(request: Request) -> bool:
-    """Return whether to abort a request of a page, which its text does not need (`PLAYWRIGHT_ABORT_REQUEST`)."""
+    """Return whether to abort a request of a page, which its text does not need
+    (`PLAYWRIGHT_ABORT_REQUEST`).
+    """
     return request.resource_type in NEEDLESS
 
 
@@ -85,7 +106,8 @@ def is_framed(request: Request) -> bool:
 class Traffic:
     """The requests a page makes.
 
-    `failed` maps the URL of each script or data request that failed to the reason; `data` lists the URLs of data that
+    `failed` maps the URL of each script or data request that failed to the reason; `data` lists the
+    URLs of data that
     was loaded; `is_stopped` says whether the page was read before its scripts had finished.
     """
 
@@ -115,10 +137,14 @@ class Traffic:
     def awaits_data(self) -> bool:
         """Whether a request for data is under way that began less than `DATA_SECS` ago."""
         late = time.monotonic() - DATA_SECS
-        return any(request.resource_type in DATA and began > late for request, began in self._open.items())
+        return any(
+            request.resource_type in DATA and began > late for request, began in self._open.items()
+        )
 
     def end(self) -> None:
-        """Stop recording: requests that are still under way when the page was read end when it is closed."""
+        """Stop recording: requests that are still under way when the page was read end when it is
+        closed.
+        """
         self._page.remove_listener("response", self._answered)
         self._page.remove_listener("requestfailed", self._fails)
 
@@ -158,9 +184,11 @@ class Scripts:
         self._session = session
 
     async def evaluate(self, function: str, *arguments: object) -> Any:
-        """Return what a function of ours returns on the page; None where it was terminated or the page navigates.
+        """Return what a function of ours returns on the page; None where it was terminated or the
+        page navigates.
 
-        Playwright's `evaluate` first loads a script of its own into the page, once; where `stop` terminates that one,
+        Playwright's `evaluate` first loads a script of its own into the page, once; where `stop`
+        terminates that one,
         every later call fails. Here nothing but the function is sent. Raises Playwright's `Error`
         where the page is closed.
         """
@@ -183,15 +211,19 @@ class Scripts:
         return value
 
     async def stop(self) -> None:
-        """Terminate the running script and disable scripts; the page can still be read. Takes `ANSWER_SECS` at most.
+        """Terminate the running script and disable scripts; the page can still be read. Takes
+        `ANSWER_SECS` at most.
 
-        Scripts that start before the browser has disabled them are terminated too, those of ours included (`evaluate`).
+        Scripts that start before the browser has disabled them are terminated too, those of ours
+        included (`evaluate`).
         """
         send = self._session.send
         endings: list[asyncio.Future[object]] = []
         with contextlib.suppress(TimeoutError, Error):
             async with asyncio.timeout(ANSWER_SECS):
-                off = asyncio.ensure_future(send("Emulation.setScriptExecutionDisabled", {"value": True}))
+                off = asyncio.ensure_future(
+                    send("Emulation.setScriptExecutionDisabled", {"value": True})
+                )
                 try:
                     while not off.done():
                         endings.append(asyncio.ensure_future(send("Runtime.terminateExecution")))
@@ -207,10 +239,13 @@ class Scripts:
 async def wait_until_loaded(scripts: Scripts, traffic: Traffic) -> bool:
     """Wait until the page has rendered itself, `IDLE_TIMEOUT_SECS` at most; return whether it has.
 
-    Only time in which the page answers within `BUSY_SECS` counts: a page that is busy computing is not done, although
-    it does not change meanwhile. Requests under way are not aborted, since scripts would render that as an error.
+    Only time in which the page answers within `BUSY_SECS` counts: a page that is busy computing is
+    not done, although
+    it does not change meanwhile. Requests under way are not aborted, since scripts would render
+    that as an error.
     """
-    seen, since = None, time.monotonic()
+    seen = None
+    since = time.monotonic()
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(IDLE_TIMEOUT_SECS):
             while True:
@@ -218,8 +253,10 @@ async def wait_until_loaded(scripts: Scripts, traffic: Traffic) -> bool:
                 look = await scripts.evaluate(LOOK)
                 now = time.monotonic()
                 if look is None or look != seen or now - began > BUSY_SECS:
-                    seen, since = look, now
-                still, shown = now - since, look[2] if look else 0
+                    seen = look
+                    since = now
+                still = now - since
+                shown = look[2] if look else 0
                 quiet = QUIET_SECS if shown else STILL_SECS
                 has_text = still >= STILL_SECS and shown >= ENOUGH_TEXT and not traffic.awaits_data
                 if has_text or min(still, traffic.quiet_secs) >= quiet:
@@ -271,10 +308,14 @@ class RenderingHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  
     async def watch(self, page: Page) -> Traffic:
         """Record the requests of a page from now on.
 
-        Scripts and style sheets come from the page that loaded them first: with routes, Chromium caches nothing. Frames
-        stay empty: they, and a page that keeps reloading itself, get status 204; an aborted frame shows an error page.
+        Scripts and style sheets come from the page that loaded them first: with routes, Chromium
+        caches nothing. Frames
+        stay empty: they, and a page that keeps reloading itself, get status 204; an aborted frame
+        shows an error page.
         """
-        session = await page.context.new_cdp_session(page)  # a page that is busy computing accepts none
+        session = await page.context.new_cdp_session(
+            page
+        )  # a page that is busy computing accepts none
         self._scripts[page] = Scripts(page, session)
         self._traffic[page] = traffic = Traffic(page)
 
@@ -288,12 +329,22 @@ class RenderingHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  
                 await route.fallback()
 
         async def keep(response: Response) -> None:
-            url, is_shared = response.url, response.request.resource_type in SHARED
-            if not is_shared or response.status != 200 or url in self._kept or len(self._kept) >= MAX_KEPT:
+            url = response.url
+            is_shared = response.request.resource_type in SHARED
+            if (
+                not is_shared
+                or response.status != 200
+                or url in self._kept
+                or len(self._kept) >= MAX_KEPT
+            ):
                 return
             with contextlib.suppress(Error):  # the page was closed
-                headers, body = await response.all_headers(), await response.body()
-                if "no-store" not in headers.get("cache-control", "") and len(body) <= MAX_KEPT_BYTES:
+                headers = await response.all_headers()
+                body = await response.body()
+                if (
+                    "no-store" not in headers.get("cache-control", "")
+                    and len(body) <= MAX_KEPT_BYTES
+                ):
                     coded = {"content-encoding", "content-length", "transfer-encoding"}
                     self._kept[url] = {name: headers[name] for name in headers.keys() - coded}, body
 
@@ -302,10 +353,14 @@ class RenderingHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  
         return traffic
 
     async def page_content(self, page: Page) -> str:
-        """Wait until the page has rendered itself; where that takes too long, stop its scripts. Return its HTML."""
+        """Wait until the page has rendered itself; where that takes too long, stop its scripts.
+
+        Return its HTML.
+        """
         if page not in self._traffic:
             return str(await page.content())
-        scripts, traffic = self._scripts[page], self._traffic[page]
+        scripts = self._scripts[page]
+        traffic = self._traffic[page]
         is_done = await wait_until_loaded(scripts, traffic)
         with contextlib.suppress(TimeoutError):
             if await scripts.answer(EXPAND, API_REFERENCE, MAX_OPENED):
@@ -319,7 +374,8 @@ class RenderingHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  
     async def _read(self, scripts: Scripts, traffic: Traffic) -> str:
         """Return the HTML of a page with its shadow roots, which Playwright's `content` omits.
 
-        Where it does not answer within `ANSWER_SECS`, its scripts are stopped and it is asked again, `MAX_READS` times;
+        Where it does not answer within `ANSWER_SECS`, its scripts are stopped and it is asked
+        again, `MAX_READS` times;
         `RenderingError` where it does not answer then either.
         """
         for _ in range(MAX_READS):
@@ -327,4 +383,6 @@ class RenderingHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  
                 return str(await scripts.answer(WHOLE, DEEPEST))
             traffic.is_stopped = True
             await scripts.stop()
-        raise RenderingError("the page does not answer, though its scripts were stopped", kind="network")
+        raise RenderingError(
+            "the page does not answer, though its scripts were stopped", kind="network"
+        )

@@ -1,4 +1,6 @@
-"""The filtering proxy, which all connections of the browser go through (RFC 9112): to permitted addresses only."""
+"""The filtering proxy, which all connections of the browser go through (RFC 9112): to permitted
+addresses only.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ CONNECT_SECS = 20.0  # time one connection may take to be made
 MAX_HEAD_BYTES = 64 * 1024  # longest head of a message that is read
 
 MAX_CONNECTION_BYTES = 256 * 1024 * 1024
-"""Maximum number of bytes of one connection in one direction; beyond it the connection is closed."""
+"""Maximum number of bytes of one connection in one direction; beyond it the connection is closed.
+"""
 
 IDLE_SECS = 120.0
 """Time a connection may stay silent."""
@@ -30,12 +33,15 @@ _BUFFER = 64 * 1024
 Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
-# The outbound proxy that the operator's environment names (`http_proxy`, `https_proxy`, `no_proxy`).
+# The outbound proxy that the operator's environment names (`http_proxy`, `https_proxy`,
+# `no_proxy`).
 
 
 @dataclass(frozen=True, slots=True)
 class OutboundProxy:
-    """An HTTP proxy. `authorization` is the value of `Proxy-Authorization`; `tls`: connect to the proxy by TLS."""
+    """An HTTP proxy. `authorization` is the value of `Proxy-Authorization`; `tls`: connect to the
+    proxy by TLS.
+    """
 
     host: str
     port: int
@@ -44,10 +50,14 @@ class OutboundProxy:
 
     @classmethod
     def from_url(cls, url: str) -> OutboundProxy:
-        """Read `http://user:password@host:port`; raises `ValueError` for any other proxy, such as SOCKS."""
+        """Read `http://user:password@host:port`; raises `ValueError` for any other proxy, such as
+        SOCKS.
+        """
         parts = urlsplit(url if "://" in url else f"http://{url}")
         if parts.scheme not in DEFAULT_PORTS or not parts.hostname:
-            raise ValueError(f"{parts.scheme}: only http and https proxies can stand before the browser")
+            raise ValueError(
+                f"{parts.scheme}: only http and https proxies can stand before the browser"
+            )
         authorization = None
         if parts.username is not None:
             user = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
@@ -63,7 +73,9 @@ OutboundProxies = Mapping[str, OutboundProxy]
 def proxies_of_environment() -> OutboundProxies:
     """Read the variables that Scrapy's `HttpProxyMiddleware` reads; raises `ValueError` for SOCKS."""
     proxies = getproxies()
-    return {name: OutboundProxy.from_url(proxies[name]) for name in DEFAULT_PORTS if proxies.get(name)}
+    return {
+        name: OutboundProxy.from_url(proxies[name]) for name in DEFAULT_PORTS if proxies.get(name)
+    }
 
 
 def proxy_for(proxies: OutboundProxies, scheme: str, host: str) -> OutboundProxy | None:
@@ -76,12 +88,21 @@ class DialRefusedError(Exception):
     """The address guard does not permit the connection; the text says why."""
 
 
-# The heads of HTTP/1.1 messages, as far as a proxy has to understand them (RFC 9112). No network here.
+# The heads of HTTP/1.1 messages, as far as a proxy has to understand them (RFC 9112). No network
+# here.
 
 Pairs = tuple[tuple[str, str], ...]
 
 HOP_BY_HOP = frozenset(
-    {"connection", "proxy-connection", "proxy-authorization", "keep-alive", "te", "trailer", "upgrade"}
+    {
+        "connection",
+        "proxy-connection",
+        "proxy-authorization",
+        "keep-alive",
+        "te",
+        "trailer",
+        "upgrade",
+    }
 )
 """Headers that belong to one connection and are not passed on (RFC 9110, section 7.6.1)."""
 
@@ -124,7 +145,9 @@ class Head:
         """Return the head to forward, without hop-by-hop headers and with `Connection: close`."""
         kept = [pair for pair in self.headers if pair[0].lower() not in HOP_BY_HOP]
         fields = [f"{name}: {value}" for name, value in [*kept, *more, ("Connection", "close")]]
-        return ("\r\n".join([" ".join(start or self.start).rstrip(), *fields]) + "\r\n\r\n").encode("latin-1")
+        return ("\r\n".join([" ".join(start or self.start).rstrip(), *fields]) + "\r\n\r\n").encode(
+            "latin-1"
+        )
 
     @property
     def destination(self) -> Destination:
@@ -152,20 +175,30 @@ class Head:
 class Resolver(Protocol):
     """The part of `AddressGuardResolver` that is used: names resolve to permitted addresses only."""
 
-    def resolveHostName(self, resolutionReceiver: Any, hostName: str, portNumber: int = 0) -> Any: ...  # noqa: D102, N802, N803
+    def resolveHostName(  # noqa: D102, N802
+        self,
+        resolutionReceiver: Any,  # noqa: N803
+        hostName: str,  # noqa: N803
+        portNumber: int = 0,  # noqa: N803
+    ) -> Any: ...
     def refusal(self, host: str, port: int) -> str | None: ...  # noqa: D102
 
 
 class FilteringProxy:
     """An HTTP proxy on a free port of 127.0.0.1, served between `start` and `close`.
 
-    It wants a password made for this run, so that nobody else on the machine can use it and Chromium's own background
-    requests, which do not know it, end here. https and WebSockets come as CONNECT and are passed on unread; plain http
+    It wants a password made for this run, so that nobody else on the machine can use it and
+    Chromium's own background
+    requests, which do not know it, end here. https and WebSockets come as CONNECT and are passed on
+    unread; plain http
     is passed on one request a connection.
 
-    The crawl's `resolver` looks up a host name and returns permitted addresses only; the connection goes to one of
-    these, without a second look-up that could return another address (DNS rebinding). An `outbound` proxy looks
-    names up itself, so only the text of the host is checked there. `refused` is called with host and reason of each
+    The crawl's `resolver` looks up a host name and returns permitted addresses only; the connection
+    goes to one of
+    these, without a second look-up that could return another address (DNS rebinding). An `outbound`
+    proxy looks
+    names up itself, so only the text of the host is checked there. `refused` is called with host
+    and reason of each
     refused connection.
     """
 
@@ -187,11 +220,14 @@ class FilteringProxy:
 
     async def start(self) -> None:
         """Listen."""
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, limit=MAX_HEAD_BYTES)
+        self._server = await asyncio.start_server(
+            self._accept, "127.0.0.1", 0, limit=MAX_HEAD_BYTES
+        )
 
     async def close(self) -> None:
         """Stop listening and cut every connection; idempotent."""
-        server, self._server = self._server, None
+        server = self._server
+        self._server = None
         if server is not None:
             server.close()
             for task in self._connections:
@@ -204,7 +240,11 @@ class FilteringProxy:
         if self._server is None:
             raise RuntimeError("the proxy is not started")
         port = self._server.sockets[0].getsockname()[1]
-        return {"server": f"http://127.0.0.1:{port}", "username": self.username, "password": self.password}
+        return {
+            "server": f"http://127.0.0.1:{port}",
+            "username": self.username,
+            "password": self.password,
+        }
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = cast("asyncio.Task[None]", asyncio.current_task())
@@ -220,7 +260,9 @@ class FilteringProxy:
     async def _serve(self, client: Connection) -> None:
         head = await _read_head(client[0])
         expected = b"Basic " + base64.b64encode(f"{self.username}:{self.password}".encode())
-        if not hmac.compare_digest((head.get("proxy-authorization") or "").encode("utf-8"), expected):
+        if not hmac.compare_digest(
+            (head.get("proxy-authorization") or "").encode("utf-8"), expected
+        ):
             wanted = (("Proxy-Authenticate", "Basic realm=x"),)
             await _answer(client, "407 Proxy Authentication Required", wanted)
             return
@@ -241,9 +283,11 @@ class FilteringProxy:
             server[1].close()
 
     async def _dial(self, to: Destination) -> tuple[Connection, OutboundProxy | None]:
-        """Connect to a host directly, or to the outbound proxy for it, which is then returned as well.
+        """Connect to a host directly, or to the outbound proxy for it, which is then returned as
+        well.
 
-        Raises `DialRefusedError` where the guard does not permit it, `OSError` where the connection failed.
+        Raises `DialRefusedError` where the guard does not permit it, `OSError` where the connection
+        failed.
         """
         if refusal := self._allowed.host_refusal(to.host, to.port):
             raise DialRefusedError(refusal)
@@ -285,7 +329,9 @@ async def _open(host: str, port: int, *, tls: bool = False) -> Connection:
         return await asyncio.open_connection(host, port, ssl=tls or None)
 
 
-async def _tunnel(head: Head, client: Connection, server: Connection, outbound: OutboundProxy | None) -> None:
+async def _tunnel(
+    head: Head, client: Connection, server: Connection, outbound: OutboundProxy | None
+) -> None:
     if outbound is not None:
         target = head.start[1]
         request = Head(("CONNECT", target, "HTTP/1.1"), (("Host", target),))

@@ -60,7 +60,9 @@ FENCED = (
     "--webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
 )
-"""Flags that prevent Chromium from bypassing the proxy: no QUIC, no WebRTC over UDP, no look-ups of its own."""
+"""Flags that prevent Chromium from bypassing the proxy: no QUIC, no WebRTC over UDP, no look-ups of
+its own.
+"""
 
 
 def find_program(which: Callable[[str], str | None] = shutil.which) -> str | None:
@@ -69,15 +71,21 @@ def find_program(which: Callable[[str], str | None] = shutil.which) -> str | Non
 
 
 def launch_options(
-    given: Mapping[str, Any], proxy: Mapping[str, str], program: str | None, *, sandbox: bool | None = None
+    given: Mapping[str, Any],
+    proxy: Mapping[str, str],
+    program: str | None,
+    *,
+    sandbox: bool | None = None,
 ) -> dict[str, Any]:
     """Return the arguments of Playwright's `launch`.
 
     Args:
-        given: `PLAYWRIGHT_LAUNCH_OPTIONS`; it may choose the program, the sandbox and add flags, never the proxy.
+        given: `PLAYWRIGHT_LAUNCH_OPTIONS`; it may choose the program, the sandbox and add flags,
+        never the proxy.
         proxy: the filtering proxy: `server`, `username`, `password`.
         program: path of the installed browser, None for Playwright's own.
-        sandbox: use Chromium's sandbox; None: unless the process is root, for whom it does not start.
+        sandbox: use Chromium's sandbox; None: unless the process is root, for whom it does not
+        start.
     """
     if sandbox is None:
         sandbox = not hasattr(os, "geteuid") or os.geteuid() != 0
@@ -92,18 +100,24 @@ def launch_options(
 CLOSE_SECS = 15.0
 """Time the browser is given to close; what is left then ends with the crawl's process."""
 
-MISSING = "no browser can be started ({}): install one with `apt-get install chromium` or `playwright install chromium`"
+MISSING = (
+    "no browser can be started ({}): install one with `apt-get install chromium` or `playwright"
+    " install chromium`"
+)
 
 
 class BrowserSession:
     """Downloads pages with scrapy-playwright, behind the filtering proxy.
 
-    The browser starts with the first `download`. Where it cannot be started, no second attempt is made. A page that
+    The browser starts with the first `download`. Where it cannot be started, no second attempt is
+    made. A page that
     hangs is closed after `DOWNLOAD_TIMEOUT`.
     """
 
     def __init__(self, crawler: Crawler, resolver: Resolver, signer: Signer | None):
-        self._crawler, self._resolver, self._signer = crawler, resolver, signer
+        self._crawler = crawler
+        self._resolver = resolver
+        self._signer = signer
         self._credentials = Credentials.from_setting(crawler.settings.get("LLMS_HTTP_AUTH"))
         self._lock = asyncio.Lock()
         self._handler: RenderingHandler | None = None
@@ -113,9 +127,11 @@ class BrowserSession:
         self._warned: set[str] = set()
 
     async def download(self, request: Request) -> Response:
-        """Return the page as the browser rendered it; `meta["llms"]` of the response says what the page loaded.
+        """Return the page as the browser rendered it; `meta["llms"]` of the response says what the
+        page loaded.
 
-        Raises `BrowserUnavailableError` without a browser that may be used as it is configured, `RenderingError` where
+        Raises `BrowserUnavailableError` without a browser that may be used as it is configured,
+        `RenderingError` where
         the page took too long.
         """
         handler = await self._open()
@@ -148,17 +164,25 @@ class BrowserSession:
                 response: Response = await handler.download_request(request)
         except TimeoutError:
             await self._abandon(opened)
-            raise RenderingError(f"the page was not rendered within {seconds:g} s", kind="network") from None
+            raise RenderingError(
+                f"the page was not rendered within {seconds:g} s", kind="network"
+            ) from None
         for loaded in traffic[-1:]:
-            noted = {"failed": dict(loaded.failed), "data": list(loaded.data), "stopped": loaded.is_stopped}
+            noted = {
+                "failed": dict(loaded.failed),
+                "data": list(loaded.data),
+                "stopped": loaded.is_stopped,
+            }
             request.meta[META] = request.meta.get(META, {}) | noted
         return response
 
     async def close(self) -> None:
         """End the browser; idempotent."""
         async with self._lock:
-            handler, self._handler = self._handler, None
-            proxy, self._proxy = self._proxy, None
+            handler = self._handler
+            self._handler = None
+            proxy = self._proxy
+            self._proxy = None
             if self._unavailable is None:
                 self._unavailable = BrowserUnavailableError("the crawl has ended")
         if handler is not None:
@@ -191,13 +215,18 @@ class BrowserSession:
                 "PLAYWRIGHT_BROWSER_TYPE: only chromium is known to use the proxy for all"
             )
         try:
-            self._outbound = proxies_of_environment() if settings.getbool("HTTPPROXY_ENABLED", True) else {}
+            self._outbound = (
+                proxies_of_environment() if settings.getbool("HTTPPROXY_ENABLED", True) else {}
+            )
         except ValueError as error:
             raise BrowserUnavailableError(f"outbound proxy: {error}") from error
         try:
-            from llmsspider.browser.page_load import RenderingHandler  # noqa: PLC0415  # takes a second; most crawls need none
+            # takes a second; most crawls need none
+            from llmsspider.browser.page_load import RenderingHandler  # noqa: PLC0415
         except ImportError as error:
-            raise BrowserUnavailableError(missing_extra("browser") or MISSING.format(error)) from error
+            raise BrowserUnavailableError(
+                missing_extra("browser") or MISSING.format(error)
+            ) from error
         if settings.get("LOG_LEVEL") != "DEBUG":
             logging.getLogger("scrapy-playwright").setLevel(logging.ERROR)  # errbacks report these
         self._proxy = FilteringProxy(
@@ -222,26 +251,34 @@ class BrowserSession:
     async def _with_headers(self, route: Route) -> None:
         """Answer a request by a download that sends the credentials of its origin, and is signed.
 
-        If the request were continued with these headers, Playwright would send them to redirect targets too. This
+        If the request were continued with these headers, Playwright would send them to redirect
+        targets too. This
         download follows no redirect; the browser follows it, by a request of its own.
         """
-        from llmsspider.browser.page_load import is_needless  # noqa: PLC0415  # it brings Playwright along
+        # it brings Playwright along
+        from llmsspider.browser.page_load import is_needless  # noqa: PLC0415
 
         request = route.request
         if is_needless(request):
             await route.abort()
             return
-        headers = {name: value for name, value in (await request.all_headers()).items() if name[:1] != ":"}
+        headers = {
+            name: value for name, value in (await request.all_headers()).items() if name[:1] != ":"
+        }
         for name, value in self._credentials.headers_for(request.url).items():
             key = name.lower()
-            headers[key] = f"{headers[key]}; {value}" if key == "cookie" and key in headers else value
+            headers[key] = (
+                f"{headers[key]}; {value}" if key == "cookie" and key in headers else value
+            )
         if self._signer:
             headers |= self._signer.headers(request.method, request.url)
         response = await route.fetch(headers=headers, max_redirects=0)
         await route.fulfill(response=response)
 
     async def _abandon(self, opened: list[Page]) -> None:
-        """Close a page that timed out; if closing hangs too, close the browser, which restarts for the next page."""
+        """Close a page that timed out; if closing hangs too, close the browser, which restarts for
+        the next page.
+        """
         try:
             async with asyncio.timeout(CLOSE_SECS / 3):
                 for page in opened:
@@ -262,7 +299,10 @@ class BrowserSession:
         except ValueError as error:
             raise RenderingError(f"outbound proxy: {error}", kind="blocked") from error
         if known is None or (known.host, known.port) != (proxy.host, proxy.port):
-            why = "the browser uses the proxies of the environment, not those of request.meta['proxy']"
+            why = (
+                "the browser uses the proxies of the environment, not those of"
+                " request.meta['proxy']"
+            )
             raise RenderingError(why, kind="blocked")
 
     def _refused(self, host: str, reason: str) -> None:

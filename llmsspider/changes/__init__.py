@@ -1,6 +1,8 @@
-"""What changed in the documentation of a source: from the store to text, Markdown, JSON and HTML. No Scrapy.
+"""What changed in the documentation of a source: from the store to text, Markdown, JSON and HTML.
+No Scrapy.
 
-In: a store and the change to begin after. Out: `SourceChanges`, rendered. Commands, extensions and output import it.
+In: a store and the change to begin after. Out: `SourceChanges`, rendered. Commands, extensions and
+output import it.
 """
 
 import sys

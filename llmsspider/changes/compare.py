@@ -1,6 +1,8 @@
-"""Two contents of a page compared by blocks (headings, paragraphs, code, tables), and by words inside of text.
+"""Two contents of a page compared by blocks (headings, paragraphs, code, tables), and by words
+inside of text.
 
-What may change in a line with every build of a site (dates, build numbers, counters, hashes) is masked: two texts that
+What may change in a line with every build of a site (dates, build numbers, counters, hashes) is
+masked: two texts that
 are alike but for that may be one page that moved (`most_similar`).
 """
 
@@ -44,7 +46,8 @@ _VOLATILE = re.compile(
 )
 LABEL = re.compile(
     r"\b(?:updated?|modified|generated|built|build|rendered|published|revised|revision|rev|commit|edited|changed on|"
-    r"as of|copyright|©|stars?|forks?|downloads?|views?|visitors?|contributors?|reads?|likes?|users? online|uptime|"
+    r"as of|copyright|©|stars?|forks?|downloads?|views?|visitors?|contributors?|reads?|likes?|users?"
+    r" online|uptime|"
     r"page loaded|cached)\b|©",
     re.IGNORECASE,
 )
@@ -54,13 +57,16 @@ DATE = re.compile(
     re.IGNORECASE,
 )
 _RELEASE = re.compile(
-    r"(?:(?:[=<>~!^]=|[@^~])\s*v?\d+(?:\.\d+)+|(?<![\w.])v?\d+\.\d+\.\d+)(?![\w+-]|\.\w)", re.IGNORECASE
+    r"(?:(?:[=<>~!^]=|[@^~])\s*v?\d+(?:\.\d+)+|(?<![\w.])v?\d+\.\d+\.\d+)(?![\w+-]|\.\w)",
+    re.IGNORECASE,
 )
 _BETWEEN = re.compile(r"[\s,./:-]*")
 
 
 class Masked(NamedTuple):
-    """A text without what may be volatile in it, and those parts in their order; adjacent ones are one."""
+    """A text without what may be volatile in it, and those parts in their order; adjacent ones are
+    one.
+    """
 
     mask: str
     parts: tuple[str, ...]
@@ -76,14 +82,19 @@ def mask(text: str) -> str:
 
 
 def masked(text: str, *, releases: bool = True) -> Masked:
-    """Take out what may be volatile; without `releases` not their versions, unless a label marks the text as volatile.
+    """Take out what may be volatile; without `releases` not their versions, unless a label marks
+    the text as volatile.
 
     >>> masked("pip install tool==2.1.0  # 3 files, 0.12 s", releases=False)
     Masked(mask='pip install tool==2.1.0  # … files, … s', parts=('3', '0.12'))
     >>> masked("# Built with tool 2.1.0", releases=False).mask
     '# Built with tool …'
     """
-    kept = [] if releases or LABEL.search(text) else [found.span() for found in _RELEASE.finditer(text)]
+    kept = (
+        []
+        if releases or LABEL.search(text)
+        else [found.span() for found in _RELEASE.finditer(text)]
+    )
     spans: list[tuple[int, int]] = []
     position = 0
     for stop, after in [*kept, (len(text), len(text))]:
@@ -116,7 +127,8 @@ _DASHES = re.compile("-+")
 
 @dataclass(slots=True, frozen=True)
 class Block:
-    """One block: its text as Markdown on one line (code and tables: lines), and the headings it stands below.
+    """One block: its text as Markdown on one line (code and tables: lines), and the headings it
+    stands below.
 
     `info` is the language of a code block, the level of a heading; it is empty for others.
     """
@@ -156,12 +168,15 @@ class _BlockReader:
 
     def _leaf(self, event: Any, name: str, start: int, end: int) -> Iterator[Block]:
         code: list[str] = []
-        begin, stop = end, start  # of what stands inside
+        # of what stands inside
+        begin = end
+        stop = start
         for inner, place in self._events:
             inner_name, value = _name(inner)
             if inner_name == "End" and value == name:
                 break
-            begin, stop = min(begin, place["start"]), max(stop, place["end"])
+            begin = min(begin, place["start"])
+            stop = max(stop, place["end"])
             if inner_name == "Text":
                 code.append(inner["Text"])
         match kind := _LEAVES[name]:
@@ -170,12 +185,19 @@ class _BlockReader:
                 language = fence["Fenced"].partition(" ")[0] if isinstance(fence, dict) else ""
                 yield from self._block(kind, "".join(code).rstrip("\n"), language)
             case "table":
-                lines = (_SPACE.sub(" ", line).strip(" >") for line in self._raw(start, end).splitlines())
+                lines = (
+                    _SPACE.sub(" ", line).strip(" >") for line in self._raw(start, end).splitlines()
+                )
                 # in the row below the head, dashes may be as wide as the widest cell
-                rows = (line if line.strip("|:- ") else _DASHES.sub("---", line) for line in lines if line)
+                rows = (
+                    line if line.strip("|:- ") else _DASHES.sub("---", line)
+                    for line in lines
+                    if line
+                )
                 yield from self._block(kind, "\n".join(rows))
             case "heading":
-                level, text = int(event["Start"]["Heading"]["level"][1:]), self._text(begin, stop)
+                level = int(event["Start"]["Heading"]["level"][1:])
+                text = self._text(begin, stop)
                 while self._path and self._path[-1][0] >= level:
                     self._path.pop()
                 yield from self._block(kind, text, str(level))
@@ -195,7 +217,9 @@ class _BlockReader:
 
 
 def _name(event: Any) -> tuple[str, str]:
-    """The kind of an event and what it is about: ("Start", "Heading"), ("End", "List"), ("Text", "")."""
+    """The kind of an event and what it is about: ("Start", "Heading"), ("End", "List"), ("Text",
+    "").
+    """
     if isinstance(event, str):
         return event, ""
     ((kind, value),) = event.items()
@@ -211,7 +235,9 @@ Words = tuple[tuple[Op, str], ...]
 """Pieces of a text in order; without those marked deleted they are the text as it is now."""
 
 ALIKE = 0.4  # share of equal words from which on two blocks are one that changed
-MAX_BLOCK_PAIRS = 2_500  # pairs of blocks that are compared by words; beyond, they are paired in their order
+MAX_BLOCK_PAIRS = (
+    2_500  # pairs of blocks that are compared by words; beyond, they are paired in their order
+)
 MAX_EXACT = 1_000_000
 """Product of the lengths from which on frequent elements no longer decide what belongs together."""
 MAX_WORDS = 4_000
@@ -224,9 +250,11 @@ _SENTENCE = re.compile(r"(?<=[.!?] )")
 
 @dataclass(slots=True, frozen=True)
 class Hunk:
-    """One block that came, went or changed, below its headings; `before` and `after` are empty where there is none.
+    """One block that came, went or changed, below its headings; `before` and `after` are empty
+    where there is none.
 
-    `words` is for text that changed, `lines` for code and tables that did: a unified diff without its head.
+    `words` is for text that changed, `lines` for code and tables that did: a unified diff without
+    its head.
     """
 
     change: Literal["added", "removed", "changed"]
@@ -247,7 +275,9 @@ class Hunk:
 def compare(before: Sequence[Block], after: Sequence[Block]) -> tuple[list[Hunk], int]:
     """Return the hunks of a page in its order, and how many blocks only stand elsewhere in it now."""
     keys = Counter[tuple[str, ...]]
-    hunks = [((hunk.kind, hunk.info, hunk.before or hunk.after), hunk) for hunk in _hunks(before, after)]
+    hunks = [
+        ((hunk.kind, hunk.info, hunk.before or hunk.after), hunk) for hunk in _hunks(before, after)
+    ]
     shifted = keys(key for key, hunk in hunks if hunk.change == "added")
     shifted &= keys(key for key, hunk in hunks if hunk.change == "removed")
     left = {"added": shifted.copy(), "removed": shifted.copy(), "changed": keys()}
@@ -261,12 +291,15 @@ def compare(before: Sequence[Block], after: Sequence[Block]) -> tuple[list[Hunk]
 
 
 def _hunks(before: Sequence[Block], after: Sequence[Block]) -> Iterator[Hunk]:
-    """Yield what differs, in order; in a region that was replaced, two blocks that are alike are one that changed."""
+    """Yield what differs, in order; in a region that was replaced, two blocks that are alike are
+    one that changed.
+    """
     keys, others = ([(one.kind, one.info, one.text) for one in found] for found in (before, after))
     for tag, i1, i2, start, end in matcher(keys, others).get_opcodes():
         if tag == "equal":
             continue
-        position, reach = start, end if (i2 - i1) * (end - start) <= MAX_BLOCK_PAIRS else 0
+        position = start
+        reach = end if (i2 - i1) * (end - start) <= MAX_BLOCK_PAIRS else 0
         for old in before[i1:i2]:
             candidates = after[position : reach or min(position + 1, end)]
             likeness = [_likeness(old, new) for new in candidates]
@@ -276,7 +309,8 @@ def _hunks(before: Sequence[Block], after: Sequence[Block]) -> Iterator[Hunk]:
                 continue
             found = position + likeness.index(best)
             yield from map(_added, after[position:found])
-            new, position = after[found], found + 1
+            new = after[found]
+            position = found + 1
             hunk = Hunk("changed", new.kind, new.headings, old.text, new.text, new.info)
             if new.kind in WHOLE:
                 yield replace(hunk, lines=line_diff(old.text, new.text))
@@ -290,7 +324,9 @@ def _added(new: Block) -> Hunk:
 
 
 def matcher(a: Sequence[object], b: Sequence[object]) -> SequenceMatcher[object]:
-    """Return a matcher of two sequences; where both are long it goes by the elements that are rare in them."""
+    """Return a matcher of two sequences; where both are long it goes by the elements that are rare
+    in them.
+    """
     return SequenceMatcher(None, a, b, autojunk=len(a) * len(b) > MAX_EXACT)
 
 
@@ -301,7 +337,11 @@ def _likeness(old: Block, new: Block) -> float:
     if old.text == new.text:
         return 1.0
     alike = _share(_weighed(old.text), _weighed(new.text))
-    return alike if alike >= ALIKE else max(alike, _share(_weighed_mask(old.text), _weighed_mask(new.text)))
+    return (
+        alike
+        if alike >= ALIKE
+        else max(alike, _share(_weighed_mask(old.text), _weighed_mask(new.text)))
+    )
 
 
 def _share(one: Counter[str], other: Counter[str]) -> float:
@@ -310,12 +350,16 @@ def _share(one: Counter[str], other: Counter[str]) -> float:
 
 
 def _weighed(text: str) -> Counter[str]:
-    return Counter(word.lower() for word in _WORD.findall(text) if word[0].isalnum() or word[0] in _STANDING)
+    return Counter(
+        word.lower() for word in _WORD.findall(text) if word[0].isalnum() or word[0] in _STANDING
+    )
 
 
 @lru_cache(maxsize=512)
 def _weighed_mask(text: str) -> Counter[str]:
-    """The words of a block without dates and figures: a table whose figures all changed is still the same table."""
+    """The words of a block without dates and figures: a table whose figures all changed is still
+    the same table.
+    """
     return _weighed(mask(text))
 
 
@@ -325,16 +369,20 @@ def compare_words(before: str, after: str) -> Words:
     >>> compare_words("It takes 10 seconds.", "It takes 20 seconds.")
     (('equal', 'It takes '), ('delete', '10'), ('insert', '20'), ('equal', ' seconds.'))
     """
-    a, b = _WORD.findall(before), _WORD.findall(after)
+    a = _WORD.findall(before)
+    b = _WORD.findall(after)
     if len(a) > MAX_WORDS or len(b) > MAX_WORDS:
-        a, b = _SENTENCE.split(before), _SENTENCE.split(after)
+        a = _SENTENCE.split(before)
+        b = _SENTENCE.split(after)
     found: list[tuple[Op, str]] = []
     gone = come = ""
     opcodes = matcher(a, b).get_opcodes()
     for position, (tag, i1, i2, j1, j2) in enumerate(opcodes):
-        old, new = "".join(a[i1:i2]), "".join(b[j1:j2])
+        old = "".join(a[i1:i2])
+        new = "".join(b[j1:j2])
         if tag != "equal" or (0 < position < len(opcodes) - 1 and old.isspace()):
-            gone, come = gone + old, come + new
+            gone = gone + old
+            come = come + new
             continue
         found += [("delete", gone), ("insert", come), ("equal", old)]
         gone = come = ""
@@ -342,7 +390,9 @@ def compare_words(before: str, after: str) -> Words:
 
 
 def line_diff(before: str, after: str) -> tuple[str, ...]:
-    """The lines of a code block or table: ` ` kept, `-` gone, `+` new; without those far from any change."""
+    """The lines of a code block or table: ` ` kept, `-` gone, `+` new; without those far from any
+    change.
+    """
     return tuple(unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=3))[2:]
 
 
@@ -373,8 +423,11 @@ def most_similar(one: Counter[str], others: Iterable[tuple[T, Counter[str]]]) ->
     """
     alike: list[tuple[float, T]] = []
     for name, other in others:
-        smaller, total = min(one.total(), other.total()), one.total() + other.total()
-        if smaller >= MIN_WORDS and 2 * smaller >= SAME_PAGE * total:  # else the share is too low in any case
+        smaller = min(one.total(), other.total())
+        total = one.total() + other.total()
+        if (
+            smaller >= MIN_WORDS and 2 * smaller >= SAME_PAGE * total
+        ):  # else the share is too low in any case
             alike.append((_share(one, other), name))
     best = max(alike, key=itemgetter(0), default=None)
     return best[1] if best and best[0] >= SAME_PAGE else None

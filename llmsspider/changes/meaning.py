@@ -1,6 +1,8 @@
-"""What a change means: names and versions that appear or vanish, and what is deprecated; or nothing, where it is noise.
+"""What a change means: names and versions that appear or vanish, and what is deprecated; or
+nothing, where it is noise.
 
-Noise: dates, counters and hashes changing with every build, recognised by what the contents of a page were before.
+Noise: dates, counters and hashes changing with every build, recognised by what the contents of a
+page were before.
 """
 
 import re
@@ -10,7 +12,17 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, pairwise
 from typing import get_args
 
-from llmsspider.changes.compare import DATE, LABEL, WHOLE, Block, Hunk, Masked, line_diff, masked, matcher
+from llmsspider.changes.compare import (
+    DATE,
+    LABEL,
+    WHOLE,
+    Block,
+    Hunk,
+    Masked,
+    line_diff,
+    masked,
+    matcher,
+)
 from llmsspider.content.markdown import commonmark
 from llmsspider.items import ChangeKind
 
@@ -29,7 +41,8 @@ _VERSION = re.compile(
     r"(?<![\w.])v?\d{1,4}\.\d{1,4}(?:\.\d{1,5}){0,2}(?:[-.]?(?:a|b|rc|alpha|beta|dev|post)[.\d]*)?(?![\w.]*\w)"
 )
 _DEPRECATED = re.compile(
-    r"\bdeprecat\w+|\bobsolete\b|\bend[- ]of[- ]life\b|\bno longer (?:supported|available|maintained|recommended)\b|"
+    r"\bdeprecat\w+|\bobsolete\b|\bend[- ]of[- ]life\b|\bno longer"
+    r" (?:supported|available|maintained|recommended)\b|"
     r"\b(?:will be|was|were|has been|have been) removed\b|\bremoved in (?:v|version )?\d",
     re.IGNORECASE,
 )
@@ -38,7 +51,9 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 
 @dataclass(slots=True, frozen=True)
 class Names:
-    """Names in signatures and code, and versions, that appeared on a page or vanished; and what it deprecates."""
+    """Names in signatures and code, and versions, that appeared on a page or vanished; and what it
+    deprecates.
+    """
 
     appeared: tuple[str, ...] = ()
     vanished: tuple[str, ...] = ()
@@ -47,11 +62,16 @@ class Names:
 
 def names(before: Iterable[Block], after: Iterable[Block], hunks: Iterable[Hunk]) -> Names:
     """Compare what two contents of a page name."""
-    old, new = dict.fromkeys(_named(before)), dict.fromkeys(_named(after))
+    old = dict.fromkeys(_named(before))
+    new = dict.fromkeys(_named(after))
     appeared = tuple(name for name in new if name not in old)
     vanished = tuple(name for name in old if name not in new)
-    texts = (hunk.after for hunk in hunks if hunk.kind != "code" and not _DEPRECATED.search(hunk.before))
-    sentences = (sentence for text in texts for sentence in _SENTENCE.split(text.replace("\n", " ")))
+    texts = (
+        hunk.after for hunk in hunks if hunk.kind != "code" and not _DEPRECATED.search(hunk.before)
+    )
+    sentences = (
+        sentence for text in texts for sentence in _SENTENCE.split(text.replace("\n", " "))
+    )
     deprecated = dict.fromkeys(one[:MAX_SENTENCE] for one in sentences if _DEPRECATED.search(one))
     return Names(appeared[:MAX_NAMES], vanished[:MAX_NAMES], tuple(deprecated)[:MAX_NAMES])
 
@@ -79,7 +99,9 @@ def _in_code(text: str) -> Iterator[str]:
 
 
 PAGES = 3
-"""Pages on which a labelled line has to change at the same time to be noise without any earlier content."""
+"""Pages on which a labelled line has to change at the same time to be noise without any earlier
+content.
+"""
 
 _CELL = re.compile(r"(?<!\\)\|")
 _CODE_SPAN = re.compile(r"`[^`]+`")
@@ -87,9 +109,11 @@ _CODE_SPAN = re.compile(r"`[^`]+`")
 
 @dataclass(slots=True, frozen=True)
 class Line:
-    """A line that differs in nothing but what may be volatile: its number in the text before, and what stays of it.
+    """A line that differs in nothing but what may be volatile: its number in the text before, and
+    what stays of it.
 
-    `slots` are the mask and the number of each volatile part that differs. `labelled` says whether it calls itself
+    `slots` are the mask and the number of each volatile part that differs. `labelled` says whether
+    it calls itself
     volatile: by a word such as "updated", or by dates in what differs.
     """
 
@@ -109,18 +133,23 @@ def volatile_lines(hunk: Hunk) -> list[Line]:
     """The lines of a hunk that may be noise."""
     if hunk.change != "changed":
         return []
-    before, after = _lines(hunk.kind, hunk.before), _lines(hunk.kind, hunk.after)
+    before = _lines(hunk.kind, hunk.before)
+    after = _lines(hunk.kind, hunk.after)
     replaced = (one[1:] for one in matcher(before, after).get_opcodes() if one[0] == "replace")
     pairs = (_lines_alike(hunk, i1, before[i1:i2], after[j1:j2]) for i1, i2, j1, j2 in replaced)
     return list(chain.from_iterable(pairs))
 
 
-def _lines_alike(hunk: Hunk, first: int, before: Sequence[str], after: Sequence[str]) -> Iterator[Line]:
+def _lines_alike(
+    hunk: Hunk, first: int, before: Sequence[str], after: Sequence[str]
+) -> Iterator[Line]:
     old, new = ([_masked(hunk.kind, line) for line in lines] for lines in (before, after))
-    masks, others = [line.mask for line in old], [line.mask for line in new]
+    masks = [line.mask for line in old]
+    others = [line.mask for line in new]
     for start, other, size in matcher(masks, others).get_matching_blocks():
         for number in range(start, start + size):
-            then, now = number, other + number - start
+            then = number
+            now = other + number - start
             parts = enumerate(zip(old[then].parts, new[now].parts, strict=False))
             changed = frozenset((masks[then], slot) for slot, (one, two) in parts if one != two)
             if changed and len(old[then].parts) == len(new[now].parts):
@@ -130,7 +159,9 @@ def _lines_alike(hunk: Hunk, first: int, before: Sequence[str], after: Sequence[
 
 def _masked(kind: str, line: str) -> Masked:
     if kind == "table":
-        masks, parts = zip(*(masked(cell, releases=False) for cell in _CELL.split(line)), strict=True)
+        masks, parts = zip(
+            *(masked(cell, releases=False) for cell in _CELL.split(line)), strict=True
+        )
         return Masked("|".join(masks), tuple(chain.from_iterable(parts)))
     return masked(line, releases=kind != "code")
 
@@ -167,13 +198,17 @@ def without(hunk: Hunk, noise: Collection[Line]) -> Hunk | None:
 
 @dataclass(slots=True, frozen=True)
 class Evidence:
-    """How often each volatile part of a masked line changed between two contents of a page, and could have."""
+    """How often each volatile part of a masked line changed between two contents of a page, and
+    could have.
+    """
 
     changed: Counter[tuple[str, int]] = field(default_factory=Counter)
     compared: Counter[str] = field(default_factory=Counter)
 
     def proves(self, line: Line) -> bool:
-        """Whether the contents show that a line is noise: one with a label changed before, others every time."""
+        """Whether the contents show that a line is noise: one with a label changed before, others
+        every time.
+        """
         often = min(self.changed[slot] for slot in line.slots)
         return often >= 2 if line.labelled else often >= 3 and often == self.compared[line.mask]
 
@@ -184,9 +219,12 @@ def evidence(contents: Iterable[Iterable[Block]]) -> Evidence:
     for before, after in pairwise(map(_by_mask, contents)):
         for line in before.keys() & after.keys():
             found.compared[line] += 1
-            old, new = before[line], after[line]
+            old = before[line]
+            new = after[line]
             if len(old) == len(new):
-                columns = enumerate(zip(zip(*old, strict=True), zip(*new, strict=True), strict=True))
+                columns = enumerate(
+                    zip(zip(*old, strict=True), zip(*new, strict=True), strict=True)
+                )
                 found.changed.update((line, slot) for slot, (then, now) in columns if then != now)
     return found
 
@@ -202,12 +240,17 @@ def _by_mask(content: Iterable[Block]) -> dict[str, list[tuple[str, ...]]]:
 
 
 def noise_of(pages: Sequence[tuple[Evidence, Sequence[Line]]]) -> list[set[Line]]:
-    """Return the lines of each page that are noise: as its contents prove, or labelled and changed on three pages."""
+    """Return the lines of each page that are noise: as its contents prove, or labelled and changed
+    on three pages.
+    """
     labelled: Counter[tuple[str, int]] = Counter()
     for _, lines in pages:
         labelled.update({slot for line in lines if line.labelled for slot in line.slots})
     everywhere = {slot for slot, count in labelled.items() if count >= PAGES}
-    return [{one for one in lines if one.slots <= everywhere or page.proves(one)} for page, lines in pages]
+    return [
+        {one for one in lines if one.slots <= everywhere or page.proves(one)}
+        for page, lines in pages
+    ]
 
 
 # --- kinds of change ---
@@ -216,25 +259,33 @@ _WORDS = re.compile(r"\w+|[^\w\s]")
 
 
 def change_kinds(before: str, after: str) -> list[ChangeKind]:
-    r"""Return what differs between two contents of a page, in the order of `ChangeKind`; never nothing.
+    r"""Return what differs between two contents of a page, in the order of `ChangeKind`; never
+    nothing.
 
-    `text` is prose and code inside of it, `code` blocks of code, `addresses` where links and pictures lead. The
+    `text` is prose and code inside of it, `code` blocks of code, `addresses` where links and
+    pictures lead. The
     structure is the levels of the headings and, around the same words, all other markup.
 
     >>> change_kinds("# A\n\nOne [b](/b).", "## A\n\nOne **[b](/c)**.")
     ['structure', 'addresses']
     """
-    old, new = _Parts(before), _Parts(after)
-    is_text, is_code = old.words != new.words, "".join(old.code) != "".join(new.code)
+    old = _Parts(before)
+    new = _Parts(after)
+    is_text = old.words != new.words
+    is_code = "".join(old.code) != "".join(new.code)
     is_address = old.addresses != new.addresses
-    is_structure = old.levels != new.levels or (old.markup != new.markup and not (is_text or is_code))
+    is_structure = old.levels != new.levels or (
+        old.markup != new.markup and not (is_text or is_code)
+    )
     is_structure = is_structure or not (is_text or is_code or is_address)
     found = zip(get_args(ChangeKind), (is_text, is_code, is_structure, is_address), strict=True)
     return [kind for kind, differs in found if differs]
 
 
 class _Parts:
-    """The words, blocks of code, addresses, levels of headings and markup of a content, each in its order."""
+    """The words, blocks of code, addresses, levels of headings and markup of a content, each in its
+    order.
+    """
 
     def __init__(self, content: str):
         self.words: list[str] = []

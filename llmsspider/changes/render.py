@@ -1,4 +1,6 @@
-"""Changes as text for a terminal, Markdown, JSON, one HTML page that loads nothing, and an Atom feed."""
+"""Changes as text for a terminal, Markdown, JSON, one HTML page that loads nothing, and an Atom
+feed.
+"""
 
 import dataclasses
 import re
@@ -27,7 +29,9 @@ def headline(changes: SourceChanges) -> str:
     counts = [f"{count} {kind}" for kind in MARKS if (count := changes.count(kind))]
     line = ", ".join(counts) or "no changes"
     if changes.noise:
-        line += f"; {changes.noise} page{'s' * (changes.noise != 1)} with new dates and counters only"
+        line += (
+            f"; {changes.noise} page{'s' * (changes.noise != 1)} with new dates and counters only"
+        )
     return line
 
 
@@ -145,7 +149,11 @@ def as_dict(changes: SourceChanges) -> dict[str, Any]:
         "counts": {kind: changes.count(kind) for kind in MARKS},
         "noise": {"pages": changes.noise, "lines": dict(changes.folded.most_common())},
         "pages": [
-            {name: value for name, value in dataclasses.asdict(page).items() if name not in {"kind", "order"}}
+            {
+                name: value
+                for name, value in dataclasses.asdict(page).items()
+                if name not in {"kind", "order"}
+            }
             | {"change": page.kind, "in_words": in_words(page)}
             for page in changes.pages
         ],
@@ -160,7 +168,9 @@ def html(changes: SourceChanges, *, summary: bool = False) -> str:
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.tests["link"] = lambda url: url.startswith(("https://", "http://"))
-    source = files("llmsspider.changes").joinpath("assets", "diff.html.j2").read_text(encoding="utf-8")
+    source = (
+        files("llmsspider.changes").joinpath("assets", "diff.html.j2").read_text(encoding="utf-8")
+    )
     return environment.from_string(source).render(
         changes=changes,
         summary=summary,
@@ -188,9 +198,11 @@ class NotAFeedError(ValueError):
 
 
 def updated_feed(existing: bytes | None, changes: SourceChanges, url: str, now: datetime) -> bytes:
-    """Return the feed with the changes in front of the entries that it has; those that it has already stay as they are.
+    """Return the feed with the changes in front of the entries that it has; those that it has
+    already stay as they are.
 
-    `existing` is the feed as it is, None makes a new one; `url` is where the source starts. Raises `NotAFeedError`
+    `existing` is the feed as it is, None makes a new one; `url` is where the source starts. Raises
+    `NotAFeedError`
     for something else, or the feed of another source.
     """
     feed_id = f"urn:llmsspider:{quote(changes.source, safe='')}"
@@ -213,7 +225,9 @@ def updated_feed(existing: bytes | None, changes: SourceChanges, url: str, now: 
 
 
 def _earlier(existing: bytes, feed_id: str) -> list[etree._Element]:
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, remove_blank_text=True)
+    parser = etree.XMLParser(
+        resolve_entities=False, no_network=True, load_dtd=False, remove_blank_text=True
+    )
     try:
         root = etree.fromstring(existing, parser)
     except etree.XMLSyntaxError as error:
@@ -265,10 +279,14 @@ def _hunk_html(hunk: Hunk) -> Iterator[str]:
     tags = {"equal": ("", ""), "delete": ("<del>", "</del>"), "insert": ("<ins>", "</ins>")}
     block: Words = (("delete", hunk.before[:MAX_TEXT]), ("insert", hunk.after[:MAX_TEXT]))
     pieces = ((tags[op], piece) for op, piece in hunk.words or block if piece)
-    yield f"<p>{''.join(f'{begin}{markupsafe.escape(piece)}{end}' for (begin, end), piece in pieces)}</p>"
+    yield (
+        f"<p>{''.join(f'{begin}{markupsafe.escape(piece)}{end}' for (begin, end), piece in pieces)}</p>"
+    )
 
 
-def _add(parent: etree._Element, name: str, text: str | None = None, **attributes: str) -> etree._Element:
+def _add(
+    parent: etree._Element, name: str, text: str | None = None, **attributes: str
+) -> etree._Element:
     """Add an element, its texts without what XML has no form for."""
     given = {key: _NO_XML.sub("", value) for key, value in attributes.items()}
     made = etree.SubElement(parent, f"{{{ATOM}}}{name}", given)

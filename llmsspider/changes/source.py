@@ -9,7 +9,15 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from llmsspider.changes.compare import MAX_PAIRS, Hunk, blocks, compare, most_similar, word_counts
-from llmsspider.changes.meaning import Evidence, Names, evidence, names, noise_of, volatile_lines, without
+from llmsspider.changes.meaning import (
+    Evidence,
+    Names,
+    evidence,
+    names,
+    noise_of,
+    volatile_lines,
+    without,
+)
 from llmsspider.errors import ArgumentsError
 from llmsspider.items import content_hash
 from llmsspider.store import PageHistory, PageRecord, Store, Version
@@ -28,10 +36,13 @@ class NothingBeforeError(ValueError):
 
 
 def since(store: Store, source: str, value: str | None) -> int:
-    """Return the number of the last change that belongs to the state before; `source` is the name, for messages.
+    """Return the number of the last change that belongs to the state before; `source` is the name,
+    for messages.
 
-    `value` is a run (its id or how that begins), a date or time (ISO 8601, UTC unless it says otherwise), an age such
-    as `7d`, or a number of a change; None stands for the run before the last one. Raises `ArgumentsError` for another,
+    `value` is a run (its id or how that begins), a date or time (ISO 8601, UTC unless it says
+    otherwise), an age such
+    as `7d`, or a number of a change; None stands for the run before the last one. Raises
+    `ArgumentsError` for another,
     and `NothingBeforeError` when the source has one run, or none.
     """
     runs = store.runs()
@@ -42,10 +53,13 @@ def since(store: Store, source: str, value: str | None) -> int:
             nothing = "there is nothing to compare with before the next"
             raise NothingBeforeError(f"{has}: {nothing}; --since 0 lists every page as new")
         return ended[-1].seq_before
-    value, last = value.strip(), store.last_seq()
+    value = value.strip()
+    last = store.last_seq()
     if value.isascii() and value.isdigit() and len(value) < 19:
         if int(value) > last:
-            raise ArgumentsError([f"--since {value}: the last change of {source!r} has the number {last}"])
+            raise ArgumentsError(
+                [f"--since {value}: the last change of {source!r} has the number {last}"]
+            )
         return int(value)
     if _RUN.fullmatch(value):
         found = [number for number, run in enumerate(runs) if run.id.startswith(value)]
@@ -77,10 +91,13 @@ Kind = Literal["new", "changed", "moved", "deleted"]
 
 @dataclass(slots=True)
 class PageChange:
-    """What happened to one page; `seq` and `run` are those of its last change, `moved_from` is its former address.
+    """What happened to one page; `seq` and `run` are those of its last change, `moved_from` is its
+    former address.
 
-    `hunks` says what changed in its text, without noise; `folded` are the hunks that are noise, `shifted` blocks that
-    only stand elsewhere now. `unknown` says why the text cannot be compared, `remade` that another version of the
+    `hunks` says what changed in its text, without noise; `folded` are the hunks that are noise,
+    `shifted` blocks that
+    only stand elsewhere now. `unknown` says why the text cannot be compared, `remade` that another
+    version of the
     converter made it, so that the site may have changed nothing. `reason` says why it was deleted.
     """
 
@@ -104,9 +121,11 @@ class PageChange:
 
 @dataclass(slots=True)
 class SourceChanges:
-    """What happened to a source after the change `since`: pages in the order of its llms.txt, else by address.
+    """What happened to a source after the change `since`: pages in the order of its llms.txt, else
+    by address.
 
-    `noise` counts the pages in which only noise changed, `folded` the pages that have each line which was folded.
+    `noise` counts the pages in which only noise changed, `folded` the pages that have each line
+    which was folded.
     """
 
     source: str
@@ -128,8 +147,11 @@ class SourceChanges:
         return found
 
 
-def changes_since(store: Store, source: str, since: int, *, keep_noise: bool = False) -> SourceChanges:
-    """Compare every page that changed after the change `since` with what it was then. Raises `StoreError`.
+def changes_since(
+    store: Store, source: str, since: int, *, keep_noise: bool = False
+) -> SourceChanges:
+    """Compare every page that changed after the change `since` with what it was then. Raises
+    `StoreError`.
 
     `keep_noise` reports noise as any other change.
     """
@@ -143,7 +165,9 @@ def changes_since(store: Store, source: str, since: int, *, keep_noise: bool = F
         if in_substance or keep_noise or change.kind != "changed":
             result.pages.append(change)
         result.folded.update(page.folded)
-    result.pages.sort(key=lambda page: (page.order is None, page.order or 0, page.section, page.url))
+    result.pages.sort(
+        key=lambda page: (page.order is None, page.order or 0, page.section, page.url)
+    )
     result.noise = len(pages) - len(result.pages)
     return result
 
@@ -158,7 +182,9 @@ class _Compared:
 
 
 def _compared_pages(histories: Iterable[PageHistory], since: int) -> Iterator[_Compared]:
-    """Compare every page with what it was; a page that came and one that went are one that moved, where they match."""
+    """Compare every page with what it was; a page that came and one that went are one that moved,
+    where they match.
+    """
     new: list[PageHistory] = []
     gone: dict[str, _Gone] = {}
     for page in histories:
@@ -186,7 +212,8 @@ def _new_pages(new: list[PageHistory], gone: dict[str, _Gone]) -> Iterator[_Comp
     is_small = len(new) * len(gone) <= MAX_PAIRS
     words = {url: word_counts(text, url) for url, text in texts.items()} if new and is_small else {}
     for page in new:
-        record, content = page.now.record, page.now.record.content or ""
+        record = page.now.record
+        content = page.now.record.content or ""
         same = by_text[content_hash(content.replace(record.url, "\0"))]
         former = next((one for one in (*record.moved_from, *same) if one in gone), None)
         if former is None and words:
@@ -197,13 +224,19 @@ def _new_pages(new: list[PageHistory], gone: dict[str, _Gone]) -> Iterator[_Comp
             continue
         gone_page, before = gone.pop(former)
         change = _change("moved", page, moved_from=former)
-        yield _Compared(change) if former in same else _compared(change, page, before, gone_page.versions)
+        yield (
+            _Compared(change)
+            if former in same
+            else _compared(change, page, before, gone_page.versions)
+        )
 
 
 def _compared(
     change: PageChange, page: PageHistory, before: Version | None, versions: tuple[Version, ...]
 ) -> _Compared:
-    """Compare the text of a page with what it was; `versions` are those of its former address, if any."""
+    """Compare the text of a page with what it was; `versions` are those of its former address, if
+    any.
+    """
     record = page.now.record
     if before is None:
         change.unknown = "its earlier text is not kept (LLMS_HISTORY)"
@@ -212,7 +245,8 @@ def _compared(
     if change.moved_from:
         texts = [_with_address(text, change.moved_from, record.url) for text in texts]
     contents = [*map(blocks, texts), blocks(record.content or "")]
-    old, new = contents[versions.index(before)], contents[-1]
+    old = contents[versions.index(before)]
+    new = contents[-1]
     change.hunks, change.shifted = compare(old, new)
     change.remade = before.extractor_version != record.extractor_version
     change.names = names(old, new, change.hunks)
@@ -229,7 +263,9 @@ def _with_address(text: str, former: str, address: str) -> str:
 def _fold(pages: Iterable[_Compared]) -> None:
     """Take noise out of the hunks of pages; those that are nothing else move to `folded`."""
     found = [(page, [(hunk, volatile_lines(hunk)) for hunk in page.change.hunks]) for page in pages]
-    noise = noise_of([(page.evidence, [one for _, lines in hunks for one in lines]) for page, hunks in found])
+    noise = noise_of(
+        [(page.evidence, [one for _, lines in hunks for one in lines]) for page, hunks in found]
+    )
     for (page, hunks), lines_of_page in zip(found, noise, strict=True):
         page.folded.update(line.mask for line in lines_of_page)
         page.change.hunks = []
@@ -239,13 +275,17 @@ def _fold(pages: Iterable[_Compared]) -> None:
 
 
 def _change(kind: Kind, page: PageHistory, **more: Any) -> PageChange:
-    record, now = page.now.record, page.now
-    order, title = record.llms.order if record.llms else None, record.title or record.url
+    record = page.now.record
+    now = page.now
+    order = record.llms.order if record.llms else None
+    title = record.title or record.url
     return PageChange(kind, record.url, title, section_of(record), now.seq, now.run, order, **more)
 
 
 def section_of(record: PageRecord) -> str:
-    """The section of the llms.txt that lists a page, else the first part of its path as it is written."""
+    """The section of the llms.txt that lists a page, else the first part of its path as it is
+    written.
+    """
     if record.llms is not None and record.llms.section:
         return record.llms.section
     parts = [part for part in urlsplit(record.url).path.split("/") if part]

@@ -23,7 +23,8 @@ from llmsspider.web.addresses import AllowedAddresses
 
 logger = logging.getLogger(__name__)
 
-TIMEOUT_SECS, PAUSES_SECS = 10.0, (1.0, 4.0)
+TIMEOUT_SECS = 10.0
+PAUSES_SECS = (1.0, 4.0)
 """Time one attempt may take; pauses before a second and a third one."""
 MAX_PAGES = 1_000
 """Pages that a payload names."""
@@ -49,7 +50,10 @@ def payload(changes: SourceChanges, url: str, run: str) -> bytes:
             "noise": changes.noise,
             "pages": [
                 {"change": page.kind}
-                | {name: getattr(page, name) for name in ("url", "title", "section", "moved_from", "seq")}
+                | {
+                    name: getattr(page, name)
+                    for name in ("url", "title", "section", "moved_from", "seq")
+                }
                 | {"in_words": in_words(page)}
                 for page in named
             ],
@@ -59,7 +63,8 @@ def payload(changes: SourceChanges, url: str, run: str) -> bytes:
 
 
 def signed_headers(body: bytes, message: str, at: int, secret: str | None) -> dict[str, str]:
-    """Return the headers of a delivery at a time in seconds since the epoch; each attempt has the same id, `message`.
+    """Return the headers of a delivery at a time in seconds since the epoch; each attempt has the
+    same id, `message`.
 
     Both sides know the secret, `whsec_` and base64 or any text; None signs nothing.
     """
@@ -88,7 +93,8 @@ async def send(
     pauses: Sequence[float] = PAUSES_SECS,
     timeout_secs: float = TIMEOUT_SECS,
 ) -> None:
-    """Post the body, again after a pause where the other side was not there; redirects are not followed.
+    """Post the body, again after a pause where the other side was not there; redirects are not
+    followed.
 
     Raises `WebhookError` when it was not taken, in the end.
     """
@@ -96,21 +102,27 @@ async def send(
         raise WebhookError(refusal)
     connector = aiohttp.TCPConnector(resolver=_GuardedResolver(allowed), limit=1, force_close=True)
     timeout = aiohttp.ClientTimeout(total=timeout_secs)
-    async with aiohttp.ClientSession(connector=connector, timeout=timeout, trust_env=False) as session:
+    async with aiohttp.ClientSession(
+        connector=connector, timeout=timeout, trust_env=False
+    ) as session:
         for pause in (*pauses, None):
             why, again = await _attempt(session, url, body, headers)
             if why is None:
                 return
             if pause is None or not again:
                 raise WebhookError(why)
-            logger.info("webhook: %(why)s; trying again in %(pause)s s", {"why": why, "pause": pause})
+            logger.info(
+                "webhook: %(why)s; trying again in %(pause)s s", {"why": why, "pause": pause}
+            )
             await asyncio.sleep(pause)
 
 
 async def _attempt(
     session: aiohttp.ClientSession, url: str, body: bytes, headers: dict[str, str]
 ) -> tuple[str | None, bool]:
-    """Return why the other side did not take it, None where it did, and whether another attempt may help."""
+    """Return why the other side did not take it, None where it did, and whether another attempt may
+    help.
+    """
     try:
         async with session.post(url, data=body, headers=headers, allow_redirects=False) as answer:
             status = answer.status
@@ -124,7 +136,10 @@ async def _attempt(
     if 200 <= status < 300:
         return None, False
     if 300 <= status < 400:
-        return f"it answered with a redirect (status {status}): name the address that it leads to", False
+        return (
+            f"it answered with a redirect (status {status}): name the address that it leads to",
+            False,
+        )
     return f"it answered with status {status}", status >= 500 or status in AGAIN
 
 

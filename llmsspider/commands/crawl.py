@@ -1,4 +1,6 @@
-"""`scrapy crawl`, with arguments checked before anything starts and exit codes that say how it went."""
+"""`scrapy crawl`, with arguments checked before anything starts and exit codes that say how it
+went.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,8 @@ INCOMPLETE = 3
 
 
 class Command(DescribedCommand, CrawlCommand):
-    """Scrapy's `crawl`; exit code 1 for a run without pages, 2 for wrong arguments, 3 for a site that answered in part.
+    """Scrapy's `crawl`; exit code 1 for a run without pages, 2 for wrong arguments, 3 for a site
+    that answered in part.
 
     As `llmsspider crawl` it says what a person wants to know, and the log is in a file (`console`).
     """
@@ -60,10 +63,14 @@ class Command(DescribedCommand, CrawlCommand):
     usage = "[options] <spider>"
     summary = "Run a spider"
     word = "spider"
-    """What the one word of the command line is: the spider, or the argument of the spider `docs` that it stands for."""
+    """What the one word of the command line is: the spider, or the argument of the spider `docs`
+    that it stands for.
+    """
 
     folder: Path | None = None
-    """Where `llmsspider URL -o DIR` keeps the tree; `again` is that line, for the next time, `first` is said before."""
+    """Where `llmsspider URL -o DIR` keeps the tree; `again` is that line, for the next time,
+    `first` is said before.
+    """
     again = first = ""
 
     _quiet = False
@@ -104,7 +111,11 @@ class Command(DescribedCommand, CrawlCommand):
             return unknown
         if self.word == "spider" and url:
             return [f"{url} is no spider; `{errors.crawl_command(url)}` crawls it"]
-        return [] if len(args) == 1 else [f"name one {self.word}" + (f", not {len(args)}" if args else "")]
+        return (
+            []
+            if len(args) == 1
+            else [f"name one {self.word}" + (f", not {len(args)}" if args else "")]
+        )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         """Add `--verbose` where the lines for people stand in the place of the log."""
@@ -121,7 +132,9 @@ class Command(DescribedCommand, CrawlCommand):
 
     def _for_people(self, opts: argparse.Namespace) -> bool:
         """Return whether the lines for people stand in the place of the log."""
-        wanted = errors.called() == "llmsspider" and not opts.spargs.keys().isdisjoint({"url", "source"})
+        wanted = errors.called() == "llmsspider" and not opts.spargs.keys().isdisjoint(
+            {"url", "source"}
+        )
         return wanted and not opts.logfile and not opts.nolog
 
     def _say_end(self) -> None:
@@ -132,14 +145,23 @@ class Command(DescribedCommand, CrawlCommand):
             outputs = [report.mirror] if report.mirror is not None else []
             if report.delivered is not False:
                 outputs += [f"{uri} written" for uri in self.settings.getdict("FEEDS")]
-                outputs = outputs or ["no output is configured: write the documents with -O documents.jsonl"]
+                outputs = outputs or [
+                    "no output is configured: write the documents with -O documents.jsonl"
+                ]
             lines = list(status.console_lines(report, outputs))
             out = sys.stderr if self.folder is None else sys.stdout
         else:
-            why = self._as_typed(status.nothing(report)) if report is not None else "the crawl did not start"
-            lines, out = [f"llmsspider: {why}"], sys.stderr
+            why = (
+                self._as_typed(status.nothing(report))
+                if report is not None
+                else "the crawl did not start"
+            )
+            lines = [f"llmsspider: {why}"]
+            out = sys.stderr
         if (log := self._log) is not None:
-            lines.append(f"log: {log.relative_to(Path.cwd()) if log.is_relative_to(Path.cwd()) else log}")
+            lines.append(
+                f"log: {log.relative_to(Path.cwd()) if log.is_relative_to(Path.cwd()) else log}"
+            )
         if self.folder is not None and out is sys.stdout:
             index = self.folder / "index.md"
             lines.append(f"Start with {index}. To fetch what has changed, later: {self.again}")
@@ -148,7 +170,9 @@ class Command(DescribedCommand, CrawlCommand):
     def _refuse(self, problems: list[str], exitcode: int) -> NoReturn:
         """Say what is wrong where it is read, and end."""
         log = self.settings.get("LOG_FILE")
-        logged = bool(log) and value_problem("LOG_FILE", log) is None  # a Scrapyd job: nobody sees its stderr
+        logged = (
+            bool(log) and value_problem("LOG_FILE", log) is None
+        )  # a Scrapyd job: nobody sees its stderr
         if logged:
             self.settings.set("LOG_LEVEL", "ERROR", priority="cmdline")
             configure_logging(self.settings)
@@ -181,9 +205,13 @@ class Command(DescribedCommand, CrawlCommand):
             self._say_end()
 
     def begin(self, process: CrawlerProcessBase, arguments: dict[str, str]) -> Awaitable[None]:
-        """Make the crawl, which goes on when the reactor runs; returns what is done when it has ended."""
+        """Make the crawl, which goes on when the reactor runs; returns what is done when it has
+        ended.
+        """
         self.crawler = process.create_crawler(self._spider)
-        logging.raiseExceptions = False  # a line that a full disk does not take is no fault to report
+        logging.raiseExceptions = (
+            False  # a line that a full disk does not take is no fault to report
+        )
         gc.set_threshold(10_000, 20, 50)
         return process.crawl(self.crawler, **arguments)
 
@@ -191,7 +219,8 @@ class Command(DescribedCommand, CrawlCommand):
         """Return the exit code of the crawl, once it has ended."""
         if bootstrap_failed:
             return FAILED  # Scrapy has said why
-        stats, ended = self.crawler.stats, run_of(self.crawler)
+        stats = self.crawler.stats
+        ended = run_of(self.crawler)
         failed = stats is None or stats.get_value("finish_reason") in FAILED_REASONS
         if ended is not None:
             shown = self.folder is None and ended.outcome and ended.progress.documents
@@ -209,16 +238,21 @@ MAXRSS_A_MIB = 1 << (20 if sys.platform == "darwin" else 10)
 
 
 def crawl_each() -> None:
-    """Crawl one source after the other, as a process of `scrapy sync`, with one reactor and all imported once.
+    """Crawl one source after the other, as a process of `scrapy sync`, with one reactor and all
+    imported once.
 
-    A line on stdin is JSON: first the settings, then for each source the file of its log and the words of `crawl`. A
+    A line on stdin is JSON: first the settings, then for each source the file of its log and the
+    words of `crawl`. A
     line on stdout is the exit code of a crawl and whether another may follow, or a sign of life.
     """
     settings = get_project_settings()
-    jobs, answers = os.fdopen(os.dup(0), "rb", 0), os.dup(1)
+    jobs = os.fdopen(os.dup(0), "rb", 0)
+    answers = os.dup(1)
     os.dup2(2, 1)
     settings.setdict(orjson.loads(jobs.readline()), priority="cmdline")
-    with contextlib.redirect_stderr(io.StringIO()):  # what it says of itself, each crawl says in its log
+    with contextlib.redirect_stderr(
+        io.StringIO()
+    ):  # what it says of itself, each crawl says in its log
         process = AsyncCrawlerProcess(settings)
     working = asyncio.get_event_loop().create_task(_crawl_each(jobs, answers, process, settings))
     gc.freeze()  # what was imported stays
@@ -234,7 +268,9 @@ async def _crawl_each(
     reactor: Any = installed
 
     def answer(line: bytes) -> None:
-        with contextlib.suppress(BrokenPipeError):  # a sync that was killed: the crawl goes on to its end
+        with contextlib.suppress(
+            BrokenPipeError
+        ):  # a sync that was killed: the crawl goes on to its end
             os.write(answers, line)
 
     jobs = asyncio.StreamReader(limit=1 << 24)
@@ -244,7 +280,9 @@ async def _crawl_each(
         while line := await jobs.readline():
             process.settings = settings.copy()
             process.bootstrap_failed = False
-            with warnings.catch_warnings():  # what was warned of once is said to the next crawl, too
+            with (
+                warnings.catch_warnings()
+            ):  # what was warned of once is said to the next crawl, too
                 code, failed = await _crawl(process, orjson.loads(line), answer)
             gc.collect()
             bound = min(PEAK_MIB, process.settings.getfloat("MEMUSAGE_LIMIT_MB") or PEAK_MIB)
@@ -257,12 +295,15 @@ async def _crawl_each(
 async def _crawl(
     process: AsyncCrawlerProcess, words: list[str], answer: Callable[[bytes], None]
 ) -> tuple[int, bool]:
-    """Return the exit code of a crawl, and whether Scrapy or the store failed; what it prints is in its log."""
+    """Return the exit code of a crawl, and whether Scrapy or the store failed; what it prints is in
+    its log.
+    """
     log, *words = words
     with open(log, "ab") as file:  # noqa: ASYNC230, PTH123
         for standard in (1, 2):
             os.dup2(file.fileno(), standard)
-    command, parser = Command(), argparse.ArgumentParser()
+    command = Command()
+    parser = argparse.ArgumentParser()
     command.settings = process.settings
     command.add_options(parser)
     opts, args = parser.parse_known_args(words)

@@ -19,7 +19,8 @@ class Command(OneLineCommand):
         """Confirm, delete, say what was deleted."""
         from llmsspider.extensions.console import LOGS
 
-        source, stores = one_source(args), self.stores()
+        source = one_source(args)
+        stores = self.stores()
         stores.open(source, create=False).close()
         if not opts.yes:
             everything = "all its pages, runs and history, and its search index"

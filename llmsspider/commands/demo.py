@@ -10,8 +10,9 @@ from llmsspider.errors import ArgumentsError
 from llmsspider.launch.storecommand import OneLineCommand, option
 
 NAMES = ("index", "install", "brew", "settings", "errors")
-LLMS_TXT = "# Tealight\n\n> The documentation of a kettle that does not exist.\n\n## Guide\n\n" + "".join(
-    f"- [{name.title()}]({name}.md)\n" for name in NAMES
+LLMS_TXT = (
+    "# Tealight\n\n> The documentation of a kettle that does not exist.\n\n## Guide\n\n"
+    + "".join(f"- [{name.title()}]({name}.md)\n" for name in NAMES)
 )
 
 
@@ -32,7 +33,10 @@ def answer(path: str) -> tuple[str, str] | None:
     from markdown_it import MarkdownIt  # every command is imported with each of them
 
     body = MarkdownIt().enable("table").render(text)
-    return "text/html", f'<!doctype html><html lang="en"><title>Tealight</title><main>{body}</main></html>'
+    return (
+        "text/html",
+        f'<!doctype html><html lang="en"><title>Tealight</title><main>{body}</main></html>',
+    )
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -52,11 +56,15 @@ class Handler(BaseHTTPRequestHandler):
 
 
 class Command(OneLineCommand):
-    """Serve the documentation of a made-up product on 127.0.0.1, as HTML and Markdown, with an llms.txt."""
+    """Serve the documentation of a made-up product on 127.0.0.1, as HTML and Markdown, with an
+    llms.txt.
+    """
 
     requires_project = False
     summary = "Serve a tiny documentation site on this machine, to try things on"
-    options = (option("--port", "of 127.0.0.1; 0 is any free one (default: 8000)", type=int, default=8000),)
+    options = (
+        option("--port", "of 127.0.0.1; 0 is any free one (default: 8000)", type=int, default=8000),
+    )
 
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
         """Serve until Ctrl-C."""

@@ -5,7 +5,14 @@ import sys
 from pathlib import Path
 
 from llmsspider.errors import ArgumentsError
-from llmsspider.launch.storecommand import OneLineCommand, as_json, choice_problems, flag, one_source, option
+from llmsspider.launch.storecommand import (
+    OneLineCommand,
+    as_json,
+    choice_problems,
+    flag,
+    one_source,
+    option,
+)
 
 FORMATS = ("text", "markdown", "json", "html")
 
@@ -18,7 +25,8 @@ class Command(OneLineCommand):
     options = (
         option(
             "--since",
-            "what changed after a run, a date, an age (7d) or a change (default: what the last run changed)",
+            "what changed after a run, a date, an age (7d) or a change (default: what the last run"
+            " changed)",
             metavar="RUN|DATE|AGE|SEQ",
         ),
         option("--format", f"one of: {', '.join(FORMATS)} (default: text)", default="text"),

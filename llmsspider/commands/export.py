@@ -1,4 +1,6 @@
-"""`scrapy export SOURCE`: the stored documents, all or what changed since a sequence number, in one of many forms."""
+"""`scrapy export SOURCE`: the stored documents, all or what changed since a sequence number, in one
+of many forms.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,14 @@ from typing import Any, BinaryIO
 
 from llmsspider.config.settings import Config
 from llmsspider.errors import ArgumentsError, LlmsspiderError
-from llmsspider.launch.storecommand import FAILED, OneLineCommand, choice_problems, number, one_source, option
+from llmsspider.launch.storecommand import (
+    FAILED,
+    OneLineCommand,
+    choice_problems,
+    number,
+    one_source,
+    option,
+)
 from llmsspider.output import graph
 from llmsspider.output.exports import (
     documents,
@@ -52,15 +61,21 @@ class Command(OneLineCommand):
     options = (
         option("--since", "only what changed after sequence number N", metavar="N"),
         option("--format", f"one of: {', '.join(FORMATS)} (default: jsonl)", default="jsonl"),
-        option("--as", f"graph: {', '.join(GRAPHS)}, html (default: json)", dest="form", default="json"),
+        option(
+            "--as", f"graph: {', '.join(GRAPHS)}, html (default: json)", dest="form", default="json"
+        ),
         option("--order", "flat: breadth (default) or depth first", default="breadth"),
-        option("--max-tokens", "flat, skill: omit the pages that would exceed N tokens", metavar="N"),
+        option(
+            "--max-tokens", "flat, skill: omit the pages that would exceed N tokens", metavar="N"
+        ),
         option(
             "-o --output",
             "replace FILE once all is written (.gz: compressed); tree, skill: a folder",
             metavar="FILE",
         ),
-        option("--to", "a vector store to bring in step: qdrant://HOST:PORT#NAME, lancedb:FOLDER#NAME"),
+        option(
+            "--to", "a vector store to bring in step: qdrant://HOST:PORT#NAME, lancedb:FOLDER#NAME"
+        ),
     )
 
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
@@ -91,7 +106,11 @@ class Command(OneLineCommand):
                 self._file(store, source, opts, since, budget)
                 return
             folder = Path(opts.output)
-            kept = sync(store, folder) if opts.format == "tree" else sync_skill(store, folder, budget=budget)
+            kept = (
+                sync(store, folder)
+                if opts.format == "tree"
+                else sync_skill(store, folder, budget=budget)
+            )
             sys.stderr.write(kept.describe() + "\n")
 
     def _deliver(self, source: str, to: str) -> None:
@@ -99,7 +118,9 @@ class Command(OneLineCommand):
         self.settings.set(
             "LLMS_VECTOR_STORE", f"http:{place}" if place.startswith("//") else place, "cmdline"
         )
-        crawler = SimpleNamespace(settings=self.settings)  # what a pipeline asks them for outside of a crawl
+        crawler = SimpleNamespace(
+            settings=self.settings
+        )  # what a pipeline asks them for outside of a crawl
         run = SimpleNamespace(config=Config.from_settings(self.settings))
         pipeline: Any = find(VECTOR_STORES[kind])
         try:
@@ -113,7 +134,12 @@ class Command(OneLineCommand):
             sys.stderr.write(f"{written} chunks written, {removed} removed\n")
 
     def _file(
-        self, store: Store, source: str, opts: argparse.Namespace, since: int | None, budget: int | None
+        self,
+        store: Store,
+        source: str,
+        opts: argparse.Namespace,
+        since: int | None,
+        budget: int | None,
     ) -> None:
         if since is None and store.count_pages() == 0:
             runs = store.runs()
@@ -126,7 +152,9 @@ class Command(OneLineCommand):
                 omitted = f", {done.omitted} omitted by --max-tokens" if done.omitted else ""
                 sys.stderr.write(f"{done.written} pages, about {done.size} tokens{omitted}\n")
                 if not done.written:
-                    self.fail(f"--max-tokens {budget} omits every page: the first one needs more", 1)
+                    self.fail(
+                        f"--max-tokens {budget} omits every page: the first one needs more", 1
+                    )
             elif opts.format == "graph":
                 from llmsspider.output.report import write_graph  # few exports are pages
 

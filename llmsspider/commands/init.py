@@ -19,7 +19,9 @@ MODULE = "module"  # the folder that gets the name of the project
 
 
 class Command(OneLineCommand):
-    """Write the files of a project whose settings begin with ours: a pipeline, spiders, sources, deploy files."""
+    """Write the files of a project whose settings begin with ours: a pipeline, spiders, sources,
+    deploy files.
+    """
 
     requires_project = False
     usage = "[options] NAME"
@@ -27,7 +29,8 @@ class Command(OneLineCommand):
 
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
         """Write the project into a folder of its name."""
-        name, problem = args[0] if args else "", None
+        name = args[0] if args else ""
+        problem = None
         if len(args) != 1:
             problem = "name the project, e.g. init mydocs"
         elif not (name.isidentifier() and name.isascii() and name.islower()):
@@ -41,8 +44,8 @@ class Command(OneLineCommand):
             raise ArgumentsError([problem])
         written = write_project(name, Path(name))
         sys.stdout.write(
-            f"{name}: {len(written)} files written\n"
-            f"Next: cd {name}, name your sites in sources.toml, and run llmsspider sync sources.toml\n"
+            f"{name}: {len(written)} files written\nNext: cd {name}, name your sites in"
+            " sources.toml, and run llmsspider sync sources.toml\n"
         )
 
 

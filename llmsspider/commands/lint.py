@@ -35,7 +35,9 @@ class Command(OneLineCommand):
             default="error",
         ),
         option("--url", "FILE: the address that it is served at", metavar="URL"),
-        option("--max-links", "URL, SOURCE: links to check (default: 200)", metavar="N", default="200"),
+        option(
+            "--max-links", "URL, SOURCE: links to check (default: 200)", metavar="N", default="200"
+        ),
     )
 
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
@@ -45,7 +47,8 @@ class Command(OneLineCommand):
         problems = []
         if len(args) != 1 or not args[0].strip():
             problems.append(
-                f"name one llms.txt: a URL, a file, or a source; `{errors.command('sources')}` lists these"
+                f"name one llms.txt: a URL, a file, or a source; `{errors.command('sources')}`"
+                " lists these"
             )
         problems += choice_problems(
             ("--format", opts.format, FORMATS), ("--fail-on", opts.fail_on, (*LEVELS, NEVER))
@@ -78,17 +81,23 @@ class Command(OneLineCommand):
         from llmsspider.site.discovery import MAX_FULL_BYTES
 
         if path.is_dir():
-            raise ArgumentsError([f"{path} is a folder: name the file, such as {path / 'llms.txt'}"])
+            raise ArgumentsError(
+                [f"{path} is a folder: name the file, such as {path / 'llms.txt'}"]
+            )
         size = path.stat().st_size
         if size > MAX_FULL_BYTES:
-            raise ArgumentsError([f"{path} has {size:,} bytes: at most {MAX_FULL_BYTES:,} are read"])
+            raise ArgumentsError(
+                [f"{path} has {size:,} bytes: at most {MAX_FULL_BYTES:,} are read"]
+            )
         try:
             return lint_body(path.read_bytes(), str(path), opts.url)
         except OSError as error:  # one of reading names no file
             self.fail(f"{path}: {error.strerror or error}", 1)
             return None
 
-    def _source(self, name: str, opts: argparse.Namespace, notes: list[str]) -> list[Finding] | None:
+    def _source(
+        self, name: str, opts: argparse.Namespace, notes: list[str]
+    ) -> list[Finding] | None:
         with self.stores().open(name, create=False) as store:
             record = store.source_record()
             assert record is not None  # noqa: S101  # it is known
@@ -124,7 +133,8 @@ class Command(OneLineCommand):
             return None
         if spider.unchecked:
             notes.append(
-                f"{len(spider.checked)} links were checked, {spider.unchecked} were not: --max-links"
+                f"{len(spider.checked)} links were checked, {spider.unchecked} were not:"
+                " --max-links"
             )
         return spider.findings
 
@@ -145,7 +155,9 @@ def known_pages(store: Store) -> dict[str, Checked]:
         record = page.record
         is_html = record.origin in HTML_ORIGINS
         if record.fetched_url != record.url and record.origin != "llms-full":
-            known[identity(record.fetched_url)] = Checked(record.fetched_url, final_url=record.fetched_url)
+            known[identity(record.fetched_url)] = Checked(
+                record.fetched_url, final_url=record.fetched_url
+            )
         markdown = record.fetched_url if not is_html and record.fetched_url != record.url else None
         known[identity(record.url)] = Checked(
             record.url,

@@ -38,7 +38,9 @@ class Command(CrawlCommand):
         super().process_options(args, opts)
         self.settings.set("FEEDS", {}, priority="cmdline")
         self._options = [part for pair in opts.set for part in ("-s", pair)]
-        arguments = {name: value for name, value in opts.spargs.items() if name not in {"url", PLAN_ONLY}}
+        arguments = {
+            name: value for name, value in opts.spargs.items() if name not in {"url", PLAN_ONLY}
+        }
         self._options += [part for pair in arguments.items() for part in ("-a", "=".join(pair))]
         if opts.loglevel is None and not opts.logfile and not opts.nolog:
             self.settings.set("LOG_ENABLED", False, priority="cmdline")
@@ -59,7 +61,10 @@ class Command(CrawlCommand):
         self.exitcode = 1 if plan is None or (plan.start.error and not plan.seeds) else 0
         if self.exitcode:
             why = nothing_obtained(ended) if ended is not None else "the crawl did not start"
-            if self.crawler.stats is not None and self.crawler.stats.get_value("finish_reason") == "shutdown":
+            if (
+                self.crawler.stats is not None
+                and self.crawler.stats.get_value("finish_reason") == "shutdown"
+            ):
                 why = "stopped before there was a plan"
             print(f"{errors.called()} plan: {printable(why)}", file=sys.stderr)
         if plan is not None and opts.json:

@@ -4,7 +4,9 @@ from llmsspider.commands.crawl import Command as CrawlCommand
 
 
 class Command(CrawlCommand):
-    """`scrapy crawl docs -a source=SOURCE`, with the same options; `-a` overrides what is stored, for this run only."""
+    """`scrapy crawl docs -a source=SOURCE`, with the same options; `-a` overrides what is stored,
+    for this run only.
+    """
 
     usage = "[options] <source>"
     word = "source"

@@ -43,7 +43,9 @@ class Command(OneLineCommand):
             )
         limit = DEFAULT_LIMIT if opts.limit is None else number(opts.limit)
         if not limit or limit > MAX_RESULTS:
-            raise ArgumentsError([f"--limit {opts.limit!r}: a number from 1 to {MAX_RESULTS} is accepted"])
+            raise ArgumentsError(
+                [f"--limit {opts.limit!r}: a number from 1 to {MAX_RESULTS} is accepted"]
+            )
         embedder = embedder_of(self.settings.get("LLMS_EMBEDDER"))
         with Library(self.stores(), embedder, warn=_note) as library:
             found = library.search(" ".join(args[1:]), args[0], section=opts.section, limit=limit)
@@ -54,7 +56,8 @@ class Command(OneLineCommand):
         for place, result in enumerate(found.results, 1):
             if opts.json:
                 row = {
-                    name: getattr(result, name) for name in ("url", "title", "heading_path", "text", "score")
+                    name: getattr(result, name)
+                    for name in ("url", "title", "heading_path", "text", "score")
                 }
                 row |= dataclasses.asdict(result)
                 sys.stdout.write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE).decode())

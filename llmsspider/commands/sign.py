@@ -1,4 +1,6 @@
-"""`scrapy sign keygen FILE`, `scrapy sign directory`: the key of signed requests, and what sites check them by."""
+"""`scrapy sign keygen FILE`, `scrapy sign directory`: the key of signed requests, and what sites
+check them by.
+"""
 
 import argparse
 import os
@@ -13,14 +15,20 @@ WELL_KNOWN = "/.well-known/http-message-signatures-directory"
 
 
 class Command(OneLineCommand):
-    """Makes a key, or the directory with its public half, which is to be served at `LLMS_SIGN_AGENT`."""
+    """Makes a key, or the directory with its public half, which is to be served at
+    `LLMS_SIGN_AGENT`.
+    """
 
     requires_project = False
     usage = "[options] keygen FILE | directory"
-    summary = "Make a key for signed requests, or the directory that sites read its public half from"
+    summary = (
+        "Make a key for signed requests, or the directory that sites read its public half from"
+    )
     options = (
         option("-o --output", "directory: write it there, its headers beside it", metavar="FILE"),
-        option("--days", "directory: its signature is valid so long (30)", metavar="N", default="30"),
+        option(
+            "--days", "directory: its signature is valid so long (30)", metavar="N", default="30"
+        ),
     )
 
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
@@ -45,15 +53,19 @@ class Command(OneLineCommand):
             file.write(as_json(private))
         sys.stdout.write(f"{path} written, readable by you alone; keyid {thumbprint(key)}\n")
         sys.stdout.write(
-            f"Next: serve what `sign directory -s LLMS_SIGN_KEY={path}` prints below https://YOUR-HOST{WELL_KNOWN}\n"
+            f"Next: serve what `sign directory -s LLMS_SIGN_KEY={path}` prints below"
+            f" https://YOUR-HOST{WELL_KNOWN}\n"
         )
 
     def _directory(self, output: str | None, lifetime: timedelta) -> None:
         from llmsspider.output.exports import staged
         from llmsspider.web.credentials import Signer
 
-        signer, agent = Signer.from_settings(self.settings), self.settings.get("LLMS_SIGN_AGENT")
-        missing = [name for name in ("LLMS_SIGN_KEY", "LLMS_SIGN_AGENT") if not self.settings.get(name)]
+        signer = Signer.from_settings(self.settings)
+        agent = self.settings.get("LLMS_SIGN_AGENT")
+        missing = [
+            name for name in ("LLMS_SIGN_KEY", "LLMS_SIGN_AGENT") if not self.settings.get(name)
+        ]
         if missing or signer is None:
             raise ArgumentsError([f"setting {name} is missing: -s {name}=…" for name in missing])
         body, headers = signer.directory(agent, lifetime)
@@ -66,5 +78,6 @@ class Command(OneLineCommand):
             with staged(path) as out:
                 out.write(text.encode())
         sys.stdout.write(
-            f"{output} and {output}.headers written: serve the one with the other's headers at {agent}\n"
+            f"{output} and {output}.headers written: serve the one with the other's headers at"
+            f" {agent}\n"
         )

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 
 class Command(OneLineCommand):
-    """Lists sources with status and number of pages; one line for each that cannot be read, and exit code 1."""
+    """Lists sources with status and number of pages; one line for each that cannot be read, and
+    exit code 1.
+    """
 
     usage = "[options]"
     summary = "List the sources in the page store"

@@ -25,7 +25,9 @@ CLEAR = "\x1b[H\x1b[2J\x1b[3J"
 
 
 class Command(OneLineCommand):
-    """Shows sources with their last or current run, from the store; the crawl may be in any process."""
+    """Shows sources with their last or current run, from the store; the crawl may be in any
+    process.
+    """
 
     usage = "[options] [source]"
     summary = "Show what a crawl is doing, or how the last one ended"
@@ -76,7 +78,9 @@ def _shown(found: list[SourceStatus], name: str | None, opts: argparse.Namespace
     if opts.json:
         value = found[0] if name is not None else found
         return (
-            orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE).decode() if opts.watch else as_json(value)
+            orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE).decode()
+            if opts.watch
+            else as_json(value)
         )
     blocks = ["".join(f"{printable(line)}\n" for line in status_lines(status)) for status in found]
     text = "\n".join(blocks) if blocks else "no sources yet\n"

@@ -33,7 +33,9 @@ if TYPE_CHECKING:
     from llmsspider.config.sources import SourceEntry
     from llmsspider.launch.nightly import Place, Result
 
-USER, PASSWORD = "SCRAPYD_USERNAME", "SCRAPYD_PASSWORD"  # names of variables
+# names of variables
+USER = "SCRAPYD_USERNAME"
+PASSWORD = "SCRAPYD_PASSWORD"  # noqa: S105
 """Environment variables for nodes that require a password."""
 
 PROCESS = (sys.executable, "-c", "from llmsspider.commands.crawl import crawl_each; crawl_each()")
@@ -41,7 +43,9 @@ PROCESS = (sys.executable, "-c", "from llmsspider.commands.crawl import crawl_ea
 
 
 class Command(OneLineCommand):
-    """Crawls every source of a file once: exit code 0 all went well, 1 one failed, 2 bad file, 3 one is incomplete."""
+    """Crawls every source of a file once: exit code 0 all went well, 1 one failed, 2 bad file, 3
+    one is incomplete.
+    """
 
     usage = "[options] <sources.toml>"
     summary = "Crawl every source of a file, here or on Scrapyd nodes"
@@ -70,14 +74,20 @@ class Command(OneLineCommand):
         entries = read_entries(Path(args[0]), lambda start: names.get(canonicalize_url(start)))
         known = {record.name: record.pages for record in stored}
         entries = [
-            replace(one, section_pages=0)
-            if known.get(one.name, 0) and known[one.name] <= one.section_pages
-            else one
+            (
+                replace(one, section_pages=0)
+                if known.get(one.name, 0) and known[one.name] <= one.section_pages
+                else one
+            )
             for one in entries
         ]
-        unknown = [one.name for one in entries if "url" not in one.arguments and one.name not in known]
+        unknown = [
+            one.name for one in entries if "url" not in one.arguments and one.name not in known
+        ]
         if unknown:
-            raise ArgumentsError([f"source {name!r} was never crawled: give its url" for name in unknown])
+            raise ArgumentsError(
+                [f"source {name!r} was never crawled: give its url" for name in unknown]
+            )
         places = self._places(opts, folder)
         began = time.monotonic()
         with one_at_a_time(folder):
@@ -95,7 +105,9 @@ class Command(OneLineCommand):
         self.exitcode = 1 if "failed" in states else INCOMPLETE if "incomplete" in states else 0
 
     def _check(self, opts: argparse.Namespace) -> None:
-        """Raise `ArgumentsError` for settings that no crawl would accept, and for nodes without a common store."""
+        """Raise `ArgumentsError` for settings that no crawl would accept, and for nodes without a
+        common store.
+        """
         from llmsspider.launch.checking import value_problems
 
         config = Config.from_settings(self.settings)
@@ -108,7 +120,9 @@ class Command(OneLineCommand):
                 display = printable_url(node) if found is None else found.display
                 problems.append(f"--scrapyd {display}: the address of a node, http://host:6800")
         if opts.scrapyd and not config.stores.url:
-            problems.append("--scrapyd needs LLMS_STORE_URL: nodes and this command meet in one PostgreSQL")
+            problems.append(
+                "--scrapyd needs LLMS_STORE_URL: nodes and this command meet in one PostgreSQL"
+            )
         if problems:
             raise ArgumentsError(problems)
 
@@ -126,7 +140,9 @@ class Command(OneLineCommand):
         return [Node(node, slots, opts.project, given, auth=auth, job=job) for node in opts.scrapyd]
 
 
-async def _sync(places: Sequence[Place], stores: Stores, entries: list[SourceEntry]) -> list[Result]:
+async def _sync(
+    places: Sequence[Place], stores: Stores, entries: list[SourceEntry]
+) -> list[Result]:
     """Crawl; SIGTERM stops it as Ctrl-C does: local crawls end cleanly, jobs of nodes go on."""
     from llmsspider.launch.nightly import Nightly
     from llmsspider.launch.processes import LocalProcesses
@@ -135,7 +151,9 @@ async def _sync(places: Sequence[Place], stores: Stores, entries: list[SourceEnt
     assert task is not None  # noqa: S101  # a coroutine that runs has one
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
     try:
-        return await Nightly(places, stores, partial(print, file=sys.stderr, flush=True)).sync(entries)
+        return await Nightly(places, stores, partial(print, file=sys.stderr, flush=True)).sync(
+            entries
+        )
     finally:
         for place in places:
             if isinstance(place, LocalProcesses):
@@ -154,7 +172,18 @@ def report(results: Iterable[Result], elapsed_secs: float) -> dict[str, Any]:
     }
 
 
-HEAD = ("SOURCE", "RESULT", "DOCUMENTS", "NEW", "CHANGED", "DELETED", "ERRORS", "TIME", "WHERE", "NOTE")
+HEAD = (
+    "SOURCE",
+    "RESULT",
+    "DOCUMENTS",
+    "NEW",
+    "CHANGED",
+    "DELETED",
+    "ERRORS",
+    "TIME",
+    "WHERE",
+    "NOTE",
+)
 
 
 def table(results: Iterable[Result], elapsed_secs: float) -> Iterator[str]:
@@ -164,8 +193,8 @@ def table(results: Iterable[Result], elapsed_secs: float) -> Iterator[str]:
     total = report(found, elapsed_secs)
     partly = f", {total['incomplete']} incomplete" if total["incomplete"] else ""
     yield (
-        f"{len(found)} sources: {total['ok']} ok, {total['failed']} failed, {total['skipped']} skipped{partly}; "
-        f"{total['documents']} documents, {duration(elapsed_secs)}"
+        f"{len(found)} sources: {total['ok']} ok, {total['failed']} failed, {total['skipped']}"
+        f" skipped{partly}; {total['documents']} documents, {duration(elapsed_secs)}"
     )
 
 

@@ -38,7 +38,9 @@ def _checked_by(check: Callable[[str], str]) -> BeforeValidator:
 
 
 def listed_urls(path: str) -> list[str]:
-    """Return the URLs that a text file lists, one a line, each once; raises `ValueError` with what is wrong."""
+    """Return the URLs that a text file lists, one a line, each once; raises `ValueError` with what
+    is wrong.
+    """
     try:
         lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -59,7 +61,9 @@ ModelT = TypeVar("ModelT", bound=BaseModel)
 
 
 def argument(default: Any, description: str, accepted: str | None = None, **limits: Any) -> Any:
-    """Return the field of an argument; `accepted` is what the docs say it accepts, where its type does not."""
+    """Return the field of an argument; `accepted` is what the docs say it accepts, where its type
+    does not.
+    """
     extra: Any = {"accepted": accepted} if accepted else None
     return Field(default=default, description=description, json_schema_extra=extra, **limits)
 
@@ -72,7 +76,8 @@ PLACE = "an http(s) URL, or a local folder: file:///path/ or ./path"
 Url = Annotated[str, _checked_by(require_http_url)]
 Place = Annotated[str, _checked_by(start_url)]
 Globs = Annotated[
-    tuple[str, ...], BeforeValidator(lambda value: split_globs(value) if isinstance(value, str) else value)
+    tuple[str, ...],
+    BeforeValidator(lambda value: split_globs(value) if isinstance(value, str) else value),
 ]
 
 
@@ -82,10 +87,13 @@ class CommonArguments(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     render: Literal["auto", "never", "always"] = argument(
-        "auto", "auto: the browser renders a page without text of its own; never: none; always: all HTML."
+        "auto",
+        "auto: the browser renders a page without text of its own; never: none; always: all HTML.",
     )
     profile: str = argument(
-        "default", "The pipeline configuration.", "a name in pipelines_config/, or the path of a TOML file"
+        "default",
+        "The pipeline configuration.",
+        "a name in pipelines_config/, or the path of a TOML file",
     )
 
 
@@ -96,20 +104,31 @@ class DocsArguments(CommonArguments):
         None, "Any page of the site; needless with the source of an earlier crawl.", PLACE
     )
     source: str | None = argument(
-        None, "Name of the source in the page store.", "up to 200 characters", min_length=1, max_length=200
-    )
-    urls_file: Annotated[str, AfterValidator(lambda path: listed_urls(path) and path)] | None = argument(
         None,
-        "Only the pages that a file lists, one URL a line; the first one is the url by default.",
-        "a path",
+        "Name of the source in the page store.",
+        "up to 200 characters",
+        min_length=1,
+        max_length=200,
+    )
+    urls_file: Annotated[str, AfterValidator(lambda path: listed_urls(path) and path)] | None = (
+        argument(
+            None,
+            "Only the pages that a file lists, one URL a line; the first one is the url by"
+            " default.",
+            "a path",
+        )
     )
     llms_txt: Url | None = argument(None, "The llms.txt to read; nothing is probed then.", URL)
     scope: ScopeKind = argument("auto", "Which pages belong to the crawl.")
     allow: Globs = argument(
-        (), "Only pages whose path matches one are taken, e.g. /docs/**; replaces the section.", GLOBS
+        (),
+        "Only pages whose path matches one are taken, e.g. /docs/**; replaces the section.",
+        GLOBS,
     )
     block: Globs = argument(
-        (), "Pages whose path matches one are filtered, e.g. /docs/archive/**; wins over allow.", GLOBS
+        (),
+        "Pages whose path matches one are filtered, e.g. /docs/archive/**; wins over allow.",
+        GLOBS,
     )
     language: str | None = argument(
         None,
@@ -123,24 +142,30 @@ class DocsArguments(CommonArguments):
     max_pages: int = argument(10_000, "Documents at most; 0 is no limit.", NUMBER, ge=0)
     max_requests: int | None = argument(
         None,
-        "Requests for pages at most, 10 a page of max_pages and 100 more by default; 0 is no limit.",
+        "Requests for pages at most, 10 a page of max_pages and 100 more by default; 0 is no"
+        " limit.",
         NUMBER,
         ge=0,
     )
     max_depth: int | None = argument(
-        None, "Links from the nearest seed at most, which has depth 0; no limit by default.", NUMBER, ge=0
+        None,
+        "Links from the nearest seed at most, which has depth 0; no limit by default.",
+        NUMBER,
+        ge=0,
     )
 
     follow: Literal["links", "listed", "llms"] = argument(
         "links",
-        "links: all pages; listed: those that llms.txt and sitemaps list; llms: the llms files themselves.",
+        "links: all pages; listed: those that llms.txt and sitemaps list; llms: the llms files"
+        " themselves.",
     )
     optional: Literal["include", "skip"] = argument(
         "include", "What becomes of the entries of an llms.txt section named Optional."
     )
     listings: Literal["skip", "keep"] = argument(
         "skip",
-        "What becomes of pages that only list others, such as those of tags; their links are followed.",
+        "What becomes of pages that only list others, such as those of tags; their links are"
+        " followed.",
     )
     mode: Literal["crawl", "refresh"] = argument(
         "crawl", "refresh: request the stored pages only; no discovery, no new pages."
@@ -148,12 +173,16 @@ class DocsArguments(CommonArguments):
     retry: Literal["", "failed"] = argument(
         "", "failed: request only the pages that failed in the last run of the source."
     )
-    full: bool = argument(False, "Ignore stored hashes and validators: get and convert every page again.")
+    full: bool = argument(
+        False, "Ignore stored hashes and validators: get and convert every page again."
+    )
     emit: Literal["all", "changes"] = argument(
         "all", "all: the complete current set; changes: new, changed and deleted pages alone."
     )
     save: bool = argument(False, "Keep this run's arguments for the next crawls of the source.")
-    confirm_deletions: bool = argument(False, "Delete even when more than 30% of the stored pages would go.")
+    confirm_deletions: bool = argument(
+        False, "Delete even when more than 30% of the stored pages would go."
+    )
     section_pages: int = argument(
         0,
         "In plan and sync: a source with more pages is crawled in sections of so many; 0: never.",
@@ -220,7 +249,9 @@ PLAN_ONLY = "_plan"
 """The argument that `scrapy plan` gives the spider: stop after discovery and store nothing."""
 
 NO_URL = "http://synthetic.invalid/"
-"""The URL of a spider that was made without arguments, by `scrapy shell` and `scrapy check`: it cannot crawl."""
+"""The URL of a spider that was made without arguments, by `scrapy shell` and `scrapy check`: it
+cannot crawl.
+"""
 
 NO_URL_GIVEN = "argument url is missing: pass `-a url=https://docs.example.com/`"
 
@@ -232,12 +263,19 @@ ARGUMENTS: dict[str, type[CommonArguments]] = {
 
 
 def given(arguments: dict[str, Any], own: frozenset[str] = frozenset()) -> dict[str, Any]:
-    """Return the arguments that are ours to check: none that begin with `_`, none that a spider of the user takes."""
-    return {name: value for name, value in arguments.items() if not name.startswith("_") and name not in own}
+    """Return the arguments that are ours to check: none that begin with `_`, none that a spider of
+    the user takes.
+    """
+    return {
+        name: value
+        for name, value in arguments.items()
+        if not name.startswith("_") and name not in own
+    }
 
 
 def check_arguments(model: type[ModelT], arguments: dict[str, Any]) -> ModelT:
-    """Return the arguments as `model`; names that begin with `_` are ignored (Scrapyd passes `_job`).
+    """Return the arguments as `model`; names that begin with `_` are ignored (Scrapyd passes
+    `_job`).
 
     Raises:
         ArgumentsError: with one line for each mistake: argument, value and what is accepted.
@@ -258,7 +296,8 @@ def _line(model: type[BaseModel], problem: dict[str, Any]) -> str:
         return f"argument {name}={_told(problem['input'])!r} is unknown{hint} (accepted: {names})"
     if problem["type"] == "missing":
         return f"argument {name} is missing: pass `-a {name}=https://docs.example.com/`"
-    context, accepted = problem.get("ctx") or {}, str(problem["msg"])
+    context = problem.get("ctx") or {}
+    accepted = str(problem["msg"])
     if problem["type"] == "literal_error":
         accepted = f"accepted are {context['expected']}"
     elif problem["type"] == "value_error":

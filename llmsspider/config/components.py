@@ -1,4 +1,6 @@
-"""The components that the settings of a Scrapy project name: those a crawl cannot do without, and what is misspelt."""
+"""The components that the settings of a Scrapy project name: those a crawl cannot do without, and
+what is misspelt.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,9 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
 NOT_OURS = (
-    "the settings of this project are not in force: begin yours with `from llmsspider.settings import *`, "
-    "or use scrapy.utils.project.get_project_settings() where scrapy.cfg names llmsspider.settings"
+    "the settings of this project are not in force: begin yours with `from llmsspider.settings"
+    " import *`, or use scrapy.utils.project.get_project_settings() where scrapy.cfg names"
+    " llmsspider.settings"
 )
 
 REQUIRED = {
@@ -33,17 +36,26 @@ REQUIRED = {
     },
     "ITEM_PIPELINES": {
         STORE_PIPELINE: "nothing would be stored, and the next crawl would take every page for new",
-        "llmsspider.pipelines.export.ExportPipeline": "no document would be counted, so that every crawl would fail",
+        "llmsspider.pipelines.export.ExportPipeline": (
+            "no document would be counted, so that every crawl would fail"
+        ),
     },
-    "EXTENSIONS": {"llmsspider.extensions.run_summary.RunSummary": "no run would be finished in the store"},
+    "EXTENSIONS": {
+        "llmsspider.extensions.run_summary.RunSummary": "no run would be finished in the store"
+    },
 }
-"""By setting, the classes (or one derived from them) that have to stand, and what would come of it without them."""
+"""By setting, the classes (or one derived from them) that have to stand, and what would come of it
+without them.
+"""
 
 
 STAND_INS = {
     "SCHEDULER": (
         "llmsspider.crawl.scheduler.BreadthFirstScheduler",
-        "max_depth may filter pages or miscount them, and more pages than max_pages may be requested",
+        (
+            "max_depth may filter pages or miscount them, and more pages than max_pages may be"
+            " requested"
+        ),
     ),
     "DUPEFILTER_CLASS": (
         "llmsspider.crawl.scheduler.PageDupeFilter",
@@ -51,14 +63,19 @@ STAND_INS = {
     ),
     "DOWNLOADER": (
         "llmsspider.downloadermiddlewares.backoff.Downloader",
-        "requests do not wait for their turns: no Crawl-delay, no Retry-After, no limit for each host",
+        (
+            "requests do not wait for their turns: no Crawl-delay, no Retry-After, no limit for"
+            " each host"
+        ),
     ),
 }
-"""By setting, our class for it, and what is lost where neither it nor one derived from it is named."""
+"""By setting, our class for it, and what is lost where neither it nor one derived from it is named.
+"""
 
 
 def lost_parts(settings: BaseSettings) -> list[str]:
-    """Return one line for each part of a crawl that is not ours in these settings: what is lost by that.
+    """Return one line for each part of a crawl that is not ours in these settings: what is lost by
+    that.
 
     >>> from scrapy.settings import Settings
     >>> lost_parts(Settings({name: ours for name, (ours, _) in STAND_INS.items()}))
@@ -83,7 +100,8 @@ ALIKE = 0.9
 
 
 def misspelt(settings: BaseSettings) -> list[str]:
-    """Return one line for each setting of the project or command line that looks like a misspelt one of Scrapy.
+    """Return one line for each setting of the project or command line that looks like a misspelt
+    one of Scrapy.
 
     >>> from scrapy.settings import Settings
     >>> misspelt(Settings({"CONCURENT_REQUESTS": 4, "SHOP_DOWNLOAD_DELAY": 1, "SHELVES": 3}))
@@ -100,14 +118,18 @@ def misspelt(settings: BaseSettings) -> list[str]:
 
 @cache
 def _meant(name: str) -> str | None:
-    """Return the setting of Scrapy that a name is a misspelling of; `Config` looks at our own names."""
+    """Return the setting of Scrapy that a name is a misspelling of; `Config` looks at our own
+    names.
+    """
     is_known = name in SCRAPY_SETTINGS or name.startswith("LLMS_")
     close = [] if is_known else difflib.get_close_matches(name, SCRAPY_SETTINGS, n=1, cutoff=ALIKE)
     return close[0] if close and not name.endswith(close[0]) else None
 
 
 def open_settings(crawler: Crawler) -> BaseSettings:
-    """Return the settings of a crawler; a copy in `scrapy shell`, which makes the spider when they are frozen."""
+    """Return the settings of a crawler; a copy in `scrapy shell`, which makes the spider when they
+    are frozen.
+    """
     if not crawler.settings.frozen:
         return crawler.settings
     settings = crawler.settings.copy()
@@ -119,7 +141,8 @@ def check_components(settings: BaseSettings) -> None:
     """Check the components that settings, profile and command line name.
 
     Raises:
-        ArgumentsError: one line for each that cannot be loaded, or whose `check_settings(settings)` raises one, else
+        ArgumentsError: one line for each that cannot be loaded, or whose `check_settings(settings)`
+        raises one, else
             for each required one that was taken out.
     """
     problems = []

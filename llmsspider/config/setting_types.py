@@ -1,4 +1,7 @@
-"""What the values of settings may be, as pydantic types. Each check says what is accepted, and imports when it runs."""
+"""What the values of settings may be, as pydantic types.
+
+Each check says what is accepted, and imports when it runs.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +63,8 @@ def by(
     first: Callable[[Any], Any] = lambda value: value,
     only_checks: bool = False,
 ) -> BeforeValidator:
-    """Accept what a function makes of the value, and None as it is; it is imported with the first value.
+    """Accept what a function makes of the value, and None as it is; it is imported with the first
+    value.
 
     Args:
         reader: the function, as `package.module:name`. An `ArgumentsError` of it is taken as it is.
@@ -83,7 +87,9 @@ def by(
             context = {"accepted": str(error), "lines": error.problems}
             raise PydanticCustomError("refused", "{accepted}", context) from None
         except Exception as error:  # whatever the user's module raises
-            raise refused((accepted or "{error}").format(error=error, kind=type(error).__name__)) from None
+            raise refused(
+                (accepted or "{error}").format(error=error, kind=type(error).__name__)
+            ) from None
 
     return BeforeValidator(check)
 
@@ -124,7 +130,8 @@ def _paths(value: Any) -> tuple[Any, ...]:
 
 
 REVISITS = {"always": 0, "proven": 50}
-"""The words of `LLMS_REVISIT`, each with the number of crawls within which every page is requested."""
+"""The words of `LLMS_REVISIT`, each with the number of crawls within which every page is requested.
+"""
 
 
 def _nights(value: Any) -> int:
@@ -134,7 +141,9 @@ def _nights(value: Any) -> int:
         raise refused("accepted are always, proven, and a whole number of crawls") from None
 
 
-CONVERTERS = "accepted are native, markdownify, and the path of a class with convert(html) ({kind}: {error})"
+CONVERTERS = (
+    "accepted are native, markdownify, and the path of a class with convert(html) ({kind}: {error})"
+)
 PORTS = "accepted are auto, off, a port, and a range such as 8000-8019"
 SIZES = "accepted are a number of 1 or more, and one with a unit: {error}"
 VERSIONS = "a number of versions, or of days such as '90 days', is accepted"
@@ -156,7 +165,9 @@ Generators = Annotated[
 ]
 EmbedderPath = Annotated[Any, by("llmsspider.answers.embedding:check_embedder", only_checks=True)]
 SignKey = Annotated[str | None, by("llmsspider.web.credentials:read_key", only_checks=True)]
-WebUrl = Annotated[str | None, by("llmsspider.web.urls:require_http_url", "an http or https URL is accepted")]
+WebUrl = Annotated[
+    str | None, by("llmsspider.web.urls:require_http_url", "an http or https URL is accepted")
+]
 Contact = Annotated[str | None, by("llmsspider.web.credentials:check_contact", only_checks=True)]
 
 if TYPE_CHECKING:

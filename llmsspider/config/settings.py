@@ -1,4 +1,5 @@
-"""The settings of the project, as one pydantic model: name, default, unit, meaning and check of each.
+"""The settings of the project, as one pydantic model: name, default, unit, meaning and check of
+each.
 
 `llmsspider/settings.py` takes the defaults from here, docs/reference/settings.md the table;
 `Config.from_settings` reads them.
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
     from llmsspider.store import Stores
 
 ENVIRONMENT_PRIORITY = 35
-"""Environment variables stand above profiles and spiders' settings (30), below the command line (40)."""
+"""Environment variables stand above profiles and spiders' settings (30), below the command line
+(40).
+"""
 
 SECRET = frozenset({"LLMS_HTTP_AUTH", "LLMS_STORE_URL", "LLMS_WEBHOOK_SECRET", "LLMS_WEBHOOK_URL"})
 """Settings whose value is shown nowhere."""
@@ -49,7 +52,9 @@ class Config(BaseModel):
 
     # --- discovery ---
     discovery_enabled: types.Boolean = setting(
-        "LLMS_DISCOVERY_ENABLED", True, "Look for llms.txt, llms-full.txt and sitemaps before the first page."
+        "LLMS_DISCOVERY_ENABLED",
+        True,
+        "Look for llms.txt, llms-full.txt and sitemaps before the first page.",
     )
     link_depth: types.Whole = setting(
         "LLMS_LINK_DEPTH",
@@ -65,7 +70,8 @@ class Config(BaseModel):
     history: types.History = setting(
         "LLMS_HISTORY",
         5,
-        'Earlier contents of each page that the store keeps, or days of them ("90 days"); 0 keeps none.',
+        'Earlier contents of each page that the store keeps, or days of them ("90 days"); 0 keeps'
+        " none.",
         unit="versions or days",
     )
     revalidate_method: Annotated[str, choice(GET="GET", HEAD="HEAD")] = setting(
@@ -74,8 +80,8 @@ class Config(BaseModel):
     revisit: types.Nights = setting(
         "LLMS_REVISIT",
         "proven",
-        "Every page in each crawl (`always`), or those that a proven file of the site names, and each within 50 crawls "
-        "(`proven`) or so many.",
+        "Every page in each crawl (`always`), or those that a proven file of the site names, and"
+        " each within 50 crawls (`proven`) or so many.",
         unit="crawls",
     )
 
@@ -83,7 +89,8 @@ class Config(BaseModel):
     skill_dir: types.Text = setting(
         "LLMS_SKILL_DIR",
         None,
-        "Folder of a skill for coding agents that is kept in step; `%(source)s` in it is the source.",
+        "Folder of a skill for coding agents that is kept in step; `%(source)s` in it is the"
+        " source.",
     )
     mirror_dir: types.Text = setting(
         "LLMS_MIRROR_DIR",
@@ -93,23 +100,28 @@ class Config(BaseModel):
     chunker: types.ChunkSize = setting(
         "LLMS_CHUNK_SIZE",
         2000,
-        'Maximum size of a chunk, where code and tables allow: characters, "800 tokens", or "800 package.function".',
+        'Maximum size of a chunk, where code and tables allow: characters, "800 tokens", or "800'
+        ' package.function".',
         unit="characters",
     )
     embedder: types.EmbedderPath = setting(
-        "LLMS_EMBEDDER", None, "Path of a class that turns texts into vectors, for search by meaning."
+        "LLMS_EMBEDDER",
+        None,
+        "Path of a class that turns texts into vectors, for search by meaning.",
     )
     vector_store: types.Text = setting(
         "LLMS_VECTOR_STORE",
         None,
-        "Where the pipeline of a vector store writes chunks: an address or folder, and `#` with the collection.",
+        "Where the pipeline of a vector store writes chunks: an address or folder, and `#` with the"
+        " collection.",
     )
 
     # --- conversion ---
     converter: types.Converter = setting(
         "LLMS_CONVERTER",
         "native",
-        "Engine that writes Markdown from HTML; or `markdownify`, or the path of a class of your own.",
+        "Engine that writes Markdown from HTML; or `markdownify`, or the path of a class of your"
+        " own.",
     )
     convert_workers: types.Workers = setting(
         "LLMS_CONVERT_WORKERS",
@@ -120,20 +132,25 @@ class Config(BaseModel):
     formats: types.FormatModes = setting(
         "LLMS_FORMATS",
         {},
-        "By format (openapi, notebook, rst, asciidoc, pdf): off, listed (files that are listed are pages) or linked.",
+        "By format (openapi, notebook, rst, asciidoc, pdf): off, listed (files that are listed are"
+        " pages) or linked.",
     )
     handlers: types.ContentHandlers = setting(
         "LLMS_CONTENT_HANDLERS", {}, "By media type, the class that makes Markdown of such answers."
     )
     generators: types.Generators = setting(
-        "LLMS_GENERATORS", [], "Paths of rules for documentation generators, tried before those that ship."
+        "LLMS_GENERATORS",
+        [],
+        "Paths of rules for documentation generators, tried before those that ship.",
     )
 
     # --- the page store ---
     data_dir: types.Text = setting(
         "LLMS_DATA_DIR", None, "Folder of the store, one SQLite file for each source."
     )
-    store_url: types.Text = setting("LLMS_STORE_URL", None, "PostgreSQL database in place of the files.")
+    store_url: types.Text = setting(
+        "LLMS_STORE_URL", None, "PostgreSQL database in place of the files."
+    )
     store_class: types.StoreClass = setting(
         "LLMS_STORE_CLASS", "llmsspider.store.Store", "Path of the class that keeps the pages."
     )
@@ -142,16 +159,20 @@ class Config(BaseModel):
     status_port: types.Ports = setting(
         "LLMS_STATUS_PORT",
         "auto",
-        "Port of the live page on 127.0.0.1, a range, or `off`; `auto` serves one where stderr is a terminal.",
+        "Port of the live page on 127.0.0.1, a range, or `off`; `auto` serves one where stderr is a"
+        " terminal.",
     )
     report: types.Text = setting(
-        "LLMS_REPORT", None, "HTML file, or folder, for the report of a run, its run.json and run.prom."
+        "LLMS_REPORT",
+        None,
+        "HTML file, or folder, for the report of a run, its run.json and run.prom.",
     )
 
     repository_hosts: types.RepositoryHosts = setting(
         "LLMS_REPOSITORY_HOSTS",
         {},
-        "By host, `github` or `gitlab`: where repositories lie besides github.com and gitlab.com; `off` crawls pages.",
+        "By host, `github` or `gitlab`: where repositories lie besides github.com and gitlab.com;"
+        " `off` crawls pages.",
     )
 
     # --- one page ---
@@ -163,7 +184,9 @@ class Config(BaseModel):
 
     # --- changes ---
     changes_feed: types.Text = setting(
-        "LLMS_CHANGES_FEED", None, "File of an Atom feed of changes; `%(source)s` in it is the source."
+        "LLMS_CHANGES_FEED",
+        None,
+        "File of an Atom feed of changes; `%(source)s` in it is the source.",
     )
     webhook_url: types.WebUrl = setting(
         "LLMS_WEBHOOK_URL", None, "Address that receives what a crawl changed, as JSON."
@@ -174,7 +197,9 @@ class Config(BaseModel):
 
     # --- manners and safety ---
     contact: types.Contact = setting(
-        "LLMS_CONTACT", None, "E-mail address or URL of whoever runs the crawl, added to the user agent."
+        "LLMS_CONTACT",
+        None,
+        "E-mail address or URL of whoever runs the crawl, added to the user agent.",
     )
     sign_key: types.SignKey = setting(
         "LLMS_SIGN_KEY",
@@ -206,8 +231,12 @@ class Config(BaseModel):
     )
 
     # --- of one crawl, set by no setting ---
-    own_code: str = ""  # the fingerprint of the code of the user that documents pass before the store
-    plan_only: bool = False  # whether the crawl is a plan: it stops after discovery and stores nothing
+    own_code: str = (
+        ""  # the fingerprint of the code of the user that documents pass before the store
+    )
+    plan_only: bool = (
+        False  # whether the crawl is a plan: it stops after discovery and stores nothing
+    )
     preset: dict[str, Any] = {}  # the arguments that its profile gives, as JSON has them
 
     @cached_property
@@ -215,21 +244,27 @@ class Config(BaseModel):
         """Where the page stores are."""
         from llmsspider.store import Stores  # noqa: PLC0415
 
-        return Stores(self.store_url, Path(self.data_dir) if self.data_dir else None, self.store_class)
+        return Stores(
+            self.store_url, Path(self.data_dir) if self.data_dir else None, self.store_class
+        )
 
     @property
     def converter_fingerprint(self) -> str:
         """What makes Markdown of pages: content made with anything else is made again."""
         rules = ""
         if self.generators:
-            from llmsspider.content.extraction.generators import fingerprint_of, own_generators  # noqa: PLC0415
+            from llmsspider.content.extraction.generators import (  # noqa: PLC0415
+                fingerprint_of,
+                own_generators,
+            )
 
             rules = fingerprint_of(own_generators(self.generators))
         return f"{self.converter}{self.handlers.fingerprint}{self.formats.fingerprint}{rules}{self.own_code}"
 
     @classmethod
     def from_settings(cls, settings: SettingsLike) -> Config:
-        """Read and check every `LLMS_` setting; what the environment sets is put into `settings` first.
+        """Read and check every `LLMS_` setting; what the environment sets is put into `settings`
+        first.
 
         None and the empty text are the default.
 
@@ -237,7 +272,9 @@ class Config(BaseModel):
             ArgumentsError: one line for each setting that is wrong.
         """
         problems = take_environment(settings)
-        given = {name: value for name in DEFAULTS if (value := settings.get(name)) not in (None, "")}
+        given = {
+            name: value for name in DEFAULTS if (value := settings.get(name)) not in (None, "")
+        }
         try:
             config = cls.model_validate(given)
         except ValidationError as error:
@@ -264,20 +301,25 @@ REMOVED = tomllib.loads(files("llmsspider.config").joinpath("removed.toml").read
 
 
 def take_environment(settings: SettingsLike) -> list[str]:
-    """Put the `LLMS_` environment variables into `settings`; returns a line for each name that is no setting.
+    """Put the `LLMS_` environment variables into `settings`; returns a line for each name that is
+    no setting.
 
-    The command line comes before the environment, the environment before profiles and settings.py. A variable of
-    another program that only begins with `LLMS_` is left alone, one that looks like a misspelt setting is not.
+    The command line comes before the environment, the environment before profiles and settings.py.
+    A variable of
+    another program that only begins with `LLMS_` is left alone, one that looks like a misspelt
+    setting is not.
     """
     given = sorted(name for name in map(str, settings) if name.upper().startswith("LLMS_"))
     problems = [
-        f"setting {name} was removed: {REMOVED[name]}"
-        if name in REMOVED
-        else f"setting {name} is unknown"
-        + (
-            f"; did you mean {near}?"
-            if (near := _nearest(name))
-            else " (docs/reference/settings.md lists all)"
+        (
+            f"setting {name} was removed: {REMOVED[name]}"
+            if name in REMOVED
+            else f"setting {name} is unknown"
+            + (
+                f"; did you mean {near}?"
+                if (near := _nearest(name))
+                else " (docs/reference/settings.md lists all)"
+            )
         )
         for name in given
         if name not in DEFAULTS
@@ -299,4 +341,6 @@ def from_environment() -> dict[str, str]:
 
 
 def _nearest(name: str, cutoff: float = 0.6) -> str | None:
-    return next(iter(difflib.get_close_matches(name.upper(), sorted(DEFAULTS), n=1, cutoff=cutoff)), None)
+    return next(
+        iter(difflib.get_close_matches(name.upper(), sorted(DEFAULTS), n=1, cutoff=cutoff)), None
+    )

@@ -1,4 +1,5 @@
-"""Sources: what is crawled and how, said by the store of an earlier crawl, a profile, or a file of many sources.
+"""Sources: what is crawled and how, said by the store of an earlier crawl, a profile, or a file of
+many sources.
 
 The arguments of a run are what the store keeps of the source, overridden by what is given.
 """
@@ -24,9 +25,14 @@ from llmsspider.web.urls import directory, host
 
 
 def prepare(
-    given: dict[str, Any], settings: SettingsLike, spider: type | None = None, *, plan_only: bool = False
+    given: dict[str, Any],
+    settings: SettingsLike,
+    spider: type | None = None,
+    *,
+    plan_only: bool = False,
 ) -> tuple[Config, DocsArguments, SourceRecord | None]:
-    """Put the settings of the profile in force, that of the source included; see `resolve_arguments` for the rest.
+    """Put the settings of the profile in force, that of the source included; see
+    `resolve_arguments` for the rest.
 
     `spider` is the class that is to crawl, `plan_only` whether discovery is all it does.
 
@@ -51,8 +57,11 @@ def prepare(
     return config.model_copy(update=of_crawl), arguments, record
 
 
-def resolve_arguments(given: dict[str, Any], config: Config) -> tuple[DocsArguments, SourceRecord | None]:
-    """Return the arguments of a run, of what the user passed, and the source it belongs to, None for a new one.
+def resolve_arguments(
+    given: dict[str, Any], config: Config
+) -> tuple[DocsArguments, SourceRecord | None]:
+    """Return the arguments of a run, of what the user passed, and the source it belongs to, None
+    for a new one.
 
     Raises:
         ArgumentsError: one line for each mistake; an unknown source without a URL is one.
@@ -61,7 +70,9 @@ def resolve_arguments(given: dict[str, Any], config: Config) -> tuple[DocsArgume
     given = {name: value for name, value in given.items() if not name.startswith("_")}
     checked = check_arguments(DocsArguments, given)
     stores = config.stores
-    record = stores.find(checked.url or "") if checked.source is None else stores.get(checked.source)
+    record = (
+        stores.find(checked.url or "") if checked.source is None else stores.get(checked.source)
+    )
     kept = _kept(record) if record is not None else {}
     profile = str(given.get("profile") or kept.get("profile") or "default")
     arguments = check_arguments(DocsArguments, {**profile_arguments(profile), **kept, **given})
@@ -72,14 +83,26 @@ def resolve_arguments(given: dict[str, Any], config: Config) -> tuple[DocsArgume
         known = f"known are {', '.join(names[:10])}" if names else "none is stored yet"
         what = "is no source that was crawled, and no url is given"
         raise ArgumentsError([f"argument source={arguments.source!r} {what} ({known})"])
-    return arguments.model_copy(update={"source": arguments.source or default_name(arguments.url)}), None
+    return (
+        arguments.model_copy(update={"source": arguments.source or default_name(arguments.url)}),
+        None,
+    )
 
 
 def _kept(record: SourceRecord) -> dict[str, Any]:
-    """Return the arguments that the store keeps of a source; without those of other versions of the project."""
-    stored = {"url": record.url, "llms_txt": record.llms_txt, "scope": record.scope, **record.arguments}
+    """Return the arguments that the store keeps of a source; without those of other versions of the
+    project.
+    """
+    stored = {
+        "url": record.url,
+        "llms_txt": record.llms_txt,
+        "scope": record.scope,
+        **record.arguments,
+    }
     known = DocsArguments.model_fields
-    return {name: value for name, value in stored.items() if value not in (None, "") and name in known}
+    return {
+        name: value for name, value in stored.items() if value not in (None, "") and name in known
+    }
 
 
 def default_name(url: str) -> str:
@@ -91,8 +114,10 @@ def default_name(url: str) -> str:
     return (host(url) + directory(url)).rstrip("/")
 
 
-# --- profiles: named pipeline configurations (TOML), each naming its filter, hash and export stages ---
-# A profile stands above the settings of the project, below `-s`; what is a dictionary (pipelines, feeds) it adds
+# --- profiles: named pipeline configurations (TOML), each naming its filter, hash and export stages
+# ---
+# A profile stands above the settings of the project, below `-s`; what is a dictionary (pipelines,
+# feeds) it adds
 # to them. Those that ship are in the package `pipelines_config`; a user's own is picked by its path
 # (docs/reference/profiles.md).
 
@@ -101,7 +126,9 @@ STAGES = {"filter": 100, "hash": 800, "export": 900}
 """The pipeline stages, with their order numbers."""
 
 _SPIDER = 30
-"""The priority of a profile's settings, as a number (`scrapy.settings.SETTINGS_PRIORITIES["spider"]`)."""
+"""The priority of a profile's settings, as a number
+(`scrapy.settings.SETTINGS_PRIORITIES["spider"]`).
+"""
 
 _KEYS = {"description", "stages", "settings", "arguments"}
 _OF_A_SOURCE = {"url", "source", "llms_txt", "profile", "save"}
@@ -111,12 +138,15 @@ _OF_A_SOURCE = {"url", "source", "llms_txt", "profile", "save"}
 def profile_names() -> list[str]:
     """Return the names of the profiles that ship with the project."""
     return sorted(
-        entry.name.removesuffix(".toml") for entry in files(PACKAGE).iterdir() if entry.name.endswith(".toml")
+        entry.name.removesuffix(".toml")
+        for entry in files(PACKAGE).iterdir()
+        if entry.name.endswith(".toml")
     )
 
 
 def load_profile(name: str) -> dict[str, Any]:
-    """Return the Scrapy settings a profile stands for: one that ships, or a TOML file by its path (`….toml`).
+    """Return the Scrapy settings a profile stands for: one that ships, or a TOML file by its path
+    (`….toml`).
 
     Raises:
         ArgumentsError: unknown profile, unreadable file or wrong content; one line each.
@@ -129,12 +159,19 @@ def load_profile(name: str) -> dict[str, Any]:
 def put_in_force(profile: Mapping[str, Any], settings: SettingsLike) -> None:
     """Set the settings of a profile, above the project's and below those of the command line.
 
-    What is a dictionary is added to what is set: of one key the value of the higher place counts. But the feeds of the
-    command line (`-O`, `-s FEEDS`) take the place of the profile's, and its stages that of the project's.
+    What is a dictionary is added to what is set: of one key the value of the higher place counts.
+    But the feeds of the
+    command line (`-O`, `-s FEEDS`) take the place of the profile's, and its stages that of the
+    project's.
     """
     for name, value in profile.items():
-        given, priority = settings.get(name), settings.getpriority(name) or 0
-        replaces = name.endswith("_BASE") or not isinstance(value, Mapping) or not isinstance(given, Mapping)
+        given = settings.get(name)
+        priority = settings.getpriority(name) or 0
+        replaces = (
+            name.endswith("_BASE")
+            or not isinstance(value, Mapping)
+            or not isinstance(given, Mapping)
+        )
         if replaces:
             settings.set(name, value, priority="spider")
         elif priority <= _SPIDER:
@@ -144,14 +181,16 @@ def put_in_force(profile: Mapping[str, Any], settings: SettingsLike) -> None:
 
 
 def profile_arguments(name: str) -> dict[str, str]:
-    """Return the spider arguments of a profile; those that are given, or stored with the source, come before them.
+    """Return the spider arguments of a profile; those that are given, or stored with the source,
+    come before them.
 
     Raises:
         ArgumentsError: as `load_profile` does.
     """
     given = _read(name).get("arguments", {})
     return {
-        key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in given.items()
+        key: str(value).lower() if isinstance(value, bool) else str(value)
+        for key, value in given.items()
     }
 
 
@@ -172,7 +211,9 @@ def _read_file(name: str) -> dict[str, Any]:
         if name.endswith(".toml"):
             profile = tomllib.loads(Path(name).read_text(encoding="utf-8"))
         elif name in profile_names():
-            profile = tomllib.loads(files(PACKAGE).joinpath(f"{name}.toml").read_text(encoding="utf-8"))
+            profile = tomllib.loads(
+                files(PACKAGE).joinpath(f"{name}.toml").read_text(encoding="utf-8")
+            )
         else:
             accepted = f"accepted are {', '.join(profile_names())}, or the path of a .toml file"
             raise ArgumentsError([f"argument profile={name!r}: {accepted}"])
@@ -191,10 +232,16 @@ _shipped = cache(_read_file)
 
 def _problems(profile: dict[str, Any]) -> Iterator[str]:
     accepted = ", ".join(sorted(_KEYS))
-    yield from (f"unknown key {key!r} (accepted: {accepted})" for key in profile if key not in _KEYS)
+    yield from (
+        f"unknown key {key!r} (accepted: {accepted})" for key in profile if key not in _KEYS
+    )
     tables = ("stages", "settings", "arguments")
     stages, settings, given = (profile.get(table, {}) for table in tables)
-    wrong = [f"[{table}] must be a table" for table in tables if not isinstance(profile.get(table, {}), dict)]
+    wrong = [
+        f"[{table}] must be a table"
+        for table in tables
+        if not isinstance(profile.get(table, {}), dict)
+    ]
     if wrong:
         yield from wrong
         return
@@ -204,7 +251,9 @@ def _problems(profile: dict[str, Any]) -> Iterator[str]:
     for stage, path in stages.items():
         if stage not in STAGES:
             yield f"unknown stage {stage!r} (accepted: {', '.join(STAGES)})"
-        if not (isinstance(path, str) and "." in path and all(map(str.isidentifier, path.split(".")))):
+        if not (
+            isinstance(path, str) and "." in path and all(map(str.isidentifier, path.split(".")))
+        ):
             yield f"stage {stage} must be the path of a class"
     yield from (f"setting {key!r} is not upper case" for key in settings if not key.isupper())
 
@@ -225,7 +274,9 @@ class SourceEntry:
 
     @property
     def section(self) -> tuple[str, str]:
-        """The night and the job of an entry that is one job of several; empty texts for a whole source."""
+        """The night and the job of an entry that is one job of several; empty texts for a whole
+        source.
+        """
         night, _, job = self.arguments.get("section", "").partition("/")
         return night, job
 
@@ -241,9 +292,11 @@ class SourceEntry:
 
 
 def read_entries(path: Path, stored_name: Callable[[str], str | None]) -> list[SourceEntry]:
-    """Return the sources of a file, in its order; raises `ArgumentsError` with one line for each mistake.
+    """Return the sources of a file, in its order; raises `ArgumentsError` with one line for each
+    mistake.
 
-    `stored_name` gives the name of the source that was first crawled from a URL, None for a new one.
+    `stored_name` gives the name of the source that was first crawled from a URL, None for a new
+    one.
     """
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -257,13 +310,23 @@ def read_entries(path: Path, stored_name: Callable[[str], str | None]) -> list[S
         raise ArgumentsError([f"{path}: {problem}" for problem in error.problems]) from None
 
 
-def parse_entries(content: dict[str, Any], stored_name: Callable[[str], str | None]) -> list[SourceEntry]:
+def parse_entries(
+    content: dict[str, Any], stored_name: Callable[[str], str | None]
+) -> list[SourceEntry]:
     """Return the sources of the file's content; see `read_entries`."""
     accepted = "(accepted: [defaults], [[sources]])"
-    problems = [f"{key} is unknown {accepted}" for key in content if key not in {"defaults", "sources"}]
+    problems = [
+        f"{key} is unknown {accepted}" for key in content if key not in {"defaults", "sources"}
+    ]
     tables = content.get("sources")
-    if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
-        raise ArgumentsError([*problems, "it lists no source: write [[sources]] with url or source below it"])
+    if (
+        not isinstance(tables, list)
+        or not tables
+        or not all(isinstance(table, dict) for table in tables)
+    ):
+        raise ArgumentsError(
+            [*problems, "it lists no source: write [[sources]] with url or source below it"]
+        )
     defaults = content.get("defaults", {})
     if not isinstance(defaults, dict):
         problems.append("[defaults] is a table of arguments")
@@ -271,14 +334,19 @@ def parse_entries(content: dict[str, Any], stored_name: Callable[[str], str | No
         problems += [f"[defaults]: {name} belongs to one source" for name in own]
     else:
         try:
-            check_arguments(DocsArguments, {**_spelled(defaults), "url": "https://docs.example.com/"})
+            check_arguments(
+                DocsArguments, {**_spelled(defaults), "url": "https://docs.example.com/"}
+            )
         except ArgumentsError as error:
             problems += [f"[defaults]: {problem}" for problem in error.problems]
     if problems:
         raise ArgumentsError(problems)
     found: dict[str, tuple[int, SourceEntry]] = {}
     for number, table in enumerate(tables, 1):
-        where = f"source {number} ({table.get('source') or table.get('url') or 'without url and source'})"
+        where = (
+            f"source {number}"
+            f" ({table.get('source') or table.get('url') or 'without url and source'})"
+        )
         try:
             entry = _entry({**defaults, **table}, stored_name)
         except ArgumentsError as error:
@@ -286,7 +354,9 @@ def parse_entries(content: dict[str, Any], stored_name: Callable[[str], str | No
             continue
         first, _ = found.setdefault(entry.name, (number, entry))
         if first != number:
-            problems.append(f"{where}: the same source as {first}, {entry.name}; name it with source=")
+            problems.append(
+                f"{where}: the same source as {first}, {entry.name}; name it with source="
+            )
     if problems:
         raise ArgumentsError(problems)
     return [entry for _, entry in found.values()]
@@ -304,7 +374,8 @@ def _entry(table: dict[str, Any], stored_name: Callable[[str], str | None]) -> S
 
 def _spelled(table: dict[str, Any]) -> dict[str, str]:
     """The values as `-a` takes them; raises `ArgumentsError`."""
-    spelled, problems = {}, []
+    spelled = {}
+    problems = []
     for name, value in table.items():
         if isinstance(value, list) and all(isinstance(part, str) for part in value):
             spelled[name] = "\n".join(value)
@@ -313,7 +384,9 @@ def _spelled(table: dict[str, Any]) -> dict[str, str]:
         elif isinstance(value, str | int):
             spelled[name] = str(value)
         else:
-            problems.append(f"argument {name}: text, a number, true, false or a list of texts is accepted")
+            problems.append(
+                f"argument {name}: text, a number, true, false or a list of texts is accepted"
+            )
     if problems:
         raise ArgumentsError(problems)
     return spelled

@@ -1,7 +1,9 @@
 """What a page's Markdown and its HTML say that the other does not. Pure.
 
-Both come as Markdown with absolute links, the HTML as it was converted. An author's dialect is no loss: front matter,
-admonitions, tabs, components, tables in HTML. `may_be_stub` names the pages that are judged by themselves; what a few
+Both come as Markdown with absolute links, the HTML as it was converted. An author's dialect is no
+loss: front matter,
+admonitions, tabs, components, tables in HTML. `may_be_stub` names the pages that are judged by
+themselves; what a few
 pages show of a form of a host is in `crawl/second_requests.py`.
 """
 
@@ -23,17 +25,26 @@ from llmsspider.items import Page
 
 # --- one page in two forms ---
 
-Loss = Literal["edits", "text", "code blocks", "indentation", "languages", "tables", "headings", "links"]
-"""What a form of a page may lack, the gravest first; edits where it is built later than the page."""
+Loss = Literal[
+    "edits", "text", "code blocks", "indentation", "languages", "tables", "headings", "links"
+]
+"""What a form of a page may lack, the gravest first; edits where it is built later than the page.
+"""
 
 FULLER = 2
-"""How many times the text of the other form a form must have to say more, and `MORE` letters besides."""
+"""How many times the text of the other form a form must have to say more, and `MORE` letters
+besides.
+"""
 MORE = 150  # letters that the navigation of a site may leave in the text of a page
 MANY_WORDS = 100
 """Words, a third of its own, that a form must have besides to say more than one that it holds."""
 LEAST = 2
-"""Lines of code, rows, headings or links from which on they are missed, where they are enough of all."""
-PASSAGE = 8  # words from which on a paragraph or item is a passage, which the other form has or has not
+"""Lines of code, rows, headings or links from which on they are missed, where they are enough of
+all.
+"""
+PASSAGE = (
+    8  # words from which on a paragraph or item is a passage, which the other form has or has not
+)
 MANY_PASSAGES = 50  # of a form that the other has not; no more of them are compared with each other
 
 _WORD = re.compile(r"[^\W_]+")
@@ -44,18 +55,33 @@ _TABLE = re.compile(r"<tr\b|\b(?:list|csv)-table\b|^[ \t]*<[A-Z]", re.MULTILINE)
 """How tables are written in other ways than with pipes: HTML, directives, components."""
 _ATTRIBUTES = re.compile(r"\{[#.:][^{}]*\}|:[a-z][\w-]*:")
 _FILLED_IN = re.compile(r"[{}$\\^|]|@\w|:\w+:")
-"""What stands in text for which a generator puts other words: variables, formulas, notes, references."""
+"""What stands in text for which a generator puts other words: variables, formulas, notes,
+references.
+"""
 _ENDING = re.compile(r"(?:/index)?(?:\.html?|\.llms)?(?:\.mdx?)?/?\Z")
 _BLOCKS = frozenset(
-    {"Paragraph", "Item", "List", "BlockQuote", "HtmlBlock", "CodeBlock", "Heading", "TableRow", "TableHead"}
+    {
+        "Paragraph",
+        "Item",
+        "List",
+        "BlockQuote",
+        "HtmlBlock",
+        "CodeBlock",
+        "Heading",
+        "TableRow",
+        "TableHead",
+    }
 )
 
 
 class Compared(NamedTuple):
-    """What a page's Markdown lacks that its HTML says, and what both say in their passages, as hashes.
+    """What a page's Markdown lacks that its HTML says, and what both say in their passages, as
+    hashes.
 
-    `lag` says of the passages of the HTML that they are in the Markdown (""), that it lacks some ("less"), or has some
-    in other words ("edits"). The hashes are empty where the two are no states of one page: one is a wall or an error.
+    `lag` says of the passages of the HTML that they are in the Markdown (""), that it lacks some
+    ("less"), or has some
+    in other words ("edits"). The hashes are empty where the two are no states of one page: one is a
+    wall or an error.
     """
 
     lost: frozenset[Loss]
@@ -67,7 +93,9 @@ class Compared(NamedTuple):
 
 @dataclass(slots=True)
 class _Said:
-    """What a form of a page says: words, lines of code as they stand, rows and headings by their letters, links."""
+    """What a form of a page says: words, lines of code as they stand, rows and headings by their
+    letters, links.
+    """
 
     words: list[str] = field(default_factory=list)
     passages: dict[str, str] = field(default_factory=dict)  # as they stand, by their words
@@ -75,18 +103,23 @@ class _Said:
     html: set[str] = field(default_factory=set)  # lines of HTML and components, which may hold code
     rows: set[str] = field(default_factory=set)
     headings: list[str] = field(default_factory=list)
-    links: dict[str, str] = field(default_factory=dict)  # where each leads, by the letters of its text
+    links: dict[str, str] = field(
+        default_factory=dict
+    )  # where each leads, by the letters of its text
 
 
 def _said(page: Page) -> _Said:
-    said, block, text = _Said(), "", [""]
+    said = _Said()
+    block = ""
+    text = [""]
     for event in commonmark.events(commonmark.encodable(page.markdown)):
         kind, value = (event, " ") if isinstance(event, str) else next(iter(event.items()))
         if kind in {"Start", "End"}:
             name = value if isinstance(value, str) else next(iter(value))
             if name in _BLOCKS:
                 _take(said, block, "".join(text))
-                block, text = name if kind == "Start" else "", []
+                block = name if kind == "Start" else ""
+                text = []
             continue
         if kind in {"Html", "InlineHtml"}:
             said.html.update(line.strip() for line in value.split("\n"))
@@ -137,21 +170,23 @@ def _place(url: str) -> str:
 
 
 def compare(markdown: Page, html: Page) -> Compared:
-    """Compare both forms of a page; the Markdown lacks nothing where the HTML lacks what the Markdown says.
+    """Compare both forms of a page; the Markdown lacks nothing where the HTML lacks what the
+    Markdown says.
 
     Raises `ConversionError` where the parser fails.
     """
-    one, other = _said(markdown), _said(html)
+    one = _said(markdown)
+    other = _said(html)
     lost = _losses(markdown, one, html, other)
     if lost and _losses(html, other, markdown, one) - lost:
         lost = frozenset()
-    both, is_stub = (
-        Counter(one.words) & Counter(other.words),
-        "text" in lost and may_be_stub(markdown.markdown),
-    )
+    both = Counter(one.words) & Counter(other.words)
+    is_stub = "text" in lost and may_be_stub(markdown.markdown)
     if is_stub or 4 * both.total() < len(one.words) + len(other.words):
         return Compared(lost, is_stub=is_stub)
-    summary = " ".join(filter(None, (markdown.meta.title, markdown.meta.description, html.meta.description)))
+    summary = " ".join(
+        filter(None, (markdown.meta.title, markdown.meta.description, html.meta.description))
+    )
     missed = _missed(other, " ".join([*one.words, *_words(summary)]))
     edits = missed and _has_edits(missed, _missed(one, " ".join(other.words)))
     lag = "edits" if edits else "less" if missed else ""
@@ -162,12 +197,15 @@ def _missed(said: _Said, words: str) -> list[Counter[str]]:
     """Return the words of the first passages of a form that are not among the words of the other."""
     missed = (passage for passage, text in said.passages.items() if not _FILLED_IN.search(text))
     return [
-        Counter(one.split()) for one in islice((one for one in missed if one not in words), MANY_PASSAGES)
+        Counter(one.split())
+        for one in islice((one for one in missed if one not in words), MANY_PASSAGES)
     ]
 
 
 def _has_edits(missed: list[Counter[str]], beside: list[Counter[str]]) -> bool:
-    """Say whether a passage stands in both forms with other words, which is no matter of where words end."""
+    """Say whether a passage stands in both forms with other words, which is no matter of where
+    words end.
+    """
     for one, other in product(missed, beside):
         if 10 * (one & other).total() >= 7 * max(one.total(), other.total()):
             gone, new = (sorted("".join(words)) for words in (one - other, other - one))
@@ -181,7 +219,8 @@ def _hash_of(passages: Iterable[str]) -> str:
 
 
 def _losses(of: Page, one: _Said, beside: Page, other: _Said) -> frozenset[Loss]:
-    exact, flush = set(one.code), {line for line in one.code if line == line.lstrip()}
+    exact = set(one.code)
+    flush = {line for line in one.code if line == line.lstrip()}
     names = set(_WORD.findall(" ".join([*one.code, *one.html])))
     gone = [line for line in other.code if line not in exact and line.strip() not in flush]
     indented = [line for line in other.code if line != line.lstrip()]
@@ -199,14 +238,18 @@ def _losses(of: Page, one: _Said, beside: Page, other: _Said) -> frozenset[Loss]
         # one language alone may be what a generator takes all code for
         "languages": not has_languages and len(code_languages(beside.markdown)) > 1,
         "tables": not has_table and _is_much(other.rows, other.rows, 1),
-        "headings": _is_much([head for head in other.headings if head not in known], other.headings, 3),
+        "headings": _is_much(
+            [head for head in other.headings if head not in known], other.headings, 3
+        ),
         "links": _is_much([text for text in both if one.links[text] != other.links[text]], both, 2),
     }
     return frozenset(loss for loss, is_lost in found.items() if is_lost)
 
 
 def _is_new(line: str, names: set[str]) -> bool:
-    """Say whether most of a line is in no code: else it is a variant of code that the author writes once."""
+    """Say whether most of a line is in no code: else it is a variant of code that the author writes
+    once.
+    """
     words = _WORD.findall(line)
     return 2 * sum(word in names for word in words) < len(words)
 
@@ -217,15 +260,20 @@ def _is_much(missed: Sized, of: Sized, part: int) -> bool:
 
 
 def _lacks_text(text: str, one: Counter[str], beside: str, other: Counter[str]) -> bool:
-    """Say whether a form has far less text than another, or less and nothing that the other has not."""
+    """Say whether a form has far less text than another, or less and nothing that the other has
+    not.
+    """
     if letters_outside_markup(beside) >= FULLER * letters_outside_markup(text) + MORE:
         return True
-    common, lost = (one & other).total(), (other - one).total()
+    common = (one & other).total()
+    lost = (other - one).total()
     return 10 * common >= 9 * one.total() and lost >= MANY_WORDS and 3 * lost >= other.total()
 
 
 def letters_outside_markup(markdown: str) -> int:
-    """Return how many letters and digits a text has outside headings, tags and destinations of links."""
+    """Return how many letters and digits a text has outside headings, tags and destinations of
+    links.
+    """
     lines = (line for line in markdown.split("\n") if not line.startswith("#"))
     return letters_of(_MARKUP.sub("", "\n".join(lines)))
 
@@ -234,7 +282,9 @@ def letters_outside_markup(markdown: str) -> int:
 
 SHORT = 300  # letters of text below which Markdown may be a stub
 GAPS = 10 * SHORT
-"""Letters below which Markdown may be one where something that the generator has not filled in stands among them."""
+"""Letters below which Markdown may be one where something that the generator has not filled in
+stands among them.
+"""
 
 _FENCE = re.compile(
     r"^[ \t]*(`{3,}+|~{3,}+)([^\n]*+\n)((?:.*\n)*?)(?:[ \t]*\1[ \t]*(?:\n|\Z)|.*\Z)", re.MULTILINE
@@ -252,7 +302,8 @@ _NO_TEXT = re.compile(r"^[ \t]*(?:#|import |export ).*", re.MULTILINE)
 
 
 def may_be_stub(markdown: str, short: int = SHORT) -> bool:
-    r"""Say whether Markdown may be a stub of its page: too short, or made of what its generator has not filled in.
+    r"""Say whether Markdown may be a stub of its page: too short, or made of what its generator has
+    not filled in.
 
     >>> may_be_stub('# Changes\n\n--8<-- "CHANGELOG.md"\n'), may_be_stub("# Home\n\nWelcome.\n")
     (True, True)

@@ -17,7 +17,9 @@ SMALL_CHARS = 1_000_000
 
 
 class Growth:
-    """Counts the characters that a page of `size` bytes becomes; too many are a `TooLargePageError`."""
+    """Counts the characters that a page of `size` bytes becomes; too many are a
+    `TooLargePageError`.
+    """
 
     def __init__(self, size: int, growth: int = MAX_GROWTH, most: float = inf):
         self.size = size
@@ -36,7 +38,9 @@ class Growth:
         self.check(self._counted)
 
     def counted(self, join: Callable[[str], str]) -> Callable[[str], str]:
-        """Return `join` with the length of each URL counted: a long base makes many short hrefs long."""
+        """Return `join` with the length of each URL counted: a long base makes many short hrefs
+        long.
+        """
 
         def joined(href: str) -> str:
             url = join(href)
@@ -53,7 +57,9 @@ MAX_SHARED = 200
 
 
 class Joiner:
-    """Joins hrefs to the base URL of one page, or to `base_href`, remembering the answers for its directory."""
+    """Joins hrefs to the base URL of one page, or to `base_href`, remembering the answers for its
+    directory.
+    """
 
     def __init__(self, url: str, base_href: str = "", growth: Growth | None = None):
         self.growth = growth
@@ -61,12 +67,16 @@ class Joiner:
         base_url = parse(base_href, self.page) if base_href else None
         self.base = base_url if isinstance(base_url, str) else self.page
         parts = urlsplit(self.base)
-        self._directory = "/".join([f"{parts.scheme}://{parts.netloc}", *parts.path.split("/")[1:-1], ""])
+        self._directory = "/".join(
+            [f"{parts.scheme}://{parts.netloc}", *parts.path.split("/")[1:-1], ""]
+        )
 
     def join(self, href: str) -> str:
         """Return `href` as an absolute URL, fragment kept."""
         is_plain = href[:1].isalnum() or href.startswith(("/", "."))
-        is_shared = is_plain and len(href) <= MAX_SHARED and (":" not in href or href.startswith(HTTP))
+        is_shared = (
+            is_plain and len(href) <= MAX_SHARED and (":" not in href or href.startswith(HTTP))
+        )
         url = _in_directory(self._directory, href) if is_shared else _joined(self.base, href)
         if self.growth is not None:
             self.growth.count(len(url))
@@ -89,7 +99,9 @@ def _in_directory(directory: str, href: str) -> str:
 
 def _joined(base: str, href: str) -> str:
     href = href.strip()
-    path, hash_sign, fragment = (href if href.isprintable() else _CONTROL.sub("", href)).partition("#")
+    path, hash_sign, fragment = (href if href.isprintable() else _CONTROL.sub("", href)).partition(
+        "#"
+    )
     if not path:
         return base + hash_sign + fragment
     scheme = base.partition(":")[0]
@@ -105,20 +117,26 @@ def _joined(base: str, href: str) -> str:
 
 def _below(base: str, origin: int, path: str) -> str:
     """Return a path joined to a base; a plain relative one to a directory without parsing either."""
-    relative, up = path.removeprefix("./"), 0
+    relative = path.removeprefix("./")
+    up = 0
     while relative.startswith("../", up * 3):
         up += 1
     rest = relative[up * 3 :]
     if base.endswith("/") and "?" not in base and (not rest or _PLAIN.match(rest)):
         folders = base[origin + 1 : -1].split("/") if up and len(base) > origin + 1 else []
-        return "/".join([base[:origin], *folders[: max(len(folders) - up, 0)], rest]) if up else base + rest
+        return (
+            "/".join([base[:origin], *folders[: max(len(folders) - up, 0)], rest])
+            if up
+            else base + rest
+        )
     try:
         return urljoin(base, path)
     except ValueError:
         return path
 
 
-# Names of built files: a build may give every picture a new one, though nothing else on the page differs.
+# Names of built files: a build may give every picture a new one, though nothing else on the page
+# differs.
 
 _DESTINATION = re.compile(
     r"(!?)\[([^\[\]\n]{0,500})\]\(<?([^\s()<>]{1,2000})|\b(?:src|href|poster)=[\"']([^\"'\s<>]{1,2000})"
@@ -128,12 +146,17 @@ _HASH = re.compile(
     r"|(?<=[-._])(?=\w{0,7}\d)(?=\w{0,7}[a-z])(?=\w{0,7}[A-Z])\w{8}(?:_\w{1,9})?(?=\.\w{2,5}\Z))(?![0-9A-Za-z])",
     re.ASCII,
 )
-"""A hash in the address of a file: hex digits, or eight letters of both cases and digits at the end of its name."""
-_FILE = re.compile(r"\.(?!(?:x?html?|php|aspx?|mdx?|markdown|txt)\Z)[a-z][a-z0-9]{1,4}\Z", re.IGNORECASE)
+"""A hash in the address of a file: hex digits, or eight letters of both cases and digits at the end
+of its name.
+"""
+_FILE = re.compile(
+    r"\.(?!(?:x?html?|php|aspx?|mdx?|markdown|txt)\Z)[a-z][a-z0-9]{1,4}\Z", re.IGNORECASE
+)
 
 
 def without_built_names(markdown: str | None) -> str:
-    """Return Markdown without what a build makes new in the addresses of pictures and files: hashes and queries.
+    """Return Markdown without what a build makes new in the addresses of pictures and files: hashes
+    and queries.
 
     A picture's text goes too where it is the name of the file.
 
@@ -144,7 +167,9 @@ def without_built_names(markdown: str | None) -> str:
 
 
 def _built_name(found: re.Match[str]) -> str:
-    sign, text, url = found[1] or "", found[2] or "", found[3] or found[4]
+    sign = found[1] or ""
+    text = found[2] or ""
+    url = found[3] or found[4]
     path = re.split("[?#]", url, maxsplit=1)[0]
     if not (sign or _FILE.search(path)):
         return found[0]

@@ -1,4 +1,6 @@
-"""What a phase of a crawl gets (`Phase`); the first ones: discovery, a sample, full text, start page, listed pages."""
+"""What a phase of a crawl gets (`Phase`); the first ones: discovery, a sample, full text, start
+page, listed pages.
+"""
 
 import asyncio
 import logging
@@ -42,24 +44,29 @@ from llmsspider.web.urls import host, identity, page_key, usable
 
 logger = logging.getLogger(__name__)
 
-AT_ONCE = (
-    1000  # URLs that are dealt with before other tasks get their turn; stored pages that are queued at a time
-)
+# URLs that are dealt with before other tasks get their turn; stored pages that are queued at a time
+AT_ONCE = 1000
 PLANNED_PAGES = 5  # maximum number of listed Markdown pages that a plan fetches
 
 
 @dataclass(slots=True, frozen=True)
 class Phase:
-    """The crawl that a phase belongs to, and how it waits for the engine: it is idle when a phase begins."""
+    """The crawl that a phase belongs to, and how it waits for the engine: it is idle when a phase
+    begins.
+    """
 
     crawler: Crawler
     spider: DocsCallbacks
     run: Run
     fetch: EngineFetch
-    """The fetch of discovery; it keeps the start page's response and the answer for a file that is not there."""
+    """The fetch of discovery; it keeps the start page's response and the answer for a file that is
+    not there.
+    """
 
     async def wait_until_idle(self, *, queue_only: bool = False) -> None:
-        """Wait until nothing is queued, downloading or being parsed; with `queue_only` until nothing is queued."""
+        """Wait until nothing is queued, downloading or being parsed; with `queue_only` until
+        nothing is queued.
+        """
         engine = self.crawler.engine
         while engine is not None and (
             (engine.scheduler is not None and engine.scheduler.has_pending_requests())
@@ -86,27 +93,36 @@ class Phase:
 
 
 async def discover_site(phase: Phase) -> None:
-    """Discover the site, and fix the bounds of the crawl by what was found; not if it is for stored pages only."""
-    run, arguments = phase.run, phase.run.arguments
+    """Discover the site, and fix the bounds of the crawl by what was found; not if it is for stored
+    pages only.
+    """
+    run = phase.run
+    arguments = phase.run.arguments
     if arguments.mode == "refresh" or arguments.retry:
         return
     run.progress.enter("discovery")
     discovery, start_page = await _look(phase, arguments.url or "")
-    language, url = arguments.language, discovery.start.final_url
+    language = arguments.language
+    url = discovery.start.final_url
     if language not in {None, "all"}:
         target = start_in_language(url, language or "", start_page.meta.hreflang)
         if target and same_site(target, url) and identity(target) != identity(url):
             phase.note(f"language {language}: starting from {target}")
             discovery, start_page = await _look(phase, target)
     discovery.start_url = run.memory.start_history.section_of(discovery)
-    section, known = start_page.meta.section, run.memory.start_history.declared
+    section = start_page.meta.section
+    known = run.memory.start_history.declared
     if section is None and known is not None:  # a wall in its place names none
         start_page.meta.section = Section(*known)
     run.memory.start_history = run.memory.start_history.after(discovery, section)
     run.discovered(discovery, start_page)
     start = identity(discovery.start.final_url)
     linked = filter(run.bounds.allowed, usable(start_page.follow))
-    others = (url for url in chain((seed.url for seed in discovery.seeds), linked) if identity(url) != start)
+    others = (
+        url
+        for url in chain((seed.url for seed in discovery.seeds), linked)
+        if identity(url) != start
+    )
     if discovery.full_texts or any(others):
         run.expect_pages()
     await _learn_soft_404(phase)
@@ -137,8 +153,11 @@ async def _learn_soft_404(phase: Phase) -> None:
 
 
 async def _look(phase: Phase, url: str) -> tuple[Discovery, Page]:
-    """Discover from an address; return the links and metadata of its page too, none where it is no readable HTML."""
-    arguments, config = phase.run.arguments, phase.run.config
+    """Discover from an address; return the links and metadata of its page too, none where it is no
+    readable HTML.
+    """
+    arguments = phase.run.arguments
+    config = phase.run.config
     options = Options(
         llms_txt=arguments.llms_txt,
         link_depth=config.link_depth,
@@ -147,13 +166,17 @@ async def _look(phase: Phase, url: str) -> tuple[Discovery, Page]:
         use_sitemaps=arguments.follow != "llms",
         enabled=config.discovery_enabled,
     )
-    phase.fetch.start_url, nothing = url, Page("", [], [], PageMeta())
+    phase.fetch.start_url = url
+    nothing = Page("", [], [], PageMeta())
     if arguments.urls_file is not None:
         named = listed_urls(arguments.urls_file)
         start = await phase.fetch(url)
         seeds = [Seed(one, "list") for one in named if identity(one) != identity(url)]
-        discovery = Discovery(start, start.section_url, start_listed=len(seeds) < len(named), seeds=seeds)
-        discovery.discovered_file, discovery.discovered_file_type = arguments.urls_file, "list"
+        discovery = Discovery(
+            start, start.section_url, start_listed=len(seeds) < len(named), seeds=seeds
+        )
+        discovery.discovered_file = arguments.urls_file
+        discovery.discovered_file_type = "list"
         return discovery, nothing
     is_of_repositories = (
         host(url).removeprefix("www.") in config.repository_hosts and config.discovery_enabled
@@ -163,20 +186,25 @@ async def _look(phase: Phase, url: str) -> tuple[Discovery, Page]:
         phase.fetch.api = repository.project
         listed = config.formats.extensions("listed")
         settings = phase.crawler.settings
-        credentials = Credentials.from_setting(settings.get("LLMS_HTTP_AUTH")).with_tokens(os.environ)
+        credentials = Credentials.from_setting(settings.get("LLMS_HTTP_AUTH")).with_tokens(
+            os.environ
+        )
         by_api = repository.kind == "gitlab" and bool(credentials.headers_for(repository.project))
         listing = await discover_repository(phase.fetch, repository, listed, phase.note, by_api)
         phase.run.site.repository, discovery = listing
         return discovery, nothing
     expect = phase.run.expect_pages
     discovery = await discover(phase.fetch, url, options, note=phase.note, expect_pages=expect)
-    answer, readings = discovery.start, phase.run.readings
+    answer = discovery.start
+    readings = phase.run.readings
     if not answer.ok or answer.content_type not in HTML_TYPES:
         return discovery, nothing
     page = readings.start_page(answer.body, answer.final_url)
     if page is None:
         try:
-            page = with_valid_urls(await phase.run.workers.read_metadata(answer.body, answer.final_url, None))
+            page = with_valid_urls(
+                await phase.run.workers.read_metadata(answer.body, answer.final_url, None)
+            )
         except ConversionError:
             return discovery, nothing
         readings.keep_start_page(page, answer.body, answer.final_url)
@@ -184,7 +212,9 @@ async def _look(phase: Phase, url: str) -> tuple[Discovery, Page]:
 
 
 async def _sample_markdown(phase: Phase, discovery: Discovery) -> None:
-    """Learn what the links of Markdown are relative to, for a plan; a crawl learns it from its pages."""
+    """Learn what the links of Markdown are relative to, for a plan; a crawl learns it from its
+    pages.
+    """
     run = phase.run
     for full_text in discovery.full_texts:
         if full_text.is_usable:
@@ -198,18 +228,23 @@ async def _sample_markdown(phase: Phase, discovery: Discovery) -> None:
     run.memory.link_bases.conclude()
 
 
-# --- seeds: full text, the start page and the listed pages, or the stored ones; links do the rest ---
+# --- seeds: full text, the start page and the listed pages, or the stored ones; links do the rest
+# ---
 
 SAMPLE = 8  # stored pages that are requested first where the start page failed
 SEEDS_AT_ONCE = 20_000  # how many listed pages are queued at a time
 
 
 async def seed_requests(phase: Phase) -> AsyncIterator[Request]:
-    """Yield the requests that the crawl begins with: full text first, then the start page and the listed pages.
+    """Yield the requests that the crawl begins with: full text first, then the start page and the
+    listed pages.
 
-    Without discovery (`mode=refresh`, `retry`) they are for stored pages only, or for those that failed last time.
+    Without discovery (`mode=refresh`, `retry`) they are for stored pages only, or for those that
+    failed last time.
     """
-    run, make, discovery = phase.run, phase.spider.requests, phase.run.discovery
+    run = phase.run
+    make = phase.spider.requests
+    discovery = phase.run.discovery
     run.progress.enter("crawling")
     if discovery is None:
         run.without_discovery()
@@ -233,7 +268,9 @@ async def seed_requests(phase: Phase) -> AsyncIterator[Request]:
                     run.memory.lagging.add(page_key(run.page_of(url)))
                     run.site.enter(seed)
                     discovery.seeds.append(seed)
-    for request in list(_first_pages(phase, discovery)):  # before the first answer changes what is known
+    for request in list(
+        _first_pages(phase, discovery)
+    ):  # before the first answer changes what is known
         yield request
     async for request in _listed_pages(phase, discovery):
         yield request
@@ -243,11 +280,14 @@ async def seed_requests(phase: Phase) -> AsyncIterator[Request]:
 
 
 async def _judges_files(phase: Phase, discovery: Discovery) -> bool:
-    """Judge full-text files, or else the Markdown of stored pages; return whether there is full text."""
+    """Judge full-text files, or else the Markdown of stored pages; return whether there is full
+    text.
+    """
     if any(full_text.is_usable for full_text in discovery.full_texts):
         await judge_files(phase.run, phase.spider.reader.compared, discovery)
         return True
-    states, is_compared = phase.run.known.states.values(), not phase.run.site.judged.is_empty
+    states = phase.run.known.states.values()
+    is_compared = not phase.run.site.judged.is_empty
     has_markdown = is_compared or any(state.origin in MARKDOWN_ORIGINS for state in states)
     if has_markdown and await phase.spider.reader.judge_again():
         phase.fetch.start_response = None  # it came in the form that was believed
@@ -255,12 +295,21 @@ async def _judges_files(phase: Phase, discovery: Discovery) -> bool:
 
 
 def _refuse_mistyped(run: Run, discovery: Discovery) -> None:
-    """Raise `CloseSpider` where the start page of a new source is not found, and the site names nothing below it."""
+    """Raise `CloseSpider` where the start page of a new source is not found, and the site names
+    nothing below it.
+    """
     start = discovery.start
-    if start.error != "not_found" or run.known.states or run.arguments.llms_txt or run.arguments.urls_file:
+    if (
+        start.error != "not_found"
+        or run.known.states
+        or run.arguments.llms_txt
+        or run.arguments.urls_file
+    ):
         return
     reports = (full_text.report for full_text in discovery.full_texts)
-    named = chain((seed.url for seed in discovery.seeds), *(report.urls for report in reports if report))
+    named = chain(
+        (seed.url for seed in discovery.seeds), *(report.urls for report in reports if report)
+    )
     own = f"{identity(start.url).rstrip('/')}/"
     if not any(url.startswith(own) for url in chain(named, [discovery.discovered_file or ""])):
         run.fail(start.url, "not_found", start.message or "", start.status)
@@ -268,7 +317,9 @@ def _refuse_mistyped(run: Run, discovery: Discovery) -> None:
 
 
 async def _listed_pages(phase: Phase, discovery: Discovery) -> AsyncIterator[Request]:
-    """Yield a request for each seed; a site may list millions, so that there are never too many in the queue."""
+    """Yield a request for each seed; a site may list millions, so that there are never too many in
+    the queue.
+    """
     run = phase.run
     all_at_once = run.arguments.max_depth is not None  # depths are exact only in one go
     queued = 0
@@ -278,7 +329,8 @@ async def _listed_pages(phase: Phase, discovery: Discovery) -> AsyncIterator[Req
         if queued >= SEEDS_AT_ONCE and not all_at_once:
             await phase.wait_until_idle(queue_only=True)
             queued = 0
-        page, full = run.page_of(seed.url), run.limit.refusal
+        page = run.page_of(seed.url)
+        full = run.limit.refusal
         if run.limit.reached:
             is_new = not run.requested(page)
             if is_new and phase.spider.requests.admits(page, listed=run.bounds.is_listed(page)):
@@ -290,7 +342,9 @@ async def _listed_pages(phase: Phase, discovery: Discovery) -> AsyncIterator[Req
 
 
 async def _stored_pages(phase: Phase) -> AsyncIterator[Request]:
-    """Yield requests for stored pages where the start page failed: a few, and the rest if the site answers."""
+    """Yield requests for stored pages where the start page failed: a few, and the rest if the site
+    answers.
+    """
     phase.note(f"the start page failed: going over {len(phase.run.known.states)} stored pages")
     requests = phase.spider.requests.refresh()
     for request in islice(requests, SAMPLE):
@@ -304,8 +358,11 @@ async def _stored_pages(phase: Phase) -> AsyncIterator[Request]:
 
 
 def _first_pages(phase: Phase, discovery: Discovery) -> Iterator[Request]:
-    """Yield one seed whose Markdown is named, which shows the form of the start page's host, and the start page."""
-    run, start = phase.run, discovery.start
+    """Yield one seed whose Markdown is named, which shows the form of the start page's host, and
+    the start page.
+    """
+    run = phase.run
+    start = discovery.start
     first = run.page_of(start.final_url)
     if run.section.job and run.section.leaves(first):  # each section follows its links by itself
         own = [url for url in usable(run.start_links) if not run.section.leaves(run.page_of(url))]
@@ -313,19 +370,26 @@ def _first_pages(phase: Phase, discovery: Discovery) -> Iterator[Request]:
         return
     for seed in discovery.seeds:
         page = run.page_of(seed.url)
-        beside = is_markdown_url(seed.url) and host(page) == host(first) and identity(page) != identity(first)
+        beside = (
+            is_markdown_url(seed.url)
+            and host(page) == host(first)
+            and identity(page) != identity(first)
+        )
         if beside and run.bounds.refusal(page, listed=run.bounds.is_listed(page)) is None:
             request = phase.spider.requests.seed(seed)
             yield from (request,) if request is not None else ()
             break
     if start.error:
-        key, is_gone = page_key(start.final_url), start.error == "not_found"
+        key = page_key(start.final_url)
+        is_gone = start.error == "not_found"
         run.requested_pages.add(key)
         if start.error in OUTAGES:
             run.coverage.outage = "the start page failed"
         run.fail(start.url, start.error, start.message or "", start.status or None)
         # its stored links are followed with those of the other stored pages
-        run.known.record_outcome(key, "gone" if is_gone else "failed", "not-found" if is_gone else "")
+        run.known.record_outcome(
+            key, "gone" if is_gone else "failed", "not-found" if is_gone else ""
+        )
         return
     if phase.fetch.start_response is not None:
         run.prefetched[identity(start.final_url)] = phase.fetch.start_response
@@ -334,7 +398,9 @@ def _first_pages(phase: Phase, discovery: Discovery) -> Iterator[Request]:
 
 
 def start_in_language(start_url: str, language: str, translations: Mapping[str, str]) -> str | None:
-    """Return where the documentation starts in a language: by hreflang, else the same path in its tree; or None."""
+    """Return where the documentation starts in a language: by hreflang, else the same path in its
+    tree; or None.
+    """
     for tag, url in translations.items():
         if same_language(language, tag):
             return url
@@ -344,12 +410,16 @@ def start_in_language(start_url: str, language: str, translations: Mapping[str, 
     return replaced(start_url, home, language)
 
 
-# --- a sample of the stored pages, before the first page: whether they are as the witnesses of the site say ---
+# --- a sample of the stored pages, before the first page: whether they are as the witnesses of the
+# site say ---
 
 
 async def leave_out_pages(phase: Phase) -> None:
-    """Decide which stored pages are not requested, if the pages of a sample are as their witness says."""
-    run, ledger = phase.run, phase.run.ledger
+    """Decide which stored pages are not requested, if the pages of a sample are as their witness
+    says.
+    """
+    run = phase.run
+    ledger = phase.run.ledger
     if not run.may_leave_out:
         return
     states = {
@@ -364,16 +434,25 @@ async def leave_out_pages(phase: Phase) -> None:
     found = await asyncio.gather(*(_is_as_stored(phase, states[key]) for key in sample))
     surprises = [urls[key] for key, is_same in zip(sample, found, strict=True) if is_same is False]
     if surprises or 2 * found.count(None) > len(found):
-        what = f"{surprises[0]} changed, and {ledger.by.name} did not name it" if surprises else "they failed"
+        what = (
+            f"{surprises[0]} changed, and {ledger.by.name} did not name it"
+            if surprises
+            else "they failed"
+        )
         phase.note(f"stored pages were sampled: {what}; all pages are requested")
         ledger.give_up()
     else:
-        phase.note(f"{len(ledger.unasked)} pages are as {ledger.by.name} says: they are not requested")
+        phase.note(
+            f"{len(ledger.unasked)} pages are as {ledger.by.name} says: they are not requested"
+        )
 
 
 async def _is_as_stored(phase: Phase, state: PageState) -> bool | None:
-    """Request a stored page as a sample, without validators; say whether it is the stored one, None where it failed."""
-    run, url = phase.run, state.validators_url
+    """Request a stored page as a sample, without validators; say whether it is the stored one, None
+    where it failed.
+    """
+    run = phase.run
+    url = state.validators_url
     headers = {"Accept": state.accept} if state.accept else None
     request = nested_request(url, headers=headers, meta={META: {"nested": True, "whole": True}})
     try:
@@ -384,7 +463,9 @@ async def _is_as_stored(phase: Phase, state: PageState) -> bool | None:
             return None if kind not in {None, "not_found"} else False
         if run.known.same_body(state.key, url, answer.raw_hash):
             run.sampled[state.key] = {
-                name: answer.headers[name] for name in ("etag", "last-modified") if name in answer.headers
+                name: answer.headers[name]
+                for name in ("etag", "last-modified")
+                if name in answer.headers
             }
             return True
         again = phase.spider.requests.stored(state)

@@ -11,13 +11,18 @@ from llmsspider.errors import ErrorKind
 from llmsspider.items import content_hash
 from llmsspider.web.outcomes import MAX_WALL_TEXT
 
-SAME_TEXT = 3  # least number of pages that differed before and have one text now for that text to be a wall
+SAME_TEXT = (
+    3  # least number of pages that differed before and have one text now for that text to be a wall
+)
 SHRUNK = 0.1  # least share of its former length that a page must have to be accepted at once
 
 KEPT_WORDS = 0.3
-"""Least share of all words, old and new, that both texts must have in common to be editions of one page."""
+"""Least share of all words, old and new, that both texts must have in common to be editions of one
+page.
+"""
 MAX_MOVED_TO_ONE = 3
-"""Pages that may redirect to a new page; more of them look like a login or an error page, and so do two that redirect
+"""Pages that may redirect to a new page; more of them look like a login or an error page, and so do
+two that redirect
 for now."""
 MIN_LINKS = 3  # least number of links that a page had for the loss of all of them to be suspicious
 CONFIRM_RUNS = 2  # runs in a row after which odd answers are accepted
@@ -30,16 +35,22 @@ MAX_NEW_TEXT = 2 * MAX_WALL_TEXT
 _PASSWORD = re.compile(rb"<input\b[^<>]{0,500}?\btype\s*=\s*[\"']?password", re.IGNORECASE)
 _FORM = re.compile(rb"<(?:form|input)\b", re.IGNORECASE)
 _NOTICE = re.compile(
-    r"\W*(?:access (?:is )?(?:denied|restricted)|forbidden|unauthori[sz]ed|(?:please )?(?:sign|log)[- ]?in\b.{0,40}"
+    r"\W*(?:access (?:is )?(?:denied|restricted)|forbidden|unauthori[sz]ed|(?:please"
+    r" )?(?:sign|log)[- ]?in\b.{0,40}"
     r"|(?:authentication|login) (?:is )?required"
     r"|(?:(?:site|we.?re|is|currently|down for|under|scheduled) )*maintenance(?: mode)?"
     r"|(?:we.?ll )?be (?:right )?back.{0,20}|(?:service |site |page )?(?:temporarily )?unavailable"
-    r"|(?:are you|verify (?:that )?you are) .{0,20}(?:human|robot).{0,20}|(?:enter the )?captcha)\W*\Z",
+    r"|(?:are you|verify (?:that )?you are) .{0,20}(?:human|robot).{0,20}|(?:enter the"
+    r" )?captcha)\W*\Z",
     re.IGNORECASE,
 )
-_LOGIN = re.compile(r"/(?:log[-_]?in|logon|sign[-_]?in|authenticate|sso|saml|oauth2?)(?:/|\Z)", re.IGNORECASE)
+_LOGIN = re.compile(
+    r"/(?:log[-_]?in|logon|sign[-_]?in|authenticate|sso|saml|oauth2?)(?:/|\Z)", re.IGNORECASE
+)
 _VARYING = re.compile(r"(?<!\S)[^\s\d/]*+[\d/]\S*")
-"""Words that differ in each response of one wall: numbers, ids of the request, the requested address."""
+"""Words that differ in each response of one wall: numbers, ids of the request, the requested
+address.
+"""
 
 
 def is_rewritten(before: str, now: str) -> bool:
@@ -48,7 +59,8 @@ def is_rewritten(before: str, now: str) -> bool:
     >>> is_rewritten("How to install it.", "How to install it now."), is_rewritten("How to install it.", "Sign in")
     (False, True)
     """
-    old, new = set(before.split()), set(now.split())
+    old = set(before.split())
+    new = set(now.split())
     return len(old & new) < KEPT_WORDS * len(old | new)
 
 
@@ -69,7 +81,8 @@ def leads_to_login(asked: str, final: str) -> bool:
 def own_evidence(before: str, now: str, title: str | None, body: bytes) -> ErrorKind | None:
     """Return the error kind that an answer shows by itself, without other pages, or None.
 
-    `before` is the stored text, of which the new one is no edition, see `is_rewritten`; empty for a new page.
+    `before` is the stored text, of which the new one is no edition, see `is_rewritten`; empty for a
+    new page.
     """
     if len(now) > MAX_WALL_TEXT:
         return None
@@ -86,7 +99,8 @@ def is_shrunk(before: str, now: str) -> bool:
 
 
 def has_lost_links(before: Iterable[str], now: Iterable[str]) -> bool:
-    """Say whether a page had links, to the site's other pages most of them, and has none of them any more.
+    """Say whether a page had links, to the site's other pages most of them, and has none of them
+    any more.
 
     >>> has_lost_links(["/a", "/b", "/c"], ["/login"]), has_lost_links(["/a", "/b", "/c"], ["/c"])
     (True, False)
@@ -106,12 +120,17 @@ def wall_fingerprint(text: str) -> str:
 
 @dataclass(slots=True)
 class Suspect:
-    """An answer that may be a wall. `before` is the hash of the stored content, None for a page that is not stored."""
+    """An answer that may be a wall.
+
+    `before` is the hash of the stored content, None for a page that is not stored.
+    """
 
     key: bytes
     text: str
     before: bytes | None
-    kind: ErrorKind | None = None  # the error kind that the answer shows by itself, see `own_evidence`
+    kind: ErrorKind | None = (
+        None  # the error kind that the answer shows by itself, see `own_evidence`
+    )
     bare: bool = False  # a tenth of the stored text is left, or less; or none of the stored links
     blank: bool = False  # a tenth of the stored text is left, or less, and there is no link at all
     cut: bool = False  # it ends where the stored text went on
@@ -121,7 +140,9 @@ class Suspect:
 
 
 class Wall(NamedTuple):
-    """A wall in place of a page: the page's error, and the runs in a row after which it is accepted; 0 for never."""
+    """A wall in place of a page: the page's error, and the runs in a row after which it is
+    accepted; 0 for never.
+    """
 
     kind: ErrorKind
     message: str
@@ -171,15 +192,20 @@ class Suspects:
         if kind is not None:
             what = "a login" if kind == "auth" else "a notice or a form"
             is_alone = suspect.before is None and same.kind is None  # a new page may really be one
-            alone, together = (CONFIRM_RUNS, ACCEPTED_RUNS) if kind == "http" else (ACCEPTED_RUNS, 0)
+            alone, together = (
+                (CONFIRM_RUNS, ACCEPTED_RUNS) if kind == "http" else (ACCEPTED_RUNS, 0)
+            )
             message = f"{what} in place of the page, with status 200"
             return Wall(kind, message, alone if is_alone else together)
-        redirects, for_now = self._redirects[suspect.key], self._redirects_for_now[suspect.key]
+        redirects = self._redirects[suspect.key]
+        for_now = self._redirects_for_now[suspect.key]
         if len(same.before) >= SAME_TEXT:
             message = f"the same text in place of {len(same.before)} pages, with status 200"
             return Wall("http", message, ACCEPTED_RUNS)
         if suspect.redirected and (redirects > MAX_MOVED_TO_ONE or for_now > 1):
-            return Wall("http", f"{redirects} pages redirect here, and nothing links here", ACCEPTED_RUNS)
+            return Wall(
+                "http", f"{redirects} pages redirect here, and nothing links here", ACCEPTED_RUNS
+            )
         if not same.bare:
             return None
         message = "next to nothing is left of its text, or of its links, with status 200"

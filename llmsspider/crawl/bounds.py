@@ -1,7 +1,10 @@
-"""Which URLs belong to a crawl: by its scope, its languages and versions, and because they do not lead on without end.
+"""Which URLs belong to a crawl: by its scope, its languages and versions, and because they do not
+lead on without end.
 
-The rules for endless spaces (calendars, session ids, paths that repeat themselves) look at one URL and are cautious:
-URLs that documentation has (deep reference trees, dated posts, `a/b/a/b`) pass. `crawl/shapes.py` bounds what no single
+The rules for endless spaces (calendars, session ids, paths that repeat themselves) look at one URL
+and are cautious:
+URLs that documentation has (deep reference trees, dated posts, `a/b/a/b`) pass. `crawl/shapes.py`
+bounds what no single
 URL shows, such as a page counter without end.
 """
 
@@ -40,7 +43,9 @@ MAX_PATH_DEPTH = 25  # segments. The deepest of 22,500 URLs of real documentatio
 
 MIN_REPETITIONS = 4
 MIN_REPEATED_SEGMENTS = 8
-"""A path repeats itself when a run of segments comes this often in a row and fills this many segments."""
+"""A path repeats itself when a run of segments comes this often in a row and fills this many
+segments.
+"""
 
 MAX_SAME_SEGMENT = 8
 """How often one segment may come anywhere in a path."""
@@ -57,8 +62,12 @@ SESSION_PARAMETERS = re.compile(
 """Query parameters that name a visitor, not a page; `sid` and its like only with a long value."""
 
 CALENDAR = ({"month", "year"}, {"week", "year"})
-DATE_PARAMETERS = frozenset({"date", "day", "month", "week", "start_date", "end_date", "tribe-bar-date"})
-"""Query parameters that together, or with a whole date, name a part of a calendar; those in paths are look-alikes."""
+DATE_PARAMETERS = frozenset(
+    {"date", "day", "month", "week", "start_date", "end_date", "tribe-bar-date"}
+)
+"""Query parameters that together, or with a whole date, name a part of a calendar; those in paths
+are look-alikes.
+"""
 
 _SESSION_VALUE = re.compile(r"[A-Za-z0-9_.!-]{12,}\Z")
 _SESSION_IN_PATH = re.compile(r";(?:jsessionid|phpsessid|sid|sessionid)=[^/?#;]*", re.IGNORECASE)
@@ -67,7 +76,8 @@ _DATE = re.compile(r"(?:19|20)\d\d[-_.]?\d\d?[-_.]?\d\d?\Z")
 
 
 def trap_reason(url: str) -> str | None:
-    """Return why an absolute URL looks endless, None for an ordinary one, and for one that cannot be read.
+    """Return why an absolute URL looks endless, None for an ordinary one, and for one that cannot
+    be read.
 
     >>> trap_reason("https://example.com/schedule?month=5&year=2031")
     'calendar'
@@ -145,9 +155,11 @@ def _other_copy(axis: Axis, segment: str) -> Filtered:
 
 
 class Bounds:
-    """Which URLs belong to a crawl. Before `discovered` or `stored` is called there is no scope, and all are allowed.
+    """Which URLs belong to a crawl. Before `discovered` or `stored` is called there is no scope,
+    and all are allowed.
 
-    `requested` says whether a page was requested in this run, `is_read` whether there is a document of it, of this run
+    `requested` says whether a page was requested in this run, `is_read` whether there is a document
+    of it, of this run
     or an earlier one; `texts` is `stored` of `LookAlikes`, `stored` that of `LearnedShapes`.
     """
 
@@ -162,7 +174,8 @@ class Bounds:
         texts: Callable[[str], Iterable[str]] = lambda _shape: (),
         stored: Callable[[], Iterable[str]] = tuple,
     ):
-        self._arguments, self._site = arguments, site
+        self._arguments = arguments
+        self._site = site
         self._handled = config.handlers.extensions | config.formats.extensions("linked")
         self._handled_if_listed = config.formats.extensions("listed")
         self._is_known: Callable[[str], bool] = lambda url: site.is_evident(url) or requested(url)
@@ -173,7 +186,9 @@ class Bounds:
         self.learned = LearnedShapes(stored)
         self.links = SeenLinks()  # the links seen in this run, exactly as they are written
         self.trees = self._trees("")  # the languages and versions of the documentation
-        self._start_directory, self._named = "", frozenset[str]()  # what the user named, whatever its host
+        # what the user named, whatever its host
+        self._start_directory = ""
+        self._named = frozenset[str]()
         self._only_listed = arguments.scope == "listed"
 
     # --- how they are fixed ---
@@ -181,30 +196,43 @@ class Bounds:
     def discovered(self, discovery: Discovery, start_page: Page) -> None:
         """Fix the bounds by what discovery found; `start_page` has the start page's links."""
         start = discovery.start_url
-        covering = discovery.discovered_file if discovery.discovered_file_type == "llms.txt" else None
+        covering = (
+            discovery.discovered_file if discovery.discovered_file_type == "llms.txt" else None
+        )
         listed = [seed.url for seed in discovery.seeds if seed.llms]
         evidence = [start_page.meta.section] if start_page.meta.section is not None else []
-        evidence += [  # a sitemap is for pages below it (https://www.sitemaps.org/protocol.html#location)
+        # a sitemap is for pages below it (https://www.sitemaps.org/protocol.html#location)
+        evidence += [
             Section(directory(sitemap), "its sitemap lies there")
             for sitemap in discovery.sitemaps
             if host(sitemap) == host(start) and directory(sitemap) != "/"
         ]
-        self._only_listed = self._only_listed or discovery.discovered_file_type in {"repository", "list"}
+        self._only_listed = self._only_listed or discovery.discovered_file_type in {
+            "repository",
+            "list",
+        }
         if discovery.discovered_file_type == "list":
             self._named = frozenset(identity(seed.url) for seed in discovery.seeds)
         self.scope = self._build(start, covering, listed, evidence)
         self._start_directory = urljoin(start, ".")
-        alternates = [(tag, url) for seed in discovery.seeds for tag, url in seed.alternates.items()]
-        self.trees = self._trees(start, language_segments([*start_page.meta.hreflang.items(), *alternates]))
+        alternates = [
+            (tag, url) for seed in discovery.seeds for tag, url in seed.alternates.items()
+        ]
+        self.trees = self._trees(
+            start, language_segments([*start_page.meta.hreflang.items(), *alternates])
+        )
         if identity(discovery.start.url) != identity(discovery.start.final_url):
             self.trees.redirected(discovery.start.url, discovery.start.final_url)
 
     def stored(self, urls: Iterable[str], start: str | None = None) -> None:
-        """Fix the bounds of a run without discovery, by its stored pages; `start` stands in for `url`."""
+        """Fix the bounds of a run without discovery, by its stored pages; `start` stands in for
+        `url`.
+        """
         self.scope = self._build(start or self._arguments.url or "", None, list(urls), ())
 
     def _trees(self, start_url: str, segments: frozenset[str] = frozenset()) -> Trees:
-        language, all_versions = self._arguments.language, self._arguments.versions == "all"
+        language = self._arguments.language
+        all_versions = self._arguments.versions == "all"
         return Trees(start_url, language, all_versions, self._is_known, self._is_read, segments)
 
     def _build(
@@ -219,7 +247,9 @@ class Bounds:
             listed,
             allow=arguments.allow,
             block=arguments.block,
-            above=directory_above(start_url, [axis for axis, value in values.items() if value == "all"]),
+            above=directory_above(
+                start_url, [axis for axis, value in values.items() if value == "all"]
+            ),
             evidence=evidence,
             handled=self._handled,
             handled_if_listed=self._handled_if_listed,
@@ -235,7 +265,9 @@ class Bounds:
         return why
 
     def _refusal(self, url: str, *, listed: bool = False) -> Filtered | None:
-        """Return why a URL is out of scope, or None: llms files are no pages, else the scope decides."""
+        """Return why a URL is out of scope, or None: llms files are no pages, else the scope
+        decides.
+        """
         if is_llms_url(url):
             return Filtered("llms-file", "llms files are read, not exported")
         if len(url) > MAX_URL_LENGTH:
@@ -248,12 +280,18 @@ class Bounds:
         return self.scope.refusal(url, listed=listed) if self.scope else None
 
     def refusal_by_links(self, url: str, links: Iterable[str]) -> Filtered | None:
-        """Return why a page that was read is filtered: it links to pages of another language or version; else None."""
-        foreign = None if identity(url) in self._site.entries else self.trees.shown_as_copy(url, links)
+        """Return why a page that was read is filtered: it links to pages of another language or
+        version; else None.
+        """
+        foreign = (
+            None if identity(url) in self._site.entries else self.trees.shown_as_copy(url, links)
+        )
         return _other_copy(*foreign) if foreign is not None else None
 
     def is_undecided(self, url: str) -> bool:
-        """Say whether a page may belong to another language or version, which depends on the rest of the site."""
+        """Say whether a page may belong to another language or version, which depends on the rest
+        of the site.
+        """
         return identity(url) not in self._site.entries and self.trees.is_undecided(url)
 
     def allowed(self, url: str) -> bool:
@@ -265,7 +303,9 @@ class Bounds:
         return self._site.is_described(url) or (self._only_listed and self._site.is_listed(url))
 
     def covers(self, state: PageState) -> bool:
-        """Say whether a stored page lies inside the bounds, so that this run may decide whether it is deleted."""
+        """Say whether a stored page lies inside the bounds, so that this run may decide whether it
+        is deleted.
+        """
         limit = self._arguments.max_depth
         if limit is not None and state.depth > limit:
             return False
@@ -281,7 +321,9 @@ class Bounds:
         self.learned.answered(url)
 
     def wasted(self, url: str, reason: FilterReason | None = None) -> None:
-        """Note that a page which was not stored before is no document: filtered for a reason, or not found."""
+        """Note that a page which was not stored before is no document: filtered for a reason, or
+        not found.
+        """
         self.look_alikes.wasted(url)
         if reason is not None:
             self.learned.answered(url, reason)
@@ -294,7 +336,9 @@ class Bounds:
         return Filtered("trap", f"{reason}: looks endless") if reason else None
 
     def crowded(self, url: str, *, listed: bool) -> Filtered | None:
-        """Return why a page is filtered as one of too many look-alikes, or None; see `LookAlikes.admits`."""
+        """Return why a page is filtered as one of too many look-alikes, or None; see
+        `LookAlikes.admits`.
+        """
         if self.look_alikes.admits(url, listed=listed):
             return None
         why = f"URLs like {shape_of(url)}: {self.look_alikes.limit} of them brought nothing new"

@@ -1,4 +1,7 @@
-"""Which stored pages that a crawl did not reach are deleted, which are kept, and which moved. No Scrapy."""
+"""Which stored pages that a crawl did not reach are deleted, which are kept, and which moved.
+
+No Scrapy.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterable, Mapping
@@ -17,13 +20,17 @@ from llmsspider.web.urls import page_key
 # Pages that moved: a new page may be a stored one that this run has not reached. Pure.
 
 MAX_NAMESAKES = 5
-"""Maximum number of stored pages whose address ends alike; a name that more pages have (`index`) shows nothing."""
+"""Maximum number of stored pages whose address ends alike; a name that more pages have (`index`)
+shows nothing.
+"""
 
 
 class Moves:
-    """Finds which new pages are stored ones at another address, once it is known which stored pages are gone.
+    """Finds which new pages are stored ones at another address, once it is known which stored pages
+    are gone.
 
-    With `every` any new page may be one of them, else those with the text or the name of a stored page: after an
+    With `every` any new page may be one of them, else those with the text or the name of a stored
+    page: after an
     incomplete run this one may be stopped too, and pages that wait are left to the next one.
     """
 
@@ -33,7 +40,9 @@ class Moves:
 
     @cached_property
     def _index(self) -> dict[bytes | str | None, list[bytes]]:
-        """Keys of the stored pages, by the hash of their text and by the last part of their address."""
+        """Keys of the stored pages, by the hash of their text and by the last part of their
+        address.
+        """
         index: dict[bytes | str | None, list[bytes]] = defaultdict(list)
         for key, state in self._known.states.items():
             index[state.markdown_hash].append(key)
@@ -41,18 +50,22 @@ class Moves:
         return index
 
     def may_be_stored(self, record: PageRecord, recorded: Container[bytes]) -> bool:
-        """Say whether a new page may be a stored one that has no document in this run (`recorded`) yet."""
+        """Say whether a new page may be a stored one that has no document in this run (`recorded`)
+        yet.
+        """
         if self._known.state(record.key) is not None:
             return False
         candidates = self._known.states if self.every else self._alike(record)
         return any(key not in recorded for key in candidates)
 
     def pair(self, records: Iterable[PageRecord], text: Callable[[bytes], str]) -> None:
-        """Find where stored pages moved to that are gone, or that nothing links to any more, and note it.
+        """Find where stored pages moved to that are gone, or that nothing links to any more, and
+        note it.
 
         `records` are the new pages, `text` returns the stored text of a page by its key.
         """
-        known, others = self._known, []
+        known = self._known
+        others = []
 
         @cache
         def words(key: bytes) -> Counter[str]:
@@ -66,10 +79,13 @@ class Moves:
             return [key for key in keys if known.outcomes.get(key) in {"gone", "unlinked"}]
 
         for record in records:
-            alike, here = gone(self._alike(record)), _text_hash(record)
+            alike = gone(self._alike(record))
+            here = _text_hash(record)
             same_text = [key for key in alike if known.states[key].markdown_hash == here]
             same_name = [key for key in alike if _name(known.states[key].url) == _name(record.url)]
-            if len(same_text) == 1 or (same_text and len(same_name) == 1 and same_name[0] in same_text):
+            if len(same_text) == 1 or (
+                same_text and len(same_name) == 1 and same_name[0] in same_text
+            ):
                 known.moved((same_name if len(same_text) > 1 else same_text)[0], record.key)
             elif not same_text and (key := most_similar_of(record, same_name)) is not None:
                 known.moved(key, record.key)
@@ -100,7 +116,8 @@ def _name(url: str) -> str:
 
 
 def outage(failed: Mapping[str, int], obtained: int, share: float) -> str | None:
-    """Return in words that more pages failed than the `share` that may in a complete run, or None; one always may.
+    """Return in words that more pages failed than the `share` that may in a complete run, or None;
+    one always may.
 
     Of the failed pages, counted by error kind, only those of an outage count.
 
@@ -116,24 +133,34 @@ def outage(failed: Mapping[str, int], obtained: int, share: float) -> str | None
     return f"{failures.total()} of {requested} pages failed ({kinds})" if too_many else None
 
 
-# Which of the stored pages that a run did not confirm are deleted. Two witnesses say that a page is gone: its own
-# answer, and the site, where nothing names it any more. Both are believed at once, one of them in time. Pure.
+# Which of the stored pages that a run did not confirm are deleted. Two witnesses say that a page is
+# gone: its own
+# answer, and the site, where nothing names it any more. Both are believed at once, one of them in
+# time. Pure.
 
 DELETED: frozenset[PageOutcome] = frozenset({"gone", "moved", "dropped", "unlinked"})
 
 ODD_ANSWERS = frozenset({"empty", "soft-404", "unsupported-type"})
-"""Why a page is filtered that answers with something else than a page; the other reasons are its own words."""
+"""Why a page is filtered that answers with something else than a page; the other reasons are its
+own words.
+"""
 
 AGREED_RUNS = 1
-"""Complete runs in a row after which a page is deleted of which answer and site say that it is gone."""
+"""Complete runs in a row after which a page is deleted of which answer and site say that it is
+gone.
+"""
 DOUBTED_RUNS = 2
-"""The same where something names it, or its answer is odd; and where too many pages would go at once."""
+"""The same where something names it, or its answer is odd; and where too many pages would go at
+once.
+"""
 ANSWERING_RUNS = 3
 """The same where nothing names a page that answers as ever."""
 MAX_DELETED_SHARE = 0.30
 """More than this share of the pages in bounds is not deleted at once without confirmation."""
 ALWAYS_DELETED = 2
-"""So many pages may go from any source, though not more than half of it: shares say little of a few pages."""
+"""So many pages may go from any source, though not more than half of it: shares say little of a few
+pages.
+"""
 
 
 def runs_needed(
@@ -145,10 +172,13 @@ def runs_needed(
     shared: bool = False,
     for_now: bool = False,
 ) -> int:
-    """Return after how many complete runs in a row with this outcome a page is deleted; 0 for whatever the share.
+    """Return after how many complete runs in a row with this outcome a page is deleted; 0 for
+    whatever the share.
 
-    `reason` is why it is filtered. It is `named` by a list, a sitemap or a link of this run; the page that it moved to
-    has `arrived` in it; other pages moved there, too (`shared`); its redirect is none for good (`for_now`).
+    `reason` is why it is filtered. It is `named` by a list, a sitemap or a link of this run; the
+    page that it moved to
+    has `arrived` in it; other pages moved there, too (`shared`); its redirect is none for good
+    (`for_now`).
     """
     if outcome == "moved" and (shared or for_now):
         return ACCEPTED_RUNS if shared and for_now else DOUBTED_RUNS
@@ -162,9 +192,11 @@ def runs_needed(
 
 @dataclass(slots=True, frozen=True)
 class DeletionPlan:
-    """What the end of a run decided: keys to delete with the reason, keys to export as they were stored.
+    """What the end of a run decided: keys to delete with the reason, keys to export as they were
+    stored.
 
-    Later runs decide on those of the latter that are in `waits`, with the reason. `blocked_by` says why more of them
+    Later runs decide on those of the latter that are in `waits`, with the reason. `blocked_by` says
+    why more of them
     wait than the answers call for, or is None.
     """
 
@@ -188,13 +220,18 @@ def plan_deletions(
 ) -> DeletionPlan:
     """Decide over the stored pages that a run did not confirm, all given by their keys.
 
-    The run covers those `in_bounds`. The `unreached` have no document in it, others are `present`; its lists and links
-    have `named` some; `links` returns those that stored pages link to. `again` is `Doubts.again` of the source. Nothing
-    waits where the user `confirmed`; `only_gone` (`mode=refresh`) deletes only what answered 404 or 410.
+    The run covers those `in_bounds`. The `unreached` have no document in it, others are `present`;
+    its lists and links
+    have `named` some; `links` returns those that stored pages link to. `again` is `Doubts.again` of
+    the source. Nothing
+    waits where the user `confirmed`; `only_gone` (`mode=refresh`) deletes only what answered 404 or
+    410.
     """
     deleted = frozenset({"gone"}) if only_gone else DELETED
     arriving = Counter(known.targets.values())
-    outcomes = {key: known.outcomes[key] for key in known.outcomes if key in in_bounds and key in unreached}
+    outcomes = {
+        key: known.outcomes[key] for key in known.outcomes if key in in_bounds and key in unreached
+    }
     keep = [key for key, outcome in outcomes.items() if outcome in {"kept", "moved"} - deleted]
 
     def needed(key: bytes) -> int:
@@ -212,14 +249,22 @@ def plan_deletions(
         )
 
     runs = {key: needed(key) for key, outcome in outcomes.items() if outcome in deleted}
-    doubted = [*keep, *(key for key in runs if runs[key] > AGREED_RUNS and outcomes[key] != "unlinked")]
+    doubted = [
+        *keep,
+        *(key for key in runs if runs[key] > AGREED_RUNS and outcomes[key] != "unlinked"),
+    ]
     while doubted:  # what only such pages link to may be back with them
-        doubted = [key for key in links(doubted) if runs.get(key) == AGREED_RUNS and key not in named]
+        doubted = [
+            key for key in links(doubted) if runs.get(key) == AGREED_RUNS and key not in named
+        ]
         named = named.union(doubted)
         runs.update((key, needed(key)) for key in doubted)
     at_once = Counter(known.reasons[key] for key in runs if runs[key] == AGREED_RUNS)
-    pages, number = len(in_bounds), at_once.total()
-    too_many = number > max(MAX_DELETED_SHARE * pages, min(ALWAYS_DELETED, pages // 2)) and not confirmed
+    pages = len(in_bounds)
+    number = at_once.total()
+    too_many = (
+        number > max(MAX_DELETED_SHARE * pages, min(ALWAYS_DELETED, pages // 2)) and not confirmed
+    )
     waits = {}
     for key, least in runs.items():
         required = DOUBTED_RUNS if too_many and least == AGREED_RUNS else least
@@ -230,8 +275,9 @@ def plan_deletions(
     if too_many and any(runs[key] == AGREED_RUNS for key in waits):
         reasons = ", ".join(f"{reason} {times}" for reason, times in at_once.most_common())
         blocked_by = (
-            f"{number} of {pages} pages would be deleted ({reasons}): more than {MAX_DELETED_SHARE:.0%}, so the next "
-            "complete crawl decides; if the site really changed so much, confirm with -a confirm_deletions=true"
+            f"{number} of {pages} pages would be deleted ({reasons}): more than"
+            f" {MAX_DELETED_SHARE:.0%}, so the next complete crawl decides; if the site really"
+            " changed so much, confirm with -a confirm_deletions=true"
         )
     delete = {key: known.reasons[key] for key in runs if key not in waits}
     return DeletionPlan(delete, (*keep, *waits), waits, blocked_by)

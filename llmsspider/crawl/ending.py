@@ -1,4 +1,7 @@
-"""The phases of a crawl; the last ones need what all pages have shown. Each begins when the one before is through."""
+"""The phases of a crawl; the last ones need what all pages have shown.
+
+Each begins when the one before is through.
+"""
 
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -30,7 +33,9 @@ AT_ONCE = 2  # number of pages that are retried at a time
 
 
 async def undecided_pages(phase: Phase) -> AsyncIterator[Request]:
-    """Yield the pages that waited until it was known what is a copy, and what addresses like theirs are."""
+    """Yield the pages that waited until it was known what is a copy, and what addresses like theirs
+    are.
+    """
     while phase.run.waiting.number("copy", "shape"):
         for request in [*phase.spider.at_end.decided(), *phase.spider.at_end.of_shapes()]:
             yield request
@@ -48,8 +53,12 @@ async def unsettled_links(phase: Phase) -> AsyncIterator[Request]:
 
 
 async def failed_pages(phase: Phase) -> AsyncIterator[Request]:
-    """Retry the pages that failed, a few at a time: an outage may be over now. The rest is given up in time."""
-    waiting, end = phase.run.waiting, monotonic() + MAX_SECS
+    """Retry the pages that failed, a few at a time: an outage may be over now.
+
+    The rest is given up in time.
+    """
+    waiting = phase.run.waiting
+    end = monotonic() + MAX_SECS
     if number := waiting.number("failed"):
         phase.note(f"retrying {number} pages that failed")
     while waiting.number("failed") and monotonic() < end:
@@ -62,7 +71,9 @@ async def failed_pages(phase: Phase) -> AsyncIterator[Request]:
 
 
 async def waiting_pages(phase: Phase) -> AsyncIterator[Request]:
-    """Request the Markdown of pages that came before their host's forms were known; then settle all that wait."""
+    """Request the Markdown of pages that came before their host's forms were known; then settle all
+    that wait.
+    """
     waiting = phase.run.waiting
     waiting.closed |= {"copy", "shape", "markdown", "tag", "stub"}
     if not waiting.number("markdown", "tag", "stub"):
@@ -86,7 +97,9 @@ async def suspect_answers(phase: Phase) -> AsyncIterator[Request]:
 
 
 async def lost_pages(phase: Phase) -> AsyncIterator[Request]:
-    """Request as themselves the pages that count as another of which nothing came; those still lost have failed."""
+    """Request as themselves the pages that count as another of which nothing came; those still lost
+    have failed.
+    """
     run = phase.run
     for url, depth in run.lost_pages():
         yield phase.spider.at_end.itself(url, depth)
@@ -102,8 +115,11 @@ async def lagging_full_texts(phase: Phase) -> AsyncIterator[Request]:
 
 
 async def whole_full_texts(phase: Phase) -> AsyncIterator[Request]:
-    """Take full-text files as documents where no page came; else count those that are not split as filtered."""
-    run, discovery = phase.run, phase.run.discovery
+    """Take full-text files as documents where no page came; else count those that are not split as
+    filtered.
+    """
+    run = phase.run
+    discovery = phase.run.discovery
     if discovery is None or run.arguments.follow == "llms":
         return
     lists = [file for file in discovery.files if file.kind == "index" and file.is_called_full]
@@ -120,9 +136,12 @@ async def whole_full_texts(phase: Phase) -> AsyncIterator[Request]:
 
 async def handed_pages(phase: Phase) -> AsyncIterator[Request]:
     """Request the pages that other sections handed over, until there are no more at this moment."""
-    run, section = phase.run, phase.run.section
+    run = phase.run
+    section = phase.run.section
     while True:
-        handed = [one for one in handed_over(run.store, section.night) if not section.leaves(one.url)]
+        handed = [
+            one for one in handed_over(run.store, section.night) if not section.leaves(one.url)
+        ]
         if len(handed) == section.taken:
             return
         section.taken = len(handed)
@@ -152,8 +171,11 @@ async def verification(phase: Phase) -> AsyncIterator[Request]:
 
 
 async def moved_pages(phase: Phase) -> AsyncIterator[Request]:
-    """Decide on the stored pages, and yield the new ones, those that were another stored page with its address."""
-    run, waiting = phase.run, phase.run.waiting
+    """Decide on the stored pages, and yield the new ones, those that were another stored page with
+    its address.
+    """
+    run = phase.run
+    waiting = phase.run.waiting
     _decide_parts(run)
     run.note_outage()
 
@@ -165,7 +187,11 @@ async def moved_pages(phase: Phase) -> AsyncIterator[Request]:
         records = [page.record for page in waiting.pages("moved") if page.record is not None]
         if not {"gone", "unlinked"}.isdisjoint(run.known.outcomes.values()):
             night = run.recorded.night.items()
-            new = [key for key, (change, *_) in night if change == "new" and key not in run.known.states]
+            new = [
+                key
+                for key, (change, *_) in night
+                if change == "new" and key not in run.known.states
+            ]
             records += [record for record in run.store.load_pages(new) if record is not None]
         if records and run.arguments.mode != "refresh":
             run.moves.pair(records, stored_text)
@@ -177,7 +203,8 @@ async def moved_pages(phase: Phase) -> AsyncIterator[Request]:
 
 def _decide(phase: Phase, new: set[bytes]) -> None:
     """Plan which stored pages are deleted; the documents of the pages `new` are still to come."""
-    run, known = phase.run, phase.run.known
+    run = phase.run
+    known = phase.run.known
     unreached = {state.key for state in run.store.unreached()}
     if not unreached:
         run.deletions = DeletionPlan({}, (), {})
@@ -188,7 +215,9 @@ def _decide(phase: Phase, new: set[bytes]) -> None:
         urls = {url for record in records for url in record.follow if isinstance(parse(url), str)}
         return {page_key(run.page_of(url)) for url in urls}
 
-    written = {key for key in known.targets.values() if key not in unreached and run.store.load_page(key)}
+    written = {
+        key for key in known.targets.values() if key not in unreached and run.store.load_page(key)
+    }
     plan = run.deletions = plan_deletions(
         known,
         {key for key, state in known.states.items() if run.bounds.covers(state)},
@@ -209,8 +238,12 @@ def _decide(phase: Phase, new: set[bytes]) -> None:
 
 
 async def tombstones(phase: Phase) -> AsyncIterator[Request]:
-    """Yield the tombstones of the stored pages that are gone, or those pages where none may be deleted."""
-    run, arguments, stored = phase.run, phase.run.arguments, phase.spider.documents.stored
+    """Yield the tombstones of the stored pages that are gone, or those pages where none may be
+    deleted.
+    """
+    run = phase.run
+    arguments = phase.run.arguments
+    stored = phase.spider.documents.stored
     run.progress.enter("finishing")
     if run.section.job:
         yield phase.results(_night_pages(run))
@@ -220,13 +253,16 @@ async def tombstones(phase: Phase) -> AsyncIterator[Request]:
             await phase.wait_until_idle()
         if run.section.failed:
             numbers = ", ".join(map(str, sorted(run.section.failed)))
-            run.coverage.incomplete(f"of {len(run.section.starts)} sections these failed: {numbers}")
+            run.coverage.incomplete(
+                f"of {len(run.section.starts)} sections these failed: {numbers}"
+            )
         return
     if run.deletions is not None:
         yield phase.results(_deleted_pages(run, run.deletions))
         yield phase.results(page for key in run.deletions.keep for page in stored(key))
         return
-    # stored pages that were not reached belong to the output where the site could not show them this time: not where
+    # stored pages that were not reached belong to the output where the site could not show them
+    # this time: not where
     # the crawl was limited, or obtained nothing
     is_whole = not run.coverage.cut and not arguments.retry and arguments.mode == "crawl"
     if run.known.states and is_whole and run.obtained > 0:
@@ -246,17 +282,22 @@ def _deleted_pages(run: Run, plan: DeletionPlan) -> Iterator[Any]:
 
 
 def _night_pages(run: Run) -> Iterator[Any]:
-    """Yield the documents as the sections of the night left them, but for those that are deleted now."""
+    """Yield the documents as the sections of the night left them, but for those that are deleted
+    now.
+    """
     gone = run.deletions.delete if run.deletions is not None else {}
     unreached = {state.key: state for state in run.store.unreached()}
     for page in run.store.iter_pages("depth"):
         record = page.record
         is_kept = record.key not in unreached or run.bounds.allowed(record.url)
         if is_kept and record.key not in gone:
-            record.moved_from, record.change_kinds = list(run.known.moved_from.get(record.key, ())), []
+            record.moved_from = list(run.known.moved_from.get(record.key, ()))
+            record.change_kinds = []
             yield record.item(source=run.source, run=run.id, change="unchanged", confirmed=True)
     for page in run.store.changes_since(run.seq_before, OUTLINE):
-        if page.change == "deleted" and page.record.key in run.recorded.night:  # by an end that was killed
+        if (
+            page.change == "deleted" and page.record.key in run.recorded.night
+        ):  # by an end that was killed
             yield page.record.item(source=run.source, run=run.id, change="deleted")
 
 
@@ -286,11 +327,16 @@ def _phases_of(section: SectionJob) -> tuple[Callable[[Phase], AsyncIterator[Req
 
 
 async def all_phases(phase: Phase, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
-    """Yield the requests of a whole crawl, or what `start` yields; raises `CloseSpider` for a run without pages."""
-    run, own = phase.run, await anext(start, None)
+    """Yield the requests of a whole crawl, or what `start` yields; raises `CloseSpider` for a run
+    without pages.
+    """
+    run = phase.run
+    own = await anext(start, None)
     if own is not None:  # nothing is known before such a run, and nothing is stored
         run.remembers = False
-        run.note("the spider's own start takes the place of discovery: what comes of it is not stored")
+        run.note(
+            "the spider's own start takes the place of discovery: what comes of it is not stored"
+        )
         run.coverage.incomplete("a start of its own")
         run.workers.open()
         run.bounds.stored((), getattr(own, "url", "") if run.arguments.url == NO_URL else None)
@@ -332,12 +378,18 @@ def _conclude_section(run: Run, section: SectionJob) -> None:
         run.note_outage()
         why = run.reason_not_to_delete()
         section.is_whole = why is None
-        run.note(f"{section}: {why or 'whole'}; {section.handed} pages handed over, {section.taken} taken")
+        run.note(
+            f"{section}: {why or 'whole'}; {section.handed} pages handed over, {section.taken}"
+            " taken"
+        )
 
 
 async def _begin(phase: Phase) -> None:
-    """Open the run, say which pages may wait for the end, and discover; raises `CloseSpider` where that fails."""
-    settings, run = phase.crawler.settings, phase.run
+    """Open the run, say which pages may wait for the end, and discover; raises `CloseSpider` where
+    that fails.
+    """
+    settings = phase.crawler.settings
+    run = phase.run
     try:
         run.open()
         mark_job(settings.get("JOBDIR"), run.id, None)
@@ -346,7 +398,9 @@ async def _begin(phase: Phase) -> None:
         if settings.get("JOBDIR"):
             run.waiting.closed.add("shape")  # a stop would lose them
         if run.arguments.max_depth is not None:
-            run.waiting.closed.add("links")  # depths are exact only where links are followed at once
+            run.waiting.closed.add(
+                "links"
+            )  # depths are exact only where links are followed at once
         if run.known.states and not run.section.job:
             run.waiting.closed.discard("moved")
         await discover_site(phase)
@@ -354,7 +408,9 @@ async def _begin(phase: Phase) -> None:
     except LlmsspiderError as error:
         faults.error("%(error)s", {"error": error}, extra={"spider": phase.spider})
         run.fault = str(error)
-        raise CloseSpider("store_failed" if isinstance(error, StoreError) else "start_failed") from error
+        raise CloseSpider(
+            "store_failed" if isinstance(error, StoreError) else "start_failed"
+        ) from error
     if run.outputs.undelivered_since is not None and not run.config.plan_only:
         logger.warning(
             "an earlier run stored changes that it did not deliver; `%(command)s` gives them",
@@ -364,14 +420,18 @@ async def _begin(phase: Phase) -> None:
 
 
 def _unreached(run: Run) -> Iterator[PageState]:
-    """Yield the stored pages inside the bounds of a run that it has neither confirmed nor recorded an outcome of."""
+    """Yield the stored pages inside the bounds of a run that it has neither confirmed nor recorded
+    an outcome of.
+    """
     for state in run.store.unreached():
         if state.key not in run.known.outcomes and run.bounds.covers(state):
             yield state
 
 
 def _decide_parts(run: Run) -> None:
-    """Give documents made of another page's body the outcome of that page, where it was not read in this run."""
+    """Give documents made of another page's body the outcome of that page, where it was not read in
+    this run.
+    """
     for state in [state for state in _unreached(run) if state.is_part]:
         outcome = run.known.outcomes.get(page_key(state.whole_url))
         if outcome in DELETED:

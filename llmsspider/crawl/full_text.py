@@ -1,7 +1,9 @@
 """Pages of full-text files: their own text, and which files are believed. No Scrapy.
 
-A file may be built by another job than the pages, two builds late, or say less than they do. Each crawl requests a few
-of its pages and compares them (`content/judge.py`). The pages of a file that is not believed are crawled, and it is
+A file may be built by another job than the pages, two builds late, or say less than they do. Each
+crawl requests a few
+of its pages and compares them (`content/judge.py`). The pages of a file that is not believed are
+crawled, and it is
 used only for those that are not found.
 """
 
@@ -31,7 +33,8 @@ if TYPE_CHECKING:
 
 
 def own_text(text: str) -> str:
-    r"""Return the text of a page without what generators put above it: its title, where it has that itself.
+    r"""Return the text of a page without what generators put above it: its title, where it has that
+    itself.
 
     >>> own_text("# Use\n\n\n## Use\n\nText.\n"), own_text("# Use\n\n## Users\n")
     ('# Use\n\nText.\n', '# Use\n\n## Users\n')
@@ -39,7 +42,9 @@ def own_text(text: str) -> str:
     first, _, below = text.lstrip("\n").partition("\n")
     second, _, rest = below.lstrip("\n").partition("\n")
     titles = [HEADING.match(line) for line in (first, second)]
-    is_repeated = titles[0] and titles[1] and normal_title(titles[0][2]) == normal_title(titles[1][2]) != ""
+    is_repeated = (
+        titles[0] and titles[1] and normal_title(titles[0][2]) == normal_title(titles[1][2]) != ""
+    )
     return f"{first}\n\n{rest.lstrip(chr(10))}" if is_repeated else text
 
 
@@ -54,16 +59,25 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 async def judge_files(run: RunState, compare: Compare, discovery: Discovery) -> None:
-    """Compare a few pages of each full-text file with the site; say and count what is not believed, or again."""
+    """Compare a few pages of each full-text file with the site; say and count what is not believed,
+    or again.
+    """
     room = NIGHTLY
     for full_text in discovery.full_texts:
         samples = run.site.judged.of("full text", full_text.url)
         if full_text.report is None or not full_text.is_usable:
             continue
-        pages = [page for page in map(run.page_of, full_text.report.urls) if _is_of_file(run, page, samples)]
+        pages = [
+            page
+            for page in map(run.page_of, full_text.report.urls)
+            if _is_of_file(run, page, samples)
+        ]
         runs = run.store.runs() if samples.is_html else []
         edited = run.store.changes_since(runs[-2].seq_before) if len(runs) > 1 else ()
-        first = [*samples.again, *(page.record.url for page in edited)]  # these show whether it comes in time
+        first = [
+            *samples.again,
+            *(page.record.url for page in edited),
+        ]  # these show whether it comes in time
         is_new = not (samples.good or samples.worse)
         asked = chosen(pages, first, run.known.number, SAMPLES if is_new else room)
         room -= len(asked)
@@ -85,7 +99,9 @@ async def judge_files(run: RunState, compare: Compare, discovery: Discovery) -> 
         if samples.is_html is not was and (was or samples.is_html):
             run.count("full-text/lagging", samples.is_html is True)
             then = "its pages are crawled, and it stands in for those only that are not there"
-            run.note(f"{full_text.url} {samples.evidence}: {'it is believed again' if was else then}")
+            run.note(
+                f"{full_text.url} {samples.evidence}: {'it is believed again' if was else then}"
+            )
 
 
 def _is_of_file(run: RunState, url: str, samples: FormSamples) -> bool:
@@ -96,7 +112,8 @@ def _is_of_file(run: RunState, url: str, samples: FormSamples) -> bool:
 
 
 def chosen(pages: Sequence[str], first: Sequence[str], number: int, most: int) -> list[str]:
-    """Return so many pages to look at in the run of this number, of few pages one: `first` ones, then others in turn.
+    """Return so many pages to look at in the run of this number, of few pages one: `first` ones,
+    then others in turn.
 
     >>> chosen(["a", "b", "c", "d"], [], 1, 2) != chosen(["a", "b", "c", "d"], [], 2, 2)
     True
@@ -117,6 +134,10 @@ def words_of(markdown: str) -> list[str]:
     """
     lines = own_text(markdown).split("\n")
     title = next((line for line in lines if line.startswith("# ")), "")
-    kept = (line for line in lines if line != title and not line.lstrip().startswith(("```", "~~~", ":::")))
+    kept = (
+        line
+        for line in lines
+        if line != title and not line.lstrip().startswith(("```", "~~~", ":::"))
+    )
     text = _TAG.sub(" ", _DESTINATION.sub("]", "\n".join(kept)))
     return [word.lower() for word in _WORD.findall(html.unescape(text))]

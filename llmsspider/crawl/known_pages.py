@@ -1,6 +1,8 @@
-"""The stored pages of a source: what was known before this run, and what this run writes of them. No Scrapy.
+"""The stored pages of a source: what was known before this run, and what this run writes of them.
+No Scrapy.
 
-A page is requested again with its validators; a body that is the same is not converted again. What was stored but not
+A page is requested again with its validators; a body that is the same is not converted again. What
+was stored but not
 reached is decided on at the end, and nothing is deleted in doubt (docs/explanation/incremental.md).
 """
 
@@ -27,14 +29,18 @@ from llmsspider.web.urls import host
 FULL_CHECK_RUNS = 14
 """Runs in which every page is fetched once without validators, 0 for never: two weeks of nights.
 
-A server may say 304 for a page that has changed: a constant `Last-Modified`, an ETag made of the size. So each run
-fetches a share of the pages whole. A host that answers one of them with another text under validators that say
+A server may say 304 for a page that has changed: a constant `Last-Modified`, an ETag made of the
+size. So each run
+fetches a share of the pages whole. A host that answers one of them with another text under
+validators that say
 "unchanged" is not believed any more: no validators are sent to it.
 """
 
 PageOutcome = Literal["gone", "moved", "failed", "dropped", "kept", "unlinked"]
-"""What became of a stored page that this run did not confirm: `gone` 404 or 410, `moved` redirected elsewhere,
-`failed` failed this time, `dropped` answers, but is no documentation any more, `kept` could not be verified,
+"""What became of a stored page that this run did not confirm: `gone` 404 or 410, `moved` redirected
+elsewhere,
+`failed` failed this time, `dropped` answers, but is no documentation any more, `kept` could not be
+verified,
 `unlinked` answers, but nothing links to it."""
 
 
@@ -49,11 +55,16 @@ KEPT_HEADERS = (
 class KnownPages:
     """The stored pages of a source, by key, and what this run learned of those it did not confirm.
 
-    What is no document is looked up in the store, by URL, representation (`Accept`), and what read it.
+    What is no document is looked up in the store, by URL, representation (`Accept`), and what read
+    it.
     """
 
-    states: dict[bytes, PageState] = field(default_factory=dict)  # the compact state of each stored page
-    aliases: dict[bytes, bytes] = field(default_factory=dict)  # key of another spelling to that of its page
+    states: dict[bytes, PageState] = field(
+        default_factory=dict
+    )  # the compact state of each stored page
+    aliases: dict[bytes, bytes] = field(
+        default_factory=dict
+    )  # key of another spelling to that of its page
     extractor_version: str = ""  # what stored content must be made with to be used again
     trusted: bool = True  # False ignores hashes and validators (`full=true`)
     number: int = 0  # of the run
@@ -72,7 +83,9 @@ class KnownPages:
         return self.states.get(self.aliases.get(key, key))
 
     def may_hold(self, url: str) -> bool:
-        """Say whether the page at a URL may be stored, by its host alone: the key of a link elsewhere costs more."""
+        """Say whether the page at a URL may be stored, by its host alone: the key of a link
+        elsewhere costs more.
+        """
         if self.aliases or not self.states:
             return bool(self.states)
         return hostname(url) in self._hosts
@@ -89,24 +102,35 @@ class KnownPages:
     def sends_validators(self, url: str) -> bool:
         """Say whether validators are sent to this URL in this run (`FULL_CHECK_RUNS`)."""
         parts = urlsplit(url)
-        digest = hashlib.sha256(f"{parts.path}?{parts.query}".encode("utf-8", "surrogatepass")).digest()
-        is_due = FULL_CHECK_RUNS and (int.from_bytes(digest[:4]) + self.number) % FULL_CHECK_RUNS == 0
+        digest = hashlib.sha256(
+            f"{parts.path}?{parts.query}".encode("utf-8", "surrogatepass")
+        ).digest()
+        is_due = (
+            FULL_CHECK_RUNS and (int.from_bytes(digest[:4]) + self.number) % FULL_CHECK_RUNS == 0
+        )
         return not is_due and not (self.unbelieved and host(url) in self.unbelieved)
 
     def conditional_headers(
         self, url: str, accept: str | None, *, read_by: str | None = None
     ) -> dict[str, str]:
-        """Return `If-None-Match` and `If-Modified-Since` for exactly this URL and representation; often empty.
+        """Return `If-None-Match` and `If-Modified-Since` for exactly this URL and representation;
+        often empty.
 
-        None are sent where the stored document cannot be used: a 304 has no body. `read_by` says what is wanted of a
-        URL that is no document (`store.Reading`): "" for an answer as it came, None where only a document is of use.
+        None are sent where the stored document cannot be used: a 304 has no body. `read_by` says
+        what is wanted of a
+        URL that is no document (`store.Reading`): "" for an answer as it came, None where only a
+        document is of use.
         """
         if not self.trusted or self.number == 1 or not self.sends_validators(url):
             return {}
         page = self.validated(url) if read_by != "" else None
         if page is not None:
             is_form = page.accept is None or accept is None or page.accept == accept
-            return validators(page.etag, page.last_modified) if is_form and self.is_usable(page) else {}
+            return (
+                validators(page.etag, page.last_modified)
+                if is_form and self.is_usable(page)
+                else {}
+            )
         if read_by is None:
             return {}
         found = self._stored(Reading(url, accept, read_by=read_by), with_body=False)
@@ -121,7 +145,9 @@ class KnownPages:
         return self._stored(Reading(url, accept, read_by=read_by), with_body=False) is not None
 
     def is_false(self, record: PageRecord, headers: Mapping[str, str]) -> bool:
-        """Say whether a page has another text than stored under validators (`headers` of its answer) that deny it."""
+        """Say whether a page has another text than stored under validators (`headers` of its
+        answer) that deny it.
+        """
         state = self.state(record.key)
         return (
             state is not None
@@ -137,7 +163,9 @@ class KnownPages:
     def has_text(self, record: PageRecord) -> bool:
         """Say whether the text of a page that was read is the stored one."""
         state = self.state(record.key)
-        return state is not None and state.markdown_hash == bytes.fromhex(content_hash(record.content or ""))
+        return state is not None and state.markdown_hash == bytes.fromhex(
+            content_hash(record.content or "")
+        )
 
     def validated(self, url: str) -> PageState | None:
         """Return the page whose validators were sent to this URL: what a 304 stands for."""
@@ -156,9 +184,12 @@ class KnownPages:
         )
 
     def moved(self, key: bytes, target: bytes, *, for_good: bool = True) -> None:
-        """Note that a stored page is now the one with the key `target`, by a redirect for good or for now."""
+        """Note that a stored page is now the one with the key `target`, by a redirect for good or
+        for now.
+        """
         self.record_outcome(key, "moved")
-        key, target = self.aliases.get(key, key), self.aliases.get(target, target)
+        key = self.aliases.get(key, key)
+        target = self.aliases.get(target, target)
         if key in self.states and not for_good:
             self.elsewhere_for_now.add(key)
         if key in self.states and key != target:
@@ -196,14 +227,20 @@ class KnownPages:
         return found
 
     def keep_reading(self, reading: Reading) -> None:
-        """Store what is no document, when it has validators to ask with again; what was read of it in any case."""
+        """Store what is no document, when it has validators to ask with again; what was read of it
+        in any case.
+        """
         etag, modified = map(clean_validator, map(reading.headers.get, ("etag", "last-modified")))
         if self.store is not None and (etag or modified or reading.read_by):
             kept = {name: reading.headers[name] for name in KEPT_HEADERS if name in reading.headers}
-            self.store.save_reading(replace(reading, etag=etag, last_modified=modified, headers=kept))
+            self.store.save_reading(
+                replace(reading, etag=etag, last_modified=modified, headers=kept)
+            )
 
     def is_false_answer(self, answer: Reading) -> bool:
-        """Say whether an answer, that is no HTML, is another one than stored under validators that say it is not."""
+        """Say whether an answer, that is no HTML, is another one than stored under validators that
+        say it is not.
+        """
         found = self._stored(answer) if answer.media_type not in HTML_TYPES else None
         return (
             found is not None
@@ -218,23 +255,30 @@ class KnownPages:
         found = self._stored(answer)
         if found is None or len(answer.body) >= len(found.body):
             return False
-        before, now = found.body.decode("utf-8", "replace"), answer.body.decode("utf-8", "replace")
+        before = found.body.decode("utf-8", "replace")
+        now = answer.body.decode("utf-8", "replace")
         return (before.endswith("\n") and not now.endswith("\n")) or breaks_off(before, now)
 
 
 class RecordedPages:
     """Writes the pages of one run to the store, each once, and compares them with what is stored.
 
-    Without a store nothing is written. `own_code` says that pipelines of the user may alter documents.
+    Without a store nothing is written. `own_code` says that pipelines of the user may alter
+    documents.
     """
 
     def __init__(self, known: KnownPages, store: Store | None = None, *, own_code: bool = False):
         self._known = known
-        self._writes, self._store = store is not None, cast("Store", store)
+        self._writes = store is not None
+        self._store = cast("Store", store)
         self._own_code = own_code
         self.keys: set[bytes] = set()  # the pages that have a document or a tombstone in this run
-        self.said_before: set[bytes] = set()  # pages that say the same in a better form: that is no change
-        self.written: dict[bytes, tuple[str, Change]] = {}  # the URLs of those that are new or changed
+        self.said_before: set[bytes] = (
+            set()
+        )  # pages that say the same in a better form: that is no change
+        self.written: dict[
+            bytes, tuple[str, Change]
+        ] = {}  # the URLs of those that are new or changed
         self.night: dict[bytes, tuple[Change, int, list[ChangeKind]]] = {}
         """What other jobs of the night wrote of pages that this run delivers, by key."""
 
@@ -243,9 +287,11 @@ class RecordedPages:
         return record.key not in self.keys
 
     def delivered_before(self, record: PageRecord) -> PageRecord | None:
-        """Return what is stored of a page whose source is as it was, where pipelines may make another document of it.
+        """Return what is stored of a page whose source is as it was, where pipelines may make
+        another document of it.
 
-        None where the document is to be taken as it is: another source, other pipelines, or `full=true`.
+        None where the document is to be taken as it is: another source, other pipelines, or
+        `full=true`.
         """
         state = self._known.states.get(record.key)
         is_same = (
@@ -258,16 +304,20 @@ class RecordedPages:
         return self._store.load_page(record.key) if is_same else None
 
     def confirm(self, key: bytes) -> None:
-        """Confirm a stored page that has no document in this run, so that a run which continues this one has it."""
+        """Confirm a stored page that has no document in this run, so that a run which continues
+        this one has it.
+        """
         state = self._known.state(key)
         record = self._store.load_page(state.key) if state is not None else None
         if record is not None and self.is_first(record):
             self.write(record, confirmed=True)
 
     def write(self, record: PageRecord, *, confirmed: bool) -> tuple[Change, int | None]:
-        """Write a page to the store; return its change, and the number of that, None for a page that did not change.
+        """Write a page to the store; return its change, and the number of that, None for a page
+        that did not change.
 
-        It is `confirmed` where it is as it was stored. `change_kinds` of one that changed is set. Raises `StoreError`.
+        It is `confirmed` where it is as it was stored. `change_kinds` of one that changed is set.
+        Raises `StoreError`.
         """
         self._note_document(record)
         if record.key in self.night:
@@ -282,7 +332,8 @@ class RecordedPages:
         state = self._known.states.get(record.key)
         change: Change = "new"
         if state is not None:
-            change, before = "changed", self._compared(record, state)
+            change = "changed"
+            before = self._compared(record, state)
             if before is None:
                 self._store.save_page(record, "unchanged")
                 return "unchanged", None
@@ -293,7 +344,9 @@ class RecordedPages:
         return change, self._store.save_page(record, change)
 
     def delete(self, record: PageRecord) -> int:
-        """Make a page a tombstone in the store, and return the number of the change; raises as `write` does."""
+        """Make a page a tombstone in the store, and return the number of the change; raises as
+        `write` does.
+        """
         self._note_document(record)
         done = self.night.get(record.key)
         if done is not None and done[0] == "deleted":  # by an end that was killed
@@ -301,7 +354,9 @@ class RecordedPages:
         return self._store.delete_page(record.key, self._known.reasons.get(record.key, "deleted"))
 
     def _note_document(self, record: PageRecord) -> None:
-        """Note that the page has its one document of this run; raises `RuntimeError` for a second one."""
+        """Note that the page has its one document of this run; raises `RuntimeError` for a second
+        one.
+        """
         if not self.is_first(record):
             raise RuntimeError(f"{record.url} has a document in this run")
         self.keys.add(record.key)
@@ -309,7 +364,8 @@ class RecordedPages:
     def _compared(self, record: PageRecord, state: PageState) -> PageRecord | None:
         """Return what is stored of a page that changed; None for one that did not.
 
-        It did not where its content is the same, names of built files aside, unless pipelines made another document.
+        It did not where its content is the same, names of built files aside, unless pipelines made
+        another document.
         """
         is_same = record.key in self.said_before or state.content_hash == bytes.fromhex(
             record.content_hash or ""
@@ -318,9 +374,18 @@ class RecordedPages:
             return None
         stored = self._store.load_page(record.key)
         if stored is None:
-            return None if is_same else PageRecord(record.id, record.identity, record.url, record.fetched_url)
-        if not is_same and without_built_names(stored.content) != without_built_names(record.content):
+            return (
+                None
+                if is_same
+                else PageRecord(record.id, record.identity, record.url, record.fetched_url)
+            )
+        if not is_same and without_built_names(stored.content) != without_built_names(
+            record.content
+        ):
             return stored
         is_other = state.extractor_version != record.extractor_version
-        retitled = is_other and (stored.title, stored.description) != (record.title, record.description)
+        retitled = is_other and (stored.title, stored.description) != (
+            record.title,
+            record.description,
+        )
         return stored if retitled or stored.extra != record.extra else None

@@ -1,9 +1,13 @@
 """What the relative links of a site's Markdown are relative to, learned from where they lead.
 
-Generators publish their authors' files as they are, at other addresses: `guide/a.md` becomes the page `/guide/a/` with
-the Markdown `/guide/a/index.md`, and its link `b.md` means `/guide/b/`. Each link is joined to the bases that
-generators use, and the base from which the links of a page lead to known pages is the page's. Where a page's links say
-nothing, the base of the other pages of its host and origin counts, decided once. Pure: no requests, no clock.
+Generators publish their authors' files as they are, at other addresses: `guide/a.md` becomes the
+page `/guide/a/` with
+the Markdown `/guide/a/index.md`, and its link `b.md` means `/guide/b/`. Each link is joined to the
+bases that
+generators use, and the base from which the links of a page lead to known pages is the page's. Where
+a page's links say
+nothing, the base of the other pages of its host and origin counts, decided once. Pure: no requests,
+no clock.
 """
 
 import re
@@ -21,9 +25,12 @@ from llmsspider.web.stats import LinkBase
 from llmsspider.web.urls import host, identity, without_fragment
 
 Base = LinkBase
-"""What links are relative to, for a page `/guide/a/`: its address as a `directory` (`/guide/a/`), the folder of its
-`source` file (`/guide/`), the address its Markdown was `fetched` from where that is neither, the `root` of the
-documentation, the root of the `host`. Links that begin with `/` are relative to one of the last two."""
+"""What links are relative to, for a page `/guide/a/`: its address as a `directory` (`/guide/a/`),
+the folder of its
+`source` file (`/guide/`), the address its Markdown was `fetched` from where that is neither, the
+`root` of the
+documentation, the root of the `host`. Links that begin with `/` are relative to one of the last
+two."""
 
 SOURCE = re.compile(r"\.(?:mdx?|markdown|ipynb|qmd|rmd|rst)$", re.IGNORECASE)
 _ENDING = re.compile(r"(?:\.html?)?(?:\.(?:mdx?|markdown|ipynb|qmd|rmd|rst))?$", re.IGNORECASE)
@@ -33,7 +40,8 @@ _UPS = re.compile(r"(?:\.\.?/)*\.\.(?=/|\Z)")
 
 @lru_cache(maxsize=65536)
 def stem(url: str) -> str:
-    """Return what a page, its Markdown and its source file have in common: no ending, index name, slash or query.
+    """Return what a page, its Markdown and its source file have in common: no ending, index name,
+    slash or query.
 
     >>> stem("https://e.com/a/b.ipynb") == stem("https://e.com/a/b/index.md") == stem("https://e.com/a/b.html.md#x")
     True
@@ -46,7 +54,9 @@ def stem(url: str) -> str:
 
 @dataclass
 class PageLinks:
-    """The relative links of one page: where they lead from each base; `root` is that of the documentation."""
+    """The relative links of one page: where they lead from each base; `root` is that of the
+    documentation.
+    """
 
     page_url: str
     group: str
@@ -54,14 +64,19 @@ class PageLinks:
     root: str | None
     landed: Counter[Base] = field(default_factory=Counter)
     root_landed: Counter[Base] = field(default_factory=Counter)
-    is_index: bool = False  # known pages lie below the page: its source may be the index file of their folder
+    is_index: bool = (
+        False  # known pages lie below the page: its source may be the index file of their folder
+    )
     differs: bool = False  # the bases make a difference for some link
 
     @cached_property
     def joiners(self) -> dict[Base, Joiner]:
         """The bases of its links, the one that a browser would take first, each place once."""
-        here, fetched_url = stem(self.page_url), self.fetched_url
-        fetched = urljoin(fetched_url, ".") if "/" in urlsplit(fetched_url).path else f"{fetched_url}/"
+        here = stem(self.page_url)
+        fetched_url = self.fetched_url
+        fetched = (
+            urljoin(fetched_url, ".") if "/" in urlsplit(fetched_url).path else f"{fetched_url}/"
+        )
         places: dict[Base, str] = {"directory": f"{here}/"}
         if urlsplit(here).path.strip("/"):
             places["source"] = f"{here.rpartition('/')[0]}/"
@@ -99,13 +114,16 @@ def ending_of(page_url: str) -> str:
 
 def leaves(joiner: Joiner, href: str) -> bool:
     """Say whether an href goes up beyond the root of the host: nobody writes that for this base."""
-    ups, path = _UPS.match(href), urlsplit(joiner.base).path.strip("/")
+    ups = _UPS.match(href)
+    path = urlsplit(joiner.base).path.strip("/")
     return ups is not None and ups[0].count("..") > (path.count("/") + 1 if path else 0)
 
 
 def is_page_like(url: str) -> bool:
     """Say whether a URL may be that of a page, or of a page's source."""
-    return skipped_extension(url, listed=True) is None or SOURCE.search(urlsplit(url).path) is not None
+    return (
+        skipped_extension(url, listed=True) is None or SOURCE.search(urlsplit(url).path) is not None
+    )
 
 
 WORDS: Mapping[Base, str] = {
@@ -122,13 +140,17 @@ class UnsettledError(Exception):
 
 
 CLEAR_VOTES = 3
-"""Number of pages with the same base that decide it for their group, unless more than a third as many show another."""
+"""Number of pages with the same base that decide it for their group, unless more than a third as
+many show another.
+"""
 
 MAX_LEAVES = 50  # maximum number of known pages that are examined for the ending of their addresses
 MIN_VOTES = 2  # number of pages with the same base that are enough once no more pages follow
 
 _README = re.compile(r"/(?:readme|_index)\.md$", re.IGNORECASE)
-_NAMES_A_PAGE = re.compile(r"(?!(?:index|readme|_index)\b)[^./?#][^/?#]*/?(?:[?#]|\Z)", re.IGNORECASE)
+_NAMES_A_PAGE = re.compile(
+    r"(?!(?:index|readme|_index)\b)[^./?#][^/?#]*/?(?:[?#]|\Z)", re.IGNORECASE
+)
 """Hrefs that name one page; `index.md` and `../` lead to some page from every base."""
 _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|#|\Z")
 """Hrefs with a scheme or a host, and those to the page itself."""
@@ -137,8 +159,10 @@ _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|#|\Z")
 class LinkBases:
     """Learns from the links of pages what they are relative to, and makes them absolute.
 
-    `known` gives the URLs of the pages known before the crawl (listed, linked by the start page, stored), `page_of` the
-    page that a Markdown URL stands for by the rule of its host, else itself; `note` gets one line for each decision.
+    `known` gives the URLs of the pages known before the crawl (listed, linked by the start page,
+    stored), `page_of` the
+    page that a Markdown URL stands for by the rule of its host, else itself; `note` gets one line
+    for each decision.
     """
 
     def __init__(
@@ -148,7 +172,9 @@ class LinkBases:
         note: Callable[[str], None] = lambda _line: None,
     ):
         self.root: str | None = None
-        """The root of the documentation: where its llms.txt lies, else the section of the start page."""
+        """The root of the documentation: where its llms.txt lies, else the section of the start
+        page.
+        """
         self._known = known
         self._page_of = page_of
         self._note = note
@@ -166,15 +192,19 @@ class LinkBases:
             self.decided = {str(group): base for group, base in decided.items() if base in bases}
 
     def learned(self) -> dict[str, Base]:
-        """Return the base of each group (`host origin`): the decided one, else the one with most votes so far."""
+        """Return the base of each group (`host origin`): the decided one, else the one with most
+        votes so far.
+        """
         groups = {**self._votes, **self.decided}
         bases = ((group, self.decided.get(group) or self._leader(group)) for group in groups)
         return {group: base for group, base in bases if base is not None}
 
     def look(self, page_url: str, fetched_url: str, origin: str, hrefs: Iterable[str]) -> PageLinks:
-        """Return where the links of a page lead from each base, and count its vote; index files have no vote.
+        """Return where the links of a page lead from each base, and count its vote; index files
+        have no vote.
 
-        `fetched_url` is where its Markdown comes from. A page with pages below it may be the index file of their
+        `fetched_url` is where its Markdown comes from. A page with pages below it may be the index
+        file of their
         folder.
         """
         links = PageLinks(page_url, f"{host(page_url)} {origin}", fetched_url, self.root)
@@ -185,9 +215,11 @@ class LinkBases:
         here = stem(page_url)
         links.is_index = here in self._parents
         for href in sorted(relative):
-            bases, landed = links.joiners, links.landed
+            bases = links.joiners
+            landed = links.landed
             if from_root := href.startswith("/"):
-                bases, landed = links.root_joiners, links.root_landed
+                bases = links.root_joiners
+                landed = links.root_landed
             targets = {base: joiner.join(href.lstrip("/")) for base, joiner in bases.items()}
             links.differs = links.differs or (not from_root and len(set(targets.values())) > 1)
             landed.update(
@@ -198,7 +230,8 @@ class LinkBases:
                 and stem(url) != here
                 and self._page_at(without_fragment(url)) is not None
             )
-        vote, group = links.vote, links.group
+        vote = links.vote
+        group = links.group
         if vote is not None and not links.is_index:
             votes = self._votes[group]
             votes[vote] += 1
@@ -209,11 +242,20 @@ class LinkBases:
         return links
 
     def is_open(self, links: PageLinks) -> bool:
-        """Say whether what the links of a page are relative to depends on pages that are not read yet."""
-        return links.differs and not links.landed and not links.is_index and links.group not in self.decided
+        """Say whether what the links of a page are relative to depends on pages that are not read
+        yet.
+        """
+        return (
+            links.differs
+            and not links.landed
+            and not links.is_index
+            and links.group not in self.decided
+        )
 
     def conclude(self, group: str | None = None) -> None:
-        """Decide by the votes so far, for one group or for all; without enough votes there is no base."""
+        """Decide by the votes so far, for one group or for all; without enough votes there is no
+        base.
+        """
         for name in [group] if group is not None else list(self._votes):
             if name not in self.decided:
                 self._decide(name, self._leader(name))
@@ -230,8 +272,8 @@ class LinkBases:
         name, _, origin = group.partition(" ")
         votes = self._votes[group]
         self._note(
-            f"relative links of the Markdown of {name} ({origin}) begin at {WORDS[base]}: {votes[base]} of "
-            f"{votes.total()} pages show it by links to known pages"
+            f"relative links of the Markdown of {name} ({origin}) begin at {WORDS[base]}:"
+            f" {votes[base]} of {votes.total()} pages show it by links to known pages"
         )
 
     def base_of(self, links: PageLinks) -> Base:
@@ -243,7 +285,8 @@ class LinkBases:
     def join(self, links: PageLinks) -> Callable[[str], str]:
         """Return the function that makes hrefs of the page absolute.
 
-        A link leads to the known page it names from the page's base, else from another one; a link to a source file
+        A link leads to the known page it names from the page's base, else from another one; a link
+        to a source file
         (`x.md`, `x.ipynb`, `x.qmd`, `x.rst`) becomes the page the file is published as.
         """
         plain = Joiner(links.page_url)
@@ -251,7 +294,11 @@ class LinkBases:
         @cache  # many pages have no relative links
         def bases(*, from_root: bool) -> list[Joiner]:
             joiners = links.root_joiners if from_root else links.joiners
-            best = max(joiners, key=links.root_landed.__getitem__) if from_root else self.base_of(links)
+            best = (
+                max(joiners, key=links.root_landed.__getitem__)
+                if from_root
+                else self.base_of(links)
+            )
             return [joiners[best], *(joiner for base, joiner in joiners.items() if base != best)]
 
         def absolute(href: str) -> str:
@@ -284,7 +331,9 @@ class LinkBases:
         return self._pages.get(stem(url)) if self._pages and "?" not in url else None
 
     def _published(self, url: str, links: PageLinks) -> str:
-        """Return the page that a source file nobody lists is published as: by its host's rule, else like this page."""
+        """Return the page that a source file nobody lists is published as: by its host's rule, else
+        like this page.
+        """
         path, mark, query = url.partition("?")
         if not SOURCE.search(path):
             return url
@@ -294,7 +343,8 @@ class LinkBases:
             return page + mark + query
         if path == markdown and SOURCE.sub("", links.fetched_url) == stem(links.page_url):
             return url  # other pages have their Markdown there, too
-        endings, name = Counter[str](), host(links.page_url)
+        endings = Counter[str]()
+        name = host(links.page_url)
         if links.is_index and self._pages:
             pages = ((key, one) for key, one in self._pages.items() if host(one) == name)
             leaves = (one for key, one in pages if key not in self._parents)
@@ -305,11 +355,15 @@ class LinkBases:
     def _know(self) -> None:
         if self._pages is None:
             self._pages = {}
-            for url in sorted(self._known(), key=lambda url: (bool(SOURCE.search(url)), len(url), url)):
+            for url in sorted(
+                self._known(), key=lambda url: (bool(SOURCE.search(url)), len(url), url)
+            ):
                 self._add(url, self._pages)
 
     def learn(self, urls: Iterable[str], page_url: str) -> None:
-        """Add the pages of its host that a page's HTML links to, to those known: links of HTML need no base."""
+        """Add the pages of its host that a page's HTML links to, to those known: links of HTML need
+        no base.
+        """
         if self._pages is not None:
             for url in urls:
                 if host(url) == host(page_url) and is_page_like(url):

@@ -1,4 +1,7 @@
-"""From an answer to a page: what a body is, and how it is read. No Scrapy classes beyond duck typing."""
+"""From an answer to a page: what a body is, and how it is read.
+
+No Scrapy classes beyond duck typing.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,10 @@ def utc_now() -> str:
 
 @dataclass(frozen=True)
 class PageResponse:
-    """An HTTP answer for a page. `page_url` is the page's address, `fetched_url` the URL whose body this is."""
+    """An HTTP answer for a page.
+
+    `page_url` is the page's address, `fetched_url` the URL whose body this is.
+    """
 
     page_url: str
     fetched_url: str
@@ -53,17 +59,24 @@ class PageResponse:
     accept: str | None = None
     data: tuple[str, ...] = ()  # URLs of the data that the page fetched when a browser rendered it
     is_whole: bool = True
-    """False where only the end of the connection says that the body has ended: it may be half of it."""
+    """False where only the end of the connection says that the body has ended: it may be half of
+    it.
+    """
 
     @classmethod
     def from_response(cls, response: Any, *, now: str) -> PageResponse:
         """Read a Scrapy response; `now` is an ISO 8601 time."""
-        request, fetched_url = response.request, without_fragment(response.url)
+        request = response.request
+        fetched_url = without_fragment(response.url)
         page_url = without_fragment(request.url) if request is not None else fetched_url
         accept = request.headers.get("Accept") if request is not None else None
-        accepted, is_whole = accept.decode("latin-1") if accept else None, "partial" not in response.flags
-        headers, body = text_headers(response), response.body
-        return cls(page_url, fetched_url, response.status, headers, body, now, accepted, is_whole=is_whole)
+        accepted = accept.decode("latin-1") if accept else None
+        is_whole = "partial" not in response.flags
+        headers = text_headers(response)
+        body = response.body
+        return cls(
+            page_url, fetched_url, response.status, headers, body, now, accepted, is_whole=is_whole
+        )
 
     @property
     def mime_type(self) -> str | None:
@@ -104,9 +117,12 @@ class PageResponse:
 class PageResult:
     """A page that was read; `filtered` says why where it is no page of documentation.
 
-    `was_stub` says that it is HTML taken in place of a Markdown file that says less; `is_undecided` that it is Markdown
-    and that pages yet to come decide whether its form is believed (`crawl.second_requests.FormSamples`).
-    `is_as_stored` says that it comes as Markdown for the first time, and says nothing else than the stored HTML.
+    `was_stub` says that it is HTML taken in place of a Markdown file that says less; `is_undecided`
+    that it is Markdown
+    and that pages yet to come decide whether its form is believed
+    (`crawl.second_requests.FormSamples`).
+    `is_as_stored` says that it comes as Markdown for the first time, and says nothing else than the
+    stored HTML.
     """
 
     page: Page
@@ -118,13 +134,17 @@ class PageResult:
 
     @property
     def needs_renderer(self) -> bool:
-        """Whether scripts or the description of an API make the page, so far as the page itself shows."""
+        """Whether scripts or the description of an API make the page, so far as the page itself
+        shows.
+        """
         meta = self.page.meta
         return meta.is_shell or meta.api_files is not None or bool(meta.held_apis)
 
 
 Read = tuple[PageResponse, PageResult | None]
-"""An answer and the page that was read from it; None where the answer says that the page is as it was stored."""
+"""An answer and the page that was read from it; None where the answer says that the page is as it
+was stored.
+"""
 
 MAX_STUB_BYTES = 16 * 1024
 """Size of the largest page that is read only for where it leads."""
@@ -146,7 +166,9 @@ VALIDATORS = frozenset({"etag", "last-modified"})
 """Headers that say which version of a body an answer holds."""
 
 LinkJoiner = Callable[["Draft", str, str, str], Callable[[str], str]]
-"""Returns what makes the links of a Markdown page absolute, by its URL, the one fetched, and its origin."""
+"""Returns what makes the links of a Markdown page absolute, by its URL, the one fetched, and its
+origin.
+"""
 
 
 async def read_page(
@@ -159,11 +181,16 @@ async def read_page(
 ) -> PageResult:
     """Read a body by its media type, and check the URLs in its metadata; raises `ConversionError`.
 
-    A page that an llms.txt has `listed` may be of another text format. `join` makes links of Markdown absolute, without
-    it they are relative to the URL fetched. `with_listings` reads the text of HTML pages that only list others, too.
+    A page that an llms.txt has `listed` may be of another text format. `join` makes links of
+    Markdown absolute, without
+    it they are relative to the URL fetched. `with_listings` reads the text of HTML pages that only
+    list others, too.
     """
-    kind, page = answered.kind, Page("", [], [], PageMeta())
-    body, url, mime_type = answered.body, answered.fetched_url, answered.mime_type or ""
+    kind = answered.kind
+    page = Page("", [], [], PageMeta())
+    body = answered.body
+    url = answered.fetched_url
+    mime_type = answered.mime_type or ""
     origin: Origin = "html" if kind in {"html", "binary"} else "text"
     filtered = None
     reader = workers.reader_of(mime_type, url, body, listed=listed and kind != "html")
@@ -182,7 +209,9 @@ async def read_page(
             elif extension(url) not in TEXT_EXTENSIONS:
                 origin = "negotiated"
             draft = await workers.read_markdown(text)
-            joined = Joiner(url).join if join is None else join(draft, answered.page_url, url, origin)
+            joined = (
+                Joiner(url).join if join is None else join(draft, answered.page_url, url, origin)
+            )
             page = draft.page(joined)
         elif listed:
             page = Page(normalised(text), [], [], PageMeta(), "none")
@@ -193,11 +222,14 @@ async def read_page(
 
 
 def with_valid_urls(page: Page, link_header: str = "", url: str = "") -> Page:
-    """Return a page whose metadata holds only valid URLs; invalid ones are among the links to follow, where they count.
+    """Return a page whose metadata holds only valid URLs; invalid ones are among the links to
+    follow, where they count.
 
-    User names and passwords are kept of no link. `link_header` is the `Link` header of the answer for `url`.
+    User names and passwords are kept of no link. `link_header` is the `Link` header of the answer
+    for `url`.
     """
-    meta, headers = page.meta, page_forms.header_links(link_header, url) if link_header else []
+    meta = page.meta
+    headers = page_forms.header_links(link_header, url) if link_header else []
     invalid = [link.url for link in headers if isinstance(link.url, InvalidUrl)]
 
     def passed(named: str | None) -> str | None:
@@ -216,12 +248,16 @@ def with_valid_urls(page: Page, link_header: str = "", url: str = "") -> Page:
     )
     follow = [redacted(target) if "@" in target else target for target in page.follow]
     follow += [refused.url for refused in invalid]
-    links = [replace(link, url=redacted(link.url)) if "@" in link.url else link for link in page.links]
+    links = [
+        replace(link, url=redacted(link.url)) if "@" in link.url else link for link in page.links
+    ]
     return replace(page, meta=meta, links=links, follow=follow)
 
 
 def refused_by_page(meta: PageMeta, answered: PageResponse, config: Config) -> Filtered | None:
-    """Return the reason where the page itself opts out, or None; those of headers were obeyed before it was read."""
+    """Return the reason where the page itself opts out, or None; those of headers were obeyed
+    before it was read.
+    """
     reason = opt_out(of_page({}, meta.robots)) if config.obey_ai_optout and meta.robots else None
     if reason:
         return Filtered("ai-opt-out", reason)
@@ -233,16 +269,21 @@ def refused_by_page(meta: PageMeta, answered: PageResponse, config: Config) -> F
 
 
 def is_documentation(result: PageResult, answered: PageResponse, config: Config) -> bool:
-    """Say whether a page that was read is one of its own: not filtered, leading nowhere else, without an opt-out."""
+    """Say whether a page that was read is one of its own: not filtered, leading nowhere else,
+    without an opt-out.
+    """
     is_own = result.filtered is None and not result.page.meta.refresh
     return is_own and refused_by_page(result.page.meta, answered, config) is None
 
 
 def markdown_alternate(result: PageResult, answered: PageResponse) -> str | None:
-    """Return the URL of the Markdown version that an HTML page or its `Link` header names, on its own site, or None."""
+    """Return the URL of the Markdown version that an HTML page or its `Link` header names, on its
+    own site, or None.
+    """
     if result.origin not in HTML_ORIGINS:
         return None
-    here, url = answered.fetched_url, result.page.meta.markdown_alternate
+    here = answered.fetched_url
+    url = result.page.meta.markdown_alternate
     if not url and (header := answered.headers.get("link")):
         url = page_forms.markdown_link(header, here)
     return url if url and same_site(url, here) and identity(url) != identity(here) else None
@@ -259,7 +300,9 @@ def named_llms_txt(meta: PageMeta, answered: PageResponse) -> str | None:
 
 
 def text_headers(response: Any) -> dict[str, str]:
-    """Return the headers of a Scrapy response as text: lower-case names, several values joined by a comma."""
+    """Return the headers of a Scrapy response as text: lower-case names, several values joined by a
+    comma.
+    """
     return {
         name.decode("latin-1").lower(): b", ".join(values).decode("latin-1")
         for name, values in response.headers.items()
@@ -275,14 +318,18 @@ def normalised(text: str) -> str:
 # Text that is no documentation.
 
 MISSING_TITLE = re.compile(
-    r"\A\W*(?:(?:error\W*)?404\b|(?:page|site|document|content|file) (?:was |could )?not (?:be )?found|not found\W*\Z"
-    r"|(?:oops|sorry|whoops)\b.{0,40}\bnot? (?:be )?found|page (?:does not|doesn.t) exist|nothing (?:to see )?here)",
+    r"\A\W*(?:(?:error\W*)?404\b|(?:page|site|document|content|file) (?:was |could )?not (?:be"
+    r" )?found|not found\W*\Z"
+    r"|(?:oops|sorry|whoops)\b.{0,40}\bnot? (?:be )?found|page (?:does not|doesn.t) exist|nothing"
+    r" (?:to see )?here)",
     re.IGNORECASE,
 )
 """Titles of pages that a server shows, with status 200, for a page it does not have."""
 
 MAX_MISSING_CHARACTERS = 1500
-"""Maximum length in characters of a page that says that it is missing; longer ones are about missing pages."""
+"""Maximum length in characters of a page that says that it is missing; longer ones are about
+missing pages.
+"""
 
 _ABOUT = re.compile(r"^(?:```|~~~|\|)", re.MULTILINE)
 """Code or a table: what a page about missing pages has."""
@@ -299,9 +346,12 @@ def drop_reason(content: str, title: str | None) -> Filtered | None:
 
 
 # Pages that break off without a sign.
-# A body with the Content-Length of its half looks whole. `</html>` may be left out (HTML, section 13.1.2.4), so its
-# absence says nothing of a page by itself: it does where the page had one. The same holds for the line end that
-# closes a file of Markdown; and a text breaks off where the stored one went on in the middle of a line.
+# A body with the Content-Length of its half looks whole. `</html>` may be left out (HTML, section
+# 13.1.2.4), so its
+# absence says nothing of a page by itself: it does where the page had one. The same holds for the
+# line end that
+# closes a file of Markdown; and a text breaks off where the stored one went on in the middle of a
+# line.
 
 END_TAG = b"</html"
 _LAST_BYTES = 1024
@@ -331,7 +381,8 @@ def breaks_off(before: str, now: str) -> bool:
     >>> breaks_off("# Setup\n\nInstall it.\n\nRun it now.\n", "# Setup\n\nInstall it.\n")
     False
     """
-    before, now = before.rstrip(), now.rstrip()
+    before = before.rstrip()
+    now = now.rstrip()
     if not now or len(now) >= len(before):
         return False
     if before.startswith(now):
@@ -371,6 +422,7 @@ class Spool:
 
     def close(self) -> None:
         """Remove the files; idempotent."""
-        folder, self._folder = self._folder, None
+        folder = self._folder
+        self._folder = None
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)

@@ -1,4 +1,6 @@
-"""What a crawl would do, from discovery alone (`scrapy plan`), and what is said of one that has ended in one line."""
+"""What a crawl would do, from discovery alone (`scrapy plan`), and what is said of one that has
+ended in one line.
+"""
 
 import shlex
 from collections import Counter, defaultdict
@@ -103,12 +105,18 @@ class Plan:
     split: dict[str, int]
 
 
-def make_plan(run: RunState, bases: LinkBases, discovery: Discovery, scope: Scope, start_page: Page) -> Plan:
+def make_plan(
+    run: RunState, bases: LinkBases, discovery: Discovery, scope: Scope, start_page: Page
+) -> Plan:
     """Return the plan of a run whose discovery is done: nothing is fetched."""
     start = discovery.start
-    pages: dict[str, tuple[str | None, bool]] = {}  # by identity: the section, and whether it is listed
+    pages: dict[
+        str, tuple[str | None, bool]
+    ] = {}  # by identity: the section, and whether it is listed
     for seed in discovery.seeds:
-        pages.setdefault(identity(run.page_of(seed.url)), (seed.llms.section if seed.llms else None, True))
+        pages.setdefault(
+            identity(run.page_of(seed.url)), (seed.llms.section if seed.llms else None, True)
+        )
     for url in usable(start_page.follow):
         pages.setdefault(identity(run.page_of(url)), (None, False))
     sections: Counter[str] = Counter()
@@ -162,7 +170,9 @@ def make_plan(run: RunState, bases: LinkBases, discovery: Discovery, scope: Scop
 
 
 def _split(run: RunState) -> dict[str, int]:
-    """Return where `sync` cuts the listed and stored pages into sections, and how many pages each has."""
+    """Return where `sync` cuts the listed and stored pages into sections, and how many pages each
+    has.
+    """
     stored = list[str]()
     if run.stored_source is not None:
         with run.config.stores.open(run.source, create=False) as store:
@@ -178,7 +188,9 @@ def _commands(url: str | None, scope: Scope, filtered: Container[str]) -> dict[s
     start = errors.command("crawl", "docs", "-a", f"url={url}")
     commands = {"as planned": start}
     if "out-of-scope" in filtered:
-        commands["the whole host"] = f"{start} -a scope={'domain' if scope.section == '/' else 'host'}"
+        commands["the whole host"] = (
+            f"{start} -a scope={'domain' if scope.section == '/' else 'host'}"
+        )
     if "version" in filtered:
         commands["every version"] = f"{start} -a versions=all"
     if "language" in filtered:
@@ -189,7 +201,8 @@ def _commands(url: str | None, scope: Scope, filtered: Container[str]) -> dict[s
 
 
 def with_options(commands: dict[str, str], options: Sequence[str]) -> dict[str, str]:
-    """Return the commands of a plan with the options that it was asked for with, before those that they add.
+    """Return the commands of a plan with the options that it was asked for with, before those that
+    they add.
 
     >>> commands = {"as planned": "crawl -a url=https://e.com/", "all": "crawl -a url=https://e.com/ -a scope=host"}
     >>> with_options(commands, ["-s", "A=b c"])["all"]
@@ -203,9 +216,13 @@ def with_options(commands: dict[str, str], options: Sequence[str]) -> dict[str, 
 def plan_lines(plan: Plan) -> Iterator[str]:
     """Yield the plan as text for a terminal."""
     start = plan.start
-    yield f"start page   {start.url}" + (f" ({start.error}: {start.message})" if start.error else "")
+    yield f"start page   {start.url}" + (
+        f" ({start.error}: {start.message})" if start.error else ""
+    )
     found = plan.found
-    yield f"found        {found.type}" + (f" at {found.file}" if found.file else ", links are followed")
+    yield f"found        {found.type}" + (
+        f" at {found.file}" if found.file else ", links are followed"
+    )
     for file in plan.files:
         yield f"  {file.kind:<6} {file.url} ({file.entries} entries)"
     for url in plan.sitemaps:
@@ -223,7 +240,8 @@ def plan_lines(plan: Plan) -> Iterator[str]:
         if counts:
             yield f"{axis:<12} " + ", ".join(f"{name} {number}" for name, number in counts.items())
     yield from (
-        f"section      {pages} pages from {start or 'the first one'}" for start, pages in plan.split.items()
+        f"section      {pages} pages from {start or 'the first one'}"
+        for start, pages in plan.split.items()
     )
     yield from plan.learned
     if plan.left_out:
@@ -238,7 +256,8 @@ def plan_lines(plan: Plan) -> Iterator[str]:
         yield f"  {command}   # {what}"
 
 
-# What is said of the outcome of a run in one line: why nothing came of it, what it missed, and what to do.
+# What is said of the outcome of a run in one line: why nothing came of it, what it missed, and what
+# to do.
 
 ALLOWS = "LLMS_ALLOW_PRIVATE_ADDRESSES"
 """The setting that lists the addresses that are allowed though they are not public."""
@@ -246,7 +265,8 @@ ALLOWS = "LLMS_ALLOW_PRIVATE_ADDRESSES"
 MAX_COMPARED = 20_000
 """Maximum number of listed pages whose addresses are compared with one that is not found."""
 
-FEW_DOCUMENTS, MANY_LINKS = 3, 5
+FEW_DOCUMENTS = 3
+MANY_LINKS = 5
 """With so few documents and so many links out of scope a run says how to widen its scope."""
 
 
@@ -262,8 +282,8 @@ WHAT_TO_DO = {
 
 
 STORE_FAILED = (
-    "the page store took no more: make room or free it, and crawl again; what was stored is whole, and nothing was "
-    "deleted"
+    "the page store took no more: make room or free it, and crawl again; what was stored is whole,"
+    " and nothing was deleted"
 )
 
 
@@ -272,7 +292,9 @@ WITHOUT_DOCUMENTS = frozenset({"start_failed", "no_documents", "store_failed"})
 
 
 def advice(run: RunState) -> str:
-    """One line on why a run that has ended `WITHOUT_DOCUMENTS` has none, or could not keep them, and what to do."""
+    """One line on why a run that has ended `WITHOUT_DOCUMENTS` has none, or could not keep them,
+    and what to do.
+    """
     if run.outcome != "store_failed":
         return nothing_obtained(run)
     if not run.id:
@@ -286,17 +308,23 @@ def start_failure(run: RunState) -> str | None:
     if start is None or not start.error or not run.progress.documents:
         return None
     why = start.message or (f"HTTP status {start.status}" if start.status else start.error)
-    return f"the start page failed: {start.final_url} ({start.error}: {why}); the documents come from other pages"
+    return (
+        f"the start page failed: {start.final_url} ({start.error}: {why}); the documents come from"
+        " other pages"
+    )
 
 
 def notes(run: RunState) -> list[str]:
-    """Return what a person should know of a run: its start page failed, or many links were out of scope."""
+    """Return what a person should know of a run: its start page failed, or many links were out of
+    scope.
+    """
     return [line for line in (start_failure(run), links_out_of_scope(run)) if line]
 
 
 def nothing_obtained(run: RunState) -> str:
     """One line on why a run came to nothing, and what to do; it says what the start page answered."""
-    start, progress = run.discovery.start if run.discovery is not None else None, run.progress
+    start = run.discovery.start if run.discovery is not None else None
+    progress = run.progress
     if start is None or run.fault:
         return f"nothing was obtained from {run.source}: {run.fault or 'the crawl did not start'}"
     if start.error:
@@ -305,7 +333,9 @@ def nothing_obtained(run: RunState) -> str:
             name = host(start.url)
             why = f"{name} is not a public address: -s {ALLOWS}={name} allows it"
         return f"nothing was obtained from {start.final_url}: {why}{_nearest(run.discovery)}"
-    remedies = [WHAT_TO_DO[reason] for reason, _ in progress.filtered.most_common() if reason in WHAT_TO_DO]
+    remedies = [
+        WHAT_TO_DO[reason] for reason, _ in progress.filtered.most_common() if reason in WHAT_TO_DO
+    ]
     if remedies:  # a shell: "no browser; why its OpenAPI file was not read"
         shells = progress.filtered_examples.get("needs-browser", ())
         details = [example.detail.partition("; ")[2] for example in shells]
@@ -320,21 +350,26 @@ def nothing_obtained(run: RunState) -> str:
 
 
 def _nearest(discovery: Discovery | None) -> str:
-    """Return the listed pages whose addresses are most like that of a start page that is not found, in words."""
+    """Return the listed pages whose addresses are most like that of a start page that is not found,
+    in words.
+    """
     if discovery is None or discovery.start.error != "not_found":
         return ""
     listed = {urlsplit(seed.url).path: seed.url for seed in islice(discovery.seeds, MAX_COMPARED)}
-    nearest = [listed[path] for path in get_close_matches(urlsplit(discovery.start.url).path, listed)]
+    nearest = [
+        listed[path] for path in get_close_matches(urlsplit(discovery.start.url).path, listed)
+    ]
     return f"; the nearest pages that the site lists: {', '.join(nearest)}" if nearest else ""
 
 
 def links_out_of_scope(run: RunState) -> str | None:
     """One line where few documents came while many links of the site were out of scope, or None."""
-    outside, documents = run.progress.filtered["out-of-scope"], run.progress.documents
+    outside = run.progress.filtered["out-of-scope"]
+    documents = run.progress.documents
     scope = run.bounds.scope
     if scope is None or documents > FEW_DOCUMENTS or outside < MANY_LINKS or not scope.wider:
         return None
     return (
-        f"only {documents} document{'' if documents == 1 else 's'}, while {outside} links of the site were out of "
-        f"scope: {scope.wider} takes them in, or -a allow=/PATH/** a part of them"
+        f"only {documents} document{'' if documents == 1 else 's'}, while {outside} links of the"
+        f" site were out of scope: {scope.wider} takes them in, or -a allow=/PATH/** a part of them"
     )

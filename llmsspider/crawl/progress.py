@@ -1,4 +1,6 @@
-"""What a run has found and done so far, in counters and immutable snapshots; what it saw and delivered of it all."""
+"""What a run has found and done so far, in counters and immutable snapshots; what it saw and
+delivered of it all.
+"""
 
 import time
 from collections import Counter, defaultdict, deque
@@ -14,9 +16,12 @@ from llmsspider.web.stats import FILTERED_AFTER_FETCH, Filtered, FilterReason
 
 Phase = Literal["starting", "discovery", "crawling", "verifying", "finishing", "finished"]
 
-MAX_EXAMPLES = 50  # maximum number of examples of each filter reason and error kind; counts are always exact
+MAX_EXAMPLES = (
+    50  # maximum number of examples of each filter reason and error kind; counts are always exact
+)
 MAX_RECENT = 8  # number of pages that are named as the last ones
-MAX_POINTS = 240  # maximum number of points of the timeline; when there are more, every second one is removed
+# maximum number of points of the timeline; when there are more, every second one is removed
+MAX_POINTS = 240
 
 
 @dataclass(slots=True, frozen=True)
@@ -71,11 +76,15 @@ class Progress:
     fallback_examples: list[Example] = field(default_factory=list)
     began: float = field(default_factory=time.monotonic)
     ended: float | None = None
-    stored_at_stop: int = 0  # pages that waited when the crawl was stopped: stored, and not exported
+    stored_at_stop: int = (
+        0  # pages that waited when the crawl was stopped: stored, and not exported
+    )
     requests: int = 0  # requests of any kind
     received: int = 0  # bytes of the bodies of their answers, as they were sent
     unread: int = 0  # pages that were known and not done when the crawl was stopped
-    recent: deque[RecentPage] = field(default_factory=lambda: deque(maxlen=MAX_RECENT))  # the pages done last
+    recent: deque[RecentPage] = field(
+        default_factory=lambda: deque(maxlen=MAX_RECENT)
+    )  # the pages done last
     phases: list[tuple[Phase, float]] = field(default_factory=list)
     """The phases entered, each with the seconds since the start."""
     timeline: list[Point] = field(default_factory=list)
@@ -124,7 +133,9 @@ class Progress:
         _keep(self.fallback_examples, url, why)
 
     def add_recent(self, url: str, what: str, status: int | None, size: int = 0) -> None:
-        """Remember a page as one of the last: its origin or error kind, HTTP status, characters of Markdown."""
+        """Remember a page as one of the last: its origin or error kind, HTTP status, characters of
+        Markdown.
+        """
         self.recent.append(RecentPage(url, what, status, size, round(self.elapsed_secs, 1)))
 
     def document(self, origin: Origin, change: Change) -> None:
@@ -147,8 +158,11 @@ class Progress:
         return Point(round(self.elapsed_secs, 2), self.done, sum(self.errors.values()))
 
     def counts(self, *, queued: int) -> dict[str, Any]:
-        """Return the numbers of this moment, as the store keeps them; `queued` are the pages known and not done."""
-        done, elapsed_secs = self.done, self.elapsed_secs
+        """Return the numbers of this moment, as the store keeps them; `queued` are the pages known
+        and not done.
+        """
+        done = self.done
+        elapsed_secs = self.elapsed_secs
         total = done + queued
         return {
             "phase": self.phase,
@@ -181,23 +195,30 @@ class Progress:
 
 REQUESTS_PER_PAGE = 10
 MIN_REQUESTS = 100
-"""Without `max_requests`, a crawl sends 10 requests for each page of `max_pages`, and 100 more, at most.
+"""Without `max_requests`, a crawl sends 10 requests for each page of `max_pages`, and 100 more, at
+most.
 
-A page takes one to four: its Markdown form, its HTML, a redirect, retries. The rest is for pages that give no document.
+A page takes one to four: its Markdown form, its HTML, a redirect, retries. The rest is for pages
+that give no document.
 """
 
 MIN_QUEUE = 1000
-"""Number of pages that may be queued however few requests are left: not every queued page is requested."""
+"""Number of pages that may be queued however few requests are left: not every queued page is
+requested.
+"""
 
 
 class PageLimit:
-    """How many documents a crawl may export, and how many requests it may send (None: by those); 0 is no limit."""
+    """How many documents a crawl may export, and how many requests it may send (None: by those); 0
+    is no limit.
+    """
 
     def __init__(self, max_pages: int, progress: Progress, max_requests: int | None = None):
         by_pages = REQUESTS_PER_PAGE * max_pages + MIN_REQUESTS if max_pages else 0
         self.max_requests = by_pages if max_requests is None else max_requests
         self.requests = 0  # requests sent for pages; discovery and robots.txt do not count
-        self.cut = False  # True once links were filtered because enough pages for `max_requests` are queued
+        # True once links were filtered because enough pages for `max_requests` are queued
+        self.cut = False
         self._max_pages = max_pages
         self._progress = progress
 
@@ -212,7 +233,9 @@ class PageLimit:
         return max(self._max_pages - self._progress.documents, 0) if self._max_pages else None
 
     def room(self, queued: int) -> int | None:
-        """Return how many more pages may be queued where `queued` wait already, None without a limit."""
+        """Return how many more pages may be queued where `queued` wait already, None without a
+        limit.
+        """
         if not self.max_requests:
             return None
         return max(max(self.max_requests - self.requests, MIN_QUEUE) - queued, 0)
@@ -245,14 +268,18 @@ def duration(secs: float) -> str:
 
 
 def doubted(by_reason: Mapping[str, int], indent: str = "") -> str:
-    """Return the line on stored pages that may be gone, which later complete crawls decide on; empty without any.
+    """Return the line on stored pages that may be gone, which later complete crawls decide on;
+    empty without any.
 
     >>> doubted({"not-found": 11})
     'gone? 11 pages (not-found 11), the next complete crawl decides'
     """
-    number, reasons = sum(by_reason.values()), ", ".join(f"{one} {times}" for one, times in by_reason.items())
+    number = sum(by_reason.values())
+    reasons = ", ".join(f"{one} {times}" for one, times in by_reason.items())
     crawls = "crawls decide" if "unlinked" in by_reason else "crawl decides"
-    line = f"{indent}gone? {number} page{'s' * (number > 1)} ({reasons}), the next complete {crawls}"
+    line = (
+        f"{indent}gone? {number} page{'s' * (number > 1)} ({reasons}), the next complete {crawls}"
+    )
     return line if number else ""
 
 
@@ -262,9 +289,12 @@ def _keep(examples: list[Example], url: str, detail: str) -> None:
 
 
 # Whether a run saw the whole site, and what it delivered.
-# Pages are stored while the crawl goes, feeds are delivered when it has ended: an upload that fails, a full disk or a
-# kill in between leaves changes in the store that no reader of the feeds has seen. The counts of the run keep that
-# (`delivered`), and the next run and `scrapy sources --json` say it (docs/explanation/incremental.md).
+# Pages are stored while the crawl goes, feeds are delivered when it has ended: an upload that
+# fails, a full disk or a
+# kill in between leaves changes in the store that no reader of the feeds has seen. The counts of
+# the run keep that
+# (`delivered`), and the next run and `scrapy sources --json` say it
+# (docs/explanation/incremental.md).
 
 
 def succeeded(outcome: str) -> bool:
@@ -282,8 +312,12 @@ class Coverage:
 
     cut: str | None = None  # why the run did not see the whole site: a limit, a stop, a fault
     outage: str | None = None
-    """How the site kept the run from seeing everything: stored pages stay, and the exit code of the command says it."""
-    unread: str | None = None  # a page that others are known by could not be read: stored pages stay
+    """How the site kept the run from seeing everything: stored pages stay, and the exit code of the
+    command says it.
+    """
+    unread: str | None = (
+        None  # a page that others are known by could not be read: stored pages stay
+    )
     unseen: set[str] = field(default_factory=set)
     """The limits that filtered pages, by reason: pages that only those lead to were not seen."""
 
@@ -307,14 +341,22 @@ class Outputs:
     """What became of the outputs of one run."""
 
     delivered: bool | None = None
-    """Whether the outputs were stored where they belong, once the run is closed; None where there are none."""
-    undelivered: list[str] = field(default_factory=list)  # what an output could not deliver, in words
+    """Whether the outputs were stored where they belong, once the run is closed; None where there
+    are none.
+    """
+    undelivered: list[str] = field(
+        default_factory=list
+    )  # what an output could not deliver, in words
     undelivered_since: int | None = None
     """The change to replay from, where an earlier run stored changes that it did not deliver."""
-    mirror: str | None = None  # what was done to the Markdown tree, in one line, once all pages are through
+    mirror: str | None = (
+        None  # what was done to the Markdown tree, in one line, once all pages are through
+    )
     report: tuple[Path, str] | None = None  # where the HTML report was written, and its text
     chunks_before: dict[str, frozenset[str]] = field(default_factory=dict)
-    """Ids of the chunks that changed and deleted documents had, by document id, where a feed asks for chunks."""
+    """Ids of the chunks that changed and deleted documents had, by document id, where a feed asks
+    for chunks.
+    """
 
 
 def replay_command(source: str, since: int) -> str:

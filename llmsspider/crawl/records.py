@@ -1,4 +1,6 @@
-"""What the store keeps of a page that was read: the record of which its `Document` is made, or why it is none."""
+"""What the store keeps of a page that was read: the record of which its `Document` is made, or why
+it is none.
+"""
 
 import json
 import re
@@ -49,7 +51,12 @@ class Records:
         return f"{EXTRACTOR_VERSION}:{self.converter}"
 
     def of_page(
-        self, url: str, page: Page, body_hash: str, entry: LlmsEntry | None = None, title: str | None = None
+        self,
+        url: str,
+        page: Page,
+        body_hash: str,
+        entry: LlmsEntry | None = None,
+        title: str | None = None,
     ) -> PageRecord:
         """Return what the store keeps of any page; of where it came from, its URL and the time."""
         meta = page.meta
@@ -80,19 +87,28 @@ class Records:
         by: DiscoveredBy,
         entry: LlmsEntry | None = None,
     ) -> PageRecord:
-        """Return the record of a page that was fetched: its depth, its validators and what its headers say of it."""
+        """Return the record of a page that was fetched: its depth, its validators and what its
+        headers say of it.
+        """
         headers = answered.headers
         tokens = headers.get("x-markdown-tokens", "")
         record = self.of_page(answered.page_url, result.page, answered.raw_hash, entry)
-        record.origin, record.discovered_by, record.depth = result.origin, by, depth
-        record.fetched_url, record.fetched_at = answered.fetched_url, answered.fetched_at
+        record.origin = result.origin
+        record.discovered_by = by
+        record.depth = depth
+        record.fetched_url = answered.fetched_url
+        record.fetched_at = answered.fetched_at
         if not record.language:
             record.language = headers.get("content-language", "").partition(",")[0].strip() or None
-        record.status, record.mime_type = answered.status, answered.mime_type
+        record.status = answered.status
+        record.mime_type = answered.mime_type
         if answered.is_whole:
-            record.etag, record.last_modified = headers.get("etag"), headers.get("last-modified")
-        record.validators_url, record.accept = answered.fetched_url, answered.accept
-        meta, names = result.page.meta, {name: [value] for name, value in headers.items()}
+            record.etag = headers.get("etag")
+            record.last_modified = headers.get("last-modified")
+        record.validators_url = answered.fetched_url
+        record.accept = answered.accept
+        meta = result.page.meta
+        names = {name: [value] for name, value in headers.items()}
         declared = of_page(names, meta.robots, meta.licences, url=answered.page_url)
         record.declared = [list(one) for one in declared]
         record.markdown_tokens = int(tokens) if tokens.isdigit() else None
@@ -101,8 +117,11 @@ class Records:
         return record
 
     def of_part(self, record: PageRecord, after: str, page: Page) -> PageRecord:
-        """Return the record of a document that was made of the same body as another page; `after` follows its URL."""
-        url, body = record.url + after, page.markdown.encode("utf-8", "surrogatepass")
+        """Return the record of a document that was made of the same body as another page; `after`
+        follows its URL.
+        """
+        url = record.url + after
+        body = page.markdown.encode("utf-8", "surrogatepass")
         return replace(
             self.of_page(url, with_valid_urls(page), raw_hash(body), record.llms),
             fetched_url=record.fetched_url,
@@ -127,18 +146,30 @@ class Records:
         file: FullText,
         entry: LlmsEntry | None,
     ) -> PageRecord:
-        """Return the record of a page that a full-text file holds; the file's validators are not the page's."""
-        answer, record = file.answer, self.of_page(url, page, body_hash, entry, title)
-        record.fetched_url, record.origin, record.discovered_by = file.url, "llms-full", "llms-full.txt"
-        record.status, record.mime_type = answer.status, answer.content_type
+        """Return the record of a page that a full-text file holds; the file's validators are not
+        the page's.
+        """
+        answer = file.answer
+        record = self.of_page(url, page, body_hash, entry, title)
+        record.fetched_url = file.url
+        record.origin = "llms-full"
+        record.discovered_by = "llms-full.txt"
+        record.status = answer.status
+        record.mime_type = answer.content_type
         return record
 
     def of_index(self, file: LlmsTxt) -> PageRecord:
-        """Return the record of an llms.txt that is a document itself; such a crawl does not follow its links."""
+        """Return the record of an llms.txt that is a document itself; such a crawl does not follow
+        its links.
+        """
         page = with_valid_urls(markdown.read(file.text, file.url))
         record = self.of_page(file.url, page, raw_hash(file.text.encode("utf-8", "surrogatepass")))
-        record.origin, record.discovered_by, record.status = "llms-txt", "llms.txt", 200
-        record.title, record.description, record.language = file.title or record.title, file.summary, None
+        record.origin = "llms-txt"
+        record.discovered_by = "llms.txt"
+        record.status = 200
+        record.title = file.title or record.title
+        record.description = file.summary
+        record.language = None
         record.follow = []
         return record
 
@@ -155,17 +186,22 @@ def title_from_url(url: str) -> str:
     return name.replace("-", " ").replace("_", " ").strip() or parts.netloc
 
 
-# What was read of pages that are no documents, and of the start page: used again where they are unchanged.
+# What was read of pages that are no documents, and of the start page: used again where they are
+# unchanged.
 
 KEPT: frozenset[FilterReason] = frozenset(
     {"ai-opt-out", "canonical", "empty", "listing", "noindex", "redirect", "unsupported-type"}
 )
-"""Reasons that depend on nothing but the page, its address and the settings: what was read of such pages is kept."""
+"""Reasons that depend on nothing but the page, its address and the settings: what was read of such
+pages is kept.
+"""
 
 _META = (
     "canonical", "describedby", "lists_only", "listing", "markdown_alternate", "refresh", "robots", "tags",
 )  # fmt: skip
-"""The fields of `PageMeta` that are kept: they decide whether a page is a document, and where it leads."""
+"""The fields of `PageMeta` that are kept: they decide whether a page is a document, and where it
+leads.
+"""
 
 START_PAGE = " start page"  # ends `read_by` of what discovery needs of one
 
@@ -181,7 +217,9 @@ class Reading:
 
     def to_json(self) -> bytes:
         """Return the reading as the JSON that the store keeps."""
-        meta = {name: getattr(self.meta, name) for name in _META} | {"robots": sorted(self.meta.robots)}
+        meta = {name: getattr(self.meta, name) for name in _META} | {
+            "robots": sorted(self.meta.robots)
+        }
         kept = {"why": [*self.why], "meta": meta, "follow": self.follow, "raw_hash": self.raw_hash}
         return orjson.dumps(kept)
 
@@ -197,8 +235,10 @@ class Reading:
 class Readings:
     """Keeps what was read of pages that are no documents, with the validators of their responses.
 
-    It is used again with the same extractor, converter and `settings` only (those that decide what is a document, as
-    one line), and where the page is listed as it was. `note_false_304` takes the URL of a page that says something
+    It is used again with the same extractor, converter and `settings` only (those that decide what
+    is a document, as
+    one line), and where the page is listed as it was. `note_false_304` takes the URL of a page that
+    says something
     else under unchanged validators.
     """
 
@@ -206,10 +246,19 @@ class Readings:
     _settings: str = ""
     _note_false_304: Callable[[str], None] | None = None
 
-    def restored(self, answer: PageResponse, *, listed: bool) -> tuple[Reading, dict[str, str]] | None:
-        """Return what an earlier run read of an unchanged page, and its headers; None where its body has to be read."""
-        known, read_by = self._known, self.read_by(listed=listed)
-        found = known.reading(answer.fetched_url, answer.accept, read_by=read_by) if known.trusted else None
+    def restored(
+        self, answer: PageResponse, *, listed: bool
+    ) -> tuple[Reading, dict[str, str]] | None:
+        """Return what an earlier run read of an unchanged page, and its headers; None where its
+        body has to be read.
+        """
+        known = self._known
+        read_by = self.read_by(listed=listed)
+        found = (
+            known.reading(answer.fetched_url, answer.accept, read_by=read_by)
+            if known.trusted
+            else None
+        )
         if found is None:
             return None
         reading = Reading.from_json(found.body)
@@ -220,10 +269,19 @@ class Readings:
 
     def keep(self, why: Drop, page: PageResult, answer: PageResponse, *, listed: bool) -> None:
         """Keep what was read of a page, if a 304 for the page's own address can stand for it."""
-        meta, url, accept = page.page.meta, answer.fetched_url, answer.accept
+        meta = page.page.meta
+        url = answer.fetched_url
+        accept = answer.accept
         is_plain = answer.is_whole and answer.status == 200 and url == answer.page_url
-        is_whole = not (page.was_stub or page.page.parts or meta.is_shell or meta.api_files is not None)
-        if why.reason not in KEPT or not is_plain or not is_whole or page.origin not in {"html", "text"}:
+        is_whole = not (
+            page.was_stub or page.page.parts or meta.is_shell or meta.api_files is not None
+        )
+        if (
+            why.reason not in KEPT
+            or not is_plain
+            or not is_whole
+            or page.origin not in {"html", "text"}
+        ):
             return
         follow = page.page.follow if why.reason in {"listing", "empty"} else []
         reading = Reading(why, meta, follow, answer.raw_hash)
@@ -233,11 +291,15 @@ class Readings:
             stored = Reading.from_json(before.body)
             if (stored.why, stored.follow) != (why, follow) and self._note_false_304 is not None:
                 self._note_false_304(url)
-        kept = StoredReading(url, accept, None, None, answer.headers, reading.to_json(), read_by, why.reason)
+        kept = StoredReading(
+            url, accept, None, None, answer.headers, reading.to_json(), read_by, why.reason
+        )
         self._known.keep_reading(kept)
 
     def start_page(self, body: bytes, url: str) -> Page | None:
-        """Return what discovery needs of a start page, as an earlier run read it; None where its body is another."""
+        """Return what discovery needs of a start page, as an earlier run read it; None where its
+        body is another.
+        """
         if not self._known.trusted:
             return None
         found = self._known.reading(url, None, read_by=self._known.extractor_version + START_PAGE)
@@ -248,11 +310,15 @@ class Readings:
         return Page("", [], kept["follow"], PageMeta(hreflang=kept["hreflang"], section=section))
 
     def keep_start_page(self, page: Page, body: bytes, url: str) -> None:
-        """Keep what discovery needs of a start page: its links, its translations, the section that it names."""
+        """Keep what discovery needs of a start page: its links, its translations, the section that
+        it names.
+        """
         section = page.meta.section
         named = [section.path, section.why] if section is not None else None
         found = {"follow": page.follow, "hreflang": page.meta.hreflang, "section": named}
-        data = json.dumps({"raw_hash": raw_hash(body), **found}).encode()  # unlike orjson it takes any text
+        data = json.dumps(
+            {"raw_hash": raw_hash(body), **found}
+        ).encode()  # unlike orjson it takes any text
         read_by = self._known.extractor_version + START_PAGE
         self._known.keep_reading(StoredReading(url, None, body=data, read_by=read_by))
 
@@ -263,11 +329,12 @@ class Readings:
 
 # Titles that belong to a site and not to a page, found by comparing its pages.
 
-MOST_TITLES = (
-    0.3  # part of a site's pages from which on a title that they share is the site's, or of a part of it
-)
+# part of a site's pages from which on a title that they share is the site's, or of a part of it
+MOST_TITLES = 0.3
 LEAST_TITLES = 4  # pages that must share it
-MANY = 0.1  # part of the pages from which on a heading is one of the generator's ("Overview"), no title of a page
+# part of the pages from which on a heading is one of the generator's ("Overview"), no title of a
+# page
+MANY = 0.1
 KEPT_TITLES = 512  # titles and headings that are counted; the rarest are forgotten
 LEARNED_TITLES = 16  # titles that the store keeps for the next run
 MAX_LINKED = 5_000  # pages whose names in links are kept during a crawl
@@ -288,7 +355,9 @@ class SiteTitles:
 
     def __init__(self) -> None:
         self.pages = 0
-        self.start: str | None = None  # the title of the start page: the first that another page may share
+        self.start: str | None = (
+            None  # the title of the start page: the first that another page may share
+        )
         self._known: list[str] = []
         self._titles: Counter[str] = Counter()
         self._headings: Counter[str] = Counter()
@@ -305,13 +374,16 @@ class SiteTitles:
 
     def is_shared(self, title: str) -> bool:
         """Say whether a title is that of so many pages that it is none of theirs."""
-        return title in self._known or self._titles[title] >= max(LEAST_TITLES, MOST_TITLES * self.pages)
+        return title in self._known or self._titles[title] >= max(
+            LEAST_TITLES, MOST_TITLES * self.pages
+        )
 
     def see_links(self, links: Iterable[Link]) -> None:
         """Take note of what the links of a page call others, `MAX_LINKED` pages at most."""
         known = self._linked
         for link in links if len(known) < MAX_LINKED else ():
-            url, text = link.url.partition("#")[0], link.text
+            url = link.url.partition("#")[0]
+            text = link.text
             if url in known or not 1 < len(text) <= _MAX_NAME or len(known) >= MAX_LINKED:
                 continue
             if text.strip(" .…»›→").casefold() not in _POINTING:
@@ -322,23 +394,29 @@ class SiteTitles:
         return self._linked.get(url)
 
     def retitle(self, record: PageRecord, *, is_start: bool) -> bool:
-        """Count a page of HTML, and give it a title of its own where pages share one; return whether it is another."""
-        title, content = record.title, record.content or ""
+        """Count a page of HTML, and give it a title of its own where pages share one; return
+        whether it is another.
+        """
+        title = record.title
+        content = record.content or ""
         if record.origin not in HTML_ORIGINS or not title:
             return False
         self.see(title, content, start=is_start)
         self.see_links(record.links)
         if not is_start:
             named = record.llms.title if record.llms else None
-            linked, path = self.linked(record.url), title_from_url(record.url)
+            linked = self.linked(record.url)
+            path = title_from_url(record.url)
             record.title = self.own(title, content, named, linked, path)
         return record.title != title
 
     def own(self, title: str, markdown: str, named: str | None, *last: str | None) -> str:
         """Return the title of a page that was seen: `title`, unless the site's pages share it.
 
-        Then it is the heading right below that of the site, the first `<h1>` that says something else, `named` (by
-        llms.txt), the first heading that no other pages have, or the first of `last` (by links and URL).
+        Then it is the heading right below that of the site, the first `<h1>` that says something
+        else, `named` (by
+        llms.txt), the first heading that no other pages have, or the first of `last` (by links and
+        URL).
         """
         is_starts = title == self.start and self.pages > 1 and self._titles[title] > 1
         if not is_starts and not self.is_shared(title):
@@ -349,7 +427,9 @@ class SiteTitles:
             for (_, above, _), (level, text, follows) in pairwise(headings)
             if above == title and follows and level <= 2 and not self._is_common(text)
         )
-        right_below = next(below, None)  # the heading that follows the site's title, nothing in between
+        right_below = next(
+            below, None
+        )  # the heading that follows the site's title, nothing in between
         if not self.is_shared(title):
             return right_below or title
         candidates = [
@@ -367,7 +447,9 @@ class SiteTitles:
 
     def as_list(self) -> list[str]:
         """Return what the store remembers: the titles that are shared."""
-        shared = [title for title, _ in self._titles.most_common(LEARNED_TITLES) if self.is_shared(title)]
+        shared = [
+            title for title, _ in self._titles.most_common(LEARNED_TITLES) if self.is_shared(title)
+        ]
         return list(dict.fromkeys([*self._known, *shared]))[:LEARNED_TITLES]
 
     def remember(self, data: object) -> None:
@@ -382,12 +464,16 @@ def _count(counts: Counter[str], text: str) -> None:
         for rare, number in counts.most_common()[: -KEPT_TITLES // 2 : -1]:
             if number < LEAST_TITLES:
                 del counts[rare]
-        for rare, _ in counts.most_common()[KEPT_TITLES // 2 :] if len(counts) > KEPT_TITLES else ():
+        for rare, _ in (
+            counts.most_common()[KEPT_TITLES // 2 :] if len(counts) > KEPT_TITLES else ()
+        ):
             del counts[rare]
 
 
 def _headings(markdown: str) -> Iterable[tuple[int, str, bool]]:
-    """Yield (level, text, nothing stands between it and the heading before) of the first headings of a document."""
+    """Yield (level, text, nothing stands between it and the heading before) of the first headings
+    of a document.
+    """
     follows = fence = False
     for line in markdown.split("\n", _LOOKED_AT)[:_LOOKED_AT]:
         if line.startswith(("```", "~~~")):

@@ -1,6 +1,7 @@
 """What witnesses of a site (`site/witnesses.py`) said, held against what its pages showed. Pure.
 
-A witness is believed once it has named every page that changed, on nights when every page was requested
+A witness is believed once it has named every page that changed, on nights when every page was
+requested
 (docs/explanation/incremental.md).
 """
 
@@ -16,9 +17,13 @@ from llmsspider.site.witnesses import Witness
 from llmsspider.web.urls import page_key
 
 PROOF_NIGHTS = 3
-"""Number of nights on which every page was requested before a witness is believed; twice as many after each mistake."""
+"""Number of nights on which every page was requested before a witness is believed; twice as many
+after each mistake.
+"""
 STAMP_NIGHTS = 4
-"""Number of those nights on which pages have to change before a stamp is believed; of other witnesses one."""
+"""Number of those nights on which pages have to change before a stamp is believed; of other
+witnesses one.
+"""
 MAX_MISTAKES = 5
 """Number of mistakes after which the number of nights stays what it is. A stamp may make none."""
 MAX_AGE = 1000
@@ -27,19 +32,24 @@ MIN_SAMPLE = 3
 """Number of pages that are sampled at least."""
 LEAST_SHARE = 0.9
 """A witness that names less than this share of the pages that it named last time is damaged."""
-FEW, FEW_SHARE = 5, 0.05
+FEW = 5
+FEW_SHARE = 0.05
 """So many pages, or this share, that another witness names are requested too, proven or not."""
 
 Claim = Literal["named", "silent", "none"]
-"""What a witness said of a page before it was requested: it is another one, it is as it was, or nothing."""
+"""What a witness said of a page before it was requested: it is another one, it is as it was, or
+nothing.
+"""
 
 
 @dataclass(slots=True)
 class History:
     """What became of the claims of one witness.
 
-    `nights` counts those on which every page was requested, `active` those of them on which pages changed, since its
-    last mistake; `changes` the pages that changed, `named` those that it had named, `mistakes` the nights when it had
+    `nights` counts those on which every page was requested, `active` those of them on which pages
+    changed, since its
+    last mistake; `changes` the pages that changed, `named` those that it had named, `mistakes` the
+    nights when it had
     not. `stamp` and `pages` (a number) are those of last time.
     """
 
@@ -56,7 +66,9 @@ class History:
         """Whether it is believed."""
         if not self.pages:
             return self.active >= STAMP_NIGHTS and not self.mistakes
-        return self.nights >= PROOF_NIGHTS * 2 ** min(self.mistakes, MAX_MISTAKES) and self.active > 0
+        return (
+            self.nights >= PROOF_NIGHTS * 2 ** min(self.mistakes, MAX_MISTAKES) and self.active > 0
+        )
 
     @property
     def described(self) -> str:
@@ -67,9 +79,11 @@ class History:
 
 @dataclass(slots=True)
 class Checked:
-    """When a page was requested last, as the number of the run, and what each witness said of it then, by its name.
+    """When a page was requested last, as the number of the run, and what each witness said of it
+    then, by its name.
 
-    `again` are the witnesses that had named it while it was as before: it may have been behind them.
+    `again` are the witnesses that had named it while it was as before: it may have been behind
+    them.
     """
 
     number: int
@@ -91,9 +105,15 @@ class Ledger:
     histories: dict[str, History] = field(default_factory=dict)
     checked: dict[bytes, Checked] = field(default_factory=dict)
     witnesses: list[Witness] = field(default_factory=list)  # those that were read in this run
-    by: Witness | None = None  # the witness that pages are left out by in this run, where there is one
-    unasked: set[bytes] = field(default_factory=set)  # the keys of the stored pages that are not requested
-    left_out: set[bytes] = field(default_factory=set)  # the keys of pages that were met and not requested
+    by: Witness | None = (
+        None  # the witness that pages are left out by in this run, where there is one
+    )
+    unasked: set[bytes] = field(
+        default_factory=set
+    )  # the keys of the stored pages that are not requested
+    left_out: set[bytes] = field(
+        default_factory=set
+    )  # the keys of pages that were met and not requested
     no_documents: dict[bytes, str] = field(default_factory=dict)
     """The URLs of pages that were requested, and are no documents as before, or not found."""
     dead: set[bytes] = field(default_factory=set)  # the keys of those that were not found
@@ -116,7 +136,9 @@ class Ledger:
     def load(self, table: bytes) -> None:
         """Read what `table` wrote; anything else is nothing."""
         try:
-            self.checked = {bytes.fromhex(key): Checked(*one) for key, one in orjson.loads(table).items()}
+            self.checked = {
+                bytes.fromhex(key): Checked(*one) for key, one in orjson.loads(table).items()
+            }
         except (AttributeError, TypeError, ValueError):
             self.checked = {}
 
@@ -130,20 +152,25 @@ class Ledger:
         before = self.checked.get(key)
         if before is None or witness.name not in self.histories:
             return "none"
-        now, then = witness.of(url), before.digests.get(witness.name)
+        now = witness.of(url)
+        then = before.digests.get(witness.name)
         if now is None and then is None:
             return "none"
         return "silent" if now == then and witness.name not in before.again else "named"
 
     def _is_silent(self, key: bytes, url: str) -> bool:
-        """Say whether the first proven witness that says something of a page says that it is as it was."""
+        """Say whether the first proven witness that says something of a page says that it is as it
+        was.
+        """
         claims = [self.claim(one, key, url) for one in self._proven]
         return next((claim for claim in claims if claim != "none"), "none") == "silent"
 
     def plan(self, pages: Mapping[bytes, str], bound: int) -> list[bytes]:
-        """Decide which of the stored pages (URLs by key) need not be requested; return those to sample first.
+        """Decide which of the stored pages (URLs by key) need not be requested; return those to
+        sample first.
 
-        That are the ones that were requested longest ago, so many that each page is within `bound` runs.
+        That are the ones that were requested longest ago, so many that each page is within `bound`
+        runs.
         """
         past = {one.name: self.histories.get(one.name, History()) for one in self.witnesses}
         found = [one for one in self.witnesses if past[one.name].is_proven]
@@ -151,8 +178,11 @@ class Ledger:
             return []
         named: dict[str, set[bytes]] = {}
         for one in self.witnesses:
-            named[one.name] = {key for key, url in pages.items() if self.claim(one, key, url) == "named"}
-        self._proven, self._bound = sorted(found, key=lambda one: len(named[one.name])), bound
+            named[one.name] = {
+                key for key, url in pages.items() if self.claim(one, key, url) == "named"
+            }
+        self._proven = sorted(found, key=lambda one: len(named[one.name]))
+        self._bound = bound
         unasked = {key for key, url in pages.items() if self._is_silent(key, url)}
         unasked = {key for key in unasked if self.number - self.checked[key].number < bound}
         few = max(FEW, FEW_SHARE * len(pages))
@@ -160,17 +190,21 @@ class Ledger:
             unasked -= named[witness.name] if len(named[witness.name]) <= few else set()
         oldest = sorted(unasked, key=lambda key: (self.checked[key].number, random()))  # noqa: S311  # no secret
         sample = oldest[: max(MIN_SAMPLE, ceil(len(pages) / bound))]
-        self.by, self.unasked = self._proven[0] if sample else None, unasked.difference(sample)
+        self.by = self._proven[0] if sample else None
+        self.unasked = unasked.difference(sample)
         return sample
 
     def give_up(self) -> None:
         """Request every page after all."""
-        self.by, self.unasked = None, set()
+        self.by = None
+        self.unasked = set()
 
     def leaves_out(self, key: bytes, url: str, *, is_stored: bool) -> bool:
-        """Say whether a page need not be requested; one that is no document is, in one of `bound` runs.
+        """Say whether a page need not be requested; one that is no document is, in one of `bound`
+        runs.
 
-        Of that the witness is believed as a whole, too, which other pages have to prove: it leads to pages at most.
+        Of that the witness is believed as a whole, too, which other pages have to prove: it leads
+        to pages at most.
         """
         if self.by is None or is_stored:
             return key in self.unasked
@@ -190,12 +224,17 @@ class Ledger:
         failed: Iterable[bytes] = (),
         evident: bool = True,
     ) -> list[str]:
-        """Hold what the witnesses said against what the pages showed, and remember both; return the mistakes in words.
+        """Hold what the witnesses said against what the pages showed, and remember both; return the
+        mistakes in words.
 
-        The site answered for the pages `asked` (URLs by key); those that `failed` are asked again. The `changed` ones
-        had another text than before, or were gone; `evident` says that the site alone made them change.
+        The site answered for the pages `asked` (URLs by key); those that `failed` are asked again.
+        The `changed` ones
+        had another text than before, or were gone; `evident` says that the site alone made them
+        change.
         """
-        changes, lines, named = set(changed), [], {}
+        changes = set(changed)
+        lines = []
+        named = {}
         for witness in self.witnesses:
             claims = {key: self.claim(witness, key, url) for key, url in asked.items()}
             named[witness.name] = {key for key, claim in claims.items() if claim == "named"}
@@ -213,7 +252,8 @@ class Ledger:
                 elif not self.left_out:
                     history.nights += 1
                     history.active += bool(known)
-            history.stamp, history.pages = witness.stamp, len(witness.pages)
+            history.stamp = witness.stamp
+            history.pages = len(witness.pages)
         for key in failed:
             self.checked.pop(key, None)
         for key in asked.keys() - set(failed) if self.witnesses else ():
@@ -226,7 +266,9 @@ class Ledger:
         return lines
 
     def described(self, pages: int, changed: int, requests: int) -> str | None:
-        """Return what the witnesses have shown and, where pages were left out, what the run did, in words."""
+        """Return what the witnesses have shown and, where pages were left out, what the run did, in
+        words.
+        """
         if self.by is None:
             return None if self.best is None else f"{self.best[0]}, {self.best[1].described}"
         oldest = min((self.checked[key].number for key in self.left_out), default=self.number)
@@ -238,5 +280,11 @@ class Ledger:
     @property
     def best(self) -> tuple[str, History] | None:
         """The witness of this run that has proven most, and its history."""
-        found = [(one.name, self.histories[one.name]) for one in self.witnesses if one.name in self.histories]
-        return max(found, key=lambda one: (one[1].is_proven, one[1].pages > 0, one[1].nights), default=None)
+        found = [
+            (one.name, self.histories[one.name])
+            for one in self.witnesses
+            if one.name in self.histories
+        ]
+        return max(
+            found, key=lambda one: (one[1].is_proven, one[1].pages > 0, one[1].nights), default=None
+        )

@@ -1,4 +1,7 @@
-"""The run: what one crawl knows, shared by its components (`requests.run_of(crawler)`). No Scrapy."""
+"""The run: what one crawl knows, shared by its components (`requests.run_of(crawler)`).
+
+No Scrapy.
+"""
 
 import contextlib
 from collections import Counter
@@ -55,7 +58,8 @@ class Run(RunState):
 
     def open(self) -> None:
         """Open store and workers and begin the run in the store; raises `StoreError`."""
-        config, arguments = self.config, self.arguments
+        config = self.config
+        arguments = self.arguments
         if config.plan_only:
             return
         store = self._store = config.stores.open(self.source)
@@ -64,11 +68,16 @@ class Run(RunState):
         before = self.stored_source
         version = self.records.extractor_version
         self._same_extractor = before is not None and before.extractor_version == version
-        if self.section.job in {"", PLAN}:  # sections go at the same time: their end keeps what they learned
+        if self.section.job in {
+            "",
+            PLAN,
+        }:  # sections go at the same time: their end keeps what they learned
             store.upsert_source(self.memory.to_keep())
         self.outputs.undelivered_since = store.undelivered_since()
         given = arguments.model_dump(mode="json", exclude_unset=True)
-        self.record = store.begin_run(arguments.mode, given, resumes=self.resumes, retention=config.history)
+        self.record = store.begin_run(
+            arguments.mode, given, resumes=self.resumes, retention=config.history
+        )
         self.known = KnownPages(
             self._stored_pages(self.section, store),
             store.aliases(),
@@ -76,7 +85,9 @@ class Run(RunState):
             trusted=not arguments.full,
             number=self.record.number,
             unbelieved=self.memory.unbelieved,
-            store=None if config.own_code else store,  # pipelines may take out what the site's own text has
+            store=(
+                None if config.own_code else store
+            ),  # pipelines may take out what the site's own text has
             moved_from=store.moved_from(),
         )
         written_to = store if self.remembers else None
@@ -109,12 +120,18 @@ class Run(RunState):
             return
         section.failed = set(range(1, len(section.starts) + 1)) - done
         for row in (store.reading(self._row(one.id).key) for one in section.whole):
-            section.learned = merged(section.learned, orjson.loads(row.body) if row is not None else {})
+            section.learned = merged(
+                section.learned, orjson.loads(row.body) if row is not None else {}
+            )
         if self.stored_source is not None:
-            self.stored_source.forms = merged(self.stored_source.forms, section.learned.get("forms", {}))
+            self.stored_source.forms = merged(
+                self.stored_source.forms, section.learned.get("forms", {})
+            )
 
     def _stored_pages(self, section: SectionJob, store: Store) -> dict[bytes, PageState]:
-        """Return the pages that were stored before this run and its night; of a section those that it has."""
+        """Return the pages that were stored before this run and its night; of a section those that
+        it has.
+        """
         if section.number:
             states = store.page_states(lambda url: not section.leaves(url))
             if section.is_late:
@@ -123,38 +140,62 @@ class Run(RunState):
         for page in store.changes_since(self.seq_before, OUTLINE) if section.job == END else ():
             section.written[page.record.key] = page.change, page.seq, page.record.change_kinds
         new = {key for key, (change, *_) in section.written.items() if change == "new"}
-        new -= {state.key for state in store.unreached()} if new else new  # of a night that had no end
+        new -= (
+            {state.key for state in store.unreached()} if new else new
+        )  # of a night that had no end
         return {key: state for key, state in store.page_states().items() if key not in new}
 
     def _close_section(self, section: SectionJob, store: Store) -> None:
-        """Keep the plan of a night, or leave to its end what a whole section learned and did not confirm."""
-        record, known, named = store.source_record(), self.known, self.requested_pages
+        """Keep the plan of a night, or leave to its end what a whole section learned and did not
+        confirm.
+        """
+        record = store.source_record()
+        known = self.known
+        named = self.requested_pages
         if section.job == PLAN and record is not None:
             record.discovery["sections"] = {"night": section.night, "starts": section.starts}
             store.upsert_source(record)
         section.is_whole &= self.outcome == "finished" and self.coverage.complete
         if not section.is_whole:
             return
-        kept, pages = self.memory.to_keep(), {}
+        kept = self.memory.to_keep()
+        pages = {}
         for key in (state.key for state in store.unreached() if state.key in known.states):
             if key in known.outcomes or key in named:
-                told = (known.outcomes.get(key), known.reasons.get(key), known.targets.get(key, b"").hex())
+                told = (
+                    known.outcomes.get(key),
+                    known.reasons.get(key),
+                    known.targets.get(key, b"").hex(),
+                )
                 pages[key.hex()] = [*told, key not in known.elsewhere_for_now, key in named]
         learned = {name: kept.discovery[name] for name in LEARNED if name in kept.discovery}
-        left = {"forms": kept.forms, "discovery": learned, "doubts": self.memory.doubts.now, "pages": pages}
+        left = {
+            "forms": kept.forms,
+            "discovery": learned,
+            "doubts": self.memory.doubts.now,
+            "pages": pages,
+        }
         store.save_reading(replace(self._row(self.id), body=orjson.dumps(left)))
 
     def take_over(self) -> None:
-        """At the end of a night: count what its sections counted, and what became of pages they did not confirm."""
-        section, known = self.section, self.known
+        """At the end of a night: count what its sections counted, and what became of pages they did
+        not confirm.
+        """
+        section = self.section
+        known = self.known
         for one in section.whole:
-            errors, filtered = cast("Any", self.store.errors(one)), cast("Any", self.store.filtered(one))
+            errors = cast("Any", self.store.errors(one))
+            filtered = cast("Any", self.store.filtered(one))
             for error in errors:
                 self.fail(error.url, error.kind, error.reason, error.status)
             for url in filtered:
                 self.record_filtered(url.url, url.reason, url.rule or "")
-        self.memory.doubts.now |= {key: tuple(one) for key, one in section.learned.get("doubts", {}).items()}
-        for hexed, (outcome, reason, target, for_good, is_named) in section.learned.get("pages", {}).items():
+        self.memory.doubts.now |= {
+            key: tuple(one) for key, one in section.learned.get("doubts", {}).items()
+        }
+        for hexed, (outcome, reason, target, for_good, is_named) in section.learned.get(
+            "pages", {}
+        ).items():
             key = bytes.fromhex(hexed)
             self.requested_pages |= {key} if is_named else set()
             if target:
@@ -163,19 +204,24 @@ class Run(RunState):
                 known.record_outcome(key, outcome, reason or "")
 
     def expect_pages(self) -> None:
-        """Start the workers before the first page where most are to be converted: none is stored, or `full=true`."""
+        """Start the workers before the first page where most are to be converted: none is stored,
+        or `full=true`.
+        """
         crawls = not self.config.plan_only and self.section.job not in {PLAN, END}
         if (not self.known.states or self.arguments.full) and crawls:
             self.workers.open()
 
     def end(self, outcome: str) -> None:
-        """Record how the crawl ended (Scrapy's finish reason), commit all pages, and release the workers."""
+        """Record how the crawl ended (Scrapy's finish reason), commit all pages, and release the
+        workers.
+        """
         try:
             self._keep_waiting(is_stopped=not succeeded(outcome))
             self.flush()
         except StoreError as error:  # what was waiting to be written is not
             self.coverage.incomplete(str(error))
-            self.fault, outcome = str(error), "store_failed"
+            self.fault = str(error)
+            outcome = "store_failed"
         self.outcome = outcome
         self.ended.set()
         if "workers" in vars(self):
@@ -185,7 +231,9 @@ class Run(RunState):
             self.coverage.incomplete(outcome)
 
     def _keep_waiting(self, *, is_stopped: bool) -> None:
-        """Keep in the store what pages that still wait have there; of a stopped crawl new ones too, for a replay."""
+        """Keep in the store what pages that still wait have there; of a stopped crawl new ones too,
+        for a replay.
+        """
         for page in self.waiting.take("failed", "wall", "links"):
             if page.failure is not None:
                 self.fail(*page.failure)
@@ -194,24 +242,34 @@ class Run(RunState):
         if not is_stopped or self.config.own_code:
             return
         for page in self.waiting.take("markdown", "tag", "stub", "moved"):
-            if page.record is not None and not (page.reason == "tag" and self.site.is_tag(page.record.url)):
+            if page.record is not None and not (
+                page.reason == "tag" and self.site.is_tag(page.record.url)
+            ):
                 self._store_waiting(page.record, confirmed=page.confirmed)
 
     def _store_waiting(self, record: PageRecord, *, confirmed: bool) -> None:
-        content, is_known = record.content or "", self.known.state(record.key) is not None
+        content = record.content or ""
+        is_known = self.known.state(record.key) is not None
         in_scope = self.bounds.allowed(record.url) and self.arguments.follow != "listed"
         dropped = drop_reason(content, record.title)
         record.content_hash = content_hash(content)
-        is_document = in_scope and not dropped and record.content_hash not in self.site.soft404_hashes
-        if self.recorded.is_first(record) and (is_known or (is_document and self.arguments.mode == "crawl")):
+        is_document = (
+            in_scope and not dropped and record.content_hash not in self.site.soft404_hashes
+        )
+        if self.recorded.is_first(record) and (
+            is_known or (is_document and self.arguments.mode == "crawl")
+        ):
             self.site.forms_of(record.url).missed.pop(identity(record.url), None)
             self.recorded.write(record, confirmed=confirmed or not is_document)
             self.count("stored-at-stop")
             self.progress.stored_at_stop += 1
 
     def close(self, *, delivered: bool | None) -> None:
-        """Finish the run in the store, close it; idempotent. `delivered`: the outputs are stored; None without any."""
-        store, self._store = self._store, None
+        """Finish the run in the store, close it; idempotent. `delivered`: the outputs are stored;
+        None without any.
+        """
+        store = self._store
+        self._store = None
         if store is None:
             return
         self.outputs.delivered = delivered
@@ -227,21 +285,30 @@ class Run(RunState):
             if self.config.own_code and self.section.is_last:
                 store.drop_originals(self.records.extractor_version)
             store.finish_run(
-                self.outcome, complete=self.coverage.complete, why=self.coverage.why_incomplete, counts=counts
+                self.outcome,
+                complete=self.coverage.complete,
+                why=self.coverage.why_incomplete,
+                counts=counts,
             )
         except StoreError as error:  # the pages are stored, how the run ended is not
-            self.fault, self.outcome = str(error), "store_failed"
+            self.fault = str(error)
+            self.outcome = "store_failed"
             self.coverage.incomplete(str(error))
         with contextlib.suppress(StoreError):  # the writer has said it
             store.close()
 
     def _row(self, of: str) -> Reading:
-        """The row of the store that has when each page was checked (`ledger`), or what a run of a section left."""
+        """The row of the store that has when each page was checked (`ledger`), or what a run of a
+        section left.
+        """
         return Reading(self.arguments.url or "", None, read_by=of)
 
     def _conclude_night(self, store: Store) -> None:
-        """Hold what the witnesses of the site said against what its pages showed; not after a run that saw less."""
-        known, ledger = self.known, self.ledger
+        """Hold what the witnesses of the site said against what its pages showed; not after a run
+        that saw less.
+        """
+        known = self.known
+        ledger = self.ledger
         is_part = self.arguments.retry or self.resumes is not None or self.outcome != "finished"
         if is_part or not (self.section.is_last and self.coverage.complete and ledger.witnesses):
             return
@@ -252,16 +319,25 @@ class Run(RunState):
             if state is not None and state.origin != "llms-full":
                 asked[key] = state.url
         asked |= ledger.no_documents
-        changed = gone | {key for key, (_, change) in self.recorded.written.items() if change == "changed"}
-        for line in ledger.conclude(asked, changed, failed=known.outcomes, evident=self._same_extractor):
+        changed = gone | {
+            key for key, (_, change) in self.recorded.written.items() if change == "changed"
+        }
+        for line in ledger.conclude(
+            asked, changed, failed=known.outcomes, evident=self._same_extractor
+        ):
             self.note(line)
         with contextlib.suppress(StoreError):  # the writer says it
             store.save_reading(replace(self._row("ledger"), body=ledger.table()))
 
     @property
     def may_leave_out(self) -> bool:
-        """Whether pages that did not change need not be requested, as far as that is known before the first one."""
-        given, memory, config, ledger = self.arguments, self.memory, self.config, self.ledger
+        """Whether pages that did not change need not be requested, as far as that is known before
+        the first one.
+        """
+        given = self.arguments
+        memory = self.memory
+        config = self.config
+        ledger = self.ledger
         if not (config.revisit and ledger.witnesses) or self.resumes is not None:
             return False
         if given.full or given.confirm_deletions or config.own_code or self.section.job:
@@ -275,8 +351,12 @@ class Run(RunState):
         return has_start and before is not None and before.complete
 
     def note_outage(self) -> None:
-        """Make the run incomplete when too many pages failed: those requested, and those that could not be verified."""
-        kept = [kind for key, kind in self.known.reasons.items() if self.known.outcomes[key] == "kept"]
+        """Make the run incomplete when too many pages failed: those requested, and those that could
+        not be verified.
+        """
+        kept = [
+            kind for key, kind in self.known.reasons.items() if self.known.outcomes[key] == "kept"
+        ]
         failed = self.progress.errors + Counter(kept)
         why = outage(failed, self.obtained, MAX_FAILED_SHARE) if failed else None
         if why is not None:
@@ -307,7 +387,8 @@ class Run(RunState):
 
     def counts(self) -> dict[str, Any]:
         """Return the numbers the store keeps of a run."""
-        progress, ledger = self.progress, self.ledger
+        progress = self.progress
+        ledger = self.ledger
         done = progress.documents, progress.changes["changed"], progress.requests
         witness = ledger.described(*done) if ledger.witnesses else None
         return {
@@ -331,7 +412,9 @@ class Run(RunState):
 
     @property
     def obtained(self) -> int:
-        """The documents that came from the site in this run, and not from the store in place of a page that failed."""
+        """The documents that came from the site in this run, and not from the store in place of a
+        page that failed.
+        """
         number = max(self.progress.documents - self.progress.kept, 0) + self.section.documents
         return number + self.waiting.number("moved")
 
@@ -343,7 +426,9 @@ class Run(RunState):
     # --- what the crawl goes through ---
 
     def discovered(self, discovery: Discovery, start_page: Page) -> None:
-        """Record the outcome of discovery and fix the bounds; `start_page` has the start page's links."""
+        """Record the outcome of discovery and fix the bounds; `start_page` has the start page's
+        links.
+        """
         self.discovery = discovery
         self.memory.unread(*discovery.broken)
         self.progress.discovered(discovery)
@@ -353,9 +438,14 @@ class Run(RunState):
             self.rights.add(urlsplit(file.url).netloc, of_llms_txt(file.text, file.url))
         self.memory.link_sources.names_all = bool(discovery.sitemaps or discovery.witnesses)
         self.bounds.discovered(discovery, start_page)
-        start, dates = discovery.start, {one.url: one.lastmod for one in discovery.seeds if one.lastmod}
+        start = discovery.start
+        dates = {one.url: one.lastmod for one in discovery.seeds if one.lastmod}
         lastmod = witnesses.by_lastmod({self.page_of(url): dates[url] for url in dates})
-        stored = [state.last_modified for state in self.known.states.values() if state.origin != "llms-full"]
+        stored = [
+            state.last_modified
+            for state in self.known.states.values()
+            if state.origin != "llms-full"
+        ]
         deploy = witnesses.by_deploy(start.final_url, start.headers.get("last-modified"), stored)
         wholes = [one.whole() for one in discovery.witnesses if one.pages]
         found = [*discovery.witnesses, *filter(None, (lastmod, deploy)), *wholes]

@@ -1,4 +1,6 @@
-"""Each page once (`urls.identity`), exact breadth-first order where depth is bounded, and which JOBDIR is continued."""
+"""Each page once (`urls.identity`), exact breadth-first order where depth is bounded, and which
+JOBDIR is continued.
+"""
 
 import contextlib
 import json
@@ -26,7 +28,8 @@ logger = logging.getLogger(__name__)
 
 
 # Whether a JOBDIR can be continued: one that was left by a crash, or by a finished crawl, is not.
-# After a kill, Scrapy's own files resume to an empty queue and call it finished; after a finished crawl they say that
+# After a kill, Scrapy's own files resume to an empty queue and call it finished; after a finished
+# crawl they say that
 # every page was seen. A marker beside them says which it was.
 
 MARKER = "llmsspider.json"
@@ -35,7 +38,9 @@ RESUMABLE = "shutdown"
 
 
 def resumed_run(path: str | None) -> str | None:
-    """Return the id of the run that a JOBDIR continues, None for a new crawl; discard what cannot be continued."""
+    """Return the id of the run that a JOBDIR continues, None for a new crawl; discard what cannot
+    be continued.
+    """
     if not path or not Path(path, "requests.seen").exists():
         return None
     state = {}
@@ -59,25 +64,35 @@ def resumed_run(path: str | None) -> str | None:
 def mark_job(path: str | None, run: str, outcome: str | None) -> None:
     """Write the marker of a JOBDIR: `outcome` None while the run goes on, else its finish reason."""
     if path and Path(path).is_dir():
-        Path(path, MARKER).write_text(json.dumps({"run": run, "outcome": outcome}), encoding="utf-8")
+        Path(path, MARKER).write_text(
+            json.dumps({"run": run, "outcome": outcome}), encoding="utf-8"
+        )
 
 
-# Each page once: requests are the same when their pages are (`urls.identity`), whatever Scrapy's fingerprint says.
+# Each page once: requests are the same when their pages are (`urls.identity`), whatever Scrapy's
+# fingerprint says.
 
 KEY_BYTES = 16  # length of a key (`urls.page_key`)
 
 
 class PageDupeFilter(BaseDupeFilter):
-    """Filter requests for a page that was requested before, in this run or the one a JOBDIR continues.
+    """Filter requests for a page that was requested before, in this run or the one a JOBDIR
+    continues.
 
-    A request passes when a redirect led to it within one page (`/docs` to `/docs/`). How many redirect to one page is
-    evidence for the run (`bot_walls.Suspects`). `requests.seen` of a JOBDIR holds the keys (`KEY_BYTES` each).
+    A request passes when a redirect led to it within one page (`/docs` to `/docs/`). How many
+    redirect to one page is
+    evidence for the run (`bot_walls.Suspects`). `requests.seen` of a JOBDIR holds the keys
+    (`KEY_BYTES` each).
     """
 
     def __init__(
-        self, path: str | None = None, collector: StatsCollector | None = None, run: Run | None = None
+        self,
+        path: str | None = None,
+        collector: StatsCollector | None = None,
+        run: Run | None = None,
     ):
-        self._collector, self._run = collector, run
+        self._collector = collector
+        self._run = run
         self._pages: set[bytes] = run.requested_pages if run is not None else set()
         self._file: IO[bytes] | None = None
         if path:
@@ -93,7 +108,8 @@ class PageDupeFilter(BaseDupeFilter):
 
     def request_seen(self, request: Request) -> bool:
         """Return whether the request's page was requested before, and remember it."""
-        key, redirects = page_key(request.url), request.meta.get("redirect_urls")
+        key = page_key(request.url)
+        redirects = request.meta.get("redirect_urls")
         if redirects and identity(redirects[-1]) == identity(request.url):
             return False
         if redirects and self._run is not None:
@@ -110,7 +126,9 @@ class PageDupeFilter(BaseDupeFilter):
         if self._collector is not None:
             self._collector.inc_value("dupefilter/filtered")
         logger.debug(
-            "Filtered a request for a known page: %(request)s", {"request": request}, extra={"spider": spider}
+            "Filtered a request for a known page: %(request)s",
+            {"request": request},
+            extra={"spider": spider},
         )
 
     def close(self, reason: str) -> None:
@@ -122,19 +140,35 @@ class PageDupeFilter(BaseDupeFilter):
 # Exact breadth-first order where depth is bounded, and no more pages under way than are wanted.
 
 LAST_UNDER_WAY = 4
-"""Requests under way however few documents `max_pages` leaves: not every requested page becomes a document."""
+"""Requests under way however few documents `max_pages` leaves: not every requested page becomes a
+document.
+"""
 
 
-REQUESTED_AGAIN: tuple[Reason, ...] = ("copy", "failed", "links", "markdown", "tag", "stub", "moved")
-"""The reasons for which a page waits whose request a continued job sends again; what may be a wall stays as stored."""
+REQUESTED_AGAIN: tuple[Reason, ...] = (
+    "copy",
+    "failed",
+    "links",
+    "markdown",
+    "tag",
+    "stub",
+    "moved",
+)
+"""The reasons for which a page waits whose request a continued job sends again; what may be a wall
+stays as stored.
+"""
 
 
 class BreadthFirstScheduler(Scheduler):
-    """Scrapy's scheduler; with `max_depth` set, depth d+1 waits until every page of depth d is done.
+    """Scrapy's scheduler; with `max_depth` set, depth d+1 waits until every page of depth d is
+    done.
 
-    Without the wait a page can be reached first over a longer path, and be filtered or given a wrong depth. What waits
-    in the queue of a JOBDIR is sent once the scope is known again: what a page leads to is judged by it. With
-    `max_pages` set, no more requests are under way than documents are left to export, or `LAST_UNDER_WAY` if larger.
+    Without the wait a page can be reached first over a longer path, and be filtered or given a
+    wrong depth. What waits
+    in the queue of a JOBDIR is sent once the scope is known again: what a page leads to is judged
+    by it. With
+    `max_pages` set, no more requests are under way than documents are left to export, or
+    `LAST_UNDER_WAY` if larger.
     """
 
     _held: Request | None = None
@@ -150,7 +184,8 @@ class BreadthFirstScheduler(Scheduler):
             return None  # those under way may reach `max_pages`; the rest is filtered then
         if run.discovers and run.resumes is not None and run.bounds.scope is None:
             return None
-        request, self._held = self._held or super().next_request(), None
+        request = self._held or super().next_request()
+        self._held = None
         depth = request.meta.get("depth", 0) if request is not None else 0
         if run.arguments.max_depth is None or depth <= self._depth:
             return request
@@ -164,14 +199,22 @@ class BreadthFirstScheduler(Scheduler):
         return super().__len__() + (self._held is not None)
 
     def close(self, reason: str) -> Deferred[None] | None:
-        """Count what is left of a crawl that was stopped, and keep it in a JOBDIR: also the pages that wait."""
+        """Count what is left of a crawl that was stopped, and keep it in a JOBDIR: also the pages
+        that wait.
+        """
         again = [self._held] if self._held is not None else []
         if self._run is not None:
             self._run.progress.unread += len(self)
             if self.dqs is not None and reason == RESUMABLE:
-                again += [page.request for page in self._run.waiting.take(*REQUESTED_AGAIN) if page.request]
+                again += [
+                    page.request
+                    for page in self._run.waiting.take(*REQUESTED_AGAIN)
+                    if page.request
+                ]
         for request in again:
-            with contextlib.suppress(ValueError):  # not serialisable: it came from the queue in memory
+            with contextlib.suppress(
+                ValueError
+            ):  # not serialisable: it came from the queue in memory
                 if self.dqs is not None:
                     self.dqs.push(request)
         self._held = None
@@ -192,13 +235,16 @@ class BreadthFirstScheduler(Scheduler):
 
 
 def queued_requests(crawler: Crawler) -> int:
-    """Return how many pages wait in the scheduler, or are being downloaded or read; nested downloads do not count."""
+    """Return how many pages wait in the scheduler, or are being downloaded or read; nested
+    downloads do not count.
+    """
     engine = crawler.engine if crawler.crawling else None
     slot = getattr(engine, "_slot", None)  # Scrapy has no public way
     if engine is None or slot is None:
         return 0
     scheduler = engine.scheduler
-    # one of the user's may not be able to count: whether there is any is what the phases of a crawl need
+    # one of the user's may not be able to count: whether there is any is what the phases of a crawl
+    # need
     is_pending = scheduler is not None and scheduler.has_pending_requests()
     waiting = len(scheduler) if isinstance(scheduler, Sized) else int(is_pending)
     return waiting + sum(request.callback is not None for request in slot.inprogress)

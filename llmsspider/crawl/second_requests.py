@@ -1,7 +1,10 @@
-"""Requests for what may not be worth one: HTML of Markdown that is there already, and links that were dead. Pure.
+"""Requests for what may not be worth one: HTML of Markdown that is there already, and links that
+were dead. Pure.
 
-Markdown carries no sidebar: a few pages are fetched as HTML for its links (`LinkSources`). Links that were dead are
-skipped while the pages that show them do not change (`DeadLinks`); those that were seen lately (`SeenLinks`) are looked
+Markdown carries no sidebar: a few pages are fetched as HTML for its links (`LinkSources`). Links
+that were dead are
+skipped while the pages that show them do not change (`DeadLinks`); those that were seen lately
+(`SeenLinks`) are looked
 at once. A few pages in both forms show whether Markdown is believed (`FormSamples`).
 """
 
@@ -18,24 +21,32 @@ from llmsspider.content.judge import Compared, Loss
 from llmsspider.web.urls import INDEX_FILES, directory, host, identity
 
 # --- HTML for the links of its navigation ---
-# The start page, section roots, index files, one page in each directory, and samples for as long as they still show
+# The start page, section roots, index files, one page in each directory, and samples for as long as
+# they still show
 # unseen URLs.
 
 MIN_SAMPLES = 3
-"""Pages fetched as HTML besides start page and section roots; so many in a row that show nothing new are enough."""
+"""Pages fetched as HTML besides start page and section roots; so many in a row that show nothing
+new are enough.
+"""
 
 MAX_SHARE = 0.05
-"""Share of the pages seen so far that may be fetched twice; section roots above `MAX_ROOTS` count into it."""
+"""Share of the pages seen so far that may be fetched twice; section roots above `MAX_ROOTS` count
+into it.
+"""
 
 MAX_ROOTS = 9
 """Section roots and index files always fetched as HTML."""
 
 
 class LinkSources:
-    """The policy of one crawl: `wanted` is called once for each Markdown page, `report` for each link source.
+    """The policy of one crawl: `wanted` is called once for each Markdown page, `report` for each
+    link source.
 
-    Those of the last complete crawl (`earlier`, by identity) are requested again, since they can be revalidated; of the
-    other pages only new ones are candidates. Where a list `names_all` pages, section roots end with the samples.
+    Those of the last complete crawl (`earlier`, by identity) are requested again, since they can be
+    revalidated; of the
+    other pages only new ones are candidates. Where a list `names_all` pages, section roots end with
+    the samples.
     """
 
     names_all = False
@@ -50,8 +61,12 @@ class LinkSources:
         """The pages that were wanted, by identity."""
         self._sampled_directories: set[str] = set()
 
-    def wanted(self, url: str, *, start: bool = False, section_root: bool = False, new: bool = True) -> bool:
-        """Say whether to fetch this page's HTML as well; `new` pages were not there in the last crawl."""
+    def wanted(
+        self, url: str, *, start: bool = False, section_root: bool = False, new: bool = True
+    ) -> bool:
+        """Say whether to fetch this page's HTML as well; `new` pages were not there in the last
+        crawl.
+        """
         self._pages += 1
         page = identity(url)
         if page in self.requested:
@@ -69,7 +84,9 @@ class LinkSources:
         return wanted
 
     def take(self, url: str) -> None:
-        """Count a page whose HTML was read before its Markdown as a link source, for the next crawl."""
+        """Count a page whose HTML was read before its Markdown as a link source, for the next
+        crawl.
+        """
         self.requested.add(identity(url))
 
     def _takes(self, place: str, *, section_root: bool, is_index: bool) -> bool:
@@ -92,21 +109,26 @@ class LinkSources:
 
 
 # --- links that were dead when a crawl followed them ---
-# An unchanged page shows the links that it showed when it was stored, whose dead ones were dead then. A dead link is
-# requested again where a new or changed page shows it, and after `MAX_CRAWLS` crawls that skipped it. Listed pages are
+# An unchanged page shows the links that it showed when it was stored, whose dead ones were dead
+# then. A dead link is
+# requested again where a new or changed page shows it, and after `MAX_CRAWLS` crawls that skipped
+# it. Listed pages are
 # seeds, and always requested.
 
 MAX_CRAWLS = 6
-"""Crawls in a row that skip a dead link; the next one requests it, as the page may exist by then."""
+"""Crawls in a row that skip a dead link; the next one requests it, as the page may exist by then.
+"""
 
 MAX_STORED = 5000
 """Maximum number of dead links of a source that are stored."""
 
 
 class DeadLinks:
-    """The dead links of one source, by identity, each with the number of crawls that have skipped it.
+    """The dead links of one source, by identity, each with the number of crawls that have skipped
+    it.
 
-    `stored` is what the last crawl kept (`to_keep`). Without `trusted` (`full=true`) all of them are requested.
+    `stored` is what the last crawl kept (`to_keep`). Without `trusted` (`full=true`) all of them
+    are requested.
     """
 
     def __init__(self, stored: object = None, *, trusted: bool = True) -> None:
@@ -115,10 +137,14 @@ class DeadLinks:
         self._trusted = trusted
         self._now: dict[str, int] = {}
         self.skipped: dict[str, str] = {}
-        """Links skipped in this crawl, as pages spell them, and their identity; a changed page may request one."""
+        """Links skipped in this crawl, as pages spell them, and their identity; a changed page may
+        request one.
+        """
 
     def skip(self, link: str, page: str) -> bool:
-        """Say whether to skip a link of an unchanged page, and remember it then; `page` is what the link stands for."""
+        """Say whether to skip a link of an unchanged page, and remember it then; `page` is what the
+        link stands for.
+        """
         for known in (identity(page), identity(link)) if self._trusted and self._before else ():
             if self._before.get(known, MAX_CRAWLS) < MAX_CRAWLS:
                 self.skipped[link] = known
@@ -134,7 +160,9 @@ class DeadLinks:
         self._now.update(dict.fromkeys(map(identity, urls), 0))
 
     def to_keep(self, *, whole: bool) -> dict[str, int]:
-        """Return what the next crawl needs; one that did not see the `whole` site keeps the links it did not meet."""
+        """Return what the next crawl needs; one that did not see the `whole` site keeps the links
+        it did not meet.
+        """
         skipped = {known: self._before[known] + 1 for known in self.skipped.values()}
         kept = {**({} if whole else self._before), **skipped, **self._now}
         return dict(list(kept.items())[-MAX_STORED:])
@@ -143,7 +171,8 @@ class DeadLinks:
 # --- links that were seen already ---
 
 MAX_LINKS_SEEN = 1_000_000
-"""Links of which it is remembered that they were seen: about 100 MB. When there are more, the oldest half is forgotten.
+"""Links of which it is remembered that they were seen: about 100 MB. When there are more, the
+oldest half is forgotten.
 
 One that is seen again then may be counted twice; no page is requested twice (`PageDupeFilter`).
 """
@@ -163,7 +192,9 @@ class SeenLinks:
         return hash(link) in self._seen
 
     def missing(self, links: Iterable[str]) -> list[str]:
-        """Return the links that are not seen yet, in one pass: most links of a page are on others too."""
+        """Return the links that are not seen yet, in one pass: most links of a page are on others
+        too.
+        """
         return [link for link in links if hash(link) not in self._seen]
 
     def add(self, link: str) -> bool:
@@ -176,16 +207,26 @@ class SeenLinks:
         return not is_known
 
 
-# --- HTML of Markdown, to see which of both says more: a form of a host and its sections, by a few of their pages ---
+# --- HTML of Markdown, to see which of both says more: a form of a host and its sections, by a few
+# of their pages ---
 
 Form = Literal["Accept", "files", "full text"]
-"""How Markdown comes: in answer to `Accept`, as a file beside the page, or in one file that holds many."""
-FORM_OF: dict[str, Form] = {"negotiated": "Accept", "markdown": "files"}  # by the origin of the page
+"""How Markdown comes: in answer to `Accept`, as a file beside the page, or in one file that holds
+many.
+"""
+FORM_OF: dict[str, Form] = {
+    "negotiated": "Accept",
+    "markdown": "files",
+}  # by the origin of the page
 
 SAMPLES = 3
-"""Pages of a form whose HTML is requested at most before the form is decided; two that agree are enough."""
+"""Pages of a form whose HTML is requested at most before the form is decided; two that agree are
+enough.
+"""
 SHARE = 100
-"""Pages of a crawl for so many of which one request more than `SAMPLES` may show that the Markdown says it all."""
+"""Pages of a crawl for so many of which one request more than `SAMPLES` may show that the Markdown
+says it all.
+"""
 NIGHTLY = 2  # pages that are samples in a later crawl, of all forms
 FAITHFUL = 2
 """Pages that say what their HTML says, beside which one in other words shows that the form lags."""
@@ -194,7 +235,9 @@ SMALL = 1_000  # characters below which a page may show that a section is not li
 PATIENCE = 8  # pages without code and tables that come before one of them is a sample
 
 _TELLING = re.compile(r"^ *(?:```|~~~|\||#.*\n\s*#)|^    \S|\w\\_\w", re.MULTILINE)
-"""Marks of code and tables, and of code without its fence: comments that became headings, escaped underscores."""
+"""Marks of code and tables, and of code without its fence: comments that became headings, escaped
+underscores.
+"""
 
 
 def is_telling(markdown: str) -> bool:
@@ -208,10 +251,13 @@ def is_telling(markdown: str) -> bool:
 
 @dataclass(slots=True)
 class FormSamples:
-    """What samples of a form of the pages of a host, or of one of its sections, have shown, each beside its HTML.
+    """What samples of a form of the pages of a host, or of one of its sections, have shown, each
+    beside its HTML.
 
-    A section is as its host (`above`), unless its own samples speak against that. `decided` says that the HTML is
-    better, None while that is open; `losses` names what the Markdown lacked, `against` the later crawls in a row whose
+    A section is as its host (`above`), unless its own samples speak against that. `decided` says
+    that the HTML is
+    better, None while that is open; `losses` names what the Markdown lacked, `against` the later
+    crawls in a row whose
     samples speak against the decision.
     """
 
@@ -222,7 +268,9 @@ class FormSamples:
     decided: bool | None = None
     against: int = 0
     looked_at: dict[str, Sequence[str]] = field(default_factory=dict)
-    """What the last samples said in both forms, and how that differs, as in `Compared`, by URL; of a host."""
+    """What the last samples said in both forms, and how that differs, as in `Compared`, by URL; of
+    a host.
+    """
     _is_late: bool = False
     _asked: int = 0
     _under_way: int = 0
@@ -248,15 +296,19 @@ class FormSamples:
 
     @property
     def again(self) -> list[str]:
-        """The page that is looked at again: the one of those in other words, else of all, that was so longest ago."""
+        """The page that is looked at again: the one of those in other words, else of all, that was
+        so longest ago.
+        """
         return (self.edited or list(self.looked_at))[:1]
 
     @property
     def lags(self) -> bool:
         """Whether the Markdown is built later than its pages.
 
-        It is where a passage of a page that it said changed without it, where it came to say what a page had said
-        before, and where it has pages in other words beside some that it says. What is only added to HTML may be a
+        It is where a passage of a page that it said changed without it, where it came to say what a
+        page had said
+        before, and where it has pages in other words beside some that it says. What is only added
+        to HTML may be a
         banner.
         """
         agree = sum(not lag for *_, lag in self.looked_at.values())
@@ -266,13 +318,17 @@ class FormSamples:
         if not found.html:
             return
         html, markdown, lag = self.looked_at.pop(url, ("", "", ""))
-        only_html = found.markdown == markdown and found.html != html and not lag and found.lag == "edits"
+        only_html = (
+            found.markdown == markdown and found.html != html and not lag and found.lag == "edits"
+        )
         came_after = found.html == html and found.markdown != markdown and lag and not found.lag
         self._is_late = self._is_late or bool(only_html or came_after)
         self.looked_at = dict([*self.looked_at.items(), (url, found[1:4])][-LOOKED_AT:])
 
     def takes(self, markdown: str, *, any_page: bool = False, has_room: bool = True) -> bool:
-        """Say whether a page is to be a sample: while the form is open, pages with code and tables first."""
+        """Say whether a page is to be a sample: while the form is open, pages with code and tables
+        first.
+        """
         top = self.above or self
         if self.is_html is not None and (self is top or self.decided is not None):
             return False
@@ -282,7 +338,9 @@ class FormSamples:
             takes = is_open and (any_page or top._passed > PATIENCE or is_telling(markdown))
             top._asked += takes
         else:
-            is_first = has_room and not self._asked and (len(markdown) < SMALL or is_telling(markdown))
+            is_first = (
+                has_room and not self._asked and (len(markdown) < SMALL or is_telling(markdown))
+            )
             takes = is_first or (self._differs and self._asked < SAMPLES)
         if self is not top:
             self._asked += takes
@@ -290,11 +348,14 @@ class FormSamples:
         return takes
 
     def report(self, found: Compared, url: str) -> FormSamples | None:
-        """Count what the Markdown of a sample lacked; return what that decides: the host or the section, if any.
+        """Count what the Markdown of a sample lacked; return what that decides: the host or the
+        section, if any.
 
         A stub says nothing of the other pages.
         """
-        top, is_stub, lost = self.above or self, found.is_stub, () if found.is_stub else found.lost
+        top = self.above or self
+        is_stub = found.is_stub
+        lost = () if found.is_stub else found.lost
         self._under_way = max(self._under_way - 1, 0)
         top._look(url, found)
         if self.decided is not None:
@@ -309,24 +370,42 @@ class FormSamples:
                 samples.decided = samples.worse > samples.good
         if was is None and top.lags:
             top.decide(["edits"])
-        if self is not top and top.decided is not None and top.decided in {self.decided, bool(lost)}:
-            self.decided, self.worse, self.good = None, 0, 0  # it is as its host
-        return top if was is None and top.decided is not None else self if self.decided is not None else None
+        if (
+            self is not top
+            and top.decided is not None
+            and top.decided in {self.decided, bool(lost)}
+        ):
+            # it is as its host
+            self.decided = None
+            self.worse = 0
+            self.good = 0
+        return (
+            top
+            if was is None and top.decided is not None
+            else self
+            if self.decided is not None
+            else None
+        )
 
     def report_all(self, found: Mapping[str, Compared]) -> FormSamples | None:
         """Count what samples lack, by URL; return what is decided otherwise now.
 
-        In later crawls that takes `SAMPLES` crawls in a row, or one that shows that the Markdown lags.
+        In later crawls that takes `SAMPLES` crawls in a row, or one that shows that the Markdown
+        lags.
         """
         top = self.above or self
-        one, was = (self if self.decided is not None else top), self.is_html
+        one = self if self.decided is not None else top
+        was = self.is_html
         for url, sample in found.items():
             if one.decided is None:
                 self.report(sample, url)
             else:
                 top._look(url, sample)
         if was is not None and found:
-            lost = {"edits" if top.lags else "", *(loss for sample in found.values() for loss in sample.lost)}
+            lost = {
+                "edits" if top.lags else "",
+                *(loss for sample in found.values() for loss in sample.lost),
+            }
             named = [loss for loss in get_args(Loss) if loss in lost]
             one.against = one.against + 1 if bool(named) is not was else 0
             if one.against >= SAMPLES:
@@ -337,7 +416,8 @@ class FormSamples:
 
     def decide(self, lost: Iterable[Loss]) -> FormSamples:
         """Decide by samples of which the last one lacked this."""
-        self.losses, self.against = list(lost), 0
+        self.losses = list(lost)
+        self.against = 0
         self.decided = bool(self.losses)
         self.worse, self.good = (SAMPLES, 0) if self.decided else (0, SAMPLES)
         return self
@@ -356,7 +436,8 @@ _KEPT = ("good", "worse", "losses", "decided", "against", "looked_at")
 
 
 class Judged:
-    """What samples showed of each form of Markdown, by form, host and section; and what they cost in this run.
+    """What samples showed of each form of Markdown, by form, host and section; and what they cost
+    in this run.
 
     Args:
         kept: as the store keeps it, see `to_keep`; what cannot be read counts as nothing.
@@ -369,13 +450,20 @@ class Judged:
         """Requests for HTML that says no more than its Markdown."""
         for one in kept if isinstance(kept, list) else ():
             match one:
-                case [("Accept" | "files" | "full text") as form, str(host), str(section), {**found}]:
+                case [
+                    ("Accept" | "files" | "full text") as form,
+                    str(host),
+                    str(section),
+                    {**found},
+                ]:
                     samples = self.of(form, host, section)
                     for name in set(_KEPT) & set(found):
                         setattr(samples, name, found[name])
 
     def of(self, form: Form, host: str, section: str = "") -> FormSamples:
-        """Return the samples of a section, "" for the whole host; a file with full text is a host of its own."""
+        """Return the samples of a section, "" for the whole host; a file with full text is a host
+        of its own.
+        """
         above = self.of(form, host) if section else None
         return self._samples.setdefault((form, host, section), FormSamples(above))
 
@@ -387,11 +475,18 @@ class Judged:
     @property
     def again(self) -> list[str]:
         """The pages that are looked at again of all forms but full text."""
-        return [url for (form, *_), one in self._samples.items() if form != "full text" for url in one.again]
+        return [
+            url
+            for (form, *_), one in self._samples.items()
+            if form != "full text"
+            for url in one.again
+        ]
 
     def to_keep(self) -> list[list[Any]]:
         """Return what the store keeps."""
         found = (
-            (place, one) for place, one in self._samples.items() if one.good or one.worse or one.looked_at
+            (place, one)
+            for place, one in self._samples.items()
+            if one.good or one.worse or one.looked_at
         )
         return [[*place, {name: getattr(one, name) for name in _KEPT}] for place, one in found]

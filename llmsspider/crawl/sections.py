@@ -1,7 +1,10 @@
-"""A source crawled in sections, each a job of its own: which pages a section has, what it leaves to others. No Scrapy.
+"""A source crawled in sections, each a job of its own: which pages a section has, what it leaves to
+others. No Scrapy.
 
-The pages are sorted by host and path and cut into sections where a directory ends. A page that no list named has its
-place among them, too, so that every page belongs to exactly one section (docs/how-to/many-sites.md).
+The pages are sorted by host and path and cut into sections where a directory ends. A page that no
+list named has its
+place among them, too, so that every page belongs to exactly one section
+(docs/how-to/many-sites.md).
 """
 
 from bisect import bisect_right
@@ -14,8 +17,11 @@ from llmsspider.items import Change, ChangeKind
 from llmsspider.store import FilteredUrl, RunRecord, Store
 from llmsspider.web.urls import loose_key
 
-PLAN, END = "plan", "end"
-"""The jobs of a night before and after its sections: one cuts the source, one deletes pages and delivers documents."""
+PLAN = "plan"
+END = "end"
+"""The jobs of a night before and after its sections: one cuts the source, one deletes pages and
+delivers documents.
+"""
 
 LEARNED = ("dead_links", "link_bases", "link_sources", "shapes", "unbelieved")
 """What of a source's record each section learns of its own pages."""
@@ -35,13 +41,15 @@ def place(url: str) -> str:
 
 
 def split(urls: Iterable[str], size: int) -> list[str]:
-    """Return where sections of at most `size` of these pages begin, in order: prefixes of places, the first one empty.
+    """Return where sections of at most `size` of these pages begin, in order: prefixes of places,
+    the first one empty.
 
     >>> split([f"https://e.com/{name}" for name in ("a/1", "a/2", "a/3", "b/1", "b/2")], 3)
     ['', 'e.com/b/']
     """
     places = sorted({place(url) for url in urls})
-    starts, first = [""], 0
+    starts = [""]
+    first = 0
     while size and len(places) - first > size:
         candidates = range(first + max(int(size * LEAST_SHARE), 1), first + size + 1)
         shared = {at: commonprefix(places[at - 1 : at + 1]) for at in candidates}  # noqa: RUF071  # of texts
@@ -70,7 +78,9 @@ def merged(one: Any, other: Any) -> Any:
 
 
 def handed_over(store: Store, night: str) -> Iterator[FilteredUrl]:
-    """Yield the pages that the jobs of a night handed over so far; the rule has the depth and the linking page."""
+    """Yield the pages that the jobs of a night handed over so far; the rule has the depth and the
+    linking page.
+    """
     for one in store.runs():
         if one.section[0] == night:
             yield from (found for found in store.filtered(one) if found.reason == "other-section")
@@ -79,7 +89,9 @@ def handed_over(store: Store, night: str) -> Iterator[FilteredUrl]:
 def open_sections(store: Store, night: str) -> set[int]:
     """Return the sections of a night to which more pages were handed over than they took."""
     record = store.source_record()
-    plan = SectionJob(f"{night}/{END}", record.discovery.get("sections") if record is not None else None)
+    plan = SectionJob(
+        f"{night}/{END}", record.discovery.get("sections") if record is not None else None
+    )
     taken = Counter[int]()
     for one in whole_runs(store, night):
         taken[int(one.section[1])] = max(int(str(one.counts["taken"])), taken[int(one.section[1])])
@@ -95,7 +107,8 @@ def whole_runs(store: Store, night: str) -> list[RunRecord]:
 class SectionJob:
     """The job of a night that a run is: one of its sections, its plan, its end, or all of it.
 
-    `argument` is the night and the job (`20261127T031500/3`), `plan` what the plan of the night kept with the source.
+    `argument` is the night and the job (`20261127T031500/3`), `plan` what the plan of the night
+    kept with the source.
     """
 
     def __init__(self, argument: str = "", plan: object = None):
@@ -106,8 +119,12 @@ class SectionJob:
         """The number of the section, from 1; 0 for plan and end."""
         self.is_last = self.job in {"", END}  # whether the job judges and delivers
         self.is_whole = False  # whether it saw all that it had to
-        self.is_late = False  # whether it is there for pages that were handed over when it had ended
-        self.handed = self.taken = 0  # pages that were handed over to other sections, and to this one
+        self.is_late = (
+            False  # whether it is there for pages that were handed over when it had ended
+        )
+        self.handed = self.taken = (
+            0  # pages that were handed over to other sections, and to this one
+        )
         self.failed: set[int] = set()  # at the end: the sections that failed
         self.whole: list[RunRecord] = []  # at the end: the runs of the others
         self.written: dict[bytes, tuple[Change, int, list[ChangeKind]]] = {}
@@ -124,7 +141,9 @@ class SectionJob:
         return bisect_right(self.starts, place(url))
 
     def leaves(self, url: str) -> bool:
-        """Say whether a page is another section's; at the end, whether it is that of one that failed."""
+        """Say whether a page is another section's; at the end, whether it is that of one that
+        failed.
+        """
         if self.number:
             return self.owner(url) != self.number
         return bool(self.failed) and self.owner(url) in self.failed
@@ -141,4 +160,8 @@ class SectionJob:
 
     def __str__(self) -> str:
         what = "the plan" if self.job == PLAN else "the end"
-        return f"section {self.number} of {len(self.starts)}" if self.number else f"{what} of its sections"
+        return (
+            f"section {self.number} of {len(self.starts)}"
+            if self.number
+            else f"{what} of its sections"
+        )

@@ -1,9 +1,14 @@
-"""What becomes of a page: it is published, dropped with a reason, or waits. Rules in their order; where pages wait.
+"""What becomes of a page: it is published, dropped with a reason, or waits. Rules in their order;
+where pages wait.
 
-A rule gets what is known of the page (`ReadPage`) and of its site (`Site`), and gives a verdict, or None where it has
-nothing to say: the next one decides then. `BY_ITSELF` judges a page by what it says, `BESIDE_STORED` by what is stored
-of it, `AMONG_OTHERS` by what the site's other pages say. A page that waits is settled when what it waits for is known,
-at the latest at the end of the crawl (`crawl/ending.py`): nothing waits then. So the order in which pages come decides
+A rule gets what is known of the page (`ReadPage`) and of its site (`Site`), and gives a verdict, or
+None where it has
+nothing to say: the next one decides then. `BY_ITSELF` judges a page by what it says,
+`BESIDE_STORED` by what is stored
+of it, `AMONG_OTHERS` by what the site's other pages say. A page that waits is settled when what it
+waits for is known,
+at the latest at the end of the crawl (`crawl/ending.py`): nothing waits then. So the order in which
+pages come decides
 nothing.
 """
 
@@ -44,7 +49,9 @@ NAMED_AS_TAG = "other pages name it as their tag (rel=tag)"
 
 
 class Drop(NamedTuple):
-    """The page is no document: the reason, the rule in words, and the page that takes its place, where one does."""
+    """The page is no document: the reason, the rule in words, and the page that takes its place,
+    where one does.
+    """
 
     reason: FilterReason
     rule: str
@@ -82,17 +89,23 @@ class ReadPage:
 
     url: str  # the address that was requested
     meta: PageMeta = field(default_factory=PageMeta)  # what the page says of itself
-    refused: Filtered | None = None  # filtered whatever it says: its type, or its publisher's opt-out
+    refused: Filtered | None = (
+        None  # filtered whatever it says: its type, or its publisher's opt-out
+    )
     with_slash: str | None = None  # the address with a slash whose Markdown this is
     is_only_linked: bool = False  # nothing but links gives the page this spelling of its address
-    is_named: bool = False  # another page named this address as its own; what this one names is not followed
+    is_named: bool = (
+        False  # another page named this address as its own; what this one names is not followed
+    )
     markdown: str | None = None  # the URL of the Markdown that its HTML names
     is_wanted: bool = False  # it is a document even if it only lists others
     is_start: bool = False
     is_stored: bool = False  # it is as it was stored
     may_be_markdown: bool = False  # it is HTML whose Markdown can be requested again
     is_undecided: bool = False  # it is Markdown; samples are to show whether its HTML says more
-    suspect: Suspect | None = None  # why the answer may stand in place of the page, where anything says so
+    suspect: Suspect | None = (
+        None  # why the answer may stand in place of the page, where anything says so
+    )
     may_have_moved: Callable[[], bool] = bool  # whether it may be a stored page at a new address
 
 
@@ -104,12 +117,18 @@ class Site(NamedTuple):
     """What the rules ask about a page's site."""
 
     in_scope: OfUrl  # whether the scope allows it
-    is_published: OfUrl  # the start page: in scope, and listed where only listed pages are published
+    is_published: (
+        OfUrl  # the start page: in scope, and listed where only listed pages are published
+    )
     is_tag: OfUrl  # whether another page names this one as its tag
-    leads_back: Callable[[str, str], bool]  # whether the second, canonical, leads to the page or nowhere
+    leads_back: Callable[
+        [str, str], bool
+    ]  # whether the second, canonical, leads to the page or nowhere
     forms_are_open: OfUrl  # whether it is not known yet how its host names Markdown
     takes: OfUrl  # whether the run takes the page: `mode=refresh` takes no new ones
-    wall: Callable[[Suspect], Wall | None]  # the wall that a suspicious answer is, by all evidence so far
+    wall: Callable[
+        [Suspect], Wall | None
+    ]  # the wall that a suspicious answer is, by all evidence so far
     can_wait: Callable[[Reason], bool]  # whether one more page can; never once the crawl is drained
 
 
@@ -125,7 +144,9 @@ def refused(page: ReadPage, site: Site) -> Verdict | None:
 
 
 def alias(page: ReadPage, site: Site) -> Verdict | None:
-    """Replace a spelling without a slash that only links have by the one with a slash, whose Markdown it got."""
+    """Replace a spelling without a slash that only links have by the one with a slash, whose
+    Markdown it got.
+    """
     if page.with_slash is None or not page.is_only_linked:
         return None
     return Drop("canonical", f"its Markdown is that of {page.with_slash}", page.with_slash)
@@ -140,8 +161,14 @@ def stub(page: ReadPage, site: Site) -> Verdict | None:
 
 def canonical(page: ReadPage, site: Site) -> Verdict | None:
     """Replace a page by the one that it names as its address, one hop."""
-    named, url = page.meta.canonical, page.url
-    if not named or identity(named) == identity(url) or page.is_named or site.leads_back(url, named):
+    named = page.meta.canonical
+    url = page.url
+    if (
+        not named
+        or identity(named) == identity(url)
+        or page.is_named
+        or site.leads_back(url, named)
+    ):
         return None
     is_page = same_page_elsewhere(url, named) and site.in_scope(named)
     return Drop("canonical", f"names {named} as its address", named) if is_page else None
@@ -149,7 +176,8 @@ def canonical(page: ReadPage, site: Site) -> Verdict | None:
 
 def listing(page: ReadPage, site: Site) -> Verdict | None:
     """Drop a page that only lists others, by what it is or as another page's tag."""
-    why, meta = page.meta.listing, page.meta
+    why = page.meta.listing
+    meta = page.meta
     if not why and meta.lists_only:
         names_itself = identity(page.url) in map(identity, usable(meta.tags))
         why = NAMED_AS_TAG if site.is_tag(page.url) or names_itself else None
@@ -165,7 +193,9 @@ def other_form(page: ReadPage, site: Site) -> Verdict | None:
 
 
 def wall(page: ReadPage, site: Site) -> Verdict | None:
-    """Wait with an answer that may be a bot wall until all evidence is in; one that breaks off fails at once."""
+    """Wait with an answer that may be a bot wall until all evidence is in; one that breaks off
+    fails at once.
+    """
     suspect = page.suspect
     if suspect is not None and not suspect.cut and site.can_wait("wall"):
         return Wait("wall")
@@ -204,7 +234,9 @@ def not_stored(page: ReadPage, site: Site) -> Verdict | None:
 def start_outside(page: ReadPage, site: Site) -> Verdict | None:
     """Drop the start page, which is fetched in any case, where it is not in scope."""
     is_outside = page.is_start and not site.is_published(page.url)
-    return Drop("out-of-scope", "the start page itself is outside the scope") if is_outside else None
+    return (
+        Drop("out-of-scope", "the start page itself is outside the scope") if is_outside else None
+    )
 
 
 def moved(page: ReadPage, site: Site) -> Verdict | None:
@@ -215,7 +247,14 @@ def moved(page: ReadPage, site: Site) -> Verdict | None:
 
 BY_ITSELF: tuple[Rule, ...] = (refused, alias, stub, canonical, listing, other_form)
 BESIDE_STORED: tuple[Rule, ...] = (wall,)
-AMONG_OTHERS: tuple[Rule, ...] = (markdown_to_come, tag, undecided, not_stored, start_outside, moved)
+AMONG_OTHERS: tuple[Rule, ...] = (
+    markdown_to_come,
+    tag,
+    undecided,
+    not_stored,
+    start_outside,
+    moved,
+)
 
 
 def settle(page: ReadPage, site: Site, rules: Sequence[Rule]) -> Verdict:
@@ -225,9 +264,11 @@ def settle(page: ReadPage, site: Site, rules: Sequence[Rule]) -> Verdict:
 
 
 def same_page_elsewhere(url: str, canonical: str) -> bool:
-    """Say whether a canonical address is plausible: same host and scheme, and the same last path segment.
+    """Say whether a canonical address is plausible: same host and scheme, and the same last path
+    segment.
 
-    Sites that name their home page as the address of every page would lose all of them. The index of a version (or
+    Sites that name their home page as the address of every page would lose all of them. The index
+    of a version (or
     language) has its name as the last segment: there the others have to be the same.
 
     >>> same_page_elsewhere("https://e.com/v2/page.html", "https://e.com/v3/page")
@@ -237,21 +278,28 @@ def same_page_elsewhere(url: str, canonical: str) -> bool:
     >>> same_page_elsewhere("https://e.com/tool/v2/index.html", "https://e.com/tool/v3/")
     True
     """
-    here, there = urlsplit(loose_key(url)), urlsplit(loose_key(canonical))
+    here = urlsplit(loose_key(url))
+    there = urlsplit(loose_key(canonical))
     if (here.scheme, here.netloc) != (there.scheme, there.netloc):
         return False
-    (above, _, last), (other_above, _, other) = here.path.rpartition("/"), there.path.rpartition("/")
+    (above, _, last), (other_above, _, other) = (
+        here.path.rpartition("/"),
+        there.path.rpartition("/"),
+    )
     if last == other:
         return bool(last)
     axis = axis_of(last)
     return above == other_above and axis is not None and axis == axis_of(other)
 
 
-# The one place where pages wait: read ones for what the site's other pages show, failed ones for a retry.
+# The one place where pages wait: read ones for what the site's other pages show, failed ones for a
+# retry.
 
 
 class Limit(NamedTuple):
-    """How many pages may wait in one run, and how many more documents `max_pages` has to allow for one to wait."""
+    """How many pages may wait in one run, and how many more documents `max_pages` has to allow for
+    one to wait.
+    """
 
     pages: float
     room: int = -1
@@ -276,7 +324,9 @@ BY_DOCUMENT: tuple[Reason, ...] = ("markdown", "tag", "stub")
 """The reasons for which a page waits that may come again, in another form, before it is settled."""
 
 PASSING = frozenset({"network", "rate_limited"})
-"""Error kinds that may be over by the end of the crawl; so may answers without a page that are no 4xx."""
+"""Error kinds that may be over by the end of the crawl; so may answers without a page that are no
+4xx.
+"""
 
 
 class Failure(NamedTuple):
@@ -298,20 +348,26 @@ class WaitingPage:
     """A page that waits, and why."""
 
     reason: Reason
-    request: Any = None  # the request that it answered; of `copy`, `shape` and `failed` the one to send
+    request: Any = (
+        None  # the request that it answered; of `copy`, `shape` and `failed` the one to send
+    )
     record: PageRecord | None = None  # the page as it was read; None where it was not
     facts: ReadPage | None = None  # what the rules know of it
     confirmed: bool = False  # it is as it was stored
     shows_pages: bool = False  # its HTML linked to pages that nothing had shown before
     answer: PageResponse | None = None  # of pages that are read again
     read: PageResult | None = None  # the page of small Markdown
-    group: str = ""  # the group of pages (`LinkBases.decided`) that shows what its links are relative to
+    group: str = (
+        ""  # the group of pages (`LinkBases.decided`) that shows what its links are relative to
+    )
     suspect: Suspect | None = None  # what speaks for a bot wall
     failure: Failure | None = None  # the error of a failed page
 
 
 class Waiting:
-    """The pages of one run that wait. `closed` has the reasons for which none does: a stop would lose them."""
+    """The pages of one run that wait. `closed` has the reasons for which none does: a stop would
+    lose them.
+    """
 
     def __init__(self, spool: Spool) -> None:
         self.closed: set[Reason] = {"moved"}
@@ -322,7 +378,9 @@ class Waiting:
         self._on_disk: dict[tuple[Reason, object], Path] = {}
 
     def can_keep(self, reason: Reason, room: int | None = None) -> bool:
-        """Say whether one more page can wait, where `room` more documents are allowed (None: any number)."""
+        """Say whether one more page can wait, where `room` more documents are allowed (None: any
+        number).
+        """
         limit = LIMITS[reason]
         is_full = self._kept[reason] >= limit.pages or (room is not None and room <= limit.room)
         is_large = reason == "moved" and self._characters >= MAX_CHARACTERS
@@ -330,7 +388,8 @@ class Waiting:
 
     def keep(self, page: WaitingPage, *, room: int | None = None) -> bool:
         """Keep a page; return False where no more can wait."""
-        reason, record = page.reason, page.record
+        reason = page.reason
+        record = page.record
         if not self.can_keep(reason, room):
             return False
         self._kept[reason] += 1
@@ -338,7 +397,9 @@ class Waiting:
         if record is not None and reason in BY_DOCUMENT:
             key = record.id
         if record is not None and reason == "wall":
-            self._on_disk[reason, key] = self._spool.keep(pickle.dumps(replace(record, digest=None)))
+            self._on_disk[reason, key] = self._spool.keep(
+                pickle.dumps(replace(record, digest=None))
+            )
             page.record = None
         elif record is not None and reason == "moved":
             self._characters += len(record.content or "")
@@ -354,7 +415,9 @@ class Waiting:
         return list(self._pages[reason].values())
 
     def pop(self, record: PageRecord) -> WaitingPage | None:
-        """Return the page of this document that waited for other pages and waits no more; None where none did."""
+        """Return the page of this document that waited for other pages and waits no more; None
+        where none did.
+        """
         found = (self._pages[reason].pop(record.id, None) for reason in BY_DOCUMENT)
         return next((page for page in found if page is not None), None)
 
@@ -364,7 +427,9 @@ class Waiting:
         most: int | None = None,
         where: Callable[[WaitingPage], bool] = lambda _page: True,
     ) -> Iterator[WaitingPage]:
-        """Yield pages, which wait no more: those of one reason as they came, those of several by their addresses."""
+        """Yield pages, which wait no more: those of one reason as they came, those of several by
+        their addresses.
+        """
         found = [
             (page.record.url if page.record is not None else "", reason, key)
             for reason in reasons

@@ -1,7 +1,9 @@
 """What became of addresses of one shape: look-alikes, and shapes that were never a page here. Pure.
 
-Two questions are asked of an address before it is requested. `LookAlikes`: do addresses that differ in numbers only
-still bring text of their own? `LearnedShapes`: has one with this query, or in this directory, ever been a page here?
+Two questions are asked of an address before it is requested. `LookAlikes`: do addresses that differ
+in numbers only
+still bring text of their own? `LearnedShapes`: has one with this query, or in this directory, ever
+been a page here?
 """
 
 import re
@@ -18,7 +20,9 @@ from llmsspider.web.urls import directory, host, identity
 
 _NUMBER = re.compile(r"\d+")
 _GENERATED = frozenset({"_modules", "src-html", "class-use"})
-"""Folders that generators make beside those of pages, some of them in each package: what is below is of one shape."""
+"""Folders that generators make beside those of pages, some of them in each package: what is below
+is of one shape.
+"""
 
 
 def shape_of(url: str) -> str | None:
@@ -49,7 +53,9 @@ MAX_LOOK_ALIKES_FACTOR = 50
 
 @dataclass(slots=True)
 class _Shape:
-    """What the look-alikes of one shape brought: the hashes of their texts, and how many brought nothing new."""
+    """What the look-alikes of one shape brought: the hashes of their texts, and how many brought
+    nothing new.
+    """
 
     texts: set[int] = field(default_factory=set)
     exact: set[int] = field(default_factory=set)
@@ -69,13 +75,18 @@ class _Shape:
 
 
 class LookAlikes:
-    """Pages whose URLs differ in numbers or query values only: taken as long as they bring text of their own.
+    """Pages whose URLs differ in numbers or query values only: taken as long as they bring text of
+    their own.
 
-    A shape is cut once `limit` of its pages brought nothing new, so how many there may be grows with the evidence and
-    does not depend on the order of links. Texts that differ in numbers only ("Day 17", "Day 18") are one text, except
-    for pages that a page without numbers in its URL links to: such a page is a list somebody wrote, and it ends.
+    A shape is cut once `limit` of its pages brought nothing new, so how many there may be grows
+    with the evidence and
+    does not depend on the order of links. Texts that differ in numbers only ("Day 17", "Day 18")
+    are one text, except
+    for pages that a page without numbers in its URL links to: such a page is a list somebody wrote,
+    and it ends.
 
-    `limit` 0 is for any number. `stored` returns the texts of the stored pages of a shape, where there are `limit` or
+    `limit` 0 is for any number. `stored` returns the texts of the stored pages of a shape, where
+    there are `limit` or
     more of them.
     """
 
@@ -127,7 +138,9 @@ class LookAlikes:
 # Shapes that were never a page here.
 
 FEW = {"query": 6, "directory": 12}
-"""So many addresses of a shape in a row that brought nothing, and none that was a page, show what the others are."""
+"""So many addresses of a shape in a row that brought nothing, and none that was a page, show what
+the others are.
+"""
 
 SAMPLED = 50
 """One of so many other addresses of such a shape is requested nevertheless, ..."""
@@ -142,7 +155,8 @@ MAX_SHAPES = 20_000
 FEW_QUERIES = 3
 """With fewer queries of the same names only those that were seen are known."""
 
-_SAME, _NONE = "is the same page", "is no page"
+_SAME = "is the same page"
+_NONE = "is no page"
 WHAT: dict[FetchedReason, str] = {
     "canonical": _SAME,
     "duplicate": _SAME,
@@ -152,12 +166,16 @@ WHAT: dict[FetchedReason, str] = {
     "soft-404": _NONE,
     "unsupported-type": _NONE,
 }
-"""What is said of a shape whose addresses were filtered for a reason; other reasons say nothing of the others."""
+"""What is said of a shape whose addresses were filtered for a reason; other reasons say nothing of
+the others.
+"""
 
 
 @dataclass(slots=True)
 class _Answers:
-    """What addresses of one shape were: documents or not, by reason, and how many in a row brought nothing."""
+    """What addresses of one shape were: documents or not, by reason, and how many in a row brought
+    nothing.
+    """
 
     pages: int = 0
     wasted: Counter[FetchedReason] = field(default_factory=Counter)
@@ -167,9 +185,11 @@ class _Answers:
 
 
 class LearnedShapes:
-    """What became of the addresses of each shape: all queries with the same names, or all pages of a directory.
+    """What became of the addresses of each shape: all queries with the same names, or all pages of
+    a directory.
 
-    Once a few (`FEW`) in a row brought nothing and none ever was a page, the rest waits; it is filtered at the end of
+    Once a few (`FEW`) in a row brought nothing and none ever was a page, the rest waits; it is
+    filtered at the end of
     the crawl where samples bear that out. `stored` returns the addresses of the stored pages.
 
     >>> learned = LearnedShapes()
@@ -205,14 +225,17 @@ class LearnedShapes:
             found.queries.add(urlsplit(url).query)
 
     def leads_on(self, url: str) -> None:
-        """Take in that a page which is no document led to new ones: others of its shape may, unless it is generated."""
+        """Take in that a page which is no document led to new ones: others of its shape may, unless
+        it is generated.
+        """
         shape = _open_shape(url)
         if shape in self.answers and "/**/" not in shape:
             self.answers[shape].row = 0
 
     def refusal(self, url: str) -> Filtered | None:
         """Return why an address is likely no page, None where it may be one."""
-        shape, query = _open_shape(url), urlsplit(url).query
+        shape = _open_shape(url)
+        query = urlsplit(url).query
         found = self.answers.get(shape)
         if found is None or not self._is_known(shape, found):
             return None
@@ -222,7 +245,9 @@ class LearnedShapes:
         return Filtered(reason, LEARNED + self._describe(shape, found))
 
     def waits(self, url: str) -> bool:
-        """Say whether an address is not requested now: it is likely no page, or a few with its query are under way."""
+        """Say whether an address is not requested now: it is likely no page, or a few with its
+        query are under way.
+        """
         if self.refusal(url) is not None:
             return zlib.crc32(identity(url).encode()) % SAMPLED != 0
         shape = _open_shape(url)
@@ -234,7 +259,9 @@ class LearnedShapes:
         return not found.pages and found.asked > 2 * _few(shape)
 
     def last_samples(self, urls: Iterable[str]) -> set[str]:
-        """Return a few of the addresses that wait and are likely no pages, of each shape once in a run."""
+        """Return a few of the addresses that wait and are likely no pages, of each shape once in a
+        run.
+        """
         shapes: dict[str, list[str]] = {}
         for url in filter(self.refusal, urls):
             if (shape := _open_shape(url)) not in self._asked:
@@ -249,7 +276,9 @@ class LearnedShapes:
 
     def to_json(self) -> dict[str, Any]:
         """Return what the store keeps: how often what became of each shape, and its queries."""
-        return {shape: [dict(found.wasted), sorted(found.queries)] for shape, found in self._known()}
+        return {
+            shape: [dict(found.wasted), sorted(found.queries)] for shape, found in self._known()
+        }
 
     def remember(self, before: object) -> None:
         """Take over what an earlier run learned."""
@@ -260,7 +289,9 @@ class LearnedShapes:
                         {why: n for why, n in wasted.items() if why in WHAT and isinstance(n, int)}
                     )
                     if counts:
-                        self.answers[shape] = _Answers(0, counts, max(FEW.values()), set(map(str, queries)))
+                        self.answers[shape] = _Answers(
+                            0, counts, max(FEW.values()), set(map(str, queries))
+                        )
 
     def _known(self) -> Iterator[tuple[str, _Answers]]:
         return (one for one in self.answers.items() if self._is_known(*one))
@@ -295,7 +326,9 @@ def _open_shape(url: str) -> str:
     """
     if query := urlsplit(url).query:
         names = {
-            name for name, has_value, _ in (part.partition("=") for part in query.split("&")) if has_value
+            name
+            for name, has_value, _ in (part.partition("=") for part in query.split("&"))
+            if has_value
         }
         return f"{host(url)}?{'&'.join(sorted(names))}"
     folder = _NUMBER.sub("#", directory(url.rstrip("/")))

@@ -1,4 +1,6 @@
-"""What this run learned about the site itself: what is listed, and how each host names its pages and Markdown."""
+"""What this run learned about the site itself: what is listed, and how each host names its pages
+and Markdown.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,10 +18,14 @@ from llmsspider.web.host_forms import HostForms
 from llmsspider.web.page_forms import MARKDOWN_TYPES, converter, is_markdown_url, shown_page, twins
 from llmsspider.web.urls import directory, host, identity, loose_key, split_route
 
-MAX_DOCSIFY = 50  # maximum number of Docsify sites, and of other pages with routes, that one crawl knows
+MAX_DOCSIFY = (
+    50  # maximum number of Docsify sites, and of other pages with routes, that one crawl knows
+)
 MAX_TAGS = 5_000  # maximum number of pages that are known as tags, and that the store remembers
 MAX_SECTIONS = 10_000  # maximum number of folders whose section is remembered
-FEW_DEAD = 3  # so many addresses that pages named as their own, and none was found, are the last requested
+FEW_DEAD = (
+    3  # so many addresses that pages named as their own, and none was found, are the last requested
+)
 _EVERYWHERE = "*"  # stands for all hosts among the names of hosts in what the store remembers
 
 
@@ -30,10 +36,14 @@ class SiteKnowledge:
         self.entries: dict[str, LlmsEntry] = {}  # what llms.txt says of a page, by identity
         self.soft404_hashes: set[str] = set()
         self.with_slash = set[str]()  # hosts that redirect a page to its address with a slash
-        self._shells: dict[str, tuple[bytes, int]] = {}  # by where such pages lie, and how many had it
+        self._shells: dict[
+            str, tuple[bytes, int]
+        ] = {}  # by where such pages lie, and how many had it
         self.answers_404 = False  # whether a file that discovery looked for was answered so
         """Content hashes of what the site answers for files it does not have."""
-        self._tag_pages: set[str] = set()  # the pages that others name as their tags (`rel=tag`), by identity
+        self._tag_pages: set[str] = (
+            set()
+        )  # the pages that others name as their tags (`rel=tag`), by identity
         self.listed: set[str] = set()  # the pages that an llms.txt or sitemap lists, by identity
         self.section_roots: set[str] = set()  # those that open a section of the documentation
         self._docsify: list[Docsify] = []
@@ -43,8 +53,12 @@ class SiteKnowledge:
         self._redirects: dict[str, str] = {}
         """Where addresses redirect to another spelling of their own, by identity."""
         self._dead_named: Counter[str] = Counter()
-        """How many addresses that pages name as their own are not found, by host; below zero where one is found."""
-        self._routed: set[str] = set()  # pages, by identity, whose routes a browser renders as pages
+        """How many addresses that pages name as their own are not found, by host; below zero where
+        one is found.
+        """
+        self._routed: set[str] = (
+            set()
+        )  # pages, by identity, whose routes a browser renders as pages
         self.pages: frozenset[str] = (
             frozenset()
         )  # those that the start page links to or a list names, by identity
@@ -56,26 +70,38 @@ class SiteKnowledge:
         self._by_markdown: dict[str, str] = {}
         """The page of each Markdown URL that a file names, by its identity."""
         self.respelled: set[str] = set()
-        """Pages, by identity, whose stored address is not found any more, while another spelling of it may be."""
+        """Pages, by identity, whose stored address is not found any more, while another spelling of
+        it may be.
+        """
         self._spellings: dict[str, str] = {}
-        """How an llms.txt, or else a sitemap, spells the address of a page, where that is not its identity."""
+        """How an llms.txt, or else a sitemap, spells the address of a page, where that is not its
+        identity.
+        """
         self._whole: dict[str, str] = {}
-        """The pages of full-text files, by `loose_key`: as lists, the start page or else the files spell them."""
+        """The pages of full-text files, by `loose_key`: as lists, the start page or else the files
+        spell them.
+        """
         self._markdown_of: dict[str, str] = {}
         """The Markdown URL that a file names for a page, by the page's identity."""
 
     def discovered(self, discovery: Discovery, start_links: Iterable[str]) -> None:
-        """Learn from the outcome of discovery; `start_links` is every URL that the start page links to."""
+        """Learn from the outcome of discovery; `start_links` is every URL that the start page links
+        to.
+        """
         start = discovery.start
         self.learn_docsify(start.body, start.final_url)
         usable = [text.report for text in discovery.full_texts if text.is_usable and text.report]
-        listed, links = [seed.url for seed in discovery.seeds], list(start_links)
+        listed = [seed.url for seed in discovery.seeds]
+        links = list(start_links)
         urls = [*listed, *(url for report in usable for url in report.urls)]
         named = [url for url in urls if not is_markdown_url(url)]
         self.pages = frozenset(identity(url) for url in (start.final_url, *links, *named))
         if start.content_type in MARKDOWN_TYPES and not is_markdown_url(start.final_url):
-            self.forms_of(start.final_url).answers_markdown(is_converted=bool(converter(start.headers)))
-        self._start, self._sections = identity(start.final_url), {}
+            self.forms_of(start.final_url).answers_markdown(
+                is_converted=bool(converter(start.headers))
+            )
+        self._start = identity(start.final_url)
+        self._sections = {}
         by_host: dict[str, list[str]] = {}
         for url in urls:
             by_host.setdefault(host(url), []).append(url)
@@ -117,7 +143,9 @@ class SiteKnowledge:
         return identity(url) in self.listed
 
     def is_seed(self, url: str) -> bool:
-        """Say whether the page is the start page or listed: it enters at depth 0, whatever links to it."""
+        """Say whether the page is the start page or listed: it enters at depth 0, whatever links to
+        it.
+        """
         page = identity(url)
         return page == self._start or page in self.listed
 
@@ -139,24 +167,31 @@ class SiteKnowledge:
         return self.forms(host(url))
 
     def samples_of(self, url: str, form: Form) -> FormSamples:
-        """Return what samples of a form of Markdown have shown, on the host of `url` and in its section."""
+        """Return what samples of a form of Markdown have shown, on the host of `url` and in its
+        section.
+        """
         return self.judged.of(form, host(url), self.section_of(url))
 
     def section_of(self, url: str) -> str:
-        """Return the path of the first folder that not all pages below the start page share; "" outside of any."""
+        """Return the path of the first folder that not all pages below the start page share; ""
+        outside of any.
+        """
         plain = url.partition("?")[0].rstrip("/")
         place = plain.rpartition("/")[0]
         if place not in self._sections:
             if len(self._sections) >= MAX_SECTIONS:
                 self._sections.clear()
-            path, start = directory(plain), directory(self._start)
+            path = directory(plain)
+            start = directory(self._start)
             own = start if host(url) == host(self._start) and path.startswith(start) else "/"
             folder, slash, _ = path[len(own) :].partition("/")
             self._sections[place] = f"{own}{folder}/" if slash else ""
         return self._sections[place]
 
     def learn_docsify(self, body: bytes, url: str, script: str = "") -> Docsify | None:
-        """Return the Docsify site that an HTML page, or its `script`, configures, and remember it; None for others."""
+        """Return the Docsify site that an HTML page, or its `script`, configures, and remember it;
+        None for others.
+        """
         site = find_docsify(body, url, script) if b"docsify" in body else None
         if site is not None and not site.is_configured:
             site = next((other for other in self._docsify if other.page == site.page), site)
@@ -170,22 +205,38 @@ class SiteKnowledge:
         self._shells[root] = (body, number + 1 if known == body else 0)
 
     def shell_of(self, url: str) -> bytes | None:
-        """Return the HTML that all pages there have, which are drawn from their data; None where it is not known."""
+        """Return the HTML that all pages there have, which are drawn from their data; None where it
+        is not known.
+        """
         if not self._shells or url.endswith("/") != (host(url) in self.with_slash):
             return None
         shells = self._shells.items()
-        return next((body for root, (body, number) in shells if number > 1 and url.startswith(root)), None)
+        return next(
+            (body for root, (body, number) in shells if number > 1 and url.startswith(root)), None
+        )
 
     def docsify_of(self, url: str) -> Docsify | None:
         """Return the Docsify site that a URL is a route of, or the page; None for any other URL."""
-        return next((site for site in self._docsify if site.has_page(url)), None) if self._docsify else None
+        return (
+            next((site for site in self._docsify if site.has_page(url)), None)
+            if self._docsify
+            else None
+        )
 
     def repository_of(self, url: str) -> Repository | None:
-        """Return the repository that a URL is a file of, as its host shows it; None for any other URL."""
-        return self.repository if self.repository is not None and self.repository.has_page(url) else None
+        """Return the repository that a URL is a file of, as its host shows it; None for any other
+        URL.
+        """
+        return (
+            self.repository
+            if self.repository is not None and self.repository.has_page(url)
+            else None
+        )
 
     def learn_redirect(self, url: str, target: str, *, is_named: bool) -> bool:
-        """Remember that an address redirects to another spelling of its own; say whether that names it as its own."""
+        """Remember that an address redirects to another spelling of its own; say whether that names
+        it as its own.
+        """
         if loose_key(url) == loose_key(target):
             self._redirects[identity(url)] = identity(target)
             if identity(target) == f"{identity(url)}/":
@@ -201,7 +252,8 @@ class SiteKnowledge:
     def leads_back(self, url: str, canonical: str) -> bool:
         """Say whether an address that a page names leads back to it, or nowhere, like others there.
 
-        It is of the same Markdown, or another spelling that redirects to it; or such addresses are not found.
+        It is of the same Markdown, or another spelling that redirects to it; or such addresses are
+        not found.
         """
         if (
             identity(self.page_of(canonical)) == identity(url)
@@ -215,7 +267,9 @@ class SiteKnowledge:
         return host(url) in self._leading_back
 
     def learn_tags(self, urls: Iterable[str]) -> None:
-        """Remember the pages that a page names as its tags (`rel=tag`), `MAX_TAGS` of a site at most."""
+        """Remember the pages that a page names as its tags (`rel=tag`), `MAX_TAGS` of a site at
+        most.
+        """
         for url in urls:
             if len(self._tag_pages) < MAX_TAGS:
                 self._tag_pages.add(identity(url))
@@ -225,19 +279,25 @@ class SiteKnowledge:
         return identity(url) in self._tag_pages
 
     def learn_routes(self, url: str) -> None:
-        """Remember that the routes of a page are pages: a browser rendered it, and it links to several of them."""
+        """Remember that the routes of a page are pages: a browser rendered it, and it links to
+        several of them.
+        """
         if len(self._routed) < MAX_DOCSIFY:
             self._routed.add(identity(split_route(url)[0]))
 
     def page_of(self, url: str) -> str:
-        """Return the page a URL stands for: itself, or for a Markdown or source URL the page it belongs to.
+        """Return the page a URL stands for: itself, or for a Markdown or source URL the page it
+        belongs to.
 
-        A route is a page where its site is known to have them, else a place on the page. `/a` and `/a.html` are one
+        A route is a page where its site is known to have them, else a place on the page. `/a` and
+        `/a.html` are one
         where `/a.md` is listed, `/a` and `/a/` where `/a/index.md` is.
         """
         url = shown_page(url) if ".html?" in url or "/llms.mdx/" in url else url
         if "#" in url:
-            has_routes = self.docsify_of(url) is not None or identity(split_route(url)[0]) in self._routed
+            has_routes = (
+                self.docsify_of(url) is not None or identity(split_route(url)[0]) in self._routed
+            )
             return url if has_routes else split_route(url)[0]
         for site in self._docsify:
             page = site.page_of(url)
@@ -258,7 +318,9 @@ class SiteKnowledge:
         return self._markdown_of.get(identity(url))
 
     def remember(self, forms: Mapping[str, Any]) -> None:
-        """Take over what an earlier run learned: forms, which of them are believed, what pages share."""
+        """Take over what an earlier run learned: forms, which of them are believed, what pages
+        share.
+        """
         hosts = {name: data for name, data in forms.items() if isinstance(data, dict)}
         shared = hosts.pop(_EVERYWHERE, {})
         self._forms = {name: HostForms.from_dict(data) for name, data in hosts.items()}
@@ -273,7 +335,9 @@ class SiteKnowledge:
 
     def learned(self) -> dict[str, object]:
         """Return what was learned, for the store. See `remember`."""
-        learned: dict[str, dict[str, object]] = {name: forms.as_dict() for name, forms in self._forms.items()}
+        learned: dict[str, dict[str, object]] = {
+            name: forms.as_dict() for name, forms in self._forms.items()
+        }
         shared = {
             "tags": sorted(self._tag_pages),
             "judged": self.judged.to_keep(),

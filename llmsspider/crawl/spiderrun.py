@@ -1,4 +1,6 @@
-"""The spiders of this project in any Scrapy project, and the job that a crawl is; commands look here before a crawl."""
+"""The spiders of this project in any Scrapy project, and the job that a crawl is; commands look
+here before a crawl.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +19,16 @@ class ProjectSpider(Spider):
 
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
-        """Put those of `llmsspider.settings` in force that would act on spiders of any kind, were they the project's.
+        """Put those of `llmsspider.settings` in force that would act on spiders of any kind, were
+        they the project's.
 
-        They stand below what the project sets. A project that neither names `Addon` nor begins with our settings gets
+        They stand below what the project sets. A project that neither names `Addon` nor begins with
+        our settings gets
         none.
         """
         super().update_settings(settings)
-        from llmsspider import settings as ours  # noqa: PLC0415  # commands look here before a crawl is wanted
+        # commands look here before a crawl is wanted
+        from llmsspider import settings as ours  # noqa: PLC0415
 
         if all(name in settings for name in ours.__all__):
             for name in filter(str.isupper, dir(ours)):
@@ -36,24 +41,31 @@ class ProjectSpider(Spider):
 class Addon:
     """A Scrapy add-on that puts our spiders into any project: `ADDONS = {"llmsspider.Addon": 500}`.
 
-    Spiders of another kind crawl as they would without it; ours bring what they need along (`ProjectSpider`).
+    Spiders of another kind crawl as they would without it; ours bring what they need along
+    (`ProjectSpider`).
     """
 
     @classmethod
     def update_pre_crawler_settings(cls, settings: BaseSettings) -> None:
-        """Name our spiders beside those of the project, and add the `LLMS_` settings that it does not set."""
-        from llmsspider import settings as ours  # noqa: PLC0415  # a spider may be loaded before any setting is wanted
+        """Name our spiders beside those of the project, and add the `LLMS_` settings that it does
+        not set.
+        """
+        # a spider may be loaded before any setting is wanted
+        from llmsspider import settings as ours  # noqa: PLC0415
 
         named = settings.getlist("SPIDER_MODULES")
         added = [module for module in ours.SPIDER_MODULES if module not in named]
-        settings.set("SPIDER_MODULES", [*named, *added], settings.getpriority("SPIDER_MODULES") or 0)
+        settings.set(
+            "SPIDER_MODULES", [*named, *added], settings.getpriority("SPIDER_MODULES") or 0
+        )
         for name in ours.__all__:
             if name.startswith("LLMS_"):
                 settings.set(name, getattr(ours, name), "addon")
 
 
 CLOUD_VARIABLE = "SHUB_JOBKEY"
-"""Set for every job of Scrapy Cloud, before the settings are read: project, spider and job number."""
+"""Set for every job of Scrapy Cloud, before the settings are read: project, spider and job number.
+"""
 
 
 def on_scrapy_cloud() -> bool:
@@ -62,7 +74,9 @@ def on_scrapy_cloud() -> bool:
 
 
 def is_terminal(stream: object) -> bool:
-    """Say whether a stream is a terminal; what Scrapy Cloud puts in the place of stderr has no `isatty`."""
+    """Say whether a stream is a terminal; what Scrapy Cloud puts in the place of stderr has no
+    `isatty`.
+    """
     isatty = getattr(stream, "isatty", None)
     return isatty is not None and bool(isatty())
 

@@ -1,4 +1,6 @@
-"""What one crawl knows, whatever phase it is in: the base of `Run`, for modules that a run is made of. No Scrapy."""
+"""What one crawl knows, whatever phase it is in: the base of `Run`, for modules that a run is made
+of. No Scrapy.
+"""
 
 from __future__ import annotations
 
@@ -45,13 +47,17 @@ CONVERT_TIMEOUT_SECS = 60
 class RunState:
     """What one crawl of one source knows; each concern has an object.
 
-    `arguments` include those of the stored source, which is None on its first crawl. `count` adds a number to a stat,
-    `queued` returns how many pages are waiting or under way. `resumes` is the id of the run that a JOBDIR continues.
+    `arguments` include those of the stored source, which is None on its first crawl. `count` adds a
+    number to a stat,
+    `queued` returns how many pages are waiting or under way. `resumes` is the id of the run that a
+    JOBDIR continues.
     """
 
     outcome = ""  # scrapy's finish reason, once the spider has closed
 
-    discovers = True  # whether the crawl begins with discovery and goes on in phases (`LlmsTxtStart`)
+    discovers = (
+        True  # whether the crawl begins with discovery and goes on in phases (`LlmsTxtStart`)
+    )
 
     remembers = True  # whether pages are stored
 
@@ -67,9 +73,12 @@ class RunState:
         *,
         resumes: str | None = None,
     ):
-        self.arguments, self.stored_source, self.config = arguments, stored_source, config
+        self.arguments = arguments
+        self.stored_source = stored_source
+        self.config = config
         self.source: str = arguments.source or ""
-        self.resumes, self.queued = resumes, queued
+        self.resumes = resumes
+        self.queued = queued
         plan = stored_source.discovery.get("sections") if stored_source is not None else None
         self.section = SectionJob(arguments.section, plan)
         self._count = count
@@ -78,13 +87,19 @@ class RunState:
         """The run as it began in the store; None before, and where nothing is stored."""
         self.ended = asyncio.Event()  # set once `outcome` is known
         self.deletions: DeletionPlan | None = None  # what was decided at the end, if anything was
-        self.progress, self.coverage, self.outputs = Progress(), Coverage(), Outputs()
+        self.progress = Progress()
+        self.coverage = Coverage()
+        self.outputs = Outputs()
         max_pages = 0 if self.section.job == END else arguments.max_pages
         self.limit = PageLimit(max_pages, self.progress, arguments.max_requests)
         self.requested_pages: set[bytes] = set()
-        """The keys (`urls.page_key`) of the pages that were requested in this crawl, or that came another way."""
+        """The keys (`urls.page_key`) of the pages that were requested in this crawl, or that came
+        another way.
+        """
         self.counts_as: dict[bytes, tuple[bytes, str, int]] = {}
-        """Pages that count as another, by key: the other's key, their address ("" of a redirect) and depth."""
+        """Pages that count as another, by key: the other's key, their address ("" of a redirect)
+        and depth.
+        """
         self.accounted: set[bytes] = set()
         """The keys of requested pages that failed, or were filtered for a reason of their own."""
         self.rights = SiteRights()
@@ -109,7 +124,9 @@ class RunState:
         self.sampled: dict[bytes, dict[str, str]] = {}
         """The validators of pages that were sampled and had not changed, by key."""
         self.prefetched: dict[str, Any] = {}
-        """Scrapy responses that discovery downloaded, for the first request for each page, by its identity."""
+        """Scrapy responses that discovery downloaded, for the first request for each page, by its
+        identity.
+        """
         self.discovery: Discovery | None = None
         self.robots_txt: Callable[[str], Awaitable[str | None]] | None = None
         """Returns the robots.txt of a URL's host, None where it failed; set by what obeys it."""
@@ -156,9 +173,11 @@ class RunState:
         return given.mode == "crawl" and given.follow == "links" and not given.retry
 
     def page_of(self, url: str) -> str:
-        """Return the page a URL stands for: the page of a Markdown URL, the first spelling of joined ones.
+        """Return the page a URL stands for: the page of a Markdown URL, the first spelling of
+        joined ones.
 
-        A stored page keeps its address: `/a/` and `/a/index.html` do not change places from run to run.
+        A stored page keeps its address: `/a/` and `/a/index.html` do not change places from run to
+        run.
         """
         page = self.site.page_of(url)
         if not self.known.may_hold(page) or identity(page) in self.site.respelled:
@@ -189,10 +208,14 @@ class RunState:
         return shapes
 
     def _texts_of_shape(self, shape: str) -> Iterator[str]:
-        """Yield the texts of the stored pages of a shape, where there are so many that the limit matters."""
+        """Yield the texts of the stored pages of a shape, where there are so many that the limit
+        matters.
+        """
         keys = self._stored_shapes.get(shape, []) if self._store is not None else []
         if len(keys) >= self.bounds.look_alikes.limit:
-            yield from (record.content or "" for record in self.store.load_pages(keys, CONTENT) if record)
+            yield from (
+                record.content or "" for record in self.store.load_pages(keys, CONTENT) if record
+            )
 
     def count(self, stat: Stat, number: int = 1) -> None:
         """Add to a stat."""
@@ -220,20 +243,25 @@ class RunState:
             self._store.record_filtered(url, reason, rule or None)
 
     def hand_over(self, url: str, depth: int, on: str = "") -> None:
-        """Leave a page, which the page `on` links to, to the section that has it; that finds listed ones itself."""
+        """Leave a page, which the page `on` links to, to the section that has it; that finds listed
+        ones itself.
+        """
         if self.section.leaves(url) and not self.site.is_seed(url):
             self.section.handed += 1
             self.count(stats.filtered("other-section"))
             self.store.record_filtered(url, "other-section", f"{depth} {on}")
 
     def lost_pages(self) -> list[tuple[str, int]]:
-        """Return the pages, with their depths, that count as another of which nothing came; one of each circle."""
+        """Return the pages, with their depths, that count as another of which nothing came; one of
+        each circle.
+        """
         ends = self.recorded.keys | self.accounted
         ends |= {page.record.key for page in self.waiting.pages("moved") if page.record is not None}
         ends |= self.known.states.keys() if self.resumes is not None else set()
         lost = []
         for key, (_, url, depth) in sorted(self.counts_as.items(), key=lambda one: one[1][1]):
-            way, target = set[bytes](), key
+            way = set[bytes]()
+            target = key
             while target in self.counts_as and target not in way:
                 way.add(target)
                 target = self.counts_as[target][0]
@@ -243,7 +271,9 @@ class RunState:
         return lost
 
     def drop(self, record: PageRecord, why: str) -> None:
-        """Count a page that a pipeline of the user dropped; what is stored of it is deleted at the end."""
+        """Count a page that a pipeline of the user dropped; what is stored of it is deleted at the
+        end.
+        """
         if self.known.reasons.get(record.key) != "pipeline":
             self.record_filtered(record.url, "pipeline", why)
             self.known.record_outcome(record.key, "dropped", "pipeline")

@@ -1,7 +1,9 @@
 """The address guard: URLs, names and connections that lead off the public Internet are refused.
 
-Twisted connects to the addresses its resolver answers with. Filtering there means that the address checked
-is the address connected to: a name that changes its answer between two look-ups is filtered at each.
+Twisted connects to the addresses its resolver answers with. Filtering there means that the address
+checked
+is the address connected to: a name that changes its answer between two look-ups is filtered at
+each.
 """
 
 import logging
@@ -21,7 +23,12 @@ from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.misc import load_object
 from scrapy.utils.url import add_http_if_no_scheme
 from twisted.internet.base import ReactorBase
-from twisted.internet.interfaces import IAddress, IHostnameResolver, IHostResolution, IResolutionReceiver
+from twisted.internet.interfaces import (
+    IAddress,
+    IHostnameResolver,
+    IHostResolution,
+    IResolutionReceiver,
+)
 from zope.interface import implementer
 
 from llmsspider.crawl.requests import RefusedRequest, run_of
@@ -36,9 +43,11 @@ logger = logging.getLogger(__name__)
 
 @implementer(IHostnameResolver)
 class AddressGuardResolver(CachingHostnameResolver):
-    """Resolve to IPv4 and IPv6 addresses, cached for the run, without those that may not be reached.
+    """Resolve to IPv4 and IPv6 addresses, cached for the run, without those that may not be
+    reached.
 
-    For `TWISTED_DNS_RESOLVER`. An address has to be permitted by all crawls that share the process (`crawls`).
+    For `TWISTED_DNS_RESOLVER`. An address has to be permitted by all crawls that share the process
+    (`crawls`).
     """
 
     def __init__(self, reactor: ReactorBase, cache_size: int, allowed: AllowedAddresses):
@@ -49,7 +58,9 @@ class AddressGuardResolver(CachingHostnameResolver):
         self.crawls: dict[int, AllowedAddresses] = {}
         """The rules of the crawls in this process, by any number that names each."""
         self.proxies: set[str] = set()
-        """Hosts, in lower case, that resolve to any address: they are proxies that the operator named."""
+        """Hosts, in lower case, that resolve to any address: they are proxies that the operator
+        named.
+        """
         self._refused: LocalCache[tuple[str, int], str] = LocalCache(10_000)
 
     @classmethod
@@ -67,7 +78,9 @@ class AddressGuardResolver(CachingHostnameResolver):
         return all(rule.permits(ip.partition("%")[0], host, port) for rule in rules)
 
     def refusal(self, host: str, port: int) -> str | None:
-        """Say why the last look-up of `host` came to nothing, None where it did not or there was none."""
+        """Say why the last look-up of `host` came to nothing, None where it did not or there was
+        none.
+        """
         return self._refused.get((host.lower(), port))
 
     def forget(self) -> None:
@@ -99,8 +112,8 @@ class AddressGuardResolver(CachingHostnameResolver):
         def complete() -> None:
             if refused and not passed:
                 self._refused[hostName.lower(), portNumber] = (
-                    f"{hostName} resolves to {', '.join(dict.fromkeys(refused))}, which is not public "
-                    "(LLMS_ALLOW_PRIVATE_ADDRESSES lists the exceptions)"
+                    f"{hostName} resolves to {', '.join(dict.fromkeys(refused))}, which is not"
+                    " public (LLMS_ALLOW_PRIVATE_ADDRESSES lists the exceptions)"
                 )
             else:
                 self._refused.pop((hostName.lower(), portNumber), None)
@@ -115,7 +128,9 @@ class AddressGuardResolver(CachingHostnameResolver):
             began(resolution)
             complete()
             return resolution
-        return super().resolveHostName(receiver, hostName, portNumber, addressTypes, transportSemantics)
+        return super().resolveHostName(
+            receiver, hostName, portNumber, addressTypes, transportSemantics
+        )
 
 
 def _allowed(crawler: Crawler) -> AllowedAddresses:
@@ -127,7 +142,7 @@ def guarded_resolver(crawler: Crawler) -> AddressGuardResolver:
 
     `CrawlerRunner` and settings that name another resolver would otherwise leave names unchecked.
     """
-    from twisted.internet import reactor as installed  # noqa: PLC0415 - a reactor is chosen before it is imported
+    from twisted.internet import reactor as installed  # noqa: PLC0415
 
     reactor: Any = installed
     if not isinstance(reactor.nameResolver, AddressGuardResolver):
@@ -142,9 +157,11 @@ ASK_THE_REACTOR = {"HTTP11DownloadHandler", "H2DownloadHandler"}
 
 
 class AddressGuardMiddleware:
-    """First on the engine side: every request passes here, redirects, robots.txt and nested downloads too.
+    """First on the engine side: every request passes here, redirects, robots.txt and nested
+    downloads too.
 
-    Refuses what the text of the URL shows, and hosts whose last look-up gave no permitted address; the others are
+    Refuses what the text of the URL shows, and hosts whose last look-up gave no permitted address;
+    the others are
     filtered by `AddressGuardResolver` when the connection is made. Raises `RefusedRequest`, counts
     `llms/blocked/address` or `llms/blocked/scheme`, logs one WARNING for each host.
     """
@@ -167,13 +184,18 @@ class AddressGuardMiddleware:
         return middleware
 
     def spider_opened(self) -> None:
-        """Make the resolver of the process follow the rule of this crawl, and log where it cannot hold."""
+        """Make the resolver of the process follow the rule of this crawl, and log where it cannot
+        hold.
+        """
         guarded_resolver(self.crawler).crawls[id(self.crawler)] = self.allowed
         handlers = self.crawler.settings.getwithbase("DOWNLOAD_HANDLERS")
-        for path in sorted({str(handlers[scheme]) for scheme in DEFAULT_PORTS if handlers.get(scheme)}):
+        for path in sorted(
+            {str(handlers[scheme]) for scheme in DEFAULT_PORTS if handlers.get(scheme)}
+        ):
             if not ASK_THE_REACTOR & {kind.__name__ for kind in load_object(path).__mro__}:
                 logger.warning(
-                    "%(path)s resolves names by itself: private addresses are refused only where URLs spell them out",
+                    "%(path)s resolves names by itself: private addresses are refused only where"
+                    " URLs spell them out",
                     {"path": path},
                     extra={"spider": self.crawler.spider},
                 )
@@ -186,7 +208,9 @@ class AddressGuardMiddleware:
             resolver.forget()
 
     def process_request(self, request: Request) -> None:
-        """Raise `RefusedRequest` for a URL that may not be fetched; in a local folder its handler says what is read."""
+        """Raise `RefusedRequest` for a URL that may not be fetched; in a local folder its handler
+        says what is read.
+        """
         if request.url.startswith(FILE) and (run := run_of(self.crawler)) and run.reads_folder:
             return
         parts = urlparse_cached(request)
@@ -204,7 +228,9 @@ class AddressGuardMiddleware:
         port = parts.port or DEFAULT_PORTS.get(parts.scheme, 0)
         return guarded_resolver(self.crawler).refusal(parts.hostname or "", port)
 
-    def refused(self, request: Request, message: str, level: int = logging.WARNING) -> RefusedRequest:
+    def refused(
+        self, request: Request, message: str, level: int = logging.WARNING
+    ) -> RefusedRequest:
         """Count and log a refusal and return the exception to raise."""
         parts = urlparse_cached(request)
         reason: BlockReason = "address" if parts.scheme in DEFAULT_PORTS else "scheme"
@@ -224,8 +250,10 @@ class AddressGuardMiddleware:
 class ConnectionGuardMiddleware(AddressGuardMiddleware):
     """Last before the download handler: other middlewares may have replaced the URL.
 
-    Turns a name that resolves to refused addresses only into `RefusedRequest`, before `RetryMiddleware` would try it
-    again. The operator's proxy is let through; it resolves names, so that only the text of the URL is checked then.
+    Turns a name that resolves to refused addresses only into `RefusedRequest`, before
+    `RetryMiddleware` would try it
+    again. The operator's proxy is let through; it resolves names, so that only the text of the URL
+    is checked then.
     """
 
     def __init__(self, crawler: Crawler, allowed: AllowedAddresses):
@@ -249,7 +277,9 @@ class ConnectionGuardMiddleware(AddressGuardMiddleware):
 
     def process_exception(self, request: Request, exception: Exception) -> None:
         """Raise `RefusedRequest` in place of the failed look-up of a refused name."""
-        if isinstance(exception, CannotResolveHostError) and (refusal := self.refusal_of_resolver(request)):
+        if isinstance(exception, CannotResolveHostError) and (
+            refusal := self.refusal_of_resolver(request)
+        ):
             raise self.refused(request, refusal) from exception
 
 

@@ -1,4 +1,6 @@
-"""The pace of each host: a gentle start, a highest rate, its latency, Crawl-delay, 429, 503 and Retry-After, 403."""
+"""The pace of each host: a gentle start, a highest rate, its latency, Crawl-delay, 429, 503 and
+Retry-After, 403.
+"""
 
 import asyncio
 import logging
@@ -32,35 +34,55 @@ logger = logging.getLogger(__name__)
 # The pace of a host: pure (docs/explanation/politeness.md).
 
 DEFAULT_RATE = 5.0
-"""Requests a second to one host, at most. Rate limits of firewalls often begin at 2,000 in 5 minutes (6.7 a second)."""
+"""Requests a second to one host, at most.
+
+Rate limits of firewalls often begin at 2,000 in 5 minutes (6.7 a second).
+"""
 
 START_DELAY_SECS = 0.5  # distance between the first requests to a host that has a highest rate
-FIRST_WAIT_SECS = 1.0  # pause after the first refusal that names no time; doubles with each further one
+FIRST_WAIT_SECS = (
+    1.0  # pause after the first refusal that names no time; doubles with each further one
+)
 FIRST_DELAY_SECS = 0.25  # distance between requests once a host has refused the first one
 MAX_DELAY_SECS = 10.0  # largest distance between requests that refusals lead to
 
 MAX_REFUSALS = 10
-"""Maximum number of refusals (429, 503) in a row; then the host gets no more requests. They are 6 minutes of pauses."""
+"""Maximum number of refusals (429, 503) in a row; then the host gets no more requests.
 
-FORBIDDEN_SLOWS = 5  # pages in a row that answer 403 after which each further one doubles the distance
+They are 6 minutes of pauses.
+"""
+
+FORBIDDEN_SLOWS = (
+    5  # pages in a row that answer 403 after which each further one doubles the distance
+)
 MAX_FORBIDDEN_DELAY_SECS = 2.0  # largest distance that leads to
-MAX_FORBIDDEN = 15  # maximum number of pages in a row that answer 403; then the host gets no more requests
+MAX_FORBIDDEN = (
+    15  # maximum number of pages in a row that answer 403; then the host gets no more requests
+)
 
 ANSWERS_PER_PROBE = 50
-"""Answers after which the delay of a host that refused is shortened; doubles when the host refuses again."""
+"""Answers after which the delay of a host that refused is shortened; doubles when the host refuses
+again.
+"""
 
 RECOVERY = 0.8  # what the distance that refusals taught is multiplied by then
-WINDOW_SECS = 3.0  # a host that refuses for so long counts requests in a window: that until it answers again
+WINDOW_SECS = (
+    3.0  # a host that refuses for so long counts requests in a window: that until it answers again
+)
 WINDOW_ANSWERS = 5  # minimum number of answers from which the window is estimated
-SPARE, LATE_SECS, TRIES = 1.05, 0.025, 3
-"""What distances are multiplied by between turns: five requests take 50 ms more than a second, so that one that is late
+SPARE = 1.05
+LATE_SECS = 0.025
+TRIES = 3
+"""What distances are multiplied by between turns: five requests take 50 ms more than a second, so
+that one that is late
 makes no sixth. A request that misses its turn by `LATE_SECS` takes another one, so often."""
 
 LEAST_DELAY_SECS = 0.01  # a distance below this is none
 
 
 def retry_after_secs(value: str | None, now: datetime) -> float | None:
-    """Read a `Retry-After` header: seconds from `now` (aware), None where it is missing or unreadable.
+    """Read a `Retry-After` header: seconds from `now` (aware), None where it is missing or
+    unreadable.
 
     Both forms of RFC 9110, section 10.2.3. A date in the past gives 0.
 
@@ -85,9 +107,12 @@ def retry_after_secs(value: str | None, now: datetime) -> float | None:
 class HostPace:
     """The pace of one host. Times are seconds on a clock that only grows.
 
-    `floor` is the least distance between requests (`DOWNLOAD_DELAY`, `Crawl-delay`, the highest rate), `delay` the
-    present one. Nothing is sent before `paused_until`; after a longer pause than `max_wait` requests are refused
-    (`closed_until`), and for good where `stopped` says why. `concurrency` is AutoThrottle's; None: latency does not
+    `floor` is the least distance between requests (`DOWNLOAD_DELAY`, `Crawl-delay`, the highest
+    rate), `delay` the
+    present one. Nothing is sent before `paused_until`; after a longer pause than `max_wait`
+    requests are refused
+    (`closed_until`), and for good where `stopped` says why. `concurrency` is AutoThrottle's; None:
+    latency does not
     matter.
     """
 
@@ -103,9 +128,12 @@ class HostPace:
     refused_at: float = 0.0
     answered_at: float | None = None
     gap: float = 0.0
-    """Mean distance of the last answers, by which the pace is known where there was no distance to keep."""
+    """Mean distance of the last answers, by which the pace is known where there was no distance to
+    keep.
+    """
     requested: float = 0.0
-    """The part of `floor` that the site or `DOWNLOAD_DELAY` sets; the rest keeps the highest rate."""
+    """The part of `floor` that the site or `DOWNLOAD_DELAY` sets; the rest keeps the highest rate.
+    """
     strikes: int = 0
     forbidden: int = 0
     paused_until: float = 0.0
@@ -116,7 +144,9 @@ class HostPace:
         self.delay = max(self.delay, self.floor)
 
     def require_delay(self, secs: float) -> float:
-        """Keep at least `secs` between requests from now on, `max_wait` at most; return what is kept."""
+        """Keep at least `secs` between requests from now on, `max_wait` at most; return what is
+        kept.
+        """
         self.requested = max(self.requested, min(secs, self.max_wait))
         self.floor = max(self.floor, self.requested)
         self.delay = max(self.delay, self.floor)
@@ -124,16 +154,26 @@ class HostPace:
 
     def remove_bound(self) -> None:
         """Remove the highest rate; the delay that the host requires stays."""
-        self.concurrency, self.floor = None, self.requested
+        self.concurrency = None
+        self.floor = self.requested
         self.delay = max(self.requested, self.learned)
 
     def record_refusal(self, now: float, retry_after: float | None) -> float:
-        """Note a 429 or 503; return the seconds to send nothing. Of those sent before a pause one counts."""
+        """Note a 429 or 503; return the seconds to send nothing.
+
+        Of those sent before a pause one counts.
+        """
         if now >= self.paused_until:
             self.strikes += 1
-            if self.strikes == 1:  # the others of a series say that the pause was too short, not the distance
+            if (
+                self.strikes == 1
+            ):  # the others of a series say that the pause was too short, not the distance
                 self._learn(now)
-        wait = FIRST_WAIT_SECS * 2 ** (min(self.strikes, 20) - 1) if retry_after is None else retry_after
+        wait = (
+            FIRST_WAIT_SECS * 2 ** (min(self.strikes, 20) - 1)
+            if retry_after is None
+            else retry_after
+        )
         if wait > self.max_wait and retry_after is not None:
             self.closed_until = max(self.closed_until, now + wait)
         self.paused_until = max(self.paused_until, now + min(wait, self.max_wait))
@@ -145,9 +185,14 @@ class HostPace:
         """Keep twice the distance at which the host refused."""
         soon = self.learned > 0 and self.answers < 4 * self.answers_per_probe
         self.answers_per_probe = self.answers_per_probe * 2 if soon else ANSWERS_PER_PROBE
-        self.delay = max(self.floor, min(2 * max(self.delay, self.gap) or FIRST_DELAY_SECS, MAX_DELAY_SECS))
-        self.learned, self.answered_at, self.refused_at = self.delay, None, now
-        self.allowed, self.answers = self.answers, 0
+        self.delay = max(
+            self.floor, min(2 * max(self.delay, self.gap) or FIRST_DELAY_SECS, MAX_DELAY_SECS)
+        )
+        self.learned = self.delay
+        self.answered_at = None
+        self.refused_at = now
+        self.allowed = self.answers
+        self.answers = 0
 
     def _learn_window(self, now: float) -> None:
         """Spread what the host allowed over the time in which it did, where it refused for long."""
@@ -159,7 +204,9 @@ class HostPace:
         self.began_at = None
 
     def record_forbidden(self) -> None:
-        """Count a page that answered 403: a series of them comes from a firewall, not from the pages."""
+        """Count a page that answered 403: a series of them comes from a firewall, not from the
+        pages.
+        """
         self.forbidden += 1
         if self.forbidden > FORBIDDEN_SLOWS:
             slower = min(max(self.delay * 2, FIRST_DELAY_SECS), MAX_FORBIDDEN_DELAY_SECS)
@@ -168,7 +215,9 @@ class HostPace:
             self.stopped = f"it answered 403 to {self.forbidden} pages in a row"
 
     def record_answer(self, now: float, latency: float = 0.0) -> None:
-        """Count an answer that was no refusal, with its latency in seconds: the delay decreases towards its target."""
+        """Count an answer that was no refusal, with its latency in seconds: the delay decreases
+        towards its target.
+        """
         self.forbidden = 0
         if now < self.paused_until:
             return
@@ -183,8 +232,12 @@ class HostPace:
         if self.began_at is None:
             self.began_at = now
         if self.answers % self.answers_per_probe == 0:
-            self.learned = self.learned * RECOVERY if self.learned * RECOVERY >= LEAST_DELAY_SECS else 0.0
-        target = max(self.floor, self.learned, latency / self.concurrency if self.concurrency else 0.0)
+            self.learned = (
+                self.learned * RECOVERY if self.learned * RECOVERY >= LEAST_DELAY_SECS else 0.0
+            )
+        target = max(
+            self.floor, self.learned, latency / self.concurrency if self.concurrency else 0.0
+        )
         target = min(target, max(MAX_DELAY_SECS, self.floor))
         closer = (self.delay + target) / 2  # the rule of Scrapy's AutoThrottle
         self.delay = max(target, closer) if closer - target > 0.001 else target
@@ -195,9 +248,11 @@ class HostPace:
 
 
 def paces_freely(host: str, ip_address: str | None = None) -> bool:
-    """Return whether a host needs no bound on the rate: it is this machine, or one of a private network.
+    """Return whether a host needs no bound on the rate: it is this machine, or one of a private
+    network.
 
-    `ip_address` is where the host answered from, once it did; a name alone is enough for localhost only.
+    `ip_address` is where the host answered from, once it did; a name alone is enough for localhost
+    only.
 
     >>> paces_freely("127.0.0.1"), paces_freely("docs.example.com"), paces_freely("docs.corp", "10.1.2.3")
     (True, False, True)
@@ -208,20 +263,29 @@ def paces_freely(host: str, ip_address: str | None = None) -> bool:
         return not host  # files of this machine
     if not isinstance(name, str):
         return not is_global(name)
-    return f".{name}".endswith(".localhost") or (ip_address is not None and not is_global(ip_address))
+    return f".{name}".endswith(".localhost") or (
+        ip_address is not None and not is_global(ip_address)
+    )
 
 
-REFUSALS = (429, 503)  # statuses that mean "not now" (RFC 6585, section 4; RFC 9110, section 15.6.4)
+REFUSALS = (
+    429,
+    503,
+)  # statuses that mean "not now" (RFC 6585, section 4; RFC 9110, section 15.6.4)
 
 
 class BackoffMiddleware:
     """Delay the downloader slot of a host; requests wait in its queue and use no concurrency.
 
-    `LLMS_MAX_RATE` (requests a second) bounds what one host gets; not set, hosts of this machine and of private
-    networks have no bound, others `DEFAULT_RATE`. Where there is a distance between requests, crawls share it
-    (`SharedTurns`). `AUTOTHROTTLE_MAX_DELAY` (seconds, 120) limits the wait that a site can require: after a longer
+    `LLMS_MAX_RATE` (requests a second) bounds what one host gets; not set, hosts of this machine
+    and of private
+    networks have no bound, others `DEFAULT_RATE`. Where there is a distance between requests,
+    crawls share it
+    (`SharedTurns`). `AUTOTHROTTLE_MAX_DELAY` (seconds, 120) limits the wait that a site can
+    require: after a longer
     Retry-After, or refusals without end, requests to the host fail as `rate_limited`.
-    Stats: `llms/backoff/429`, `llms/backoff/503`, `llms/blocked/rate-limited`, `llms/blocked/host-refuses`.
+    Stats: `llms/backoff/429`, `llms/backoff/503`, `llms/blocked/rate-limited`,
+    `llms/blocked/host-refuses`.
     """
 
     def __init__(self, crawler: Crawler):
@@ -269,9 +333,12 @@ class BackoffMiddleware:
         )
 
     def process_request(self, request: Request) -> None:
-        """Put a redirected request into the slot of its own host, refuse one for a host that gets no more requests."""
+        """Put a redirected request into the slot of its own host, refuse one for a host that gets
+        no more requests.
+        """
         host = urlparse_cached(request).hostname or ""
-        slot, came_from = Downloader.DOWNLOAD_SLOT, request.meta.get("redirect_urls")
+        slot = Downloader.DOWNLOAD_SLOT
+        came_from = request.meta.get("redirect_urls")
         if came_from and request.meta.get(slot) == (urlsplit(came_from[-1]).hostname or ""):
             del request.meta[slot]  # copied from the host it came from, as all of `meta`
         key = request.meta.get(slot) or host
@@ -284,11 +351,16 @@ class BackoffMiddleware:
             raise RefusedRequest(message, reason="host-refuses", kind="rate_limited")
         if closed := pace.closed_for(monotonic()):
             stats.count(self.crawler.stats, stats.blocked("rate-limited"))
-            message = f"{host} wants no request for another {closed:.0f} s (Retry-After above AUTOTHROTTLE_MAX_DELAY)"
+            message = (
+                f"{host} wants no request for another {closed:.0f} s (Retry-After above"
+                " AUTOTHROTTLE_MAX_DELAY)"
+            )
             raise RefusedRequest(message, reason="rate-limited", kind="rate_limited")
 
     async def turn(self, request: Request) -> None:
-        """Wait until a request may be sent to a host that other crawls may use too, for one turn at a time."""
+        """Wait until a request may be sent to a host that other crawls may use too, for one turn at
+        a time.
+        """
         key = request.meta[Downloader.DOWNLOAD_SLOT]
         pace = self._paces.get(key)
         if pace is None or not pace.delay:
@@ -304,17 +376,22 @@ class BackoffMiddleware:
                     break
 
     def response_downloaded(self, request: Request, response: Response) -> None:
-        """Adapt the pace of the host that has just answered: `process_response` comes after the next request."""
+        """Adapt the pace of the host that has just answered: `process_response` comes after the
+        next request.
+        """
         key = request.meta[Downloader.DOWNLOAD_SLOT]
         pace = self._pace(key)
         if key in self._unknown:
             self._unknown.discard(key)
-            if "proxy" not in request.meta and paces_freely(key, str(response.ip_address or "") or None):
+            if "proxy" not in request.meta and paces_freely(
+                key, str(response.ip_address or "") or None
+            ):
                 pace.remove_bound()
         if response.status in REFUSALS:
             self._refused(key, pace, request, response)
         elif response.status == 403 and not request.meta.get(META, {}).get("nested"):
-            pace.record_forbidden()  # files that are looked for are no pages: some hosts have 403 for 404
+            # files that are looked for are no pages: some hosts have 403 for 404
+            pace.record_forbidden()
         elif response.status < 500 and response.status != 403:
             pace.record_answer(monotonic(), request.meta.get("download_latency", 0.0))
         self._apply(key)
@@ -350,7 +427,8 @@ class BackoffMiddleware:
         pace = HostPace(self.max_wait, floor=floor, requested=floor)
         rate = DEFAULT_RATE if self.max_rate is None else self.max_rate
         if rate and not (self.max_rate is None and paces_freely(key)):
-            pace.floor, pace.delay = max(floor, 1 / rate), max(floor, 1 / rate, START_DELAY_SECS)
+            pace.floor = max(floor, 1 / rate)
+            pace.delay = max(floor, 1 / rate, START_DELAY_SECS)
             pace.concurrency = self._concurrency
             if self.max_rate is None:
                 self._unknown.add(key)
@@ -361,12 +439,18 @@ class BackoffMiddleware:
 
     def _apply(self, key: str) -> None:
         """Carry the pace over to the downloader's slot, and to the one that replaces it when idle."""
-        pace, slot = self._paces[key], self._downloader.slots.get(key)
+        pace = self._paces[key]
+        slot = self._downloader.slots.get(key)
         configured = self._downloader.per_slot_settings.get(key, {})
         if configured.get("delay") != pace.delay:
-            self._downloader.per_slot_settings[key] = {**configured, "delay": pace.delay, "jitter": 0.0}
+            self._downloader.per_slot_settings[key] = {
+                **configured,
+                "delay": pace.delay,
+                "jitter": 0.0,
+            }
         if slot:
-            slot.delay, slot.jitter = pace.delay, 0.0
+            slot.delay = pace.delay
+            slot.jitter = 0.0
             if pace.paused_until > monotonic():
                 slot.lastseen = pace.paused_until - slot.delay
 
@@ -377,9 +461,11 @@ class BackoffMiddleware:
 
 
 class Downloader(downloader.Downloader):
-    """Scrapy's; a request counts as in flight from the moment it leaves its host's queue, and waits for its turn there.
+    """Scrapy's; a request counts as in flight from the moment it leaves its host's queue, and waits
+    for its turn there.
 
-    Scrapy 2.19 counts it when its task first runs: with a limit of 2, a server saw 10 requests at the same time.
+    Scrapy 2.19 counts it when its task first runs: with a limit of 2, a server saw 10 requests at
+    the same time.
     (A private name: docs/explanation/architecture.md.)
     """
 

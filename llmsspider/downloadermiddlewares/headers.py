@@ -1,4 +1,6 @@
-"""Headers: the User-Agent, credentials for their hosts alone, signatures, cookies where wanted, content encodings."""
+"""Headers: the User-Agent, credentials for their hosts alone, signatures, cookies where wanted,
+content encodings.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ logger = logging.getLogger(__name__)
 
 
 class UserAgentMiddleware(useragent.UserAgentMiddleware):
-    """Scrapy's, with the contact of `LLMS_CONTACT` (an e-mail address or URL) added to `USER_AGENT`."""
+    """Scrapy's, with the contact of `LLMS_CONTACT` (an e-mail address or URL) added to
+    `USER_AGENT`.
+    """
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> UserAgentMiddleware:
@@ -54,7 +58,9 @@ class UserAgentMiddleware(useragent.UserAgentMiddleware):
 
 
 def robots_user_agent(settings: BaseSettings) -> str:
-    """Return the name robots.txt may use for the crawl: `ROBOTSTXT_USER_AGENT`, else the product token."""
+    """Return the name robots.txt may use for the crawl: `ROBOTSTXT_USER_AGENT`, else the product
+    token.
+    """
     configured: str | None = settings["ROBOTSTXT_USER_AGENT"]
     return configured or product_token(settings["USER_AGENT"])
 
@@ -75,7 +81,8 @@ class SecretsFilter(logging.Filter):
         """Redact the message, and the traceback; keep every record."""
         message = record.getMessage()
         if self._pattern.search(message):
-            record.msg, record.args = self._pattern.sub(REDACTED, message), None
+            record.msg = self._pattern.sub(REDACTED, message)
+            record.args = None
         if record.exc_info and not record.exc_text:
             record.exc_text = logging.Formatter().formatException(record.exc_info)
         if record.exc_text:
@@ -84,16 +91,20 @@ class SecretsFilter(logging.Filter):
 
 
 class HostAuthMiddleware:
-    """Add the headers of `LLMS_HTTP_AUTH` to requests for exactly the scheme, host and port they are for.
+    """Add the headers of `LLMS_HTTP_AUTH` to requests for exactly the scheme, host and port they
+    are for.
 
-    So are tokens of repository hosts in the environment (`addresses.TOKENS`). It stands after the cookies middleware,
-    which rebuilds the `Cookie` header; what a redirect carries to another origin is taken off again. While the crawl
+    So are tokens of repository hosts in the environment (`addresses.TOKENS`). It stands after the
+    cookies middleware,
+    which rebuilds the `Cookie` header; what a redirect carries to another origin is taken off
+    again. While the crawl
     runs, the secrets are redacted in every log handler.
     """
 
     def __init__(self, credentials: Credentials):
         if not credentials:
-            raise NotConfigured  # without a reason, which Scrapy would log as a warning in every crawl
+            # without a reason, which Scrapy would log as a warning in every crawl
+            raise NotConfigured
         self.credentials = credentials
         self._filter = SecretsFilter(credentials)
         self._warned: set[str] = set()
@@ -115,13 +126,19 @@ class HostAuthMiddleware:
 
     def process_request(self, request: Request) -> None:
         """Set the headers of this origin, remove those of the others."""
-        origin, origins = origin_of(request.url), {one[:2] for one in self.credentials.by_origin}
+        origin = origin_of(request.url)
+        origins = {one[:2] for one in self.credentials.by_origin}
         name = origin[1] if origin is not None and origin[0] == "http" else ""
-        if ("https", name) in origins and ("http", name) not in origins and name not in self._warned:
+        if (
+            ("https", name) in origins
+            and ("http", name) not in origins
+            and name not in self._warned
+        ):
             self._warned.add(name)
             logger.warning(
-                "LLMS_HTTP_AUTH: nothing is sent to http://%(host)s, which is not encrypted; the entry for %(host)s is "
-                "for https. To send it all the same, name it http://%(host)s",
+                "LLMS_HTTP_AUTH: nothing is sent to http://%(host)s, which is not encrypted; the"
+                " entry for %(host)s is for https. To send it all the same, name it"
+                " http://%(host)s",
                 {"host": name},
             )
         for other, headers in self.credentials.by_origin.items():
@@ -129,15 +146,23 @@ class HostAuthMiddleware:
                 if request.headers.get(name) == value.encode("latin-1"):
                     del request.headers[name]
         for name, value in self.credentials.headers_for(request.url).items():
-            present = (request.headers.get(name) or b"").decode("latin-1") if name.lower() == "cookie" else ""
-            is_new = present and value not in present  # beside the cookies of the site's own session
+            present = (
+                (request.headers.get(name) or b"").decode("latin-1")
+                if name.lower() == "cookie"
+                else ""
+            )
+            is_new = (
+                present and value not in present
+            )  # beside the cookies of the site's own session
             request.headers[name] = f"{present}; {value}" if is_new else value
 
 
 class DownloadHandler(HTTP11DownloadHandler):
-    """Scrapy's HTTP/1.1 handler; requests are signed where there is a key, those with `meta["playwright"]` rendered.
+    """Scrapy's HTTP/1.1 handler; requests are signed where there is a key, those with
+    `meta["playwright"]` rendered.
 
-    The browser is made for the first such request. Until then Playwright is not imported and no process is started. One
+    The browser is made for the first such request. Until then Playwright is not imported and no
+    process is started. One
     browser serves both schemes.
     """
 
@@ -160,7 +185,8 @@ class DownloadHandler(HTTP11DownloadHandler):
 
     def _browser(self) -> BrowserSession:
         if self._crawler not in self._sessions:
-            from llmsspider.browser.session import BrowserSession  # noqa: PLC0415  # most crawls need none
+            # most crawls need none
+            from llmsspider.browser.session import BrowserSession  # noqa: PLC0415
 
             resolver = guarded_resolver(self._crawler)
             self._sessions[self._crawler] = BrowserSession(self._crawler, resolver, self._signer)
@@ -185,7 +211,9 @@ class DownloadHandler(HTTP11DownloadHandler):
 
 
 class CookiesMiddleware:
-    """Scrapy's, loaded where `COOKIES_ENABLED` is on: a list of public suffixes and an HTTP library come with it."""
+    """Scrapy's, loaded where `COOKIES_ENABLED` is on: a list of public suffixes and an HTTP library
+    come with it.
+    """
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> cookies.CookiesMiddleware:
@@ -197,12 +225,17 @@ class CookiesMiddleware:
         return cookies.CookiesMiddleware.from_crawler(crawler)
 
 
-# Compressed answers (RFC 9110, section 8.4.1), whole or not at all. Scrapy takes what it can get of a stream that
-# breaks off; half a page would be stored as the page, with the validators of the whole one. Here a stream has to
-# reach its end, and its checksum has to be right. A body that is labelled but was never compressed is taken as it is.
+# Compressed answers (RFC 9110, section 8.4.1), whole or not at all. Scrapy takes what it can get of
+# a stream that
+# breaks off; half a page would be stored as the page, with the validators of the whole one. Here a
+# stream has to
+# reach its end, and its checksum has to be right. A body that is labelled but was never compressed
+# is taken as it is.
 
 MAX_MEMBERS = 10_000
-"""Members of a gzip body, or frames of a zstd body, that are read; a body of 32 MB in members of 4 KB has fewer."""
+"""Members of a gzip body, or frames of a zstd body, that are read; a body of 32 MB in members of 4
+KB has fewer.
+"""
 
 CHUNK = 256 * 1024  # bytes that are decompressed at a time
 MAX_ENCODINGS = 4  # encodings one upon the other that are undone
@@ -221,7 +254,8 @@ class BodyTooLargeError(ValueError):
 
 
 def decompress(body: bytes, encoding: str, max_size: int = 0) -> bytes:
-    """Return the body without `encoding`, one of `ENCODINGS`; `max_size` is the most bytes of the result, 0 for any.
+    """Return the body without `encoding`, one of `ENCODINGS`; `max_size` is the most bytes of the
+    result, 0 for any.
 
     Raises `BrokenEncodingError`, and `BodyTooLargeError`, also for more than `MAX_MEMBERS` members.
     """
@@ -233,9 +267,13 @@ def decompress(body: bytes, encoding: str, max_size: int = 0) -> bytes:
         whole = _decompressed(body, encoding, max_size + 1 if max_size else sys.maxsize)
     except (zlib.error, brotli.error, zstd.ZstdError, OSError, EOFError) as error:
         with suppress(UnicodeDecodeError):
-            if "\0" not in body.decode("utf-8"):  # plain text; compressed data is no valid UTF-8 for long
+            if "\0" not in body.decode(
+                "utf-8"
+            ):  # plain text; compressed data is no valid UTF-8 for long
                 return body
-        raise BrokenEncodingError(f"the {encoding} body is damaged or breaks off ({error})") from None
+        raise BrokenEncodingError(
+            f"the {encoding} body is damaged or breaks off ({error})"
+        ) from None
     if max_size and len(whole) > max_size:
         raise BodyTooLargeError(f"larger than {max_size} bytes when decompressed")
     return whole
@@ -244,7 +282,11 @@ def decompress(body: bytes, encoding: str, max_size: int = 0) -> bytes:
 def _decompressed(body: bytes, encoding: str, most: int) -> bytes:
     """Return the first `most` bytes of the stream, or all; raises `EOFError` where it ends before."""
     if encoding in _MEMBER:
-        file = zstd.ZstdFile(BytesIO(body)) if encoding == "zstd" else gzip.GzipFile(fileobj=BytesIO(body))
+        file = (
+            zstd.ZstdFile(BytesIO(body))
+            if encoding == "zstd"
+            else gzip.GzipFile(fileobj=BytesIO(body))
+        )
         whole = bytearray()
         while len(whole) < most and (chunk := file.read(min(CHUNK, most - len(whole)))):
             whole += chunk
@@ -259,7 +301,8 @@ def _decompressed(body: bytes, encoding: str, most: int) -> bytes:
             inflate = zlib.decompressobj()
         except zlib.error:  # some servers send the stream without its zlib frame
             inflate = zlib.decompressobj(wbits=-15)
-        found, ended = inflate.decompress(body, most), inflate.eof
+        found = inflate.decompress(body, most)
+        ended = inflate.eof
     if not ended and len(found) < most:
         raise EOFError("no end")
     return found
@@ -302,8 +345,11 @@ class HttpCompressionMiddleware(httpcompression.HttpCompressionMiddleware):
             raise ResponseDataLossError(str(error)) from error
 
     def _decoded(self, request: Request, response: Response, encodings: list[str]) -> Response:
-        """Return the response with its body decoded; an unknown encoding stays, with those below it."""
-        body, most = response.body, request.meta.get("download_maxsize", self.max_size)
+        """Return the response with its body decoded; an unknown encoding stays, with those below
+        it.
+        """
+        body = response.body
+        most = request.meta.get("download_maxsize", self.max_size)
         while encodings and encodings[-1] in ENCODINGS:
             body = decompress(body, encodings.pop(), most)
         self.crawler.stats.inc_value("httpcompression/response_bytes", len(body))

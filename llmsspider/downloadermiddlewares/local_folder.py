@@ -1,7 +1,10 @@
-"""A local folder in the place of a site: what a server of its files would answer for each `file:///` address below it.
+"""A local folder in the place of a site: what a server of its files would answer for each
+`file:///` address below it.
 
-Only the folder that the crawl's argument `url` names is read: no way out by `..` or a symbolic link, no hidden file, no
-device. Its files may name pages by the address that they are published at (`https://docs.example.com/guide`, `/guide`):
+Only the folder that the crawl's argument `url` names is read: no way out by `..` or a symbolic
+link, no hidden file, no
+device. Its files may name pages by the address that they are published at
+(`https://docs.example.com/guide`, `/guide`):
 where they show which one that is, such links lead into the folder.
 """
 
@@ -44,14 +47,19 @@ Answer = tuple[int, dict[str, str], bytes]
 
 TYPES = {"md": "text/markdown", "mdx": "text/markdown", "markdown": "text/markdown"}
 PAGES = frozenset({"html", "htm", *TYPES})
-"""Extensions of the files that are pages where a folder has no `index.html`, which would lead to them."""
+"""Extensions of the files that are pages where a folder has no `index.html`, which would lead to
+them.
+"""
 
 SHOWING = ("index.html", "sitemap.xml", "llms.txt", "llms-full.txt")
 """Files that show the address at which a folder is published, each by its first MiB."""
 
 MAX_BASE_DEPTH = 3  # segments of the path of such an address
 
-_LINK = rb"(?:\b(?:href|src|url)\s*=\s*[\"']?|<loc>\s*|\]\(\s*<?|^[ \t]*(?:url|source|link):[ \t]*[\"']?)"
+_LINK = (
+    rb"(?:\b(?:href|src|url)\s*=\s*[\"']?|<loc>\s*|\]\(\s*<?|^[ \t]*(?:url|source|link):["
+    rb" \t]*[\"']?)"
+)
 _FLAGS = re.IGNORECASE | re.MULTILINE
 _ADDRESS = re.compile(_LINK + rb"(https?://[^/\s\"'<>()]+)?/(?!/)([^\s\"'<>()?#]*)", _FLAGS)
 
@@ -63,27 +71,39 @@ class Folder:
         self.place = directory(url)
         self.path = unquote(self.place)
         self.root = os.path.realpath(self.path)
-        self._own_link, self._mark = None, 0
+        self._own_link = None
+        self._mark = 0
         published = b"|".join(map(re.escape, self._published()))
         link = b"(" + _LINK + b")(?:" + published + b")(?!/)"
         self._own_link = re.compile(link, _FLAGS) if published else None
         self._mark = zlib.crc32(published)  # a file reads differently where that changed
 
     def file(self, path: str) -> Path | None:
-        """Return the real path of the file or directory that an unquoted URL path names; None for all else."""
+        """Return the real path of the file or directory that an unquoted URL path names; None for
+        all else.
+        """
         inside = path.removeprefix(self.path)
-        is_hidden = any(name.startswith(".") and name != ".well-known" for name in inside.split("/"))
+        is_hidden = any(
+            name.startswith(".") and name != ".well-known" for name in inside.split("/")
+        )
         if not path.startswith(self.path) or is_hidden or "\0" in path:
             return None
         named = f"{self.root}/{inside}".rstrip("/")
         ways = [named, f"{named}.html"]
-        if not path.endswith("/") and Path(named).is_dir() and not Path(named, "index.html").exists():
+        if (
+            not path.endswith("/")
+            and Path(named).is_dir()
+            and not Path(named, "index.html").exists()
+        ):
             ways.reverse()
         real = next(filter(Path.exists, map(Path, map(os.path.realpath, ways))), None)
         return real if real is not None and real.is_relative_to(self.root) else None
 
     def answer(self, url: str, known: str, max_bytes: int) -> Answer:
-        """Return the answer for an address; `known` is the ETag of what is stored. Raises `DownloadCancelledError`."""
+        """Return the answer for an address; `known` is the ETag of what is stored.
+
+        Raises `DownloadCancelledError`.
+        """
         path = unquote(urlsplit(url).path)
         real = self.file(path)
         try:
@@ -91,7 +111,9 @@ class Folder:
                 if not path.endswith("/"):
                     to = escape(f"{quote(Path(path).name)}/")
                     return _page(f'<meta http-equiv="refresh" content="0; url={to}">')
-                real = next(filter(None, (self.file(f"{path}{name}") for name in INDEX_FILES)), None)
+                real = next(
+                    filter(None, (self.file(f"{path}{name}") for name in INDEX_FILES)), None
+                )
                 if real is None and path == self.path:
                     return _page(f"<title>{escape(Path(path).name)}</title>")
             if real is not None:
@@ -112,7 +134,9 @@ class Folder:
             if not stat.S_ISREG(about.st_mode):
                 return 404, {}, b""
             kind = (
-                TYPES.get(extension(real.name)) or mimetypes.guess_type(real)[0] or "application/octet-stream"
+                TYPES.get(extension(real.name))
+                or mimetypes.guess_type(real)[0]
+                or "application/octet-stream"
             )
             etag = f'"{about.st_mtime_ns:x}-{about.st_size:x}-{self._mark:x}"'
             date = formatdate(about.st_mtime, usegmt=True)
@@ -120,7 +144,9 @@ class Folder:
             if known == etag:
                 return 304, headers, b""
             if 0 < max_bytes < about.st_size:
-                raise DownloadCancelledError(f"the file has {about.st_size} bytes, more than {max_bytes}")
+                raise DownloadCancelledError(
+                    f"the file has {about.st_size} bytes, more than {max_bytes}"
+                )
             body = file.read(about.st_size)
         if self._own_link is not None and (kind.startswith("text/") or kind.endswith("/xml")):
             body = self._own_link.sub(rb"\g<1>" + self.place.encode(), body)
@@ -135,15 +161,20 @@ class Folder:
                 real = self.file(f"{self.path}{path}") if extension(name) in PAGES else None
                 if real is not None and real.is_file():
                     date = datetime.fromtimestamp(real.stat().st_mtime, UTC).isoformat()
-                    yield f"<url><loc>{self.place}{quote(path)}</loc><lastmod>{date}</lastmod></url>"
+                    yield (
+                        f"<url><loc>{self.place}{quote(path)}</loc><lastmod>{date}</lastmod></url>"
+                    )
 
     def _published(self) -> list[bytes]:
-        """Return the addresses that the folder is published at: most of what its files name below them is in it."""
+        """Return the addresses that the folder is published at: most of what its files name below
+        them is in it.
+        """
         named: set[tuple[bytes, bytes]] = set()
         for real in filter(None, (self.file(f"{self.path}{name}") for name in SHOWING)):
             with suppress(OSError, DownloadCancelledError):
                 named.update(_ADDRESS.findall(self._read(real, "", 1 << 25)[2][: 1 << 20]))
-        below, there = Counter[bytes](), Counter[bytes]()
+        below = Counter[bytes]()
+        there = Counter[bytes]()
         for origin, path in named:
             folders = path.split(b"/")
             for depth in range(min(len(folders), MAX_BASE_DEPTH + 1)):
@@ -152,7 +183,9 @@ class Folder:
                 below[base] += 1
                 there[base] += bool(rest) and self.file(f"{self.path}{rest}") is not None
         likely = [
-            one for one in below if there[one] > one.startswith(b"http") and 2 * there[one] >= below[one]
+            one
+            for one in below
+            if there[one] > one.startswith(b"http") and 2 * there[one] >= below[one]
         ]
         best = sorted(likely, key=lambda base: there[base])
         return list({base.partition(b"//")[2].partition(b"/")[0]: base for base in best}.values())
@@ -164,7 +197,9 @@ def _page(head: str) -> Answer:
 
 
 class FolderDownloadHandler(BaseDownloadHandler):
-    """Answers for the `file` scheme, where the argument `url` of the crawl names a folder; nothing else is read."""
+    """Answers for the `file` scheme, where the argument `url` of the crawl names a folder; nothing
+    else is read.
+    """
 
     lazy = True
 
@@ -180,7 +215,9 @@ class FolderDownloadHandler(BaseDownloadHandler):
         if self._folder is None:
             raise RefusedRequest("no local folder is crawled", reason="scheme")
         known = (request.headers.get("If-None-Match") or b"").decode("latin-1")
-        limit = request.meta.get("download_maxsize", self.crawler.settings.getint("DOWNLOAD_MAXSIZE"))
+        limit = request.meta.get(
+            "download_maxsize", self.crawler.settings.getint("DOWNLOAD_MAXSIZE")
+        )
         status, headers, body = await run_in_thread(self._folder.answer, request.url, known, limit)
         named = Headers(headers)
         kind = responsetypes.from_args(headers=named, url=request.url, body=body)

@@ -42,10 +42,14 @@ MAX_KEPT = 24
 class MarkdownNegotiationMiddleware(RunComponent):
     """Answer a page request with the page's Markdown, where the host has it.
 
-    The Markdown URL is requested by a nested download; its response is returned for the page's request, so that
-    `response.request.url` is the page. While the form is unknown, one page at a time tries and the others wait
-    (`HostForms.to_try`). Where links that nothing else names are mostly dead, such a page is downloaded first. A stored
-    page that came as Markdown stays as it was while its Markdown fails, `ACCEPTED_RUNS` runs at most.
+    The Markdown URL is requested by a nested download; its response is returned for the page's
+    request, so that
+    `response.request.url` is the page. While the form is unknown, one page at a time tries and the
+    others wait
+    (`HostForms.to_try`). Where links that nothing else names are mostly dead, such a page is
+    downloaded first. A stored
+    page that came as Markdown stays as it was while its Markdown fails, `ACCEPTED_RUNS` runs at
+    most.
     Counts `llms/markdown/hit`, `llms/markdown/miss`.
     """
 
@@ -58,12 +62,16 @@ class MarkdownNegotiationMiddleware(RunComponent):
         self._in_vain: WeakSet[Request] = WeakSet()
         """Pages without Markdown at the known form; whether they exist is not known yet."""
         self._html: dict[str, Response] = {}
-        """HTML that a first crawl looked at beside its pages, by identity: it is looked at for links, too."""
+        """HTML that a first crawl looked at beside its pages, by identity: it is looked at for
+        links, too.
+        """
 
     async def process_request(self, request: Request) -> Response | None:
-        """Return the Markdown of the page, the start page from memory, or None to download the page itself.
+        """Return the Markdown of the page, the start page from memory, or None to download the page
+        itself.
 
-        Raises `IgnoreRequest` where the page was downloaded before and only its Markdown is requested.
+        Raises `IgnoreRequest` where the page was downloaded before and only its Markdown is
+        requested.
         """
         page = request.meta.get(META, {})
         if not page or any(page.get(key) for key in ("nested", "synthetic", "verify")):
@@ -74,12 +82,19 @@ class MarkdownNegotiationMiddleware(RunComponent):
             return known
         if "#" in request.url and split_route(request.url)[1]:
             site = self.run.site.docsify_of(request.url)
-            return await self._route(request, site.file_of(request.url)) if site is not None else None
+            return (
+                await self._route(request, site.file_of(request.url)) if site is not None else None
+            )
         repository = self.run.site.repository_of(request.url)
         if repository is not None:
-            meta = {"dont_obey_robotstxt": True} if repository.by_api else None  # it speaks of pages
+            meta = (
+                {"dont_obey_robotstxt": True} if repository.by_api else None
+            )  # it speaks of pages
             return await self._route(request, repository.file_of(request.url), meta)
-        is_html = not is_markdown_url(request.url) and self.run.site.samples_of(request.url, "files").is_html
+        is_html = (
+            not is_markdown_url(request.url)
+            and self.run.site.samples_of(request.url, "files").is_html
+        )
         if is_html or self.run.site.samples_of(request.url, "Accept").is_html:
             request.headers["Accept"] = HTML_ACCEPT
         forms = self.run.site.forms_of(request.url)
@@ -87,7 +102,9 @@ class MarkdownNegotiationMiddleware(RunComponent):
             (self._by_html if is_html else self._page_first).add(request)
             return None
         response = (
-            self._kept_html(request) if page.get("source") else await self._markdown(request, forms, state)
+            self._kept_html(request)
+            if page.get("source")
+            else await self._markdown(request, forms, state)
         )
         if response is None and page.get("held"):
             if request in self._in_vain:
@@ -106,26 +123,37 @@ class MarkdownNegotiationMiddleware(RunComponent):
     def _kept_shell(self, request: Request) -> Response | None:
         body = self.run.site.shell_of(request.url) if is_plain(request) else None
         headers = {"Content-Type": "text/html"}
-        return HtmlResponse(request.url, 200, headers, body, request=request) if body is not None else None
+        return (
+            HtmlResponse(request.url, 200, headers, body, request=request)
+            if body is not None
+            else None
+        )
 
     def _left_out(self, request: Request, state: PageState | None) -> Response | None:
-        """Return a 304 for a page that no witness names (`crawl/revisit.py`), and for one that was sampled.
+        """Return a 304 for a page that no witness names (`crawl/revisit.py`), and for one that was
+        sampled.
 
         It is a 404 for one that is listed, and was not found.
         """
-        run, page, url, ledger = self.run, request.meta[META], request.url, self.run.ledger
+        run = self.run
+        page = request.meta[META]
+        url = request.url
+        ledger = self.run.ledger
         if ledger.by is None and not run.sampled:
             return None
         key = state.key if state is not None else page_key(url)
         validators = run.sampled.get(key)
-        is_left_out = ledger.by is not None and ledger.leaves_out(key, url, is_stored=state is not None)
+        is_left_out = ledger.by is not None and ledger.leaves_out(
+            key, url, is_stored=state is not None
+        )
         if page.get("whole") or not (is_left_out or validators is not None):
             return None
         status = 404 if state is None and ledger.is_dead(key) else 304
         if state is None or page.get("source"):
             is_known = status == 404 or self._is_read(request)
         else:
-            url, is_known = state.validators_url, True
+            url = state.validators_url
+            is_known = True
             if state.accept is not None:
                 request.headers["Accept"] = state.accept
         if is_left_out and is_known:
@@ -133,15 +161,23 @@ class MarkdownNegotiationMiddleware(RunComponent):
         return Response(url, status, headers=validators, request=request) if is_known else None
 
     def _is_read(self, request: Request) -> bool:
-        """Say whether the store has what was read of a page that is no document, or is requested for its links."""
-        run, page, accept = self.run, request.meta[META], request.headers.get("Accept")
-        read_by = "" if page.get("source") else run.readings.read_by(listed=bool(page.get("listed")))
+        """Say whether the store has what was read of a page that is no document, or is requested
+        for its links.
+        """
+        run = self.run
+        page = request.meta[META]
+        accept = request.headers.get("Accept")
+        read_by = (
+            "" if page.get("source") else run.readings.read_by(listed=bool(page.get("listed")))
+        )
         accepted = accept.decode("latin-1") if accept else None
         is_alone = bool(page.get("source")) or is_plain(request)
         return is_alone and run.known.has_reading(request.url, accepted, read_by)
 
     async def process_response(self, request: Request, response: Response) -> Response:
-        """Return the Markdown of a page that was downloaded first; learn whether linked pages are there."""
+        """Return the Markdown of a page that was downloaded first; learn whether linked pages are
+        there.
+        """
         is_html = b"html" in (response.headers.get("Content-Type") or b"").lower()
         is_look = request.meta.get(META, {}).get("nested") and response.status == 200 and is_html
         if is_look and not self.run.known.states and len(self._html) < MAX_KEPT:
@@ -150,7 +186,8 @@ class MarkdownNegotiationMiddleware(RunComponent):
             if response.status not in {404, 410}:
                 return response
             return await self._markdown(request, *self._known(request)) or response
-        is_first, is_in_vain = request in self._page_first, request in self._in_vain
+        is_first = request in self._page_first
+        is_in_vain = request in self._in_vain
         self._page_first.discard(request)
         if not (is_first or is_in_vain) or response.status not in {200, 304, 404, 410}:
             return response
@@ -169,12 +206,17 @@ class MarkdownNegotiationMiddleware(RunComponent):
         return self.run.site.forms_of(request.url), self.run.known.state(page_key(request.url))
 
     def _is_first(self, request: Request, forms: HostForms, state: PageState | None) -> bool:
-        """Return whether to download the page before its Markdown: only links name it, and those are mostly dead."""
-        page, url = request.meta.get(META, {}), request.url
+        """Return whether to download the page before its Markdown: only links name it, and those
+        are mostly dead.
+        """
+        page = request.meta.get(META, {})
+        url = request.url
         return (
             page.get("by") == "link"
             and state is None
-            and not any(page.get(key) for key in ("listed", "md", "dead", "alternate", "held", "source"))
+            and not any(
+                page.get(key) for key in ("listed", "md", "dead", "alternate", "held", "source")
+            )
             and not is_markdown_url(url)
             and forms.known(url) is not None
             and forms.expects_dead(lists=bool(self.run.site.listed))
@@ -182,10 +224,14 @@ class MarkdownNegotiationMiddleware(RunComponent):
             and bool(forms.to_try(url))
         )
 
-    async def _markdown(self, request: Request, forms: HostForms, state: PageState | None) -> Response | None:
+    async def _markdown(
+        self, request: Request, forms: HostForms, state: PageState | None
+    ) -> Response | None:
         if is_markdown_url(request.url):
             return await self._only_markdown(request, forms)
-        stored = state.fetched_url if state is not None and is_markdown_url(state.fetched_url) else None
+        stored = (
+            state.fetched_url if state is not None and is_markdown_url(state.fetched_url) else None
+        )
         page = request.meta.get(META, {})
         urls = (stored, page.get("md"), self.run.site.markdown_of(request.url))
         named = [] if page.get("held") else list(dict.fromkeys(url for url in urls if url))
@@ -210,7 +256,8 @@ class MarkdownNegotiationMiddleware(RunComponent):
     async def _ask(self, request: Request, url: str, *, stored: bool = False) -> Response | None:
         """Download a Markdown URL; None when the answer is not this page's Markdown.
 
-        Raises `RefusedRequest` where the page is `stored` as this Markdown and the site did not say what became of it.
+        Raises `RefusedRequest` where the page is `stored` as this Markdown and the site did not say
+        what became of it.
         """
         response = await self._download(request, url, stored=stored)
         if response is not None and self._acceptable(response, url, request.url):
@@ -225,15 +272,21 @@ class MarkdownNegotiationMiddleware(RunComponent):
         self.run.count("markdown/miss")
         return None
 
-    async def _route(self, request: Request, url: str, meta: dict[str, Any] | None = None) -> Response:
-        """Return the answer for the file of a route or of a repository, which is all there is of that page."""
+    async def _route(
+        self, request: Request, url: str, meta: dict[str, Any] | None = None
+    ) -> Response:
+        """Return the answer for the file of a route or of a repository, which is all there is of
+        that page.
+        """
         response = await self.crawler.engine.download_async(nested_request(url, request, meta=meta))
         self.run.count("markdown/hit" if self._acceptable(response, url, url) else "markdown/miss")
         response.request = request
         return response
 
     async def _only_markdown(self, request: Request, forms: HostForms) -> Response | None:
-        """Handle a page known only by its Markdown URL: that URL, and if it is dead the HTML page it may belong to."""
+        """Handle a page known only by its Markdown URL: that URL, and if it is dead the HTML page
+        it may belong to.
+        """
         response = await self._download(request, request.url)
         if response is not None:
             response.request = request
@@ -259,7 +312,9 @@ class MarkdownNegotiationMiddleware(RunComponent):
         except NestedDownloadError as error:  # the page itself is requested next, and reported
             if stored:
                 self._raise_outage(url, error.kind, str(error))
-            logger.debug("No Markdown at %(url)s: %(error)r", {"url": url, "error": error.__cause__})
+            logger.debug(
+                "No Markdown at %(url)s: %(error)r", {"url": url, "error": error.__cause__}
+            )
         return None
 
     def _acceptable(self, response: Response, requested: str, page_url: str) -> bool:
@@ -275,8 +330,13 @@ class MarkdownNegotiationMiddleware(RunComponent):
         return bool(body.strip()) and classify(mime_type, body, markdown_form=True) == "markdown"
 
     def _raise_outage(self, url: str, kind: ErrorKind | None, message: str) -> None:
-        """Raise `RefusedRequest` where the answer for stored Markdown is an outage, until that lasts too long."""
+        """Raise `RefusedRequest` where the answer for stored Markdown is an outage, until that
+        lasts too long.
+        """
         run = self.run
-        if kind in OUTAGES and run.memory.doubts.again(page_key(url), f"markdown {kind}") < ACCEPTED_RUNS:
+        if (
+            kind in OUTAGES
+            and run.memory.doubts.again(page_key(url), f"markdown {kind}") < ACCEPTED_RUNS
+        ):
             run.count(stats.blocked("markdown-outage"))
             raise RefusedRequest(f"{message} at {url}", reason="markdown-outage", kind=kind)

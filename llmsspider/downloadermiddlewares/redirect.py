@@ -1,4 +1,6 @@
-"""Where requests lead: our own are answered here, redirects followed, and both held to the scope of the crawl."""
+"""Where requests lead: our own are answered here, redirects followed, and both held to the scope of
+the crawl.
+"""
 
 from html import escape
 from typing import Self
@@ -19,9 +21,11 @@ from llmsspider.web.urls import INVALID_URL, fault, identity, page_key
 
 
 class SyntheticMiddleware:
-    """Answer requests whose `meta["llms"]["synthetic"]` is set with an empty response; nothing is sent.
+    """Answer requests whose `meta["llms"]["synthetic"]` is set with an empty response; nothing is
+    sent.
 
-    `process_start` cannot yield items: what the crawl knows by itself leaves it through the callback of such a request.
+    `process_start` cannot yield items: what the crawl knows by itself leaves it through the
+    callback of such a request.
     """
 
     def process_request(self, request: Request) -> Response | None:
@@ -31,17 +35,23 @@ class SyntheticMiddleware:
 
 
 class NoReferer(redirect.BaseRedirectMiddleware):
-    """The project sends no Referer, so a redirect has none to keep; what its target must not be is refused here."""
+    """The project sends no Referer, so a redirect has none to keep; what its target must not be is
+    refused here.
+    """
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Make the middleware without Scrapy's search for a RefererMiddleware, which warns where there is none."""
+        """Make the middleware without Scrapy's search for a RefererMiddleware, which warns where
+        there is none.
+        """
         middleware = cls(crawler.settings)
         middleware.crawler = crawler
         return middleware
 
     def handle_referer(self, request: Request, response: Response) -> None:
-        """Remove the Referer, and refuse an address that the gate refuses: Scrapy logs it next, password included."""
+        """Remove the Referer, and refuse an address that the gate refuses: Scrapy logs it next,
+        password included.
+        """
         request.headers.pop("Referer", None)
         why = fault(request.url)
         if why is not None:
@@ -49,7 +59,8 @@ class NoReferer(redirect.BaseRedirectMiddleware):
 
 
 class RedirectMiddleware(NoReferer, redirect.RedirectMiddleware):
-    """Scrapy's, which sends no Referer; a redirect in a circle, to a login, or to what the gate refuses is an error.
+    """Scrapy's, which sends no Referer; a redirect in a circle, to a login, or to what the gate
+    refuses is an error.
 
     One to the page that named the redirecting address as its own passes the duplicate filter.
     """
@@ -76,42 +87,60 @@ class RedirectMiddleware(NoReferer, redirect.RedirectMiddleware):
                 run.counts_as[page_key(request.url)] = page_key(answer.url), "", 0
             page = request.meta.get(META, {}).get("canonical")
             is_named = bool(page and identity(page) == identity(answer.url))
-            if run.site.learn_redirect(request.url, answer.url, is_named=is_named):  # it is the document
+            if run.site.learn_redirect(
+                request.url, answer.url, is_named=is_named
+            ):  # it is the document
                 return answer.replace(dont_filter=True)
         return answer
 
 
 class MetaRefreshMiddleware(NoReferer, redirect.MetaRefreshMiddleware):
-    """Scrapy's, for the requests of discovery: pages are read for it in the worker, without decoding them here."""
+    """Scrapy's, for the requests of discovery: pages are read for it in the worker, without
+    decoding them here.
+    """
 
     def process_response(
         self, request: Request, response: Response, spider: Spider | None = None
     ) -> Request | Response:
-        """Return the redirect of a start page that refreshes elsewhere; an invalid one is no redirect."""
+        """Return the redirect of a start page that refreshes elsewhere; an invalid one is no
+        redirect.
+        """
         if not request.meta.get(META, {}).get("discovery"):
             return response
         try:
             answer = super().process_response(request, response)
-            if answer is not response or not response.body or not isinstance(response, HtmlResponse):
+            if (
+                answer is not response
+                or not response.body
+                or not isinstance(response, HtmlResponse)
+            ):
                 return answer
             target = leads_on(response.body, response.url, response.encoding)
             if target:
                 refresh = f'<meta http-equiv="refresh" content="0; url={escape(target)}">'
-                page = response.replace(body=refresh.encode("ascii", "xmlcharrefreplace"), encoding="ascii")
+                page = response.replace(
+                    body=refresh.encode("ascii", "xmlcharrefreplace"), encoding="ascii"
+                )
                 answer = super().process_response(request, page)
             return answer if isinstance(answer, Request) else response
-        except (ValueError, RefusedRequest):  # by `urljoin` and `safe_url_string`, or `handle_referer`
+        except (
+            ValueError,
+            RefusedRequest,
+        ):  # by `urljoin` and `safe_url_string`, or `handle_referer`
             return response
 
 
 def _refused(why: str) -> RefusedRequest:
-    return RefusedRequest(f"redirects to an invalid URL: {why}", reason=INVALID_URL, kind="invalid_url")
+    return RefusedRequest(
+        f"redirects to an invalid URL: {why}", reason=INVALID_URL, kind="invalid_url"
+    )
 
 
 class ScopeMiddleware(RunComponent):
     """Filter pages that were redirected out of scope, and queued ones beyond a limit.
 
-    The limits are `max_pages`, `max_requests`, whose requests are counted here, and look-alikes. Links and seeds are
+    The limits are `max_pages`, `max_requests`, whose requests are counted here, and look-alikes.
+    Links and seeds are
     checked before their requests exist; a page is known by where it ended.
     """
 
@@ -133,7 +162,8 @@ class ScopeMiddleware(RunComponent):
 
     def process_request(self, request: Request) -> None:
         """Raise `FilteredRequest` for a request that may not be followed."""
-        run, page = self.run, request.meta.get(META, {})
+        run = self.run
+        page = request.meta.get(META, {})
         if run.bounds.scope is None or not page:
             return
         if any(page.get(key) for key in ("nested", "synthetic", "verify", "source")):
@@ -155,7 +185,8 @@ class ScopeMiddleware(RunComponent):
 
     def _waits(self, run: Run, request: Request) -> bool:
         """Keep a request whose address has a shape that was no page here; say whether it waits."""
-        page, learned = request.meta[META], run.bounds.learned
+        page = request.meta[META]
+        learned = run.bounds.learned
         if "by" not in page or any(
             page.get(key) for key in ("start", "listed", "asked", "canonical", "late", "held")
         ):

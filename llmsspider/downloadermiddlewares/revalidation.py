@@ -1,4 +1,6 @@
-"""Ask again only for what changed: conditional requests with stored validators, HEAD where it is honest."""
+"""Ask again only for what changed: conditional requests with stored validators, HEAD where it is
+honest.
+"""
 
 import logging
 from collections.abc import Mapping
@@ -22,13 +24,16 @@ from llmsspider.web.urls import host, page_key, without_fragment
 logger = logging.getLogger(__name__)
 
 
-# Whether an answer to HEAD says that a page is as it was stored, and whether a host's HEAD can be believed. Pure.
+# Whether an answer to HEAD says that a page is as it was stored, and whether a host's HEAD can be
+# believed. Pure.
 # RFC 9110, section 9.3.2: HEAD should send the header fields that GET would. Not every server does.
 
 
 @dataclass(frozen=True, slots=True)
 class HeadAnswer:
-    """The status of an answer, 0 where none came, and its validators; an entity tag for the weak comparison."""
+    """The status of an answer, 0 where none came, and its validators; an entity tag for the weak
+    comparison.
+    """
 
     status: int
     etag: str | None = None
@@ -41,8 +46,11 @@ class HeadAnswer:
         return cls(status, etag or None, headers.get("last-modified") or None)
 
     def is_unchanged(self, sent: Mapping[str, str]) -> bool:
-        """Return whether this answer to a HEAD with these conditional headers says that nothing changed."""
-        etag, date = sent.get("If-None-Match", "").removeprefix("W/"), sent.get("If-Modified-Since")
+        """Return whether this answer to a HEAD with these conditional headers says that nothing
+        changed.
+        """
+        etag = sent.get("If-None-Match", "").removeprefix("W/")
+        date = sent.get("If-Modified-Since")
         if self.status == 304:
             return not (etag and self.etag) or etag == self.etag
         same = etag == self.etag if etag else date is not None and date == self.last_modified
@@ -50,27 +58,39 @@ class HeadAnswer:
 
 
 def disagreement(head: HeadAnswer, get: HeadAnswer) -> str | None:
-    """Return what is wrong with an answer to HEAD that did not say "unchanged", by what GET says; else None."""
+    """Return what is wrong with an answer to HEAD that did not say "unchanged", by what GET says;
+    else None.
+    """
     if {head.status, get.status} & {429, 503}:
         return None  # "not now", whatever the method
     if head.status == 0:
         return "HEAD is not answered"
     if not {head.status, get.status} <= {200, 304}:
-        return None if head.status == get.status else f"HEAD answers {head.status}, GET {get.status}"
-    tags, dates = (head.etag, get.etag), (head.last_modified, get.last_modified)
-    if head.status == get.status == 200 and (tags[0] == tags[1] if any(tags) else dates[0] == dates[1]):
+        return (
+            None if head.status == get.status else f"HEAD answers {head.status}, GET {get.status}"
+        )
+    tags = (head.etag, get.etag)
+    dates = (head.last_modified, get.last_modified)
+    if head.status == get.status == 200 and (
+        tags[0] == tags[1] if any(tags) else dates[0] == dates[1]
+    ):
         return None
     has_validators = head.etag or head.last_modified
     return "HEAD sends other validators than GET" if has_validators else "HEAD sends no validators"
 
 
 class RevalidationMiddleware(RunComponent):
-    """Add `If-None-Match` and `If-Modified-Since` to requests whose exact URL and representation are stored.
+    """Add `If-None-Match` and `If-Modified-Since` to requests whose exact URL and representation
+    are stored.
 
-    It stands below the Markdown negotiation, so that a Markdown URL has validators of its own. A 304 for a page
-    reaches the callback; one for what is no page becomes the stored answer. Counts `llms/revalidated`. With
-    `LLMS_REVALIDATE_METHOD=HEAD` a nested HEAD goes first; where it says that nothing changed, its answer is a 304.
-    Otherwise the GET says whether HEAD can be believed (`disagreement`); a host where it cannot gets GET from then on.
+    It stands below the Markdown negotiation, so that a Markdown URL has validators of its own. A
+    304 for a page
+    reaches the callback; one for what is no page becomes the stored answer. Counts
+    `llms/revalidated`. With
+    `LLMS_REVALIDATE_METHOD=HEAD` a nested HEAD goes first; where it says that nothing changed, its
+    answer is a 304.
+    Otherwise the GET says whether HEAD can be believed (`disagreement`); a host where it cannot
+    gets GET from then on.
     """
 
     def __init__(self, crawler: Crawler, run: Run):
@@ -96,18 +116,23 @@ class RevalidationMiddleware(RunComponent):
     def _validators(self, request: Request) -> dict[str, str]:
         if request.method != "GET":
             return {}
-        run, page = self.run, request.meta.get(META, {})
+        run = self.run
+        page = request.meta.get(META, {})
         url, accept = _representation(request)
         if is_resource(request):
             return run.known.conditional_headers(url, accept, read_by="")
         if not page or page.get("whole"):
             return {}
-        read_by = run.readings.read_by(listed=bool(page.get("listed"))) if is_plain(request) else None
+        read_by = (
+            run.readings.read_by(listed=bool(page.get("listed"))) if is_plain(request) else None
+        )
         return run.known.conditional_headers(url, accept, read_by=read_by)
 
     async def _by_head(self, request: Request, sent: dict[str, str]) -> Response | None:
         timeout = request.meta.get("download_timeout")
-        own = {"dont_retry": True, "dont_redirect": True} | ({"download_timeout": timeout} if timeout else {})
+        own = {"dont_retry": True, "dont_redirect": True} | (
+            {"download_timeout": timeout} if timeout else {}
+        )
         head_request = nested_request(
             request.url,
             request,
@@ -151,7 +176,11 @@ class RevalidationMiddleware(RunComponent):
         if not is_resource(request) or request.method != "GET":
             return response
         url, accept = _representation(request)
-        if response.status == 200 and response.url == request.url and "partial" not in response.flags:
+        if (
+            response.status == 200
+            and response.url == request.url
+            and "partial" not in response.flags
+        ):
             answer = Reading(url, accept, headers=text_headers(response), body=response.body)
             if self.run.known.is_false_answer(answer):
                 self.run.memory.note_false_304(url)
@@ -172,7 +201,9 @@ class RevalidationMiddleware(RunComponent):
 
 
 def is_resource(request: Request) -> bool:
-    """Return whether the response is no page: requested by discovery, for its links, or by Scrapy for robots.txt."""
+    """Return whether the response is no page: requested by discovery, for its links, or by Scrapy
+    for robots.txt.
+    """
     page = request.meta.get(META, {})
     if page:
         return bool(page.get("discovery") or page.get("source"))
@@ -180,5 +211,8 @@ def is_resource(request: Request) -> bool:
 
 
 def _representation(request: Request) -> tuple[str, str | None]:
-    accept, url = request.headers.get("Accept"), request.url
-    return without_fragment(url) if "#" in url else url, accept.decode("latin-1") if accept else None
+    accept = request.headers.get("Accept")
+    url = request.url
+    return without_fragment(url) if "#" in url else url, (
+        accept.decode("latin-1") if accept else None
+    )

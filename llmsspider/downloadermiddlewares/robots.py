@@ -21,7 +21,15 @@ from llmsspider.downloadermiddlewares.headers import robots_user_agent
 from llmsspider.errors import ErrorKind
 from llmsspider.web import stats
 from llmsspider.web.outcomes import explained, kind_of_response
-from llmsspider.web.rights import HEADERS, SiteRights, of_page, of_robots, of_rsl, of_tdmrep, opt_out
+from llmsspider.web.rights import (
+    HEADERS,
+    SiteRights,
+    of_page,
+    of_robots,
+    of_rsl,
+    of_tdmrep,
+    opt_out,
+)
 from llmsspider.web.stats import BlockReason
 
 logger = logging.getLogger(__name__)
@@ -30,7 +38,9 @@ DISALLOW_ALL = b"User-agent: *\nDisallow: /\n"
 """What an unreachable robots.txt means (RFC 9309, section 2.3.1.4)."""
 
 ROBOTS_MAX_BYTES = 500 * 1024
-"""Maximum number of bytes of a robots.txt that are read; RFC 9309, section 2.5, requires at least 500 KiB."""
+"""Maximum number of bytes of a robots.txt that are read; RFC 9309, section 2.5, requires at least
+500 KiB.
+"""
 
 TDMREP = "/.well-known/tdmrep.json"  # where a host declares reservations of text and data mining
 FILE_SECS = 20  # time that the request for such a file may take: it holds up the first page
@@ -42,9 +52,12 @@ UNREACHABLE: Literal["robots-unreachable"] = "robots-unreachable"
 class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
     """Scrapy's, with the cases of RFC 9309, section 2.3.1, distinguished.
 
-    2xx: the first 500 KiB are parsed. 4xx: there are no rules. 5xx, 429 and failed downloads: nothing of that host may
-    be fetched, said in one WARNING. Groups are matched by product token. An AI opt-out is obeyed like a Disallow,
-    unless `LLMS_OBEY_AI_OPTOUT` is False. Counts `llms/blocked/robots` and `llms/blocked/robots-unreachable`.
+    2xx: the first 500 KiB are parsed. 4xx: there are no rules. 5xx, 429 and failed downloads:
+    nothing of that host may
+    be fetched, said in one WARNING. Groups are matched by product token. An AI opt-out is obeyed
+    like a Disallow,
+    unless `LLMS_OBEY_AI_OPTOUT` is False. Counts `llms/blocked/robots` and
+    `llms/blocked/robots-unreachable`.
     """
 
     def __init__(self, crawler: Crawler):
@@ -52,7 +65,9 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
         if (run := run_of(crawler)) is not None:
             run.robots_txt = self.text_of
         self._rights = run.rights if run is not None else SiteRights()
-        self._declaring: set[str] = set()  # the hosts that declare something, where opt-outs are obeyed
+        self._declaring: set[str] = (
+            set()
+        )  # the hosts that declare something, where opt-outs are obeyed
         self._token = robots_user_agent(crawler.settings)
         self._parser: type[RobotParser] = load_object(crawler.settings["ROBOTSTXT_PARSER"])
         self._rules: dict[str, asyncio.Future[RobotParser | None]] = {}
@@ -61,7 +76,9 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
         self._texts: dict[str, str] = {}
 
     def process_request_2(self, rp: RobotParser | None, request: Request) -> None:
-        """Raise `RefusedRequest` where robots.txt forbids the URL, or that of the page it is the Markdown of."""
+        """Raise `RefusedRequest` where robots.txt forbids the URL, or that of the page it is the
+        Markdown of.
+        """
         netloc = urlparse_cached(request).netloc
         if netloc in self._unreachable:
             kind, message = self._unreachable[netloc]
@@ -75,12 +92,16 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
                 raise RefusedRequest(f"{reason} (LLMS_OBEY_AI_OPTOUT)", reason="ai-opt-out")
 
     async def text_of(self, url: str) -> str | None:
-        """Return the robots.txt of the host of `url`, fetched once: empty where it has none, None where that failed."""
+        """Return the robots.txt of the host of `url`, fetched once: empty where it has none, None
+        where that failed.
+        """
         await self.robot_parser(Request(url))
         return self._texts.get(urlsplit(url).netloc)
 
     async def robot_parser(self, request: Request) -> RobotParser | None:
-        """Return the rules of a request's host; the first request fetches its robots.txt, the others wait for that."""
+        """Return the rules of a request's host; the first request fetches its robots.txt, the
+        others wait for that.
+        """
         netloc = urlparse_cached(request).netloc
         known = self._rules.get(netloc)
         if known is not None:
@@ -105,7 +126,10 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
     async def _fetch(self, request: Request, netloc: str) -> RobotParser:
         url = f"{urlparse_cached(request).scheme}://{netloc}/robots.txt"
         robots_request = Request(
-            url, priority=self.DOWNLOAD_PRIORITY, meta={"dont_obey_robotstxt": True}, callback=NO_CALLBACK
+            url,
+            priority=self.DOWNLOAD_PRIORITY,
+            meta={"dont_obey_robotstxt": True},
+            callback=NO_CALLBACK,
         )
         assert self.crawler.engine is not None  # noqa: S101  # there is one whenever a request is sent
         response = await self.crawler.engine.download_async(robots_request)
@@ -118,12 +142,16 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
         declared = of_robots(text, self._token, url)
         if netloc not in self._unreachable:
             declared += of_tdmrep(await self._file(urljoin(url, TDMREP)))
-            licences = [one.line.partition(": ")[2] for one in declared if one.line.startswith("License")]
+            licences = [
+                one.line.partition(": ")[2] for one in declared if one.line.startswith("License")
+            ]
             declared += of_rsl(await self._file(licences[0])) if licences else []
         self._rights.add(netloc, declared)
         if self._obey_opt_out and declared:
             self._declaring.add(netloc)
-        training = [one.line for one in self._rights.at(request.url) if one[:2] == ("ai-train", False)]
+        training = [
+            one.line for one in self._rights.at(request.url) if one[:2] == ("ai-train", False)
+        ]
         if training:
             stats.count(self.crawler.stats, "reported/no-ai-training")
             logger.info(
@@ -150,8 +178,12 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
         return b""
 
     def process_exception(self, request: Request, exception: Exception) -> None:
-        """Raise the failure of a robots.txt as a `RefusedRequest`, which Scrapy does not log with its traceback."""
-        is_robots_txt = request.meta.get("dont_obey_robotstxt") and request.url.endswith("/robots.txt")
+        """Raise the failure of a robots.txt as a `RefusedRequest`, which Scrapy does not log with
+        its traceback.
+        """
+        is_robots_txt = request.meta.get("dont_obey_robotstxt") and request.url.endswith(
+            "/robots.txt"
+        )
         if is_robots_txt and not isinstance(exception, IgnoreRequest):
             kind = kind_of_exception(exception)
             raise RefusedRequest(explained(exception), reason=UNREACHABLE, kind=kind) from exception
@@ -159,7 +191,8 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
     def _give_up(self, netloc: str, kind: ErrorKind, why: str) -> None:
         self._unreachable[netloc] = kind, f"robots.txt could not be read: {why}"
         logger.warning(
-            "robots.txt of %(host)s could not be read, its pages are not requested until it can be (RFC 9309): %(why)s",
+            "robots.txt of %(host)s could not be read, its pages are not requested until it can be"
+            " (RFC 9309): %(why)s",
             {"host": netloc, "why": why},
             extra={"spider": self.crawler.spider},
         )
@@ -172,7 +205,8 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
 class AiOptOutMiddleware:
     """Refuse answers with an AI opt-out in their headers, unless `LLMS_OBEY_AI_OPTOUT` is False.
 
-    The spider counts it (`llms/filtered/ai-opt-out`), so that a page requested in two forms counts once.
+    The spider counts it (`llms/filtered/ai-opt-out`), so that a page requested in two forms counts
+    once.
     """
 
     def __init__(self, crawler: Crawler):

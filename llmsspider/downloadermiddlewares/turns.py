@@ -1,7 +1,9 @@
 """One budget a host over all crawls: whoever sends a request to a host takes the next turn.
 
-`scrapy sync --jobs 4` with four sources on one host would be four times as fast as its Crawl-delay says. Crawls of one
-user on one machine share a small SQLite file; those of a page store in PostgreSQL have their turns there, wherever they
+`scrapy sync --jobs 4` with four sources on one host would be four times as fast as its Crawl-delay
+says. Crawls of one
+user on one machine share a small SQLite file; those of a page store in PostgreSQL have their turns
+there, wherever they
 run.
 """
 
@@ -29,12 +31,15 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 FARTHEST_SECS = 3600.0
-"""A turn farther away than this was taken before the machine was started anew: the clock began again."""
+"""A turn farther away than this was taken before the machine was started anew: the clock began
+again.
+"""
 
 BUSY_SECS = 5.0
 """How long another process may hold the file."""
 
-ANSWER_SECS, AWAY_SECS = 5.0, 30.0
+ANSWER_SECS = 5.0
+AWAY_SECS = 30.0
 """How long PostgreSQL may take to answer, and how long it is left alone where it did not."""
 
 _TABLE = "CREATE TABLE IF NOT EXISTS turns (host TEXT PRIMARY KEY, next REAL NOT NULL)"
@@ -47,9 +52,11 @@ RETURNING next - :distance
 
 
 class Turns:
-    """Turns to send a request, by host, on the clock of `time.monotonic`, which all processes of a machine share.
+    """Turns to send a request, by host, on the clock of `time.monotonic`, which all processes of a
+    machine share.
 
-    `file` is the SQLite file; its folder is made. One that cannot be used is said once; the crawl then keeps its own
+    `file` is the SQLite file; its folder is made. One that cannot be used is said once; the crawl
+    then keeps its own
     pace only.
     """
 
@@ -59,13 +66,19 @@ class Turns:
         self._failed = False
 
     def reserve(self, host: str, distance_secs: float, earliest: float) -> float:
-        """Take the next turn, at `earliest` or later; the one after it is `distance_secs` later. Returns when it is.
+        """Take the next turn, at `earliest` or later; the one after it is `distance_secs` later.
+        Returns when it is.
 
         A distance of 0 is a pause for all: nobody gets a turn before `earliest`.
         """
         if self._failed:
             return earliest
-        values = {"host": host, "earliest": earliest, "distance": distance_secs, "farthest": FARTHEST_SECS}
+        values = {
+            "host": host,
+            "earliest": earliest,
+            "distance": distance_secs,
+            "farthest": FARTHEST_SECS,
+        }
         try:
             return float(self._opened().execute(_TAKE, values).fetchall()[0][0])
         except (OSError, sqlite3.Error) as error:
@@ -79,7 +92,8 @@ class Turns:
 
     def close(self) -> None:
         """Close the file; idempotent."""
-        connection, self._connection = self._connection, None
+        connection = self._connection
+        self._connection = None
         if connection is not None:
             connection.close()
 
@@ -113,13 +127,15 @@ RETURNING next - %(distance)s - clock_timestamp()
 
 
 class SharedTurns:
-    """Turns in PostgreSQL, on its clock, for crawls on any number of machines; without `url` those of the file.
+    """Turns in PostgreSQL, on its clock, for crawls on any number of machines; without `url` those
+    of the file.
 
     The file is used, too, while the database cannot be: that is said once, and never stops a crawl.
     """
 
     def __init__(self, file: Turns, url: str | None = None):
-        self._file, self._url = file, url
+        self._file = file
+        self._url = url
         self._options: MutableMapping[str, Any] = {}
         self._connection: AsyncConnection[Any] | None = None
         self._lock = asyncio.Lock()
@@ -129,7 +145,11 @@ class SharedTurns:
     async def reserve(self, host: str, distance_secs: float, earliest: float) -> float:
         """Take the next turn, as `Turns.reserve` does."""
         secs = await self._ask(host, distance_secs, earliest - monotonic())
-        return self._file.reserve(host, distance_secs, earliest) if secs is None else monotonic() + secs
+        return (
+            self._file.reserve(host, distance_secs, earliest)
+            if secs is None
+            else monotonic() + secs
+        )
 
     async def close(self) -> None:
         """Close file and connection; idempotent."""
@@ -138,7 +158,8 @@ class SharedTurns:
         await self._disconnect()
 
     async def _disconnect(self) -> None:
-        connection, self._connection = self._connection, None
+        connection = self._connection
+        self._connection = None
         if connection is not None:
             await connection.close()
 
@@ -155,12 +176,16 @@ class SharedTurns:
                     return asking.result()
                 raise StoreError(f"no answer in {ANSWER_SECS:g} s")
             except StoreError as error:
-                await self._disconnect()  # before `cancel`, which would have the database confirm it
+                await (
+                    self._disconnect()
+                )  # before `cancel`, which would have the database confirm it
                 asking.cancel()
                 self._away_until = monotonic() + AWAY_SECS
                 if not self._failed:
                     left = "until it answers the pace of hosts is shared on this machine only"
-                    logger.warning("LLMS_STORE_URL: %(why)s; %(left)s", {"why": error, "left": left})
+                    logger.warning(
+                        "LLMS_STORE_URL: %(why)s; %(left)s", {"why": error, "left": left}
+                    )
                 self._failed = True
                 return None
 

@@ -29,8 +29,11 @@ if TYPE_CHECKING:
     from llmsspider.extensions.live_server import LiveServer
 
 
-LOGS, LOG_ROOM = "logs", 65_536
-"""Folder beside the page store for the logs of crawls; bytes that the disk has to take before one is begun."""
+LOGS = "logs"
+LOG_ROOM = 65_536
+"""Folder beside the page store for the logs of crawls; bytes that the disk has to take before one
+is begun.
+"""
 
 IN_THE_SUMMARY = frozenset(
     {
@@ -45,12 +48,16 @@ IN_THE_SUMMARY = frozenset(
 )
 """Loggers of what the closing lines say again, or count."""
 
-MOST_ALIKE, FREE = 3, "%(line)s"
-"""Lines of one form that are shown, and the form of the notes on a run, which are few and differ."""
+MOST_ALIKE = 3
+FREE = "%(line)s"
+"""Lines of one form that are shown, and the form of the notes on a run, which are few and differ.
+"""
 
 
 class ForPeople(logging.Filter):
-    """Keep what the project says of the crawl from a level on: no lines of libraries, no tracebacks, few alike."""
+    """Keep what the project says of the crawl from a level on: no lines of libraries, no
+    tracebacks, few alike.
+    """
 
     def __init__(self, level: int = logging.INFO):
         super().__init__()
@@ -67,9 +74,11 @@ class ForPeople(logging.Filter):
 
 
 def begin(settings: BaseSettings, source: str, *, loglevel: str | None) -> Path | None:
-    """Have the log of a crawl written to a file beside the page store, and show the lines for people on stderr.
+    """Have the log of a crawl written to a file beside the page store, and show the lines for
+    people on stderr.
 
-    `loglevel` shows the log itself from this level on in place of the lines for people. Returns the file, which each
+    `loglevel` shows the log itself from this level on in place of the lines for people. Returns the
+    file, which each
     crawl of a source begins anew; None where none can be written.
     """
     logging.raiseExceptions = False  # a line that a full disk does not take is no fault to report
@@ -79,12 +88,16 @@ def begin(settings: BaseSettings, source: str, *, loglevel: str | None) -> Path 
         settings.set("LOG_LEVEL", loglevel, priority="cmdline")
         handler = logging.StreamHandler(sys.stderr)
         handler.setLevel(loglevel.upper())
-        handler.setFormatter(logging.Formatter(settings.get("LOG_FORMAT"), settings.get("LOG_DATEFORMAT")))
+        handler.setFormatter(
+            logging.Formatter(settings.get("LOG_FORMAT"), settings.get("LOG_DATEFORMAT"))
+        )
         logging.root.addHandler(handler)
     path = resolve_data_dir(settings.get("LLMS_DATA_DIR")) / LOGS / f"{source_slug(source)}.log"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(bytes(LOG_ROOM))  # Scrapy begins no crawl whose log a full disk does not take
+        path.write_bytes(
+            bytes(LOG_ROOM)
+        )  # Scrapy begins no crawl whose log a full disk does not take
         path.write_bytes(b"")
     except OSError:
         settings.set("LOG_ENABLED", False, priority="cmdline")
@@ -118,7 +131,9 @@ class Display:
         from rich.live import Live  # noqa: PLC0415
 
         console = Console(stderr=True)
-        self._live = Live(console=console, auto_refresh=False, redirect_stdout=False, redirect_stderr=False)
+        self._live = Live(
+            console=console, auto_refresh=False, redirect_stdout=False, redirect_stderr=False
+        )
         self._live.start()
         atexit.register(self.stop)  # a second Ctrl-C ends the process on the spot
         above = LinesAbove(console)
@@ -147,7 +162,9 @@ class Display:
 
 
 class LinesAbove:
-    """A stream for log handlers: whole lines go above the display, plain, control characters shown escaped."""
+    """A stream for log handlers: whole lines go above the display, plain, control characters shown
+    escaped.
+    """
 
     def __init__(self, console: Console):
         self._console = console
@@ -203,13 +220,17 @@ def _counted(count: int, counts: dict[str, int], colour: str) -> Text:
 
 
 class LivePage(RunExtension):
-    """Start the server at `spider_opened`; at `engine_stopped`, after the report, send the last event and stop."""
+    """Start the server at `spider_opened`; at `engine_stopped`, after the report, send the last
+    event and stop.
+    """
 
     log = logging.getLogger(__name__)
     _server: LiveServer | None = None
 
     def is_wanted(self) -> bool:
-        """Return whether the page is wanted: where someone is watching, unless the setting says otherwise."""
+        """Return whether the page is wanted: where someone is watching, unless the setting says
+        otherwise.
+        """
         wanted = str(self.crawler.settings.get("LLMS_STATUS_PORT"))
         self._ports = parse_ports(wanted)
         return self.run.watched and self._ports is not None and (wanted != "auto" or is_watched())
@@ -218,9 +239,11 @@ class LivePage(RunExtension):
         """Start; the server is imported here, since most crawls run without."""
         from llmsspider.extensions.live_server import LiveServer  # noqa: PLC0415
 
-        run, ports = self.run, self._ports or range(0)
+        run = self.run
+        ports = self._ports or range(0)
         self._server = LiveServer(
-            lambda: status.run_report(run), lambda: run.outputs.report[1] if run.outputs.report else None
+            lambda: status.run_report(run),
+            lambda: run.outputs.report[1] if run.outputs.report else None,
         )
         if address := await self._server.start(ports):
             self.log_line(logging.INFO, f"live page: {address}")

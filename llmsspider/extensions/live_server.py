@@ -1,4 +1,5 @@
-"""The live page: the state of a run, `/status.json` and its events, and the server. Imported when it is enabled.
+"""The live page: the state of a run, `/status.json` and its events, and the server. Imported when
+it is enabled.
 
 The server is read-only, on 127.0.0.1, for pages of its own origin.
 """
@@ -33,7 +34,9 @@ class ReadFile:
 
 @dataclass(slots=True, frozen=True)
 class LiveStatus:
-    """All of the state: `/status.json`, and the events `state` and `end` (docs/reference/live.schema.json)."""
+    """All of the state: `/status.json`, and the events `state` and `end`
+    (docs/reference/live.schema.json).
+    """
 
     phase: Phase
     discovered_file: str | None
@@ -76,7 +79,9 @@ class LiveStatus:
 def live_numbers(run: RunReport) -> dict[str, Any]:
     """Return what changes all the time: the event `numbers` of the live page."""
     return {
-        **{one.name: getattr(run, one.name) for one in fields(LiveStatus) if hasattr(run, one.name)},
+        **{
+            one.name: getattr(run, one.name) for one in fields(LiveStatus) if hasattr(run, one.name)
+        },
         "errors": run.errors.by_kind,
         "filtered": run.filtered.by_reason,
         "failed": run.errors.count,
@@ -89,7 +94,9 @@ def live_numbers(run: RunReport) -> dict[str, Any]:
 
 def live_status(run: RunReport) -> LiveStatus:
     """Return all of the state."""
-    files, sitemaps = (run.discovery.files, run.discovery.sitemaps) if run.discovery is not None else ([], [])
+    files, sitemaps = (
+        (run.discovery.files, run.discovery.sitemaps) if run.discovery is not None else ([], [])
+    )
     return LiveStatus(
         **live_numbers(run),
         files=[ReadFile(file.url, file.kind, file.title, len(file.entries)) for file in files],
@@ -101,7 +108,8 @@ def live_status(run: RunReport) -> LiveStatus:
 
 HOST = "127.0.0.1"
 
-EVENT_SECS, SHUTDOWN_GRACE_SECS = 1.0, 3.0
+EVENT_SECS = 1.0
+SHUTDOWN_GRACE_SECS = 3.0
 """Time between two events; time that pages have to fetch the report after the last one."""
 
 MAX_CONNECTIONS = 32
@@ -117,13 +125,15 @@ HEADERS = {
 
 
 class LiveServer:
-    """Serves `/`, `/status.json`, `/metrics`, `/events` (server-sent events) and, once there is one, `/report.html`.
+    """Serves `/`, `/status.json`, `/metrics`, `/events` (server-sent events) and, once there is
+    one, `/report.html`.
 
     `run` gives the state of the run, `report` the HTML of the report.
     """
 
     def __init__(self, run: Callable[[], RunReport], report: Callable[[], str | None]):
-        self._run, self._report = run, report
+        self._run = run
+        self._report = report
         app = web.Application(middlewares=[self._guard])
         places = {
             "/": self._page,
@@ -144,7 +154,9 @@ class LiveServer:
         await self._runner.setup()
         for port in ports:
             with suppress(OSError):
-                self._listener = await asyncio.get_running_loop().create_server(self._protocol, HOST, port)
+                self._listener = await asyncio.get_running_loop().create_server(
+                    self._protocol, HOST, port
+                )
                 taken = self._listener.sockets[0].getsockname()[1]
                 self._hosts = {f"{HOST}:{taken}", f"localhost:{taken}"}
                 return f"http://{HOST}:{taken}/"
@@ -174,7 +186,9 @@ class LiveServer:
     async def _guard(
         self, request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
     ) -> web.StreamResponse:
-        """Refuse what did not come from a page of this server: other names for this address, other origins."""
+        """Refuse what did not come from a page of this server: other names for this address, other
+        origins.
+        """
         origin = request.headers.get("Origin")
         foreign = origin is not None and origin not in {f"http://{host}" for host in self._hosts}
         if foreign or request.headers.get("Host", "").lower() not in self._hosts:
@@ -200,7 +214,9 @@ class LiveServer:
         return web.Response(body=body, headers=HEADERS | {"Content-Type": CONTENT_TYPE})
 
     async def _events(self, request: web.Request) -> web.StreamResponse:
-        """Send the state, then numbers every second, and the whole state again as the last event, `end`."""
+        """Send the state, then numbers every second, and the whole state again as the last event,
+        `end`.
+        """
         response = web.StreamResponse(headers=HEADERS | {"Content-Type": "text/event-stream"})
         await response.prepare(request)
         if (transport := request.transport) is None:
@@ -243,13 +259,16 @@ def page() -> str:
 
 @cache
 def policy() -> str:
-    """Return the Content-Security-Policy: two scripts (a blob, the report, inherits it), no connection but to here."""
-    from llmsspider.output.report import csp_hash, report_script  # noqa: PLC0415  # Jinja2 takes time to import
+    """Return the Content-Security-Policy: two scripts (a blob, the report, inherits it), no
+    connection but to here.
+    """
+    # Jinja2 takes time to import
+    from llmsspider.output.report import csp_hash, report_script  # noqa: PLC0415
 
     scripts = f"{csp_hash(_asset('page.js'))} {csp_hash(report_script())}"
     return (
-        f"default-src 'none'; script-src {scripts}; style-src 'unsafe-inline'; img-src data:; connect-src 'self'; "
-        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        f"default-src 'none'; script-src {scripts}; style-src 'unsafe-inline'; img-src data:;"
+        " connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     )
 
 

@@ -1,6 +1,8 @@
-"""The documents of a crawl that a program started, sent to that process, which reads as fast as it likes.
+"""The documents of a crawl that a program started, sent to that process, which reads as fast as it
+likes.
 
-A message is `FRAME` (its kind and its length) and JSON: a document, the counts of the run, or how the crawl ended.
+A message is `FRAME` (its kind and its length) and JSON: a document, the counts of the run, or how
+the crawl ended.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ if TYPE_CHECKING:
     from llmsspider.crawl.run import Run
 
 FRAME = struct.Struct(">cI")
-DOCUMENT, COUNTS, END = b"d", b"c", b"e"
+DOCUMENT = b"d"
+COUNTS = b"c"
+END = b"e"
 
 COUNTS_SECS = 0.5
 """Seconds between two messages with the counts of the run."""
@@ -37,7 +41,8 @@ def framed(kind: bytes, value: object) -> bytes:
 
 
 class DocumentPipe(RunExtension, asyncio.BaseProtocol):
-    """Send each document, and wait while the reader is behind: Scrapy's scraper is full then, and downloads stop.
+    """Send each document, and wait while the reader is behind: Scrapy's scraper is full then, and
+    downloads stop.
 
     Where the reader is gone, the crawl is stopped as by Ctrl-C.
     """
@@ -48,7 +53,9 @@ class DocumentPipe(RunExtension, asyncio.BaseProtocol):
     def __init__(self, crawler: Crawler, run: Run):
         super().__init__(crawler, run)
         type(self).run_of_process = run
-        self._takes, self._lost, self._done = asyncio.Event(), asyncio.Event(), False
+        self._takes = asyncio.Event()
+        self._lost = asyncio.Event()
+        self._done = False
         self._counts = create_looping_call(self._send_counts)
 
     async def spider_opened(self) -> None:
@@ -59,7 +66,9 @@ class DocumentPipe(RunExtension, asyncio.BaseProtocol):
         self._counts.start(COUNTS_SECS, now=False)
 
     async def item_scraped(self, item: Any) -> None:
-        """Send a document, and return when the reader wants more; items of other classes are for the feeds."""
+        """Send a document, and return when the reader wants more; items of other classes are for
+        the feeds.
+        """
         if isinstance(item, Document) and not self._lost.is_set():
             self._pipe.write(framed(DOCUMENT, row_of(item)))
             await self._takes.wait()

@@ -1,4 +1,6 @@
-"""What is logged of a run, and its heartbeats; it is closed and summed up; index, changes and report follow."""
+"""What is logged of a run, and its heartbeats; it is closed and summed up; index, changes and
+report follow.
+"""
 
 from __future__ import annotations
 
@@ -36,8 +38,12 @@ if TYPE_CHECKING:
     from llmsspider.changes.source import SourceChanges
     from llmsspider.crawl.run import Run
 
-HEARTBEAT_SECS = 5.0  # seconds between two heartbeats; a run without one for a minute counts as lost
-outputs_log = logging.getLogger(f"{__name__}.outputs")  # of what `llmsspider` shows besides its own summary
+HEARTBEAT_SECS = (
+    5.0  # seconds between two heartbeats; a run without one for a minute counts as lost
+)
+outputs_log = logging.getLogger(
+    f"{__name__}.outputs"
+)  # of what `llmsspider` shows besides its own summary
 
 
 REFRESH_SECS = 0.5
@@ -47,8 +53,10 @@ REFRESH_SECS = 0.5
 class TerminalProgress(RunExtension):
     """Show snapshots of the run; they take the place of Scrapy's LogStats.
 
-    A line is logged at INFO every `LOGSTATS_INTERVAL` seconds and when a phase begins with documents there. With a
-    terminal a display of rich stands below the log in its place, and log lines are written above it as they are.
+    A line is logged at INFO every `LOGSTATS_INTERVAL` seconds and when a phase begins with
+    documents there. With a
+    terminal a display of rich stands below the log in its place, and log lines are written above it
+    as they are.
     """
 
     log = logging.getLogger(f"{__name__}.progress")
@@ -56,7 +64,9 @@ class TerminalProgress(RunExtension):
     def __init__(self, crawler: Crawler, run: Run):
         super().__init__(crawler, run)
         feeds = {str(uri).partition(":")[0] for uri in crawler.settings.getdict("FEEDS")}
-        is_shared = {"-", "stdout"} & feeds and is_terminal(sys.stdout)  # documents are written there
+        is_shared = {"-", "stdout"} & feeds and is_terminal(
+            sys.stdout
+        )  # documents are written there
         is_plain = os.environ.get("TERM", "dumb") == "dumb" or not is_terminal(sys.stderr)
         self._display = None if is_plain or is_shared else Display(run)
         self._interval = crawler.settings.getfloat("LOGSTATS_INTERVAL")
@@ -121,7 +131,9 @@ class Heartbeat(RunExtension):
 
 
 class RunSummary(RunExtension):
-    """End the run, on which its feeds depend; close it when they are stored; log the summary at `engine_stopped`."""
+    """End the run, on which its feeds depend; close it when they are stored; log the summary at
+    `engine_stopped`.
+    """
 
     log = logging.getLogger(__name__)
     reason = ""
@@ -135,9 +147,13 @@ class RunSummary(RunExtension):
 
     def feed_exporter_closed(self) -> None:
         """Close the run, with what became of its outputs."""
-        run, tree = self.run, self.run.config.mirror_dir
+        run = self.run
+        tree = self.run.config.mirror_dir
         no_tree = [tree] if tree is not None and run.outputs.mirror is None else []
-        is_off = self.crawler.settings.getdict("FEEDS") and self.crawler.get_extension(FeedExporter) is None
+        is_off = (
+            self.crawler.settings.getdict("FEEDS")
+            and self.crawler.get_extension(FeedExporter) is None
+        )
         run.close(
             delivered=delivered(
                 self.crawler.stats.get_stats() if self.crawler.stats else {},
@@ -172,7 +188,10 @@ class RunSummary(RunExtension):
             return
         if report.documents and not self.run.config.mirror_dir and not _has_output(self.crawler):
             stored = "no output is configured: the documents are in the store only"
-            ways = f"write them with -O documents.jsonl, FEEDS, or `{command('export', self.run.source)}`"
+            ways = (
+                "write them with -O documents.jsonl, FEEDS, or"
+                f" `{command('export', self.run.source)}`"
+            )
             self.log_line(logging.WARNING, f"{stored}; {ways}")
 
 
@@ -183,12 +202,16 @@ def delivered(
 
     Scrapy's feed exporter switches itself off (it is not `active`) where a feed is misconfigured.
     """
-    failed = any(name.startswith("feedexport/failed_count/") and number for name, number in stats.items())
+    failed = any(
+        name.startswith("feedexport/failed_count/") and number for name, number in stats.items()
+    )
     return active and not failed and not undelivered if feeds else None
 
 
 def _has_output(crawler: Crawler) -> bool:
-    """Return whether documents leave the crawl: into feeds, or as the items of a job of Scrapy Cloud."""
+    """Return whether documents leave the crawl: into feeds, or as the items of a job of Scrapy
+    Cloud.
+    """
     return bool(crawler.settings.getdict("FEEDS")) or crawler.get_extension(ScrapyCloud) is not None
 
 
@@ -199,7 +222,9 @@ class ShortLogFormatter(LogFormatter):
         """Return the line of an exported document, at DEBUG."""
         return _line("Document %(url)s", url=_url(item))
 
-    def dropped(self, item: Any, exception: BaseException, response: Any, spider: Any) -> LogFormatterResult:
+    def dropped(
+        self, item: Any, exception: BaseException, response: Any, spider: Any
+    ) -> LogFormatterResult:
         """Return the line of a dropped document, at DEBUG: the reasons are counted and summed up."""
         return _line("Left out %(reason)s", reason=exception)
 
@@ -240,8 +265,11 @@ class PrintableLog:
             handler.removeFilter(self._filter)
 
 
-SHARE, LEAST_SECS = 0.2, 2.0
-"""Indexing may take this share of the crawl's time, or as long; what is left is done before the next search."""
+SHARE = 0.2
+LEAST_SECS = 2.0
+"""Indexing may take this share of the crawl's time, or as long; what is left is done before the
+next search.
+"""
 
 
 class SearchIndex(RunExtension):
@@ -255,7 +283,10 @@ class SearchIndex(RunExtension):
 
     async def engine_stopped(self) -> None:
         """Index, in a thread: the store is closed for the crawl by now."""
-        if not self.run.id or not self.run.config.stores.index_file(self.run.source, WORDS).exists():
+        if (
+            not self.run.id
+            or not self.run.config.stores.index_file(self.run.source, WORDS).exists()
+        ):
             return  # the run did not begin, or nobody has searched the source
         try:
             self.log_line(logging.INFO, await asyncio.to_thread(self._sync))
@@ -263,7 +294,8 @@ class SearchIndex(RunExtension):
             self.log_line(logging.WARNING, f"the search index is behind: {error}")
 
     def _sync(self) -> str:
-        from llmsspider.answers.library import Library  # noqa: PLC0415  # crawls without an index do without
+        # crawls without an index do without
+        from llmsspider.answers.library import Library  # noqa: PLC0415
 
         with Library(self.run.config.stores) as library:
             opened = library.open(self.run.source)
@@ -274,7 +306,9 @@ class SearchIndex(RunExtension):
 
 CHANNELS = ("feed", "webhook")
 UNPUBLISHED = "untold"
-"""Key of the source's record that holds, for feed and webhook, the last change that was published there."""
+"""Key of the source's record that holds, for feed and webhook, the last change that was published
+there.
+"""
 
 
 class ChangeNews(RunExtension):
@@ -287,7 +321,9 @@ class ChangeNews(RunExtension):
 
     def is_wanted(self) -> bool:
         """Return whether a feed or a webhook is configured."""
-        return self.run.watched and bool(self.run.config.changes_feed or self.run.config.webhook_url)
+        return self.run.watched and bool(
+            self.run.config.changes_feed or self.run.config.webhook_url
+        )
 
     async def engine_stopped(self) -> None:
         """Publish what changed; an error is logged and never fails the crawl."""
@@ -304,22 +340,30 @@ class ChangeNews(RunExtension):
             self._fail("changes could not be read", error)
 
     def _changes(self) -> dict[str, SourceChanges]:
-        """Return what to publish in each of the two: what this run changed, and what it did not take before."""
-        from llmsspider.changes.source import changes_since  # noqa: PLC0415  # crawls without news do without
+        """Return what to publish in each of the two: what this run changed, and what it did not
+        take before.
+        """
+        # crawls without news do without
+        from llmsspider.changes.source import changes_since  # noqa: PLC0415
 
         run = self.run
         with run.config.stores.open(run.source, create=False) as store:
             record = store.source_record()
             unpublished: Any = record.discovery.get(UNPUBLISHED, {}) if record is not None else {}
-            since = {one: min(run.seq_before, unpublished.get(one, run.seq_before)) for one in CHANNELS}
-            found = {start: changes_since(store, run.source, start) for start in set(since.values())}
+            since = {
+                one: min(run.seq_before, unpublished.get(one, run.seq_before)) for one in CHANNELS
+            }
+            found = {
+                start: changes_since(store, run.source, start) for start in set(since.values())
+            }
             return {channel: found[start] for channel, start in since.items()}
 
     def _write_feed(self, changes: SourceChanges) -> bool:
         """Update the feed; returns whether it is up to date."""
         from llmsspider.changes.render import NotAFeedError, updated_feed  # noqa: PLC0415
 
-        run, setting = self.run, self.run.config.changes_feed
+        run = self.run
+        setting = self.run.config.changes_feed
         if not setting:
             return True
         path = path_for(setting, run.source)
@@ -355,7 +399,9 @@ class ChangeNews(RunExtension):
         return True
 
     def _note(self, changes: dict[str, SourceChanges], published: dict[str, bool]) -> None:
-        unpublished = {channel: changes[channel].since for channel in CHANNELS if not published[channel]}
+        unpublished = {
+            channel: changes[channel].since for channel in CHANNELS if not published[channel]
+        }
         with self.run.config.stores.open(self.run.source, create=False) as store:
             record = store.source_record()
             if record is not None and record.discovery.get(UNPUBLISHED, {}) != unpublished:
@@ -367,7 +413,9 @@ class ChangeNews(RunExtension):
 
 
 class ReportWriter(RunExtension):
-    """Write the report at `engine_stopped`, when the run is in the store, to the path of `LLMS_REPORT`."""
+    """Write the report at `engine_stopped`, when the run is in the store, to the path of
+    `LLMS_REPORT`.
+    """
 
     log = outputs_log
 

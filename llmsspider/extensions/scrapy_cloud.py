@@ -1,4 +1,6 @@
-"""Scrapy Cloud: the stores of the last job, documents as items within its limits, the memory of all processes."""
+"""Scrapy Cloud: the stores of the last job, documents as items within its limits, the memory of all
+processes.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +32,10 @@ from llmsspider.web import stats
 logger = logging.getLogger(__name__)
 
 
-# DotScrapy persistence of Scrapy Cloud loads `.scrapy` when it is made, after the spider: too late, since what a source
-# is comes from its store. So the `crawl` command lets it load once before. It uploads at `engine_stopped`.
+# DotScrapy persistence of Scrapy Cloud loads `.scrapy` when it is made, after the spider: too late,
+# since what a source
+# is comes from its store. So the `crawl` command lets it load once before. It uploads at
+# `engine_stopped`.
 
 EXTENSION = "scrapy_dotpersistence.DotScrapyPersistence"
 
@@ -61,7 +65,9 @@ def load(settings: BaseSettings) -> str | None:
     log = logging.getLogger(load_object(EXTENSION).__module__)
     log.addFilter(collect)
     try:
-        load_object(EXTENSION).from_crawler(SimpleNamespace(settings=settings, signals=SignalManager()))
+        load_object(EXTENSION).from_crawler(
+            SimpleNamespace(settings=settings, signals=SignalManager())
+        )
     except (NotConfigured, OSError) as error:
         problems.append(str(error) or "it is not configured")
     finally:
@@ -83,10 +89,13 @@ def encoded_size(value: object) -> int:
 
 
 def in_parts(document: dict[str, Any], limit: int) -> list[dict[str, Any]]:
-    """Return the document as it is where it is small enough, else as parts with `part` (from 1) and `parts`.
+    """Return the document as it is where it is small enough, else as parts with `part` (from 1) and
+    `parts`.
 
-    Every part repeats the other fields; `content` is cut at line ends and `links` between two links, so that the
-    parts joined in order give what the document had. `content_hash` stays that of the whole. `limit` are the bytes of
+    Every part repeats the other fields; `content` is cut at line ends and `links` between two
+    links, so that the
+    parts joined in order give what the document had. `content_hash` stays that of the whole.
+    `limit` are the bytes of
     JSON that one item may have; raises `ItemTooLargeError` when what is repeated leaves no room.
     """
     if encoded_size(document) <= limit:
@@ -94,10 +103,14 @@ def in_parts(document: dict[str, Any], limit: int) -> list[dict[str, Any]]:
     empty = {**document, "content": "", "links": []}
     room = limit - encoded_size({**empty, "part": 10**6, "parts": 10**6})
     if room < limit // 10:
-        raise ItemTooLargeError(f"its fields other than content and links have {limit - room} bytes")
+        raise ItemTooLargeError(
+            f"its fields other than content and links have {limit - room} bytes"
+        )
     longest = room // 12  # characters, each of which may take 12 bytes
     lines = (document["content"] or "").splitlines(keepends=True)
-    pieces = [line[start : start + longest] for line in lines for start in range(0, len(line), longest)]
+    pieces = [
+        line[start : start + longest] for line in lines for start in range(0, len(line), longest)
+    ]
     # what a piece adds: a string without its quotes, a list's element with its separator
     sized = [("content", piece, encoded_size(piece) - 2) for piece in pieces]
     sized += [("links", link, encoded_size(link) + 2) for link in document["links"]]
@@ -114,7 +127,8 @@ def in_parts(document: dict[str, Any], limit: int) -> list[dict[str, Any]]:
     return [{**part, "part": number, "parts": len(parts)} for number, part in enumerate(parts, 1)]
 
 
-# Scrapy Cloud: documents as its items, none above its limit, and a warning where the next job has no store.
+# Scrapy Cloud: documents as its items, none above its limit, and a warning where the next job has
+# no store.
 
 PLATFORM_EXTENSION = "sh_scrapy.extension.HubstorageExtension"  # writes the items of a job
 PROCESSES = Path("/proc")
@@ -124,20 +138,25 @@ MAX_ITEM_BYTES = 1024 * 1024 - 1024
 
 
 class ScrapyCloud:
-    """Hand items to the platform; a document above its limit goes as several items (docs/how-to/scrapy-cloud.md).
+    """Hand items to the platform; a document above its limit goes as several items
+    (docs/how-to/scrapy-cloud.md).
 
     One that cannot be cut is refused with the reason, and the run counts as not delivered.
     """
 
     platform: Any = None
-    """The platform's extension, whose items these are; None until the spider opens, and where it was taken out."""
+    """The platform's extension, whose items these are; None until the spider opens, and where it
+    was taken out.
+    """
 
     def __init__(self, crawler: Crawler):
         self.crawler = crawler
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> ScrapyCloud:
-        """Wait for the spider: the platform's extension is there by then, whatever the order of the two."""
+        """Wait for the spider: the platform's extension is there by then, whatever the order of the
+        two.
+        """
         if not on_scrapy_cloud():
             raise NotConfigured
         extension = cls(crawler)
@@ -145,7 +164,9 @@ class ScrapyCloud:
         return extension
 
     def spider_opened(self, spider: Spider) -> None:
-        """Take the items over from the platform's own extension; say so where nothing keeps the store."""
+        """Take the items over from the platform's own extension; say so where nothing keeps the
+        store.
+        """
         self.platform = self.crawler.get_extension(load_object(PLATFORM_EXTENSION))
         if self.platform is not None:
             self.crawler.signals.disconnect(self.platform.item_scraped, signal=signals.item_scraped)
@@ -153,8 +174,8 @@ class ScrapyCloud:
         settings = self.crawler.settings
         if hasattr(spider, "run") and not settings.get("LLMS_STORE_URL") and not enabled(settings):
             logger.warning(
-                "the page store goes with this job, so every job is a first crawl: enable DotScrapy persistence, or "
-                "set LLMS_STORE_URL (docs/how-to/scrapy-cloud.md)",
+                "the page store goes with this job, so every job is a first crawl: enable DotScrapy"
+                " persistence, or set LLMS_STORE_URL (docs/how-to/scrapy-cloud.md)",
                 extra={"spider": spider},
             )
 
@@ -169,7 +190,8 @@ class ScrapyCloud:
             parts = in_parts(fields, MAX_ITEM_BYTES)
         except ItemTooLargeError as error:
             logger.error(
-                "no item for %(url)s: %(why)s, and Scrapy Cloud takes 1 MiB at most; it is in the page store",
+                "no item for %(url)s: %(why)s, and Scrapy Cloud takes 1 MiB at most; it is in the"
+                " page store",
                 {"url": fields["url"], "why": error},
                 extra={"spider": spider},
             )
@@ -184,7 +206,9 @@ class ScrapyCloud:
 
 
 class JobMemory(MemoryUsage):
-    """`memusage/max`, the warning and the limit, above which Scrapy Cloud kills a job, count the crawl's processes."""
+    """`memusage/max`, the warning and the limit, above which Scrapy Cloud kills a job, count the
+    crawl's processes.
+    """
 
     def get_virtual_size(self) -> int:
         """Return the peak of this process and what its children have now, in bytes."""

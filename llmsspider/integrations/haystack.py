@@ -1,4 +1,6 @@
-"""`LLMSSpiderFetcher`: a documentation site for a pipeline of Haystack, and for its document stores."""
+"""`LLMSSpiderFetcher`: a documentation site for a pipeline of Haystack, and for its document
+stores.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from llmsspider.integrations.loaders import Pages
 
 @component
 class LLMSSpiderFetcher:
-    """The pages of a site, or what is stored of one: `meta` has `url`, `title`, `description` and more.
+    """The pages of a site, or what is stored of one: `meta` has `url`, `title`, `description` and
+    more.
 
     Args:
         store: of the crawl (docs/how-to/python.md), or where the source is looked for.
@@ -25,7 +28,9 @@ class LLMSSpiderFetcher:
         settings: dict[str, Any] | None = None,
         arguments: dict[str, Any] | None = None,
     ):
-        self.store, self.settings, self.arguments = store, settings, arguments
+        self.store = store
+        self.settings = settings
+        self.arguments = arguments
 
     @component.output_types(documents=list[Document])
     def run(self, source: str) -> dict[str, list[Document]]:

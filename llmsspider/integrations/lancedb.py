@@ -1,4 +1,6 @@
-"""The chunks of sources in LanceDB: `ITEM_PIPELINES = {"llmsspider.integrations.lancedb.LanceDBPipeline": 950}`."""
+"""The chunks of sources in LanceDB: `ITEM_PIPELINES =
+{"llmsspider.integrations.lancedb.LanceDBPipeline": 950}`.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ from llmsspider.integrations.vectors import Vector, VectorStorePipeline, payload
 class LanceDBPipeline(VectorStorePipeline):
     """A table of LanceDB in a folder (`vectors#docs`) or bucket (`s3://bucket/vectors#docs`).
 
-    Columns are `vector` and the fields of the chunk. How far a source is, stands in the table `NAME-state`.
+    Columns are `vector` and the fields of the chunk. How far a source is, stands in the table
+    `NAME-state`.
     """
 
     extra = "lancedb"
@@ -34,12 +37,16 @@ class LanceDBPipeline(VectorStorePipeline):
     def state(self, source: str) -> Mapping[str, Any]:
         """The JSON in the source's row."""
         table = self._table(f"{self._name}-state")
-        found = table.search().where(f"source = {_text(source)}").to_list() if table is not None else []
+        found = (
+            table.search().where(f"source = {_text(source)}").to_list() if table is not None else []
+        )
         return json.loads(found[0]["state"]) if found else {}
 
     def keep_state(self, source: str, state: Mapping[str, Any]) -> None:
         """Write that row."""
-        self._merge(f"{self._name}-state", ["source"], [{"source": source, "state": json.dumps(state)}])
+        self._merge(
+            f"{self._name}-state", ["source"], [{"source": source, "state": json.dumps(state)}]
+        )
 
     def vectors(self, source: str, pages: Sequence[str]) -> Mapping[str, Vector]:
         """Read the rows of the pages."""
@@ -77,13 +84,17 @@ class LanceDBPipeline(VectorStorePipeline):
         types = {"heading_path": texts, "code_languages": texts, "size": pyarrow.int64()}
         if "vector" in rows[0]:
             types["vector"] = pyarrow.list_(pyarrow.float32(), len(rows[0]["vector"]))
-        schema = pyarrow.schema([(column, types.get(column, pyarrow.string())) for column in rows[0]])
+        schema = pyarrow.schema(
+            [(column, types.get(column, pyarrow.string())) for column in rows[0]]
+        )
         data = pyarrow.Table.from_pylist(rows, schema)
         table = self._table(name)
         if table is None:
             self._database.create_table(name, data)
         else:
-            table.merge_insert(keys).when_matched_update_all().when_not_matched_insert_all().execute(data)
+            table.merge_insert(
+                keys
+            ).when_matched_update_all().when_not_matched_insert_all().execute(data)
 
 
 def _text(value: str) -> str:

@@ -1,4 +1,6 @@
-"""`LLMSSpiderLoader`: a documentation site for LangChain, and for the record manager of its `index`."""
+"""`LLMSSpiderLoader`: a documentation site for LangChain, and for the record manager of its
+`index`.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +17,12 @@ from llmsspider.launch.crawls import Place, Settings
 
 
 class LLMSSpiderLoader(BaseLoader):
-    """The pages of a site, or what is stored of one: metadata are `source` (the URL), `title`, `description` and more.
+    """The pages of a site, or what is stored of one: metadata are `source` (the URL), `title`,
+    `description` and more.
 
     Args:
-        source: a URL, which is crawled each time, or a folder or source as `llmsspider.documents` takes it.
+        source: a URL, which is crawled each time, or a folder or source as `llmsspider.documents`
+        takes it.
         store: of the crawl (docs/how-to/python.md), or where the source is looked for.
         settings: of the crawl.
         arguments: of the crawl (docs/reference/arguments.md).

@@ -1,4 +1,6 @@
-"""`LLMSSpiderReader`: a documentation site for LlamaIndex, and for `refresh_ref_docs` of its indexes."""
+"""`LLMSSpiderReader`: a documentation site for LlamaIndex, and for `refresh_ref_docs` of its
+indexes.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from llmsspider.launch.crawls import Place, Settings
 
 
 class LLMSSpiderReader(BaseReader):
-    """The pages of a site, or what is stored of one: metadata are `url`, `title`, `description` and more."""
+    """The pages of a site, or what is stored of one: metadata are `url`, `title`, `description` and
+    more.
+    """
 
     def lazy_load_data(
         self,
@@ -29,7 +33,8 @@ class LLMSSpiderReader(BaseReader):
         """Yield the pages as they are published; `load_data` returns a list of them.
 
         Args:
-            source: a URL, which is crawled, or a folder or source as `llmsspider.documents` takes it.
+            source: a URL, which is crawled, or a folder or source as `llmsspider.documents` takes
+            it.
             store: of the crawl (docs/how-to/python.md), or where the source is looked for.
             settings: of the crawl.
             arguments: of the crawl (docs/reference/arguments.md).

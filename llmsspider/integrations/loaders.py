@@ -1,4 +1,6 @@
-"""What the loaders of other projects load: the pages of a crawl or of a store, as text and metadata."""
+"""What the loaders of other projects load: the pages of a crawl or of a store, as text and
+metadata.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +17,14 @@ Page = TypeVar("Page")
 
 
 class Pages(Generic[Page]):
-    """The pages of a source, deleted ones left out: of a crawl for a URL, else what is stored, and nothing is fetched.
+    """The pages of a source, deleted ones left out: of a crawl for a URL, else what is stored, and
+    nothing is fetched.
 
     Args:
         source: a URL, or a folder or source as `documents` takes it.
         given: the other arguments of `crawl`, or of `documents`; those that are None are left out.
-        make: makes a page of its id, the same from crawl to crawl, its text, and metadata that stay while it does.
+        make: makes a page of its id, the same from crawl to crawl, its text, and metadata that stay
+        while it does.
         address: what the metadata call its URL.
     """
 
@@ -31,16 +35,24 @@ class Pages(Generic[Page]):
         make: Callable[[str, str, dict[str, Any]], Page],
         address: str = "url",
     ):
-        self._source, self._make, self._address = source, make, address
-        self._given: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        self._source = source
+        self._make = make
+        self._address = address
+        self._given: dict[str, Any] = {
+            name: value for name, value in given.items() if value is not None
+        }
         self._url = source if isinstance(source, str) and "://" in source else None
         if self._url:
             crawl(self._url, **self._given)  # says what is wrong of the arguments; nothing begins
         elif unknown := self._given.keys() - {"store"}:
-            raise TypeError(f"{source} is no URL, and only a crawl takes {', '.join(sorted(unknown))}")
+            raise TypeError(
+                f"{source} is no URL, and only a crawl takes {', '.join(sorted(unknown))}"
+            )
 
     def __iter__(self) -> Generator[Page]:
-        read = crawl(self._url, **self._given) if self._url else documents(self._source, **self._given)
+        read = (
+            crawl(self._url, **self._given) if self._url else documents(self._source, **self._given)
+        )
         for document in read:
             if document.content:
                 yield self._page(document)

@@ -1,4 +1,6 @@
-"""The chunks of sources in Qdrant: `ITEM_PIPELINES = {"llmsspider.integrations.qdrant.QdrantPipeline": 950}`."""
+"""The chunks of sources in Qdrant: `ITEM_PIPELINES =
+{"llmsspider.integrations.qdrant.QdrantPipeline": 950}`.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +17,13 @@ AT_ONCE = 256
 
 
 class QdrantPipeline(VectorStorePipeline):
-    """A collection of a Qdrant server (`http://localhost:6333#docs`), or of a folder without one (`vectors#docs`).
+    """A collection of a Qdrant server (`http://localhost:6333#docs`), or of a folder without one
+    (`vectors#docs`).
 
-    The environment variable `QDRANT_API_KEY` is sent to a server. Points have the UUID of source and chunk id, and the
-    fields of the chunk as payload; distances are cosines. How far a source is, stands in the collection `NAME-state`.
+    The environment variable `QDRANT_API_KEY` is sent to a server. Points have the UUID of source
+    and chunk id, and the
+    fields of the chunk as payload; distances are cosines. How far a source is, stands in the
+    collection `NAME-state`.
     """
 
     extra = "qdrant"
@@ -82,7 +87,9 @@ class QdrantPipeline(VectorStorePipeline):
             if offset is None:
                 return
 
-    def _upsert(self, name: str, size: int, points: Sequence[tuple[str, Vector, dict[str, Any]]]) -> None:
+    def _upsert(
+        self, name: str, size: int, points: Sequence[tuple[str, Vector, dict[str, Any]]]
+    ) -> None:
         from qdrant_client import models  # noqa: PLC0415
 
         if not self._client.collection_exists(name):
@@ -91,7 +98,8 @@ class QdrantPipeline(VectorStorePipeline):
         for start in range(0, len(points), AT_ONCE):
             part = points[start : start + AT_ONCE]
             made = [
-                models.PointStruct(id=one, vector=list(vector), payload=data) for one, vector, data in part
+                models.PointStruct(id=one, vector=list(vector), payload=data)
+                for one, vector, data in part
             ]
             self._client.upsert(name, made, wait=True)
 

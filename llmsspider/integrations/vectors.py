@@ -1,4 +1,6 @@
-"""The chunks of a source in a vector store, kept in step: what changed since the last delivery, after each crawl."""
+"""The chunks of a source in a vector store, kept in step: what changed since the last delivery,
+after each crawl.
+"""
 
 from __future__ import annotations
 
@@ -34,10 +36,14 @@ Vector = Sequence[float]
 class VectorStorePipeline(RunComponent):
     """An item pipeline that brings a vector store in step with the page store when a crawl ends.
 
-    A subclass implements what raises `NotImplementedError` here, for one store; `LLMS_VECTOR_STORE` says where that is,
-    `LLMS_EMBEDDER` makes the vectors. A chunk is a row under its source and id. Pages that did not change cost nothing,
-    chunks that did not change are not embedded again. The sequence number of the last change that was delivered stands
-    in the vector store itself: what a delivery that was killed or failed left is made good by the next. After another
+    A subclass implements what raises `NotImplementedError` here, for one store; `LLMS_VECTOR_STORE`
+    says where that is,
+    `LLMS_EMBEDDER` makes the vectors. A chunk is a row under its source and id. Pages that did not
+    change cost nothing,
+    chunks that did not change are not embedded again. The sequence number of the last change that
+    was delivered stands
+    in the vector store itself: what a delivery that was killed or failed left is made good by the
+    next. After another
     embedder, chunk size or page store the rows of the source are made anew.
     """
 
@@ -57,13 +63,16 @@ class VectorStorePipeline(RunComponent):
             "LLMS_VECTOR_STORE": "it says where the vector store is",
             "LLMS_EMBEDDER": "it makes the vectors",
         }
-        lacks = [f"{name} is not set: {what}" for name, what in needed.items() if not settings.get(name)]
+        lacks = [
+            f"{name} is not set: {what}" for name, what in needed.items() if not settings.get(name)
+        ]
         if cls.extra and (lack := missing_extra(cls.extra)):
             lacks = [lack]
         if lacks:
             raise ArgumentsError([f"{cls.__name__}: {one}" for one in lacks])
 
-    # --- what a subclass implements; all are called in one thread, between `connect` and `close` ---
+    # --- what a subclass implements; all are called in one thread, between `connect` and `close`
+    # ---
 
     @abstractmethod
     def connect(self, target: str) -> None:
@@ -120,7 +129,9 @@ class VectorStorePipeline(RunComponent):
         run.note(f"vector store: {written} chunks written, {removed} removed")
 
     def bring(self, stores: Stores, source: str) -> tuple[int, int]:
-        """Open the vector store and deliver a source to it; returns how many rows were written and removed."""
+        """Open the vector store and deliver a source to it; returns how many rows were written and
+        removed.
+        """
         with stores.open(source, create=False) as store:
             self.connect(str(self.run.config.vector_store))
             try:
@@ -129,11 +140,17 @@ class VectorStorePipeline(RunComponent):
                 self.close()
 
     def deliver(self, store: Store, source: str) -> tuple[int, int]:
-        """Bring the rows of a source in step with its pages; returns how many were written and removed."""
+        """Bring the rows of a source in step with its pages; returns how many were written and
+        removed.
+        """
         kind = type(self.embedder)
         model = str(getattr(self.embedder, "model", "") or f"{kind.__module__}.{kind.__qualname__}")
         counts = getattr(self.chunker.count, "__qualname__", "")
-        made_of = {"store": store_id(store), "model": model, "chunks": f"{self.chunker.size} {counts}"}
+        made_of = {
+            "store": store_id(store),
+            "model": model,
+            "chunks": f"{self.chunker.size} {counts}",
+        }
         state = dict(self.state(source))
         if {**state, **made_of} != state or state["seq"] > store.last_seq():
             if state:
@@ -150,13 +167,17 @@ class VectorStorePipeline(RunComponent):
                 if row.id
             }
             known = self.vectors(source, [page.id for page in pages])
-            vectors = {**known, **self._embed([row for name, row in rows.items() if name not in known])}
+            vectors = {
+                **known,
+                **self._embed([row for name, row in rows.items() if name not in known]),
+            }
             gone = [name for name in known if name not in rows]
             if rows:
                 self.write([(row, vectors[name]) for name, row in rows.items()])
             if gone:
                 self.remove(source, gone)
-            written, removed = written + len(rows), removed + len(gone)
+            written = written + len(rows)
+            removed = removed + len(gone)
             state["seq"] = pages[-1].seq
             self.keep_state(source, state)
         return written, removed
@@ -165,7 +186,9 @@ class VectorStorePipeline(RunComponent):
         """The vectors of chunks by id, of title, headings and text."""
         made: dict[str, Vector] = {}
         for part in batches(rows, BATCH):
-            texts = ["\n".join((row.title or "", *row.heading_path, row.text or "")) for row in part]
+            texts = [
+                "\n".join((row.title or "", *row.heading_path, row.text or "")) for row in part
+            ]
             for row, vector in zip(part, embedded(self.embedder, texts), strict=True):
                 made[str(row.id)] = vector.tolist()
         return made

@@ -1,4 +1,6 @@
-"""What is stored of a folder or source, `documents`, `changes`, `search`; and what the process of a crawl is given."""
+"""What is stored of a folder or source, `documents`, `changes`, `search`; and what the process of a
+crawl is given.
+"""
 
 from __future__ import annotations
 
@@ -53,18 +55,25 @@ def trees(folders: Iterable[Path]) -> Iterator[Tree]:
 
 
 def tree_of(folder: Path) -> Tree | None:
-    """Return the source that a folder holds; raises `ArgumentsError` for a directory of several stores."""
-    found, names = next(trees([folder]), None), []
+    """Return the source that a folder holds; raises `ArgumentsError` for a directory of several
+    stores.
+    """
+    found = next(trees([folder]), None)
+    names = []
     with suppress(OSError):  # a name that no file may have
         if found is None and any(folder.glob(f"*{SUFFIX}")):
             names = [record.name for record in Store.list_sources(None, folder)[0]]
     if len(names) > 1:
-        raise ArgumentsError([f"{folder} is the store of several sources: name one of {', '.join(names)}"])
+        raise ArgumentsError(
+            [f"{folder} is the store of several sources: name one of {', '.join(names)}"]
+        )
     return Tree(folder, names[0], folder) if names else found
 
 
 def trees_here() -> list[Tree]:
-    """Return what holds a source in the working directory; nothing where that is a project's, or stores are named."""
+    """Return what holds a source in the working directory; nothing where that is a project's, or
+    stores are named.
+    """
     if any(map(os.environ.get, PLACES)) or project_dir(Path.cwd()):
         return []
     return list(trees([Path(), *sorted(path for path in Path().iterdir() if path.is_dir())]))
@@ -73,13 +82,18 @@ def trees_here() -> list[Tree]:
 def find_source(
     named: str | os.PathLike[str], store: str | os.PathLike[str] | None = None
 ) -> tuple[Stores, str]:
-    """Return the store and the name of a source as commands take it: a folder that holds it, or its name.
+    """Return the store and the name of a source as commands take it: a folder that holds it, or its
+    name.
 
-    `store` is the directory of page stores in which a name is looked for, or the URL of a PostgreSQL database.
+    `store` is the directory of page stores in which a name is looked for, or the URL of a
+    PostgreSQL database.
     """
-    name, place = os.fspath(named), os.fspath(store) if store else os.environ.get("LLMS_STORE_URL")
+    name = os.fspath(named)
+    place = os.fspath(store) if store else os.environ.get("LLMS_STORE_URL")
     if store is None:
-        tree = tree_of(Path(name)) or next((one for one in trees_here() if one.source == name), None)
+        tree = tree_of(Path(name)) or next(
+            (one for one in trees_here() if one.source == name), None
+        )
         if tree is not None:
             return Stores(None, tree.store), tree.source
     if place and place.startswith("postgres") and "://" in place:
@@ -88,7 +102,9 @@ def find_source(
 
 
 def inside(folder: Path) -> Path:
-    """Return the directory of the page store: that within, for a folder that `llmsspider URL -o DIR` wrote."""
+    """Return the directory of the page store: that within, for a folder that `llmsspider URL -o
+    DIR` wrote.
+    """
     return folder / STORE_FOLDER if (folder / STORE_FOLDER).is_dir() else folder
 
 
@@ -98,8 +114,10 @@ def documents(
     """Yield the stored documents of a source, one at a time, as `llmsspider export` writes them.
 
     Args:
-        source: a folder that `llmsspider URL -o DIR` wrote, a `store` of `crawl`, or the name of a source.
-        store: where sources of that name are: a directory of page stores, or the URL of a PostgreSQL database.
+        source: a folder that `llmsspider URL -o DIR` wrote, a `store` of `crawl`, or the name of a
+        source.
+        store: where sources of that name are: a directory of page stores, or the URL of a
+        PostgreSQL database.
 
     Raises:
         UnknownSourceError: there is no such source.
@@ -113,7 +131,8 @@ def documents(
 def changes(
     source: str | os.PathLike[str], *, since: int, store: str | os.PathLike[str] | None = None
 ) -> Iterator[Document]:
-    """Yield what changed after sequence number `since` (0 is the beginning), tombstones too; see `documents`.
+    """Yield what changed after sequence number `since` (0 is the beginning), tombstones too; see
+    `documents`.
 
     `change` is what happened since then, `seq` the number to go on from: the largest one of all.
     """
@@ -181,13 +200,22 @@ def stores_for(
 
 
 def child() -> dict[str, str]:
-    """Return the environment of a crawl's process: our settings, and the modules that this process finds."""
-    paths = [str(Path(__file__).resolve().parents[2]), *(str(Path(path).absolute()) for path in sys.path)]
+    """Return the environment of a crawl's process: our settings, and the modules that this process
+    finds.
+    """
+    paths = [
+        str(Path(__file__).resolve().parents[2]),
+        *(str(Path(path).absolute()) for path in sys.path),
+    ]
     own = {"SCRAPY_SETTINGS_MODULE": "llmsspider.settings", "PYTHONPATH": os.pathsep.join(paths)}
     return {**os.environ, **own}
 
 
-CRAWL = [sys.executable, "-c", "from llmsspider.launch.api import crawl_from_pipe; crawl_from_pipe()"]
+CRAWL = [
+    sys.executable,
+    "-c",
+    "from llmsspider.launch.api import crawl_from_pipe; crawl_from_pipe()",
+]
 """The command of a crawl in a process of its own; `options_for_pipe` is what its stdin is given."""
 
 
@@ -199,7 +227,10 @@ def options_for_pipe(
     >>> options_for_pipe({"max_pages": "3"}, {"HOSTS": ["a", "b"]})
     b'["docs","-a","max_pages=3","-s","HOSTS=a,b"]'
     """
-    given = [spider, *(part for pair in arguments.items() for part in ("-a", "=".join(map(str, pair))))]
+    given = [
+        spider,
+        *(part for pair in arguments.items() for part in ("-a", "=".join(map(str, pair)))),
+    ]
     for name, setting in settings.items():
         text = orjson.dumps(setting).decode() if isinstance(setting, dict) else setting
         text = ",".join(map(str, text)) if isinstance(text, list | tuple) else text
@@ -208,7 +239,9 @@ def options_for_pipe(
 
 
 def crawl_from_pipe() -> None:
-    """Run `scrapy crawl` with the options that stand on stdin as JSON: everybody can read those of a process."""
+    """Run `scrapy crawl` with the options that stand on stdin as JSON: everybody can read those of
+    a process.
+    """
     from scrapy.cmdline import execute  # noqa: PLC0415  # in the process of the crawl only
 
     execute(["scrapy", "crawl", *orjson.loads(sys.stdin.read())])

@@ -72,7 +72,9 @@ DICT: tuple[Check, str] = (
 )
 BY_NAME: dict[str, tuple[Check, str]] = {
     **dict.fromkeys(("LOG_LEVEL", "DEFAULT_DROPITEM_LOG_LEVEL", "RETRY_GIVE_UP_LOG_LEVEL"), LEVEL),
-    **dict.fromkeys(("RETRY_HTTP_CODES", "HTTPERROR_ALLOWED_CODES", "HTTPCACHE_IGNORE_HTTP_CODES"), CODES),
+    **dict.fromkeys(
+        ("RETRY_HTTP_CODES", "HTTPERROR_ALLOWED_CODES", "HTTPCACHE_IGNORE_HTTP_CODES"), CODES
+    ),
     **dict.fromkeys(("FEED_EXPORT_ENCODING", "LOG_ENCODING"), ENCODING),
     "LOG_FILE": (_check_folder, "a file in a folder that exists is accepted"),
     "REFERRER_POLICY": (str, "a policy is accepted"),
@@ -81,7 +83,9 @@ BY_NAME: dict[str, tuple[Check, str]] = {
 
 
 def _by_default(name: str, default: Any) -> tuple[Check, str] | None:
-    """Return the check of a setting and what it accepts, by the type of Scrapy's default; None for any text."""
+    """Return the check of a setting and what it accepts, by the type of Scrapy's default; None for
+    any text.
+    """
     if isinstance(default, bool):
         return BOOLEAN
     if isinstance(default, dict):
@@ -112,7 +116,9 @@ def value_problem(name: str, value: Any) -> str | None:
     """
     if name not in SCRAPY_SETTINGS or value is None:
         return None
-    check, accepted = BY_NAME.get(name) or _by_default(name, getattr(default_settings, name)) or (str, "")
+    check, accepted = (
+        BY_NAME.get(name) or _by_default(name, getattr(default_settings, name)) or (str, "")
+    )
     try:
         check(value)
     except Exception as error:  # a module of the user's may raise anything
@@ -122,19 +128,24 @@ def value_problem(name: str, value: Any) -> str | None:
 
 
 def value_problems(settings: BaseSettings) -> list[str]:
-    """Return one line for each setting of Scrapy that a project, profile or command line gives a wrong value."""
+    """Return one line for each setting of Scrapy that a project, profile or command line gives a
+    wrong value.
+    """
     given = ((name, settings.getpriority(name) or 0) for name in SCRAPY_SETTINGS)
     ours = (name for name, priority in given if priority >= SETTINGS_PRIORITIES["project"])
     return [problem for name in ours if (problem := value_problem(name, settings[name]))]
 
 
 def pair_problems(pairs: Iterable[str]) -> list[str]:
-    """Return one line for each `NAME=VALUE` of the command line that Scrapy would not even put into its settings."""
+    """Return one line for each `NAME=VALUE` of the command line that Scrapy would not even put into
+    its settings.
+    """
     parted = (pair.partition("=") for pair in pairs)
     return [
         problem
         for name, _, value in parted
-        if isinstance(getattr(default_settings, name, None), dict) and (problem := value_problem(name, value))
+        if isinstance(getattr(default_settings, name, None), dict)
+        and (problem := value_problem(name, value))
     ]
 
 
@@ -148,8 +159,11 @@ def spider_problem(name: str, known: Iterable[str]) -> str:
     return f"there is no spider {name!r}; {hint}"
 
 
-def crawl_problems(settings: BaseSettings, spider: type[Spider], arguments: dict[str, str]) -> list[str]:
-    """Return one line for each mistake; the arguments of a spider that is not derived from ours are not checked.
+def crawl_problems(
+    settings: BaseSettings, spider: type[Spider], arguments: dict[str, str]
+) -> list[str]:
+    """Return one line for each mistake; the arguments of a spider that is not derived from ours are
+    not checked.
 
     The environment's settings are put into `settings`.
 
@@ -191,7 +205,8 @@ def _folder_problems(config: Config, source: str) -> list[str]:
     if config.plan_only:
         return []
     found: list[tuple[str, str]] = []
-    tree, skill = config.mirror_dir, config.skill_dir
+    tree = config.mirror_dir
+    skill = config.skill_dir
     if tree and (problem := folder_problem(folder_for(tree, source), source, "tree")):
         found.append(("MIRROR_DIR", problem))
     if skill and (problem := folder_problem(folder_for(skill, source), source, "skill")):

@@ -1,4 +1,6 @@
-"""`llmsspider URL -o DIR`, `llmsspider page URL`, and every command, from any folder: no project needed."""
+"""`llmsspider URL -o DIR`, `llmsspider page URL`, and every command, from any folder: no project
+needed.
+"""
 
 from __future__ import annotations
 
@@ -39,8 +41,10 @@ if TYPE_CHECKING:
     from scrapy.settings import Settings
 
 
-# `llmsspider COMMAND …`: the commands of the project, from any folder; the same as `scrapy COMMAND …` in a project.
-# Outside a project the stores are those in the folders that `llmsspider URL -o DIR` wrote: a folder stands for its
+# `llmsspider COMMAND …`: the commands of the project, from any folder; the same as `scrapy COMMAND
+# …` in a project.
+# Outside a project the stores are those in the folders that `llmsspider URL -o DIR` wrote: a folder
+# stands for its
 # source, and where there is only one in the working directory neither has to be named.
 
 SETTINGS_MODULE = "llmsspider.settings"
@@ -65,7 +69,9 @@ def project_settings() -> Settings:
         problems: list[str] = []
         with contextlib.suppress(Exception):
             found = vars(import_module(name))
-            problems = [problem for key, value in found.items() if (problem := value_problem(key, value))]
+            problems = [
+                problem for key, value in found.items() if (problem := value_problem(key, value))
+            ]
         raise ArgumentsError(problems or [f"{name}: {type(error).__name__}: {error}"]) from None
     if not ours:
         os.environ["SCRAPY_SETTINGS_MODULE"] = SETTINGS_MODULE
@@ -113,8 +119,11 @@ def run_command(command: ScrapyCommand, name: str, argv: Sequence[str], settings
     return command.exitcode
 
 
-def _located(name: str, command: ScrapyCommand, args: list[str], opts: argparse.Namespace) -> list[str]:
-    """Return the arguments with the source in place of its folder, and put the store of that folder in force.
+def _located(
+    name: str, command: ScrapyCommand, args: list[str], opts: argparse.Namespace
+) -> list[str]:
+    """Return the arguments with the source in place of its folder, and put the store of that folder
+    in force.
 
     Raises:
         ArgumentsError: several folders could be meant.
@@ -138,7 +147,9 @@ def _located(name: str, command: ScrapyCommand, args: list[str], opts: argparse.
         if len(fitting) > 1 and fitting is here:
             several = "several folders here hold documentation"
             what = several if named is None else f"{named!r} is none of the folders here"
-            raise ArgumentsError([f"{what}: name one of {', '.join(str(tree.folder) for tree in here)}"])
+            raise ArgumentsError(
+                [f"{what}: name one of {', '.join(str(tree.folder) for tree in here)}"]
+            )
         tree = fitting[0]
         args = [tree.source, *args] if len(args) == required - 1 else args
     opts.set.append(f"{DATA_DIR_VARIABLE}={tree.store.absolute()}")
@@ -174,7 +185,8 @@ def _run(given: list[str]) -> int:
         return page(given[1:])
     if given and re.fullmatch(r"[a-z]\w*", given[0]):
         settings = project_settings()
-        found, name = commands(settings), given[0]
+        found = commands(settings)
+        name = given[0]
         if name in found:
             return run_command(found[name], name, given[1:], settings)
         close = difflib.get_close_matches(name, [*found, "mcp", "page"], n=1)
@@ -186,7 +198,9 @@ def _run(given: list[str]) -> int:
 
 
 def crawl(given: list[str]) -> int:
-    """Crawl a site into a folder or a file: `llmsspider crawl docs` with a folder, which says more at its end."""
+    """Crawl a site into a folder or a file: `llmsspider crawl docs` with a folder, which says more
+    at its end.
+    """
     options = parser(with_commands=bool({"-h", "--help"} & set(given))).parse_args(given)
     try:
         file = _file(options.output)
@@ -194,7 +208,11 @@ def crawl(given: list[str]) -> int:
         if not file and not os.environ.get(DATA_DIR_VARIABLE):
             options.settings.insert(0, f"LLMS_DATA_DIR={folder.absolute() / STORE_FOLDER}")
         tree = [] if file else [f"LLMS_MIRROR_DIR={folder}"]
-        words = ["docs", *file, *(word for pair in arguments.items() for word in ("-a", "=".join(pair)))]
+        words = [
+            "docs",
+            *file,
+            *(word for pair in arguments.items() for word in ("-a", "=".join(pair))),
+        ]
         words += [word for pair in (*tree, *options.settings) for word in ("-s", pair)]
         if level := options.loglevel or ("INFO" if options.verbose else ""):
             words += ["-L", level]
@@ -204,7 +222,8 @@ def crawl(given: list[str]) -> int:
     command = load_object(f"{COMMANDS_MODULE}.crawl.Command")()
     if file:
         return run_command(command, "crawl", words, settings)
-    command.folder, command.again = folder, shlex.join(["llmsspider", *given])
+    command.folder = folder
+    command.again = shlex.join(["llmsspider", *given])
     if options.output is None:
         command.first = (
             f"writing to the folder {folder} (-o DIR names another, -o docs.jsonl writes one file)"
@@ -237,7 +256,9 @@ def page(given: list[str]) -> int:
     about = "One page as Markdown, to stdout. Nothing is stored, and no link followed."
     made = OneLineParser(prog="llmsspider page", description=about)
     made.add_argument("url", metavar="URL")
-    made.add_argument("-o", "--output", metavar="FILE", help="write to this file in place of stdout")
+    made.add_argument(
+        "-o", "--output", metavar="FILE", help="write to this file in place of stdout"
+    )
     made.add_argument("--json", action="store_true", help="the whole document as JSON")
     _add_pairs(made)
     options = made.parse_args(given)
@@ -264,13 +285,17 @@ def _add_pairs(made: argparse.ArgumentParser) -> None:
 
 
 def parser(*, with_commands: bool = False) -> argparse.ArgumentParser:
-    """Return the options of the command; the commands are listed for `--help` alone, since that imports them."""
+    """Return the options of the command; the commands are listed for `--help` alone, since that
+    imports them.
+    """
     epilog = (
         "The same in a project: scrapy crawl docs -a url=URL -s LLMS_MIRROR_DIR=DIR.\n"
         "Where DIR is named below, commands take it for SOURCE."
     )
     if with_commands:
-        found = {name: command.short_desc() for name, command in commands(project_settings()).items()}
+        found = {
+            name: command.short_desc() for name, command in commands(project_settings()).items()
+        }
         found["mcp"] = "Let agents search and read the crawled documentation"
         found["page"] = "Print one page as Markdown"
         listed = "\n".join(f"  {name:<10} {text}" for name, text in sorted(found.items()))
@@ -278,33 +303,47 @@ def parser(*, with_commands: bool = False) -> argparse.ArgumentParser:
     made = OneLineParser(
         prog="llmsspider",
         usage="llmsspider URL [-o DIR|FILE] [options]\n       llmsspider COMMAND …",
-        description="A documentation site as a folder of Markdown. Run it again and only what changed is fetched.",
+        description=(
+            "A documentation site as a folder of Markdown. Run it again and only what changed is"
+            " fetched."
+        ),
         epilog=epilog,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     url = "any page of the documentation; known for a folder that exists"
-    target = "the folder (default: named after the site), or a file: .jsonl, .csv, .parquet, .md; - is stdout"
+    target = (
+        "the folder (default: named after the site), or a file: .jsonl, .csv, .parquet, .md; - is"
+        " stdout"
+    )
     made.add_argument("url", nargs="?", metavar="URL", help=url)
     made.add_argument("-o", "-O", "--output", metavar="DIR|FILE", help=target)
     _add_pairs(made)
     made.add_argument("-v", "--verbose", action="store_true", help="show the log of the crawl")
-    made.add_argument("-L", "--loglevel", metavar="LEVEL", help="show the log from this level on, e.g. DEBUG")
+    made.add_argument(
+        "-L", "--loglevel", metavar="LEVEL", help="show the log from this level on, e.g. DEBUG"
+    )
     made.add_argument("--version", action="version", version=f"llmsspider {__version__}")
     return made
 
 
 def _target(options: argparse.Namespace) -> tuple[Path, dict[str, str]]:
-    """The folder and the spider arguments; raises `InvalidUrlError`, `MirrorError`, `ArgumentsError`."""
+    """The folder and the spider arguments; raises `InvalidUrlError`, `MirrorError`,
+    `ArgumentsError`.
+    """
     arguments = pairs(options.arguments, "-a")
     pairs(options.settings, "-s")
     if options.url is not None:
         if "url" in arguments:
-            raise ArgumentsError([f"-a url={arguments['url']}: the URL is named already, {options.url}"])
+            raise ArgumentsError(
+                [f"-a url={arguments['url']}: the URL is named already, {options.url}"]
+            )
         url = arguments["url"] = start_url(options.url)
         name = arguments.get("source") or default_name(url)
         return Path(options.output or readable_name(name)), arguments
     if options.output is None:
-        raise ArgumentsError(["a URL is missing, e.g. llmsspider https://docs.example.com/ -o docs"])
+        raise ArgumentsError(
+            ["a URL is missing, e.g. llmsspider https://docs.example.com/ -o docs"]
+        )
     folder = Path(options.output)
     manifest = read_manifest(folder)
     if manifest is None:

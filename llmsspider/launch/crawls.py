@@ -1,4 +1,6 @@
-"""`for document in llmsspider.crawl(url)`: a crawl in a process of its own, its documents as they are published."""
+"""`for document in llmsspider.crawl(url)`: a crawl in a process of its own, its documents as they
+are published.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,12 @@ from typing import IO, Any, NamedTuple, Unpack
 import orjson
 from scrapy.settings import BaseSettings
 
-from llmsspider.config.arguments import CrawlArguments, DocsArguments, PageArguments, check_arguments
+from llmsspider.config.arguments import (
+    CrawlArguments,
+    DocsArguments,
+    PageArguments,
+    check_arguments,
+)
 from llmsspider.config.settings import Config
 from llmsspider.config.sources import default_name
 from llmsspider.content.formats import ContentHandler
@@ -66,15 +73,21 @@ class _Crawl:
 
     @contextmanager
     def _prepared(self) -> Iterator[tuple[bytes, dict[str, Any], IO[bytes]]]:
-        """What its process is given: the options on its stdin, how it is started, and the file of its log."""
+        """What its process is given: the options on its stdin, how it is started, and the file of
+        its log.
+        """
         spider, arguments, store, settings = self._given
-        self.complete, self.counts, self.exit_code, self._ended = False, {}, None, None
+        self.complete = False
+        self.counts = {}
+        self.exit_code = None
+        self._ended = None
         with (
             tempfile.TemporaryDirectory(prefix="llmsspider-") as temporary,
             tempfile.TemporaryFile() as log,
         ):
             options = options_for_pipe(arguments, stores_for(store, settings, temporary), spider)
-            # a session of its own: Ctrl-C in a terminal is for the program, which then stops the crawl
+            # a session of its own: Ctrl-C in a terminal is for the program, which then stops the
+            # crawl
             yield options, {"stderr": log, "env": child(), "start_new_session": True}, log
 
     def _take(self, kind: bytes, body: bytes) -> Document | None:
@@ -84,7 +97,8 @@ class _Crawl:
             return document_of(value)
         self.counts = value["counts"] if kind == END else value
         if kind == END:
-            self._ended, self.complete = value, value["complete"]
+            self._ended = value
+            self.complete = value["complete"]
         if self._progress is not None:
             self._progress(self.counts)
         return None
@@ -98,7 +112,9 @@ class _Crawl:
             problems = [line.partition(": ")[2] or line for line in said]
             raise ArgumentsError(problems or ["the crawl was refused"])
         if self._ended is None:
-            store_failed = self.exit_code == 1 and said[-1:] and said[-1].startswith("scrapy crawl ")
+            store_failed = (
+                self.exit_code == 1 and said[-1:] and said[-1].startswith("scrapy crawl ")
+            )
             code = self.exit_code or 0
             died = f"signal {-code}" if code < 0 else (said or [f"exit code {code}"])[-1]
             last = said[-1].partition(": ")[2] if store_failed else f"the crawl failed: {died}"
@@ -174,7 +190,9 @@ class AsyncCrawl(_Crawl):
                 if process.returncode is None:
                     process.send_signal(signal.SIGINT)
                     with suppress(TimeoutError):
-                        await asyncio.wait_for(process.communicate(), STOP_SECS)  # what it wants to send yet
+                        await asyncio.wait_for(
+                            process.communicate(), STOP_SECS
+                        )  # what it wants to send yet
         finally:
             if process.returncode is None:
                 with suppress(ProcessLookupError):  # it has ended, and nobody has waited for it
@@ -190,17 +208,21 @@ def crawl(
     progress: Callable[[dict[str, Any]], object] | None = None,
     **arguments: Unpack[CrawlArguments],
 ) -> Crawl:
-    """Crawl a site: a loop over the result gives its documents as they are published, deleted pages too.
+    """Crawl a site: a loop over the result gives its documents as they are published, deleted pages
+    too.
 
-    The crawl is a process of its own, which waits while the loop does; leaving the loop stops it. How it went is on
+    The crawl is a process of its own, which waits while the loop does; leaving the loop stops it.
+    How it went is on
     the object afterwards: `complete`, `counts`, `exit_code`.
 
     Args:
         url: any page of the documentation; needless with `source` and `store` of an earlier crawl.
-        store: directory of the page store, with which the next crawl fetches only what changed, or a store class.
+        store: directory of the page store, with which the next crawl fetches only what changed, or
+        a store class.
             None keeps nothing.
         settings: settings of the project (docs/reference/settings.md) or of Scrapy.
-        progress: called about twice a second with the counts of the run (docs/reference/progress.md).
+        progress: called about twice a second with the counts of the run
+        (docs/reference/progress.md).
         arguments: those of the spider (docs/reference/arguments.md).
 
     Raises:
@@ -231,7 +253,8 @@ def page(
     profile: str = "default",
     settings: Settings | None = None,
 ) -> Document:
-    """Return one page as a document; nothing is stored, and no link followed (docs/how-to/page-spider.md).
+    """Return one page as a document; nothing is stored, and no link followed
+    (docs/how-to/page-spider.md).
 
     Raises:
         InvalidUrlError, ArgumentsError: as `crawl`.
@@ -243,7 +266,9 @@ def page(
 
 
 class Resolved(NamedTuple):
-    """`content`: all pages as one Markdown text. `graph`: `source`, `url` and `nodes` (docs/reference/commands.md)."""
+    """`content`: all pages as one Markdown text. `graph`: `source`, `url` and `nodes`
+    (docs/reference/commands.md).
+    """
 
     content: str
     graph: dict[str, Any]
@@ -265,10 +290,12 @@ def resolve(
 
     Args:
         url: any page of the documentation.
-        depth: how many links away pages may lie; None is unlimited, 0 the listed pages or the page itself.
+        depth: how many links away pages may lie; None is unlimited, 0 the listed pages or the page
+        itself.
         order: of the pages in `content`.
         max_tokens: `content` stops before the page that would exceed it.
-        store: directory of the page store; with it the next call fetches only what changed. Or a store class, which
+        store: directory of the page store; with it the next call fetches only what changed. Or a
+        store class, which
             is given `LLMS_DATA_DIR` and `LLMS_STORE_URL` of `settings`. None keeps nothing.
         handlers: content handlers, classes or their paths, by media type (docs/how-to/handlers.md).
         arguments: more spider arguments (docs/reference/arguments.md).
@@ -305,14 +332,17 @@ def resolve(
             has_earlier = loop.exit_code == 1 and pages.count_pages() > 0
             if failed and not has_earlier:
                 raise failed
-            text, graph = io.BytesIO(), io.BytesIO()
+            text = io.BytesIO()
+            graph = io.BytesIO()
             exports.write_flat(pages, text, order=order, budget=max_tokens)
             write_json(pages, graph)
     return Resolved(text.getvalue().decode(), orjson.loads(graph.getvalue()))
 
 
 def _texts(url: str | None, arguments: Mapping[str, object]) -> dict[str, str]:
-    """Return arguments as the command line has them: lists by lines, True as true; those that are None left out."""
+    """Return arguments as the command line has them: lists by lines, True as true; those that are
+    None left out.
+    """
     if url is None and not arguments.get("source"):
         raise ArgumentsError(["a URL is missing, or the source of an earlier crawl in `store`"])
     given = arguments if url is None else {"url": start_url(url), **arguments}
@@ -325,7 +355,11 @@ def _text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-CHILD = [sys.executable, "-c", "from llmsspider.launch.crawls import crawl_into_pipe; crawl_into_pipe()"]
+CHILD = [
+    sys.executable,
+    "-c",
+    "from llmsspider.launch.crawls import crawl_into_pipe; crawl_into_pipe()",
+]
 """The command of a crawl whose stdout is the pipe for its documents."""
 
 

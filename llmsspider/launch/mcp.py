@@ -1,6 +1,8 @@
-"""`llmsspider mcp`: the MCP server of `answers.mcp`, the crawls that its clients start, configuration lines of clients.
+"""`llmsspider mcp`: the MCP server of `answers.mcp`, the crawls that its clients start,
+configuration lines of clients.
 
-A crawl (`--allow-crawl`) is `scrapy crawl docs` in a process of its own, one for a source at a time.
+A crawl (`--allow-crawl`) is `scrapy crawl docs` in a process of its own, one for a source at a
+time.
 """
 
 from __future__ import annotations
@@ -38,7 +40,13 @@ from llmsspider.web.urls import require_http_url
 
 # Configuration lines of MCP clients for this server (docs/how-to/mcp.md has the same ones).
 
-CLIENTS = ("claude-code", "claude-desktop", "cursor", "vscode", "codex")  # whose configuration is known
+CLIENTS = (
+    "claude-code",
+    "claude-desktop",
+    "cursor",
+    "vscode",
+    "codex",
+)  # whose configuration is known
 NAME = "docs"  # of the server, in them
 
 
@@ -52,9 +60,14 @@ def configuration(client: str, arguments: Sequence[str]) -> str:
     entry = {"command": command[0], "args": command[1:]}
     if client == "codex":
         listed = ", ".join(json.dumps(part) for part in command[1:])
-        return f"# ~/.codex/config.toml\n[mcp_servers.{NAME}]\ncommand = {json.dumps(command[0])}\nargs = [{listed}]"
+        return (
+            f"# ~/.codex/config.toml\n[mcp_servers.{NAME}]\ncommand ="
+            f" {json.dumps(command[0])}\nargs = [{listed}]"
+        )
     if client == "vscode":
-        return "// .vscode/mcp.json\n" + json.dumps({"servers": {NAME: {"type": "stdio", **entry}}}, indent=2)
+        return "// .vscode/mcp.json\n" + json.dumps(
+            {"servers": {NAME: {"type": "stdio", **entry}}}, indent=2
+        )
     file = ".cursor/mcp.json" if client == "cursor" else "claude_desktop_config.json"
     return f"// {file}\n" + json.dumps({"mcpServers": {NAME: entry}}, indent=2)
 
@@ -72,15 +85,23 @@ def parser() -> argparse.ArgumentParser:
     about = "Let agents search and read the crawled documentation (Model Context Protocol)."
     made = OneLineParser(prog="llmsspider mcp", description=about)
     folder = "folders that `llmsspider URL -o FOLDER` wrote (default: the stores of the project)"
-    http = f"serve streamable HTTP (default {DEFAULT_ADDRESS}) in place of stdio; ${TOKEN_VARIABLE}: bearer token"
+    http = (
+        f"serve streamable HTTP (default {DEFAULT_ADDRESS}) in place of stdio; ${TOKEN_VARIABLE}:"
+        " bearer token"
+    )
     host = "a further Host header to answer over HTTP"
-    open_ = f"serve HTTP beyond this machine without ${TOKEN_VARIABLE}: whoever reaches the port may use it"
+    open_ = (
+        f"serve HTTP beyond this machine without ${TOKEN_VARIABLE}: whoever reaches the port may"
+        " use it"
+    )
     client = f"print lines for {', '.join(CLIENTS)}"
     made.add_argument("folders", nargs="*", metavar="FOLDER", help=folder)
     made.add_argument("--http", nargs="?", const=DEFAULT_ADDRESS, metavar="HOST:PORT", help=http)
     made.add_argument("--allow-host", action="append", default=[], metavar="HOST[:PORT]", help=host)
     made.add_argument("--no-token", action="store_true", help=open_)
-    made.add_argument("--allow-crawl", action="store_true", help="let clients add and recrawl sources")
+    made.add_argument(
+        "--allow-crawl", action="store_true", help="let clients add and recrawl sources"
+    )
     made.add_argument("--print-config", choices=CLIENTS, metavar="CLIENT", help=client)
     made.add_argument(
         "-s", dest="settings", action="append", default=[], metavar="NAME=VALUE", help="a setting"
@@ -103,9 +124,13 @@ def main(argv: Sequence[str]) -> int:
         config = Config.from_settings(settings)
         embedder_of(config.embedder)  # is one
         places = [config.stores]
-        places += [replace(config.stores, data_dir=_store_of(folder)) for folder in options.folders[1:]]
+        places += [
+            replace(config.stores, data_dir=_store_of(folder)) for folder in options.folders[1:]
+        ]
         listed = [place.list_sources() for place in places]
-        sources, problems = ([one for part in parts for one in part] for parts in zip(*listed, strict=True))
+        sources, problems = (
+            [one for part in parts for one in part] for parts in zip(*listed, strict=True)
+        )
     except LlmsspiderError as error:
         _warn(*getattr(error, "problems", [str(error)]))
         return WRONG
@@ -116,8 +141,13 @@ def main(argv: Sequence[str]) -> int:
 
     opened = partial(_library, places, config.embedder)
     where = {name: settings.get(name) or "" for name in ("LLMS_DATA_DIR", "LLMS_STORE_URL")}
-    libraries, own = mcp.Libraries(opened), opened()
-    with closing(own), closing(CrawlProcesses(own, {**where, **given})) as crawls, closing(libraries):
+    libraries = mcp.Libraries(opened)
+    own = opened()
+    with (
+        closing(own),
+        closing(CrawlProcesses(own, {**where, **given})) as crawls,
+        closing(libraries),
+    ):
         server = mcp.make_server(libraries, crawls.tools if options.allow_crawl else ())
         with suppress(KeyboardInterrupt, BrokenPipeError):
             if address is None:
@@ -146,8 +176,14 @@ def _address(options: argparse.Namespace) -> tuple[str, int]:
     if not host or not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
         raise ArgumentsError([f"--http {given!r}: HOST:PORT is accepted, e.g. {DEFAULT_ADDRESS}"])
     if not (os.environ.get(TOKEN_VARIABLE) or options.no_token or is_loopback(host)):
-        why = f"--http {given}: whoever reaches this port could use the server. Set ${TOKEN_VARIABLE},"
-        remedy = "or give --no-token; --allow-host HOST:PORT names the Host header that other machines send"
+        why = (
+            f"--http {given}: whoever reaches this port could use the server. Set"
+            f" ${TOKEN_VARIABLE},"
+        )
+        remedy = (
+            "or give --no-token; --allow-host HOST:PORT names the Host header that other machines"
+            " send"
+        )
         raise ArgumentsError([f"{why} {remedy}"])
     return host, int(port)
 
@@ -166,7 +202,8 @@ def is_loopback(host: str) -> bool:
 
 
 def answered_hosts(host: str, port: int) -> list[str]:
-    """The values of the Host header that are answered in any case; a wildcard address is none of them.
+    """The values of the Host header that are answered in any case; a wildcard address is none of
+    them.
 
     >>> answered_hosts("0.0.0.0", 8808), answered_hosts("10.0.0.5", 8808)
     (['localhost:8808', '127.0.0.1:8808', '[::1]:8808'], ['10.0.0.5:8808'])
@@ -196,7 +233,9 @@ def _settings(folders: Sequence[str], given: dict[str, str]) -> Any:
 
 
 def _placed(options: argparse.Namespace, argv: Sequence[str]) -> list[str]:
-    """The arguments for a client to start the server with, in a folder of its own: the place of the stores absolute."""
+    """The arguments for a client to start the server with, in a folder of its own: the place of the
+    stores absolute.
+    """
     kept = list(argv)
     place = next(n for n, part in enumerate(kept) if part.startswith("--print-config"))
     del kept[place : place + (1 if "=" in kept[place] else 2)]
@@ -215,7 +254,9 @@ MAX_CRAWLS = 4  # at the same time
 
 
 class CrawlProcesses:
-    """The crawls that the clients of one server started, and the tools for that; `close` stops those that run."""
+    """The crawls that the clients of one server started, and the tools for that; `close` stops
+    those that run.
+    """
 
     def __init__(self, library: Library, settings: Mapping[str, object]):
         self._library = library
@@ -252,19 +293,29 @@ class CrawlProcesses:
             with self._library.store(name) as store:
                 status |= {"status": record.status, "pages": record.pages}
                 for last in store.runs()[-1:]:
-                    done, complete = last.counts.get("documents"), last.complete if last.finished_at else None
+                    done = last.counts.get("documents")
+                    complete = last.complete if last.finished_at else None
                     status |= {"run": last.id, "documents": done if isinstance(done, int) else None}
                     status |= {"errors": last.errors, "filtered": last.filtered}
                     status |= {"complete": complete, "outcome": last.outcome, "why": last.why}
         if not running and (error := self._error(source)):
             kind, colon, _ = error.partition(":")
-            status["error"] = {"kind": kind if colon and kind.isidentifier() else "failed", "message": error}
-        return status, "\n".join(f"{name}: {value}" for name, value in status.items() if value is not None)
+            status["error"] = {
+                "kind": kind if colon and kind.isidentifier() else "failed",
+                "message": error,
+            }
+        return status, "\n".join(
+            f"{name}: {value}" for name, value in status.items() if value is not None
+        )
 
     def cancel(self, source: str) -> Answer:
         """Stop the crawl of a source that this server started."""
         running = self._stop(source)
-        outcome = "is stopping; what was fetched is kept" if running else "was not started here, or has ended"
+        outcome = (
+            "is stopping; what was fetched is kept"
+            if running
+            else "was not started here, or has ended"
+        )
         return {"source": source, "stopping": running}, f"The crawl of {source} {outcome}."
 
     def _stop(self, source: str) -> bool:
@@ -287,7 +338,9 @@ class CrawlProcesses:
     def _start(self, arguments: Mapping[str, str]) -> Answer:
         source = arguments["source"]
         if self._is_running(source):
-            raise SearchError(f"a crawl of {source!r} is running; crawl_status returns its progress")
+            raise SearchError(
+                f"a crawl of {source!r} is running; crawl_status returns its progress"
+            )
         if sum(self._is_running(one) for one in self._started) >= MAX_CRAWLS:
             raise SearchError(f"{MAX_CRAWLS} crawls are running; wait for one of them")
         package = str(Path(__file__).resolve().parent.parent.parent)
@@ -295,10 +348,18 @@ class CrawlProcesses:
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
         log = tempfile.TemporaryFile()  # noqa: SIM115  # as long as the process
         process = subprocess.Popen(  # noqa: S603  # our own interpreter, no shell
-            CRAWL, env=environment, stdin=subprocess.PIPE, stdout=log, stderr=log, start_new_session=True
+            CRAWL,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
         )
         settings = {"LLMS_STATUS_PORT": "off", **self._settings}
-        with suppress(BrokenPipeError), process.stdin or nullcontext() as pipe:  # its log says why it ended
+        with (
+            suppress(BrokenPipeError),
+            process.stdin or nullcontext() as pipe,
+        ):  # its log says why it ended
             if pipe is not None:
                 pipe.write(options_for_pipe(arguments, settings))
         if source in self._started:
@@ -311,11 +372,15 @@ class CrawlProcesses:
         return source in self._started and self._started[source][0].poll() is None
 
     def _error(self, source: str) -> str | None:
-        """What a crawl that this server started says of its failure: its last line of that kind, without its time."""
+        """What a crawl that this server started says of its failure: its last line of that kind,
+        without its time.
+        """
         if source not in self._started or not self._started[source][0].returncode:
             return None
         log = self._started[source][1]
         log.seek(max(0, log.seek(0, os.SEEK_END) - 16_000))
         lines = log.read().decode("utf-8", "replace").splitlines()
-        said = [line.partition(" ERROR: ")[2] or line for line in lines if " ERROR: " in line] or lines[-1:]
+        said = [
+            line.partition(" ERROR: ")[2] or line for line in lines if " ERROR: " in line
+        ] or lines[-1:]
         return said[-1][:500] if said else None

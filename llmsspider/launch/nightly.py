@@ -1,4 +1,5 @@
-"""One sync of a list of sources: each once, on whichever place is free; what became of each, read from its store.
+"""One sync of a list of sources: each once, on whichever place is free; what became of each, read
+from its store.
 
 A place is this machine, which crawls in processes of its own, or a Scrapyd node, over its JSON API.
 """
@@ -30,18 +31,25 @@ from llmsspider.store.database import source_slug
 
 
 class PlaceFailed(Exception):  # noqa: N818  # not an error of the user's
-    """The place does not answer any more; its sources go to other places. The message gives the reason."""
+    """The place does not answer any more; its sources go to other places.
+
+    The message gives the reason.
+    """
 
 
 POLL_SECS = 1.0  # time between two looks at the jobs of a node
 ANSWER_SECS = 30  # how long a node may take to answer
-TRIES = 3  # failed requests in a row after which a node counts as failed; a job is over when it is missing as often
+# failed requests in a row after which a node counts as failed; a job is over when it is missing as
+# often
+TRIES = 3
 
 
 class Node:
-    """A Scrapyd with a place for so many jobs, waiting ones included; user and password in its address are not shown.
+    """A Scrapyd with a place for so many jobs, waiting ones included; user and password in its
+    address are not shown.
 
-    `auth` is for an address without them, `job` the prefix of the jobs of this sync, different each night.
+    `auth` is for an address without them, `job` the prefix of the jobs of this sync, different each
+    night.
     """
 
     def __init__(
@@ -73,7 +81,9 @@ class Node:
 
     async def crawl(self, entry: SourceEntry) -> str:
         """Schedule the job and look until it is over."""
-        job = f"{entry.slug}.{self._job}" + f"-{self._begun[entry.slug]}" * (self._begun[entry.slug] > 0)
+        job = f"{entry.slug}.{self._job}" + f"-{self._begun[entry.slug]}" * (
+            self._begun[entry.slug] > 0
+        )
         self._begun[entry.slug] += 1
         fields = {"project": self._project, "spider": "docs", "jobid": job, **entry.arguments}
         pairs = [*fields.items(), *(("setting", "=".join(pair)) for pair in self._settings.items())]
@@ -89,23 +99,32 @@ class Node:
 
     async def _jobs(self) -> dict[str, list[str]]:
         answer = await self._ask("GET", "listjobs", params={"project": self._project})
-        return {state: [job["id"] for job in answer[state]] for state in ("pending", "running", "finished")}
+        return {
+            state: [job["id"] for job in answer[state]]
+            for state in ("pending", "running", "finished")
+        }
 
     async def _ask(self, method: str, service: str, **parameters: Any) -> dict[str, Any]:
-        """Send a request to the API, with retries; scheduling is not retried, since it may have worked."""
+        """Send a request to the API, with retries; scheduling is not retried, since it may have
+        worked.
+        """
         limit = aiohttp.ClientTimeout(total=ANSWER_SECS)
         for left in range(0 if method == "POST" else TRIES - 1, -1, -1):
             try:
                 async with (
                     aiohttp.ClientSession(auth=self._auth, timeout=limit) as session,
-                    session.request(method, f"{self.name}/{service}.json", **parameters) as response,
+                    session.request(
+                        method, f"{self.name}/{service}.json", **parameters
+                    ) as response,
                 ):
                     response.raise_for_status()
                     answer: dict[str, Any] = await response.json(content_type=None)
                     break
             except (aiohttp.ClientError, TimeoutError, ValueError) as error:
                 if not left:
-                    raise PlaceFailed(f"{self.name}: {str(error) or type(error).__name__}") from error
+                    raise PlaceFailed(
+                        f"{self.name}: {str(error) or type(error).__name__}"
+                    ) from error
                 await asyncio.sleep(POLL_SECS)
         if answer.get("status") != "ok":
             raise PlaceFailed(f"{self.name}: {answer.get('message', answer)}")
@@ -113,8 +132,10 @@ class Node:
 
 
 Place = LocalProcesses | Node
-"""`has` says whether an earlier job for a source waits or runs there; `crawl` crawls it to the end and returns the
-message for a source without a run in the store. Both raise `PlaceFailed`; `ProcessLost` is said of one crawl."""
+"""`has` says whether an earlier job for a source waits or runs there; `crawl` crawls it to the end
+and returns the
+message for a source without a run in the store. Both raise `PlaceFailed`; `ProcessLost` is said of
+one crawl."""
 
 
 # --- one sync at a time for a store, as seen from one machine ---
@@ -133,7 +154,8 @@ def one_at_a_time(folder: Path) -> Iterator[None]:
         except BlockingIOError:
             file.seek(0)
             raise StoreError(
-                f"another sync is going (process {file.read().strip() or 'unknown'}); nothing was started"
+                f"another sync is going (process {file.read().strip() or 'unknown'}); nothing was"
+                " started"
             ) from None
         file.truncate(0)
         file.write(f"{os.getpid()}\n")
@@ -149,7 +171,9 @@ State = Literal["ok", "incomplete", "failed", "skipped"]
 
 @dataclass(slots=True, frozen=True)
 class Result:
-    """One source of a sync: `where` it was crawled, `reason` it failed or was skipped for, its run in the store."""
+    """One source of a sync: `where` it was crawled, `reason` it failed or was skipped for, its run
+    in the store.
+    """
 
     source: str
     state: State
@@ -177,10 +201,15 @@ class Result:
 
 
 def last_run(stores: Stores, source: str, section: tuple[str, str] = ("", "")) -> RunRecord | None:
-    """Return the newest run of a source, or of one job of a night; None before the first. Raises `StoreError`."""
+    """Return the newest run of a source, or of one job of a night; None before the first.
+
+    Raises `StoreError`.
+    """
     try:
         with stores.open(source, create=False) as store:
-            runs = [one for one in store.runs() if section[1] in {"", "plan"} or one.section == section]
+            runs = [
+                one for one in store.runs() if section[1] in {"", "plan"} or one.section == section
+            ]
     except UnknownSourceError:
         return None
     return runs[-1] if runs else None
@@ -206,8 +235,12 @@ def failure_of(run: RunRecord) -> str:
 
 # --- the sync: a place that fails hands its sources to the others ---
 
-ATTEMPTS = 3  # how often a source is begun at most, when the place or the process of its crawl fails
-WATCH_SECS = 5.0  # time between two looks at a run whose node does not answer, or at a store that does not
+ATTEMPTS = (
+    3  # how often a source is begun at most, when the place or the process of its crawl fails
+)
+WATCH_SECS = (
+    5.0  # time between two looks at a run whose node does not answer, or at a store that does not
+)
 STORE_TRIES = 6  # looks at a store that does not answer
 SECTION_TRIES = 2  # how often a section that did not see all of its pages is crawled
 NOWHERE = -1  # stands for a place when none is left
@@ -257,13 +290,19 @@ class Nightly:
         return result
 
     async def _sections(self, entry: SourceEntry) -> Result:
-        """Plan a source, crawl its sections, those to which pages were handed over again, and then end the night."""
-        night, began = time.strftime("%Y%m%dT%H%M%S"), time.monotonic()
+        """Plan a source, crawl its sections, those to which pages were handed over again, and then
+        end the night.
+        """
+        night = time.strftime("%Y%m%dT%H%M%S")
+        began = time.monotonic()
         plan = await self._crawl(entry.of_night(night, "plan"))
-        number = int(str(plan.run.counts.get("sections", 0))) if plan.state == "ok" and plan.run else 0
+        number = (
+            int(str(plan.run.counts.get("sections", 0))) if plan.state == "ok" and plan.run else 0
+        )
         if number < 2:
             return await self._crawl(entry) if number else plan
-        left, missed = set(range(1, number + 1)), Counter[int]()
+        left = set(range(1, number + 1))
+        missed = Counter[int]()
         while left:
             jobs = [entry.of_night(night, one) for one in sorted(left)]
             found = zip(sorted(left), await asyncio.gather(*map(self._crawl, jobs)), strict=True)
@@ -287,10 +326,14 @@ class Nightly:
             return Result(entry.name, "failed", reason=reason)
         result = await self._crawl(entry.of_night(night, "end"))
         state: State = "incomplete" if result.state == "ok" and lost else result.state
-        return replace(result, state=state, reason=result.reason or reason, secs=time.monotonic() - began)
+        return replace(
+            result, state=state, reason=result.reason or reason, secs=time.monotonic() - began
+        )
 
     async def _crawl(self, entry: SourceEntry) -> Result:
-        """Return the result of one job, begun where there is room; it is started again if its place or process died."""
+        """Return the result of one job, begun where there is room; it is started again if its place
+        or process died.
+        """
         for left in range(ATTEMPTS - 1, -1, -1):
             number = await self._free.get()
             while number in self._failed:
@@ -310,7 +353,10 @@ class Nightly:
 
     async def _attempt(self, entry: SourceEntry, number: int) -> tuple[Result, bool]:
         """Return the result of a crawl, and whether it was lost."""
-        place, began, before, is_lost = self._places[number], time.monotonic(), None, True
+        place = self._places[number]
+        began = time.monotonic()
+        before = None
+        is_lost = True
         try:
             before = await self._last(entry)
             why = "an earlier job for it waits or runs there"
@@ -318,7 +364,8 @@ class Nightly:
                 why = f"run {before.id} is going on {before.host.partition(' ')[0]}"
             if is_running(before) or await place.has(entry):
                 return Result(entry.name, "skipped", place.name, why), False
-            message, is_lost = await place.crawl(entry), False
+            message = await place.crawl(entry)
+            is_lost = False
         except PlaceFailed as fault:
             message = str(fault)
             if number not in self._failed:
@@ -332,15 +379,21 @@ class Nightly:
             message = str(fault)
         except StoreError as error:
             return Result(entry.name, "failed", place.name, str(error)), False
-        run, secs = await self._newer(entry, before), time.monotonic() - began
+        run = await self._newer(entry, before)
+        secs = time.monotonic() - began
         if run is None or run.finished_at is None:
-            return Result(entry.name, "failed", place.name, message, secs, run), is_lost or run is not None
+            return (
+                Result(entry.name, "failed", place.name, message, secs, run),
+                is_lost or run is not None,
+            )
         reason = failure_of(run)
         state: State = "failed" if reason else "incomplete" if run.counts.get("outage") else "ok"
         return Result(entry.name, state, place.name, reason, secs, run), False
 
     async def _newer(self, entry: SourceEntry, before: RunRecord | None) -> RunRecord | None:
-        """Return the run that was begun since the run `before`, or None, also where the store cannot be read."""
+        """Return the run that was begun since the run `before`, or None, also where the store
+        cannot be read.
+        """
         try:
             run = await self._last(entry)
         except StoreError as error:

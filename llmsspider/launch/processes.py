@@ -1,4 +1,6 @@
-"""The processes in which `scrapy sync` crawls on this machine, each of which takes one source after the other."""
+"""The processes in which `scrapy sync` crawls on this machine, each of which takes one source after
+the other.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +27,15 @@ STOP_SECS = 60  # how long a crawl gets to end by itself when the sync is stoppe
 
 
 class ProcessLost(Exception):  # noqa: N818  # not an error of the user's
-    """The process ended with a source, or while it crawled it; the message says how, and what its log said last."""
+    """The process ended with a source, or while it crawled it; the message says how, and what its
+    log said last.
+    """
 
 
 @dataclass(slots=True)
 class LocalProcesses:
-    """The machine itself: processes that crawl with these settings, and a folder for a log of each source.
+    """The machine itself: processes that crawl with these settings, and a folder for a log of each
+    source.
 
     `command` starts one, which calls `serve`.
     """
@@ -73,18 +78,22 @@ class LocalProcesses:
         faults = [line for line in lines if re.search(r"ERROR|CRITICAL|^scrapy ", line)]
         code = process.child.returncode if answer is None else answer["exit_code"]
         said = f"exit code {code}: {(faults or lines or ['no log'])[-1].strip()} ({log})"
-        if answer is None or not answer["more"]:  # where its run has ended all the same, that counts
+        if (
+            answer is None or not answer["more"]
+        ):  # where its run has ended all the same, that counts
             raise ProcessLost(said)
         return said
 
     async def _process(self, log: Path) -> _Process:
-        """Return a process that has nothing to do, or a new one; what that says while it starts is in the log."""
+        """Return a process that has nothing to do, or a new one; what that says while it starts is
+        in the log.
+        """
         while self._idle:
             if (idle := self._idle.pop()).child.returncode is None:
                 return idle
-        with log.open(
-            "ab"
-        ) as file:  # a session of its own: Ctrl-C in a terminal is for the sync, which then stops it
+        with (
+            log.open("ab") as file
+        ):  # a session of its own: Ctrl-C in a terminal is for the sync, which then stops it
             child = await asyncio.create_subprocess_exec(
                 *self.command, stdin=PIPE, stdout=PIPE, stderr=file, start_new_session=True
             )
@@ -129,7 +138,9 @@ class _Process:
             os.killpg(self.child.pid, signal.SIGKILL)
 
     async def end(self) -> None:
-        """Wait until it has ended, as it does when it is given nothing more; kill it where it does not."""
+        """Wait until it has ended, as it does when it is given nothing more; kill it where it does
+        not.
+        """
         assert self.child.stdin is not None  # noqa: S101
         self.child.stdin.close()
         try:

@@ -18,7 +18,13 @@ from scrapy.commands import ScrapyCommand
 from llmsspider import errors
 from llmsspider.config.arguments import DocsArguments
 from llmsspider.config.settings import Config
-from llmsspider.errors import ArgumentsError, MirrorError, SearchError, StoreError, UnknownSourceError
+from llmsspider.errors import (
+    ArgumentsError,
+    MirrorError,
+    SearchError,
+    StoreError,
+    UnknownSourceError,
+)
 from llmsspider.store import SourceRecord, Stores, resolve_data_dir
 from llmsspider.web.addresses import same_site
 from llmsspider.web.urls import fault, identity
@@ -57,16 +63,22 @@ def options_of(parser: argparse.ArgumentParser) -> list[str]:
 
 
 def no_option(word: str, known: Iterable[str]) -> str:
-    """Return the line for an option that there is not: one of nearly that name, or an argument of the spider, is meant.
+    """Return the line for an option that there is not: one of nearly that name, or an argument of
+    the spider, is meant.
 
     >>> no_option("--limt", ["--limit"]), no_option("--max-page=3", ["-a"])
-    ('--limt is no option; did you mean --limit?', '--max-page=3 is no option; did you mean -a max_pages=…?')
+    ('--limt is no option; did you mean --limit?', '--max-page=3 is no option; did you mean -a
+    max_pages=…?')
     """
     meant = {name: name for name in known}
     if "-a" in meant:
-        meant |= {f"--{name.replace('_', '-')}": f"-a {name}=…" for name in DocsArguments.model_fields}
+        meant |= {
+            f"--{name.replace('_', '-')}": f"-a {name}=…" for name in DocsArguments.model_fields
+        }
     close = get_close_matches(word.partition("=")[0], meant, n=1, cutoff=0.8)
-    return f"{word} is no option" + (f"; did you mean {meant[close[0]]}?" if close else " (see --help)")
+    return f"{word} is no option" + (
+        f"; did you mean {meant[close[0]]}?" if close else " (see --help)"
+    )
 
 
 Option = tuple[str, dict[str, Any]]
@@ -83,7 +95,8 @@ def flag(name: str, about: str) -> Option:
 
 
 def pairs(given: list[str], option: str) -> dict[str, str]:
-    """Return the values of an option that is given as NAME=VALUE, by name; the last one of a name counts.
+    """Return the values of an option that is given as NAME=VALUE, by name; the last one of a name
+    counts.
 
     Raises:
         ArgumentsError: one of them has no name or no `=`.
@@ -133,7 +146,8 @@ class DescribedCommand(ScrapyCommand):
 class OneLineCommand(DescribedCommand):
     """A command that is no crawl: a fault is one line on stderr.
 
-    The exit code is `WRONG` for wrong arguments (an unknown source too), `FAILED` where the store cannot be read or the
+    The exit code is `WRONG` for wrong arguments (an unknown source too), `FAILED` where the store
+    cannot be read or the
     output cannot be written.
     """
 
@@ -143,7 +157,9 @@ class OneLineCommand(DescribedCommand):
 
     @abstractmethod
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
-        """Do what the command is for; raises an error of this project, or `OSError` where it cannot write."""
+        """Do what the command is for; raises an error of this project, or `OSError` where it cannot
+        write.
+        """
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         """Work, and turn what goes wrong into a line and an exit code."""
@@ -165,7 +181,9 @@ class OneLineCommand(DescribedCommand):
             self.fail(f"{where}: {error.strerror or error}", FAILED)
 
     def _of_page(self, url: str) -> str:
-        """Return in one line what to type in place of the address of a page: the sources that hold it, else a crawl."""
+        """Return in one line what to type in place of the address of a page: the sources that hold
+        it, else a crawl.
+        """
         stores = self.stores()
 
         def holds(record: SourceRecord) -> bool:
@@ -191,9 +209,13 @@ class OneLineCommand(DescribedCommand):
 
 
 def without_options(args: list[str], known: Iterable[str]) -> list[str]:
-    """Return the words that are no options; raises `ArgumentsError` for options that the command has not."""
+    """Return the words that are no options; raises `ArgumentsError` for options that the command
+    has not.
+    """
     before = args.index("--") if "--" in args else len(args)
-    unknown = [word for word in args[:before] if word.startswith("-") and len(word) > 1 and " " not in word]
+    unknown = [
+        word for word in args[:before] if word.startswith("-") and len(word) > 1 and " " not in word
+    ]
     if unknown:
         lines = [no_option(word, known) for word in unknown]
         remedy = "; words that begin so stand after --"
@@ -209,7 +231,9 @@ def one_source(args: list[str]) -> str:
 
 
 def choice_problems(*choices: tuple[str, str, Iterable[str]]) -> list[str]:
-    """Return a line for each option, of (option, value, accepted values), whose value is none of those."""
+    """Return a line for each option, of (option, value, accepted values), whose value is none of
+    those.
+    """
     return [
         f"{option} {value!r}: accepted are {', '.join(known)}"
         for option, value, known in choices
@@ -218,7 +242,9 @@ def choice_problems(*choices: tuple[str, str, Iterable[str]]) -> list[str]:
 
 
 def number(text: str) -> int | None:
-    """Return the whole number of 0 or more that a text is; None for any other, and for one that SQL cannot take."""
+    """Return the whole number of 0 or more that a text is; None for any other, and for one that SQL
+    cannot take.
+    """
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
 
 

@@ -1,4 +1,6 @@
-"""The feeds of a crawl: their formats, and files or S3 objects that are swapped in when the crawl ended by itself."""
+"""The feeds of a crawl: their formats, and files or S3 objects that are swapped in when the crawl
+ended by itself.
+"""
 
 from __future__ import annotations
 
@@ -34,16 +36,20 @@ logger = logging.getLogger(__name__)
 
 
 LINE_FORMATS = {"jsonlines", "jsonl", "jl", "chunks"}
-"""Formats of which two files make one: the feed of a continued crawl goes on where the first part ended."""
+"""Formats of which two files make one: the feed of a continued crawl goes on where the first part
+ended.
+"""
 
 BUFFER_BYTES = 256 * 1024
 """Of a feed: with less than a row each row is a system call, and a switch between threads."""
 
 
 class FeedFile(io.BufferedWriter):
-    """A file whose first failed write is logged; nothing is written after it, and `check` raises what it was.
+    """A file whose first failed write is logged; nothing is written after it, and `check` raises
+    what it was.
 
-    Scrapy goes on after what an exporter raises for one item: a feed would lack the rows for which the disk was full.
+    Scrapy goes on after what an exporter raises for one item: a feed would lack the rows for which
+    the disk was full.
     """
 
     failure: OSError | None = None
@@ -75,13 +81,19 @@ class FeedFile(io.BufferedWriter):
 
 
 class StagedFileFeedStorage(FileFeedStorage):
-    """Scrapy's local file storage; a feed that overwrites (`-O`, `overwrite`) is staged as `<name>.part`.
+    """Scrapy's local file storage; a feed that overwrites (`-O`, `overwrite`) is staged as
+    `<name>.part`.
 
-    It replaces the target in one step when the crawl ended by itself or by one of its limits. A crawl that failed or
-    was interrupted leaves an existing target alone and its own part as `<name>.partial`; one that can be continued
-    (JOBDIR) always does, and the run that continues it adds to that part. Appending feeds (`-o`) are written as
-    Scrapy does. A target that cannot be written is an error when the crawl starts. A batch that is full while the crawl
-    goes replaces nothing before the crawl has ended; a new one is there once its documents are stored.
+    It replaces the target in one step when the crawl ended by itself or by one of its limits. A
+    crawl that failed or
+    was interrupted leaves an existing target alone and its own part as `<name>.partial`; one that
+    can be continued
+    (JOBDIR) always does, and the run that continues it adds to that part. Appending feeds (`-o`)
+    are written as
+    Scrapy does. A target that cannot be written is an error when the crawl starts. A batch that is
+    full while the crawl
+    goes replaces nothing before the crawl has ended; a new one is there once its documents are
+    stored.
     """
 
     run: Any = None
@@ -100,10 +112,12 @@ class StagedFileFeedStorage(FileFeedStorage):
     ) -> StagedFileFeedStorage:
         """Take the run of the spider, which knows how the crawl ended.
 
-        Raises `NotConfigured` for a target that cannot be written: Scrapy logs it and goes on without feeds.
+        Raises `NotConfigured` for a target that cannot be written: Scrapy logs it and goes on
+        without feeds.
         """
         storage = cls(uri, feed_options=feed_options)
-        storage.run, storage.resumable = run_of(crawler), bool(crawler.settings.get("JOBDIR"))
+        storage.run = run_of(crawler)
+        storage.resumable = bool(crawler.settings.get("JOBDIR"))
         if problem := unwritable(storage.target):
             raise NotConfigured(problem)
         return storage
@@ -132,7 +146,8 @@ class StagedFileFeedStorage(FileFeedStorage):
             if is_running(self.run):
                 if self.resumable or self.target.exists():
                     return at_the_end(self.run, self._swap_in)
-                self.run.flush()  # the documents of a batch are stored before it is there for others
+                # the documents of a batch are stored before it is there for others
+                self.run.flush()
         self._swap_in()
         return None
 
@@ -154,7 +169,8 @@ class StagedFileFeedStorage(FileFeedStorage):
         self.staged.replace(self.partial)
         self.run.outputs.undelivered.append(f"{self.target}: put aside as {self.partial}")
         logger.warning(
-            "%(target)s is left as it was, since the crawl did not end by itself; what it got is in %(partial)s",
+            "%(target)s is left as it was, since the crawl did not end by itself; what it got is in"
+            " %(partial)s",
             {"target": self.target, "partial": self.partial},
         )
 
@@ -179,14 +195,18 @@ def feed_problems(settings: BaseSettings) -> list[str]:
         extras: list[Extra] = ["s3"] if str(place).startswith("s3:") else []
         extras += ["parquet"] if options.get("format") == "parquet" else []
         if options.get("format") not in formats:
-            named = f"the format {options['format']!r} does not exist" if "format" in options else ""
+            named = (
+                f"the format {options['format']!r} does not exist" if "format" in options else ""
+            )
             wrong = named or "no format is named"
             problems.append(f"feed {place}: {wrong}; accepted are {', '.join(formats)}")
         problems += [f"feed {place}: {lack}" for lack in map(missing_extra, extras) if lack]
         target = Path(str(place).removeprefix("file://"))
         is_added_to = not options.get("overwrite") and target.is_file() and target.stat().st_size
         if "parquet" in extras and is_added_to:
-            problems.append(f"feed {place}: nothing can be added to a Parquet file; replace it with -O")
+            problems.append(
+                f"feed {place}: nothing can be added to a Parquet file; replace it with -O"
+            )
     return problems
 
 
@@ -207,7 +227,8 @@ def unwritable(target: Path) -> str | None:
 class StagedS3FeedStorage(S3FeedStorage):
     """Scrapy's S3 storage, which puts a feed in one request at the end, whole or not at all.
 
-    After a crawl that failed or was interrupted nothing is uploaded; that is logged, and counts as not delivered.
+    After a crawl that failed or was interrupted nothing is uploaded; that is logged, and counts as
+    not delivered.
     """
 
     run: Any = None
@@ -222,7 +243,9 @@ class StagedS3FeedStorage(S3FeedStorage):
         return storage
 
     def store(self, file: IO[bytes]) -> Awaitable[None] | None:  # type: ignore[override]
-        """Upload, or leave the object as it is; a batch that is full while the crawl goes waits for its end."""
+        """Upload, or leave the object as it is; a batch that is full while the crawl goes waits for
+        its end.
+        """
         if is_running(self.run):
             return at_the_end(self.run, lambda: self.store(file))
         if self.run is None or self.run.succeeded:
@@ -235,15 +258,19 @@ class StagedS3FeedStorage(S3FeedStorage):
         return None
 
 
-# Feed formats: JSON Lines by orjson (20 times less work a document than by Scrapy's exporter), and those of ours.
+# Feed formats: JSON Lines by orjson (20 times less work a document than by Scrapy's exporter), and
+# those of ours.
 
 
 class FileExporter(BaseItemExporter):
-    """Writes to the file of a feed; a format that needs more than the items has the run of the spider."""
+    """Writes to the file of a feed; a format that needs more than the items has the run of the
+    spider.
+    """
 
     def __init__(self, file: IO[bytes], *, run: Any = None, **kwargs: Any):
         super().__init__(dont_fail=True, **kwargs)
-        self.file, self.run = file, run
+        self.file = file
+        self.run = run
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, file: IO[bytes], **kwargs: Any) -> Self:
@@ -254,7 +281,8 @@ class FileExporter(BaseItemExporter):
 class JsonLinesExporter(FileExporter):
     """One document a line, keys in the order of `Document`, UTF-8, never escaped.
 
-    With feed options that choose or rename fields (`fields`), and for items of other spiders, Scrapy's rules hold.
+    With feed options that choose or rename fields (`fields`), and for items of other spiders,
+    Scrapy's rules hold.
     """
 
     def export_item(self, item: Any) -> None:
@@ -275,7 +303,9 @@ class CsvExporter(CsvItemExporter):
 
 
 class ChunksExporter(FileExporter):
-    """The format `chunks`: one chunk a line, as many as a document has, and tombstones for those that are gone."""
+    """The format `chunks`: one chunk a line, as many as a document has, and tombstones for those
+    that are gone.
+    """
 
     def export_item(self, item: Any) -> None:
         """Write the rows of a document; an item of yours has none."""
@@ -289,14 +319,18 @@ class ChunksExporter(FileExporter):
             self.file.write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
 
 
-ROW_GROUP, ROW_GROUP_CHARACTERS = 500, 16 * 1024 * 1024
-"""Rows of a Parquet file held in memory at a time, and their characters of content and links at most."""
+ROW_GROUP = 500
+ROW_GROUP_CHARACTERS = 16 * 1024 * 1024
+"""Rows of a Parquet file held in memory at a time, and their characters of content and links at
+most.
+"""
 
 NUMBERS = {one.name for one in fields(Document) if str(one.type).startswith("int")}
 
 
 class ParquetExporter(BaseItemExporter):
-    """The format `parquet`: grows by row groups, which are all that is held in memory; the file stays open.
+    """The format `parquet`: grows by row groups, which are all that is held in memory; the file
+    stays open.
 
     Raises `ArgumentsError` when the extra is not installed.
     """
@@ -310,9 +344,12 @@ class ParquetExporter(BaseItemExporter):
             raise ArgumentsError([f"Parquet: {missing_extra('parquet')}"]) from None
         self._table: Any = pyarrow.Table
         self._with_extra = with_extra
-        text, number = pyarrow.string(), pyarrow.int64()
+        text = pyarrow.string()
+        number = pyarrow.int64()
         names = [*FIELDS, *[EXTRA] * with_extra]
-        self._schema = pyarrow.schema([(name, number if name in NUMBERS else text) for name in names])
+        self._schema = pyarrow.schema(
+            [(name, number if name in NUMBERS else text) for name in names]
+        )
         self._writer = pyarrow.parquet.ParquetWriter(file, self._schema, compression="zstd")
         self._rows: list[dict[str, Any]] = []
         self._held = 0
@@ -320,7 +357,9 @@ class ParquetExporter(BaseItemExporter):
     @classmethod
     def from_crawler(cls, crawler: Crawler, file: IO[bytes], **kwargs: Any) -> ParquetExporter:
         """Look for pipelines of the user, which may add fields."""
-        return cls(file, with_extra=bool(own_code(crawler.settings, type(crawler.spider))), **kwargs)
+        return cls(
+            file, with_extra=bool(own_code(crawler.settings, type(crawler.spider))), **kwargs
+        )
 
     def export_item(self, item: Any) -> None:
         """Add a row; an item of yours has other columns, and none here."""
@@ -340,11 +379,15 @@ class ParquetExporter(BaseItemExporter):
     def _write(self) -> None:
         if self._rows:
             self._writer.write_table(self._table.from_pylist(self._rows, self._schema))
-        self._rows, self._held = [], 0
+        self._rows = []
+        self._held = 0
 
 
 def write_parquet(rows: Iterable[Document], out: Any, *, with_extra: bool = False) -> None:
-    """One document a row, compressed by zstd; `llms` and `links` as JSON text. Raises as `ParquetExporter` does."""
+    """One document a row, compressed by zstd; `llms` and `links` as JSON text.
+
+    Raises as `ParquetExporter` does.
+    """
     exporter = ParquetExporter(out, with_extra=with_extra)
     for document in rows:
         exporter.export_item(document)
@@ -352,7 +395,9 @@ def write_parquet(rows: Iterable[Document], out: Any, *, with_extra: bool = Fals
 
 
 class GraphExporter(FileExporter):
-    """The format `graph`: pages, failed pages and links as `scrapy export --format graph` writes them, at the end."""
+    """The format `graph`: pages, failed pages and links as `scrapy export --format graph` writes
+    them, at the end.
+    """
 
     def export_item(self, item: Any) -> None:
         """Do nothing: the store has it."""
@@ -365,7 +410,9 @@ class GraphExporter(FileExporter):
 
 
 class MarkdownExporter(FileExporter):
-    """The format `md`: all pages in one file, as `scrapy export --format flat` writes them, at the end."""
+    """The format `md`: all pages in one file, as `scrapy export --format flat` writes them, at the
+    end.
+    """
 
     def export_item(self, item: Any) -> None:
         """Write the page of the spider `page`; for others the store has it."""

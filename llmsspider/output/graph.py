@@ -17,18 +17,24 @@ import orjson
 from llmsspider.store import LINKS, OUTLINE, WHOLE, PageError, PageRecord, Parts, Store
 from llmsspider.web.urls import document_id, page_key, without_fragment
 
-# The pages of a source in the order of their links: breadth-first, or depth-first in the tree that makes.
+# The pages of a source in the order of their links: breadth-first, or depth-first in the tree that
+# makes.
 
 Order = Literal["breadth", "depth"]
 
-AT_ONCE, URLS_KNOWN = 200, 1 << 14
-"""Pages of the walk whose links are read at a time; addresses for which the page they lead to is remembered."""
+AT_ONCE = 200
+URLS_KNOWN = 1 << 14
+"""Pages of the walk whose links are read at a time; addresses for which the page they lead to is
+remembered.
+"""
 
 
 class SiteTree:
-    """Each page below the first that links to it, from the page the source starts at, then the listed ones in order.
+    """Each page below the first that links to it, from the page the source starts at, then the
+    listed ones in order.
 
-    `keys` holds the pages breadth-first, `parents` the index of each one's parent, -1 for what nothing links to. Some
+    `keys` holds the pages breadth-first, `parents` the index of each one's parent, -1 for what
+    nothing links to. Some
     hundred bytes a page.
     """
 
@@ -42,7 +48,8 @@ class SiteTree:
         depths: dict[bytes, int] = {}
         orders: dict[bytes, int] = {}
         for one in (page.record for page in store.iter_pages(parts=OUTLINE)):
-            self.ids[one.key], depths[one.key] = one.id, one.depth
+            self.ids[one.key] = one.id
+            depths[one.key] = one.depth
             if one.llms is not None:
                 orders[one.key] = one.llms.order
         source = store.source_record()
@@ -96,7 +103,8 @@ class SiteTree:
 
     def _walk(self, top: bytes, seen: set[bytes]) -> None:
         """Number what can be reached from `top` and is not numbered yet, breadth-first."""
-        place, found = len(self), [(top, -1)]
+        place = len(self)
+        found = [(top, -1)]
         while found or place < len(self):
             for key, parent in found:
                 if key not in seen:
@@ -107,7 +115,9 @@ class SiteTree:
             found = [
                 (target, parent)
                 for parent, record in enumerate(self._store.load_pages(batch, LINKS), place)
-                for url in ([*(link.url for link in record.links), *record.follow] if record else ())
+                for url in (
+                    [*(link.url for link in record.links), *record.follow] if record else ()
+                )
                 if (target := self.index(url)) is not None
             ]
             place += len(batch)
@@ -118,17 +128,22 @@ class SiteTree:
 PICTURE_NODES = 2000
 """Maximum number of nodes in a picture; more could not be distinguished."""
 
-_ROW, _COLUMN = 18, 260
+_ROW = 18
+_COLUMN = 260
 
 
 def nodes(store: Store) -> Iterator[dict[str, Any]]:
     """Yield the nodes breadth-first, then those of pages that failed in the last run.
 
-    `links` are those of the main content; `to` is the id of the node a link leads to, null where it is none.
+    `links` are those of the main content; `to` is the id of the node a link leads to, null where it
+    is none.
     """
-    tree, source = SiteTree(store), store.source_record()
+    tree = SiteTree(store)
+    source = store.source_record()
     failed = {page_key(error.url): error for error in failures(store, tree)}
-    names = {key: document_id(source.name if source else "", error.url) for key, error in failed.items()}
+    names = {
+        key: document_id(source.name if source else "", error.url) for key, error in failed.items()
+    }
     for _, _, record in tree.pages("breadth", LINKS):
         yield {
             "id": record.id,
@@ -149,7 +164,14 @@ def nodes(store: Store) -> Iterator[dict[str, Any]]:
     empty = dict.fromkeys(("title", "depth", "mime_type", "etag", "last_modified", "hash"))
     for key, error in failed.items():
         problem = {"kind": error.kind, "status": error.status, "message": error.reason}
-        yield {"id": names[key], "url": error.url, "status": "error", "error": problem, **empty, "links": []}
+        yield {
+            "id": names[key],
+            "url": error.url,
+            "status": "error",
+            "error": problem,
+            **empty,
+            "links": [],
+        }
 
 
 def failures(store: Store, tree: SiteTree) -> list[PageError]:
@@ -179,7 +201,9 @@ def write_json(store: Store, out: IO[bytes]) -> None:
 def write_ascii(store: Store, out: BinaryIO) -> None:
     """A line for each page, indented below the page that links to it; then the pages that failed."""
     tree = SiteTree(store)
-    pages = (f"{'    ' * level}{_label(record)}\n" for _, level, record in tree.pages("depth", OUTLINE))
+    pages = (
+        f"{'    ' * level}{_label(record)}\n" for _, level, record in tree.pages("depth", OUTLINE)
+    )
     out.writelines(line.encode("utf-8", "replace") for line in pages)
     for error in failures(store, tree):
         status = f" {error.status}" if error.status else ""
@@ -192,7 +216,8 @@ def write_svg(store: Store, out: BinaryIO) -> None:
     rows: dict[int, tuple[int, int]] = {}
     parts: list[str] = []
     for place, level, record in islice(tree.pages("depth", OUTLINE), PICTURE_NODES):
-        x, y = 10 + level * _COLUMN // 8, 20 + len(rows) * _ROW
+        x = 10 + level * _COLUMN // 8
+        y = 20 + len(rows) * _ROW
         rows[place] = x, y
         if tree.parents[place] in rows:
             above = rows[tree.parents[place]]
@@ -202,7 +227,9 @@ def write_svg(store: Store, out: BinaryIO) -> None:
     failed = failures(store, tree)
     errors = failed[: PICTURE_NODES - len(rows)]
     for number, error in enumerate(errors, len(rows)):
-        parts.append(_text(18, 20 + number * _ROW, f"{error.url} ({error.kind})", error.url, "#b00"))
+        parts.append(
+            _text(18, 20 + number * _ROW, f"{error.url} ({error.kind})", error.url, "#b00")
+        )
     height = 40 + (len(rows) + len(errors)) * _ROW
     if omitted := len(tree) + len(failed) - len(rows) - len(errors):
         parts.append(f'<text x="18" y="{height}">and {omitted} more: --as json has them all</text>')
@@ -226,7 +253,8 @@ def _label(record: PageRecord) -> str:
     return f"{_printable(' '.join((record.title or '').split()))} <{record.url}>".strip()
 
 
-# The picture of a site in its report: pages as a tree of paths in a circle, with the links between them.
+# The picture of a site in its report: pages as a tree of paths in a circle, with the links between
+# them.
 
 MAX_NODES, MAX_LINKS = 3000, 9000  # nodes and links the picture shows; what is beyond is counted
 RING = 100.0  # distance between two levels of the tree
@@ -243,9 +271,11 @@ class _Node:
 
 
 def site_tree(urls: Sequence[str], links: Iterable[tuple[int, int]]) -> dict[str, Any]:
-    """Lay out the pages with these addresses, and links as pairs of indexes into them; returns JSON-ready columns.
+    """Lay out the pages with these addresses, and links as pairs of indexes into them; returns
+    JSON-ready columns.
 
-    `nodes` holds [name, parent, index of the page or -1, x, y] with the root first; `links` pairs of nodes; what is not
+    `nodes` holds [name, parent, index of the page or -1, x, y] with the root first; `links` pairs
+    of nodes; what is not
     in the picture is counted.
     """
     nodes = [_Node("", -1, 0)]
@@ -255,7 +285,11 @@ def site_tree(urls: Sequence[str], links: Iterable[tuple[int, int]]) -> dict[str
         if len(nodes) >= MAX_NODES:
             break
         parts = urlsplit(url)
-        path = [parts.netloc * with_host, *parts.path.split("/"), f"?{parts.query}" * bool(parts.query)]
+        path = [
+            parts.netloc * with_host,
+            *parts.path.split("/"),
+            f"?{parts.query}" * bool(parts.query),
+        ]
         here = 0
         for name in [name for name in path if name][:30]:
             if name not in nodes[here].children:
@@ -273,7 +307,8 @@ def site_tree(urls: Sequence[str], links: Iterable[tuple[int, int]]) -> dict[str
             left += 1
     return {
         "nodes": [
-            [one.name, one.parent, one.page, *place] for one, place in zip(nodes, _places(nodes), strict=True)
+            [one.name, one.parent, one.page, *place]
+            for one, place in zip(nodes, _places(nodes), strict=True)
         ],
         "links": shown,
         "pages_left": len(urls) - len(of_page),
@@ -282,14 +317,17 @@ def site_tree(urls: Sequence[str], links: Iterable[tuple[int, int]]) -> dict[str
 
 
 def _places(nodes: list[_Node]) -> list[tuple[float, float]]:
-    """Give each node a share of the circle by its leaves; a parent stands in the middle of its children."""
+    """Give each node a share of the circle by its leaves; a parent stands in the middle of its
+    children.
+    """
     for node in reversed(nodes):  # children come after their parents
         node.leaves = node.leaves or 1
         if node.parent >= 0:
             nodes[node.parent].leaves += node.leaves
     deepest = max(node.level for node in nodes) or 1
     ring = max(RING, nodes[0].leaves * 14 / (2 * math.pi * deepest))
-    begins, used = [0.0] * len(nodes), [0.0] * len(nodes)
+    begins = [0.0] * len(nodes)
+    used = [0.0] * len(nodes)
     places: list[tuple[float, float]] = []
     for index, node in enumerate(nodes):
         share = node.leaves / nodes[0].leaves

@@ -1,4 +1,6 @@
-"""Folders that are kept in step with the store: a Markdown tree of one file for each page, or a skill for agents."""
+"""Folders that are kept in step with the store: a Markdown tree of one file for each page, or a
+skill for agents.
+"""
 
 from __future__ import annotations
 
@@ -24,15 +26,19 @@ from llmsspider.web.urls import directory, host, identity
 
 # The manifest of a tree: which files are ours, so that no other file is ever replaced or removed.
 
-MANIFEST, PART = ".llmsspider.json", ".llmsspider.part"
-"""The manifest, and a file that is being written. No page gets such a name: a leading dot is encoded."""
+MANIFEST = ".llmsspider.json"
+PART = ".llmsspider.part"
+"""The manifest, and a file that is being written. No page gets such a name: a leading dot is
+encoded.
+"""
 
 VERSION = 1
 Kind = Literal["tree", "skill"]
 SKILL_HOST = "(skill)"
 """What stands for the main host in the manifest of a skill."""
 
-SOURCE_PLACEHOLDER, SKILL = "%(source)s", "SKILL.md"
+SOURCE_PLACEHOLDER = "%(source)s"
+SKILL = "SKILL.md"
 
 MAX_REFERENCE_TOKENS = 10_000
 """A reference of more is parted; a page of more has one of its own."""
@@ -40,7 +46,9 @@ MAX_REFERENCE_TOKENS = 10_000
 
 @dataclass(slots=True)
 class FileEntry:
-    """One file: its name, the digest of what decides its text, and of the text itself (`fetched_at` aside)."""
+    """One file: its name, the digest of what decides its text, and of the text itself (`fetched_at`
+    aside).
+    """
 
     file: str
     key: str = ""
@@ -59,14 +67,20 @@ class Manifest:
     def write(self, folder: Path) -> None:
         """Replace the manifest in `folder`; raises `OSError`."""
         pages = {identity: astuple(entry) for identity, entry in self.entries.items()}
-        body = {"version": VERSION, "source": self.source, "main_host": self.main_host, "pages": pages}
+        body = {
+            "version": VERSION,
+            "source": self.source,
+            "main_host": self.main_host,
+            "pages": pages,
+        }
         replace_file(folder / MANIFEST, orjson.dumps(body))
 
 
 def read_manifest(folder: Path) -> Manifest | None:
     """The manifest of `folder`, None where there is none.
 
-    Raises `MirrorError` for one that cannot be read, is of a newer version, or names files outside the folder.
+    Raises `MirrorError` for one that cannot be read, is of a newer version, or names files outside
+    the folder.
     """
     path = folder / MANIFEST
     try:
@@ -86,14 +100,18 @@ def read_manifest(folder: Path) -> Manifest | None:
 
 
 def path_for(setting: str, source: str) -> Path:
-    """The path that a setting means for a source: `%(source)s` in it becomes a safe name that no other source has."""
+    """The path that a setting means for a source: `%(source)s` in it becomes a safe name that no
+    other source has.
+    """
     return Path(setting.replace(SOURCE_PLACEHOLDER, source_slug(source))).expanduser()
 
 
 def folder_for(setting: str, source: str) -> Path:
-    """The folder that `LLMS_MIRROR_DIR` or `LLMS_SKILL_DIR` means for a source: `%(source)s` is a readable name of it.
+    """The folder that `LLMS_MIRROR_DIR` or `LLMS_SKILL_DIR` means for a source: `%(source)s` is a
+    readable name of it.
 
-    With the hash that keeps names apart where there is a folder of that name, or another source has the readable one.
+    With the hash that keeps names apart where there is a folder of that name, or another source has
+    the readable one.
     """
     unique = path_for(setting, source)
     if SOURCE_PLACEHOLDER not in setting or unique.exists():
@@ -103,7 +121,9 @@ def folder_for(setting: str, source: str) -> Path:
 
 
 def folder_problem(folder: Path, source: str, kind: Kind | None = "tree") -> str | None:
-    """Return in one line why the tree, or the skill, of `source` cannot be kept in `folder`, or None."""
+    """Return in one line why the tree, or the skill, of `source` cannot be kept in `folder`, or
+    None.
+    """
     try:
         if folder.exists() and not folder.is_dir():
             return f"{folder} is a file; a folder is needed"
@@ -112,15 +132,24 @@ def folder_problem(folder: Path, source: str, kind: Kind | None = "tree") -> str
             others = folder.iterdir() if folder.exists() else ()
             if all(path.name in {STORE_FOLDER, PART} for path in others):
                 return None
-            return f"{folder} holds files that are not from llmsspider; choose an empty or a new folder"
+            return (
+                f"{folder} holds files that are not from llmsspider; choose an empty or a new"
+                " folder"
+            )
     except (MirrorError, OSError) as error:
         return f"{folder}: {error.strerror}" if isinstance(error, OSError) else str(error)
     if manifest.source != source:
         setting = "LLMS_SKILL_DIR" if kind == "skill" else "LLMS_MIRROR_DIR"
         other = f"choose another folder for {source!r}, or put {SOURCE_PLACEHOLDER} into {setting}"
         return f"{folder} holds the source {manifest.source!r}; {other}"
-    held, what = ("skill", "a skill") if manifest.main_host == SKILL_HOST else ("tree", "a tree of Markdown")
-    return None if kind in {None, held} else f"{folder} holds {what} of this source; choose another folder"
+    held, what = (
+        ("skill", "a skill") if manifest.main_host == SKILL_HOST else ("tree", "a tree of Markdown")
+    )
+    return (
+        None
+        if kind in {None, held}
+        else f"{folder} holds {what} of this source; choose another folder"
+    )
 
 
 def replace_file(path: Path, body: bytes) -> None:
@@ -133,7 +162,8 @@ def replace_file(path: Path, body: bytes) -> None:
     part.replace(path)
 
 
-# Bringing a tree in step with the store: what differs is replaced, what is gone removed, the rest not touched.
+# Bringing a tree in step with the store: what differs is replaced, what is gone removed, the rest
+# not touched.
 
 
 @dataclass(slots=True)
@@ -147,14 +177,18 @@ class MirrorReport:
 
     def describe(self) -> str:
         """One line for a log or a terminal."""
-        written, removed = len(self.written), len(self.removed)
-        return f"{self.folder}: {written} files written, {self.untouched} untouched, {removed} removed"
+        written = len(self.written)
+        removed = len(self.removed)
+        return (
+            f"{self.folder}: {written} files written, {self.untouched} untouched, {removed} removed"
+        )
 
 
 def sync(store: Store, folder: Path) -> MirrorReport:
     """Make `folder` hold one file for each living page of the store; index.md counts in no list.
 
-    A source without pages leaves the folder alone. Raises `MirrorError`, one line, when the folder belongs to something
+    A source without pages leaves the folder alone. Raises `MirrorError`, one line, when the folder
+    belongs to something
     else or cannot be written.
     """
     return _synced(store, folder, "tree", _update_tree)
@@ -168,7 +202,9 @@ def sync_skill(store: Store, folder: Path, *, budget: int | None = None) -> Mirr
     return _synced(store, folder, "skill", lambda kept: _update_skill(kept, budget))
 
 
-def _synced(store: Store, folder: Path, kind: Kind, update: Callable[[_Folder], None]) -> MirrorReport:
+def _synced(
+    store: Store, folder: Path, kind: Kind, update: Callable[[_Folder], None]
+) -> MirrorReport:
     source = store.source_record()
     if source is None or store.count_pages() == 0:
         return MirrorReport(folder)
@@ -187,12 +223,18 @@ class _Folder:
     """One pass over a folder that is kept in step: its manifest, and what was done."""
 
     def __init__(self, store: Store, source: SourceRecord, folder: Path, kind: Kind):
-        self.store, self.source, self.folder = store, source, folder
+        self.store = store
+        self.source = source
+        self.folder = folder
         self.report = MirrorReport(folder)
         main_host = SKILL_HOST
-        if kind == "tree":  # the host of the source lies at the top, unless all its pages lie elsewhere
+        if (
+            kind == "tree"
+        ):  # the host of the source lies at the top, unless all its pages lie elsewhere
             hosts = Counter(host(page.record.url) for page in store.iter_pages(parts=OUTLINE))
-            main_host = host(source.url) if host(source.url) in hosts else hosts.most_common(1)[0][0]
+            main_host = (
+                host(source.url) if host(source.url) in hosts else hosts.most_common(1)[0][0]
+            )
             main_host += directory(source.url) if source.url.startswith(FILE) else ""
         self.manifest = read_manifest(folder) or Manifest(source.name, main_host)
         self.entries = self.manifest.entries
@@ -210,11 +252,14 @@ class _Folder:
             return
         body = text.encode("utf-8", "replace")
         replace_file(self.folder / entry.file, body)
-        entry.digest, entry.size = digest, len(body)
+        entry.digest = digest
+        entry.size = len(body)
         self.report.written.append(entry.file)
 
     def remove_others(self, living: Container[str]) -> None:
-        """Remove the files of entries that are not among the living, and folders that are empty then."""
+        """Remove the files of entries that are not among the living, and folders that are empty
+        then.
+        """
         for key in [key for key in self.entries if key not in living]:
             file = self.entries.pop(key).file
             (self.folder / file).unlink(missing_ok=True)
@@ -226,17 +271,22 @@ class _Folder:
 
 def _update_tree(kept: _Folder) -> None:
     """Name every page, write what differs, remove what is gone."""
-    store, source, entries = kept.store, kept.source, kept.entries
+    store = kept.store
+    source = kept.source
+    entries = kept.entries
     names = mirror_files.MirrorNames(
         kept.manifest.main_host,
         {key: entry.file for key, entry in entries.items()},
         occupied=lambda name: (kept.folder / name).exists(),
     )
-    links, living = mirror_files.LinkMap(store.aliases()), set[str]()
+    links = mirror_files.LinkMap(store.aliases())
+    living = set[str]()
     lines: list[mirror_files.ContentsLine] = []
     for page in store.iter_pages(parts=OUTLINE):
         record = page.record
-        key, file, listed = identity(record.url), names.name(record.url), record.llms
+        key = identity(record.url)
+        file = names.name(record.url)
+        listed = record.llms
         living.add(key)
         entries.setdefault(key, FileEntry(file))
         links.add(record.url, record.fetched_url, file)
@@ -256,7 +306,9 @@ def _update_tree(kept: _Folder) -> None:
     kept.remove_others(living)
 
 
-def _update_page(kept: _Folder, outline: PageRecord, shape: str, links: mirror_files.LinkMap) -> None:
+def _update_page(
+    kept: _Folder, outline: PageRecord, shape: str, links: mirror_files.LinkMap
+) -> None:
     """Bring the file of a page in step; its text is read only where the file may have to change."""
     entry = kept.entries.setdefault(identity(outline.url), FileEntry(""))
     undated = mirror_files.front_matter(outline, kept.source.name, fetched_at="")
@@ -281,7 +333,9 @@ def _update_skill(kept: _Folder, budget: int | None) -> None:
         kept.entries.setdefault(file, FileEntry(file))
     kept.manifest.write(kept.folder)
     for one in references:
-        pages = [page for record in one.pages if (page := kept.store.load_page(record.key)) is not None]
+        pages = [
+            page for record in one.pages if (page := kept.store.load_page(record.key)) is not None
+        ]
         text = mirror_files.reference_text(one.section, pages)
         kept.put(kept.entries[one.file], sha256(text)[:32], text)
     text = mirror_files.skill_text(kept.source, references, omitted)
@@ -292,7 +346,9 @@ def _update_skill(kept: _Folder, budget: int | None) -> None:
 def _references(
     store: Store, outlines: Iterable[PageRecord], budget: int | None
 ) -> tuple[list[mirror_files.Reference], list[PageRecord]]:
-    """Share the pages out among references, section by section; and those that are beyond the budget."""
+    """Share the pages out among references, section by section; and those that are beyond the
+    budget.
+    """
     from llmsspider.changes.source import section_of  # noqa: PLC0415  # few crawls write a skill
     from llmsspider.content.markdown.chunks import tokens  # noqa: PLC0415
 
@@ -301,7 +357,8 @@ def _references(
         sections.setdefault(section_of(record), []).append(record)
     references: list[mirror_files.Reference] = []
     omitted: list[PageRecord] = []
-    used, names = 0, set[str]()
+    used = 0
+    names = set[str]()
     for section, records in sections.items():
         size = MAX_REFERENCE_TOKENS
         name = urlsplit(section).path if section.startswith("/") else section

@@ -1,6 +1,8 @@
-"""The report of a run, `run.json` and one HTML file, and how it is collected from the run and the store.
+"""The report of a run, `run.json` and one HTML file, and how it is collected from the run and the
+store.
 
-The fields of the dataclasses are the keys of `run.json`, in its order (docs/reference/run.schema.json).
+The fields of the dataclasses are the keys of `run.json`, in its order
+(docs/reference/run.schema.json).
 """
 
 from __future__ import annotations
@@ -129,10 +131,13 @@ class RunData:
 
 
 def gather(run: Run) -> tuple[RunData, list[list[Any]], dict[str, Any]]:
-    """Return what run.json holds of a run that is closed, a row for each page, and the graph; raises `StoreError`.
+    """Return what run.json holds of a run that is closed, a row for each page, and the graph;
+    raises `StoreError`.
 
-    The columns are title, URL, section, origin, change, depth, and what it was found by (the reason when deleted).
-    Stored pages that have no document in it are `NOT_REACHED`; where other processes yielded a part of the documents,
+    The columns are title, URL, section, origin, change, depth, and what it was found by (the reason
+    when deleted).
+    Stored pages that have no document in it are `NOT_REACHED`; where other processes yielded a part
+    of the documents,
     those that did not change are taken for reached.
     """
     report = run_report(run)
@@ -148,7 +153,9 @@ def gather(run: Run) -> tuple[RunData, list[list[Any]], dict[str, Any]]:
         {identity(one.url): (one.reason, one.rule or "") for one in status.filtered.urls},
     )
     spans = pairwise([*report.phases, *report.phases[-1:]])
-    phases = [PhaseTime(phase, round(b - a, 3)) for (phase, a), (_, b) in spans if phase != "finished"]
+    phases = [
+        PhaseTime(phase, round(b - a, 3)) for (phase, a), (_, b) in spans if phase != "finished"
+    ]
     data = RunData(
         source=report.source,
         url=report.url,
@@ -213,10 +220,13 @@ def compare(
 ) -> CoverageReport:
     """Compare listed pages, each named once or more, with the URLs of documents by their identity.
 
-    `listed` has URLs, whether each is in an llms.txt, and in a sitemap; `errors` has (kind, message) of each page that
+    `listed` has URLs, whether each is in an llms.txt, and in a sitemap; `errors` has (kind,
+    message) of each page that
     failed, by identity, `filtered` (reason, rule) of each filtered URL.
     """
-    known: dict[str, tuple[str, bool, bool]] = {}  # a page that is listed as `.md` and as HTML is one page
+    known: dict[
+        str, tuple[str, bool, bool]
+    ] = {}  # a page that is listed as `.md` and as HTML is one page
     for url, in_llms, in_sitemap in listed:
         first = known.get(identity(url), (url, False, False))
         known[identity(url)] = first[0], first[1] or in_llms, first[2] or in_sitemap
@@ -244,7 +254,9 @@ def compare(
 
 
 class StoredPages:
-    """The pages of the store as rows (see `gather`), those this run deleted or failed on at the end; links by row."""
+    """The pages of the store as rows (see `gather`), those this run deleted or failed on at the
+    end; links by row.
+    """
 
     def __init__(self, store: Store, run: str | None, seen: Container[bytes] | None):
         self.rows: list[list[Any]] = []
@@ -253,10 +265,14 @@ class StoredPages:
         self._targets: list[list[str]] = []
         for page in store.iter_pages("depth", LINKS):
             reached = seen is None or page.record.key in seen
-            self.oldest_check = min(self.oldest_check or page.record.fetched_at, page.record.fetched_at)
+            self.oldest_check = min(
+                self.oldest_check or page.record.fetched_at, page.record.fetched_at
+            )
             change = page.change if page.run == run else "unchanged" if reached else NOT_REACHED
             self._places[page.record.identity] = len(self.rows)
-            self.rows.append([*_row(page.record), change, page.record.depth, page.record.discovered_by])
+            self.rows.append(
+                [*_row(page.record), change, page.record.depth, page.record.discovered_by]
+            )
             self._targets.append([link.url for link in page.record.links[: LINKS_PER_PAGE * 2]])
 
     def add_deleted(self, store: Store, run: RunReport) -> None:
@@ -266,7 +282,9 @@ class StoredPages:
                 self.rows.append([*_row(page.record), "deleted", page.record.depth, page.reason])
 
     def add_failed(self, errors: Iterable[PageError]) -> None:
-        """Add the pages that failed, once each, and are not stored; the kind of their error stands for their origin."""
+        """Add the pages that failed, once each, and are not stored; the kind of their error stands
+        for their origin.
+        """
         for error in errors:
             place = self._places.setdefault(identity(error.url), len(self.rows))
             if place == len(self.rows):
@@ -292,12 +310,16 @@ def environment() -> Environment:
     """Return the templates; what they are given is escaped."""
     made = Environment(loader=FunctionLoader(_text), autoescape=True, undefined=StrictUndefined)
     made.trim_blocks = made.lstrip_blocks = True
-    made.tests["link"] = lambda url: url.startswith(("https://", "http://"))  # a site may say `javascript:`
+    made.tests["link"] = lambda url: url.startswith(
+        ("https://", "http://")
+    )  # a site may say `javascript:`
     made.filters["duration"] = duration
     return made
 
 
-def _page(template: str, script: str, documents: list[list[Any]], tree: dict[str, Any], **values: Any) -> str:
+def _page(
+    template: str, script: str, documents: list[list[Any]], tree: dict[str, Any], **values: Any
+) -> str:
     """Return a page with the graph; it allows itself this script alone."""
     return (
         environment()
@@ -332,8 +354,11 @@ def report_script() -> str:
 
 
 def write_graph(store: Store, out: BinaryIO) -> None:
-    """Write the stored pages of a source, and those that failed in its last run, as a page with the graph."""
-    source, runs = store.source_record(), store.runs()
+    """Write the stored pages of a source, and those that failed in its last run, as a page with the
+    graph.
+    """
+    source = store.source_record()
+    runs = store.runs()
     pages = StoredPages(store, runs[-1].id if runs else None, None)
     stored = len(pages.rows)
     pages.add_failed(store.errors(runs[-1]) if runs else [])
@@ -361,9 +386,11 @@ def _text(name: str) -> str:
 
 
 def write_report(run: Run, setting: str) -> tuple[Path, str]:
-    """Write HTML and JSON, each whole or not at all; returns the absolute path of the HTML, and its text.
+    """Write HTML and JSON, each whole or not at all; returns the absolute path of the HTML, and its
+    text.
 
-    `setting` is an HTML file, or a folder for `report.html`; `run.json` stands beside it. Raises `OSError` and
+    `setting` is an HTML file, or a folder for `report.html`; `run.json` stands beside it. Raises
+    `OSError` and
     `StoreError`.
     """
     data, documents, tree = gather(run)

@@ -1,6 +1,8 @@
-"""The state of a run as one value, from the run itself or from the store, and as text; all that shows a run draws this.
+"""The state of a run as one value, from the run itself or from the store, and as text; all that
+shows a run draws this.
 
-`RunStatus` is what the store keeps, `RunReport` the same with what only the crawl knows. The log, the console, the
+`RunStatus` is what the store keeps, `RunReport` the same with what only the crawl knows. The log,
+the console, the
 terminal, the live page, `scrapy status`, run.json and the HTML report are made from them.
 """
 
@@ -16,7 +18,14 @@ from typing import TYPE_CHECKING, Any, Literal
 from llmsspider.crawl.plan import WITHOUT_DOCUMENTS, advice, notes
 from llmsspider.crawl.progress import Progress, RecentPage, doubted, duration, replay_command
 from llmsspider.errors import command
-from llmsspider.store.records import FilteredUrl, PageError, RunKind, RunRecord, SourceRecord, Status
+from llmsspider.store.records import (
+    FilteredUrl,
+    PageError,
+    RunKind,
+    RunRecord,
+    SourceRecord,
+    Status,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -95,7 +104,9 @@ class History:
 
 @dataclass(slots=True, frozen=True)
 class SourceStatus:
-    """A source and its last run, as `scrapy status --json` gives it; `run` is None before the first."""
+    """A source and its last run, as `scrapy status --json` gives it; `run` is None before the
+    first.
+    """
 
     source: str
     url: str
@@ -126,7 +137,10 @@ class Conversion:
 
 @dataclass(slots=True, frozen=True, kw_only=True)
 class RunReport(RunStatus):
-    """The state of a run of this process. Of errors and filtered URLs it has examples, until the store is read."""
+    """The state of a run of this process.
+
+    Of errors and filtered URLs it has examples, until the store is read.
+    """
 
     source: str
     url: str | None
@@ -136,18 +150,26 @@ class RunReport(RunStatus):
     phases: list[tuple[str, float]]  # the phases entered, each with the seconds since the start
     discovery: Discovery | None
     conversion: Conversion
-    mirror: str | None  # what was done to the Markdown tree, in words; None where it was not written
+    mirror: (
+        str | None
+    )  # what was done to the Markdown tree, in words; None where it was not written
     report: Path | None
     delivered: bool | None
-    """Whether the outputs were stored where they belong; None where there are none, and before the run is closed."""
+    """Whether the outputs were stored where they belong; None where there are none, and before the
+    run is closed.
+    """
     notes: list[str]
-    """What a person should know: a start page that failed, links out of scope, what was learned of addresses."""
+    """What a person should know: a start page that failed, links out of scope, what was learned of
+    addresses.
+    """
     advice: str | None  # why there are no documents, or none are kept, and what to do
 
 
 def run_report(run: Run) -> RunReport:
     """Return the state of a run at this moment; it may be going, or closed."""
-    progress, outputs, counts = run.progress, run.outputs, run.counts()
+    progress = run.progress
+    outputs = run.outputs
+    counts = run.counts()
     now = datetime.now(UTC)
     record = replace(
         run.record or RunRecord("", 0, run.source, "crawl", {}, os.getpid(), "", now, now),
@@ -160,7 +182,8 @@ def run_report(run: Run) -> RunReport:
         errors=dict(progress.errors),
         filtered=dict(progress.filtered),
     )
-    errors, filtered = progress.error_examples.items(), progress.filtered_examples.items()
+    errors = progress.error_examples.items()
+    filtered = progress.filtered_examples.items()
     status = run_status(
         record,
         [PageError(one.url, kind, one.detail, None) for kind, found in errors for one in found],
@@ -191,7 +214,9 @@ def run_report(run: Run) -> RunReport:
 
 
 def read_status(store: Store, record: SourceRecord) -> SourceStatus:
-    """Return the state of a source (as `Stores.list_sources` gives it) and of its last run; raises `StoreError`."""
+    """Return the state of a source (as `Stores.list_sources` gives it) and of its last run; raises
+    `StoreError`.
+    """
     runs = store.runs()
     return SourceStatus(
         source=record.name,
@@ -210,7 +235,9 @@ def stored_status(store: Store, run: RunRecord) -> RunStatus:
     return run_status(run, store.errors(run), store.filtered(run))
 
 
-def run_status(run: RunRecord, failed: Sequence[PageError], filtered: Sequence[FilteredUrl]) -> RunStatus:
+def run_status(
+    run: RunRecord, failed: Sequence[PageError], filtered: Sequence[FilteredUrl]
+) -> RunStatus:
     """Return the state of a run, with the failed and filtered URLs that are known."""
     counts = Progress().counts(queued=0) | run.counts  # before the first heartbeat there are none
     total = counts["done"] + counts["queued"]
@@ -222,7 +249,9 @@ def run_status(run: RunRecord, failed: Sequence[PageError], filtered: Sequence[F
     stored = run.counts if run.finished_at is not None else {}  # what its log and its report say
     given = {
         **{one.name: counts.get(one.name) for one in fields(RunStatus)},
-        **{name: getattr(run, name) for name in ("id", "kind", "pid", "outcome", "complete", "why")},
+        **{
+            name: getattr(run, name) for name in ("id", "kind", "pid", "outcome", "complete", "why")
+        },
         "state": "finished" if run.finished_at else "lost" if run.lost else "going",
         "host": run.host.partition(" ")[0],
         **{name: _iso(getattr(run, f"{name}_at")) for name in ("started", "finished", "heartbeat")},
@@ -241,7 +270,8 @@ def _iso(moment: datetime | None) -> str | None:
 
 # The state of a run as text: for the log, the console, the terminal and `scrapy status`.
 
-SHOWN, EXAMPLES = 5, 2
+SHOWN = 5
+EXAMPLES = 2
 """URLs that `scrapy status`, and the end of a crawl, name for each reason."""
 
 
@@ -259,7 +289,9 @@ def parts(counts: Mapping[str, int]) -> str:
     >>> parts({"html": 1, "markdown": 4})
     'markdown 4, html 1'
     """
-    return ", ".join(f"{name} {number}" for name, number in sorted(counts.items(), key=lambda item: -item[1]))
+    return ", ".join(
+        f"{name} {number}" for name, number in sorted(counts.items(), key=lambda item: -item[1])
+    )
 
 
 def counted(what: object, counts: Mapping[str, int]) -> str:
@@ -268,7 +300,9 @@ def counted(what: object, counts: Mapping[str, int]) -> str:
 
 
 def pages(run: RunStatus) -> str:
-    """Return how many pages are done, of how many that are known; a stopped crawl does not know all."""
+    """Return how many pages are done, of how many that are known; a stopped crawl does not know
+    all.
+    """
     of = " of at least " if run.outcome == "shutdown" and run.total else "/"
     return f"{run.done}{of}{run.total} pages ({run.percent}%)"
 
@@ -277,7 +311,9 @@ _Url = tuple[str, str, str | None]
 
 
 def _by_reason(run: RunStatus) -> Iterator[tuple[str, int, Mapping[str, int], Iterable[_Url]]]:
-    """Yield what failed and what was filtered: a name, the number, counts by reason, and (reason, URL, detail)."""
+    """Yield what failed and what was filtered: a name, the number, counts by reason, and (reason,
+    URL, detail).
+    """
     failed = [(one.kind, one.url, one.reason) for one in run.errors.urls]
     yield "failed", run.errors.count, run.errors.by_kind, failed
     filtered = [(one.reason, one.url, one.rule) for one in run.filtered.urls]
@@ -288,7 +324,9 @@ def _named(urls: Iterable[_Url], most: int, more: str | None = None) -> Iterator
     """Yield a few URLs of each reason and, where `more` is given, the number of further ones."""
     grouped: dict[str, list[str]] = {}
     for reason, url, detail in urls:
-        grouped.setdefault(reason, []).append(f"{reason}: {url}" + (f" ({detail})" if detail else ""))
+        grouped.setdefault(reason, []).append(
+            f"{reason}: {url}" + (f" ({detail})" if detail else "")
+        )
     for reason, lines in grouped.items():
         yield from lines[:most]
         if more and len(lines) > most:
@@ -298,9 +336,9 @@ def _named(urls: Iterable[_Url], most: int, more: str | None = None) -> Iterator
 def progress_line(run: RunStatus) -> str:
     """Return how far a crawl is, for the log."""
     return (
-        f"{run.phase}: {run.done}/{run.total} pages ({run.percent}%), {run.unchanged} unchanged, "
-        f"{run.errors.count} errors, {run.filtered.count} filtered, {run.pages_per_min:.0f} pages/min, "
-        f"{duration(run.elapsed_secs)}"
+        f"{run.phase}: {run.done}/{run.total} pages ({run.percent}%), {run.unchanged} unchanged,"
+        f" {run.errors.count} errors, {run.filtered.count} filtered, {run.pages_per_min:.0f}"
+        f" pages/min, {duration(run.elapsed_secs)}"
     )
 
 
@@ -314,7 +352,9 @@ def log_lines(run: RunReport) -> Iterator[str]:
             yield from (f"  {line}" for line in _named(urls, EXAMPLES))
     conversion = run.conversion
     if conversion.fallbacks:
-        yield f"converted by markdownify, since {conversion.converter} failed: {conversion.fallbacks}"
+        yield (
+            f"converted by markdownify, since {conversion.converter} failed: {conversion.fallbacks}"
+        )
         yield from (f"  fallback: {one.url} ({one.why})" for one in conversion.urls[:EXAMPLES])
     tree = run.mirror and f"tree {run.mirror}"
     yield from filter(None, (doubted(run.doubtful), run.scope, run.witness, tree))
@@ -323,7 +363,9 @@ def log_lines(run: RunReport) -> Iterator[str]:
 
 
 def console_lines(run: RunReport, outputs: list[str]) -> Iterator[str]:
-    """Yield the summary of a closed run that `llmsspider` prints; `outputs` says where the documents are."""
+    """Yield the summary of a closed run that `llmsspider` prints; `outputs` says where the
+    documents are.
+    """
     number = "1 page" if run.documents == 1 else f"{run.documents} pages"
     yield f"{counted(f'{number} of {run.source}', run.changes)}, {duration(run.elapsed_secs)}"
     yield from filter(None, (*outputs, doubted(run.doubtful)))
@@ -331,12 +373,17 @@ def console_lines(run: RunReport, outputs: list[str]) -> Iterator[str]:
         if count:
             yield counted(f"{count} {name}", by_reason)
             if name == "failed":
-                yield from (f"  {line}" for line in _named(urls, EXAMPLES, f"see `{command('status')}`"))
+                yield from (
+                    f"  {line}" for line in _named(urls, EXAMPLES, f"see `{command('status')}`")
+                )
     yield from run.notes
     if run.advice is not None:
         yield f"store_failed: {run.advice}" if run.outcome == "store_failed" else run.advice
     if run.delivered is False and run.outcome != "store_failed":
-        yield f"not delivered: an output could not be stored; `{replay_command(run.source, run.seq_before)}` gives it"
+        yield (
+            "not delivered: an output could not be stored;"
+            f" `{replay_command(run.source, run.seq_before)}` gives it"
+        )
     if run.outcome == "shutdown" and not run.complete:
         again = "the next crawl begins again: of the stored pages it fetches only what changed"
         yield f"stopped at {pages(run)}, not complete; nothing was deleted, and {again}"
@@ -354,7 +401,10 @@ def nothing(run: RunReport) -> str:
         return f"ended at once, {pages(run)}: {unsure}; the next crawl fetches what is missing"
     if run.documents and run.outcome != "store_failed":
         number = "1 page is" if run.documents == 1 else f"{run.documents} pages are"
-        return f"{number} stored, but not all are written as files; the log says why, and the next crawl writes them"
+        return (
+            f"{number} stored, but not all are written as files; the log says why, and the next"
+            " crawl writes them"
+        )
     if run.outcome == "shutdown":
         return "stopped before the first page"
     if run.advice:
@@ -365,13 +415,16 @@ def nothing(run: RunReport) -> str:
 def status_lines(status: SourceStatus) -> Iterator[str]:
     """Yield the state of a source as text."""
     row = "  {:<11}{}".format
-    run, history = status.run, status.history
+    run = status.run
+    history = status.history
     yield f"{status.source}  {status.url}"
     yield row("status", status.status)
     if run is None:
         return
     if history.versions:
-        yield row("history", f"{history.versions} earlier contents of pages, {history.bytes / 1e6:.1f} MB")
+        yield row(
+            "history", f"{history.versions} earlier contents of pages, {history.bytes / 1e6:.1f} MB"
+        )
     if run.state == "finished":
         why = f"incomplete: {run.why or run.outcome}"
         why = "stopped, not complete" if run.outcome == "shutdown" else why

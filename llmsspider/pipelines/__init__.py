@@ -1,8 +1,12 @@
-"""The stages that every document passes: filter (100), hash, which writes the store (800), export (900).
+"""The stages that every document passes: filter (100), hash, which writes the store (800), export
+(900).
 
-In: the items of the spider, `PageItem` with the record of their page. Out: documents as they are stored, for the feeds;
-`DropItem` for those that are filtered. `crawl` decides, these count and write. Scrapy loads them; `extensions`
-import the exceptions, the spiders what shows Scrapy a document that may have more fields than `Document`.
+In: the items of the spider, `PageItem` with the record of their page. Out: documents as they are
+stored, for the feeds;
+`DropItem` for those that are filtered. `crawl` decides, these count and write. Scrapy loads them;
+`extensions`
+import the exceptions, the spiders what shows Scrapy a document that may have more fields than
+`Document`.
 """
 
 from collections.abc import Iterator, KeysView
@@ -44,7 +48,11 @@ class OpenDocumentAdapter(DataclassAdapter):
         return super().get_field_meta(field_name) if field_name in FIELDS else MappingProxyType({})
 
     def __getitem__(self, field_name: str) -> Any:
-        return getattr(self.item, field_name) if field_name in FIELDS else added_fields(self.item)[field_name]
+        return (
+            getattr(self.item, field_name)
+            if field_name in FIELDS
+            else added_fields(self.item)[field_name]
+        )
 
     def __setitem__(self, field_name: str, value: Any) -> None:
         if field_name in FIELDS:

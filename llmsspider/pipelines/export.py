@@ -16,13 +16,17 @@ logger = logging.getLogger(__name__)
 
 
 class ExportPipeline(RunComponent):
-    """Count each document by origin and change; with `emit=changes`, keep unchanged ones from the feeds.
+    """Count each document by origin and change; with `emit=changes`, keep unchanged ones from the
+    feeds.
 
-    When every page is through, tree and skill are brought in step with the store, in a thread: heartbeats go on.
+    When every page is through, tree and skill are brought in step with the store, in a thread:
+    heartbeats go on.
     """
 
     def process_item(self, item: Any) -> Any:
-        """Return the document, or raise `CountedDrop`; an item of yours is counted, and left as it is."""
+        """Return the document, or raise `CountedDrop`; an item of yours is counted, and left as it
+        is.
+        """
         if not isinstance(item, Document):
             self.run.count("items")
             return item
@@ -57,7 +61,9 @@ class ExportPipeline(RunComponent):
                 report = await asyncio.to_thread(_sync, kind, setting, run.config, run.source)
             except (MirrorError, StoreError, OSError) as error:  # OSError: a full disk
                 what = "skill" if kind == "skill" else "Markdown tree"
-                logger.error("the %(what)s was not written: %(error)s", {"what": what, "error": error})
+                logger.error(
+                    "the %(what)s was not written: %(error)s", {"what": what, "error": error}
+                )
                 run.count("skill/failed" if kind == "skill" else "mirror/failed")
             else:
                 if kind == "skill":

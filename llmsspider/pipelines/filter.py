@@ -21,12 +21,16 @@ ENDINGS = ("/index.html", "/index", ".html", ".htm", ".md", "/")
 class FilterPipeline(RunComponent):
     """Drop documents that are empty, soft 404s or a looser spelling of a page already exported.
 
-    Two pages are joined for equal content, where their addresses are spellings of one (`urls.loose_key`) or one has a
-    version or query more; and for one Markdown file, whose links may lead to different spellings, where they end alike.
+    Two pages are joined for equal content, where their addresses are spellings of one
+    (`urls.loose_key`) or one has a
+    version or query more; and for one Markdown file, whose links may lead to different spellings,
+    where they end alike.
     """
 
     min_characters = 1
-    """Documents with fewer characters are left out as empty; a subclass, which a profile names, may want more."""
+    """Documents with fewer characters are left out as empty; a subclass, which a profile names, may
+    want more.
+    """
 
     def __init__(self, crawler: Crawler, run: Run):
         super().__init__(crawler, run)
@@ -56,7 +60,9 @@ class FilterPipeline(RunComponent):
             if len(item.content or "") < self.min_characters:
                 return Filtered("empty", f"fewer than {self.min_characters} characters")
             if item.discovered_by != "start" and source_hash in run.site.soft404_hashes:
-                return Filtered("soft-404", "the same text the site shows for files it does not have")
+                return Filtered(
+                    "soft-404", "the same text the site shows for files it does not have"
+                )
         duplicate = self._duplicate(item, source_hash)
         if duplicate is None and run.limit.left == 0:
             run.coverage.incomplete("max_pages")
@@ -64,16 +70,24 @@ class FilterPipeline(RunComponent):
         return duplicate
 
     def _is_there(self, item: Document) -> bool:
-        """Say whether a page that is titled as missing is there: the site answers others with 404, it was no other."""
-        run, state = self.run, self.run.known.state(page_key(item.url))
+        """Say whether a page that is titled as missing is there: the site answers others with 404,
+        it was no other.
+        """
+        run = self.run
+        state = self.run.known.state(page_key(item.url))
         before = run.store.load_page(state.key) if state is not None else None
         is_as_before = before is None or before.title == item.title
         return run.site.answers_404 and is_as_before and not loose_key(item.url).endswith("/404")
 
     def _duplicate(self, item: Document, source_hash: str) -> Filtered | None:
-        address, same = loose_key(item.url), source_hash
-        version = tree_of(item.url).get("version") if self.run.arguments.versions == "start" else None
-        bare = loose_key(replaced(item.url, version, None) if version else item.url.partition("?")[0])
+        address = loose_key(item.url)
+        same = source_hash
+        version = (
+            tree_of(item.url).get("version") if self.run.arguments.versions == "start" else None
+        )
+        bare = loose_key(
+            replaced(item.url, version, None) if version else item.url.partition("?")[0]
+        )
         keys = [f"{address} {source_hash}"]
         if item.origin == "markdown":
             keys.append(f"{address.rpartition('/')[2]} {item.fetched_url}")

@@ -1,4 +1,6 @@
-"""Second stage: decide what changed and write the page to the store; what pipelines of the user did to documents."""
+"""Second stage: decide what changed and write the page to the store; what pipelines of the user did
+to documents.
+"""
 
 import asyncio
 import logging
@@ -24,7 +26,8 @@ from llmsspider.web.loading import OURS
 logger = logging.getLogger(__name__)
 
 FOLLOWED = ("title", "description", "language", "content", "links")
-"""The fields that are stored as pipelines left them, beside `llms` and the fields that they added."""
+"""The fields that are stored as pipelines left them, beside `llms` and the fields that they added.
+"""
 
 KINDS: dict[str, tuple[type, ...]] = {
     "content": (str,),
@@ -40,10 +43,13 @@ FIXED = ("id", "url", "fetched_url")  # they belong to the crawl
 
 
 class HashPipeline(RunComponent):
-    """Compare each document with the stored page and record it as it is here: `change`, `seq`, `content_hash`.
+    """Compare each document with the stored page and record it as it is here: `change`, `seq`,
+    `content_hash`.
 
-    What pipelines do to content that comes from the store is reverted. A document that cannot be stored is not
-    exported; when the store fails, the crawl ends (`store_failed`), and the next one finds those pages again.
+    What pipelines do to content that comes from the store is reverted. A document that cannot be
+    stored is not
+    exported; when the store fails, the crawl ends (`store_failed`), and the next one finds those
+    pages again.
     """
 
     def __init__(self, crawler: Crawler, run: Run):
@@ -54,13 +60,20 @@ class HashPipeline(RunComponent):
 
     def process_item(self, item: Any) -> Any:
         """Return the document as it is stored; raises `DropItem` for one that is not."""
-        record: PageRecord | None = getattr(item, "record", None) if isinstance(item, PageItem) else None
+        record: PageRecord | None = (
+            getattr(item, "record", None) if isinstance(item, PageItem) else None
+        )
         if record is None:
             found = ItemAdapter(item) if ItemAdapter.is_item(item) else {}
             if self.run.id and found.get("run") == self.run.id:  # the store would not know its page
-                what = f"a pipeline before order 800 returned {type(item).__name__} in place of the item"
+                what = (
+                    f"a pipeline before order 800 returned {type(item).__name__} in place of the"
+                    " item"
+                )
                 change = "change the fields of the item that it is given and return that"
-                raise TypeError(f"{what}: {change}, or make items of your own in a pipeline above 900")
+                raise TypeError(
+                    f"{what}: {change}, or make items of your own in a pipeline above 900"
+                )
             return item  # of a spider of yours
         if not self.run.recorded.is_first(record):
             self.run.count("twice")
@@ -80,10 +93,15 @@ class HashPipeline(RunComponent):
         if self._chunks and not item.confirmed and record.key in self.run.known.states:
             before = self.run.store.load_page(record.key)
             if before is not None and before.content is not None:
-                self.run.outputs.chunks_before[item.id] = self.run.config.chunker.ids(item.id, before.content)
+                self.run.outputs.chunks_before[item.id] = self.run.config.chunker.ids(
+                    item.id, before.content
+                )
         if item.change == "deleted":
             item.seq = self.run.recorded.delete(record)
-            item.content, item.content_hash, item.links, item.code_languages = None, None, [], []
+            item.content = None
+            item.content_hash = None
+            item.links = []
+            item.code_languages = []
             vars(item).clear()
             return item
         self._update(item, record)
@@ -96,7 +114,9 @@ class HashPipeline(RunComponent):
         return item
 
     def _update(self, item: PageItem, record: PageRecord) -> None:
-        """Make the record what pipelines made of the item, and the item what is stored of the same source."""
+        """Make the record what pipelines made of the item, and the item what is stored of the same
+        source.
+        """
         record.llms = item.llms
         if record.llms is not None:
             self.run.memory.llms_entries[record.llms.file] = record.llms
@@ -117,17 +137,23 @@ class HashPipeline(RunComponent):
 
 
 def _update_record(item: PageItem, record: PageRecord) -> None:
-    """Copy into the record what pipelines made of the item; raises `TypeError` for a field of another type."""
+    """Copy into the record what pipelines made of the item; raises `TypeError` for a field of
+    another type.
+    """
     for name, kinds in KINDS.items():
         value = getattr(item, name)
         if not isinstance(value, kinds):
-            raise TypeError(f"a pipeline made {name} a {type(value).__name__}; raise DropItem to drop a page")
+            raise TypeError(
+                f"a pipeline made {name} a {type(value).__name__}; raise DropItem to drop a page"
+            )
     if not all(isinstance(link, Link) for link in item.links):
         raise TypeError("a pipeline made links of something else than llmsspider.items.Link")
     altered = item.content is not record.content
     for name in FOLLOWED:
         setattr(record, name, getattr(item, name))
-    record.extra = orjson.loads(orjson.dumps(added_fields(item), default=str, option=orjson.OPT_NON_STR_KEYS))
+    record.extra = orjson.loads(
+        orjson.dumps(added_fields(item), default=str, option=orjson.OPT_NON_STR_KEYS)
+    )
     record.content_hash = content_hash(item.content or "") if altered else record.source_hash
 
 
@@ -135,7 +161,8 @@ def _update_record(item: PageItem, record: PageRecord) -> None:
 
 
 class PipelineOutcomes(RunComponent):
-    """Count a page that a pipeline dropped, keep it as it is stored where one failed; tombstones are recorded anyway.
+    """Count a page that a pipeline dropped, keep it as it is stored where one failed; tombstones
+    are recorded anyway.
 
     Changes by pipelines after the store come too late; that is logged once.
     """
@@ -147,7 +174,8 @@ class PipelineOutcomes(RunComponent):
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Take the run of the spider."""
-        extension, settings = super().from_crawler(crawler), crawler.settings
+        extension = super().from_crawler(crawler)
+        settings = crawler.settings
         crawler.signals.connect(extension.item_dropped, signal=signals.item_dropped)
         crawler.signals.connect(extension.item_error, signal=signals.item_error)
         named = {**settings.getdict("ITEM_PIPELINES_BASE"), **settings.getdict("ITEM_PIPELINES")}
@@ -173,14 +201,20 @@ class PipelineOutcomes(RunComponent):
             return
         if item.change == "deleted":
             self._delete(item.record)
-        elif self.run.known.outcomes.get(item.record.key) != "kept":  # else it failed as it is stored, too
+        elif (
+            self.run.known.outcomes.get(item.record.key) != "kept"
+        ):  # else it failed as it is stored, too
             why = f"a pipeline failed: {type(failure.value).__name__}: {failure.value}"
             self.run.fail(item.record.url, "parse", why, item.record.status)
             self.run.known.record_outcome(item.record.key, "kept", "parse")
 
     def item_scraped(self, item: Any) -> None:
         """Give content that was changed after it was stored its own hash."""
-        if isinstance(item, PageItem) and item.change != "deleted" and item.content != item.record.content:
+        if (
+            isinstance(item, PageItem)
+            and item.change != "deleted"
+            and item.content != item.record.content
+        ):
             item.content_hash = None if item.content is None else content_hash(item.content)
             self.run.count("altered-after-store")
             self._warn_once(item, "changed its content")
@@ -199,8 +233,8 @@ class PipelineOutcomes(RunComponent):
         if what not in self._warned:
             self._warned.add(what)
             logger.warning(
-                "%(url)s: a pipeline %(what)s after it was stored: the store, and what is made of it, has it as it "
-                "was; an order below 800 comes before the store",
+                "%(url)s: a pipeline %(what)s after it was stored: the store, and what is made of"
+                " it, has it as it was; an order below 800 comes before the store",
                 {"url": item.url, "what": what},
                 extra={"spider": self.crawler.spider},
             )

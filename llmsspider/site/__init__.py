@@ -1,1 +1,4 @@
-"""What a site offers: llms.txt, llms-full.txt, sitemaps and lists of pages, found and read. No Scrapy."""
+"""What a site offers: llms.txt, llms-full.txt, sitemaps and lists of pages, found and read.
+
+No Scrapy.
+"""

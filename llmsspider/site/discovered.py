@@ -1,4 +1,6 @@
-"""What discovery needs of the network, and what it returns: files, and the pages they list, each once, in order."""
+"""What discovery needs of the network, and what it returns: files, and the pages they list, each
+once, in order.
+"""
 
 import asyncio
 import io
@@ -27,9 +29,11 @@ FileType = Literal["llms.txt", "llms-full.txt", "sitemap", "repository", "list",
 
 @dataclass(slots=True)
 class FetchResult:
-    """One HTTP response, or the reason why there was none: `status` is 0 then. Header names are lower-case.
+    """One HTTP response, or the reason why there was none: `status` is 0 then. Header names are
+    lower-case.
 
-    `final_url` is the URL after redirects. The decompressed body is in `body`, a large one in the file `spool`.
+    `final_url` is the URL after redirects. The decompressed body is in `body`, a large one in the
+    file `spool`.
     """
 
     url: str
@@ -51,7 +55,9 @@ class FetchResult:
         """The URL to probe from: the one after redirects, with a slash where it is a directory."""
         if not self.ok or hostname(self.final_url) is None:
             return self.url
-        return directory_or_page(self.final_url, self.head(4 * 1024 * 1024).decode("utf-8", "replace"))
+        return directory_or_page(
+            self.final_url, self.head(4 * 1024 * 1024).decode("utf-8", "replace")
+        )
 
     @property
     def section_url(self) -> str:
@@ -78,7 +84,9 @@ class FetchResult:
             return file.read(size)
 
     def links(self, rel: str) -> list[HeaderLink]:
-        """Return the links with a relation, of the `Link:` header, then of the head; none of a page that failed."""
+        """Return the links with a relation, of the `Link:` header, then of the head; none of a page
+        that failed.
+        """
         if not self.ok:
             return []
         links = page_forms.header_links(self.headers.get("link", ""), self.final_url)
@@ -93,7 +101,8 @@ class FetchResult:
 
 
 class Fetch(Protocol):
-    """Downloads one URL, following redirects. Network failures are in the `FetchResult`, never raised.
+    """Downloads one URL, following redirects. Network failures are in the `FetchResult`, never
+    raised.
 
     `accept` overrides the Accept header, `max_bytes` the size above which the body is refused.
     """
@@ -109,7 +118,8 @@ class Fetch(Protocol):
 class Options:
     """How far discovery goes.
 
-    `llms_txt` names the file and skips probing. `enabled=False` fetches the start page and that file, nothing else.
+    `llms_txt` names the file and skips probing. `enabled=False` fetches the start page and that
+    file, nothing else.
     """
 
     llms_txt: str | None = None
@@ -125,7 +135,8 @@ class Options:
 class Seed:
     """A page to crawl from: the file that lists it, with title, section and notes of the entry.
 
-    `lastmod` is the text of the sitemap; `alternates` maps hreflang tags to absolute URLs. `in_sitemap` says that a
+    `lastmod` is the text of the sitemap; `alternates` maps hreflang tags to absolute URLs.
+    `in_sitemap` says that a
     sitemap lists it, whoever named it first.
     """
 
@@ -139,7 +150,9 @@ class Seed:
 
 @dataclass(slots=True)
 class FullText:
-    """A file that holds pages themselves, at `url` after redirects; `answer` has its bytes, `report` how it splits."""
+    """A file that holds pages themselves, at `url` after redirects; `answer` has its bytes,
+    `report` how it splits.
+    """
 
     url: str
     answer: FetchResult
@@ -147,7 +160,9 @@ class FullText:
 
     @property
     def is_usable(self) -> bool:
-        """Whether its pages take the place of fetching them; headings alone have to match a listed title each."""
+        """Whether its pages take the place of fetching them; headings alone have to match a listed
+        title each.
+        """
         report = self.report
         if report is None or report.rule is None:
             return False
@@ -190,8 +205,10 @@ class FilteredLink(NamedTuple):
 class Discovery:
     """Everything discovery learned, in the order it learned it.
 
-    `start` is the answer for the start page, `start_url` the URL whose directory is the section that was requested.
-    `seeds` holds each URL once, without the start page and llms files; `external` are llms files on other sites,
+    `start` is the answer for the start page, `start_url` the URL whose directory is the section
+    that was requested.
+    `seeds` holds each URL once, without the start page and llms files; `external` are llms files on
+    other sites,
     `broken` sitemaps that break off.
     """
 
@@ -226,16 +243,26 @@ class Discovery:
 
 
 MAX_SEEDS = 250_000
-"""So many pages are taken from sitemaps, and so many from llms.txt files; what is more is counted as cut."""
+"""So many pages are taken from sitemaps, and so many from llms.txt files; what is more is counted
+as cut.
+"""
 
 
 class SeedList:
-    """Collects the seeds of a discovery, but for those `known`; the first source to name a URL wins, later ones add."""
+    """Collects the seeds of a discovery, but for those `known`; the first source to name a URL
+    wins, later ones add.
+    """
 
-    def __init__(self, found: Discovery, optional: Literal["include", "skip"], known: Iterable[Seed] = ()):
+    def __init__(
+        self, found: Discovery, optional: Literal["include", "skip"], known: Iterable[Seed] = ()
+    ):
         self.cut: list[FilteredLink] = []
         self._found = found
-        self._start_urls = {found.start.url.partition("#")[0], found.start.final_url, found.start_url}
+        self._start_urls = {
+            found.start.url.partition("#")[0],
+            found.start.final_url,
+            found.start_url,
+        }
         self._seeds = {seed.url: seed for seed in known}
         self._skip_optional = optional == "skip"
         self._order = 0
@@ -245,7 +272,8 @@ class SeedList:
     def add_entries(self, file: LlmsTxt) -> None:
         """Add what an index lists."""
         for entry in file.entries:
-            order, self._order = self._order, self._order + 1
+            order = self._order
+            self._order = self._order + 1
             if is_llms_url(entry.url):
                 continue
             if entry.optional and self._skip_optional:
@@ -269,7 +297,9 @@ class SeedList:
             known.alternates = known.alternates or alternates
             known.in_sitemap = True
         elif url not in self._start_urls and not is_llms_url(url):
-            self._add(Seed(url, "sitemap", None, lastmod, alternates, True), "too-many-sitemap-pages")
+            self._add(
+                Seed(url, "sitemap", None, lastmod, alternates, True), "too-many-sitemap-pages"
+            )
 
     def add_found(self, url: str) -> None:
         """Add what a search index names."""
@@ -314,7 +344,9 @@ class Session:
         return answer
 
     def is_unresponsive(self, url: str) -> bool:
-        """Return whether the host of a URL has left the last three requests without an answer: it gets no more."""
+        """Return whether the host of a URL has left the last three requests without an answer: it
+        gets no more.
+        """
         return bool(self._silent) and self._silent[hostname(url) or ""] >= 3
 
     def forget(self, url: str) -> None:

@@ -1,6 +1,7 @@
 """Find everything a site offers about itself before its first page is crawled: the cascade.
 
-llms.txt at each of its locations, the llms files it links, llms-full.txt, sitemaps; each level adds to the one before.
+llms.txt at each of its locations, the llms files it links, llms-full.txt, sitemaps; each level adds
+to the one before.
 """
 
 import asyncio
@@ -34,7 +35,9 @@ from llmsspider.web.stats import FilterReason
 from llmsspider.web.urls import InvalidUrl, identity
 
 MAX_REQUESTS = 14
-"""Maximum number of requests to a site that offers nothing, before its first page; the start page included."""
+"""Maximum number of requests to a site that offers nothing, before its first page; the start page
+included.
+"""
 
 _FULL_NAME = re.compile(r"/llms-(?:full|ctx)[^/]*\.txt$", re.IGNORECASE)
 _TEXT_TYPES = frozenset({None, "text/markdown", "text/plain", "text/x-markdown"})
@@ -52,8 +55,12 @@ async def discover(
 ) -> Discovery:
     """Fetch the start page, then everything the site offers about itself.
 
-    `note` gets one line for each thing found; `expect_pages` is called once pages are sure to come. Raises
-    `InvalidUrlError`, and `DiscoveryError` where the file named by `options.llms_txt` cannot be used.
+    `note` gets one line for each thing found; `expect_pages` is called once pages are sure to come.
+
+    Raises
+    ------
+    `InvalidUrlError`, and `DiscoveryError` where the file named by `options.llms_txt` cannot be
+    used.
     """
     llmstxt.candidates(start_url)
     if options.llms_txt is not None:
@@ -73,15 +80,25 @@ async def discover(
 
 
 def describing_files(answer: FetchResult) -> tuple[list[str], list[InvalidUrl]]:
-    """Return what a page names as the llms.txt that covers it (`rel="describedby"`): two URLs at most; and invalid."""
-    described = dict.fromkeys(link.url for link in answer.links("describedby") if link.type in _TEXT_TYPES)
+    """Return what a page names as the llms.txt that covers it (`rel="describedby"`): two URLs at
+    most; and invalid.
+    """
+    described = dict.fromkeys(
+        link.url for link in answer.links("describedby") if link.type in _TEXT_TYPES
+    )
     found = [url for url in described if isinstance(url, str) and same_site(url, answer.final_url)]
     return found[:2], [url for url in described if isinstance(url, InvalidUrl)]
 
 
 async def read_described(fetch: Fetch, url: str, found: Discovery, options: Options) -> list[Seed]:
-    """Read an llms.txt that a page named during the crawl, within `max_linked_files`; return its new seeds."""
-    read = {file.url for file in found.files} | set(found.linked_files) | {tried.url for tried in found.tried}
+    """Read an llms.txt that a page named during the crawl, within `max_linked_files`; return its
+    new seeds.
+    """
+    read = (
+        {file.url for file in found.files}
+        | set(found.linked_files)
+        | {tried.url for tried in found.tried}
+    )
     if url in read or not same_site(url, found.start_url):
         return []
     if len(found.linked_files) >= options.max_linked_files:
@@ -106,15 +123,19 @@ async def read_described(fetch: Fetch, url: str, found: Discovery, options: Opti
 
 
 MAX_FULL_BYTES = 200 * 1024 * 1024  # the largest full-text file that is read, in bytes
-SAMPLE_BYTES = 2 * 1024 * 1024  # how much of a file too large for an index is classified by, in bytes
+SAMPLE_BYTES = (
+    2 * 1024 * 1024
+)  # how much of a file too large for an index is classified by, in bytes
 
 
 def classify_file(
     answer: FetchResult, url: str, *, main: bool
 ) -> tuple[Literal["index", "full"] | None, str | None]:
-    """Return whether an answer to the request of `url` is an index or full text; None for no llms file, and why.
+    """Return whether an answer to the request of `url` is an index or full text; None for no llms
+    file, and why.
 
-    A `main` file, found by probing, is full text only when it is delimited into pages or lists none.
+    A `main` file, found by probing, is full text only when it is delimited into pages or lists
+    none.
     """
     if answer.error is not None:
         return None, answer.message or answer.error
@@ -147,7 +168,9 @@ async def _parsed(answer: FetchResult, kind: Literal["index", "full"]) -> LlmsTx
     file = await asyncio.to_thread(parse, text, answer.final_url)
     alias = alias_of(answer.final_url, (entry.url for entry in file.entries))
     if alias is not None:
-        file = replace(file, entries=tuple(replace(entry, url=alias.of(entry.url)) for entry in file.entries))
+        file = replace(
+            file, entries=tuple(replace(entry, url=alias.of(entry.url)) for entry in file.entries)
+        )
     if kind == "full":
         return replace(file, kind=kind, invalid=(), notes=None)
     return replace(file, text=text)
@@ -184,7 +207,9 @@ class _Cascade:
             self.note("no llms.txt or sitemap, following links")
 
     async def _find_llms_txt(self) -> LlmsTxt | None:
-        """Read the file that the options name, else the first llms.txt of the locations, probed one by one."""
+        """Read the file that the options name, else the first llms.txt of the locations, probed one
+        by one.
+        """
         named = self.options.llms_txt
         for url in [named] if named else self._locations():
             if self.session.is_unresponsive(url):
@@ -202,7 +227,9 @@ class _Cascade:
         return None
 
     def _locations(self) -> list[str]:
-        """Return where to look: the start page if it is an llms file, what it names, then by its path."""
+        """Return where to look: the start page if it is an llms file, what it names, then by its
+        path.
+        """
         start = self.found.start
         named = [start.url] if llmstxt.is_llms_url(start.url) else []
         described, invalid = describing_files(start)
@@ -240,15 +267,21 @@ class _Cascade:
         return file
 
     async def _follow_links(self, main: LlmsTxt) -> None:
-        """Read the llms files the main file links, level by level, each level at once and each file once."""
+        """Read the llms files the main file links, level by level, each level at once and each file
+        once.
+        """
         external: list[str] = []
         cut: list[FilteredLink] = []
-        seen, read, depth = {main.url}, [main], 0
+        seen = {main.url}
+        read = [main]
+        depth = 0
         while read:
             depth += 1
             seen.update(file.url for file in read)
             level: list[str] = []
-            for entry in (entry for file in read for entry in file.entries if is_llms_url(entry.url)):
+            for entry in (
+                entry for file in read for entry in file.entries if is_llms_url(entry.url)
+            ):
                 if entry.url in seen:
                     continue
                 seen.add(entry.url)
@@ -261,8 +294,13 @@ class _Cascade:
             if level and depth == 1:
                 them = "it" if len(level) == 1 else "them"
                 self.note(f"found {_number(len(level), 'linked llms.txt file')}, reading {them}")
-            answers = await asyncio.gather(*(self.session.get(url, MAX_FULL_BYTES) for url in level))
-            files = [await self._read(*answered, main=False) for answered in zip(answers, level, strict=True)]
+            answers = await asyncio.gather(
+                *(self.session.get(url, MAX_FULL_BYTES) for url in level)
+            )
+            files = [
+                await self._read(*answered, main=False)
+                for answered in zip(answers, level, strict=True)
+            ]
             self.found.linked_files += level
             read = [file for file in files if file is not None]
         self.found.cut += cut
@@ -270,13 +308,19 @@ class _Cascade:
         if external:
             more = f" and {len(external) - 5} more" if len(external) > 5 else ""
             examples = ", ".join(external[:5])
-            self.found.warnings.append(f"llms files on other sites are not followed: {examples}{more}")
+            self.found.warnings.append(
+                f"llms files on other sites are not followed: {examples}{more}"
+            )
         if self.found.linked_files:
             count = len(self.found.files)
             self.note(f"read {count} llms.txt files (1 main + {count - 1} linked)")
 
-    def _reason_against(self, entry: Entry, main: LlmsTxt, depth: int, ahead: int) -> FilterReason | None:
-        """Return why a linked file is not followed: from the second level on only those below the main one are."""
+    def _reason_against(
+        self, entry: Entry, main: LlmsTxt, depth: int, ahead: int
+    ) -> FilterReason | None:
+        """Return why a linked file is not followed: from the second level on only those below the
+        main one are.
+        """
         options = self.options
         if depth > options.link_depth:
             return "link-depth"
@@ -290,7 +334,9 @@ class _Cascade:
         return "max-linked-files" if number >= options.max_linked_files else None
 
     async def _find_full_text(self) -> None:
-        """Look for llms-full.txt beside the llms.txt found, else in the start directory and the root."""
+        """Look for llms-full.txt beside the llms.txt found, else in the start directory and the
+        root.
+        """
         if any(full_text.url in self.found.linked_files for full_text in self.found.full_texts):
             return
         directory = llmstxt.directory_url(self.found.discovered_file or self.page_url)
@@ -312,13 +358,18 @@ class _Cascade:
         titles = {**listed, **{seed.url: "" for seed in self.found.seeds if seed.url not in listed}}
         for full_text in self.found.full_texts:
             with full_text.answer.open() as body:
-                full_text.report = await asyncio.to_thread(llmsfull.inspect, body, full_text.url, titles)
-            report, says = full_text.report, f"full text at {self._short(full_text.url)}"
+                full_text.report = await asyncio.to_thread(
+                    llmsfull.inspect, body, full_text.url, titles
+                )
+            report = full_text.report
+            says = f"full text at {self._short(full_text.url)}"
             if not full_text.is_usable:
                 why = full_text.why_whole
                 self.note(f"{says} cannot be split into pages ({why}): its pages are crawled")
             else:
-                self.note(f"{says} holds {report.pages} pages, {len(report.urls)} with their address")
+                self.note(
+                    f"{says} holds {report.pages} pages, {len(report.urls)} with their address"
+                )
 
     async def _read_sitemaps(self) -> None:
         step = SitemapStep(self.session, self.found, self.seeds, self.page_url)
@@ -337,13 +388,20 @@ class _Cascade:
 
     async def _read_search_index(self) -> None:
         start = self.found.start
-        html = start.head(witnesses.MAX_PAGE_BYTES) if start.ok and start.content_type in HTML_TYPES else b""
+        html = (
+            start.head(witnesses.MAX_PAGE_BYTES)
+            if start.ok and start.content_type in HTML_TYPES
+            else b""
+        )
         async for url, found in witnesses.find(self.session.get, html, start.final_url):
             if isinstance(found, str):
                 self.note(f"{self._short(url)} is no search index that can be used: {found}")
                 continue
             self.found.witnesses.append(found)
-            listed = [*(seed.url for seed in self.found.seeds), *witnesses.links(html, start.final_url)]
+            listed = [
+                *(seed.url for seed in self.found.seeds),
+                *witnesses.links(html, start.final_url),
+            ]
             more = found.unlisted(listed)
             for page in more:
                 self.seeds.add_found(page)
@@ -358,7 +416,8 @@ class _Cascade:
         self.note(f"found {kind} at {self._short(url)}")
 
     def _short(self, url: str) -> str:
-        parts, start = urlsplit(url), urlsplit(self.found.start_url)
+        parts = urlsplit(url)
+        start = urlsplit(self.found.start_url)
         return parts.path if parts.netloc == start.netloc else url
 
 

@@ -33,7 +33,8 @@ def lines_of(source: BinaryIO) -> Iterator[str]:
     r"""Yield the lines of an open binary stream that can seek, from its start.
 
     Line ends are `\\n`, whatever the file has; the last line and the parts of an overlong one have
-    none. A page tag (`<doc …>`, `</page>`) that shares its line with text comes as a line of its own.
+    none. A page tag (`<doc …>`, `</page>`) that shares its line with text comes as a line of its
+    own.
     """
     encoding = _encoding(source)
     source.seek(0)
@@ -87,7 +88,9 @@ def _markup(lines: Iterable[str]) -> Kind:
         if ".." in text[:12] and _DIRECTIVE.match(text):
             rst += 2
         elif (":`" in text and _ROLE.search(text)) or (
-            text[:1] in tuple('=~^"-#*+') and _UNDERLINE.match(text) and 3 <= len(before) <= len(text)
+            text[:1] in tuple('=~^"-#*+')
+            and _UNDERLINE.match(text)
+            and 3 <= len(before) <= len(text)
         ):
             rst += 1
         elif "<" in text[:20] and _TAG_LINE.match(text):
@@ -115,7 +118,8 @@ class FullPage:
     r"""One page of a full-text file.
 
     `url` is absolute without fragment, None where nothing says which page it is. `text` is the page
-    without the generator's marks, with `\\n` line ends and one at its end; `kind` its markup, `rule`
+    without the generator's marks, with `\\n` line ends and one at its end; `kind` its markup,
+    `rule`
     the name of the rule that cut it.
     """
 
@@ -130,7 +134,8 @@ class FullPage:
 class Leftover:
     """Text of a full-text file outside its pages, `chars` long.
 
-    `full-text-outside` stands before the first page or between pages that their marks close; the `text` of what is
+    `full-text-outside` stands before the first page or between pages that their marks close; the
+    `text` of what is
     `full-text-too-long` is its beginning.
     """
 
@@ -141,7 +146,8 @@ class Leftover:
 
 @dataclass(frozen=True, slots=True)
 class SplitReport:
-    """The structure of a full-text file: its markup, the rule that splits it, number of pages, their URLs each once.
+    """The structure of a full-text file: its markup, the rule that splits it, number of pages,
+    their URLs each once.
 
     `rule` is None for a file that cannot be split, and `reason` says why. `marks` is where to cut.
     """
@@ -157,11 +163,13 @@ class SplitReport:
 def inspect(source: BinaryIO, url: str, titles: Mapping[str, str] = _NO_TITLES) -> SplitReport:
     """Return the structure of a full-text file, without cutting it.
 
-    `source` is a file or a binary stream that can seek, `url` where it came from, `titles` maps the URLs
+    `source` is a file or a binary stream that can seek, `url` where it came from, `titles` maps the
+    URLs
     listed elsewhere (llms.txt, sitemap) to their titles, in order; titles may be empty.
     """
     locator = Locator(url, titles)
-    kind, scan = _markup(islice(lines_of(source), 50_000)), FileScan(lines_of(source))
+    kind = _markup(islice(lines_of(source), 50_000))
+    scan = FileScan(lines_of(source))
     rule, marks = choose(scan, url) or ("titles", [])
     for mark in marks:
         mark.url = locator.locate(mark.url, mark.title)
@@ -174,7 +182,9 @@ def inspect(source: BinaryIO, url: str, titles: Mapping[str, str] = _NO_TITLES) 
     joined: list[Mark] = []
     for mark in marks:
         last = joined[-1] if joined else None
-        if last and last.end is None and mark.url and mark.url == last.url:  # a section of the page before
+        if (
+            last and last.end is None and mark.url and mark.url == last.url
+        ):  # a section of the page before
             last.skip += mark.skip
             if mark.lead:
                 last.sections[mark.start] = mark.lead
@@ -196,17 +206,25 @@ def cut(source: BinaryIO, report: SplitReport) -> Iterator[FullPage | Leftover]:
         if chars > MAX_PAGE_CHARS:
             yield Leftover("full-text-too-long", text[:1000], chars)
         elif mark is not None:
-            yield FullPage(mark.url, mark.title or _first_heading(text), text, report.rule, report.kind)
+            yield FullPage(
+                mark.url, mark.title or _first_heading(text), text, report.rule, report.kind
+            )
         elif text:
             yield Leftover("full-text-outside", text, len(text))
 
 
-def _pieces(source: BinaryIO, marks: Iterable[Mark]) -> Iterator[tuple[Mark | None, list[str], int]]:
-    """Yield each mark, or None outside of pages, with its lines, as many as a page may have, and their characters."""
+def _pieces(
+    source: BinaryIO, marks: Iterable[Mark]
+) -> Iterator[tuple[Mark | None, list[str], int]]:
+    """Yield each mark, or None outside of pages, with its lines, as many as a page may have, and
+    their characters.
+    """
     coming = iter(marks)
-    current, following = None, next(coming, None)
+    current = None
+    following = next(coming, None)
     lines: list[str] = []
-    chars, skip = 0, frozenset[int]()
+    chars = 0
+    skip = frozenset[int]()
     for number, line in enumerate(lines_of(source)):
         begins = following is not None and number >= following.start
         ends = current is not None and number == current.end  # the line that closes the page
@@ -214,7 +232,8 @@ def _pieces(source: BinaryIO, marks: Iterable[Mark]) -> Iterator[tuple[Mark | No
             yield current, lines, chars
             current = following if begins else None
             following = next(coming, None) if begins else following
-            lines, chars = [current.lead] if current else [], 0
+            lines = [current.lead] if current else []
+            chars = 0
             skip = frozenset(current.skip if current else ())
         if ends and not begins:
             continue
@@ -226,23 +245,30 @@ def _pieces(source: BinaryIO, marks: Iterable[Mark]) -> Iterator[tuple[Mark | No
 
 
 def read_whole(source: BinaryIO, url: str, report: SplitReport) -> FullPage:
-    """Return an inspected file as one page with its address; `UnsplittableError` where that is too long."""
+    """Return an inspected file as one page with its address; `UnsplittableError` where that is too
+    long.
+    """
     kept: list[str] = []
     size = 0
     for line in lines_of(source):
         size += len(line)
         if size > MAX_PAGE_CHARS:
-            raise UnsplittableError(f"longer than {MAX_PAGE_CHARS:,} characters, too long for one document")
+            raise UnsplittableError(
+                f"longer than {MAX_PAGE_CHARS:,} characters, too long for one document"
+            )
         kept.append(line)
     text = "".join(kept).strip("\n")
-    text = f"\n{text}\n" if text else ""  # front matter at its top is the first page's, and stays in the text
+    text = (
+        f"\n{text}\n" if text else ""
+    )  # front matter at its top is the first page's, and stays in the text
     return FullPage(url, _first_heading(text), text, "whole", report.kind)
 
 
 def looks_split(text: str, url: str = "", *, named: bool = False) -> bool:
     """Return whether text is delimited into pages of some length, as full-text generators write it.
 
-    `named` says that the file's name calls it full text; then, and where the marks are those that only full-text
+    `named` says that the file's name calls it full text; then, and where the marks are those that
+    only full-text
     generators write, short pages will do. Other marks stand in annotated indexes too.
     """
     scan = FileScan(lines_of(io.BytesIO(text.encode("utf-8", "replace"))))
@@ -250,26 +276,34 @@ def looks_split(text: str, url: str = "", *, named: bool = False) -> bool:
     if choice is None or len(choice.marks) < 2:
         return False
     below_title = choice.rule == "title-label" and choice.marks[0].level == 1
-    no_index = below_title or choice.rule in {"front-matter", "firecrawl"} or choice.rule.endswith("-tag")
-    least = 80 if named or no_index else 250  # shorter pages, on average, are the entries of an index
+    no_index = (
+        below_title or choice.rule in {"front-matter", "firecrawl"} or choice.rule.endswith("-tag")
+    )
+    least = (
+        80 if named or no_index else 250
+    )  # shorter pages, on average, are the entries of an index
     return scan.chars / len(choice.marks) >= least
 
 
 def _trimmed(lines: list[str]) -> str:
-    """Return lines without blank ones and the generator's separators at both ends, with one line end.
+    """Return lines without blank ones and the generator's separators at both ends, with one line
+    end.
 
     A separator may open front matter; at the end it may be the underline of a heading.
     """
     lines = [line for line in lines if line]
-    begin, stop = 0, len(lines)
+    begin = 0
+    stop = len(lines)
     while begin < stop:
-        line, below = lines[begin], lines[begin + 1] if begin + 1 < stop else ""
+        line = lines[begin]
+        below = lines[begin + 1] if begin + 1 < stop else ""
         opens = line.rstrip() == "---" and _FIELD.match(below)
         if line.strip() and (opens or not SEPARATOR.match(line)):
             break
         begin += 1
     while begin < stop:
-        line, above = lines[stop - 1], lines[stop - 2] if stop - 1 > begin else ""
+        line = lines[stop - 1]
+        above = lines[stop - 2] if stop - 1 > begin else ""
         if line.strip() and (above.strip() or not SEPARATOR.match(line)):
             break
         stop -= 1

@@ -27,8 +27,10 @@ FILES = r"(?:mdx?|markdown|rst|txt|html?|ipynb|adoc)"
 class Mark:
     """One boundary: the line where a page begins, what the mark says of it.
 
-    `skip` holds the lines that belong to the mark and not to the page, `lead` a heading that stands for
-    one of them, `end` the line after the page where the mark closes it. `sections` holds the leads of later marks of
+    `skip` holds the lines that belong to the mark and not to the page, `lead` a heading that stands
+    for
+    one of them, `end` the line after the page where the mark closes it. `sections` holds the leads
+    of later marks of
     the same page, by their lines.
     """
 
@@ -50,7 +52,9 @@ def clean_title(text: str) -> str:
 
 
 _FIRECRAWL = re.compile(r"\s*<\|firecrawl-page-\d+-l+mstxt\|>\s*$")
-_DOC_PATH = re.compile(rf"`?(?:file\s*:\s*)?(\.{{0,2}}/?[\w@.-][\w@./ +-]*\.{FILES})`?$", re.IGNORECASE)
+_DOC_PATH = re.compile(
+    rf"`?(?:file\s*:\s*)?(\.{{0,2}}/?[\w@.-][\w@./ +-]*\.{FILES})`?$", re.IGNORECASE
+)
 _ROOT_PATH = re.compile(r"(/[\w@.~%+-]+(?:/[\w@.~%+-]*)*)$")
 _HEADING_URL = re.compile(r"<?(https?://[^\s<>]+?)>?$")
 _HEADING_LINK = re.compile(
@@ -60,7 +64,9 @@ _SUFFIX = re.compile(r"(?<!\S)[(\[<]((?:https?:)?/[^\s()<>\[\]]*)[)\]>]$")
 
 
 class Headings:
-    """Headings that are a file, an address, or a title with one, banners and page markers; by rule and level."""
+    """Headings that are a file, an address, or a title with one, banners and page markers; by rule
+    and level.
+    """
 
     def __init__(self) -> None:
         self.groups: defaultdict[tuple[str, int], list[Mark]] = defaultdict(list)
@@ -76,9 +82,11 @@ class Headings:
             elif line[0] in "=-#> " and len(line) < 400 and (path := _banner_path(line)):
                 self._add("banner", Mark(number, path, skip=[number]))
             return
-        text, level = heading[2] or "", len(heading[1])
+        text = heading[2] or ""
+        level = len(heading[1])
         if self._untitled is not None:
-            self._untitled.title, self._untitled = clean_title(text), None
+            self._untitled.title = clean_title(text)
+            self._untitled = None
         if found := _DOC_PATH.match(text):
             self._add("heading-path", Mark(number, found[1], skip=[number], level=level))
         elif found := _HEADING_URL.match(text) or _ROOT_PATH.match(text):
@@ -86,7 +94,8 @@ class Headings:
         elif found := _HEADING_LINK.match(text):
             self._add("heading-link", Mark(number, found[2], clean_title(found[1]), level=level))
         elif (found := _SUFFIX.search(text)) and (words := text[: found.start()].rstrip()):
-            lead, title = f"{heading[1]} {words}\n", clean_title(words)
+            lead = f"{heading[1]} {words}\n"
+            title = clean_title(words)
             self._add("heading-suffix", Mark(number, found[1], title, [number], lead, level=level))
 
     def _add(self, rule: str, mark: Mark) -> None:
@@ -96,7 +105,9 @@ class Headings:
 
 
 def _banner_path(line: str) -> str | None:
-    """Return the path in `=== guide/a.md ===` or `--- file: guide/a.md ---`, None in any other line."""
+    """Return the path in `=== guide/a.md ===` or `--- file: guide/a.md ---`, None in any other
+    line.
+    """
     text = line.strip()
     opened = text.lstrip("=-#>")
     inner = opened.rstrip("=-#<")
@@ -106,11 +117,12 @@ def _banner_path(line: str) -> str | None:
 
 
 # Lines that name a page: `Source: URL`, `**URL:** /path`, `<!-- source: file.md -->`.
-# They are looked for on raw text, code included: pages with unbalanced fences would hide those after them.
+# They are looked for on raw text, code included: pages with unbalanced fences would hide those
+# after them.
 
 _LABELS = (
-    "page url|page_url|source url|source_url|url source|canonical url|canonical|original url|permalink"
-    "|url|source|source file|link|page|path|file|filepath|file path|doc|document"
+    "page url|page_url|source url|source_url|url source|canonical url|canonical|original"
+    " url|permalink|url|source|source file|link|page|path|file|filepath|file path|doc|document"
 )
 _ADDRESS = rf"https?://[^\s<>]+?|/[^\s<>]*?|\.{{0,2}}[\w@.][\w@./ +-]*?\.{FILES}"
 _STRONG = r"(?:\*\*|__|\*|_)?"
@@ -119,15 +131,23 @@ _LABEL = re.compile(
     rf"(?:[`<]?(?P<url>{_ADDRESS})[`>]?|\[[^\]]*\]\((?P<link>{_ADDRESS})\))[ \t]*+[.,]?+\s*+$",
     re.IGNORECASE,
 )
-_COMMENT = re.compile(rf"(?P<label>{_LABELS})\s*+[:=]\s*+[\"'<]?(?P<url>{_ADDRESS})[\"'>]?", re.IGNORECASE)
-_GENERATED = re.compile(r"(?:content|body|markdown|meta(?:data)?)\s*+:(?:\s*+\{[^\n]*\})?\s*$", re.IGNORECASE)
-"""Lines below a mark that head the text (`Content:`) or repeat its front matter (`meta: {"title": …}`)."""
+_COMMENT = re.compile(
+    rf"(?P<label>{_LABELS})\s*+[:=]\s*+[\"'<]?(?P<url>{_ADDRESS})[\"'>]?", re.IGNORECASE
+)
+_GENERATED = re.compile(
+    r"(?:content|body|markdown|meta(?:data)?)\s*+:(?:\s*+\{[^\n]*\})?\s*$", re.IGNORECASE
+)
+"""Lines below a mark that head the text (`Content:`) or repeat its front matter (`meta: {"title":
+…}`).
+"""
 
 _FIELD = re.compile(r"[*_]{0,2}[A-Z][\w -]{0,30}[*_]{0,2}\s*:[*_]{0,2}(?:\s|$)")
 _TITLE_FIELD = re.compile(r"[*_]{0,2}title[*_]{0,2}\s*+:[*_]{0,2}\s*+(\S.*)$", re.IGNORECASE)
 
 MAX_HEADER_LINES = 8
-"""Lines of a header, labels among them, that belong to a page; what follows them is looked at by itself."""
+"""Lines of a header, labels among them, that belong to a page; what follows them is looked at by
+itself.
+"""
 
 
 class Labels:
@@ -175,7 +195,10 @@ class Labels:
 
     def text(self) -> None:
         """Note a line of text: what follows does not stand below a title any more."""
-        self._header, self._heading, self._title, self._last = [], None, None, None
+        self._header = []
+        self._heading = None
+        self._title = None
+        self._last = None
 
     def _add(self, number: int, form: str, found: re.Match[str]) -> None:
         groups = found.groupdict()
@@ -185,7 +208,9 @@ class Labels:
             mark.start, mark.level, text = self._heading
             mark.title = clean_title(text) or None
         elif self._header:
-            mark.start, mark.title, mark.skip = self._header[0], self._title, [*self._header, number]
+            mark.start = self._header[0]
+            mark.title = self._title
+            mark.skip = [*self._header, number]
         marks = self.groups[form, label]
         if len(marks) < MAX_MARKS:
             marks.append(mark)
@@ -194,7 +219,8 @@ class Labels:
             self._header.append(number)
 
 
-# Blocks that hold or head a page: YAML front matter, `<doc>`, `<page>`, `<document>` and `<file>` tags.
+# Blocks that hold or head a page: YAML front matter, `<doc>`, `<page>`, `<document>` and `<file>`
+# tags.
 
 _OPEN_TAG = re.compile(r"<(doc|page|document|file|article)((?:\s[^>]*)?)>\s*$", re.IGNORECASE)
 _CLOSE_TAG = re.compile(r"\s*</(doc|page|document|file|article)>\s*$", re.IGNORECASE)
@@ -202,7 +228,9 @@ _ATTRIBUTE = re.compile(r"(?<![\w:-])([\w:-]++)\s*+=\s*+(?:\"([^\"]*)\"|'([^']*)
 _INNER_URL = re.compile(
     r"\s*<(?:source|url|link|loc)>\s*(\S+?)\s*</(?:source|url|link|loc)>\s*$", re.IGNORECASE
 )
-_INNER_BODY = re.compile(r"\s*</?(?:document_contents?|contents?|markdown|body)>\s*$", re.IGNORECASE)
+_INNER_BODY = re.compile(
+    r"\s*</?(?:document_contents?|contents?|markdown|body)>\s*$", re.IGNORECASE
+)
 _KEY = re.compile(r"[A-Za-z_][\w -]*+\s*+:(?:\s|$)")
 _YAML_LINE = re.compile(r"\s*$|\s*#|\s*-\s|\s+\S|[A-Za-z_][\w .-]*+\s*+:(?:\s|$)|[\]})]")
 _URL_KEYS = (
@@ -226,7 +254,9 @@ class FrontMatter:
             url, title = _named_in(_front_matter("".join(self._block)))
             if self.start is not None and (url or title):
                 if len(self.marks) < MAX_MARKS:
-                    self.marks.append(Mark(self.start, url, title, list(range(self.start, number + 1))))
+                    self.marks.append(
+                        Mark(self.start, url, title, list(range(self.start, number + 1)))
+                    )
                 self.start = None
             else:
                 self.start = number
@@ -234,7 +264,8 @@ class FrontMatter:
         elif self.start is not None:
             is_yaml = _YAML_LINE.match(line) if self._block else _KEY.match(line)
             if len(self._block) > 80 or not is_yaml:
-                self.start, self._block = None, []
+                self.start = None
+                self._block = []
             else:
                 self._block.append(line)
 
@@ -253,7 +284,9 @@ class Tags:
         """Process one line."""
         if self.opened is None:
             if found := _OPEN_TAG.match(line):
-                attributes = {name.lower(): (a or b).strip() for name, a, b in _ATTRIBUTE.findall(found[2])}
+                attributes = {
+                    name.lower(): (a or b).strip() for name, a, b in _ATTRIBUTE.findall(found[2])
+                }
                 keys = ("url", "href", "src", "source", "path", "link")
                 named = next((attributes[key] for key in keys if attributes.get(key)), None)
                 url, title = _named_in({**attributes, "url": named})
@@ -289,7 +322,8 @@ class Tags:
                 if scanner.start is None and not scanner.marks:
                     break
         for inner in scanner.marks[:1]:
-            mark.url, mark.title = mark.url or inner.url, mark.title or inner.title
+            mark.url = mark.url or inner.url
+            mark.title = mark.title or inner.title
             mark.skip += inner.skip
 
 
@@ -303,7 +337,11 @@ def _front_matter(block: str) -> dict[str, object]:
         fields = yaml.safe_load(block)
     except (yaml.YAMLError, ValueError, RecursionError):
         return {}
-    return {str(key).lower(): value for key, value in fields.items()} if isinstance(fields, dict) else {}
+    return (
+        {str(key).lower(): value for key, value in fields.items()}
+        if isinstance(fields, dict)
+        else {}
+    )
 
 
 def _named_in(fields: dict[str, object]) -> tuple[str | None, str | None]:
@@ -324,7 +362,8 @@ def _named_in(fields: dict[str, object]) -> tuple[str | None, str | None]:
     return None, cleaned
 
 
-# Headings, at which a file that names no addresses is cut where an llms.txt knows them as page titles.
+# Headings, at which a file that names no addresses is cut where an llms.txt knows them as page
+# titles.
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)$")
 
@@ -343,7 +382,8 @@ class Heading:
 class Titles:
     """Remembers the headings outside code and, for each, whether text follows before the next.
 
-    A fence that another one with a language follows, or that never ends, was not closed by its author:
+    A fence that another one with a language follows, or that never ends, was not closed by its
+    author:
     the headings behind it count after all.
     """
 
@@ -359,7 +399,9 @@ class Titles:
             headings[-1].is_empty = False
         self._separated = False
 
-    def feed(self, number: int, line: str, heading: re.Match[str] | None, *, is_separator: bool) -> None:
+    def feed(
+        self, number: int, line: str, heading: re.Match[str] | None, *, is_separator: bool
+    ) -> None:
         """Process one line; `heading` is its match as an ATX heading."""
         if fence := _FENCE.match(line):
             if self._fence is None:
@@ -367,7 +409,8 @@ class Titles:
             elif fence[1].startswith(self._fence):
                 closes = not fence[2].strip()
                 self.headings += [] if closes else self._in_fence
-                self._in_fence, self._fence = [], None if closes else fence[1]
+                self._in_fence = []
+                self._fence = None if closes else fence[1]
         if heading is not None:
             headings = self.headings if self._fence is None else self._in_fence
             if len(headings) < MAX_MARKS:
@@ -380,4 +423,5 @@ class Titles:
     def end(self) -> None:
         """Note the end of the file."""
         self.headings += self._in_fence
-        self._in_fence, self._fence = [], None
+        self._in_fence = []
+        self._fence = None

@@ -51,7 +51,11 @@ class FileScan:
                 continue
             if ":" in line[:40] or _MARKED.match(line):
                 in_text = False
-                heading = HEADING.match(line) if line[0] == "#" and len(line) <= MAX_HEADING_CHARS else None
+                heading = (
+                    HEADING.match(line)
+                    if line[0] == "#" and len(line) <= MAX_HEADING_CHARS
+                    else None
+                )
                 is_separator = SEPARATOR.match(line) is not None
                 self.labels.feed(number, line, heading)
                 self.headings.feed(number, line, heading)
@@ -97,7 +101,9 @@ def choose(scan: FileScan, url: str) -> Choice | None:
     ]
     weak = [Choice(rule, _own_site(marks, url)) for rule, marks in headings if rule not in _STRONG]
     for choices in (strong, weak, [Choice("front-matter", matters)]):
-        fitting = [choice for choice in choices if _fits(choice, scan, strict=choices is not strong)]
+        fitting = [
+            choice for choice in choices if _fits(choice, scan, strict=choices is not strong)
+        ]
         if fitting:
             return max(fitting, key=lambda choice: choice.score)
     return None
@@ -114,15 +120,22 @@ def _labels(scan: FileScan, url: str) -> list[Choice]:
         own = _own_site(marks, url)
         if not own:
             continue
-        headed = [mark for mark in marks if mark.level]  # a page on another site ends the one before it, too
+        headed = [
+            mark for mark in marks if mark.level
+        ]  # a page on another site ends the one before it, too
         if len(headed) >= 0.6 * len(marks):
             level = Counter(mark.level for mark in headed).most_common(1)[0][0]
             titled = {mark.start: mark for mark in reversed(headed) if mark.level == level}
             for start, mark in titled.items():
                 mark.skip = sorted(beside[start])
-            choices.append(Choice(f"title-{form}", sorted(titled.values(), key=lambda mark: mark.start)))
+            choices.append(
+                Choice(f"title-{form}", sorted(titled.values(), key=lambda mark: mark.start))
+            )
         elif own[-1].skip[-1] >= scan.last_text_line:
-            starts = [0, *(mark.skip[-1] + 1 for mark in own)]  # each page ends with the line that names it
+            starts = [
+                0,
+                *(mark.skip[-1] + 1 for mark in own),
+            ]  # each page ends with the line that names it
             ending = [
                 Mark(start, mark.url, mark.title, mark.skip, end=mark.skip[-1])
                 for start, mark in zip(starts, own, strict=False)
@@ -142,7 +155,11 @@ def _own_site(marks: list[Mark], url: str) -> list[Mark]:
         return marks
     own = _site(url) if url else None
     most = own if own and sites[own] * 2 >= sites.total() else sites.most_common(1)[0][0]
-    return [mark for mark in marks if not mark.url or "://" not in mark.url or _site(mark.url) in {most, own}]
+    return [
+        mark
+        for mark in marks
+        if not mark.url or "://" not in mark.url or _site(mark.url) in {most, own}
+    ]
 
 
 def _site(url: str) -> str | None:
@@ -151,8 +168,11 @@ def _site(url: str) -> str | None:
 
 def _fits(choice: Choice, scan: FileScan, *, strict: bool) -> bool:
     """Return whether marks can be the page boundaries of the whole file."""
-    marks, first_text_line = choice.marks, scan.first_text_line or 0
-    if choice.score < 2 and not (choice.score == 1 and marks[0].start <= first_text_line and not strict):
+    marks = choice.marks
+    first_text_line = scan.first_text_line or 0
+    if choice.score < 2 and not (
+        choice.score == 1 and marks[0].start <= first_text_line and not strict
+    ):
         return False
     start = marks[0].start
     if start - first_text_line > max(
@@ -181,7 +201,9 @@ _EXTENSION = re.compile(r"\.(?:mdx?|markdown|rst|txt|html?|ipynb|adoc)$", re.IGN
 _SOURCE_PATH = re.compile(
     r"/(?:content|contents|src|source|_docs)/.*\.(?:mdx?|markdown|rst|ipynb|adoc)$", re.IGNORECASE
 )
-"""A path of a source tree, which no site publishes: the page is the listed one it ends like, or none."""
+"""A path of a source tree, which no site publishes: the page is the listed one it ends like, or
+none.
+"""
 
 _ORDER_PREFIX = re.compile(r"^\d+[-_.]\s*(?=\D)")
 
@@ -196,7 +218,9 @@ def normal_title(text: str) -> str:
 
 
 class Locator:
-    """Knows the pages listed elsewhere (`titles` maps their URLs to titles) and where the file lies."""
+    """Knows the pages listed elsewhere (`titles` maps their URLs to titles) and where the file
+    lies.
+    """
 
     def __init__(self, url: str, titles: Mapping[str, str]):
         self._base = url
@@ -224,8 +248,10 @@ class Locator:
         """Return the URL of a page, without fragment; None where its address is not certain.
 
         An address on the file's own site is taken as it is. An address elsewhere (a repository, a
-        preview host) and a path relative to a source tree give way to the listed page they end like,
-        or to the one with that title; a relative path nobody lists counts only where there is no list.
+        preview host) and a path relative to a source tree give way to the listed page they end
+        like,
+        or to the one with that title; a relative path nobody lists counts only where there is no
+        list.
         """
         positions = self.positions(title) if title else []
         titled = self.urls[positions[0]] if len(positions) == 1 else None
@@ -266,7 +292,11 @@ def _names(path: str) -> tuple[str, ...]:
     """Return the segments of a path as they name a page: no extension, index, order prefix or case."""
     *folders, name = (unquote(segment) for segment in path.strip("/").split("/"))
     segments = [*folders, _EXTENSION.sub("", name)]
-    names = [_ORDER_PREFIX.sub("", segment).lower() for segment in segments if segment not in {"", ".", ".."}]
+    names = [
+        _ORDER_PREFIX.sub("", segment).lower()
+        for segment in segments
+        if segment not in {"", ".", ".."}
+    ]
     while names and names[-1] in _INDEX_NAMES:
         names.pop()
     return tuple(names)
@@ -276,9 +306,13 @@ def _names(path: str) -> tuple[str, ...]:
 
 
 def titled(headings: list[Heading], locator: Locator) -> tuple[list[Mark], str]:
-    """Return a mark for each page, with the URL where it is certain, and the reason when there are none."""
+    """Return a mark for each page, with the URL where it is certain, and the reason when there are
+    none.
+    """
     levels = [_candidates(headings, level, locator) for level in (1, 2, 3)]
-    headings = max(levels, key=lambda level: len({h.title for h in level if locator.positions(h.title)}))
+    headings = max(
+        levels, key=lambda level: len({h.title for h in level if locator.positions(h.title)})
+    )
     in_order = _in_listed_order(headings, locator)
     if len(in_order) >= max(3, 0.8 * len(locator.urls)):  # the file is the list written out
         return _sure(in_order, locator)
@@ -292,7 +326,9 @@ def titled(headings: list[Heading], locator: Locator) -> tuple[list[Mark], str]:
 
 
 def _candidates(headings: list[Heading], level: int, locator: Locator) -> list[Heading]:
-    """Return the headings of a level that can begin a page: where separators mark pages, only those."""
+    """Return the headings of a level that can begin a page: where separators mark pages, only
+    those.
+    """
     own = [heading for heading in headings if heading.level == level]
     separated = [heading for heading in own if heading.separated]
     known = {heading.title for heading in own if locator.positions(heading.title)}
@@ -309,14 +345,17 @@ _Chain = tuple[Heading, int, "_Chain | None"]
 def _in_listed_order(headings: list[Heading], locator: Locator) -> list[Mark]:
     """Return marks for the longest run of headings that follow the order of the llms.txt.
 
-    A file whose headings name nearly all listed pages in their order is that list written out; other
+    A file whose headings name nearly all listed pages in their order is that list written out;
+    other
     headings of the level belong to the pages.
     """
     lengths: list[int] = []
     chains: list[_Chain] = []
     for heading in headings:
         positions = locator.positions(heading.title)
-        for index in sorted(positions, reverse=True) if len(positions) <= 20 else ():  # else it says nothing
+        for index in (
+            sorted(positions, reverse=True) if len(positions) <= 20 else ()
+        ):  # else it says nothing
             place = bisect_left(lengths, index)
             lengths[place : place + 1] = [index]
             chains[place : place + 1] = [(heading, index, chains[place - 1] if place else None)]
@@ -329,7 +368,9 @@ def _in_listed_order(headings: list[Heading], locator: Locator) -> list[Mark]:
 
 
 def _by_unique_title(headings: list[Heading], locator: Locator) -> list[Mark]:
-    """Return marks for headings, with URLs for titles that stand as often in the file as in the list."""
+    """Return marks for headings, with URLs for titles that stand as often in the file as in the
+    list.
+    """
     counts = Counter(normal_title(heading.title) for heading in headings)
     used: dict[str, int] = defaultdict(int)
     marks = []
@@ -346,7 +387,8 @@ def _by_unique_title(headings: list[Heading], locator: Locator) -> list[Mark]:
 def _sure(marks: list[Mark], locator: Locator) -> tuple[list[Mark], str]:
     """Remove the URL of pages whose end is not certain: those pages are fetched.
 
-    A page may go on behind a heading that nobody lists; and it may hold the pages listed after it that no
+    A page may go on behind a heading that nobody lists; and it may hold the pages listed after it
+    that no
     heading names, as those without a heading of their own do.
     """
     located = sorted({locator.position[mark.url] for mark in marks if mark.url})
@@ -356,7 +398,8 @@ def _sure(marks: list[Mark], locator: Locator) -> tuple[list[Mark], str]:
             continue
         position = locator.position[mark.url]
         end = locator.position[after.url] if after is not None and after.url else position + 2
-        first, stop = position + 1, min(max(end, position + 2), len(locator.urls))
+        first = position + 1
+        stop = min(max(end, position + 2), len(locator.urls))
         missing = max(stop - first, 0) - (bisect_left(located, stop) - bisect_left(located, first))
         if (after is not None and after.url is None) or missing > 0:
             unsure.append(mark)

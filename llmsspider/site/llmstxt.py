@@ -1,4 +1,6 @@
-"""llms.txt (https://llmstxt.org): where a site keeps it, what counts as one, whether it is an index or full text."""
+"""llms.txt (https://llmstxt.org): where a site keeps it, what counts as one, whether it is an index
+or full text.
+"""
 
 import codecs
 import re
@@ -31,7 +33,8 @@ _LLMS_NAME = re.compile(r"llms(?:-[^/]+)?\.txt|llms\.(?:md|mdx|markdown)", re.IG
 def candidates(url: str) -> list[str]:
     """Return the URLs to probe for an llms.txt that covers `url`, most specific first.
 
-    They are its directory and every one above, then `/.well-known/`; of more than `MAX_CANDIDATES` the deepest, and
+    They are its directory and every one above, then `/.well-known/`; of more than `MAX_CANDIDATES`
+    the deepest, and
     the root. Raises `InvalidUrlError` where `url` is not an absolute http(s) URL.
 
     >>> candidates("https://example.com/project/readme.md?v=1#top")[:2]
@@ -57,9 +60,12 @@ def directory_url(url: str) -> str:
 
 
 def directory_or_page(url: str, text: str) -> str:
-    """Return the URL of a page, with a slash at its end where its text links below it: `/docs` is a directory then."""
+    """Return the URL of a page, with a slash at its end where its text links below it: `/docs` is a
+    directory then.
+    """
     parts = urlsplit(url)
-    name, below = parts.path.rpartition("/")[2], f"{parts.path}/"
+    name = parts.path.rpartition("/")[2]
+    below = f"{parts.path}/"
     if not name or _EXTENSION.search(name):
         return url
     for groups in _HREF.findall(text):
@@ -71,24 +77,30 @@ def directory_or_page(url: str, text: str) -> str:
 
 
 def section_url(url: str, page: str) -> str:
-    """Return the URL whose directory is the section of the site to crawl, for a URL that redirected to a page.
+    """Return the URL whose directory is the section of the site to crawl, for a URL that redirected
+    to a page.
 
-    It is that of the page; of a directory that redirected below itself (`/docs/` to `/docs/en/intro/first`) it is that
+    It is that of the page; of a directory that redirected below itself (`/docs/` to
+    `/docs/en/intro/first`) it is that
     directory, with the language and version it chose.
     """
-    requested, parts = urlsplit(url).path, urlsplit(page)
+    requested = urlsplit(url).path
+    parts = urlsplit(page)
     name = requested.rpartition("/")[2]
     directory = f"{requested}/" if name else requested or "/"
     if _EXTENSION.search(name) or not parts.path.startswith(directory):
         return page
     *folders, _ = parts.path[len(directory) :].split("/")
-    trees = takewhile(lambda folder: axis_of(folder) is not None or folder.lower() == "release", folders)
+    trees = takewhile(
+        lambda folder: axis_of(folder) is not None or folder.lower() == "release", folders
+    )
     path = directory + "".join(f"{folder}/" for folder in trees)
     return urlunsplit((parts.scheme, parts.netloc, path, "", ""))
 
 
 def is_llms_url(url: str) -> bool:
-    """Return whether the URL names an llms file: `llms.txt`, its variants, or a `.txt` below `/llms/`, `/_llms-txt/`.
+    """Return whether the URL names an llms file: `llms.txt`, its variants, or a `.txt` below
+    `/llms/`, `/_llms-txt/`.
 
     Whole path segments count, in any case; query and fragment do not.
 
@@ -119,11 +131,14 @@ def _root_and_directories(url: str) -> tuple[str, list[str]]:
 
 
 # What counts as an llms.txt, and whether a file is an index or full text.
-# Half of the 200 answers real sites give for `/llms.txt` are something else: the app's HTML shell, an API error in
+# Half of the 200 answers real sites give for `/llms.txt` are something else: the app's HTML shell,
+# an API error in
 # JSON, a robots.txt. They are refused here, by their bodies as well as by their headers.
 
 MAX_BYTES = 20 * 1024 * 1024  # the largest llms.txt that is read, in bytes
-MAX_CLASSIFIED_CHARS = 2 * 1024 * 1024  # characters by which an index is distinguished from full text
+MAX_CLASSIFIED_CHARS = (
+    2 * 1024 * 1024
+)  # characters by which an index is distinguished from full text
 MIN_CHARS = 20  # the shortest text that can be an llms.txt, in characters
 
 TEXT_TYPES = frozenset({"text/markdown", "text/plain", "text/x-markdown"})
@@ -133,7 +148,8 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
 _STRANGE = re.compile("[\x1b\ufffd]")
 _SPACE = re.compile(r"\s*+")
 _HTML_START = re.compile(
-    r"<(?:!doctype\s+html|html|head|body|script|style|meta|link|title|base|iframe)[\s>/]", re.IGNORECASE
+    r"<(?:!doctype\s+html|html|head|body|script|style|meta|link|title|base|iframe)[\s>/]",
+    re.IGNORECASE,
 )
 _HTML_END = re.compile(r"</(?:html|body)>\s*$", re.IGNORECASE)
 _TAG_START = re.compile(r"<[a-z][^>]*>", re.IGNORECASE)
@@ -145,7 +161,8 @@ _ROBOTS_LINE = re.compile(
     re.IGNORECASE,
 )
 _NOT_FOUND = re.compile(
-    r"\b404\b|\bnot found\b|\bno such (?:page|file|key)\b|\bcould(?: not|n't) be found\b", re.IGNORECASE
+    r"\b404\b|\bnot found\b|\bno such (?:page|file|key)\b|\bcould(?: not|n't) be found\b",
+    re.IGNORECASE,
 )
 _MARKDOWN = re.compile(r"^\s{0,3}#{1,6}\s|\]\(|https?://", re.MULTILINE)
 _FENCE = re.compile(r"^ {0,3}(?:```|~~~)")
@@ -159,7 +176,9 @@ _LINK_LINE = re.compile(
 def reject_reason(
     status: int, probe_url: str, final_url: str, content_type: str | None, body: bytes
 ) -> str | None:
-    """Return why an answer, of this Content-Type header and body, is not an llms.txt; None when it is one."""
+    """Return why an answer, of this Content-Type header and body, is not an llms.txt; None when it
+    is one.
+    """
     if status != 200:
         return f"status {status}"
     if not same_site(probe_url, final_url):
@@ -185,7 +204,8 @@ def decode(body: bytes, charset: str | None = None) -> str:
 def classify(text: str) -> Literal["index", "full"]:
     """Return whether a text is an index (a list of links) or full text (the documentation itself).
 
-    Pages delimited as full-text generators do it decide at once; else the share of characters on lines
+    Pages delimited as full-text generators do it decide at once; else the share of characters on
+    lines
     that are neither links nor headings.
     """
     text = text[:MAX_CLASSIFIED_CHARS]
@@ -228,7 +248,12 @@ def _is_html(text: str) -> bool:
     if _HTML_START.match(text, position) or (is_tag and _HTML_END.search(text)):
         return True
     tag = _TAG_START.match(text)
-    return tag is not None and text.endswith(">") and len(text) > tag.end() and not _MARKDOWN.search(text)
+    return (
+        tag is not None
+        and text.endswith(">")
+        and len(text) > tag.end()
+        and not _MARKDOWN.search(text)
+    )
 
 
 def _is_json(text: str) -> bool:
@@ -241,7 +266,9 @@ def _is_json(text: str) -> bool:
 
 
 def _is_robots(text: str) -> bool:
-    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    lines = [
+        line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")
+    ]
     rules = sum(1 for line in lines if _ROBOTS_LINE.match(line))
     return rules > len(lines) * 0.6 and any(map(_AGENT_LINE.match, lines))
 

@@ -8,15 +8,22 @@ from llmsspider.web.addresses import same_site
 from llmsspider.web.urls import InvalidUrl, parse
 
 _SCHEME = re.compile(r"(?![\w.-]+:\d+(?:/|$))[a-z][a-z0-9+.-]*:", re.IGNORECASE)
-_HOST_LIKE = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}(?::\d+)?(?=[/?#]|$)", re.IGNORECASE)
-_WEB_SUFFIXES = frozenset({"com", "org", "net", "io", "dev", "ai", "app", "edu", "gov", "info", "co"})
-"""Endings that are a host's, beside `www.` and the file's own site, and not a file's (`guide.md`)."""
+_HOST_LIKE = re.compile(
+    r"(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}(?::\d+)?(?=[/?#]|$)", re.IGNORECASE
+)
+_WEB_SUFFIXES = frozenset(
+    {"com", "org", "net", "io", "dev", "ai", "app", "edu", "gov", "info", "co"}
+)
+"""Endings that are a host's, beside `www.` and the file's own site, and not a file's (`guide.md`).
+"""
 
 
 def absolute_url(href: str, base: str) -> str | InvalidUrl | None:
-    """Return the absolute http(s) URL of a link without its fragment, see `parse`; None where it is no page.
+    """Return the absolute http(s) URL of a link without its fragment, see `parse`; None where it is
+    no page.
 
-    `base` is the URL of the file. Fragment-only links and other schemes are no pages. An address without a
+    `base` is the URL of the file. Fragment-only links and other schemes are no pages. An address
+    without a
     scheme whose first segment is a host is taken as one.
 
     >>> absolute_url("../guide.md#top", "https://example.com/docs/llms.txt")
@@ -98,19 +105,24 @@ class InlineRun:
 
     def close_link(self) -> None:
         """Take the end of a link."""
-        text, self._text = " ".join(self._text.split()), ""
+        text = " ".join(self._text.split())
+        self._text = ""
         is_address = "://" in text
-        self._pieces.append(Reference(self._href or "", "" if is_address else text, bare=is_address))
+        self._pieces.append(
+            Reference(self._href or "", "" if is_address else text, bare=is_address)
+        )
         self._href = None
 
     def take(self) -> list[Piece]:
         """Return the content so far, neighbouring texts as one piece, and begin anew."""
         self._search()
-        pieces, self._pieces = self._pieces, []
+        pieces = self._pieces
+        self._pieces = []
         return pieces
 
     def _search(self) -> None:
-        text, self._text = self._text, ""
+        text = self._text
+        self._text = ""
         for piece in bare_urls(text):
             self._add(piece)
 
@@ -151,7 +163,8 @@ def _addresses(text: str) -> Iterator[Piece]:
     done = 0
     for found in _BARE.finditer(text):
         url = found[0] if len(found[0]) <= MAX_URL_CHARS else "//"
-        end, unopened = len(url), url.count(")") - url.count("(")
+        end = len(url)
+        unopened = url.count(")") - url.count("(")
         while end and (url[end - 1] in _TRAILING or (url[end - 1] == ")" and unopened > 0)):
             unopened -= url[end - 1] == ")"  # as in autolinks of GFM
             end -= 1
@@ -176,7 +189,9 @@ def has_link(pieces: Sequence[Piece]) -> bool:
 
 
 def described_links(pieces: list[Piece]) -> list[tuple[str | None, str, str | None]]:
-    """Return title, href and description of each link in inline text; links with only commas between share theirs."""
+    """Return title, href and description of each link in inline text; links with only commas
+    between share theirs.
+    """
     links = []
     described = None
     for index in reversed(range(len(pieces))):

@@ -1,6 +1,8 @@
-"""Read an llms.txt: its title, its summary and every page it lists, by a CommonMark parser with tables.
+"""Read an llms.txt: its title, its summary and every page it lists, by a CommonMark parser with
+tables.
 
-Links anywhere count, bare addresses too; what stands in code, comments or HTML attributes is text and never a page.
+Links anywhere count, bare addresses too; what stands in code, comments or HTML attributes is text
+and never a page.
 """
 
 import re
@@ -23,13 +25,16 @@ from llmsspider.site.llmstxt_links import (
 )
 from llmsspider.web.urls import InvalidUrl
 
-FRONT_MATTER = re.compile(r"\A(---|\+\+\+)[ \t]*\n((?:[^\n]*\n){1,200}?)(?:\1|\.\.\.)[ \t]*(?:\n|\Z)")
+FRONT_MATTER = re.compile(
+    r"\A(---|\+\+\+)[ \t]*\n((?:[^\n]*\n){1,200}?)(?:\1|\.\.\.)[ \t]*(?:\n|\Z)"
+)
 _FIELD = re.compile(r"^(title|description)[ \t]*+[:=][ \t]*+(.+)$", re.MULTILINE)
 _YAML_LINE = re.compile(r"\s*$|\s*#|\s*-\s|\s+\S|[\w.-]+\s*[:=]|[\]})]")
 _NO_MEANING = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
 _LINE_ENDS = re.compile("\r\n?|[\u2028\u2029\u0085\v\f]")
 _RAW_HTML = re.compile(
-    r"<!--.*?(?:-->|\Z)|<(script|style|pre|code|textarea)\b.*?(?:</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE
+    r"<!--.*?(?:-->|\Z)|<(script|style|pre|code|textarea)\b.*?(?:</\1\s*>|\Z)",
+    re.DOTALL | re.IGNORECASE,
 )
 _NEW_BLOCK = re.compile(r"\s*(?:$|[-*+]\s|\d{1,9}[.)]\s|\||#)")
 _RUN = re.compile(r"(([^\w\s]{1,3})\2{30})\2*")
@@ -37,7 +42,9 @@ MAX_PARAGRAPH_CHARS = 8192  # what is longer is read in parts
 MAX_WRAPPED_CHARS = 16 * MAX_PARAGRAPH_CHARS  # longer lines are cut there, be it in a word
 
 MAX_ENTRIES = 100_000
-"""Maximum number of pages that are read from one file, in 2 s of CPU; the longest of 145 real files lists 878."""
+"""Maximum number of pages that are read from one file, in 2 s of CPU; the longest of 145 real files
+lists 878.
+"""
 
 _PLAIN_ENTRY = re.compile(
     r"(?!(?:url|source|path|file|slug|link|page|permalink):)"
@@ -59,7 +66,8 @@ _ROWS = frozenset({"TableHead", "TableRow"})
 class Entry:
     """One page an llms.txt lists.
 
-    `url` is absolute and has no fragment; `section` is the heading above with those before it (`Guides > First steps`),
+    `url` is absolute and has no fragment; `section` is the heading above with those before it
+    (`Guides > First steps`),
     `order` the 0-based position in the file, `optional` whether the section is called "Optional".
     """
 
@@ -73,9 +81,11 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class LlmsTxt:
-    """What one llms.txt says. `entries` holds each URL once, in the order of the file, `invalid` what is no URL.
+    """What one llms.txt says. `entries` holds each URL once, in the order of the file, `invalid`
+    what is no URL.
 
-    `notes` is the Markdown between summary and first section, its links absolute. Discovery adds the `kind`, decided by
+    `notes` is the Markdown between summary and first section, its links absolute. Discovery adds
+    the `kind`, decided by
     the content, and for an index the `text` of the file as it came.
     """
 
@@ -101,12 +111,16 @@ def is_full_name(url: str) -> bool:
 
 
 def parse(text: str, url: str) -> LlmsTxt:
-    """Parse the text of an llms.txt fetched from `url`; never raises: `warnings` says what was strange about it."""
+    """Parse the text of an llms.txt fetched from `url`; never raises: `warnings` says what was
+    strange about it.
+    """
     text = _LINE_ENDS.sub("\n", _NO_MEANING.sub("", commonmark.encodable(text)))
     fields: dict[str, str] = {}
     found = FRONT_MATTER.match(text)
     if found and all(_YAML_LINE.match(line) for line in found[2].splitlines()):
-        fields = {name: value.rstrip(" \t").strip("'\"") for name, value in _FIELD.findall(found[2])}
+        fields = {
+            name: value.rstrip(" \t").strip("'\"") for name, value in _FIELD.findall(found[2])
+        }
         text = text[found.end() :]
     if text.startswith((" ", "\t", "\n")):
         text = textwrap.dedent(text)
@@ -123,7 +137,9 @@ def parse(text: str, url: str) -> LlmsTxt:
         url=url,
         title=reader.title or fields.get("title"),
         summary=reader.summary or fields.get("description"),
-        entries=tuple(replace(entry, order=order) for order, entry in enumerate(reader.entries.values())),
+        entries=tuple(
+            replace(entry, order=order) for order, entry in enumerate(reader.entries.values())
+        ),
         warnings=tuple(reader.warnings),
         invalid=tuple(reader.invalid),
         notes=_notes(text, url),
@@ -131,12 +147,17 @@ def parse(text: str, url: str) -> LlmsTxt:
 
 
 def _notes(text: str, url: str) -> str | None:
-    """Return what stands between title or summary and the first heading or list of links; None where nothing does."""
+    """Return what stands between title or summary and the first heading or list of links; None
+    where nothing does.
+    """
     lines = text.split("\n", MAX_NOTES_LINES)
     begin = next((number for number, line in enumerate(lines) if line.startswith("# ")), -1) + 1
-    while begin < len(lines) and (not lines[begin].strip() or lines[begin].lstrip().startswith(">")):
+    while begin < len(lines) and (
+        not lines[begin].strip() or lines[begin].lstrip().startswith(">")
+    ):
         begin += 1
-    end, in_code = begin, False
+    end = begin
+    in_code = False
     for line in lines[begin:MAX_NOTES_LINES]:
         in_code ^= line.lstrip().startswith(("```", "~~~"))
         if not in_code and (line.startswith("#") or _LISTED.match(line[:MAX_NOTES_CHARS])):
@@ -149,12 +170,16 @@ def _notes(text: str, url: str) -> str | None:
 
 
 def _bounded(text: str) -> str:
-    """Break paragraphs longer than any is and runs of one sign: the parser's time grows out of bounds with both."""
+    """Break paragraphs longer than any is and runs of one sign: the parser's time grows out of
+    bounds with both.
+    """
     text = _RUN.sub(r"\1", text)
     lines: list[str] = []
     length = 0
     for line in text.split("\n"):
-        starts = range(0, len(line), MAX_WRAPPED_CHARS)  # `textwrap` copies the rest of a word for each part
+        starts = range(
+            0, len(line), MAX_WRAPPED_CHARS
+        )  # `textwrap` copies the rest of a word for each part
         pieces = [line[start : start + MAX_WRAPPED_CHARS] for start in starts]
         wrapped = (part for piece in pieces for part in textwrap.wrap(piece, MAX_PARAGRAPH_CHARS))
         for part in wrapped if len(line) > MAX_PARAGRAPH_CHARS else [line]:
@@ -191,7 +216,9 @@ class _Reader:
         """Read Markdown; table rows are taken whole."""
         for event in commonmark.events(text):
             if len(self.entries) >= MAX_ENTRIES:
-                self.warnings.append(f"lists more than {MAX_ENTRIES:,} pages; further ones are not read")
+                self.warnings.append(
+                    f"lists more than {MAX_ENTRIES:,} pages; further ones are not read"
+                )
                 return
             match event:
                 case "SoftBreak" | "HardBreak":
@@ -216,7 +243,9 @@ class _Reader:
 
     def _start(self, name: str, data: Any) -> None:
         if name == "Link":
-            self._run.open_link("mailto:" * (data["link_type"] == "Email") + _destination(data["dest_url"]))
+            self._run.open_link(
+                "mailto:" * (data["link_type"] == "Email") + _destination(data["dest_url"])
+            )
         elif name == "Image":
             self._images += 1
         elif name in _INLINE:
@@ -246,13 +275,17 @@ class _Reader:
             if name == "Heading":
                 self._heading = None
             elif name in _ROWS:
-                cells, self._cells = self._cells or [], None
+                cells = self._cells or []
+                self._cells = None
                 besides = filter(None, (plain(cell) for cell in cells if not has_link(cell)))
-                description = " ".join(besides) or None  # cells without a link describe those with one
+                description = (
+                    " ".join(besides) or None
+                )  # cells without a link describe those with one
                 for cell in cells:
                     self._add_pieces(cell, description)
             elif name == "HtmlBlock":
-                html, self._html = "".join(self._html or ()), None
+                html = "".join(self._html or ())
+                self._html = None
                 if not skip_html:
                     self._read_html(html)
 
@@ -271,14 +304,17 @@ class _Reader:
 
     def _open_section(self, level: int, name: str) -> None:
         if level == 1 and self.title is None:
-            self.title, self._headings = name or None, []
+            self.title = name or None
+            self._headings = []
             return
         lowest = 1 if level > 2 else 0
         self._headings = [kept for kept in self._headings if lowest < kept[0] < level]
         self._headings += [(level, name)] if name else []
 
     def _read_html(self, html: str) -> None:
-        """Read Markdown that stands inside HTML blocks such as `<details>`; the HTML itself is inert."""
+        """Read Markdown that stands inside HTML blocks such as `<details>`; the HTML itself is
+        inert.
+        """
         if html.lstrip().startswith("<!--") and html.rstrip().endswith("-->"):
             return
         self.has_html = True
@@ -317,7 +353,9 @@ class _Reader:
                 self.plain.append(self._entry(target, title or None, match["text"] or description))
 
     def add_rest(self, definitions: dict[str, Any]) -> None:
-        """Add what no link uses: `[name]: url` definitions, some files are lists of these, and `Name: /path` lines."""
+        """Add what no link uses: `[name]: url` definitions, some files are lists of these, and
+        `Name: /path` lines.
+        """
         for definition in definitions.values():
             target = self._resolved(_destination(definition["dest"]))
             if target is not None and target not in self.entries:

@@ -1,4 +1,6 @@
-"""Pages whose Markdown lies at another address by rule: what providers know, and sites made with Docsify."""
+"""Pages whose Markdown lies at another address by rule: what providers know, and sites made with
+Docsify.
+"""
 
 import contextlib
 import re
@@ -11,7 +13,8 @@ from llmsspider.errors import ArgumentsError
 from llmsspider.web.loading import find
 from llmsspider.web.urls import identity, split_route, without_fragment
 
-# Providers: sites whose pages have a Markdown source at another address, known by the page's URL alone.
+# Providers: sites whose pages have a Markdown source at another address, known by the page's URL
+# alone.
 # Register your own with the setting `LLMS_PAGE_PROVIDERS` (docs/how-to/page-spider.md).
 
 MARKDOWN_FILE = re.compile(r"\.(?:md|mdx|markdown)\Z", re.IGNORECASE)
@@ -31,7 +34,9 @@ class Provider(Protocol):
     """Knows one kind of site. An instance is made without arguments, once a crawl."""
 
     def sources(self, url: str) -> Sequence[Source]:
-        """Return where the Markdown of the page may be, best first; nothing for a page of another site."""
+        """Return where the Markdown of the page may be, best first; nothing for a page of another
+        site.
+        """
         ...
 
     def markdown(self, text: str) -> str:
@@ -40,7 +45,9 @@ class Provider(Protocol):
 
 
 def load_providers(paths: Iterable[str]) -> list[Provider]:
-    """Return an instance of each class named in `LLMS_PAGE_PROVIDERS`; `ArgumentsError` says which are wrong."""
+    """Return an instance of each class named in `LLMS_PAGE_PROVIDERS`; `ArgumentsError` says which
+    are wrong.
+    """
     found: list[Provider] = []
     problems: list[str] = []
     for path in map(str.strip, paths):
@@ -52,7 +59,8 @@ def load_providers(paths: Iterable[str]) -> list[Provider]:
             found.append(provider)
         except (ImportError, AttributeError, ValueError, TypeError) as error:
             problems.append(
-                f"setting LLMS_PAGE_PROVIDERS={path!r}: the path of a provider class is accepted ({error})"
+                f"setting LLMS_PAGE_PROVIDERS={path!r}: the path of a provider class is accepted"
+                f" ({error})"
             )
     if problems:
         raise ArgumentsError(problems)
@@ -79,7 +87,9 @@ class GitHub:
         kind, *path = rest
         if kind == "tree" and path:
             names = READMES if len(path) == 1 else READMES[:2]
-            return tuple(self._source(place, path[0], "/".join([*path[1:], name])) for name in names)
+            return tuple(
+                self._source(place, path[0], "/".join([*path[1:], name])) for name in names
+            )
         if kind == "blob" and len(path) > 1 and MARKDOWN_FILE.search(unquote(path[-1])):
             return (self._source(place, path[0], "/".join(path[1:])),)
         return ()
@@ -95,8 +105,10 @@ class GitHub:
         )
 
 
-# Docsify sites: one HTML page that renders Markdown files, each under a route (`/#/guide` renders `guide.md`).
-# With `routerMode: 'history'` a route is a path (`/guide`). Sites are recognised by the configuration or the loader
+# Docsify sites: one HTML page that renders Markdown files, each under a route (`/#/guide` renders
+# `guide.md`).
+# With `routerMode: 'history'` a route is a path (`/guide`). Sites are recognised by the
+# configuration or the loader
 # script in the page. Pure: text in, URLs out.
 
 MAX_PAGE_BYTES = 256 * 1024
@@ -127,7 +139,9 @@ _PROGRAMS = {
     "alias": re.compile(r"(?<![\w$])[\"']?alias[\"']?\s*:"),
     "routes": re.compile(r"(?<![\w$])[\"']?routes[\"']?\s*:\s*(?:\{\s*[^\s}]|[\w$])"),
 }
-"""Settings that may be code, or pages whose text is in the configuration itself: not read completely."""
+"""Settings that may be code, or pages whose text is in the configuration itself: not read
+completely.
+"""
 _ALIAS = re.compile(r"[\"']([^\"'\n]{1,200})[\"']\s*:\s*[\"']([^\"'\n]{1,200})[\"']")
 _WILDCARD = re.compile(r"\(?(?:\.|\[\^/\])[*+]\??\)?")
 _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
@@ -139,12 +153,14 @@ class Docsify:
     """One Docsify site.
 
     Attributes:
-        page: the URL of its HTML page; with `is_history` that of the folder whose paths are its routes.
+        page: the URL of its HTML page; with `is_history` that of the folder whose paths are its
+        routes.
         files: the URL of the folder of its Markdown files, with a slash at the end.
         homepage, ext: the file of the route `/`, and the ending of files.
         sidebar, navbar, cover: names of files with links; empty where the site has none.
         is_relative: links are relative to the file that they are in, not to `files`.
-        aliases: (pattern, target) pairs: `*` in a pattern is any text, `$1` in its target that text.
+        aliases: (pattern, target) pairs: `*` in a pattern is any text, `$1` in its target that
+        text.
         is_history: routes are paths, all answered with the same page.
         unread: names of settings that are code, and could not be read.
         is_configured: whether a configuration was found, not just the loader script.
@@ -165,12 +181,18 @@ class Docsify:
 
     @classmethod
     def from_list(cls, data: object) -> list[Self]:
-        """Return the sites of a list of dictionaries made by `dataclasses.asdict`; others are omitted."""
+        """Return the sites of a list of dictionaries made by `dataclasses.asdict`; others are
+        omitted.
+        """
         found = []
         for given in data if isinstance(data, list) else []:
             with contextlib.suppress(TypeError, ValueError, KeyError, AttributeError):
-                fields = {name: value for name, value in given.items() if name in cls.__dataclass_fields__}
-                fields["aliases"] = tuple((str(pattern), str(target)) for pattern, target in given["aliases"])
+                fields = {
+                    name: value for name, value in given.items() if name in cls.__dataclass_fields__
+                }
+                fields["aliases"] = tuple(
+                    (str(pattern), str(target)) for pattern, target in given["aliases"]
+                )
                 fields["unread"] = tuple(map(str, given.get("unread", ())))
                 found.append(cls(**fields))
         return found
@@ -182,14 +204,18 @@ class Docsify:
         return list(dict.fromkeys(self._file(f"/{name.lstrip('/')}") for name in named))
 
     def lists_beside(self, url: str) -> list[str]:
-        """Return the URLs of the sidebar and navigation bar that the folder of a route's file may have of its own.
+        """Return the URLs of the sidebar and navigation bar that the folder of a route's file may
+        have of its own.
 
-        Docsify requests them in each folder, and uses those of the folders above where there are none.
+        Docsify requests them in each folder, and uses those of the folders above where there are
+        none.
 
         >>> Docsify("https://e.com/", "https://e.com/", sidebar="_sidebar.md").lists_beside("https://e.com/#/guide/a")
         ['https://e.com/guide/_sidebar.md']
         """
-        folder = self.file_of(url).rpartition("/")[0].removeprefix(self.files.rstrip("/")).strip("/")
+        folder = (
+            self.file_of(url).rpartition("/")[0].removeprefix(self.files.rstrip("/")).strip("/")
+        )
         names = [name for name in (self.sidebar, self.navbar) if name and not name.startswith("/")]
         beside = [self._file(f"/{folder}/{name}") for name in names] if folder else []
         return [name for name in dict.fromkeys(beside) if name not in self.lists]
@@ -235,7 +261,8 @@ class Docsify:
         return path if _ABSOLUTE.match(path) else urljoin(self.files, path.lstrip("/"))
 
     def page_of(self, url: str) -> str | None:
-        """Return the URL of the page that renders a Markdown file; None for any other URL, and for sidebars.
+        """Return the URL of the page that renders a Markdown file; None for any other URL, and for
+        sidebars.
 
         >>> Docsify("https://e.com/d/", "https://e.com/d/").page_of("https://e.com/d/guide/README.md")
         'https://e.com/d/#/guide/'
@@ -251,7 +278,9 @@ class Docsify:
         return self.page_at(path.removeprefix(self.files))
 
     def page_at(self, path: str) -> str:
-        """Return the URL of the page that renders a file, which is given as a path relative to `files`."""
+        """Return the URL of the page that renders a file, which is given as a path relative to
+        `files`.
+        """
         name = path.lstrip("/").removesuffix(self.ext)
         if name == "README" or name.endswith("/README"):
             name = name.removesuffix("README")
@@ -272,7 +301,9 @@ class Docsify:
         route = href.lstrip("#!") if href.startswith(("#/", "#!/")) else href
         path, _, anchor = route.partition("#")
         path, _, query = path.partition("?")
-        anchor = anchor or next((part[3:] for part in query.split("&") if part.startswith("id=")), "")
+        anchor = anchor or next(
+            (part[3:] for part in query.split("&") if part.startswith("id=")), ""
+        )
         if not path:
             return self._place(page_url, anchor)
         here = self._route_of(page_url) if self.is_relative else "/"
@@ -291,7 +322,9 @@ class Docsify:
 
 
 def docsify_scripts(body: bytes, url: str) -> list[str]:
-    """Return the URLs of scripts on a page's host that may configure Docsify, at most five; none if the page does."""
+    """Return the URLs of scripts on a page's host that may configure Docsify, at most five; none if
+    the page does.
+    """
     if b"docsify" not in body[:MAX_PAGE_BYTES]:
         return []
     html = body[:MAX_PAGE_BYTES].decode("utf-8", "replace")
@@ -302,9 +335,11 @@ def docsify_scripts(body: bytes, url: str) -> list[str]:
 
 
 def docsify_configuration(text: str) -> str | None:
-    """Return the part of a page or script that begins with the settings of Docsify, None if it has none.
+    """Return the part of a page or script that begins with the settings of Docsify, None if it has
+    none.
 
-    Assignments to single settings (`$docsify.ext = …`) are written as those of an object (`ext: …`) in it.
+    Assignments to single settings (`$docsify.ext = …`) are written as those of an object (`ext: …`)
+    in it.
     """
     named = _NAMED_CONFIG.search(text)
     if named is not None:
@@ -315,19 +350,26 @@ def docsify_configuration(text: str) -> str | None:
 
 
 def find_docsify(body: bytes, url: str, script: str = "") -> Docsify | None:
-    """Return the Docsify site whose page this is, configured there or in `script` (`docsify_scripts`); or None."""
+    """Return the Docsify site whose page this is, configured there or in `script`
+    (`docsify_scripts`); or None.
+    """
     if b"docsify" not in body[:MAX_PAGE_BYTES]:
         return None
     html = body[:MAX_PAGE_BYTES].decode("utf-8", "replace")
-    text = docsify_configuration(html) or (docsify_configuration(script[:MAX_PAGE_BYTES]) if script else None)
+    text = docsify_configuration(html) or (
+        docsify_configuration(script[:MAX_PAGE_BYTES]) if script else None
+    )
     if text is None and not _LOADER.search(html):
         return None
-    is_configured, text = text is not None, text or ""
+    is_configured = text is not None
+    text = text or ""
     written = _ALIASES.search(text)
     aliases, is_complete = _read_aliases(written[1] if written else "")
     is_read = written is not None and is_complete
     unread = [
-        name for name, code in _PROGRAMS.items() if code.search(text) and not (name == "alias" and is_read)
+        name
+        for name, code in _PROGRAMS.items()
+        if code.search(text) and not (name == "alias" and is_read)
     ]
     given: dict[str, str | bool] = {}
     for name, word, quoted, apostrophed in _SETTING.findall(_ALIASES.sub("", text, count=1)):
@@ -366,19 +408,24 @@ def find_docsify(body: bytes, url: str, script: str = "") -> Docsify | None:
 
 
 def _read_aliases(text: str) -> tuple[tuple[tuple[str, str], ...], bool]:
-    """Return up to 50 aliases whose pattern has at most one wildcard, then written `*`, and whether these are all.
+    """Return up to 50 aliases whose pattern has at most one wildcard, then written `*`, and whether
+    these are all.
 
     Others are regular expressions or functions of the site, which are not run.
     """
     pairs = _ALIAS.findall(text)
     plain = [
         (
-            _WILDCARD.sub("*", pattern.replace("\\\\.", "."), count=1).removesuffix("$").removeprefix("^"),
+            _WILDCARD.sub("*", pattern.replace("\\\\.", "."), count=1)
+            .removesuffix("$")
+            .removeprefix("^"),
             target,
         )
         for pattern, target in pairs[:50]
     ]
     found = tuple(
-        pair for pair in plain if pair[0].count("*") <= 1 and not re.search(r"[()\[\]+?{}|\\$]", pair[0])
+        pair
+        for pair in plain
+        if pair[0].count("*") <= 1 and not re.search(r"[()\[\]+?{}|\\$]", pair[0])
     )
     return found, len(found) == len(pairs) and "=>" not in text and "function" not in text

@@ -27,20 +27,26 @@ INDEXES = ("readme", "index")
 PICTURES = frozenset({"apng", "avif", "bmp", "gif", "ico", "jpeg", "jpg", "png", "svg", "webp"})
 HOW_MORE = "with a token: GITHUB_TOKEN, GITLAB_TOKEN, or LLMS_HTTP_AUTH"
 _PAGES_OF_HOST = (
-    "about apps collections customer-stories enterprise events explore features groups help login marketplace "
-    "notifications orgs pricing search settings site solutions sponsors topics trending users"
+    "about apps collections customer-stories enterprise events explore features groups help login"
+    " marketplace notifications orgs pricing search settings site solutions sponsors topics"
+    " trending users"
 )
 _NO_OWNERS = frozenset(_PAGES_OF_HOST.split())  # first parts of their paths
 
 
 def parse_hosts(value: object) -> dict[str, Kind]:
-    """Read the setting: a kind by host, as a dict or as JSON; added to `HOSTS`. `ValueError` is one line."""
+    """Read the setting: a kind by host, as a dict or as JSON; added to `HOSTS`.
+
+    `ValueError` is one line.
+    """
     try:
         given = json.loads(value) if isinstance(value, str) else value
     except ValueError:
         given = None
     if not isinstance(given, Mapping):
-        raise ValueError('a dict of kinds by host is accepted, such as {"git.example.com": "gitlab"}')
+        raise ValueError(
+            'a dict of kinds by host is accepted, such as {"git.example.com": "gitlab"}'
+        )
     for name, kind in given.items():
         if kind not in get_args(Kind):
             raise ValueError(f"{name}={kind!r}: accepted are {', '.join(get_args(Kind))}")
@@ -48,7 +54,9 @@ def parse_hosts(value: object) -> dict[str, Kind]:
 
 
 class Address(NamedTuple):
-    """The address of a repository: `web` is its front page, `path` what follows `tree/`, a ref and maybe a folder."""
+    """The address of a repository: `web` is its front page, `path` what follows `tree/`, a ref and
+    maybe a folder.
+    """
 
     kind: Kind
     web: str
@@ -58,7 +66,8 @@ class Address(NamedTuple):
     def project(self) -> str:
         """Where the API of the host has this repository."""
         parts = urlsplit(self.web)
-        host, place = f"{parts.scheme}://{parts.netloc}", parts.path.strip("/")
+        host = f"{parts.scheme}://{parts.netloc}"
+        place = parts.path.strip("/")
         if self.kind == "gitlab":
             return f"{host}/api/v4/projects/{quote(place, safe='')}"
         api = "https://api.github.com" if parts.netloc == "github.com" else f"{host}/api/v3"
@@ -66,7 +75,8 @@ class Address(NamedTuple):
 
 
 def repository_at(url: str, hosts: Mapping[str, Kind] = HOSTS) -> Address | None:
-    """Return the repository that a URL is the address of, or a folder of it; None for any other page.
+    """Return the repository that a URL is the address of, or a folder of it; None for any other
+    page.
 
     >>> repository_at("https://github.com/o/r/tree/main/docs")
     Address(kind='github', web='https://github.com/o/r', path=('main', 'docs'))
@@ -81,9 +91,11 @@ def repository_at(url: str, hosts: Mapping[str, Kind] = HOSTS) -> Address | None
         return None
     if kind == "gitlab":
         end = segments.index("-") if "-" in segments else len(segments)
-        place, rest = segments[:end], segments[end + 1 :]
+        place = segments[:end]
+        rest = segments[end + 1 :]
     else:
-        place, rest = segments[:2], segments[2:]
+        place = segments[:2]
+        rest = segments[2:]
     if len(place) < 2 or (rest and (rest[0] != "tree" or len(rest) < 2)):
         return None
     place[-1] = place[-1].removesuffix(".git")
@@ -92,9 +104,11 @@ def repository_at(url: str, hosts: Mapping[str, Kind] = HOSTS) -> Address | None
 
 @dataclass(frozen=True)
 class Repository:
-    """A repository whose documentation is read: `web` is its front page, `ref` a branch, tag or commit.
+    """A repository whose documentation is read: `web` is its front page, `ref` a branch, tag or
+    commit.
 
-    `files` are the paths of the pages, the start page's first; `by_api`: GitLab's API has them, which takes a token.
+    `files` are the paths of the pages, the start page's first; `by_api`: GitLab's API has them,
+    which takes a token.
     """
 
     kind: Kind
@@ -122,7 +136,9 @@ class Repository:
             return cls(**{**fields, "files": tuple(map(str, fields["files"]))})
         return None
 
-    def at(self, view: Literal["blob", "tree", "raw"], path: str = "", ref: str | None = None) -> str:
+    def at(
+        self, view: Literal["blob", "tree", "raw"], path: str = "", ref: str | None = None
+    ) -> str:
         """Return the address of a file or folder: as the host shows it, or as it is."""
         ref = quote(self.ref if ref is None else ref)
         if view == "raw" and urlsplit(self.web).netloc == "github.com":
@@ -162,7 +178,8 @@ class Repository:
 
         >>> at = Repository("github", "https://github.com/o/r", "main", ("doc/a.md", "doc/guide/index.md"))
         >>> at.join("guide/#use", at.at("blob", "doc/a.md")), at.join("/setup.py", at.at("blob", "doc/a.md"))
-        ('https://github.com/o/r/blob/main/doc/guide/index.md#use', 'https://github.com/o/r/blob/main/setup.py')
+        ('https://github.com/o/r/blob/main/doc/guide/index.md#use',
+        'https://github.com/o/r/blob/main/setup.py')
         """
         href = href.strip()
         parts = urlsplit(href)
@@ -180,7 +197,9 @@ class Repository:
             return urljoin(page_url, href)
         path = "" if path == "." else path
         stem, ending = posixpath.splitext(path)
-        named = self._names.get(path) or (self._names.get(stem) if ending in {".html", ".htm"} else None)
+        named = self._names.get(path) or (
+            self._names.get(stem) if ending in {".html", ".htm"} else None
+        )
         if named is not None:
             return self.at("blob", named) + behind
         if ending[1:].lower() in PICTURES:
@@ -192,8 +211,12 @@ class Repository:
 
 MAX_FILES = 5_000  # files of one repository that are pages
 MAX_LISTINGS = 100  # requests for listings: folders of a path, further pages of a long folder
-MAX_LISTING_BYTES = 16 * 1024 * 1024  # the largest listing that is read, in bytes; GitHub cuts at 7 MB
-MAX_REF_PARTS = 4  # parts of a path behind `tree/` that may be the name of a branch, which may hold slashes
+MAX_LISTING_BYTES = (
+    16 * 1024 * 1024
+)  # the largest listing that is read, in bytes; GitHub cuts at 7 MB
+MAX_REF_PARTS = (
+    4  # parts of a path behind `tree/` that may be the name of a branch, which may hold slashes
+)
 
 
 class _Entry(NamedTuple):
@@ -205,7 +228,9 @@ class _Entry(NamedTuple):
 
 
 class _Api:
-    """Asks the API of a host, a bounded number of times; a `DiscoveryError` has what it says instead of an answer."""
+    """Asks the API of a host, a bounded number of times; a `DiscoveryError` has what it says
+    instead of an answer.
+    """
 
     def __init__(self, fetch: Fetch, address: Address):
         self.address = address
@@ -214,7 +239,9 @@ class _Api:
         self._fetch = fetch
 
     async def get(self, path: str = "") -> tuple[Any, Mapping[str, str]] | None:
-        """Return what a path below the repository answers with, and the headers; None where there is nothing."""
+        """Return what a path below the repository answers with, and the headers; None where there
+        is nothing.
+        """
         self.requests += 1
         answer = await self._fetch(self.address.project + path, max_bytes=MAX_LISTING_BYTES)
         if answer.status in {404, 409, 410}:  # 409: the repository is empty
@@ -224,14 +251,17 @@ class _Api:
         try:
             return json.loads(answer.text), answer.headers
         except (ValueError, RecursionError):
-            raise DiscoveryError(f"{self.address.web}: {answer.url} did not answer with JSON") from None
+            raise DiscoveryError(
+                f"{self.address.web}: {answer.url} did not answer with JSON"
+            ) from None
 
     async def default_branch(self) -> str:
         """Return the name of the default branch."""
         found = await self.get()
         if found is None:
             raise DiscoveryError(
-                f"{self.address.web}: there is no such repository, or a private one, which is read {HOW_MORE}"
+                f"{self.address.web}: there is no such repository, or a private one, which is read"
+                f" {HOW_MORE}"
             )
         name = found[0].get("default_branch") if isinstance(found[0], dict) else None
         if not isinstance(name, str) or not name:
@@ -241,14 +271,20 @@ class _Api:
     async def entries(
         self, ref: str, folder: _Entry | None = None, *, deep: bool = False
     ) -> list[_Entry] | None:
-        """Return what a folder holds, the root without one; `deep`: what its folders hold too. None: no such ref."""
+        """Return what a folder holds, the root without one; `deep`: what its folders hold too.
+
+        None: no such ref.
+        """
         above = ""
         if self.address.kind == "github":
             above = f"{folder.path}/" if folder is not None else ""
             key = quote(ref if folder is None else folder.key, safe="")
             path = f"/git/trees/{key}" + "?recursive=1" * deep
         else:
-            path = f"/repository/tree?ref={quote(ref, safe='')}&per_page=100" + "&recursive=true" * deep
+            path = (
+                f"/repository/tree?ref={quote(ref, safe='')}&per_page=100"
+                + "&recursive=true" * deep
+            )
             path += f"&path={quote(folder.path, safe='')}" if folder is not None else ""
         entries: list[_Entry] = []
         page = "1"
@@ -264,7 +300,9 @@ class _Api:
                 self.was_cut = self.was_cut or bool(listed.get("truncated"))
                 listed = listed.get("tree")
             for one in listed if isinstance(listed, list) else []:
-                name, kind = (one.get("path"), one.get("type")) if isinstance(one, dict) else (None, None)
+                name, kind = (
+                    (one.get("path"), one.get("type")) if isinstance(one, dict) else (None, None)
+                )
                 is_link = kind == "blob" and one.get("mode") == "120000"
                 if isinstance(name, str) and kind in {"blob", "tree"} and not is_link:
                     entries.append(_Entry(above + name, kind == "tree", str(one.get("sha", ""))))
@@ -274,11 +312,17 @@ class _Api:
 
 
 def _refusal(answer: FetchResult) -> str:
-    left, reset = answer.headers.get("x-ratelimit-remaining"), answer.headers.get("x-ratelimit-reset", "")
-    if answer.status == 429 or (answer.status == 403 and (left == "0" or "retry-after" in answer.headers)):
+    left = answer.headers.get("x-ratelimit-remaining")
+    reset = answer.headers.get("x-ratelimit-reset", "")
+    if answer.status == 429 or (
+        answer.status == 403 and (left == "0" or "retry-after" in answer.headers)
+    ):
         is_time = reset.isascii() and reset.isdigit() and len(reset) < 12
         at = datetime.fromtimestamp(int(reset), UTC).strftime(" until %H:%M UTC") if is_time else ""
-        return f"{urlsplit(answer.url).netloc} allows no more requests{at} (its rate limit); more {HOW_MORE}"
+        return (
+            f"{urlsplit(answer.url).netloc} allows no more requests{at} (its rate limit); more"
+            f" {HOW_MORE}"
+        )
     return f"{answer.url} cannot be read: {answer.message or f'HTTP status {answer.status}'}"
 
 
@@ -289,15 +333,19 @@ async def discover_repository(
     note: Callable[[str], None],
     by_api: bool = False,
 ) -> tuple[Repository, Discovery]:
-    """List the documentation of a repository: the folder that is named, else its README and folder of documentation.
+    """List the documentation of a repository: the folder that is named, else its README and folder
+    of documentation.
 
-    `extensions`, without a dot, are those of pages besides Markdown; `note` gets one line for each thing found. Raises
+    `extensions`, without a dot, are those of pages besides Markdown; `note` gets one line for each
+    thing found. Raises
     `DiscoveryError`: no such repository, ref or folder, an empty one, a rate limit.
     """
     api = _Api(fetch, address)
     ref, folder, listed = await _listing(api)
     endings = frozenset(extensions) | {"md", "markdown", "mdx"}
-    paths = (entry.path for entry in listed if not entry.is_folder and _is_page(entry.path, endings))
+    paths = (
+        entry.path for entry in listed if not entry.is_folder and _is_page(entry.path, endings)
+    )
     files = sorted(paths, key=_order)
     where = f"{address.web} at {ref}" + (f", folder {folder.path}" if folder is not None else "")
     if not files:
@@ -311,7 +359,8 @@ async def discover_repository(
     named = given if address.path else address.web
     start = FetchResult(named, first, 200, {"content-type": "text/markdown"})
     found = Discovery(start, repository.at("blob"), start_listed=True, requests=api.requests)
-    found.discovered_file, found.discovered_file_type = repository.at("tree").rstrip("/"), "repository"
+    found.discovered_file = repository.at("tree").rstrip("/")
+    found.discovered_file_type = "repository"
     found.seeds = [Seed(page, "repository") for page in pages]
     if len(files) > MAX_FILES:
         why = f"{len(files)} files, the first {MAX_FILES} are read; name a folder"
@@ -323,7 +372,9 @@ async def discover_repository(
 
 
 async def _listing(api: _Api) -> tuple[str, _Entry | None, list[_Entry]]:
-    """Return the ref and folder that an address names, and what the folder holds; for the root its documentation."""
+    """Return the ref and folder that an address names, and what the folder holds; for the root its
+    documentation.
+    """
     ref, path, entries = await _ref(api)
     folder = None
     for number in range(1, len(path) + 1):
@@ -342,7 +393,9 @@ async def _listing(api: _Api) -> tuple[str, _Entry | None, list[_Entry]]:
 
 
 async def _ref(api: _Api) -> tuple[str, tuple[str, ...], list[_Entry]]:
-    """Return the ref that an address names, or the default branch, the path below it, and what the root holds."""
+    """Return the ref that an address names, or the default branch, the path below it, and what the
+    root holds.
+    """
     path = api.address.path
     for number in range(1, min(len(path), MAX_REF_PARTS) + 1):
         ref = "/".join(path[:number])

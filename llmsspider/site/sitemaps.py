@@ -1,4 +1,6 @@
-"""Sitemaps (https://www.sitemaps.org/protocol.html) read as a stream: XML, text, gzip, and indexes followed."""
+"""Sitemaps (https://www.sitemaps.org/protocol.html) read as a stream: XML, text, gzip, and indexes
+followed.
+"""
 
 import asyncio
 import re
@@ -15,20 +17,32 @@ from lxml import etree
 from protego import Protego
 
 from llmsspider.site import llmstxt
-from llmsspider.site.discovered import Discovery, FetchResult, FilteredLink, Probe, SeedList, Session
+from llmsspider.site.discovered import (
+    Discovery,
+    FetchResult,
+    FilteredLink,
+    Probe,
+    SeedList,
+    Session,
+)
 from llmsspider.web.addresses import same_site
 from llmsspider.web.stats import FilterReason
 from llmsspider.web.trees import VERSION_NAMES, axis_of, directory_of, tree_of
 from llmsspider.web.urls import InvalidUrl, parse
 
-# A sitemap may hold 50 MB and 50,000 pages, and comes from strangers: nothing but the page at hand is kept,
+# A sitemap may hold 50 MB and 50,000 pages, and comes from strangers: nothing but the page at hand
+# is kept,
 # decompression is bounded, and a document that declares entities is refused.
 
-MAX_BYTES = 64 * 1024 * 1024  # the largest sitemap, decompressed, in bytes (the protocol allows 50 MB)
+MAX_BYTES = (
+    64 * 1024 * 1024
+)  # the largest sitemap, decompressed, in bytes (the protocol allows 50 MB)
 MAX_TAG_BYTES = 1024 * 1024  # the longest run without a `>`, in bytes
 
 MAX_ENTRY_ELEMENTS = 20_000
-"""The most elements of one entry, or between two (a page may have 1,000 images, each with five elements)."""
+"""The most elements of one entry, or between two (a page may have 1,000 images, each with five
+elements).
+"""
 
 _AMPERSAND = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos|#\d{1,7}|#x[0-9a-fA-F]{1,6});)")
 _CHUNK = 64 * 1024
@@ -47,7 +61,9 @@ class SitemapCutError(SitemapError):
 
 @dataclass(frozen=True, slots=True)
 class SitemapEntry:
-    """One `<url>`: absolute URL, `lastmod` as written, `alternates` by hreflang tag; or one `<sitemap>` of an index."""
+    """One `<url>`: absolute URL, `lastmod` as written, `alternates` by hreflang tag; or one
+    `<sitemap>` of an index.
+    """
 
     url: str
     lastmod: str | None = None
@@ -58,7 +74,8 @@ class SitemapEntry:
 def read(source: BinaryIO, url: str) -> Iterator[SitemapEntry | InvalidUrl]:
     """Yield what a sitemap lists, in order, and what the gate refuses; other schemes are omitted.
 
-    `source` is the body as it came, gzipped or not. Raises `SitemapCutError` where it breaks off in the middle, and
+    `source` is the body as it came, gzipped or not. Raises `SitemapCutError` where it breaks off in
+    the middle, and
     `SitemapError` where it is something else, declares entities, or is larger than `MAX_BYTES`.
     """
     chunks = _decompressed(source)
@@ -96,7 +113,11 @@ def _read_xml(  # noqa: C901, PLR0912 - one loop over one stream
     first: bytes, chunks: Iterator[bytes], base: str
 ) -> Iterator[SitemapEntry | InvalidUrl]:
     parser = etree.XMLPullParser(  # no network and no DTD are its defaults
-        events=("start", "end"), resolve_entities=False, recover=True, remove_comments=True, remove_pis=True
+        events=("start", "end"),
+        resolve_entities=False,
+        recover=True,
+        remove_comments=True,
+        remove_pis=True,
     )
     if b"<!ENTITY" in first.replace(b"\0", b""):
         raise SitemapError("declares entities")
@@ -115,12 +136,16 @@ def _read_xml(  # noqa: C901, PLR0912 - one loop over one stream
             if held > MAX_ENTRY_ELEMENTS:
                 raise SitemapCutError(f"has more than {MAX_ENTRY_ELEMENTS:,} elements in one entry")
             if root is None:
-                root, dtd, name = element, element.getroottree().docinfo.internalDTD, _name(element)[1]
+                root = element
+                dtd = element.getroottree().docinfo.internalDTD
+                name = _name(element)[1]
                 if dtd is not None and list(dtd.entities()):
                     raise SitemapError("declares entities")
                 if name not in _ROOTS:
                     is_page = name in {"html", "head", "body"}
-                    raise SitemapError("an HTML page" if is_page else f"<{name[:40]}> is no sitemap")
+                    raise SitemapError(
+                        "an HTML page" if is_page else f"<{name[:40]}> is no sitemap"
+                    )
             elif event == "end" and element is root:
                 ended = True
             elif event == "end" and element.getparent() is root and _name(element)[1] in _ENTRY:
@@ -138,7 +163,9 @@ def _read_xml(  # noqa: C901, PLR0912 - one loop over one stream
 
 
 def _repaired(first: bytes, chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield the chunks with lone ampersands escaped: the parser would end the document at the first."""
+    """Yield the chunks with lone ampersands escaped: the parser would end the document at the
+    first.
+    """
     if first.startswith((b"\xff\xfe", b"\xfe\xff")):
         yield first
         yield from chunks
@@ -191,7 +218,8 @@ def _entry(element: etree._Element, base: str) -> Iterator[SitemapEntry | Invali
 
 def _read_text(first: bytes, chunks: Iterator[bytes]) -> Iterator[SitemapEntry | InvalidUrl]:
     """Read a text sitemap, one URL a line; a document without any is refused."""
-    rest, has_urls = b"", False
+    rest = b""
+    has_urls = False
     for chunk in chain((first.removeprefix(b"\xef\xbb\xbf"),), chunks, (b"\n",)):
         *lines, rest = (rest + chunk.replace(b"\r", b"\n")).split(b"\n")
         if len(rest) > _CHUNK:
@@ -207,11 +235,14 @@ def _read_text(first: bytes, chunks: Iterator[bytes]) -> Iterator[SitemapEntry |
 
 
 def _name(element: etree._Element) -> tuple[str, str]:
-    namespace, _, name = element.tag.rpartition("}") if isinstance(element.tag, str) else ("", "", "")
+    namespace, _, name = (
+        element.tag.rpartition("}") if isinstance(element.tag, str) else ("", "", "")
+    )
     return namespace, name
 
 
-# The sitemap level of the cascade: what robots.txt names, else `/sitemap.xml`, and what indexes lead to.
+# The sitemap level of the cascade: what robots.txt names, else `/sitemap.xml`, and what indexes
+# lead to.
 
 MAX_SITEMAPS = 500
 """So many sitemaps are read for one site; what is more is counted as cut."""
@@ -228,13 +259,18 @@ class SitemapStep:
         self._seen: set[str] = set()
 
     async def run(self, room: int) -> None:
-        """Read every sitemap that robots.txt or the start page names, else of usual places, with `room` requests."""
+        """Read every sitemap that robots.txt or the start page names, else of usual places, with
+        `room` requests.
+        """
         named = dict.fromkeys(link.url for link in self._found.start.links("sitemap"))
         on_page = [url for url in named if isinstance(url, str)]
         await self._read_all([*await self._named_in_robots(), *on_page[:2]])
-        root, directory = urljoin(self._page_url, "/"), llmstxt.directory_url(self._page_url)
+        root = urljoin(self._page_url, "/")
+        directory = llmstxt.directory_url(self._page_url)
         section = llmstxt.directory_url(self._found.start_url)
-        project = urljoin(root, urlsplit(directory).path[1:].partition("/")[0] + "/")  # on a shared host
+        project = urljoin(
+            root, urlsplit(directory).path[1:].partition("/")[0] + "/"
+        )  # on a shared host
         for place in list(dict.fromkeys((root, section, project, directory)))[: max(room - 1, 0)]:
             if self._found.sitemaps:
                 return
@@ -249,7 +285,9 @@ class SitemapStep:
             return []
         lines = dict.fromkeys(Protego.parse(answer.text[: 512 * 1024]).sitemaps)
         named = [parse(line, answer.final_url) for line in lines]
-        self._found.cut += [FilteredLink.invalid(url) for url in named if isinstance(url, InvalidUrl)]
+        self._found.cut += [
+            FilteredLink.invalid(url) for url in named if isinstance(url, InvalidUrl)
+        ]
         return [url for url in named if isinstance(url, str)]
 
     async def _read_all(self, urls: list[str]) -> None:
@@ -308,7 +346,9 @@ class SitemapStep:
 
 
 class Alias(NamedTuple):
-    """A version under two addresses: a file in the directory `kept` lists its pages below `listed`, both URLs."""
+    """A version under two addresses: a file in the directory `kept` lists its pages below `listed`,
+    both URLs.
+    """
 
     listed: str
     kept: str
@@ -321,15 +361,21 @@ class Alias(NamedTuple):
 def _alias(answer: FetchResult) -> Alias | None:
     if "version" in tree_of(answer.final_url):
         with answer.open() as body, suppress(SitemapError):
-            entries = (entry for entry in read(body, answer.final_url) if isinstance(entry, SitemapEntry))
-            return alias_of(answer.final_url, (entry.url for entry in entries if not entry.is_sitemap))
+            entries = (
+                entry for entry in read(body, answer.final_url) if isinstance(entry, SitemapEntry)
+            )
+            return alias_of(
+                answer.final_url, (entry.url for entry in entries if not entry.is_sitemap)
+            )
     return None
 
 
 def alias_of(place: str, urls: Iterable[str]) -> Alias | None:
-    """Return the version that a file in the directory of another one lists in place of its own, or None.
+    """Return the version that a file in the directory of another one lists in place of its own, or
+    None.
 
-    A site that is built as `/2.1/` and served as `/latest/`, too, lists `/2.1/` in both. So every version listed beside
+    A site that is built as `/2.1/` and served as `/latest/`, too, lists `/2.1/` in both. So every
+    version listed beside
     that of the file is the same one, and one of the two has a name that stands for a version.
 
     >>> alias_of("https://e.com/latest/llms.txt", ["https://e.com/2.1/", "https://e.com/2.1/a", "https://e.com/blog"])
@@ -343,6 +389,10 @@ def alias_of(place: str, urls: Iterable[str]) -> Alias | None:
     above = urljoin(kept, "..")
     listed = {url[len(above) :].partition("/")[0] for url in urls if url.startswith(above)}
     others = [other for other in listed if axis_of(other) == "version"]
-    if len(others) != 1 or others == [segment] or not {segment.lower(), others[0].lower()} & VERSION_NAMES:
+    if (
+        len(others) != 1
+        or others == [segment]
+        or not {segment.lower(), others[0].lower()} & VERSION_NAMES
+    ):
         return None
     return Alias(f"{above}{others[0]}/", kept)

@@ -1,6 +1,8 @@
-"""Files in which a site says what its pages hold: search indexes and lists of hashes, found and read by their shape.
+"""Files in which a site says what its pages hold: search indexes and lists of hashes, found and
+read by their shape.
 
-Generators publish them for the search of the site. One request says which pages there are, and by a digest of what the
+Generators publish them for the search of the site. One request says which pages there are, and by a
+digest of what the
 file holds of each page whether a page is another one than last time.
 """
 
@@ -8,7 +10,15 @@ import asyncio
 import re
 import tomllib
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+)
 from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -42,8 +52,21 @@ _FOLDERS = frozenset(
 
 SIGNS = tomllib.loads(files("llmsspider.site").joinpath("signs.toml").read_text("utf-8"))
 
-ADDRESSES = ("location", "href", "url", "permalink", "relpermalink", "uri", "u", "path", "ref", "link")
-"""Names that the address of a page has in a record of a search index; the first of them that a record has counts."""
+ADDRESSES = (
+    "location",
+    "href",
+    "url",
+    "permalink",
+    "relpermalink",
+    "uri",
+    "u",
+    "path",
+    "ref",
+    "link",
+)
+"""Names that the address of a page has in a record of a search index; the first of them that a
+record has counts.
+"""
 
 _LUNR = frozenset({"index", "invertedIndex", "fieldVectors", "documentStore", "pipeline"})
 """The inverted index that stands beside the records of a search index."""
@@ -62,7 +85,9 @@ class Place(NamedTuple):
 
 
 SHARED_DATES = 0.95
-"""The share of pages that have one and the same `Last-Modified` on a host that dates all files by the deploy."""
+"""The share of pages that have one and the same `Last-Modified` on a host that dates all files by
+the deploy.
+"""
 
 
 def stamp_of(body: bytes) -> str:
@@ -76,10 +101,13 @@ class UnreadableError(ValueError):
 
 @dataclass(slots=True, frozen=True)
 class Witness:
-    """What a file says of the pages of a site; `name` stays the same where the address has a hash of each build.
+    """What a file says of the pages of a site; `name` stays the same where the address has a hash
+    of each build.
 
-    `pages` has a digest for each page, by `key_of` of its address; it is empty where the `stamp` of a file, taken of
-    `page`, speaks for all pages below `root`. `urls` are the addresses of the pages, where the file says them.
+    `pages` has a digest for each page, by `key_of` of its address; it is empty where the `stamp` of
+    a file, taken of
+    `page`, speaks for all pages below `root`. `urls` are the addresses of the pages, where the file
+    says them.
     """
 
     name: str
@@ -110,16 +138,22 @@ class Witness:
     def unlisted(self, listed: Iterable[str]) -> list[str]:
         """Return the pages that are not listed.
 
-        None where most of those that both name are spelled otherwise here: they would be taken for others.
+        None where most of those that both name are spelled otherwise here: they would be taken for
+        others.
         """
         known = {loose_key(url): identity(url) for url in listed}
-        spelled = [identity(url) == known[key] for url in self.urls if (key := loose_key(url)) in known]
+        spelled = [
+            identity(url) == known[key] for url in self.urls if (key := loose_key(url)) in known
+        ]
         is_alike = 2 * sum(spelled) > len(spelled)
         return [identity(url) for url in self.urls if is_alike and loose_key(url) not in known]
 
 
 def _hints(body: bytes, pattern: re.Pattern[bytes] = _HINTS) -> list[str]:
-    found = (match.group(1).decode("utf-8", "replace") for match in pattern.finditer(body[:MAX_PAGE_BYTES]))
+    found = (
+        match.group(1).decode("utf-8", "replace")
+        for match in pattern.finditer(body[:MAX_PAGE_BYTES])
+    )
     return list(dict.fromkeys(found))
 
 
@@ -129,9 +163,16 @@ def links(body: bytes, url: str) -> list[str]:
 
 
 def places(body: bytes, url: str) -> list[Place]:
-    """Return where a landing page's own scripts, styles and links say that such a file is, the likeliest first."""
-    hints, quoted = _hints(body), _hints(body, _QUOTED_FILE)
-    found = [_place(urljoin(url, hint)) for hint in [*hints, *quoted] if _FILE.search(hint.partition("?")[0])]
+    """Return where a landing page's own scripts, styles and links say that such a file is, the
+    likeliest first.
+    """
+    hints = _hints(body)
+    quoted = _hints(body, _QUOTED_FILE)
+    found = [
+        _place(urljoin(url, hint))
+        for hint in [*hints, *quoted]
+        if _FILE.search(hint.partition("?")[0])
+    ]
     roots = {"index.json": urljoin(url, ".")} if b'content="Hugo ' in body else {}
     for sign, (path, *needed) in SIGNS.items():
         is_so = all(one.encode() in body for one in needed)
@@ -145,7 +186,9 @@ def places(body: bytes, url: str) -> list[Place]:
 
 
 def _place(url: str) -> Place:
-    """Return the place of a file that a page names itself: addresses are relative to the folder that holds its own."""
+    """Return the place of a file that a page names itself: addresses are relative to the folder
+    that holds its own.
+    """
     url = url.partition("#")[0].partition("?")[0]
     root = urljoin(url, ".")
     while root.rstrip("/").rpartition("/")[2] in _FOLDERS:
@@ -156,7 +199,9 @@ def _place(url: str) -> Place:
 async def find(
     get: Callable[[str, int], Awaitable[Any]], body: bytes, url: str
 ) -> AsyncIterator[tuple[str, Witness | str]]:
-    """Request the files that a landing page is set up with; yield each URL, and what it says or why it is of no use."""
+    """Request the files that a landing page is set up with; yield each URL, and what it says or why
+    it is of no use.
+    """
     for place in places(body, url):
         answer = await get(place.url, MAX_BYTES)
         if answer.ok and place.url.endswith(".html"):  # it names the file
@@ -171,7 +216,10 @@ async def find(
 
 
 def read(body: bytes, place: Place, hrefs: bytes = b"") -> Witness:
-    """Read a file; `hrefs` is a page whose links show how addresses are spelled. Raises `UnreadableError`."""
+    """Read a file; `hrefs` is a page whose links show how addresses are spelled.
+
+    Raises `UnreadableError`.
+    """
     if len(body) > MAX_BYTES:
         raise UnreadableError(f"larger than {MAX_BYTES // 1024 // 1024} MB")
     name = re.sub(r"[-._][0-9A-Fa-f]{6,64}(?=\.)", "", urlsplit(place.url).path.rpartition("/")[2])
@@ -180,14 +228,22 @@ def read(body: bytes, place: Place, hrefs: bytes = b"") -> Witness:
     if isinstance(data, dict) and isinstance(data.get("languages"), dict) and "version" in data:
         return Witness(name, stamp, root=place.root)  # Pagefind: a hash of each language
     if isinstance(data, dict) and name == "hashmap.json":
-        hashes = {key.removesuffix(".md").lower(): one for key, one in data.items() if isinstance(one, str)}
+        hashes = {
+            key.removesuffix(".md").lower(): one
+            for key, one in data.items()
+            if isinstance(one, str)
+        }
         if not hashes:
             raise UnreadableError("it has no hashes")
         hashes = {key.removesuffix("_index"): one for key, one in hashes.items()}
         return Witness(name, stamp, hashes, root=place.root, is_flat=True)
     is_sphinx = isinstance(data, dict) and isinstance(data.get("docnames"), list)
     ending = _ending(data["docnames"], hrefs) if is_sphinx else ""
-    found = _sphinx(data, place.root, ending or "") if is_sphinx else _digests(_records(data), place.root)
+    found = (
+        _sphinx(data, place.root, ending or "")
+        if is_sphinx
+        else _digests(_records(data), place.root)
+    )
     if not found:
         raise UnreadableError("it names no pages")
     pages = {loose_key(url): digest for url, digest in found.items()}
@@ -197,7 +253,8 @@ def read(body: bytes, place: Place, hrefs: bytes = b"") -> Witness:
 def _data(body: bytes) -> Any:
     """Return the JSON of a file, of a call or assignment in a script too; keys may be bare there."""
     starts = [at for at in (body.find(b"{"), body.find(b"[")) if at >= 0]
-    start, end = min(starts, default=0), max(body.rfind(b"}"), body.rfind(b"]")) + 1
+    start = min(starts, default=0)
+    end = max(body.rfind(b"}"), body.rfind(b"]")) + 1
     if not starts or b"<" in body[:start] or start > 1000:
         raise UnreadableError("it is no JSON")
     text = body[start:end]
@@ -206,7 +263,9 @@ def _data(body: bytes) -> Any:
     with suppress(orjson.JSONDecodeError):
         return orjson.loads(text)
     try:
-        quoted = _BARE_KEY.sub(lambda key: key[1] or f'{key[2]}"{key[3]}"', text.decode("utf-8", "replace"))
+        quoted = _BARE_KEY.sub(
+            lambda key: key[1] or f'{key[2]}"{key[3]}"', text.decode("utf-8", "replace")
+        )
         return orjson.loads(quoted)
     except orjson.JSONDecodeError as error:
         raise UnreadableError(f"it is no JSON ({error})") from None
@@ -225,7 +284,9 @@ def _records(data: Any) -> Iterator[tuple[str, dict[str, Any]]]:
         here = stack.pop()
         children: Iterable[Any] = here if isinstance(here, list) else ()
         if isinstance(here, dict):
-            address = next((here[name] for name in ADDRESSES if isinstance(here.get(name), str)), None)
+            address = next(
+                (here[name] for name in ADDRESSES if isinstance(here.get(name), str)), None
+            )
             if address is not None and len(here) > 1:
                 yield address, here
                 continue
@@ -242,7 +303,9 @@ def _digests(records: Iterable[tuple[str, dict[str, Any]]], root: str) -> dict[s
         if url not in hashes and len(hashes) >= MAX_PAGES:
             raise UnreadableError(f"it names more than {MAX_PAGES:,} pages")
         said = {
-            name: one for name, one in record.items() if name not in _BESIDE and isinstance(one, (str, list))
+            name: one
+            for name, one in record.items()
+            if name not in _BESIDE and isinstance(one, (str, list))
         }
         digest = hashes.setdefault(url, blake2b(digest_size=8))
         digest.update(orjson.dumps(said, option=orjson.OPT_SORT_KEYS))
@@ -257,7 +320,9 @@ def by_lastmod(dates: Mapping[str, str]) -> Witness | None:
 
 
 def by_deploy(url: str, modified: str | None, stored: Collection[str | None]) -> Witness | None:
-    """Return what the `Last-Modified` of the start page says, where stored pages share theirs: that of a deploy."""
+    """Return what the `Last-Modified` of the start page says, where stored pages share theirs: that
+    of a deploy.
+    """
     most = max(Counter(stored).values(), default=0)
     if modified is None or None in stored or not most >= SHARED_DATES * len(stored) > 1:
         return None
@@ -297,7 +362,9 @@ def _sphinx(data: dict[str, Any], root: str, ending: str) -> dict[str, str]:
 
 
 def _ending(names: list[object], hrefs: bytes) -> str | None:
-    """Return what addresses have after the name of their page, as the links of a page show it; None where none does."""
+    """Return what addresses have after the name of their page, as the links of a page show it; None
+    where none does.
+    """
     linked = {unquote(hint).partition("#")[0] for hint in _hints(hrefs)}
     named = {f"{name}" for name in names[:MAX_PAGES] if name != "index"}
     endings = (".html", "/", ".htm", "")

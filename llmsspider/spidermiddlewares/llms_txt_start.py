@@ -1,4 +1,6 @@
-"""The start of the crawl: discovery first, then its seeds, then what only the end of the crawl can decide."""
+"""The start of the crawl: discovery first, then its seeds, then what only the end of the crawl can
+decide.
+"""
 
 from collections.abc import AsyncIterator
 from typing import Any, Self
@@ -15,7 +17,8 @@ from llmsspider.crawl.run import Run
 class LlmsTxtStart:
     """Probe llms.txt before the first page and make its entries the seeds of the crawl.
 
-    `process_start` stays open for the whole run and works in phases (`crawl/beginning.py`, `crawl/ending.py`).
+    `process_start` stays open for the whole run and works in phases (`crawl/beginning.py`,
+    `crawl/ending.py`).
     """
 
     def __init__(self, crawler: Crawler, run: Run):
@@ -30,5 +33,7 @@ class LlmsTxtStart:
         return cls(crawler, run)
 
     def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        """Return what yields the requests of every phase; where the spider's own `start` yields any, those are all."""
+        """Return what yields the requests of every phase; where the spider's own `start` yields
+        any, those are all.
+        """
         return all_phases(self.phase, start)

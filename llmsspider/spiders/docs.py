@@ -31,20 +31,25 @@ register()
 class DocsSpider(Args[DocsArguments], DocsCallbacks):
     """Crawl a documentation site breadth-first from the seeds that discovery found.
 
-    `scrapy crawl docs -a url=https://docs.example.com/ -O docs.jsonl`. The arguments are the fields of
+    `scrapy crawl docs -a url=https://docs.example.com/ -O docs.jsonl`. The arguments are the fields
+    of
     `DocsArguments`. What is done with each response is in `DocsCallbacks`.
     """
 
     name = "docs"
 
     def __init__(self, *args: Any, **kwargs: Any):
-        super().__init__(*args, **{key: value for key, value in kwargs.items() if not key.startswith("_")})
+        super().__init__(
+            *args, **{key: value for key, value in kwargs.items() if not key.startswith("_")}
+        )
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
-        """Make the spider and its `Run`; the profile's settings take effect here. Raises `ArgumentsError`.
+        """Make the spider and its `Run`; the profile's settings take effect here. Raises
+        `ArgumentsError`.
 
-        Without arguments it is made too, for `scrapy shell` and `scrapy check`; it cannot crawl then.
+        Without arguments it is made too, for `scrapy shell` and `scrapy check`; it cannot crawl
+        then.
         """
         kwargs = kwargs if given(kwargs) else {**kwargs, "url": NO_URL}
         settings = open_settings(crawler)
@@ -57,7 +62,9 @@ class DocsSpider(Args[DocsArguments], DocsCallbacks):
             given(kwargs, own_arguments(cls)), settings, cls, plan_only=PLAN_ONLY in kwargs
         )
         check_components(settings)
-        if arguments.emit == "changes":  # no change is a result too: an empty feed replaces the last one
+        if (
+            arguments.emit == "changes"
+        ):  # no change is a result too: an empty feed replaces the last one
             settings.set("FEED_STORE_EMPTY", True, priority="spider")
         spider = super().from_crawler(crawler, *args, **kwargs)
         resumes = resumed_run(crawler.settings.get("JOBDIR"))

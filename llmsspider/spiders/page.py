@@ -25,8 +25,21 @@ from llmsspider.config.settings import Config
 from llmsspider.config.sources import default_name, load_profile, put_in_force
 from llmsspider.content import markdown
 from llmsspider.crawl.callbacks.reading import PageReader, count_page
-from llmsspider.crawl.pages import PageResponse, PageResult, drop_reason, normalised, refused_by_page, utc_now
-from llmsspider.crawl.requests import META, EngineFetch, counter, kind_of_exception, synthetic_request
+from llmsspider.crawl.pages import (
+    PageResponse,
+    PageResult,
+    drop_reason,
+    normalised,
+    refused_by_page,
+    utc_now,
+)
+from llmsspider.crawl.requests import (
+    META,
+    EngineFetch,
+    counter,
+    kind_of_exception,
+    synthetic_request,
+)
 from llmsspider.crawl.run import Run
 from llmsspider.crawl.scheduler import queued_requests
 from llmsspider.crawl.spiderrun import ProjectSpider
@@ -47,7 +60,9 @@ logger = logging.getLogger(__name__)
 
 def page_run(crawler: Crawler, arguments: PageArguments, config: Config) -> Run:
     """Return the run of one page: nothing comes before it, and nothing is stored."""
-    url, render, profile = arguments.url, arguments.render, arguments.profile
+    url = arguments.url
+    render = arguments.render
+    profile = arguments.profile
     as_docs = DocsArguments(url=url, source=default_name(url), render=render, profile=profile)
     run = Run(as_docs, None, config, counter(crawler), partial(queued_requests, crawler))
     run.discovers = run.remembers = False
@@ -55,7 +70,8 @@ def page_run(crawler: Crawler, arguments: PageArguments, config: Config) -> Run:
     return run
 
 
-# One page, in whatever way works: a provider, its own content, else the llms.txt of its directory. No Scrapy here.
+# One page, in whatever way works: a provider, its own content, else the llms.txt of its directory.
+# No Scrapy here.
 
 
 class FetchedPage(NamedTuple):
@@ -68,22 +84,35 @@ class FetchedPage(NamedTuple):
 class PageFailedError(Exception):
     """A page failed. `kind` is None where it answered, but holds no text.
 
-    `is_no_page` says that there is no such page, or that it is a picture or the like: no llms.txt stands in for it.
+    `is_no_page` says that there is no such page, or that it is a picture or the like: no llms.txt
+    stands in for it.
     """
 
     def __init__(
-        self, message: str, *, kind: ErrorKind | None, status: int | None = None, is_no_page: bool = False
+        self,
+        message: str,
+        *,
+        kind: ErrorKind | None,
+        status: int | None = None,
+        is_no_page: bool = False,
     ):
         super().__init__(message)
-        self.kind, self.status, self.is_no_page = kind, status, is_no_page
+        self.kind = kind
+        self.status = status
+        self.is_no_page = is_no_page
 
 
 async def obtain(
-    url: str, fetch: Fetch, extract: Callable[[], Awaitable[FetchedPage]], providers: Sequence[Provider]
+    url: str,
+    fetch: Fetch,
+    extract: Callable[[], Awaitable[FetchedPage]],
+    providers: Sequence[Provider],
 ) -> FetchedPage:
-    """Return the page from the first source that has it: a provider, the page's own content, an llms.txt.
+    """Return the page from the first source that has it: a provider, the page's own content, an
+    llms.txt.
 
-    `fetch` downloads one other URL, `extract` downloads and converts the page itself, or raises `PageFailedError`, as
+    `fetch` downloads one other URL, `extract` downloads and converts the page itself, or raises
+    `PageFailedError`, as
     this does where no other source has it.
     """
     for provider in providers:
@@ -109,10 +138,14 @@ async def obtain(
 
 
 async def _fallback(url: str, fetch: Fetch) -> FetchedPage | None:
-    """Return the llms.txt that covers the page, as its author wrote it; None, with a warning, where there is none."""
+    """Return the llms.txt that covers the page, as its author wrote it; None, with a warning, where
+    there is none.
+    """
     tried: list[str] = []
     for candidate in llmstxt.candidates(url):
-        logger.debug("Trying %(candidate)s in place of %(url)s", {"candidate": candidate, "url": url})
+        logger.debug(
+            "Trying %(candidate)s in place of %(url)s", {"candidate": candidate, "url": url}
+        )
         answer = await fetch(candidate, max_bytes=llmstxt.MAX_BYTES)
         kind, reason = classify_file(answer, candidate, main=True)
         if kind is None:
@@ -120,18 +153,22 @@ async def _fallback(url: str, fetch: Fetch) -> FetchedPage | None:
             continue
         text = normalised(answer.text)
         page = markdown.read(text, answer.final_url)
-        page.markdown, page.meta.title = text, llmstxt_parser.parse(text, answer.final_url).title
+        page.markdown = text
+        page.meta.title = llmstxt_parser.parse(text, answer.final_url).title
         logger.info(
             "Took %(candidate)s in place of %(url)s: %(length)d characters",
             {"candidate": candidate, "url": url, "length": len(text)},
         )
         return _fetched(url, answer, page, "llms-txt")
-    logger.warning("No llms.txt in place of %(url)s: %(tried)s", {"url": url, "tried": "; ".join(tried)})
+    logger.warning(
+        "No llms.txt in place of %(url)s: %(tried)s", {"url": url, "tried": "; ".join(tried)}
+    )
     return None
 
 
 def _fetched(url: str, answer: FetchResult, page: Page, origin: Origin) -> FetchedPage:
-    headers, here = dict(answer.headers), without_fragment(url)
+    headers = dict(answer.headers)
+    here = without_fragment(url)
     answered = PageResponse(here, answer.final_url, answer.status, headers, answer.body, utc_now())
     return FetchedPage(answered, PageResult(page, origin))
 
@@ -146,10 +183,13 @@ register()
 
 
 class PageSpider(Args[PageArguments], ProjectSpider):
-    """Get one page: a provider that knows its host, else its own content, else the llms.txt of its directory.
+    """Get one page: a provider that knows its host, else its own content, else the llms.txt of its
+    directory.
 
-    `scrapy crawl page -a url=https://docs.example.com/guide/intro -O page.jsonl`. Nothing is stored and no link
-    followed. When nothing had it, the page's own error is reported and the finish reason is `start_failed`, or
+    `scrapy crawl page -a url=https://docs.example.com/guide/intro -O page.jsonl`. Nothing is stored
+    and no link
+    followed. When nothing had it, the page's own error is reported and the finish reason is
+    `start_failed`, or
     `no_documents` for a page that answered without text; the exit code is 1.
     """
 
@@ -159,11 +199,16 @@ class PageSpider(Args[PageArguments], ProjectSpider):
     providers: list[Provider]
 
     def __init__(self, *args: Any, **kwargs: Any):
-        super().__init__(*args, **{key: value for key, value in kwargs.items() if not key.startswith("_")})
+        super().__init__(
+            *args, **{key: value for key, value in kwargs.items() if not key.startswith("_")}
+        )
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
-        """Make the spider and its run; the profile's settings take effect here. Raises `ArgumentsError`."""
+        """Make the spider and its run; the profile's settings take effect here.
+
+        Raises `ArgumentsError`.
+        """
         kwargs = kwargs if given(kwargs) else {**kwargs, "url": NO_URL}
         arguments = check_arguments(PageArguments, given(kwargs, own_arguments(cls)))
         settings = open_settings(crawler)
@@ -189,7 +234,8 @@ class PageSpider(Args[PageArguments], ProjectSpider):
 
     async def parse(self, response: Response) -> AsyncIterator[Any]:
         """Yield the page's document; raises `CloseSpider` when there is none."""
-        run, url = self.run, self.args.url
+        run = self.run
+        url = self.args.url
         try:
             found = await obtain(url, EngineFetch(self.crawler, run), self.extract, self.providers)
         except PageFailedError as error:
@@ -212,12 +258,16 @@ class PageSpider(Args[PageArguments], ProjectSpider):
         for _ in range(MAX_HOPS):
             answered = await self._download(url)
             try:
-                answered, result = await self.reader.read(Request(answered.page_url), answered, listed=True)
+                answered, result = await self.reader.read(
+                    Request(answered.page_url), answered, listed=True
+                )
             except (ConversionError, RenderingError) as error:
                 kind = kind_of_exception(error)
                 raise PageFailedError(str(error), kind=kind, status=answered.status) from error
             assert result is not None  # noqa: S101  # no page is as it was stored: none is
-            status, meta, why = answered.status, result.page.meta, result.filtered
+            status = answered.status
+            meta = result.page.meta
+            why = result.filtered
             if why is None:
                 refused = refused_by_page(meta, answered, self.run.config)
                 if refused is not None:
@@ -236,13 +286,18 @@ class PageSpider(Args[PageArguments], ProjectSpider):
         engine = self.crawler.engine
         assert engine is not None  # noqa: S101  # a callback runs in one
         try:
-            response = await engine.download_async(Request(url, meta={META: {"by": "start", "start": True}}))
+            response = await engine.download_async(
+                Request(url, meta={META: {"by": "start", "start": True}})
+            )
         except Exception as error:  # every download error becomes the kind it is reported under
             message = str(error) or type(error).__name__
             raise PageFailedError(message, kind=kind_of_exception(error)) from error
         answered = PageResponse.from_response(response, now=utc_now())
-        status, kind = answered.status, kind_of_response(answered.status, answered.headers, answered.body)
+        status = answered.status
+        kind = kind_of_response(answered.status, answered.headers, answered.body)
         if kind is not None:
             is_no_page = kind == "not_found"
-            raise PageFailedError(f"HTTP status {status}", kind=kind, status=status, is_no_page=is_no_page)
+            raise PageFailedError(
+                f"HTTP status {status}", kind=kind, status=status, is_no_page=is_no_page
+            )
         return answered

@@ -1,12 +1,17 @@
-"""The page store: what is known of every page of a source, between runs and during one (docs/explanation/store.md).
+"""The page store: what is known of every page of a source, between runs and during one
+(docs/explanation/store.md).
 
-In: page records, errors and filtered URLs of a run. Out: the same of this run and earlier ones, changes, history.
-One SQLite file per source, or many sources in one PostgreSQL database. Every room above imports it; it imports `web`
+In: page records, errors and filtered URLs of a run. Out: the same of this run and earlier ones,
+changes, history.
+One SQLite file per source, or many sources in one PostgreSQL database. Every room above imports it;
+it imports `web`
 and `items`.
 
     store     `Store`: a source, its runs, writes; `Stores`: the stores of a project, by settings
-    reader    reads of a source                            schema    tables, column types, migrations
-    writer    the thread that writes in batches            runs      opening and listing sources; their runs
+    reader    reads of a source                            schema    tables, column types,
+    migrations
+    writer    the thread that writes in batches            runs      opening and listing sources;
+    their runs
     database  connections, faults as `StoreError`          records   the values that go in and out
 """
 

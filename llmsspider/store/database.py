@@ -20,7 +20,13 @@ from typing import Any, TypeVar
 from urllib.parse import quote
 
 from sqlalchemy import URL, Connection, Engine, QueuePool, Table, create_engine, event, make_url
-from sqlalchemy.exc import ArgumentError, InterfaceError, NoSuchModuleError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import (
+    ArgumentError,
+    InterfaceError,
+    NoSuchModuleError,
+    OperationalError,
+    SQLAlchemyError,
+)
 
 from llmsspider.errors import StoreError
 from llmsspider.web.loading import missing_extra
@@ -37,16 +43,22 @@ STORE_FOLDER = ".llmsspider"
 
 
 def project_dir(start: Path) -> Path | None:
-    """The closest directory at or above `start` that holds a scrapy.cfg, or None (as under Scrapyd)."""
+    """The closest directory at or above `start` that holds a scrapy.cfg, or None (as under
+    Scrapyd).
+    """
     start = start.absolute()
-    return next((folder for folder in (start, *start.parents) if (folder / "scrapy.cfg").is_file()), None)
+    return next(
+        (folder for folder in (start, *start.parents) if (folder / "scrapy.cfg").is_file()), None
+    )
 
 
 def resolve_data_dir(setting: str | os.PathLike[str] | None = None) -> Path:
     """The directory of the store files; it need not exist yet.
 
-    The `LLMS_DATA_DIR` setting, else the environment variable of that name, else `.scrapy/llmsspider` beside
-    the project's scrapy.cfg, else the same below the working directory. A relative path given by the user
+    The `LLMS_DATA_DIR` setting, else the environment variable of that name, else
+    `.scrapy/llmsspider` beside
+    the project's scrapy.cfg, else the same below the working directory. A relative path given by
+    the user
     is taken from the same place.
     """
     chosen = setting or os.environ.get(DATA_DIR_VARIABLE) or ".scrapy/llmsspider"
@@ -67,7 +79,9 @@ def source_slug(name: str) -> str:
 
 
 def readable_name(source: str) -> str:
-    """The readable part of a source's file name, which others may have as well; its hash where there is none."""
+    """The readable part of a source's file name, which others may have as well; its hash where
+    there is none.
+    """
     slug = source_slug(source)
     return slug.rpartition("-")[0] or slug
 
@@ -87,19 +101,28 @@ RETRY_SECS = {"sqlite": (0.5, 2.0, 8.0), "postgresql": (0.1, 0.5, 1.0, 2.0, 4.0,
 """Pauses before a retry after a closed connection or a lock: a server may restart."""
 POSTGRESQL_SCHEMA = "llmsspider"
 """The schema our tables live in, so that they can share a database with others."""
-TURN_TABLE = "turn"  # of no source, and not of the schema's version (downloadermiddlewares/turns.py)
+TURN_TABLE = (  # of no source, and not of the schema's version (downloadermiddlewares/turns.py)
+    "turn"
+)
 MIGRATION_LOCK = 0x6C6C6D73  # of PostgreSQL: keeps two processes from making tables at once
 
 
 class Database:
-    """An engine with the kinds of connection the store uses; `label` names it in messages, without a password."""
+    """An engine with the kinds of connection the store uses; `label` names it in messages, without
+    a password.
+    """
 
     def __init__(self, engine: Engine, label: str, *, read_only: bool = False):
-        self.engine, self.label, self.read_only = engine, label, read_only
+        self.engine = engine
+        self.label = label
+        self.read_only = read_only
         self.is_sqlite = engine.dialect.name == "sqlite"
 
     def insert(self, table: Table) -> Any:
-        """The dialect's `insert`. Loading the other dialect would be a twentieth of a crawl's start."""
+        """The dialect's `insert`.
+
+        Loading the other dialect would be a twentieth of a crawl's start.
+        """
         return import_module(f"sqlalchemy.dialects.{self.engine.dialect.name}").insert(table)
 
     @contextmanager
@@ -108,7 +131,9 @@ class Database:
         try:
             yield
         except SQLAlchemyError as error:
-            lines = str(getattr(error, "orig", None) or error).strip().splitlines() or [type(error).__name__]
+            lines = str(getattr(error, "orig", None) or error).strip().splitlines() or [
+                type(error).__name__
+            ]
             why = "database or disk is full" if _is_full(error) else lines[0]
             raise StoreError(f"page store {self.label}: {why}") from error
 
@@ -121,15 +146,23 @@ class Database:
                     return work()
             except StoreError as error:
                 is_away = isinstance(error.__cause__, OperationalError | InterfaceError)
-                if not is_away or _is_full(error.__cause__) or (pause := next(pauses, None)) is None:
+                if (
+                    not is_away
+                    or _is_full(error.__cause__)
+                    or (pause := next(pauses, None)) is None
+                ):
                     raise
                 logger.warning("%s; trying again in %s s", error, pause)
                 time.sleep(pause)
 
     def write(self, work: Callable[[Connection], T]) -> T:
-        """Do the work in one write transaction, with retries: it may run more than once, and is committed once."""
+        """Do the work in one write transaction, with retries: it may run more than once, and is
+        committed once.
+        """
         if self.read_only:
-            raise StoreError(f"page store {self.label}: it cannot be written; choose another LLMS_DATA_DIR")
+            raise StoreError(
+                f"page store {self.label}: it cannot be written; choose another LLMS_DATA_DIR"
+            )
 
         def attempt() -> T:
             with self.writing() as connection:
@@ -140,13 +173,17 @@ class Database:
     def reader(self) -> Connection:
         """A connection on which every statement stands alone and sees the latest commit."""
         with self.faults():
-            level: dict[str, Any] = {"begin": None} if self.is_sqlite else {"isolation_level": "AUTOCOMMIT"}
+            level: dict[str, Any] = (
+                {"begin": None} if self.is_sqlite else {"isolation_level": "AUTOCOMMIT"}
+            )
             return self.engine.connect().execution_options(**level)
 
     @contextmanager
     def snapshot(self) -> Iterator[Connection]:
         """A connection that sees one moment of the database for as long as it is used."""
-        level: Any = {"begin": "DEFERRED"} if self.is_sqlite else {"isolation_level": "REPEATABLE READ"}
+        level: Any = (
+            {"begin": "DEFERRED"} if self.is_sqlite else {"isolation_level": "REPEATABLE READ"}
+        )
         with self.faults(), ExitStack() as opened:
 
             def begin() -> Connection:
@@ -164,26 +201,40 @@ class Database:
             yield connection
 
     def close(self) -> None:
-        """Return SQLite's log to the file (as far as other processes and the disk allow), close every connection."""
+        """Return SQLite's log to the file (as far as other processes and the disk allow), close
+        every connection.
+        """
         if self.is_sqlite and not self.read_only:
             with suppress(StoreError), self.faults(), self.reader() as connection:
-                connection.exec_driver_sql("PRAGMA busy_timeout=1000").close()  # ms; then others have the log
+                connection.exec_driver_sql(
+                    "PRAGMA busy_timeout=1000"
+                ).close()  # ms; then others have the log
                 connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").close()
         self.engine.dispose()
 
 
 def open_sqlite(path: Path) -> Database:
-    """Open or create the SQLite file `path` (its directory too); only to be read where it cannot be written."""
+    """Open or create the SQLite file `path` (its directory too); only to be read where it cannot be
+    written.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        read_only = path.exists() and not all(os.access(one, os.W_OK) for one in (path, path.parent))
+        read_only = path.exists() and not all(
+            os.access(one, os.W_OK) for one in (path, path.parent)
+        )
         engine = create_engine(
             _read_only_url(path) if read_only else URL.create("sqlite", database=str(path)),
-            connect_args={"isolation_level": None, "timeout": BUSY_TIMEOUT_SECS, "check_same_thread": False},
+            connect_args={
+                "isolation_level": None,
+                "timeout": BUSY_TIMEOUT_SECS,
+                "check_same_thread": False,
+            },
             poolclass=QueuePool,
         )
     except OSError as error:
-        raise StoreError(f"page store {path}: {error.strerror}; choose another LLMS_DATA_DIR") from error
+        raise StoreError(
+            f"page store {path}: {error.strerror}; choose another LLMS_DATA_DIR"
+        ) from error
     if not read_only:
         event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
@@ -191,7 +242,10 @@ def open_sqlite(path: Path) -> Database:
 
 
 def delete_sqlite(path: Path) -> bool:
-    """Delete a file with what SQLite keeps beside it; returns whether it was there. Raises `StoreError`."""
+    """Delete a file with what SQLite keeps beside it; returns whether it was there.
+
+    Raises `StoreError`.
+    """
     is_there = path.exists()
     try:
         for suffix in ("", "-wal", "-shm"):
@@ -202,7 +256,8 @@ def delete_sqlite(path: Path) -> bool:
 
 
 def _read_only_url(path: Path) -> URL:
-    """Say how SQLite opens a file that it cannot write: with the log of a killed or running process, which counts.
+    """Say how SQLite opens a file that it cannot write: with the log of a killed or running
+    process, which counts.
 
     Where that has no index, a copy of both is read.
     """
@@ -216,20 +271,26 @@ def _read_only_url(path: Path) -> URL:
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
         for file in (path, log):
             shutil.copyfile(file, folder / file.name)
-        path, query = folder / path.name, {}
+        path = folder / path.name
+        query = {}
     file_url = f"file:{quote(str(path.absolute()))}"
     return URL.create("sqlite", database=file_url, query={**query, "uri": "true"})
 
 
 def open_postgresql(url: str) -> Database:
-    """Connect to PostgreSQL by URL (`postgresql://user:password@host/name`). Raises `StoreError`."""
+    """Connect to PostgreSQL by URL (`postgresql://user:password@host/name`).
+
+    Raises `StoreError`.
+    """
     try:
         parsed = make_url(url)
     except ArgumentError as error:
         use = "use postgresql://user:password@host/database"
         raise StoreError(f"LLMS_STORE_URL is not a URL; {use}") from error
     if parsed.get_backend_name() not in {"postgresql", "postgres"}:
-        raise StoreError(f"LLMS_STORE_URL: {parsed.drivername!r} is not supported; use postgresql://…")
+        raise StoreError(
+            f"LLMS_STORE_URL: {parsed.drivername!r} is not supported; use postgresql://…"
+        )
     try:
         engine = create_engine(
             parsed.set(drivername="postgresql+psycopg"),
@@ -243,7 +304,10 @@ def open_postgresql(url: str) -> Database:
 
 
 def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
-    """Set the modes. While another makes the file SQLite refuses the first at once, whatever the busy timeout is."""
+    """Set the modes.
+
+    While another makes the file SQLite refuses the first at once, whatever the busy timeout is.
+    """
     deadline = time.monotonic() + BUSY_TIMEOUT_SECS
     while True:
         try:
@@ -254,11 +318,15 @@ def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
                 raise
             time.sleep(0.02)
     connection.execute("PRAGMA synchronous=NORMAL")
-    connection.execute("PRAGMA secure_delete=ON")  # what is deleted is gone; no slower where it was measured
+    connection.execute(
+        "PRAGMA secure_delete=ON"
+    )  # what is deleted is gone; no slower where it was measured
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    """Begin as the connection's `begin` option says; sqlite3 itself would not begin before a SELECT."""
+    """Begin as the connection's `begin` option says; sqlite3 itself would not begin before a
+    SELECT.
+    """
     if mode := connection.get_execution_options().get("begin", "DEFERRED"):
         connection.exec_driver_sql(f"BEGIN {mode}")
 

@@ -33,21 +33,41 @@ from llmsspider.store.records import (
     Version,
     unpacked,
 )
-from llmsspider.store.schema import alias, change, content, error, filtered, link, page, run, source, version
+from llmsspider.store.schema import (
+    alias,
+    change,
+    content,
+    error,
+    filtered,
+    link,
+    page,
+    run,
+    source,
+    version,
+)
 from llmsspider.web.urls import page_key
 
 Order = Literal["found", "depth", "url"]
 """`found`: as first saved; `depth`: breadth-first, then as first saved; `url`: by URL."""
 
-_ORDERS = {"found": (page.c.id,), "depth": (page.c.depth, page.c.id), "url": (page.c.url, page.c.id)}
+_ORDERS = {
+    "found": (page.c.id,),
+    "depth": (page.c.depth, page.c.id),
+    "url": (page.c.url, page.c.id),
+}
 
-CHUNK, HISTORY_CHUNK = 200, 20
+CHUNK = 200
+HISTORY_CHUNK = 20
 """Pages held in memory at a time, without and with their earlier contents."""
 
-# Statements, built once and run many times. Parameters that would clash with a column of the same name begin with `b_`.
+# Statements, built once and run many times. Parameters that would clash with a column of the same
+# name begin with `b_`.
 
 _STATE = [one.name for one in fields(PageState)]
-STATE = [type_coerce(page.c[one], LargeBinary) if one.endswith("_hash") else page.c[one] for one in _STATE]
+STATE = [
+    type_coerce(page.c[one], LargeBinary) if one.endswith("_hash") else page.c[one]
+    for one in _STATE
+]
 
 _MINE = page.c.source_id == bindparam("b_source_id")
 _DOCUMENT = (_MINE, page.c.gone.is_(False))
@@ -58,12 +78,16 @@ _BY_KEYS = page.c.key.in_(bindparam("b_keys", expanding=True))
 def _pages(parts: Parts) -> Select[Any]:
     """Pages of a source with the id of the run that changed them last, and the given parts."""
     columns: list[Any] = [*page.c, run.c.id.label("run_id")]
-    joined: Any = page.outerjoin(run, (run.c.source_id == page.c.source_id) & (run.c.number == page.c.run))
+    joined: Any = page.outerjoin(
+        run, (run.c.source_id == page.c.source_id) & (run.c.number == page.c.run)
+    )
     if "content" in parts:
         columns.append(content.c.data)
         joined = joined.outerjoin(content, content.c.page_id == page.c.id)
     if "links" in parts:
-        columns += [type_coerce(one, LargeBinary).label(one.name) for one in (link.c.links, link.c.follow)]
+        columns += [
+            type_coerce(one, LargeBinary).label(one.name) for one in (link.c.links, link.c.follow)
+        ]
         joined = joined.outerjoin(link, link.c.page_id == page.c.id)
     return select(*columns).select_from(joined).where(_MINE)
 
@@ -85,7 +109,10 @@ def page_record(row: Mapping[str, Any]) -> PageRecord:
     values["validators_url"] = row["validators_url"] or values["fetched_url"]
     values["source_hash"] = row["source_hash"] or row["content_hash"]
     values |= {"moved_from": row["moved_from"] or [], "declared": row["declared"] or []}
-    values |= {"extra": row["extra"] or {}, "llms": LlmsEntry(**row["llms"]) if row["llms"] else None}
+    values |= {
+        "extra": row["extra"] or {},
+        "llms": LlmsEntry(**row["llms"]) if row["llms"] else None,
+    }
     data = row.get("data")
     return PageRecord(
         **values,
@@ -98,10 +125,13 @@ def page_record(row: Mapping[str, Any]) -> PageRecord:
 
 def _stored(row: Any, change: Any) -> StoredPage:
     """The record of a row that also has `run_id`, and what happened to the page."""
-    record, reason = page_record(row), row["reason"]
+    record = page_record(row)
+    reason = row["reason"]
     if change == "changed" and reason:
         record.change_kinds = reason.split(",")
-    return StoredPage(record, row["seq"], change, row["run_id"] or "", reason if row["gone"] else None)
+    return StoredPage(
+        record, row["seq"], change, row["run_id"] or "", reason if row["gone"] else None
+    )
 
 
 def _replayed(row: Any, was_new: int, kinds: Collection[ChangeKind]) -> StoredPage:
@@ -117,32 +147,46 @@ def _state(row: Any) -> PageState:
     values["fetched_url"] = values["fetched_url"] or values["url"]
     values["validators_url"] = values["validators_url"] or values["fetched_url"]
     values["has_end_tag"] = bool(values["has_end_tag"])
-    for name in ("accept", "last_modified", "extractor_version", "origin"):  # few values, shared by all pages
+    for name in (
+        "accept",
+        "last_modified",
+        "extractor_version",
+        "origin",
+    ):  # few values, shared by all pages
         values[name] = values[name] and sys.intern(values[name])
     return PageState(**values)
 
 
 class SourceReader:
-    """What is stored of one source, by the keys of `urls.page_key`; lists are streamed from one snapshot.
+    """What is stored of one source, by the keys of `urls.page_key`; lists are streamed from one
+    snapshot.
 
     Any method raises `StoreError` when the database fails.
     """
 
     def __init__(self, database: Database, source_name: str):
-        self._database, self._name = database, source_name
+        self._database = database
+        self._name = source_name
         self._source_id: int | None = None
         self._source: SourceRecord | None = None
-        self._connection: Connection | None = None  # of single reads: each statement sees the latest commit
+        self._connection: Connection | None = (
+            None  # of single reads: each statement sees the latest commit
+        )
         try:
             self._connection = database.reader()
-            every = select(source)  # in one statement: another process may be writing it at this moment
+            every = select(
+                source
+            )  # in one statement: another process may be writing it at this moment
             wanted = every if database.is_sqlite else every.where(source.c.name == source_name)
             found = {row["name"]: row for row in self._read(wanted).mappings()}
             if source_name in found:
                 row = found[source_name]
-                self._source_id, self._source = row["id"], runs.source_record(row)
+                self._source_id = row["id"]
+                self._source = runs.source_record(row)
             elif found:
-                raise StoreError(f"page store {database.label} belongs to the source {next(iter(found))!r}")
+                raise StoreError(
+                    f"page store {database.label} belongs to the source {next(iter(found))!r}"
+                )
         except BaseException:
             if self._connection is not None:
                 self._connection.close()
@@ -161,7 +205,9 @@ class SourceReader:
     # The source and its runs
 
     def source_record(self) -> SourceRecord | None:
-        """The source as last read or written here (its status not filled); None before the first write."""
+        """The source as last read or written here (its status not filled); None before the first
+        write.
+        """
         return self._source
 
     def runs(self) -> list[RunRecord]:
@@ -180,13 +226,17 @@ class SourceReader:
         return self._read(last).scalar() or ""
 
     def undelivered_since(self) -> int | None:
-        """The number to replay from, so that what was stored and not handed over is; None when nothing is."""
+        """The number to replay from, so that what was stored and not handed over is; None when
+        nothing is.
+        """
         return runs.undelivered_since(self.runs(), self.last_seq())
 
     # Pages
 
     def page_states(self, wanted: Callable[[str], bool] | None = None) -> dict[bytes, PageState]:
-        """The state of every document by key, or of those whose URL is `wanted`; 0.8 KB of memory each."""
+        """The state of every document by key, or of those whose URL is `wanted`; 0.8 KB of memory
+        each.
+        """
         return {state.key: state for state in self._states() if wanted is None or wanted(state.url)}
 
     def aliases(self) -> dict[bytes, bytes]:
@@ -202,7 +252,9 @@ class SourceReader:
 
     def title(self, key: bytes) -> str | None:
         """The title of a page, as stored before this run."""
-        title: str | None = self._read(select(page.c.title).where(_MINE, page.c.key == key)).scalar()
+        title: str | None = self._read(
+            select(page.c.title).where(_MINE, page.c.key == key)
+        ).scalar()
         return title
 
     def page_by_url(self, url: str) -> PageRecord | None:
@@ -210,17 +262,24 @@ class SourceReader:
         key = page_key(url)
         if (record := self.load_page(key)) is not None:
             return record
-        joined = select(alias.c.target).where(alias.c.source_id == self._source_id, alias.c.key == key)
+        joined = select(alias.c.target).where(
+            alias.c.source_id == self._source_id, alias.c.key == key
+        )
         target = self._read(joined).scalar()
         return None if target is None else self.load_page(target)
 
     def count_pages(self) -> int:
         """How many documents there are."""
         self.flush()
-        return int(self._read(select(func.count()).select_from(page).where(*_DOCUMENT)).scalar_one())
+        return int(
+            self._read(select(func.count()).select_from(page).where(*_DOCUMENT)).scalar_one()
+        )
 
-    def load_pages(self, keys: Iterable[bytes], parts: Parts = WHOLE) -> Iterator[PageRecord | None]:
-        """The documents of the keys, in their order, with the given `parts`; None for one that is not there.
+    def load_pages(
+        self, keys: Iterable[bytes], parts: Parts = WHOLE
+    ) -> Iterator[PageRecord | None]:
+        """The documents of the keys, in their order, with the given `parts`; None for one that is
+        not there.
 
         Sees what this run has saved of a page before its portion is read.
         """
@@ -246,9 +305,11 @@ class SourceReader:
             yield from (_stored(row, row["change"]) for row in self._by_id(connection, ids, parts))
 
     def changes_since(self, seq: int, parts: Parts = WHOLE) -> Iterator[StoredPage]:
-        """The latest state of every page changed after `seq`, with `parts`, in the order of changes, from one snapshot.
+        """The latest state of every page changed after `seq`, with `parts`, in the order of
+        changes, from one snapshot.
 
-        `change` is what happened to the page since `seq`, whatever the steps between: a page that is
+        `change` is what happened to the page since `seq`, whatever the steps between: a page that
+        is
         new since then is `new` though it changed twice. Tombstones have no content and no links.
         """
         self.flush()
@@ -259,7 +320,9 @@ class SourceReader:
             yield from (_replayed(row, is_new, kinds.get(row["id"], ())) for row, is_new in rows)
 
     def history_since(self, seq: int) -> Iterator[PageHistory]:
-        """Every page changed after `seq`, as `changes_since` gives it, with its earlier contents that are kept."""
+        """Every page changed after `seq`, as `changes_since` gives it, with its earlier contents
+        that are kept.
+        """
         self.flush()
         with self._database.snapshot() as connection:
             ids, was_new = self._changed(connection, seq)
@@ -268,7 +331,9 @@ class SourceReader:
                 versions = _versions(connection, portion)
                 found = self._by_id(connection, portion, WHOLE)
                 for row, is_new in zip(found, was_new[start:], strict=False):
-                    yield PageHistory(_replayed(row, is_new, ()), bool(is_new), versions.get(row["id"], ()))
+                    yield PageHistory(
+                        _replayed(row, is_new, ()), bool(is_new), versions.get(row["id"], ())
+                    )
 
     def history_size(self) -> tuple[int, int]:
         """The number of earlier contents that are kept, and their size in bytes as they are stored."""
@@ -280,7 +345,9 @@ class SourceReader:
             return int(number), int(stored)
 
     def seq_at(self, moment: datetime) -> int:
-        """The number of the last change that was stored at a moment; 0 when it was before the first."""
+        """The number of the last change that was stored at a moment; 0 when it was before the
+        first.
+        """
         self.flush()
         before = (change.c.source_id == self._source_id, change.c.at <= moment)
         return int(self._read(select(func.max(change.c.seq)).where(*before)).scalar() or 0)
@@ -288,17 +355,24 @@ class SourceReader:
     def last_seq(self) -> int:
         """The number of the last change stored; 0 before the first."""
         self.flush()
-        return int(self._read(select(source.c.last_seq).where(source.c.id == self._source_id)).scalar() or 0)
+        return int(
+            self._read(select(source.c.last_seq).where(source.c.id == self._source_id)).scalar()
+            or 0
+        )
 
     def moved_from(self) -> dict[bytes, list[str]]:
         """The former addresses of documents that have some, by key."""
-        found = select(page.c.key, page.c.moved_from).where(*_DOCUMENT, page.c.moved_from.is_not(None))
+        found = select(page.c.key, page.c.moved_from).where(
+            *_DOCUMENT, page.c.moved_from.is_not(None)
+        )
         return dict(map(tuple, self._read(found)))
 
     # What is no document, errors, filtered URLs
 
     def reading(self, key: bytes, *, with_body: bool = True) -> Reading | None:
-        """What was read of a URL that is no document, without its body where only the validators are wanted."""
+        """What was read of a URL that is no document, without its body where only the validators
+        are wanted.
+        """
         if (found := self._read(READING if with_body else VALIDATORS, b_key=key).first()) is None:
             return None
         url, accept, etag, last_modified, headers, read_by, why, *data = found
@@ -317,7 +391,9 @@ class SourceReader:
         self.flush()
         mine = (table.c.source_id == self._known_source(), table.c.run == run.number)
         columns = [table.c[one.name] for one in fields(kind)]
-        return [kind(*row) for row in self._read(select(*columns).where(*mine).order_by(table.c.id))]
+        return [
+            kind(*row) for row in self._read(select(*columns).where(*mine).order_by(table.c.id))
+        ]
 
     def _flush_pages(self, keys: Sequence[bytes]) -> None:
         """Commit what was written of these pages."""
@@ -326,25 +402,38 @@ class SourceReader:
         self.flush()
         with self._database.snapshot() as connection:
             streaming = connection.execution_options(yield_per=1000)
-            found = streaming.execute(select(*STATE).where(*_DOCUMENT, *conditions), self._parameters())
+            found = streaming.execute(
+                select(*STATE).where(*_DOCUMENT, *conditions), self._parameters()
+            )
             yield from map(_state, found)
 
     def _changed(self, connection: Connection, since: int) -> tuple[array[int], bytes]:
-        """Row ids of the pages changed after `since`, by last change; 1 for each whose first change made it."""
+        """Row ids of the pages changed after `since`, by last change; 1 for each whose first change
+        made it.
+        """
         later = select(change.c.change).where(change.c.page_id == page.c.id, change.c.seq > since)
         first = later.order_by(change.c.seq).limit(1).scalar_subquery()
         found = select(page.c.id, first).where(_MINE, page.c.seq > since).order_by(page.c.seq)
-        ids, was_new = array("q"), bytearray()
+        ids = array("q")
+        was_new = bytearray()
         for page_id, kind in connection.execute(found, self._parameters()):
             ids.append(page_id)
             was_new.append(kind == "new")
         return ids, bytes(was_new)
 
     def _kinds(self, connection: Connection, since: int) -> dict[int, set[ChangeKind]]:
-        """What changed of pages after `since`, by row id; nothing for a page with a change of which it is not known."""
-        mine = (change.c.source_id == self._source_id, change.c.seq > since, change.c.change == "changed")
+        """What changed of pages after `since`, by row id; nothing for a page with a change of which
+        it is not known.
+        """
+        mine = (
+            change.c.source_id == self._source_id,
+            change.c.seq > since,
+            change.c.change == "changed",
+        )
         found: dict[int, set[Any]] = {}
-        for page_id, kinds in connection.execute(select(change.c.page_id, change.c.reason).where(*mine)):
+        for page_id, kinds in connection.execute(
+            select(change.c.page_id, change.c.reason).where(*mine)
+        ):
             found.setdefault(page_id, set()).update((kinds or "?").split(","))
         return {page_id: kinds for page_id, kinds in found.items() if "?" not in kinds}
 
@@ -372,18 +461,29 @@ class SourceReader:
 
     def _known_source(self) -> int:
         if self._source_id is None:
-            raise StoreError(f"page store: {self._name!r} is not stored yet; call upsert_source first")
+            raise StoreError(
+                f"page store: {self._name!r} is not stored yet; call upsert_source first"
+            )
         return self._source_id
 
 
 def _versions(connection: Connection, page_ids: Sequence[int]) -> dict[int, tuple[Version, ...]]:
     """The earlier contents of pages by their row ids, oldest first."""
-    wanted = select(version).where(version.c.page_id.in_(page_ids)).order_by(version.c.page_id, version.c.seq)
+    wanted = (
+        select(version)
+        .where(version.c.page_id.in_(page_ids))
+        .order_by(version.c.page_id, version.c.seq)
+    )
     names = ("seq", "run", "title", "content_hash", "extractor_version")
     return {
         page_id: tuple(
-            Version(**{name: row[name] for name in names}, content=decompress(row["data"]).decode("utf-8"))
+            Version(
+                **{name: row[name] for name in names},
+                content=decompress(row["data"]).decode("utf-8"),
+            )
             for row in rows
         )
-        for page_id, rows in groupby(connection.execute(wanted).mappings(), lambda row: row["page_id"])
+        for page_id, rows in groupby(
+            connection.execute(wanted).mappings(), lambda row: row["page_id"]
+        )
     }

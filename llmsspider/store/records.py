@@ -1,4 +1,7 @@
-"""The values the page store takes and gives: sources, runs, pages. Plain data, no database in sight."""
+"""The values the page store takes and gives: sources, runs, pages.
+
+Plain data, no database in sight.
+"""
 
 from __future__ import annotations
 
@@ -29,13 +32,15 @@ from llmsspider.items import (
 from llmsspider.web.urls import identity_key
 
 Status = Literal["PENDING", "CRAWLING", "INDEXED", "UPDATING", "STOPPED", "ERROR", "lost"]
-"""State of a source: never run; first run going; documents are there; a later run going; the last run
+"""State of a source: never run; first run going; documents are there; a later run going; the last
+run
 failed or left nothing; the process of the last run died without finishing it."""
 
 RunKind = Literal["crawl", "refresh", "page"]
 
 Parts = frozenset[Literal["content", "links"]]
-"""Which of the large parts of pages are read; `links` are those of the content and those to follow."""
+"""Which of the large parts of pages are read; `links` are those of the content and those to follow.
+"""
 
 WHOLE: Parts = frozenset({"content", "links"})
 CONTENT: Parts = frozenset({"content"})
@@ -52,7 +57,8 @@ class SourceRecord:
 
     `arguments` holds only what the user keeps (`save=true`). `forms` maps a host to its learned
     Markdown form, `discovery` is the outcome of the last discovery. `status`, `pages` and
-    `undelivered_since` (see `runs.undelivered_since`) are derived when the record is read and ignored when it is
+    `undelivered_since` (see `runs.undelivered_since`) are derived when the record is read and
+    ignored when it is
     written.
     """
 
@@ -71,7 +77,9 @@ class SourceRecord:
 
     @property
     def header(self) -> dict[str, str | None]:
-        """The llms.txt's text on the source: `title`, `summary`, `notes` (Markdown); None where it has none."""
+        """The llms.txt's text on the source: `title`, `summary`, `notes` (Markdown); None where it
+        has none.
+        """
         stored: Any = self.discovery.get("says")
         values = stored if isinstance(stored, dict) else {}
         texts = {name: values[name] for name in values if isinstance(values[name], str)}
@@ -79,7 +87,9 @@ class SourceRecord:
 
     @property
     def introduction(self) -> str:
-        """Title, summary and notes of the source as the beginning of a Markdown file; empty where there is no title."""
+        """Title, summary and notes of the source as the beginning of a Markdown file; empty where
+        there is no title.
+        """
         header = self.header
         if not header["title"]:
             return ""
@@ -99,9 +109,12 @@ class SourceRecord:
 class RunRecord:
     """One run of a source.
 
-    `number` counts the runs of the source from 1. `seq_before` is the last change known when the run began:
-    `scrapy export SOURCE --since <seq_before>` replays what the run changed. `predecessor_clean` is False
-    when the run before this one died without finishing; `concurrent` is True when another run of the source
+    `number` counts the runs of the source from 1. `seq_before` is the last change known when the
+    run began:
+    `scrapy export SOURCE --since <seq_before>` replays what the run changed. `predecessor_clean` is
+    False
+    when the run before this one died without finishing; `concurrent` is True when another run of
+    the source
     was going. `lost` is True for an unfinished run whose process died or sends no heartbeat.
     """
 
@@ -129,14 +142,17 @@ class RunRecord:
 
     @property
     def section(self) -> tuple[str, str]:
-        """The night and the job of a run that is one of several jobs (`-a section=`); empty for a whole one."""
+        """The night and the job of a run that is one of several jobs (`-a section=`); empty for a
+        whole one.
+        """
         night, _, job = str(self.arguments.get("section") or "").partition("/")
         return night, job
 
 
 @dataclass(slots=True, frozen=True)
 class PageState:
-    """What is known of a stored page before it is requested again; small, since all are held at once.
+    """What is known of a stored page before it is requested again; small, since all are held at
+    once.
 
     Hashes are 32 raw bytes, or None.
     """
@@ -163,7 +179,9 @@ class PageState:
 
     @property
     def is_part(self) -> bool:
-        """Whether the page is one of several documents that were made of one body (`items.Page.parts`)."""
+        """Whether the page is one of several documents that were made of one body
+        (`items.Page.parts`).
+        """
         return self.origin == "text" and self.fetched_url != self.url == self.validators_url
 
     @property
@@ -179,16 +197,24 @@ class PageState:
 
 @dataclass(slots=True)
 class PageRecord:
-    """A page as the store keeps it: the fields of `Document` that are not of a run, and what a recrawl needs.
+    """A page as the store keeps it: the fields of `Document` that are not of a run, and what a
+    recrawl needs.
 
-    `identity` joins the spellings of one page. The three hashes are SHA-256 in hex: `raw_hash` of the body that was
-    sent, `source_hash` of the Markdown made of it, `content_hash` of `content`, which pipelines may have altered.
-    `extra` holds the fields that pipelines added, `declared` what the page itself declares of its use (`web.rights`),
-    `change_kinds` what its last change changed, where it is known. `source_hash` is set where a record comes from the
+    `identity` joins the spellings of one page. The three hashes are SHA-256 in hex: `raw_hash` of
+    the body that was
+    sent, `source_hash` of the Markdown made of it, `content_hash` of `content`, which pipelines may
+    have altered.
+    `extra` holds the fields that pipelines added, `declared` what the page itself declares of its
+    use (`web.rights`),
+    `change_kinds` what its last change changed, where it is known. `source_hash` is set where a
+    record comes from the
     store, and once it is on its way through the pipelines.
-    `follow` is every URL the page links to, for the next crawl. `validators_url` and `accept` are the
-    URL and representation that `etag` and `last_modified` belong to. `content` is None on a tombstone.
-    `has_end_tag` says that its HTML had `</html>`, its Markdown a last line end; None where it was neither. `digest` is
+    `follow` is every URL the page links to, for the next crawl. `validators_url` and `accept` are
+    the
+    URL and representation that `etag` and `last_modified` belong to. `content` is None on a
+    tombstone.
+    `has_end_tag` says that its HTML had `</html>`, its Markdown a last line end; None where it was
+    neither. `digest` is
     what a worker derived from the content that it made; it is not stored.
     """
 
@@ -231,8 +257,14 @@ class PageRecord:
 
     @property
     def code_languages(self) -> list[str]:
-        """The languages of the code blocks in `content`, see `commonmark.code_languages`; a new list each time."""
-        return list(self._digest.code_languages) if self._digest else code_languages(self.content or "")
+        """The languages of the code blocks in `content`, see `commonmark.code_languages`; a new
+        list each time.
+        """
+        return (
+            list(self._digest.code_languages)
+            if self._digest
+            else code_languages(self.content or "")
+        )
 
     @property
     def hash_of_content(self) -> str:
@@ -248,14 +280,21 @@ class PageRecord:
 
     @property
     def _digest(self) -> Digest | None:
-        return self.digest if self.digest is not None and self.digest.content is self.content else None
+        return (
+            self.digest if self.digest is not None and self.digest.content is self.content else None
+        )
 
     def document(self, *, source: str, run: str, seq: int | None, change: Change) -> Document:
-        """The page as it leaves an export; a deleted one has nothing of its content, and no added fields."""
+        """The page as it leaves an export; a deleted one has nothing of its content, and no added
+        fields.
+        """
         kind = OpenDocument if self.extra and change != "deleted" else Document
         made = kind(source=source, run=run, seq=seq, change=change, **self._own_fields())
         if change == "deleted":
-            made.content, made.content_hash, made.links, made.code_languages = None, None, [], []
+            made.content = None
+            made.content_hash = None
+            made.links = []
+            made.code_languages = []
         elif isinstance(made, OpenDocument):
             vars(made).update(self.extra)
         return made
@@ -263,7 +302,9 @@ class PageRecord:
     def item(self, *, source: str, run: str, change: Change, confirmed: bool = False) -> PageItem:
         """The page as its document and this record travel through the pipelines, see `PageItem`."""
         made = PageItem(source=source, run=run, seq=None, change=change, **self._own_fields())
-        made.record, made.confirmed, made.stored = self, confirmed, self.source_hash is not None
+        made.record = self
+        made.confirmed = confirmed
+        made.stored = self.source_hash is not None
         if self.source_hash is None:
             self.source_hash = self.hash_of_content
         vars(made).update(self.extra)
@@ -287,10 +328,13 @@ PAGE_COLUMNS = {one.name for one in fields(PageRecord)} - {
 
 
 class PageItem(OpenDocument):
-    """A document on its way through the pipelines, with what the store keeps of its page, which no feed has.
+    """A document on its way through the pipelines, with what the store keeps of its page, which no
+    feed has.
 
-    `confirmed` is True for a page that did not change, `stored` for content that comes from the store: it has been
-    through the pipelines before. A tombstone has the content of the deleted page, for pipelines to see, until it is
+    `confirmed` is True for a page that did not change, `stored` for content that comes from the
+    store: it has been
+    through the pipelines before. A tombstone has the content of the deleted page, for pipelines to
+    see, until it is
     deleted in the store.
     """
 
@@ -314,7 +358,9 @@ class StoredPage:
 
 @dataclass(slots=True, frozen=True)
 class Version:
-    """An earlier content of a page, its SHA-256 in hex, the change (`seq`) and the number of the run it came with."""
+    """An earlier content of a page, its SHA-256 in hex, the change (`seq`) and the number of the
+    run it came with.
+    """
 
     seq: int
     run: int
@@ -326,7 +372,9 @@ class Version:
 
 @dataclass(slots=True, frozen=True)
 class PageHistory:
-    """A page that changed: as it is, whether its first change since made it; its earlier contents, oldest first."""
+    """A page that changed: as it is, whether its first change since made it; its earlier contents,
+    oldest first.
+    """
 
     now: StoredPage
     was_new: bool
@@ -335,11 +383,15 @@ class PageHistory:
 
 @dataclass(slots=True, frozen=True)
 class Reading:
-    """What was read of a URL that is no document: an llms.txt, a sitemap, robots.txt, a page that was filtered.
+    """What was read of a URL that is no document: an llms.txt, a sitemap, robots.txt, a page that
+    was filtered.
 
-    It belongs to exactly this URL and `Accept` value. `headers` are those that say what the body is, with lower-case
-    names; `body` is empty where only the validators are wanted. `read_by` is empty for a body as it came; for what was
-    read of it, it names the version and the settings that it was read with. `why` says why a page is no document.
+    It belongs to exactly this URL and `Accept` value. `headers` are those that say what the body
+    is, with lower-case
+    names; `body` is empty where only the validators are wanted. `read_by` is empty for a body as it
+    came; for what was
+    read of it, it names the version and the settings that it was read with. `why` says why a page
+    is no document.
     """
 
     url: str
@@ -354,7 +406,9 @@ class Reading:
     @property
     def key(self) -> bytes:
         """Its key in the store."""
-        return identity_key("\n".join(filter(None, (f"{self.url}\n{self.accept or ''}", self.read_by))))
+        return identity_key(
+            "\n".join(filter(None, (f"{self.url}\n{self.accept or ''}", self.read_by)))
+        )
 
     @property
     def media_type(self) -> str:
@@ -369,7 +423,9 @@ class Reading:
 
 @dataclass(slots=True, frozen=True)
 class PageError:
-    """A page of a run that failed: the kind of error, its message, and the HTTP status where there was an answer."""
+    """A page of a run that failed: the kind of error, its message, and the HTTP status where there
+    was an answer.
+    """
 
     url: str
     kind: str

@@ -1,4 +1,6 @@
-"""Sources and their runs: their rows, beginning and finishing a run, what that drops, the state of a source."""
+"""Sources and their runs: their rows, beginning and finishing a run, what that drops, the state of
+a source.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +20,23 @@ from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, 
 from llmsspider.errors import UnknownSourceError, command
 from llmsspider.store.database import Database
 from llmsspider.store.records import Json, RunRecord, SourceRecord, Status
-from llmsspider.store.schema import alias, change, content, error, filtered, page, run, source, version
+from llmsspider.store.schema import (
+    alias,
+    change,
+    content,
+    error,
+    filtered,
+    page,
+    run,
+    source,
+    version,
+)
 
-SOURCE_COLUMNS = {one.name for one in fields(SourceRecord)} - {"status", "pages", "undelivered_since"}
+SOURCE_COLUMNS = {one.name for one in fields(SourceRecord)} - {
+    "status",
+    "pages",
+    "undelivered_since",
+}
 _RUN = {one.name for one in fields(RunRecord)} - {"source", "lost"}
 """The fields of records that are columns of the same name."""
 
@@ -32,7 +48,9 @@ def source_record(row: Any) -> SourceRecord:
 
 @dataclass(slots=True, frozen=True)
 class Retention:
-    """How many earlier contents of a page are kept: a number of them, or those that were current in the last `days`."""
+    """How many earlier contents of a page are kept: a number of them, or those that were current in
+    the last `days`.
+    """
 
     versions: int = 5
     days: int | None = None
@@ -56,7 +74,9 @@ class Retention:
 
 def unknown_source(name: str) -> UnknownSourceError:
     """The error for a source nobody has crawled."""
-    return UnknownSourceError(f"source {name!r} is not known; `{command('sources')}` lists those that are")
+    return UnknownSourceError(
+        f"source {name!r} is not known; `{command('sources')}` lists those that are"
+    )
 
 
 # The rows of `run`: beginning and finishing one, and recognising a lost one.
@@ -64,7 +84,9 @@ def unknown_source(name: str) -> UnknownSourceError:
 HEARTBEAT_LIMIT_SECS = 60
 """A run without a heartbeat for longer is lost; call `Store.heartbeat` at least every 15 s."""
 DETAIL_RUNS = READING_RUNS = 20
-"""Runs of a source for which errors and filtered URLs are listed, and what is no document is kept while unused."""
+"""Runs of a source for which errors and filtered URLs are listed, and what is no document is kept
+while unused.
+"""
 
 
 def this_host() -> str:
@@ -81,7 +103,8 @@ def new_run_id(now: datetime) -> str:
 
 
 def is_lost(row: Mapping[str, Any], now: datetime) -> bool:
-    """Whether an unfinished run's process died (seen from its own host) or its last heartbeat is too old.
+    """Whether an unfinished run's process died (seen from its own host) or its last heartbeat is
+    too old.
 
     So is one in the future: the clock was put back, and a living run sends the next within seconds.
     """
@@ -100,18 +123,25 @@ def is_lost(row: Mapping[str, Any], now: datetime) -> bool:
 def begin(
     connection: Connection, source_id: int, wanted: RunRecord, resumes: str | None
 ) -> tuple[RunRecord, int]:
-    """Insert a run, its number and place filled in; returns it and its `reach_from`. Call in a write transaction."""
+    """Insert a run, its number and place filled in; returns it and its `reach_from`.
+
+    Call in a write transaction.
+    """
     locked = select(source.c.last_seq).where(source.c.id == source_id).with_for_update()
     last_seq = connection.execute(locked).scalar_one()
     earlier = _rows(connection, source_id)
     previous = earlier[-1] if earlier else None
-    going = [row for row in earlier if row["finished_at"] is None and not is_lost(row, wanted.started_at)]
+    going = [
+        row for row in earlier if row["finished_at"] is None and not is_lost(row, wanted.started_at)
+    ]
     record = replace(
         wanted,
         number=previous["number"] + 1 if previous else 1,
         seq_before=last_seq,
         predecessor=previous["id"] if previous else None,
-        predecessor_clean=previous is None or previous["finished_at"] is not None or previous in going,
+        predecessor_clean=previous is None
+        or previous["finished_at"] is not None
+        or previous in going,
         concurrent=bool(going),
     )
     resumed = [row["reach_from"] for row in earlier if row["id"] == resumes]
@@ -121,13 +151,18 @@ def begin(
     reach_from: int = min([record.number, *(row["number"] for row in going), *resumed, *own])
     if job == "end":  # it delivers what all parts changed since the last whole run
         record = replace(record, seq_before=min([last_seq, *(one.seq_before for one in parts)]))
-    row = {name: getattr(record, name) for name in _RUN} | {"source_id": source_id, "reach_from": reach_from}
+    row = {name: getattr(record, name) for name in _RUN} | {
+        "source_id": source_id,
+        "reach_from": reach_from,
+    }
     connection.execute(insert(run), row)
     return record, reach_from
 
 
 def is_part(one: RunRecord) -> bool:
-    """Whether a run is one of several jobs of a night, and not their end: what it stored is delivered by that."""
+    """Whether a run is one of several jobs of a night, and not their end: what it stored is
+    delivered by that.
+    """
     return bool(one.section[1]) and (one.section[1] != "end" or one.finished_at is None)
 
 
@@ -135,13 +170,17 @@ def _run_record(row: Mapping[str, Any], name: str, *, lost: bool = False) -> Run
     return RunRecord(**{column: row[column] for column in _RUN}, source=name, lost=lost)
 
 
-def finish(connection: Connection, source_id: int, number: int, values: Json, retention: Retention) -> None:
+def finish(
+    connection: Connection, source_id: int, number: int, values: Json, retention: Retention
+) -> None:
     """Mark a run as finished, delete the details of runs long past. Call in a write transaction."""
     now = time.time()
     values = values | {"finished_at": now, "heartbeat_at": now}
     mine = (run.c.source_id == source_id, run.c.number == number)
     connection.execute(update(run).where(*mine).values(values))
-    first = connection.execute(select(run.c.reach_from).where(*mine)).scalar_one()  # of a night of many jobs
+    first = connection.execute(
+        select(run.c.reach_from).where(*mine)
+    ).scalar_one()  # of a night of many jobs
     for table in (error, filtered):
         past = table.c.run <= first - DETAIL_RUNS
         connection.execute(delete(table).where(table.c.source_id == source_id, past))
@@ -149,8 +188,12 @@ def finish(connection: Connection, source_id: int, number: int, values: Json, re
     _drop_versions(connection, source_id, number, retention)
 
 
-def _drop_versions(connection: Connection, source_id: int, number: int, retention: Retention) -> None:
-    """Delete what is beyond the retention: by number of the pages that the run changed, by age of all pages."""
+def _drop_versions(
+    connection: Connection, source_id: int, number: int, retention: Retention
+) -> None:
+    """Delete what is beyond the retention: by number of the pages that the run changed, by age of
+    all pages.
+    """
     of_source = select(page.c.id).where(page.c.source_id == source_id)
     beyond: Any = true()
     if retention.days is not None:
@@ -165,15 +208,24 @@ def _drop_versions(connection: Connection, source_id: int, number: int, retentio
 
 
 def drop_originals(connection: Connection, source_id: int, extractor_version: str) -> None:
-    """Delete readings, and contents not made with `extractor_version`. Call in a write transaction."""
+    """Delete readings, and contents not made with `extractor_version`.
+
+    Call in a write transaction.
+    """
     of_source = version.c.page_id.in_(select(page.c.id).where(page.c.source_id == source_id))
-    connection.execute(delete(version).where(of_source, version.c.extractor_version != extractor_version))
+    connection.execute(
+        delete(version).where(of_source, version.c.extractor_version != extractor_version)
+    )
     _drop_readings(connection, source_id)
 
 
-def _drop_readings(connection: Connection, source_id: int, *conditions: ColumnElement[bool]) -> None:
+def _drop_readings(
+    connection: Connection, source_id: int, *conditions: ColumnElement[bool]
+) -> None:
     readings = (page.c.source_id == source_id, page.c.seq == 0, *conditions)
-    connection.execute(delete(content).where(content.c.page_id.in_(select(page.c.id).where(*readings))))
+    connection.execute(
+        delete(content).where(content.c.page_id.in_(select(page.c.id).where(*readings)))
+    )
     connection.execute(delete(page).where(*readings))
 
 
@@ -197,16 +249,21 @@ def status(runs: Sequence[RunRecord], pages: int) -> Status:
 
 
 def undelivered_since(runs: Sequence[RunRecord], last_seq: int) -> int | None:
-    """The number to replay from, so that what was stored and never handed over is; None when nothing is.
+    """The number to replay from, so that what was stored and never handed over is; None when
+    nothing is.
 
-    A run says in `counts["delivered"]` whether its feeds were stored; one that delivered the complete set (`emit=all`)
-    makes up for those before it. `runs` are all of the source, oldest first, `last_seq` is the last change stored.
+    A run says in `counts["delivered"]` whether its feeds were stored; one that delivered the
+    complete set (`emit=all`)
+    makes up for those before it. `runs` are all of the source, oldest first, `last_seq` is the last
+    change stored.
     """
     since: list[int] = []
     ends = [*(later.seq_before for later in runs[1:]), last_seq]
     for one, end in zip(runs, ends, strict=False):
         whole = one.complete and one.arguments.get("emit", "all") == "all"
-        if one.section[1] == "end" and one.finished_at is not None:  # what its parts stored is its own
+        if (
+            one.section[1] == "end" and one.finished_at is not None
+        ):  # what its parts stored is its own
             since = [earlier for earlier in since if earlier < one.seq_before]
         if one.counts.get("delivered") is True and whole:
             since.clear()
@@ -222,7 +279,10 @@ def is_undelivered(one: RunRecord) -> bool:
 
 
 def note_replayed(connection: Connection, source_id: int, name: str, since: int) -> None:
-    """Note that what the undelivered runs from `since` on stored was exported. Call in a write transaction."""
+    """Note that what the undelivered runs from `since` on stored was exported.
+
+    Call in a write transaction.
+    """
     for one in all_runs(connection, source_id, name):
         if is_undelivered(one) and one.seq_before >= since:
             its_row = update(run).where(run.c.source_id == source_id, run.c.number == one.number)
@@ -235,13 +295,17 @@ def _rows(connection: Connection, source_id: int) -> Sequence[Any]:
 
 
 def all_sources(database: Database) -> list[SourceRecord]:
-    """Every source of a migrated database, with status and number of pages, by name; closes the database."""
+    """Every source of a migrated database, with status and number of pages, by name; closes the
+    database.
+    """
     try:
         with database.snapshot() as connection:
             sources = []
             for row in connection.execute(select(source).order_by(source.c.name)).mappings().all():
                 record = source_record(row)
-                living = select(func.count()).where(page.c.source_id == row["id"], page.c.gone.is_(False))
+                living = select(func.count()).where(
+                    page.c.source_id == row["id"], page.c.gone.is_(False)
+                )
                 record.pages = connection.execute(living).scalar_one()
                 known = all_runs(connection, row["id"], record.name)
                 record.status = status(known, record.pages)

@@ -1,6 +1,8 @@
-"""The tables of the page store, their column types, and bringing a database to the schema of this version.
+"""The tables of the page store, their column types, and bringing a database to the schema of this
+version.
 
-What sites send is hostile: control characters in an ETag, NUL and lone surrogates in a title, numbers of fifty
+What sites send is hostile: control characters in an ETag, NUL and lone surrogates in a title,
+numbers of fifty
 digits. The types make all of it storable, so that one page cannot fail a batch.
 """
 
@@ -46,11 +48,13 @@ from llmsspider.store.records import unpacked
 class Cleaned(TypeDecorator[Any]):
     """A column of a plain type whose values, but for None, are converted on their way in."""
 
-    impl, cache_ok = Text, True
+    impl = Text
+    cache_ok = True
 
     def __init__(self, plain: Any, to_column: Callable[[Any], Any]):
         super().__init__()
-        self.plain, self.to_column = plain, to_column
+        self.plain = plain
+        self.to_column = to_column
 
     def load_dialect_impl(self, dialect: Dialect) -> Any:  # noqa: D102
         return dialect.type_descriptor(self.plain())
@@ -64,7 +68,9 @@ class Converted(Cleaned):
 
     cache_ok = True
 
-    def __init__(self, plain: Any, to_column: Callable[[Any], Any], from_column: Callable[[Any], Any]):
+    def __init__(
+        self, plain: Any, to_column: Callable[[Any], Any], from_column: Callable[[Any], Any]
+    ):
         super().__init__(plain, to_column)
         self.from_column = from_column
 
@@ -76,14 +82,18 @@ _CONTROLS = dict.fromkeys([*range(32), 127])
 
 
 def storable(text: str) -> str:
-    """The text without NUL (PostgreSQL refuses it) and lone surrogates (UTF-8 has no form for them)."""
+    """The text without NUL (PostgreSQL refuses it) and lone surrogates (UTF-8 has no form for
+    them).
+    """
     if text.isascii() and "\0" not in text:
         return text
     return text.replace("\0", "").encode("utf-8", "replace").decode("utf-8")
 
 
 def to_json(value: object) -> bytes:
-    """JSON of a value made of dicts, lists, strings, numbers, dates, or of an llms.txt entry; no lone surrogates."""
+    """JSON of a value made of dicts, lists, strings, numbers, dates, or of an llms.txt entry; no
+    lone surrogates.
+    """
     if isinstance(value, LlmsEntry):
         value = {name: getattr(value, name) for name in LlmsEntry.__slots__}
     try:
@@ -99,7 +109,8 @@ def _within(bits: int) -> Callable[[int], int | None]:
 CleanText = Cleaned(Text, storable)
 HeaderValue = Cleaned(Text, lambda value: storable(value.translate(_CONTROLS)).strip() or None)
 """A header value safe to send back: no control characters; NULL when nothing is left."""
-SmallNumber, BigNumber = Cleaned(Integer, _within(32)), Cleaned(BigInteger, _within(64))
+SmallNumber = Cleaned(Integer, _within(32))
+BigNumber = Cleaned(BigInteger, _within(64))
 """Numbers of 32 and 64 bits; NULL in place of one that has more."""
 Sha256 = Converted(LargeBinary, lambda value: bytes.fromhex(value) or None, bytes.hex)
 """A SHA-256 in hex, kept as 32 bytes."""
@@ -114,9 +125,12 @@ Time = Converted(
 """A moment, kept as seconds since the epoch."""
 
 # The tables; whoever changes them adds a step to `STEPS`.
-# One database holds one source (SQLite) or many (PostgreSQL); every table but `meta` therefore hangs on `source`.
-# `page` has a row for whatever was read: a document, the tombstone of one, or an answer that never was one, such as an
-# llms.txt, a sitemap, or a page that was filtered. Content and links stand beside it, so that reading the state of all
+# One database holds one source (SQLite) or many (PostgreSQL); every table but `meta` therefore
+# hangs on `source`.
+# `page` has a row for whatever was read: a document, the tombstone of one, or an answer that never
+# was one, such as an
+# llms.txt, a sitemap, or a page that was filtered. Content and links stand beside it, so that
+# reading the state of all
 # pages stays cheap. `content.data` and `version.data` are zstd frames.
 
 metadata = MetaData()
@@ -125,7 +139,9 @@ RowId = BigInteger().with_variant(Integer, "sqlite")
 
 def _source_id(*, primary_key: bool = False) -> Column[int]:
     owner = ForeignKey("source.id", ondelete="CASCADE")
-    return Column("source_id", Integer, owner, nullable=False, primary_key=primary_key, autoincrement=False)
+    return Column(
+        "source_id", Integer, owner, nullable=False, primary_key=primary_key, autoincrement=False
+    )
 
 
 def _page_id() -> Column[int]:
@@ -170,12 +186,16 @@ run = Table(
     *_columns(Integer, "pid"),
     *_columns(Time, "started_at", "heartbeat_at"),
     *_columns(BigInteger, "seq_before"),
-    Column("reach_from", Integer, nullable=False),  # a page reached by this run or a later one is reached
+    Column(
+        "reach_from", Integer, nullable=False
+    ),  # a page reached by this run or a later one is reached
     *_columns(Text, "predecessor", "outcome", "why", nullable=True),
     *_columns(Boolean, "predecessor_clean", "concurrent", "complete"),
     *_columns(Time, "finished_at", nullable=True),
     *_columns(Json, "arguments", "counts"),
-    *_columns(Json, "filtered", "errors"),  # exact numbers of filtered URLs by reason, of page errors by kind
+    *_columns(
+        Json, "filtered", "errors"
+    ),  # exact numbers of filtered URLs by reason, of page errors by kind
 )
 
 page = Table(
@@ -191,8 +211,12 @@ page = Table(
     *_columns(CleanText, "title", "description", "language", "mime_type", "accept", nullable=True),
     *_columns(HeaderValue, "etag", "last_modified", nullable=True),
     *_columns(Sha256, "content_hash", "raw_hash", nullable=True),
-    Column("source_hash", Sha256),  # of its Markdown before pipelines; null: the same as content_hash
-    Column("has_end_tag", Boolean),  # its HTML had </html>, its Markdown a last line end; null: neither
+    Column(
+        "source_hash", Sha256
+    ),  # of its Markdown before pipelines; null: the same as content_hash
+    Column(
+        "has_end_tag", Boolean
+    ),  # its HTML had </html>, its Markdown a last line end; null: neither
     *_columns(Json, "llms", "moved_from", nullable=True),
     Column("extra", Json),  # fields that pipelines added
     Column("declared", Json),  # what it declares of its use
@@ -239,7 +263,9 @@ version = Table(
     "version",
     metadata,
     _page_id(),
-    Column("seq", BigInteger, primary_key=True, autoincrement=False),  # the change that it came with
+    Column(
+        "seq", BigInteger, primary_key=True, autoincrement=False
+    ),  # the change that it came with
     *_columns(Integer, "run"),
     *_columns(Text, "title", nullable=True),
     *_columns(Sha256, "content_hash", nullable=True),
@@ -264,7 +290,9 @@ error = _details(
     *_columns(SmallNumber, "status", nullable=True),
 )
 
-filtered = _details("filtered", *_columns(Text, "reason"), *_columns(CleanText, "rule", nullable=True))
+filtered = _details(
+    "filtered", *_columns(Text, "reason"), *_columns(CleanText, "rule", nullable=True)
+)
 
 STEPS = (
     # 2: answers that are no documents, to be revalidated
@@ -295,14 +323,17 @@ STEPS = (
     # 8: what a page declares of its use
     "ALTER TABLE page ADD COLUMN declared TEXT",
 )
-"""`STEPS[n]` takes version n+1 to n+2. A step is never edited once released, and says its own DDL: the tables above may
+"""`STEPS[n]` takes version n+1 to n+2. A step is never edited once released, and says its own DDL:
+the tables above may
 have moved on. Unqualified names are the store's tables on both databases."""
 
 
 def migrate(database: Database, steps: Sequence[str] = STEPS) -> Database:
-    """Create the tables, or bring them to version `len(steps) + 1`, in one transaction; returns the database.
+    """Create the tables, or bring them to version `len(steps) + 1`, in one transaction; returns the
+    database.
 
-    Raises `StoreError` for a database that is newer, is not ours, or cannot be read; it is left as it is, and closed.
+    Raises `StoreError` for a database that is newer, is not ours, or cannot be read; it is left as
+    it is, and closed.
     """
     wanted = len(steps) + 1
     try:
@@ -311,7 +342,8 @@ def migrate(database: Database, steps: Sequence[str] = STEPS) -> Database:
                 found = _version(connection, database)
             if database.read_only and found < wanted:
                 earlier = (
-                    f"page store {database.label} is of an earlier version, and its folder cannot be written"
+                    f"page store {database.label} is of an earlier version, and its folder cannot"
+                    " be written"
                 )
                 raise StoreError(f"{earlier}: copy the folder, and name the copy in LLMS_DATA_DIR")
             if found != wanted:
@@ -330,7 +362,9 @@ def _upgrade(connection: Connection, database: Database, steps: Sequence[str], w
     found = _version(connection, database)
     if found > wanted:
         newer = f"page store {database.label} has version {found}, this llmsspider knows {wanted}"
-        raise StoreError(f"{newer}: upgrade llmsspider, or choose another LLMS_DATA_DIR or LLMS_STORE_URL")
+        raise StoreError(
+            f"{newer}: upgrade llmsspider, or choose another LLMS_DATA_DIR or LLMS_STORE_URL"
+        )
     if found == 0:
         if not database.is_sqlite and not inspect(connection).has_schema(POSTGRESQL_SCHEMA):
             connection.execute(CreateSchema(POSTGRESQL_SCHEMA))
@@ -344,8 +378,13 @@ def _upgrade(connection: Connection, database: Database, steps: Sequence[str], w
 
 
 def _version(connection: Connection, database: Database) -> int:
-    """The version found; 0 for an empty database. Raises `StoreError` when the tables are not ours."""
-    tables = inspect(connection).get_table_names(schema=None if database.is_sqlite else POSTGRESQL_SCHEMA)
+    """The version found; 0 for an empty database.
+
+    Raises `StoreError` when the tables are not ours.
+    """
+    tables = inspect(connection).get_table_names(
+        schema=None if database.is_sqlite else POSTGRESQL_SCHEMA
+    )
     if not {*tables} - {TURN_TABLE}:
         return 0
     version_of = select(meta.c.value).where(meta.c.key == "version")

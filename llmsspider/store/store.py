@@ -1,4 +1,6 @@
-"""The page store of a source with the run that goes over it, and the stores of a project (`LLMS_STORE_CLASS`)."""
+"""The page store of a source with the run that goes over it, and the stores of a project
+(`LLMS_STORE_CLASS`).
+"""
 
 import logging
 import os
@@ -49,7 +51,8 @@ logger = logging.getLogger(__name__)
 class Store(SourceReader):
     """Pages, changes and runs of one source, read and written. Use from one thread of one process.
 
-    Writes return at once: one thread commits them in batches. After one that failed later calls raise `StoreError`.
+    Writes return at once: one thread commits them in batches. After one that failed later calls
+    raise `StoreError`.
     """
 
     def __init__(self, database: Database, source_name: str):
@@ -60,11 +63,16 @@ class Store(SourceReader):
     # All sources of a project
 
     @classmethod
-    def open(cls, url: str | None, data_dir: Path | None, source: str, *, create: bool = True) -> Self:
-        """Open the store of a source: PostgreSQL when `url` is given, else its SQLite file in `data_dir`.
+    def open(
+        cls, url: str | None, data_dir: Path | None, source: str, *, create: bool = True
+    ) -> Self:
+        """Open the store of a source: PostgreSQL when `url` is given, else its SQLite file in
+        `data_dir`.
 
-        `data_dir` None stands for what `resolve_data_dir` says. With `create` False nothing is made: the source has
-        to be known (`UnknownSourceError`). Raises `StoreError`, one line, when the store cannot be opened, is damaged,
+        `data_dir` None stands for what `resolve_data_dir` says. With `create` False nothing is
+        made: the source has
+        to be known (`UnknownSourceError`). Raises `StoreError`, one line, when the store cannot be
+        opened, is damaged,
         newer than this program, or not a store; it is left untouched then.
         """
         path = source_file(resolve_data_dir(data_dir), source)
@@ -77,14 +85,18 @@ class Store(SourceReader):
         return store
 
     @classmethod
-    def list_sources(cls, url: str | None, data_dir: Path | None) -> tuple[list[SourceRecord], list[str]]:
-        """Every source with status and number of pages, by name; and a line for each that cannot be read.
+    def list_sources(
+        cls, url: str | None, data_dir: Path | None
+    ) -> tuple[list[SourceRecord], list[str]]:
+        """Every source with status and number of pages, by name; and a line for each that cannot be
+        read.
 
         Raises `StoreError` when nothing can be read.
         """
         if url:
             return runs.all_sources(migrate(open_postgresql(url))), []
-        found, problems = list[SourceRecord](), list[str]()
+        found = list[SourceRecord]()
+        problems = list[str]()
         for path in sorted(resolve_data_dir(data_dir).glob(f"*{SUFFIX}")):
             try:
                 found += runs.all_sources(migrate(open_sqlite(path)))
@@ -101,9 +113,13 @@ class Store(SourceReader):
         with cls.open(url, data_dir, source, create=False) as store:
             going = [run.id for run in store.runs() if run.finished_at is None and not run.lost]
             if going:
-                raise StoreError(f"source {source!r} is being crawled by run {going[-1]}; stop that first")
+                raise StoreError(
+                    f"source {source!r} is being crawled by run {going[-1]}; stop that first"
+                )
             if url:
-                store._database.write(lambda connection: runs.delete_rows(connection, store._known_source()))
+                store._database.write(
+                    lambda connection: runs.delete_rows(connection, store._known_source())
+                )
         if not url:
             delete_sqlite(source_file(resolve_data_dir(data_dir), source))
 
@@ -112,17 +128,24 @@ class Store(SourceReader):
     def upsert_source(self, record: SourceRecord) -> None:
         """Create the source or replace what is stored of it; its name must be that of the store."""
         if record.name != self._name:
-            raise StoreError(f"page store of {self._name!r}: cannot hold the source {record.name!r}")
+            raise StoreError(
+                f"page store of {self._name!r}: cannot hold the source {record.name!r}"
+            )
         values = {name: getattr(record, name) for name in runs.SOURCE_COLUMNS - {"created_at"}}
         fresh = {"created_at": time.time(), "next_seq": 1, "last_seq": 0}
 
         def upsert(connection: Connection) -> Any:
             made = self._database.insert(source).values(values | fresh)
             connection.execute(made.on_conflict_do_update(index_elements=["name"], set_=values))
-            return connection.execute(select(source).where(source.c.name == self._name)).mappings().one()
+            return (
+                connection.execute(select(source).where(source.c.name == self._name))
+                .mappings()
+                .one()
+            )
 
         row = self._database.write(upsert)
-        self._source_id, self._source = row["id"], runs.source_record(row)
+        self._source_id = row["id"]
+        self._source = runs.source_record(row)
 
     def begin_run(
         self,
@@ -136,15 +159,20 @@ class Store(SourceReader):
     ) -> RunRecord:
         """Record that a run begins; this process is taken for its own unless said otherwise.
 
-        `resumes` is the id of an unfinished run whose work this one continues (a JOBDIR): what that one
-        reached counts as reached. `retention` says how many earlier contents of changed pages are kept.
+        `resumes` is the id of an unfinished run whose work this one continues (a JOBDIR): what that
+        one
+        reached counts as reached. `retention` says how many earlier contents of changed pages are
+        kept.
         """
         source_id = self._known_source()
         if self._writer is not None:
             self._writer.close()
         now = datetime.fromtimestamp(time.time(), UTC)
-        pid, host = os.getpid() if pid is None else pid, runs.this_host() if host is None else host
-        wanted = RunRecord(runs.new_run_id(now), 0, self._name, kind, arguments, pid, host, now, now)
+        pid = os.getpid() if pid is None else pid
+        host = runs.this_host() if host is None else host
+        wanted = RunRecord(
+            runs.new_run_id(now), 0, self._name, kind, arguments, pid, host, now, now
+        )
         begin = partial(runs.begin, source_id=source_id, wanted=wanted, resumes=resumes)
         self.run, reach_from = self._database.write(begin)
         keep = retention or runs.Retention()
@@ -152,48 +180,65 @@ class Store(SourceReader):
         return self.run
 
     def heartbeat(self, counts: Mapping[str, Any]) -> None:
-        """Store the progress of the run; call it at least every 15 s: a run without a heartbeat for 60 s is lost."""
+        """Store the progress of the run; call it at least every 15 s: a run without a heartbeat for
+        60 s is lost.
+        """
         writer = self._running()
         writer.update(HEARTBEAT, **writer.tallies(counts), heartbeat_at=time.time())
 
-    def finish_run(self, outcome: str, *, complete: bool, why: str | None, counts: Mapping[str, Any]) -> None:
+    def finish_run(
+        self, outcome: str, *, complete: bool, why: str | None, counts: Mapping[str, Any]
+    ) -> None:
         """Write what is queued and close the run.
 
-        `outcome` is the finish reason, `complete` whether the run saw everything, `why` the reason if not.
+        `outcome` is the finish reason, `complete` whether the run saw everything, `why` the reason
+        if not.
         """
         writer = self._running()
         writer.flush()
         values = writer.tallies(counts) | {"outcome": outcome, "complete": complete, "why": why}
         mine = writer.source_id, writer.run.number
-        self._database.write(lambda connection: runs.finish(connection, *mine, values, writer.retention))
+        self._database.write(
+            lambda connection: runs.finish(connection, *mine, values, writer.retention)
+        )
         writer.give_back()
 
     def note_replayed(self, since: int) -> None:
-        """Note that the changes after `since` were exported; writes only where a run had not delivered them."""
+        """Note that the changes after `since` were exported; writes only where a run had not
+        delivered them.
+        """
         if (undelivered := self.undelivered_since()) is None or since > undelivered:
             return
         source_id = self._known_source()
-        self._database.write(lambda connection: runs.note_replayed(connection, source_id, self._name, since))
+        self._database.write(
+            lambda connection: runs.note_replayed(connection, source_id, self._name, since)
+        )
 
     # Pages, written
 
     def save_page(self, record: PageRecord, change: Change) -> int | None:
-        """Replace a page as a whole, which counts as reached; returns the number of the change, None when `unchanged`.
+        """Replace a page as a whole, which counts as reached; returns the number of the change,
+        None when `unchanged`.
 
-        `unchanged` is for a page whose content is the same, names of built files aside, though its body, links or
-        extractor are not. Raises `ValueError` for content that is not that of `content_hash`: a page with another's
+        `unchanged` is for a page whose content is the same, names of built files aside, though its
+        body, links or
+        extractor are not. Raises `ValueError` for content that is not that of `content_hash`: a
+        page with another's
         would change unnoticed.
         """
         if record.content is not None and record.hash_of_content != record.content_hash:
             raise ValueError(f"{record.url}: the content is not that of its content_hash")
         seq = None if change == "unchanged" else self._running().next_seq()
-        self._running().put(Write(record.key, seq, change, record, ",".join(record.change_kinds) or None))
+        self._running().put(
+            Write(record.key, seq, change, record, ",".join(record.change_kinds) or None)
+        )
         return seq
 
     def touch_page(self, record: PageRecord) -> None:
         """Note what the run learned about an unchanged page, and that it was reached.
 
-        Written are depth, `discovered_by`, `llms`, `status`, `fetched_at`, and the validators where there are any.
+        Written are depth, `discovered_by`, `llms`, `status`, `fetched_at`, and the validators where
+        there are any.
         """
         names = ["depth", "discovered_by", "llms", "status", "fetched_at"]
         if record.validators_url and (record.etag or record.last_modified):
@@ -211,19 +256,25 @@ class Store(SourceReader):
         self._running().note(key, after=False, moved_from=list(urls) or None)
 
     def add_alias(self, key: bytes, target: bytes, url: str) -> None:
-        """Remember that the identity of `key`, seen as `url`, is another spelling of the page `target`."""
+        """Remember that the identity of `key`, seen as `url`, is another spelling of the page
+        `target`.
+        """
         writer = self._running()
         row = {"source_id": writer.source_id, "key": key, "target": target, "url": url}
         writer.put(Detail(writer.upserts[alias], row))
 
     def unreached(self) -> Iterator[PageState]:
-        """Living pages that neither this run, nor the one it resumes, nor one going beside it has reached."""
+        """Living pages that neither this run, nor the one it resumes, nor one going beside it has
+        reached.
+        """
         yield from self._states(page.c.reached < self._running().reach_from)
 
     # What is no document
 
     def save_reading(self, reading: Reading) -> None:
-        """Keep what was read of a URL that is no document, in place of an earlier one of the same key."""
+        """Keep what was read of a URL that is no document, in place of an earlier one of the same
+        key.
+        """
         self._running().put(Write(reading.key, 0, record=reading))
 
     def use_reading(self, key: bytes) -> None:
@@ -231,10 +282,14 @@ class Store(SourceReader):
         self._running().update(USE_READING, key=key)
 
     def drop_originals(self, extractor_version: str) -> None:
-        """Delete what is as sites sent it, or other pipelines returned it: readings, contents of other versions."""
+        """Delete what is as sites sent it, or other pipelines returned it: readings, contents of
+        other versions.
+        """
         source_id = self._known_source()
         self.flush()
-        self._database.write(lambda connection: runs.drop_originals(connection, source_id, extractor_version))
+        self._database.write(
+            lambda connection: runs.drop_originals(connection, source_id, extractor_version)
+        )
 
     # Errors and filtered URLs
 
@@ -316,7 +371,9 @@ class Stores:
         return found
 
     def get(self, source: str) -> SourceRecord | None:
-        """The source of this name as it is stored, read alone, its status not filled; None when it is not known."""
+        """The source of this name as it is stored, read alone, its status not filled; None when it
+        is not known.
+        """
         try:
             with closing(self.open(source, create=False)) as store:
                 return store.source_record()
@@ -324,12 +381,18 @@ class Stores:
             return None
 
     def find(self, start_url: str) -> SourceRecord | None:
-        """The source first crawled from `start_url` (fragment and order of parameters aside), or None."""
+        """The source first crawled from `start_url` (fragment and order of parameters aside), or
+        None.
+        """
         wanted = canonicalize_url(start_url)
-        return next((record for record in self.list() if canonicalize_url(record.url) == wanted), None)
+        return next(
+            (record for record in self.list() if canonicalize_url(record.url) == wanted), None
+        )
 
     def index_file(self, source: str, suffix: str) -> Path:
-        """The file of an index of a source (`answers`), which lies in the data directory; it need not exist yet."""
+        """The file of an index of a source (`answers`), which lies in the data directory; it need
+        not exist yet.
+        """
         return resolve_data_dir(self.data_dir) / (source_slug(source) + suffix)
 
     def delete(self, source: str) -> None:
@@ -343,7 +406,9 @@ def _warn(problem: str) -> None:
 
 
 def store_class(given: object) -> type[Store]:
-    """The class that `LLMS_STORE_CLASS` names; raises `ArgumentsError`, one line, where it lacks methods or is none."""
+    """The class that `LLMS_STORE_CLASS` names; raises `ArgumentsError`, one line, where it lacks
+    methods or is none.
+    """
     try:
         found = given if isinstance(given, type) else find(str(given))
         if not isinstance(found, type):

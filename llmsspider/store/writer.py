@@ -1,6 +1,8 @@
-"""What one run writes: numbered, gathered into batches by one thread, each batch in one transaction.
+"""What one run writes: numbered, gathered into batches by one thread, each batch in one
+transaction.
 
-Numbers are handed out before they are written, so two runs of one source could commit them out of order, and who reads
+Numbers are handed out before they are written, so two runs of one source could commit them out of
+order, and who reads
 by number would miss the late ones. A batch gives fresh numbers to changes that come too late.
 """
 
@@ -18,16 +20,37 @@ from sqlalchemy import Connection, Table, Update, bindparam, case, delete, inser
 from llmsspider.errors import StoreError
 from llmsspider.items import Change
 from llmsspider.store.database import Database
-from llmsspider.store.records import PAGE_COLUMNS, FilteredUrl, PageError, PageRecord, Reading, RunRecord
+from llmsspider.store.records import (
+    PAGE_COLUMNS,
+    FilteredUrl,
+    PageError,
+    PageRecord,
+    Reading,
+    RunRecord,
+)
 from llmsspider.store.runs import Retention
-from llmsspider.store.schema import alias, change, content, error, filtered, link, page, run, source, version
+from llmsspider.store.schema import (
+    alias,
+    change,
+    content,
+    error,
+    filtered,
+    link,
+    page,
+    run,
+    source,
+    version,
+)
 
 logger = logging.getLogger(__name__)
 
-BATCH_ROWS, BATCH_SECS = 500, 1.0
+BATCH_ROWS = 500
+BATCH_SECS = 1.0
 """A batch is committed when it holds this many rows or its first row has waited this long."""
 QUEUE_ROWS = BLOCK = DETAIL_LIMIT = 1000
-"""Rows that may wait (then callers wait, too); numbers reserved at a time; URLs listed of a reason or an error kind."""
+"""Rows that may wait (then callers wait, too); numbers reserved at a time; URLs listed of a reason
+or an error kind.
+"""
 
 Row = dict[str, Any]
 
@@ -38,7 +61,9 @@ def _upsert(database: Database, table: Table) -> Any:
     """Insert a row, or replace the one of the same key; `reached` is never set back."""
     key = ("source_id", "key") if "key" in table.c else ("page_id",)
     made = database.insert(table)
-    replaced = {one.name: made.excluded[one.name] for one in table.c if one.name not in {"id", *key}}
+    replaced = {
+        one.name: made.excluded[one.name] for one in table.c if one.name not in {"id", *key}
+    }
     if table is page:
         later = page.c.reached > made.excluded.reached
         replaced["reached"] = case((later, page.c.reached), else_=made.excluded.reached)
@@ -69,21 +94,31 @@ _DELETE_CONTENT, _DELETE_LINKS = (
     delete(one).where(one.c.page_id == bindparam("b_page_id")) for one in (content, link)
 )
 _THIS_RUN = (run.c.source_id == bindparam("b_source_id"), run.c.number == bindparam("b_run"))
-HEARTBEAT = update(run).where(*_THIS_RUN).values(**_set("counts", "filtered", "errors", "heartbeat_at"))
+HEARTBEAT = (
+    update(run).where(*_THIS_RUN).values(**_set("counts", "filtered", "errors", "heartbeat_at"))
+)
 _KEPT = ("seq", "run", "title", "content_hash", "extractor_version")
 _KEEP = insert(version).from_select(
     ["page_id", *_KEPT, "replaced_at", "data"],
-    select(page.c.id, *(page.c[one] for one in _KEPT), bindparam("b_now", type_=version.c.replaced_at.type))
+    select(
+        page.c.id,
+        *(page.c[one] for one in _KEPT),
+        bindparam("b_now", type_=version.c.replaced_at.type),
+    )
     .add_columns(content.c.data)
     .join_from(page, content, content.c.page_id == page.c.id)
     .where(*_THESE_PAGES),
 )
-"""Keeps the contents of the pages that are about to be replaced; compressed already, they are copied as they are."""
+"""Keeps the contents of the pages that are about to be replaced; compressed already, they are
+copied as they are.
+"""
 
 
 @cache
 def _note(*names: str) -> Update:
-    return update(page).where(*_PAGE, page.c.gone.is_(False)).values(**_set(*names), reached=_REACHED)
+    return (
+        update(page).where(*_PAGE, page.c.gone.is_(False)).values(**_set(*names), reached=_REACHED)
+    )
 
 
 _RESAVE = _note(*(one.name for one in page.c if one.name not in _UNCHANGED))
@@ -96,7 +131,8 @@ _RESAVE = _note(*(one.name for one in page.c if one.name not in _UNCHANGED))
 class Write(NamedTuple):
     """A page as a whole, what is no document, or a deletion (`record` is None).
 
-    `seq` is None for a page that counts as unchanged, 0 for what is no document. `reason` is that of a deletion; of a
+    `seq` is None for a page that counts as unchanged, 0 for what is no document. `reason` is that
+    of a deletion; of a
     page that changed, it holds the kinds of change.
     """
 
@@ -108,7 +144,10 @@ class Write(NamedTuple):
 
 
 class Detail(NamedTuple):
-    """A row for a statement. `key` is that of the page whose other writes have to stay in their order."""
+    """A row for a statement.
+
+    `key` is that of the page whose other writes have to stay in their order.
+    """
 
     statement: Any
     row: Row
@@ -116,10 +155,13 @@ class Detail(NamedTuple):
 
 
 def page_row(record: PageRecord) -> Row:
-    """Columns of `page` for a document, without its change and run; what is NULL has the value of another column."""
+    """Columns of `page` for a document, without its change and run; what is NULL has the value of
+    another column.
+    """
     row = {name: getattr(record, name) for name in PAGE_COLUMNS}
     row |= {"key": record.key, "document_id": record.id, "headers": None, "gone": False}
-    row["moved_from"], row["extra"] = record.moved_from or None, record.extra or None
+    row["moved_from"] = record.moved_from or None
+    row["extra"] = record.extra or None
     row["declared"] = record.declared or None
     for name, same in (
         ("validators_url", record.fetched_url),
@@ -132,20 +174,38 @@ def page_row(record: PageRecord) -> Row:
 
 def reading_row(reading: Reading) -> Row:
     """Columns of `page` for what is no document, without its run."""
-    given = {name: getattr(reading, name) for name in ("key", "url", "accept", "etag", "last_modified")}
-    given |= {"headers": dict(reading.headers), "extractor_version": reading.read_by, "reason": reading.why}
-    empty: Row = dict.fromkeys(("document_id", "origin", "discovered_by", "fetched_at", "change"), "")
+    given = {
+        name: getattr(reading, name) for name in ("key", "url", "accept", "etag", "last_modified")
+    }
+    given |= {
+        "headers": dict(reading.headers),
+        "extractor_version": reading.read_by,
+        "reason": reading.why,
+    }
+    empty: Row = dict.fromkeys(
+        ("document_id", "origin", "discovered_by", "fetched_at", "change"), ""
+    )
     numbers = {"depth": 0, "seq": 0, "gone": True}
     return dict.fromkeys(PAGE_COLUMNS) | empty | numbers | given | {"identity": reading.url}
 
 
 class RunWriter:
-    """The writes of a run that has begun; pages reached by the run number `reach_from`, or a later one, are reached."""
+    """The writes of a run that has begun; pages reached by the run number `reach_from`, or a later
+    one, are reached.
+    """
 
     def __init__(
-        self, database: Database, source_id: int, run: RunRecord, reach_from: int, retention: Retention
+        self,
+        database: Database,
+        source_id: int,
+        run: RunRecord,
+        reach_from: int,
+        retention: Retention,
     ):
-        self.source_id, self.run, self.reach_from, self.retention = source_id, run, reach_from, retention
+        self.source_id = source_id
+        self.run = run
+        self.reach_from = reach_from
+        self.retention = retention
         self._mine = {"source_id": source_id, "run": run.number}
         self.upserts = {table: _upsert(database, table) for table in (page, content, link, alias)}
         self._database = database
@@ -153,13 +213,18 @@ class RunWriter:
         self._queued: set[bytes] = set()
         self._tallied: dict[Table, Counter[str]] = {error: Counter(), filtered: Counter()}
         self._queue: queue.Queue[Any] = queue.Queue(QUEUE_ROWS)
-        self._due = threading.Event()  # a batch should be written before its time: it is full, or waited for
+        self._due = (
+            threading.Event()
+        )  # a batch should be written before its time: it is full, or waited for
         self._failure: StoreError | None = None
         self._thread = threading.Thread(target=self._work, name="llmsspider-store", daemon=True)
         self._thread.start()
 
     def put(self, operation: Write | Detail) -> None:
-        """Queue a write; waits while the queue is full. Raises `StoreError` once writing has failed."""
+        """Queue a write; waits while the queue is full.
+
+        Raises `StoreError` once writing has failed.
+        """
         self._check()
         if operation.key is not None:
             self._queued.add(operation.key)
@@ -172,7 +237,9 @@ class RunWriter:
         self.put(Detail(statement, _bound(values | self._mine)))
 
     def note(self, key: bytes, *, after: bool = True, **values: Any) -> None:
-        """Queue columns of a document that the run reached, `after` its earlier writes or beside them."""
+        """Queue columns of a document that the run reached, `after` its earlier writes or beside
+        them.
+        """
         row = _bound(values | self._mine | {"key": key})
         self.put(Detail(_note(*values), row, key if after else None))
 
@@ -185,13 +252,17 @@ class RunWriter:
         return not self._queued.isdisjoint(keys)
 
     def next_seq(self) -> int:
-        """Take the number of a change: reserved before it is used, so that no other change ever gets it."""
+        """Take the number of a change: reserved before it is used, so that no other change ever
+        gets it.
+        """
         if self._next_seq == self._end_seq:
 
             def reserve(connection: Connection) -> int:
                 mine = {"b_source_id": self.source_id}
                 first: int = connection.execute(_LOCKED_SOURCE, mine).one().next_seq
-                connection.execute(update(source).where(_THIS_SOURCE).values(next_seq=first + BLOCK), mine)
+                connection.execute(
+                    update(source).where(_THIS_SOURCE).values(next_seq=first + BLOCK), mine
+                )
                 return first
 
             self._next_seq = self._database.write(reserve)
@@ -200,7 +271,9 @@ class RunWriter:
         return self._next_seq - 1
 
     def give_back(self) -> None:
-        """Return the numbers that no change took, unless another run has reserved numbers after them."""
+        """Return the numbers that no change took, unless another run has reserved numbers after
+        them.
+        """
         if self._next_seq < self._end_seq:
             unused = (source.c.id == self.source_id) & (source.c.next_seq == self._end_seq)
             returned = update(source).where(unused).values(next_seq=self._next_seq)
@@ -208,8 +281,12 @@ class RunWriter:
             self._next_seq = self._end_seq = 0
 
     def detail(self, found: PageError | FilteredUrl) -> None:
-        """Count a page error or a filtered URL, and keep it by name while there are few of its kind or reason."""
-        table, kind = (error, found.kind) if isinstance(found, PageError) else (filtered, found.reason)
+        """Count a page error or a filtered URL, and keep it by name while there are few of its kind
+        or reason.
+        """
+        table, kind = (
+            (error, found.kind) if isinstance(found, PageError) else (filtered, found.reason)
+        )
         self._tallied[table][kind] += 1
         if (
             self._tallied[table][kind] <= DETAIL_LIMIT or kind == "other-section"
@@ -223,7 +300,10 @@ class RunWriter:
         return {"counts": dict(counts), **tallies}
 
     def flush(self) -> None:
-        """Return when everything queued so far is committed. Raises `StoreError` when it could not be."""
+        """Return when everything queued so far is committed.
+
+        Raises `StoreError` when it could not be.
+        """
         if self._thread.is_alive():
             done = threading.Event()
             self._queue.put(done)
@@ -233,7 +313,10 @@ class RunWriter:
         self._queued.clear()
 
     def close(self) -> None:
-        """Write what is left and end the thread. Raises `StoreError` when something could not be written."""
+        """Write what is left and end the thread.
+
+        Raises `StoreError` when something could not be written.
+        """
         if self._thread.is_alive():
             self._queue.put(None)
             self._due.set()
@@ -243,18 +326,25 @@ class RunWriter:
     # The thread that commits
 
     def _work(self) -> None:
-        """Commit batches, each with one operation of a page at most, until None comes; each is gathered at its end."""
+        """Commit batches, each with one operation of a page at most, until None comes; each is
+        gathered at its end.
+        """
         held: list[Any] = []
         while (item := held.pop() if held else self._queue.get()) is not None:
             if isinstance(item, threading.Event):
                 item.set()
                 continue
-            batch, keys = [item], {item.key}
+            batch = [item]
+            keys = {item.key}
             self._due.wait(BATCH_SECS)
             self._due.clear()
             while len(batch) < BATCH_ROWS and not self._queue.empty():
                 item = self._queue.get()  # nobody else takes from the queue
-                if item is None or isinstance(item, threading.Event) or (item.key and item.key in keys):
+                if (
+                    item is None
+                    or isinstance(item, threading.Event)
+                    or (item.key and item.key in keys)
+                ):
                     held.append(item)
                     break
                 keys.add(item.key)
@@ -268,7 +358,9 @@ class RunWriter:
             except StoreError as error:
                 self._failure = error
                 logger.error("%s; nothing more is stored in this run", error)
-            except Exception as error:  # a fault of ours must reach the crawl, not end a thread in silence
+            except (
+                Exception
+            ) as error:  # a fault of ours must reach the crawl, not end a thread in silence
                 why = f"{type(error).__name__}: {error}"
                 self._failure = StoreError(f"page store {self._database.label}: {why}")
                 logger.exception("Writing to the page store failed")
@@ -288,12 +380,20 @@ class RunWriter:
         changes = [one for one in writes if one.seq]
         if changes and (self.retention.versions or self.retention.days):
             keys = [one.key for one in changes]
-            connection.execute(_KEEP, {"b_source_id": self.source_id, "b_keys": keys, "b_now": time.time()})
+            connection.execute(
+                _KEEP, {"b_source_id": self.source_id, "b_keys": keys, "b_now": time.time()}
+            )
         written = self._write_pages(connection, writes)
         known = [(one, *written[one.key]) for one in changes if one.key in written]
         at = {"at": time.time()}
         logged = [
-            {"page_id": page_id, "change": one.change, "reason": one.reason, "url": url, "seq": one.seq}
+            {
+                "page_id": page_id,
+                "change": one.change,
+                "reason": one.reason,
+                "url": url,
+                "seq": one.seq,
+            }
             | {"content_hash": getattr(one.record, "content_hash", None)}
             for one, page_id, url, _ in known
         ]
@@ -305,10 +405,16 @@ class RunWriter:
         for statement, rows in details.items():
             connection.execute(statement, rows)
 
-    def _write_pages(self, connection: Connection, writes: list[Write]) -> dict[bytes, tuple[int, str, bool]]:
-        """Write rows, contents and links of pages; returns row id, URL and "is no document" of each as stored now."""
+    def _write_pages(
+        self, connection: Connection, writes: list[Write]
+    ) -> dict[bytes, tuple[int, str, bool]]:
+        """Write rows, contents and links of pages; returns row id, URL and "is no document" of each
+        as stored now.
+        """
         reached = self._mine | {"reached": self.run.number}
-        replaced, same, deleted = [], [], []
+        replaced = []
+        same = []
+        deleted = []
         for key, seq, kind, record, reason in writes:
             if record is None:
                 deleted.append(_bound(self._mine | {"key": key, "reason": reason, "seq": seq}))
@@ -317,17 +423,24 @@ class RunWriter:
             elif seq is None:
                 same.append(_bound(page_row(record) | self._mine))
             else:
-                replaced.append(page_row(record) | reached | {"seq": seq, "change": kind, "reason": reason})
+                replaced.append(
+                    page_row(record) | reached | {"seq": seq, "change": kind, "reason": reason}
+                )
         _many(connection, self.upserts[page], replaced)
         _many(connection, _RESAVE, same)
         _many(connection, _DELETE_PAGE, deleted)
         keys = [one.key for one in writes]
         found = connection.execute(_KNOWN_PAGES, {"b_source_id": self.source_id, "b_keys": keys})
         written = {key: (page_id, url, gone) for key, page_id, url, gone in found}
-        contents, links, emptied, unlinked = [], [], [], []
+        contents = []
+        links = []
+        emptied = []
+        unlinked = []
         for key, _, _, record, _ in writes:
             page_id, _, gone = written.get(key, (0, "", True))
-            if gone and isinstance(record, PageRecord):  # an unchanged page that is not there any more
+            if gone and isinstance(
+                record, PageRecord
+            ):  # an unchanged page that is not there any more
                 continue
             if record is None or (frame := record.frame) is None:
                 emptied.append({"b_page_id": page_id})

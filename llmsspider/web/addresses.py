@@ -1,6 +1,8 @@
-"""Hosts: which addresses a crawl may reach, and which hosts belong to one site. Without any network.
+"""Hosts: which addresses a crawl may reach, and which hosts belong to one site. Without any
+network.
 
-Whoever writes the pages must not be able to turn the crawl against the machine or the network it runs in: only
+Whoever writes the pages must not be able to turn the crawl against the machine or the network it
+runs in: only
 addresses of the public Internet are visited, and those in `LLMS_ALLOW_PRIVATE_ADDRESSES`
 (docs/explanation/security.md). Spellings of addresses: https://url.spec.whatwg.org/#host-parsing.
 """
@@ -30,23 +32,26 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 _SPECIAL = (
-    "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 "
-    "192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4 "
-    "2001::/23 2001:db8::/32 2002::/16 3fff::/20"
+    "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24"
+    " 192.0.2.0/24 192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24"
+    " 224.0.0.0/4 240.0.0.0/4 2001::/23 2001:db8::/32 2002::/16 3fff::/20"
 )
 NOT_GLOBAL = tuple(map(ipaddress.ip_network, _SPECIAL.split()))
 """Networks that are not globally reachable unicast, of IPv6 those inside `GLOBAL_V6`.
 
 https://www.iana.org/assignments/iana-ipv4-special-registry/ and multicast. Written out because what
 `ipaddress.is_global` says differs between patch releases of Python, and it calls multicast global.
-Teredo and 6to4 wrap an IPv4 address of the sender's choice and are out of use (RFC 7526): refused whole.
+Teredo and 6to4 wrap an IPv4 address of the sender's choice and are out of use (RFC 7526): refused
+whole.
 """
 
 GLOBAL_V6 = ipaddress.IPv6Network("2000::/3")
 """The only global unicast space IANA has allocated (RFC 4291, section 2.4)."""
 
 EMBEDDED_V4 = tuple(map(ipaddress.IPv6Network, ("::ffff:0:0/96", "64:ff9b::/96")))
-"""IPv6 networks whose last 32 bits are the IPv4 address really reached: v4-mapped, NAT64 (RFC 6052)."""
+"""IPv6 networks whose last 32 bits are the IPv4 address really reached: v4-mapped, NAT64 (RFC
+6052).
+"""
 
 ISATAP_MARKS = (0x00005EFE, 0x02005EFE)
 """Upper half of an interface identifier that holds an IPv4 address (RFC 5214)."""
@@ -60,7 +65,8 @@ _UNSAFE_IN_NETLOC = re.compile(r"[\s\\\x00-\x20\x7f]")
 
 
 def is_global(address: Address | str) -> bool:
-    """Return whether an IP address is globally reachable unicast; `ValueError` for a text that is none.
+    """Return whether an IP address is globally reachable unicast; `ValueError` for a text that is
+    none.
 
     IPv6 forms that carry an IPv4 address are checked by that address.
 
@@ -80,10 +86,13 @@ def is_global(address: Address | str) -> bool:
 
 @lru_cache(maxsize=4096)
 def parse_host(host: str) -> Address | str:
-    """Read the host of a URL as a browser and `getaddrinfo` would: an address, or a name in lower case.
+    """Read the host of a URL as a browser and `getaddrinfo` would: an address, or a name in lower
+    case.
 
-    Percent-encoding, full-width and other compatibility characters, a trailing dot, IPv6 zone ids and
-    the one to four part decimal, octal and hexadecimal spellings of IPv4 are undone. `ValueError` for other texts.
+    Percent-encoding, full-width and other compatibility characters, a trailing dot, IPv6 zone ids
+    and
+    the one to four part decimal, octal and hexadecimal spellings of IPv4 are undone. `ValueError`
+    for other texts.
 
     >>> parse_host("0x7f.1"), parse_host("１２７。０。０。１"), parse_host("Example.COM.")
     (IPv4Address('127.0.0.1'), IPv4Address('127.0.0.1'), 'example.com')
@@ -104,7 +113,8 @@ def parse_host(host: str) -> Address | str:
 
 
 def is_resolvable(name: str) -> bool:
-    """Return whether `getaddrinfo` takes a name: it fails, and not with a DNS error, on empty and long labels.
+    """Return whether `getaddrinfo` takes a name: it fails, and not with a DNS error, on empty and
+    long labels.
 
     >>> is_resolvable("docs.example.com"), is_resolvable("docs..example.com")
     (True, False)
@@ -119,8 +129,10 @@ def is_resolvable(name: str) -> bool:
 class AllowedAddresses:
     """What `LLMS_ALLOW_PRIVATE_ADDRESSES` allows beside the public Internet.
 
-    `everything` switches the guard off. An entry is a name, in lower case without trailing dot, allowed whatever it
-    resolves to, or a network, allowed whatever name leads there; and the one port that is allowed, None for all.
+    `everything` switches the guard off. An entry is a name, in lower case without trailing dot,
+    allowed whatever it
+    resolves to, or a network, allowed whatever name leads there; and the one port that is allowed,
+    None for all.
     """
 
     everything: bool = False
@@ -128,9 +140,11 @@ class AllowedAddresses:
 
     @classmethod
     def from_setting(cls, value: object) -> Self:
-        """Read the setting: a bool, or hosts, addresses and CIDR networks as a list or separated by commas.
+        """Read the setting: a bool, or hosts, addresses and CIDR networks as a list or separated by
+        commas.
 
-        `host:port` allows one port, every other entry all of them. `ArgumentsError` has a line for each entry that is
+        `host:port` allows one port, every other entry all of them. `ArgumentsError` has a line for
+        each entry that is
         none of these.
 
         >>> AllowedAddresses.from_setting("intranet.example, 10.1.0.0/16:80").entries
@@ -139,19 +153,25 @@ class AllowedAddresses:
         if value is None or isinstance(value, bool | int):
             return cls(everything=bool(value))
         given = (
-            value.split(",") if isinstance(value, str) else value if isinstance(value, Iterable) else [value]
+            value.split(",")
+            if isinstance(value, str)
+            else value
+            if isinstance(value, Iterable)
+            else [value]
         )
         texts = [text for text in (str(entry).strip() for entry in given) if text]
         if len(texts) == 1 and texts[0].lower() in {"true", "1", "false", "0", "none"}:
             return cls(everything=texts[0].lower() in {"true", "1"})
-        entries, problems = [], []
+        entries = []
+        problems = []
         for text in texts:
             try:
                 entries.append(_entry(text))
             except ValueError:
                 problems.append(
-                    f"LLMS_ALLOW_PRIVATE_ADDRESSES={text}: expected True, False, or hosts, addresses and networks "
-                    "such as intranet.example, 10.1.2.3, 10.0.0.0/8, each with a port or without (127.0.0.1:8000)"
+                    f"LLMS_ALLOW_PRIVATE_ADDRESSES={text}: expected True, False, or hosts,"
+                    " addresses and networks such as intranet.example, 10.1.2.3, 10.0.0.0/8, each"
+                    " with a port or without (127.0.0.1:8000)"
                 )
         if problems:
             raise ArgumentsError(problems)
@@ -173,18 +193,22 @@ class AllowedAddresses:
         return is_global(ip) or any(ip in entry for entry in entries if not isinstance(entry, str))
 
     def refusal(self, url: str) -> str | None:
-        """Return why the text of a URL forbids fetching it, or None where only a name look-up can decide.
+        """Return why the text of a URL forbids fetching it, or None where only a name look-up can
+        decide.
 
         >>> AllowedAddresses().refusal("http://2130706433/")
         '127.0.0.1 is not a public address (LLMS_ALLOW_PRIVATE_ADDRESSES lists the exceptions)'
         """
         try:
             parts = urlsplit(url)
-            host, port = parts.hostname, parts.port
+            host = parts.hostname
+            port = parts.port
         except ValueError as error:
             return f"not a usable URL: {error}"
         if parts.scheme == "file":
-            return "only http and https are fetched, and the local folder that the argument url names"
+            return (
+                "only http and https are fetched, and the local folder that the argument url names"
+            )
         if parts.scheme not in DEFAULT_PORTS:
             return f"only http and https are fetched, not {parts.scheme or 'a URL without scheme'}"
         if not host or _UNSAFE_IN_NETLOC.search(parts.netloc):
@@ -200,9 +224,11 @@ class AllowedAddresses:
         except ValueError:
             return f"not a usable URL: {host!r} is neither a host name nor an address"
         if not isinstance(parsed, str):
-            host, reached = str(parsed), [parsed]
+            host = str(parsed)
+            reached = [parsed]
         elif parsed == "localhost" or parsed.endswith(".localhost"):
-            host, reached = parsed, list(map(ipaddress.ip_address, ("127.0.0.1", "::1")))
+            host = parsed
+            reached = list(map(ipaddress.ip_address, ("127.0.0.1", "::1")))
         else:
             return None
         if any(self.permits(address, host, port) for address in reached):
@@ -211,7 +237,9 @@ class AllowedAddresses:
 
 
 def _entry(text: str) -> tuple[Network | str, int | None]:
-    """Return the name or network of an entry and its port, None for every port; raises `ValueError`."""
+    """Return the name or network of an entry and its port, None for every port; raises
+    `ValueError`.
+    """
     with_port = _WITH_PORT.match(text)
     name, port = (with_port[1], int(with_port[2])) if with_port else (text, None)
     if port is not None and not 0 < port < 65536:
@@ -222,18 +250,24 @@ def _entry(text: str) -> tuple[Network | str, int | None]:
     return parsed if isinstance(parsed, str) else ipaddress.ip_network(parsed), port
 
 
-_PLAIN = re.compile(r"https?://([a-z0-9_-]+(?:\.[a-z0-9_-]+)*)\.?(?::\d{1,5})?(?=[/?#]|$)", re.IGNORECASE)
-"""The usual shape, read without splitting the URL: four times faster on a sitemap of 50,000 pages."""
+_PLAIN = re.compile(
+    r"https?://([a-z0-9_-]+(?:\.[a-z0-9_-]+)*)\.?(?::\d{1,5})?(?=[/?#]|$)", re.IGNORECASE
+)
+"""The usual shape, read without splitting the URL: four times faster on a sitemap of 50,000 pages.
+"""
 
 
 def begins(base: str) -> tuple[str, ...]:
-    """Return how the URLs begin that the page at `base` may link to: only a file of a local folder links to others."""
+    """Return how the URLs begin that the page at `base` may link to: only a file of a local folder
+    links to others.
+    """
     return (*HTTP, FILE) if base.startswith(FILE) else HTTP
 
 
 @lru_cache(maxsize=8192)
 def hostname(url: str) -> str | None:
-    """Return the lower-case host of an absolute http(s) URL in its ASCII form, `file:` for files; None without one.
+    """Return the lower-case host of an absolute http(s) URL in its ASCII form, `file:` for files;
+    None without one.
 
     >>> hostname("https://Docs.Example.com:8080/a")
     'docs.example.com'
@@ -264,7 +298,9 @@ def hostname(url: str) -> str | None:
 # Which hosts belong to one site: those of one registrable domain.
 
 _NUMERIC_LABEL = re.compile(r"\d+|0x[0-9a-f]*")
-"""A host whose last label looks so is an IPv4 address (https://url.spec.whatwg.org/#ends-in-a-number-checker)."""
+"""A host whose last label looks so is an IPv4 address
+(https://url.spec.whatwg.org/#ends-in-a-number-checker).
+"""
 
 
 @cache
@@ -275,7 +311,8 @@ def _suffix_list() -> "TLDExtract":  # many crawls never need it
 
 
 def registrable_domain(url: str) -> str | None:
-    """Return the registrable domain of a URL, None for IP addresses, single labels and public suffixes.
+    """Return the registrable domain of a URL, None for IP addresses, single labels and public
+    suffixes.
 
     A name under a suffix the list does not know follows its last rule, `*`
     (https://github.com/publicsuffix/list/wiki/Format#formal-algorithm).
@@ -312,7 +349,8 @@ def without_path(url: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _same_site(a: str, b: str) -> bool:
-    host_a, host_b = hostname(a), hostname(b)
+    host_a = hostname(a)
+    host_b = hostname(b)
     if host_a is None or host_a == host_b:
         return host_a is not None
     if host_b is None or host_a.split(".")[-2:] != host_b.split(".")[-2:]:

@@ -1,7 +1,10 @@
-"""Who asks: the name of the crawl, headers of `LLMS_HTTP_AUTH` for their hosts alone, and signed requests.
+"""Who asks: the name of the crawl, headers of `LLMS_HTTP_AUTH` for their hosts alone, and signed
+requests.
 
-Signatures are HTTP Message Signatures (RFC 9421) as Web Bot Auth has them: `draft-meunier-web-bot-auth-architecture`
-says what is covered, `draft-meunier-http-message-signatures-directory` how a site gets the public key. The library
+Signatures are HTTP Message Signatures (RFC 9421) as Web Bot Auth has them:
+`draft-meunier-web-bot-auth-architecture`
+says what is covered, `draft-meunier-http-message-signatures-directory` how a site gets the public
+key. The library
 `http-message-signatures` (extra `sign`) makes them.
 """
 
@@ -32,7 +35,8 @@ if TYPE_CHECKING:
 
 
 def product_token(user_agent: str) -> str:
-    """Return the name a robots.txt group may address (RFC 9309, section 2.2.1), not version or contact.
+    """Return the name a robots.txt group may address (RFC 9309, section 2.2.1), not version or
+    contact.
 
     >>> product_token("llmsspider/1.0 (+https://example.com/bot)")
     'llmsspider'
@@ -66,10 +70,13 @@ TOKENS: Mapping[str, tuple[str, str, str]] = {
     "raw.githubusercontent.com": ("GITHUB_TOKEN GH_TOKEN", "Authorization", "Bearer "),
     "gitlab.com": ("GITLAB_TOKEN", "PRIVATE-TOKEN", ""),
 }
-"""Environment variables with the token of a host, in the order they are looked at; its header, and what precedes it."""
+"""Environment variables with the token of a host, in the order they are looked at; its header, and
+what precedes it.
+"""
 
 EXPECTED = (
-    'expected {"docs.example.com": {"Authorization": "Bearer …"}} or {"docs.example.com": "user:password"}'
+    'expected {"docs.example.com": {"Authorization": "Bearer …"}} or {"docs.example.com":'
+    ' "user:password"}'
 )
 
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")
@@ -86,7 +93,8 @@ class Credentials:
     def from_setting(cls, value: object) -> Self:
         """Read `LLMS_HTTP_AUTH`: a dict, or the same as JSON text; empty for None and "".
 
-        Keys are `host`, `host:port`, or an origin such as `http://host:port`; without a scheme the secret is sent over
+        Keys are `host`, `host:port`, or an origin such as `http://host:port`; without a scheme the
+        secret is sent over
         https only. Raises `ArgumentsError` with a line for each entry that cannot be used; no line shows a secret.
         """
         if not value:
@@ -103,7 +111,9 @@ class Credentials:
             try:
                 parts = urlsplit(key if "://" in str(key) else f"https://{key}")
                 origin = origin_of(parts.geturl())
-                besides = "@" in parts.netloc or parts.path.strip("/") or parts.query or parts.fragment
+                besides = (
+                    "@" in parts.netloc or parts.path.strip("/") or parts.query or parts.fragment
+                )
                 if not origin or besides:
                     raise ValueError("the key is not a host")
                 by_origin[origin] = _headers(entry)
@@ -122,7 +132,9 @@ class Credentials:
         """
         found = dict(self.by_origin)
         for name, (variables, header, scheme) in TOKENS.items():
-            token = next((environment[one] for one in variables.split() if environment.get(one)), "").strip()
+            token = next(
+                (environment[one] for one in variables.split() if environment.get(one)), ""
+            ).strip()
             if token and _HEADER_VALUE.match(token):
                 found.setdefault(("https", name, 443), {header: scheme + token})
         return Credentials(found)
@@ -133,7 +145,9 @@ class Credentials:
         return self.by_origin.get(origin, {}) if origin else {}
 
     def secrets(self) -> frozenset[str]:
-        """Return every text that must not be shown: header values and the parts that stand on their own."""
+        """Return every text that must not be shown: header values and the parts that stand on their
+        own.
+        """
         found: set[str] = set()
         for value in (value for headers in self.by_origin.values() for value in headers.values()):
             found.update({value, *re.split(r"[;\s]\s*", value)})
@@ -194,7 +208,9 @@ AGENT = f'"signature-agent";key="{LABEL}"'
 ANSWERABLE = frozenset(
     {"@authority", "@method", "@path", "@query", "@scheme", "@target-uri", "@request-target"}
 )
-"""Components that a site may ask for; headers of a request are not, since those that leave are not known here."""
+"""Components that a site may ask for; headers of a request are not, since those that leave are not
+known here.
+"""
 
 
 def read_key(path: str) -> Ed25519PrivateKey:
@@ -210,12 +226,15 @@ def read_key(path: str) -> Ed25519PrivateKey:
             return Ed25519PrivateKey.from_private_bytes(_decoded(json.loads(content)["d"]))
         found = load_pem_private_key(content, None)
     except OSError as error:
-        raise ArgumentsError([f"setting LLMS_SIGN_KEY: {path}: {error.strerror or error}"]) from None
+        raise ArgumentsError(
+            [f"setting LLMS_SIGN_KEY: {path}: {error.strerror or error}"]
+        ) from None
     except (ValueError, TypeError, KeyError):
         found = None
     if not isinstance(found, Ed25519PrivateKey):
         expected = (
-            "an Ed25519 private key, as JWK or PEM without a password, is accepted (`sign keygen` makes one)"
+            "an Ed25519 private key, as JWK or PEM without a password, is accepted (`sign keygen`"
+            " makes one)"
         )
         raise ArgumentsError([f"setting LLMS_SIGN_KEY: {path}: {expected}"])
     return found
@@ -246,11 +265,15 @@ def public_jwk(key: Ed25519PrivateKey) -> dict[str, str]:
 
 def thumbprint(key: Ed25519PrivateKey) -> str:
     """Return the `keyid` of a key: the SHA-256 of its public JWK (RFC 7638), base64url."""
-    return _encoded(hashlib.sha256(json.dumps(public_jwk(key), separators=(",", ":")).encode()).digest())
+    return _encoded(
+        hashlib.sha256(json.dumps(public_jwk(key), separators=(",", ":")).encode()).digest()
+    )
 
 
 class Signer:
-    """Signs requests with one key; `agent` is the URL of the key directory (`Signature-Agent`), None sends none."""
+    """Signs requests with one key; `agent` is the URL of the key directory (`Signature-Agent`),
+    None sends none.
+    """
 
     def __init__(self, key: Ed25519PrivateKey, agent: str | None = None):
         self.key = key
@@ -260,12 +283,17 @@ class Signer:
 
     @classmethod
     def from_settings(cls, settings: Mapping[Any, Any]) -> Signer | None:
-        """Read `LLMS_SIGN_KEY` and `LLMS_SIGN_AGENT`; None without a key. Raises `ArgumentsError`."""
+        """Read `LLMS_SIGN_KEY` and `LLMS_SIGN_AGENT`; None without a key.
+
+        Raises `ArgumentsError`.
+        """
         path = settings.get("LLMS_SIGN_KEY")
         return cls(read_key(path), settings.get("LLMS_SIGN_AGENT") or None) if path else None
 
     def headers(self, method: str, url: str) -> dict[str, str]:
-        """Return the headers of one request, valid for `LIFETIME` from now; the next request gets others."""
+        """Return the headers of one request, valid for `LIFETIME` from now; the next request gets
+        others.
+        """
         parts = urlsplit(url)
         asked = self._asked.get(parts.netloc, ())
         signed = url if asked else f"{parts.scheme}://{parts.netloc}/"
@@ -276,7 +304,9 @@ class Signer:
         return headers
 
     def is_asked_for_more(self, url: str, accept_signature: str) -> bool:
-        """Note what a host asks for in `Accept-Signature` (RFC 9421, section 5); say whether that is new."""
+        """Note what a host asks for in `Accept-Signature` (RFC 9421, section 5); say whether that
+        is new.
+        """
         import http_sf  # noqa: PLC0415
 
         host = urlsplit(url).netloc
@@ -291,7 +321,9 @@ class Signer:
         return False
 
     def directory(self, url: str, lifetime: timedelta) -> tuple[dict[str, object], dict[str, str]]:
-        """Return the key directory that is served at `url`, and the headers that prove that it has the key."""
+        """Return the key directory that is served at `url`, and the headers that prove that it has
+        the key.
+        """
         proof: dict[str, str] = {}
         request = SimpleNamespace(method="GET", url=url, headers={})
         answer = SimpleNamespace(request=request, status_code=200, headers=proof)
@@ -299,11 +331,15 @@ class Signer:
         keys: dict[str, object] = {"keys": [public_jwk(self.key) | {"kid": self._key_id}]}
         return keys, {"Content-Type": DIRECTORY_TYPE, **proof}
 
-    def _sign(self, message: object, components: Sequence[str], tag: str, lifetime: timedelta) -> None:
+    def _sign(
+        self, message: object, components: Sequence[str], tag: str, lifetime: timedelta
+    ) -> None:
         from http_message_signatures import HTTPMessageSigner, algorithms  # noqa: PLC0415
 
         now = datetime.now(UTC)
-        HTTPMessageSigner(signature_algorithm=algorithms.ED25519, key_resolver=cast("Any", self)).sign(
+        HTTPMessageSigner(
+            signature_algorithm=algorithms.ED25519, key_resolver=cast("Any", self)
+        ).sign(
             message,
             key_id=self._key_id,
             created=now,

@@ -1,6 +1,7 @@
 """Markdown forms learned of a host: which to request for a page, and when to stop guessing.
 
-Pure: the downloader middleware gets the URLs to try from a `HostForms` and reports the outcome. A URL that a file,
+Pure: the downloader middleware gets the URLs to try from a `HostForms` and reports the outcome. A
+URL that a file,
 a page or the store names is no guess: it is always requested, and counts against nothing.
 """
 
@@ -29,19 +30,27 @@ from llmsspider.web.urls import directory, identity
 T = TypeVar("T")
 
 MAX_WASTED = 8
-"""Guesses that a host without Markdown may cost, in requests; so many more where it has some, see `SHARE_WASTED`."""
+"""Guesses that a host without Markdown may cost, in requests; so many more where it has some, see
+`SHARE_WASTED`.
+"""
 
 SECTION_WASTED = 4
-"""Guesses that one section of such a host may cost, so that a blog leaves some to the documentation."""
+"""Guesses that one section of such a host may cost, so that a blog leaves some to the
+documentation.
+"""
 
 REOPENED = MAX_WASTED // 2
-"""What counts as wasted at most when a host shows its first Markdown: some guesses are left for its other sections."""
+"""What counts as wasted at most when a host shows its first Markdown: some guesses are left for its
+other sections.
+"""
 
 SHARE_WASTED = 0.1
 """Guesses in directories without Markdown, as a share of the host's pages that have it."""
 
 MAX_MISSED = 3
-"""Maximum number of pages of a directory without Markdown tried, where the rest of the host has some."""
+"""Maximum number of pages of a directory without Markdown tried, where the rest of the host has
+some.
+"""
 
 NAMED_WORTH = 4
 """Number of pages with a named Markdown URL that count as much as one found by its form."""
@@ -57,7 +66,8 @@ MAX_STORED = 1000
 class FormCounts:
     """What came of the pages of one shape in one directory.
 
-    `hits` counts its own pages that came as Markdown by their form, `below` those in directories below it, `missed` its
+    `hits` counts its own pages that came as Markdown by their form, `below` those in directories
+    below it, `missed` its
     own pages for which every form to try failed. `named` of the hits were no guesses.
     """
 
@@ -68,13 +78,17 @@ class FormCounts:
 
     @property
     def form(self) -> Form | None:
-        """The form with the most pages; of equal ones the first by name, so that the order of pages does not matter."""
+        """The form with the most pages; of equal ones the first by name, so that the order of pages
+        does not matter.
+        """
         hits = self.hits or self.below
         return min(hits, default=None, key=lambda form: (-hits[form], form))
 
     @property
     def is_closed(self) -> bool:
-        """True when guesses failed more often than they hit; named URLs count little for pages without one."""
+        """True when guesses failed more often than they hit; named URLs count little for pages
+        without one.
+        """
         worth = self.found + ceil(self.named / NAMED_WORTH)
         return self.missed >= MAX_MISSED and self.missed > worth
 
@@ -90,10 +104,13 @@ _NOTHING = FormCounts()
 
 @dataclass(slots=True)
 class HostForms:
-    """What is known of one host: its Markdown forms by shape and directory, and the form its pages have.
+    """What is known of one host: its Markdown forms by shape and directory, and the form its pages
+    have.
 
-    `negotiates` is True once the host answered a page's own URL with Markdown: nothing is guessed there then.
-    `listed` counts the forms that the Markdown URLs of its llms.txt speak for; they are tried first. `hits` counts the
+    `negotiates` is True once the host answered a page's own URL with Markdown: nothing is guessed
+    there then.
+    `listed` counts the forms that the Markdown URLs of its llms.txt speak for; they are tried
+    first. `hits` counts the
     pages whose Markdown was found in this run, `wasted` the guesses that failed.
     """
 
@@ -103,7 +120,9 @@ class HostForms:
     wasted: int = 0
     listed: Counter[Form] = field(default_factory=Counter)
     named_missed: int = 0
-    alive: int = 0  # pages that only links name, where a form was known, that were there in this run
+    alive: int = (
+        0  # pages that only links name, where a form was known, that were there in this run
+    )
     dead: int = 0  # such pages that were not there (404, 410)
     missed: dict[str, None] = field(default_factory=dict)
     """Pages, by identity, that do not have the known form, in this run or an earlier one."""
@@ -116,17 +135,23 @@ class HostForms:
     _base: tuple[str, ...] | None = None  # the folders that all pages tried have in common
 
     def answers_markdown(self, *, is_converted: bool) -> None:
-        """Note that the start page came as Markdown by `Accept`; one made on the way leaves the guesses of one page."""
+        """Note that the start page came as Markdown by `Accept`; one made on the way leaves the
+        guesses of one page.
+        """
         self.negotiates = not is_converted
         self.wasted = max(self.wasted, MAX_WASTED - MAX_MISSED) if is_converted else self.wasted
 
     @property
     def awaits_named(self) -> bool:
-        """True while the form of the host is still to be learned from the URLs that an llms.txt names."""
+        """True while the form of the host is still to be learned from the URLs that an llms.txt
+        names.
+        """
         return bool(self.listed) and not self.has_markdown and self.named_missed < MAX_NAMED_MISSED
 
     def known(self, url: str) -> Form | None:
-        """Return the form that the pages of this shape have, in the nearest directory that has shown one."""
+        """Return the form that the pages of this shape have, in the nearest directory that has
+        shown one.
+        """
         if self._tallies:
             this = shape(url)
             for place in _places(url):
@@ -140,11 +165,15 @@ class HostForms:
         return bool(self._own(url).hits)
 
     def expects_dead(self, *, lists: bool) -> bool:
-        """Return whether a page known from links alone is rather dead: at once suspect where `lists` name pages."""
+        """Return whether a page known from links alone is rather dead: at once suspect where
+        `lists` name pages.
+        """
         return self.dead >= self.alive if lists else self.dead > self.alive
 
     def to_try(self, url: str) -> list[tuple[Form, str]]:
-        """Return the Markdown URLs worth a request for a page, most likely first; empty when there are none."""
+        """Return the Markdown URLs worth a request for a page, most likely first; empty when there
+        are none.
+        """
         this = shape(url)
         if this is None or self.negotiates or self.awaits_named:
             return []
@@ -162,24 +191,34 @@ class HostForms:
         return tries[:left]
 
     def learning(self, url: str) -> bool:
-        """Return whether requests for this page's Markdown are guesses, so that one page at a time should try."""
+        """Return whether requests for this page's Markdown are guesses, so that one page at a time
+        should try.
+        """
         is_unknown = not self.negotiates and self._own(url).found == 0
         return is_unknown and (self.awaits_named or bool(self.to_try(url)))
 
     def to_retry(self, url: str) -> bool:
-        """Return whether to request the Markdown of a page taken as HTML, now that the host has some."""
+        """Return whether to request the Markdown of a page taken as HTML, now that the host has
+        some.
+        """
         return self.has_markdown and bool(self.to_try(url))
 
     def is_open(self, url: str) -> bool:
-        """Return whether a page taken as HTML may have Markdown that later pages of the host reveal."""
+        """Return whether a page taken as HTML may have Markdown that later pages of the host
+        reveal.
+        """
         is_evident = self.listed or self.has_markdown
         if shape(url) is None or self.negotiates or not is_evident or self.is_proven(url):
             return False
         page = identity(url)
-        return page not in self.missed or page in self._tried  # else it was requested in an earlier run
+        return (
+            page not in self.missed or page in self._tried
+        )  # else it was requested in an earlier run
 
     def hit(self, url: str, markdown_url: str, *, named: bool = False) -> None:
-        """Remember that `markdown_url` is the Markdown of the page `url`; a `named` one reopens its directory."""
+        """Remember that `markdown_url` is the Markdown of the page `url`; a `named` one reopens its
+        directory.
+        """
         self.hits += 1
         if not self.has_markdown:
             self.has_markdown, self.wasted = True, min(self.wasted, REOPENED)
@@ -200,9 +239,11 @@ class HostForms:
     async def find(
         self, url: str, named: Collection[str], ask: Callable[[str], Awaitable[T | None]]
     ) -> tuple[T | None, bool]:
-        """Ask for the Markdown URLs of a page, the `named` ones first, until one is its Markdown; return that.
+        """Ask for the Markdown URLs of a page, the `named` ones first, until one is its Markdown;
+        return that.
 
-        The second value says that guesses failed which count only if the page itself is there: a link that is dead
+        The second value says that guesses failed which count only if the page itself is there: a
+        link that is dead
         says nothing of the pages of its directory. Named URLs that fail count against nothing.
         """
         for made in named:
@@ -235,7 +276,9 @@ class HostForms:
         self._tallies.setdefault((this, _places(url)[0]), FormCounts()).missed += 1
 
     def learn_from_listed(self, markdown_urls: Iterable[str], pages: frozenset[str]) -> None:
-        """Learn how this host names pages and their Markdown: by the files that llms.txt lists and the pages seen."""
+        """Learn how this host names pages and their Markdown: by the files that llms.txt lists and
+        the pages seen.
+        """
         votes: Counter[PageForm] = Counter()
         for url in markdown_urls:
             self.listed.update(forms_named_by(url))
@@ -246,7 +289,9 @@ class HostForms:
             self.page_form = votes.most_common(1)[0][0]
 
     def page_of(self, markdown_url: str, pages: frozenset[str] = frozenset()) -> str | None:
-        """Return the page a Markdown URL belongs to, by evidence first, then by the host's rule; None if unknown."""
+        """Return the page a Markdown URL belongs to, by evidence first, then by the host's rule;
+        None if unknown.
+        """
         candidates = page_candidates(markdown_url)
         for url in candidates.values():
             if identity(url) in pages:
@@ -266,7 +311,9 @@ class HostForms:
         if (left := MAX_WASTED - self.wasted) <= 0:
             return 0
         section = self._section(_folders(url))
-        spent = sum(tried for folders, tried in self._wasted_in.items() if self._section(folders) == section)
+        spent = sum(
+            tried for folders, tried in self._wasted_in.items() if self._section(folders) == section
+        )
         return max(min(left, SECTION_WASTED - spent), 0)
 
     def _section(self, folders: tuple[str, ...]) -> str:
@@ -276,7 +323,9 @@ class HostForms:
     def _guesses(self, this: Shape) -> list[Form]:
         forms = sorted(FORMS[this], key=self.listed.__getitem__, reverse=True)
         at_root = {
-            other: tally.form for other in get_args(Shape) if (tally := self._tallies.get((other, "/")))
+            other: tally.form
+            for other in get_args(Shape)
+            if (tally := self._tallies.get((other, "/")))
         }
         for known in at_root.values():
             likely = known if known in forms or known is None else RELATED.get(known)
@@ -284,7 +333,9 @@ class HostForms:
                 forms.remove(likely)
                 forms.insert(0, likely)
         is_spelling = self.listed["dir/index.md"] or at_root.get("directory") == "dir/index.md"
-        if this == "bare" and not is_spelling:  # else `/a` may be `/a/`, whose Markdown is `/a/index.md`
+        if (
+            this == "bare" and not is_spelling
+        ):  # else `/a` may be `/a/`, whose Markdown is `/a/index.md`
             forms.remove("dir/index.md")
         return forms
 
@@ -304,13 +355,16 @@ class HostForms:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Rebuild from `as_dict`, what cannot be read as nothing; what has no Markdown gets a request again."""
+        """Rebuild from `as_dict`, what cannot be read as nothing; what has no Markdown gets a
+        request again.
+        """
         forms = cls(negotiates=bool(data.get("negotiates")))
         try:
             for this, place, form, hits, below, missed in data.get("places", ()):
                 tally = forms._tallies[this, place] = FormCounts(missed=min(missed, MAX_MISSED - 1))
                 if form in FORMS[this]:
-                    tally.hits, tally.below = +Counter({form: hits}), +Counter({form: below})
+                    tally.hits = +Counter({form: hits})
+                    tally.below = +Counter({form: below})
                     forms.has_markdown = forms.has_markdown or tally.form is not None
             forms.missed = dict.fromkeys(data.get("missed", ()))
         except (KeyError, TypeError, ValueError):

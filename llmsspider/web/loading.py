@@ -1,6 +1,8 @@
-"""Code that is imported by name: classes of users, the engines that write Markdown, and the extras that may be missing.
+"""Code that is imported by name: classes of users, the engines that write Markdown, and the extras
+that may be missing.
 
-Documents that passed other code of the user before the store are made again: `own_code` is its fingerprint. No Scrapy.
+Documents that passed other code of the user before the store are made again: `own_code` is its
+fingerprint. No Scrapy.
 """
 
 import hashlib
@@ -23,7 +25,8 @@ from typing import Any, Literal, Protocol, cast
 def find(path: str) -> object:
     """Return the class or function at a path such as `package.module.Name`.
 
-    Raises `ImportError` where there is no such module, or nothing of that name in it; importing can raise anything.
+    Raises `ImportError` where there is no such module, or nothing of that name in it; importing can
+    raise anything.
 
     >>> find("llmsspider.content.markdown.chunks.tokens").__name__
     'tokens'
@@ -38,21 +41,27 @@ def find(path: str) -> object:
 
 
 def path_of(value: object) -> str:
-    """Return the dotted path of a class, for another process to import, else `ImportError`; a path stays as it is.
+    """Return the dotted path of a class, for another process to import, else `ImportError`; a path
+    stays as it is.
 
     >>> path_of(dict), path_of("builtins.dict")
     ('builtins.dict', 'builtins.dict')
     """
     if not isinstance(value, type):
         return str(value)
-    module, name = value.__module__, value.__qualname__
+    module = value.__module__
+    name = value.__qualname__
     if module == "__main__" or getattr(sys.modules.get(module), name, None) is not value:
-        raise ImportError(f"{name} cannot be imported by another process: put it into a module of its own")
+        raise ImportError(
+            f"{name} cannot be imported by another process: put it into a module of its own"
+        )
     return f"{module}.{name}"
 
 
-# The engines that write Markdown, by the name that `LLMS_CONVERTER` gives. `native` lets the walk write Markdown; any
-# other engine is given the plain HTML that the same walk writes: `markdownify`, or a class of the user's.
+# The engines that write Markdown, by the name that `LLMS_CONVERTER` gives. `native` lets the walk
+# write Markdown; any
+# other engine is given the plain HTML that the same walk writes: `markdownify`, or a class of the
+# user's.
 # docs/explanation/extraction.md has the measurements behind the default.
 
 DEFAULT = "native"
@@ -64,12 +73,16 @@ class Converter(Protocol):
     """Plain HTML in, Markdown out. An instance is made without arguments, once a process."""
 
     def convert(self, html: str) -> str:
-        """Return the Markdown of an HTML fragment; may raise anything: markdownify takes over for the page."""
+        """Return the Markdown of an HTML fragment; may raise anything: markdownify takes over for
+        the page.
+        """
         ...
 
 
 def check_converter(given: object) -> str:
-    """Return the name of an engine, or the path of the class that `given` is or names; else raises, as `find` does."""
+    """Return the name of an engine, or the path of the class that `given` is or names; else raises,
+    as `find` does.
+    """
     if given in NAMES:
         return str(given)
     path = path_of(given)
@@ -90,11 +103,23 @@ def converter_named(name: str) -> Converter:
 
 
 Extra = Literal[
-    "browser", "embeddings", "lancedb", "mcp", "parquet", "pdf", "postgresql", "qdrant", "s3", "sign"
+    "browser",
+    "embeddings",
+    "lancedb",
+    "mcp",
+    "parquet",
+    "pdf",
+    "postgresql",
+    "qdrant",
+    "s3",
+    "sign",
 ]
 
 EXTRAS: dict[Extra, dict[str, str]] = {
-    "browser": {"scrapy_playwright": "scrapy-playwright>=0.0.46,<0.1", "playwright": "playwright>=1.50"},
+    "browser": {
+        "scrapy_playwright": "scrapy-playwright>=0.0.46,<0.1",
+        "playwright": "playwright>=1.50",
+    },
     "embeddings": {"numpy": "numpy>=2.1"},
     "lancedb": {"lancedb": "lancedb>=0.34"},
     "mcp": {"mcp": "mcp>=2,<3", "starlette": "starlette>=0.49.1", "uvicorn": "uvicorn>=0.32"},
@@ -103,7 +128,10 @@ EXTRAS: dict[Extra, dict[str, str]] = {
     "postgresql": {"psycopg": "psycopg[binary]>=3.2.1"},
     "qdrant": {"qdrant_client": "qdrant-client>=1.16"},
     "s3": {"boto3": "boto3>=1.35"},
-    "sign": {"http_message_signatures": "http-message-signatures>=3,<4", "http_sf": "http-sf>=1.5,<2"},
+    "sign": {
+        "http_message_signatures": "http-message-signatures>=3,<4",
+        "http_sf": "http-sf>=1.5,<2",
+    },
 }
 """The modules that each extra of pyproject.toml brings, and what pip is asked for."""
 
@@ -111,7 +139,8 @@ EXTRAS: dict[Extra, dict[str, str]] = {
 def missing_extra(extra: Extra) -> str | None:
     r"""Return how to get an extra that is not installed, to follow what needs it; None where it is.
 
-    The packages themselves are named: this one is in no index, and works from a checkout that is not installed.
+    The packages themselves are named: this one is in no index, and works from a checkout that is
+    not installed.
 
     >>> missing_extra("pdf") in {None, f"the extra \"pdf\" is missing: {sys.executable} -m pip install 'pypdf>=7.1'"}
     True
@@ -124,7 +153,8 @@ def missing_extra(extra: Extra) -> str | None:
     return f'the extra "{extra}" is missing: {install}'
 
 
-# --- the code of a user that documents pass before the store: item pipelines, a spider derived from one of ours ---
+# --- the code of a user that documents pass before the store: item pipelines, a spider derived from
+# one of ours ---
 
 FILTER_PIPELINE = "llmsspider.pipelines.filter.FilterPipeline"
 OURS = "llmsspider."
@@ -143,24 +173,35 @@ class SettingsLike(Protocol):
 
 
 def own_mark(extractor_version: str) -> str:
-    """Return the mark of the users' code that documents of this version have passed; empty where there was none."""
+    """Return the mark of the users' code that documents of this version have passed; empty where
+    there was none.
+    """
     return extractor_version.partition(OWN_MARK)[2]
 
 
 def own_code(settings: SettingsLike, spider: type | None = None) -> str:
-    """Return the fingerprint of the code of the user that documents pass before they are stored; empty without any.
+    """Return the fingerprint of the code of the user that documents pass before they are stored;
+    empty without any.
 
     It covers the pipelines before the store, and the methods of a `spider` class derived from ours.
     """
     methods = (FunctionType, classmethod, staticmethod, property)
     derived = {kind: vars(kind).values() for kind in _derived(spider)}
-    spiders = [kind for kind, own in derived.items() if any(isinstance(one, methods) for one in own)]
+    spiders = [
+        kind for kind, own in derived.items() if any(isinstance(one, methods) for one in own)
+    ]
     known = [(_path(one), source_of(one)) for one in [*spiders, *_pipelines(settings)]]
-    return OWN_MARK + hashlib.sha256(repr(known).encode("utf-8", "replace")).hexdigest()[:8] if known else ""
+    return (
+        OWN_MARK + hashlib.sha256(repr(known).encode("utf-8", "replace")).hexdigest()[:8]
+        if known
+        else ""
+    )
 
 
 def own_arguments(spider: type) -> frozenset[str]:
-    """Return the names of the spider arguments that a class derived from ours takes by name in its `__init__`."""
+    """Return the names of the spider arguments that a class derived from ours takes by name in its
+    `__init__`.
+    """
     by_name = {Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY}
     made = [vars(kind)["__init__"] for kind in _derived(spider) if "__init__" in vars(kind)]
     taken = [list(inspect.signature(one).parameters.values())[1:] for one in made]
@@ -173,8 +214,13 @@ def _derived(spider: type | None) -> Iterator[type]:
 
 
 def _pipelines(settings: SettingsLike) -> list[object]:
-    """Return the pipelines of the user before the one that writes the store, as far as they can be imported."""
-    configured = {**(settings.get("ITEM_PIPELINES_BASE") or {}), **(settings.get("ITEM_PIPELINES") or {})}
+    """Return the pipelines of the user before the one that writes the store, as far as they can be
+    imported.
+    """
+    configured = {
+        **(settings.get("ITEM_PIPELINES_BASE") or {}),
+        **(settings.get("ITEM_PIPELINES") or {}),
+    }
     enabled = {found: order for found, order in configured.items() if order is not None}
     own: list[object] = []
     for found in sorted(enabled, key=lambda name: enabled[name]):

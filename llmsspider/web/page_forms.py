@@ -1,7 +1,9 @@
-"""The forms of a page: what its URL and media type say of its text, and where its Markdown version may lie.
+"""The forms of a page: what its URL and media type say of its text, and where its Markdown version
+may lie.
 
 A *form* maps a page's URL to that of its Markdown; a site uses one for each *shape* of URL
-(docs/explanation/markdown-forms.md). The links of an HTTP answer (RFC 8288), which may name it, are read here too.
+(docs/explanation/markdown-forms.md). The links of an HTTP answer (RFC 8288), which may name it, are
+read here too.
 """
 
 import re
@@ -23,9 +25,11 @@ _BINARY = (
     # sound and film
     "mp3 mp4 m4a m4v mov avi mkv webm ogg oga ogv wav flac aac wmv "
     # archives, packages and programs
-    "zip gz tgz bz2 xz zst tar rar 7z jar war whl egg gem deb rpm dmg pkg msi exe apk iso bin so dll wasm "
+    "zip gz tgz bz2 xz zst tar rar 7z jar war whl egg gem deb rpm dmg pkg msi exe apk iso bin so"
+    " dll wasm "
     # office, books and data
-    "pdf ps doc docx xls xlsx ppt pptx odt ods odp epub mobi azw azw3 rtf sqlite db parquet ipynb crate "
+    "pdf ps doc docx xls xlsx ppt pptx odt ods odp epub mobi azw azw3 rtf sqlite db parquet ipynb"
+    " crate "
     # what a page loads
     "css js mjs cjs map inv rss atom webmanifest swf"
 )
@@ -47,7 +51,8 @@ TEXT_TYPE = re.compile(
 
 
 def extension(url: str) -> str:
-    """Return the lower-case extension of the last path segment, without its dot; empty when it has none.
+    """Return the lower-case extension of the last path segment, without its dot; empty when it has
+    none.
 
     >>> extension("https://e.com/a/Logo.PNG?v=1"), extension("https://e.com/v1.2/"), extension("https://e.com/a")
     ('png', '', '')
@@ -57,25 +62,33 @@ def extension(url: str) -> str:
 
 
 def shown_page(url: str) -> str:
-    """Return the page that a frame set shows by its query (Javadoc), or that a route of Markdown is of (Fumadocs).
+    """Return the page that a frame set shows by its query (Javadoc), or that a route of Markdown is
+    of (Fumadocs).
 
     >>> shown_page("https://e.com/api/index.html?pkg/Class.html"), shown_page("https://e.com/llms.mdx/docs/a")
     ('https://e.com/api/pkg/Class.html', 'https://e.com/docs/a')
     """
     url = _FORM_ROUTE.sub(r"\1", url)
     page, _, query = url.partition("?")
-    return urljoin(page, query) if page.endswith("/index.html") and _FRAMED.fullmatch(query) else url
+    return (
+        urljoin(page, query) if page.endswith("/index.html") and _FRAMED.fullmatch(query) else url
+    )
 
 
 def skipped_extension(url: str, *, listed: bool) -> str | None:
-    """Return the extension for which `url` is filtered, or None. Listed text formats are fetched."""
+    """Return the extension for which `url` is filtered, or None.
+
+    Listed text formats are fetched.
+    """
     ending = extension(url)
     is_skipped = ending in BINARY_EXTENSIONS or (ending in TEXT_EXTENSIONS and not listed)
     return ending if is_skipped else None
 
 
 def classify(mime_type: str | None, body: bytes, *, markdown_form: bool) -> Kind:
-    """Return what a body is, by its media type and first bytes; unclear text is Markdown for a `markdown_form`."""
+    """Return what a body is, by its media type and first bytes; unclear text is Markdown for a
+    `markdown_form`.
+    """
     head = body[:1024].removeprefix(b"\xef\xbb\xbf").lstrip()
     if b"\0" in body[:1024]:  # HTML may be UTF-16, or hold a stray NUL
         is_page = mime_type in HTML_TYPES and _is_html(head.replace(b"\0", b""))
@@ -123,7 +136,8 @@ MARKDOWN_ENDINGS = (".llms.md", ".md", ".mdx", ".markdown")
 
 @lru_cache(1024)
 def shape(url: str) -> Shape | None:
-    """Return the shape of a page URL, or None when a Markdown twin makes no sense (it has another extension).
+    """Return the shape of a page URL, or None when a Markdown twin makes no sense (it has another
+    extension).
 
     >>> shape("https://e.com/a/"), shape("https://e.com/a.html"), shape("https://e.com/a"), shape("https://e.com/a.md")
     ('directory', 'html', 'bare', None)
@@ -140,9 +154,11 @@ def shape(url: str) -> Shape | None:
 
 
 def twin(url: str, form: Form) -> str | None:
-    """Return the Markdown URL that `form` gives for a page URL, or None where the form does not apply.
+    """Return the Markdown URL that `form` gives for a page URL, or None where the form does not
+    apply.
 
-    The query is removed: no generator writes Markdown per query. A page `/a` may be `/a/`, with the Markdown of that.
+    The query is removed: no generator writes Markdown per query. A page `/a` may be `/a/`, with the
+    Markdown of that.
 
     >>> twin("https://e.com/a/b.html", "page.md"), twin("https://e.com/a/", "dir.md"), twin("https://e.com/", "dir.md")
     ('https://e.com/a/b.md', 'https://e.com/a.md', None)
@@ -165,21 +181,26 @@ def twin(url: str, form: Form) -> str | None:
 
 
 def twins(url: str) -> Iterator[str]:
-    """Yield the Markdown URLs that any form gives for a page, those of its spelling with a slash included.
+    """Yield the Markdown URLs that any form gives for a page, those of its spelling with a slash
+    included.
 
     >>> list(twins("https://e.com/a"))
-    ['https://e.com/a.md', 'https://e.com/a.html.md', 'https://e.com/a/index.md', 'https://e.com/a/index.html.md']
+    ['https://e.com/a.md', 'https://e.com/a.html.md', 'https://e.com/a/index.md',
+    'https://e.com/a/index.html.md']
     """
     this = shape(url)
     spellings = (url, f"{without_fragment(url).partition('?')[0]}/") if this == "bare" else (url,)
     made = (
-        twin(spelling, form) for spelling in spellings for form in FORMS.get(shape(spelling) or "bare", ())
+        twin(spelling, form)
+        for spelling in spellings
+        for form in FORMS.get(shape(spelling) or "bare", ())
     )
     yield from dict.fromkeys(markdown_url for markdown_url in made if markdown_url is not None)
 
 
 def with_slash(url: str, markdown_url: str) -> str | None:
-    """Return the page `/a/` that `/a` is another spelling of, where its Markdown is `/a/index.md`; else None.
+    """Return the page `/a/` that `/a` is another spelling of, where its Markdown is `/a/index.md`;
+    else None.
 
     >>> with_slash("https://e.com/a", "https://e.com/a/index.md"), with_slash("https://e.com/a", "https://e.com/a.md")
     ('https://e.com/a/', None)
@@ -205,17 +226,22 @@ def is_markdown_url(url: str) -> bool:
 
 
 def page_candidates(markdown_url: str) -> dict[PageForm, str]:
-    """Return the page URLs a Markdown (or Sphinx source) URL may belong to, by the form of the page.
+    """Return the page URLs a Markdown (or Sphinx source) URL may belong to, by the form of the
+    page.
 
     >>> page_candidates("https://e.com/a/b.md")
-    {'html': 'https://e.com/a/b.html', 'bare': 'https://e.com/a/b', 'directory': 'https://e.com/a/b/'}
+    {'html': 'https://e.com/a/b.html', 'bare': 'https://e.com/a/b',
+     'directory': 'https://e.com/a/b/'}
     >>> page_candidates("https://e.com/a/b.html.md"), page_candidates("https://e.com/a/index.md")
-    ({'html': 'https://e.com/a/b.html', 'bare': 'https://e.com/a/b'}, {'directory': 'https://e.com/a/'})
+    ({'html': 'https://e.com/a/b.html', 'bare': 'https://e.com/a/b'},
+     {'directory': 'https://e.com/a/'})
     >>> page_candidates("https://e.com/_sources/b.rst.txt")["html"], page_candidates("https://e.com/b.llms.md")["html"]
     ('https://e.com/b.html', 'https://e.com/b.html')
     """
     parts = urlsplit(without_fragment(markdown_url))
-    ending = next((ending for ending in MARKDOWN_ENDINGS if parts.path.lower().endswith(ending)), "")
+    ending = next(
+        (ending for ending in MARKDOWN_ENDINGS if parts.path.lower().endswith(ending)), ""
+    )
     source = _SOURCE.fullmatch(parts.path)
     if source is None and not ending:
         return {}
@@ -234,7 +260,9 @@ _SOURCE = re.compile(r"(?>(.*?)/_sources/)(.*?)(?:\.(?:rst|md|ipynb)(?:\.txt)?|\
 
 
 def is_twin_of(markdown_url: str, page_url: str) -> bool:
-    """Return whether, by any form, `markdown_url` is the Markdown of `page_url` (used after redirects)."""
+    """Return whether, by any form, `markdown_url` is the Markdown of `page_url` (used after
+    redirects).
+    """
     page = identity(page_url)
     return identity(markdown_url) in {page, identity(twin(page_url, "dir/index.md") or "")} or any(
         identity(candidate) == page for candidate in page_candidates(markdown_url).values()
@@ -254,30 +282,41 @@ def forms_named_by(url: str) -> tuple[Form, ...]:
 
 
 def converter(headers: Mapping[str, str]) -> str | None:
-    """Return what converted a page's HTML to Markdown on its way, where the headers of the answer say so, or None.
+    """Return what converted a page's HTML to Markdown on its way, where the headers of the answer
+    say so, or None.
 
     >>> converter({"x-markdown-tokens": "120", "server": "cloudflare"}), converter({"server": "cloudflare"})
     ('cloudflare', None)
     """
     is_converted = "x-markdown-tokens" in headers
-    return (headers.get("via") or headers.get("server") or "a server between") if is_converted else None
+    return (
+        (headers.get("via") or headers.get("server") or "a server between")
+        if is_converted
+        else None
+    )
 
 
-# Links that an HTTP answer carries in its `Link:` header (RFC 8288), read as its appendix B.2 has it.
+# Links that an HTTP answer carries in its `Link:` header (RFC 8288), read as its appendix B.2 has
+# it.
 
 MAX_HEADER_CHARS = 16_384
 """What is longer is cut: an answer needs a handful of links."""
 
 
 _LINK = re.compile(
-    r"<([^<>]*+)>((?:[ \t]*+;[ \t]*+[^=;, \t]*+(?:[ \t]*+=[ \t]*+(?:\"(?:[^\"\\]|\\.)*+(?:\"|\Z)|[^;,]*+))?+)*+)"
+    r"<([^<>]*+)>((?:[ \t]*+;[ \t]*+[^=;, \t]*+(?:[ \t]*+=["
+    r" \t]*+(?:\"(?:[^\"\\]|\\.)*+(?:\"|\Z)|[^;,]*+))?+)*+)"
 )
-_PARAMETER = re.compile(r";[ \t]*+([^=;, \t]++)(?:[ \t]*+=[ \t]*+(?:\"((?:[^\"\\]|\\.)*+)|([^;,]*+)))?+")
+_PARAMETER = re.compile(
+    r";[ \t]*+([^=;, \t]++)(?:[ \t]*+=[ \t]*+(?:\"((?:[^\"\\]|\\.)*+)|([^;,]*+)))?+"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class HeaderLink:
-    """One link: absolute URL or why it is none, lower-case relation types, lower-case media type or None."""
+    """One link: absolute URL or why it is none, lower-case relation types, lower-case media type or
+    None.
+    """
 
     url: str | InvalidUrl
     rel: frozenset[str]
@@ -286,22 +325,30 @@ class HeaderLink:
     @classmethod
     def of(cls, url: str | InvalidUrl, rel: str, media_type: str) -> Self:
         """Return the link to a URL, of these relations and this type as they are written."""
-        return cls(url, frozenset(rel.lower().split()), media_type.partition(";")[0].strip().lower() or None)
+        return cls(
+            url,
+            frozenset(rel.lower().split()),
+            media_type.partition(";")[0].strip().lower() or None,
+        )
 
 
 def header_links(header: str, base: str) -> list[HeaderLink]:
     """Return the links of a `Link:` header, in order, without what cannot be parsed.
 
-    `base` is the URL of the answer. Links with an `anchor` speak of another page (RFC 8288, 3.2) and
+    `base` is the URL of the answer. Links with an `anchor` speak of another page (RFC 8288, 3.2)
+    and
     are omitted too.
 
     >>> header_links('</llms.txt>; rel=describedby; type="text/markdown"', "https://example.com/docs/")
-    [HeaderLink(url='https://example.com/llms.txt', rel=frozenset({'describedby'}), type='text/markdown')]
+    [HeaderLink(url='https://example.com/llms.txt', rel=frozenset({'describedby'}),
+    type='text/markdown')]
     """
     found = []
     for target, given in _LINK.findall(header[:MAX_HEADER_CHARS]):
         parameters: dict[str, str] = {}
-        for name, quoted, plain in _PARAMETER.findall(given):  # the first of one name counts (B.2, 12 to 15)
+        for name, quoted, plain in _PARAMETER.findall(
+            given
+        ):  # the first of one name counts (B.2, 12 to 15)
             parameters.setdefault(name.lower(), re.sub(r"\\(.)", r"\1", quoted) or plain.strip())
         url = None if parameters.get("anchor") else parse(target.strip(), base)
         if url is not None:
@@ -313,7 +360,9 @@ _HEAD_END = re.compile(rb"</head\s*>|<body[\s>]", re.IGNORECASE)
 
 
 def head_links(start: bytes, base: str) -> list[HeaderLink]:
-    """Return each `<link>` in the head of a page, given its first bytes, as links of the `Link:` header."""
+    """Return each `<link>` in the head of a page, given its first bytes, as links of the `Link:`
+    header.
+    """
     if b"<" not in start[:1024]:
         return []
     end = _HEAD_END.search(start)
@@ -322,13 +371,19 @@ def head_links(start: bytes, base: str) -> list[HeaderLink]:
     except (etree.LxmlError, ValueError):
         return []
     links = ((parse(link.get("href") or "", base), link) for link in head.iter("link"))
-    given = ((url, link.get("rel") or "", link.get("type") or "") for url, link in links if url is not None)
+    given = (
+        (url, link.get("rel") or "", link.get("type") or "")
+        for url, link in links
+        if url is not None
+    )
     return [HeaderLink.of(*link) for link in given]
 
 
 def markdown_link(header: str, base: str) -> str | None:
     """Return the URL of the Markdown version that a `Link` header names (RFC 8288), or None."""
     versions = (
-        link for link in header_links(header, base) if "alternate" in link.rel and link.type in MARKDOWN_TYPES
+        link
+        for link in header_links(header, base)
+        if "alternate" in link.rel and link.type in MARKDOWN_TYPES
     )
     return next((link.url for link in versions if isinstance(link.url, str)), None)

@@ -1,15 +1,21 @@
-"""What a site declares about the use of its pages by machines: by purpose, with licences; and noindex. Pure.
+"""What a site declares about the use of its pages by machines: by purpose, with licences; and
+noindex. Pure.
 
     robots.txt, header      Content-Signal: search=yes, ai-input=no     contentsignals.org
-    robots.txt, header      Content-Usage: train-ai=n                   AIPREF, draft-ietf-aipref-attach
+    robots.txt, header      Content-Usage: train-ai=n                   AIPREF,
+    draft-ietf-aipref-attach
     robots.txt              License: URL                                RSL 1.0; its file says more
-    header, meta            X-Robots-Tag: noai                          may be addressed to one crawler
-    header, meta, file      TDM-Reservation: 1, TDM-Policy: URL         TDMRep, /.well-known/tdmrep.json
+    header, meta            X-Robots-Tag: noai                          may be addressed to one
+    crawler
+    header, meta, file      TDM-Reservation: 1, TDM-Policy: URL         TDMRep,
+    /.well-known/tdmrep.json
     header, link            Link: <URL>; rel="license"
     llms.txt                License: URL
 
-Each is a `Declaration`. Of several for one purpose the strictest counts. What this project makes is input for models,
-so what says no to a purpose of `OPT_OUT` is an opt-out; `ai-train=no` on its own is not: it says nothing of other uses.
+Each is a `Declaration`. Of several for one purpose the strictest counts. What this project makes is
+input for models,
+so what says no to a purpose of `OPT_OUT` is an opt-out; `ai-train=no` on its own is not: it says
+nothing of other uses.
 """
 
 import json
@@ -22,7 +28,14 @@ from urllib.parse import urljoin, urlsplit
 OPT_OUT = frozenset({"ai", "ai-all", "ai-input", "ai-output", "ai-use", "all", "bots", "tdm"})
 """Purposes whose refusal leaves a page out (`LLMS_OBEY_AI_OPTOUT`)."""
 
-HEADERS = ("X-Robots-Tag", "TDM-Reservation", "TDM-Policy", "Content-Signal", "Content-Usage", "Link")
+HEADERS = (
+    "X-Robots-Tag",
+    "TDM-Reservation",
+    "TDM-Policy",
+    "Content-Signal",
+    "Content-Usage",
+    "Link",
+)
 """Headers that declare something."""
 
 LICENCE = "licence"
@@ -36,13 +49,18 @@ WORDS = dict.fromkeys(("yes", "y", "allow", "allowed", "1", "true"), True) | dic
 )
 _SIGNAL = re.compile(r"(?<![a-z-])([a-z-]{2,40})\s{0,9}=\s{0,9}\"?([a-z01]{1,10})(?![a-z-])")
 _LICENCE_LINK = re.compile(r"<([^<>\s]{1,2000})>([^<]{0,400})")
-_LLMS_LICENCE = re.compile(r"(?im)^[>\s*_-]{0,9}licen[cs]e[*_]{0,3}:[*_ ]{0,4}<?(https?://[^\s<>)]{1,2000})")
-_WITH_VALUE = frozenset({"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"})
+_LLMS_LICENCE = re.compile(
+    r"(?im)^[>\s*_-]{0,9}licen[cs]e[*_]{0,3}:[*_ ]{0,4}<?(https?://[^\s<>)]{1,2000})"
+)
+_WITH_VALUE = frozenset(
+    {"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"}
+)
 MAX_LICENCES = 10
 
 
 class Declaration(NamedTuple):
-    """One thing that was said: for which purpose, whether that is allowed (None: a licence), by which line of what.
+    """One thing that was said: for which purpose, whether that is allowed (None: a licence), by
+    which line of what.
 
     What a file of a host says holds for the paths that `path` fits, a pattern as in robots.txt.
     """
@@ -72,9 +90,11 @@ def of_page(
     url: str = "",
     user_agent: str = "llmsspider",
 ) -> list[Declaration]:
-    """Return what an answer and its page declare; `headers` maps lower-case names to all their values.
+    """Return what an answer and its page declare; `headers` maps lower-case names to all their
+    values.
 
-    `meta_robots` are the directives of `<meta name="robots">`, with `tdm-reservation` where that meta is 1, `licences`
+    `meta_robots` are the directives of `<meta name="robots">`, with `tdm-reservation` where that
+    meta is 1, `licences`
     the URLs that the page names, `user_agent` is the crawler's product token.
 
     >>> of_page({"x-robots-tag": ["noai"]})
@@ -88,18 +108,24 @@ def of_page(
     if "tdm-reservation" in meta_robots:
         found.append(Declaration("tdm", False, "meta tdm-reservation: 1"))
     reserved = {value.strip() for value in headers.get("tdm-reservation", ())} & {"0", "1"}
-    found += [Declaration("tdm", value == "0", f"TDM-Reservation: {value}") for value in sorted(reserved)]
+    found += [
+        Declaration("tdm", value == "0", f"TDM-Reservation: {value}") for value in sorted(reserved)
+    ]
     for name in ("Content-Signal", "Content-Usage"):
         found += signals(", ".join(headers.get(name.lower(), ())), name)
     links = (link for value in headers.get("link", ()) for link in _LICENCE_LINK.findall(value))
     named = [("Link", target) for target, rest in links if _is_licence(rest)]
     named += [("TDM-Policy", value.strip()) for value in headers.get("tdm-policy", ())]
     named += [("link rel=license", target) for target in licences]
-    return found + [one for where, target in named[:MAX_LICENCES] if (one := licence(target, where, url))]
+    return found + [
+        one for where, target in named[:MAX_LICENCES] if (one := licence(target, where, url))
+    ]
 
 
 def _is_licence(parameters: str) -> bool:
-    relations = parameters.lower().partition("rel=")[2].strip(' "').partition(";")[0].partition('"')[0]
+    relations = (
+        parameters.lower().partition("rel=")[2].strip(' "').partition(";")[0].partition('"')[0]
+    )
     return "license" in relations.split()
 
 
@@ -110,7 +136,9 @@ def licence(target: str, where: str, base: str) -> Declaration | None:
         is_web = urlsplit(address).scheme in {"http", "https"}
     except ValueError:
         return None
-    return Declaration(LICENCE, None, f"{where}: {address}") if is_web and " " not in address else None
+    return (
+        Declaration(LICENCE, None, f"{where}: {address}") if is_web and " " not in address else None
+    )
 
 
 def robots_directives(values: Iterable[str], user_agent: str = "llmsspider") -> frozenset[str]:
@@ -134,13 +162,17 @@ def robots_directives(values: Iterable[str], user_agent: str = "llmsspider") -> 
 
 def opt_out(declared: Iterable[Declaration]) -> str | None:
     """Return the line by which a page may not be used as input for models, None where none says so."""
-    return next((one.line for one in declared if one.allowed is False and one.purpose in OPT_OUT), None)
+    return next(
+        (one.line for one in declared if one.allowed is False and one.purpose in OPT_OUT), None
+    )
 
 
 def summary(declared: Iterable[Declaration], robots: str | None = None) -> dict[str, Any] | None:
-    """Return `Document.rights`: licences, signals by purpose with where each was said, the decision of robots.txt.
+    """Return `Document.rights`: licences, signals by purpose with where each was said, the decision
+    of robots.txt.
 
-    None where nothing is declared. Of several lines for one purpose those of the strictest are named.
+    None where nothing is declared. Of several lines for one purpose those of the strictest are
+    named.
     """
     licences: dict[str, None] = {}
     found: dict[str, dict[str, Any]] = {}
@@ -160,12 +192,18 @@ def summary(declared: Iterable[Declaration], robots: str | None = None) -> dict[
 
 # --- a host: its robots.txt, tdmrep.json and licence file ---
 
-_FIELDS = {"content-signal": "Content-Signal", "content-usage": "Content-Usage", "license": "License"}
+_FIELDS = {
+    "content-signal": "Content-Signal",
+    "content-usage": "Content-Usage",
+    "license": "License",
+}
 _IN_ROBOTS = " in robots.txt"
 
 
 def of_robots(robots_txt: str, user_agent: str, url: str) -> list[Declaration]:
-    """Return what a robots.txt declares for a crawler: by the groups that RFC 9309 chooses; lines before any count."""
+    """Return what a robots.txt declares for a crawler: by the groups that RFC 9309 chooses; lines
+    before any count.
+    """
     groups: dict[str | None, list[tuple[str, str]]] = {None: []}
     agents: list[str | None] = [None]
     has_rules = True
@@ -201,7 +239,8 @@ def of_tdmrep(body: bytes) -> list[Declaration]:
         path = rule.get("location") if isinstance(rule, dict) else None
         if not isinstance(path, str) or rule.get("tdm-reservation") not in {0, 1}:
             continue
-        reserved, policy = rule["tdm-reservation"], rule.get("tdm-policy")
+        reserved = rule["tdm-reservation"]
+        policy = rule.get("tdm-policy")
         line = f"tdmrep.json: tdm-reservation={reserved} for {path[:200]}"
         found.append(Declaration("tdm", not reserved, line, path))
         one = licence(policy, "tdm-policy in tdmrep.json", "") if isinstance(policy, str) else None
@@ -210,7 +249,9 @@ def of_tdmrep(body: bytes) -> list[Declaration]:
 
 
 def of_rsl(body: bytes) -> list[Declaration]:
-    """Return what an RSL file prohibits, and permits without payment; anything else than such a file says nothing."""
+    """Return what an RSL file prohibits, and permits without payment; anything else than such a
+    file says nothing.
+    """
     from lxml import etree  # noqa: PLC0415  # few sites have one
 
     try:
@@ -222,7 +263,11 @@ def of_rsl(body: bytes) -> list[Declaration]:
     for content in contents:
         path = urlsplit(content.get("url") or "/").path or "/"
         for terms in content.iter("{*}license"):
-            paid = {node.get("type") for node in terms.iter("{*}payment")} - {None, "free", "attribution"}
+            paid = {node.get("type") for node in terms.iter("{*}payment")} - {
+                None,
+                "free",
+                "attribution",
+            }
             for tag in ("prohibits",) if paid else ("prohibits", "permits"):
                 said = [one.text for one in terms.iter(f"{{*}}{tag}") if one.get("type") == "usage"]
                 for use in re.findall(r"[a-z-]{2,40}", " ".join(filter(None, said)).lower()):
@@ -232,16 +277,20 @@ def of_rsl(body: bytes) -> list[Declaration]:
 
 
 def of_llms_txt(text: str, url: str) -> list[Declaration]:
-    """Return the licence that an llms.txt names in a line of its own, for what lies below its directory."""
+    """Return the licence that an llms.txt names in a line of its own, for what lies below its
+    directory.
+    """
     found = _LLMS_LICENCE.search(text[:20_000])
     one = licence(found[1], "License in llms.txt", url) if found else None
     return [one._replace(path=urlsplit(url).path.rpartition("/")[0] + "/")] if one else []
 
 
 def fits(pattern: str, path: str) -> bool:
-    """Return whether `path` begins with `pattern`: `*` is any text, `$` at the end ends the path (RFC 9309, 2.2.3).
+    """Return whether `path` begins with `pattern`: `*` is any text, `$` at the end ends the path
+    (RFC 9309, 2.2.3).
 
-    Each part is looked for once, leftmost: a regular expression would try every way to share a path among its stars.
+    Each part is looked for once, leftmost: a regular expression would try every way to share a path
+    among its stars.
     """
     first, *parts = pattern.removesuffix("$").split("*")
     if not path.startswith(first):
@@ -270,12 +319,18 @@ class SiteDeclaration:
 
     def describe(self) -> str:
         """Return it in one line."""
-        said = {None: "licence", True: f"{self.purpose} allowed", False: f"{self.purpose} not allowed"}
+        said = {
+            None: "licence",
+            True: f"{self.purpose} allowed",
+            False: f"{self.purpose} not allowed",
+        }
         return f"{said[self.allowed]} for {self.host}{self.path} ({self.line})"
 
 
 class SiteRights:
-    """What the files of a site's hosts declare, by host; `kept` is what `to_json` gave to the store."""
+    """What the files of a site's hosts declare, by host; `kept` is what `to_json` gave to the
+    store.
+    """
 
     def __init__(self, kept: object = None):
         self._hosts: dict[str, list[Declaration]] = {}
@@ -287,13 +342,17 @@ class SiteRights:
         self._hosts.setdefault(host, []).extend(declared)
 
     def at(self, url: str) -> list[Declaration]:
-        """Return what holds for a URL; of the lines of one robots.txt on a purpose the longest path that fits wins."""
+        """Return what holds for a URL; of the lines of one robots.txt on a purpose the longest path
+        that fits wins.
+        """
         parts = urlsplit(url)
         declared = self._hosts.get(parts.netloc)
         if not declared:
             return []
         path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        fitting = sorted((one for one in declared if fits(one.path, path)), key=lambda one: len(one.path))
+        fitting = sorted(
+            (one for one in declared if fits(one.path, path)), key=lambda one: len(one.path)
+        )
         chosen = {}
         for number, one in enumerate(fitting):
             where = one.line.partition(":")[0]
@@ -302,7 +361,9 @@ class SiteRights:
         return list(chosen.values())
 
     def of(self, url: str, declared: Iterable[Sequence[Any]]) -> dict[str, Any] | None:
-        """Return `Document.rights` of a page: what its host declares, and the page itself (`of_page`)."""
+        """Return `Document.rights` of a page: what its host declares, and the page itself
+        (`of_page`).
+        """
         robots = "allowed" if urlsplit(url).netloc in self._hosts else None
         return summary([*self.at(url), *(Declaration(*one) for one in declared)], robots)
 

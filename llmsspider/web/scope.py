@@ -1,6 +1,7 @@
 """Which URLs belong to a crawl: its scope, and the copy of the documentation that is wanted.
 
-One `Scope` decides over seeds, links, redirect ends, sitemap entries and page URLs claimed by full-text files. It is
+One `Scope` decides over seeds, links, redirect ends, sitemap entries and page URLs claimed by
+full-text files. It is
 built once, when discovery is done (docs/explanation/scope.md).
 """
 
@@ -30,12 +31,15 @@ def split_globs(text: str) -> list[str]:
     >>> split_globs("/docs/**, /{api,ref}/**\n!/docs/old/**")
     ['/docs/**', '/{api,ref}/**', '!/docs/old/**']
     """
-    parts, depth, start = [], 0, 0
+    parts = []
+    depth = 0
+    start = 0
     for position, character in enumerate(text):
         depth += (character == "{") - (character == "}")
         if character == "\n" or (character == "," and depth <= 0):
             parts.append(text[start:position])
-            start, depth = position + 1, 0
+            start = position + 1
+            depth = 0
     parts.append(text[start:])
     return [part.strip() for part in parts if part.strip()]
 
@@ -49,24 +53,31 @@ def _compiled(pattern: str) -> tuple[re.Pattern[str], ...]:
 def glob_matches(pattern: str, path: str) -> bool:
     """Return whether a glob matches a URL path; both are compared with percent-encoding decoded.
 
-    A trailing slash of the path does not count, so `/docs/**` matches `/docs`, `/docs/` and all below.
+    A trailing slash of the path does not count, so `/docs/**` matches `/docs`, `/docs/` and all
+    below.
 
     >>> [glob_matches("/docs/**", path) for path in ("/docs", "/docs/", "/docs/.a/b", "/docsearch")]
     [True, True, True, False]
     """
-    pattern, path = unquote(pattern), unquote(path)
+    pattern = unquote(pattern)
+    path = unquote(path)
     without_slash = path.rstrip("/")
     candidates = {path, without_slash or "/", without_slash + "/"}
-    return any(expression.match(candidate) for expression in _compiled(pattern) for candidate in candidates)
+    return any(
+        expression.match(candidate) for expression in _compiled(pattern) for candidate in candidates
+    )
 
 
 @dataclass(slots=True, frozen=True)
 class Scope:
     """The bounds of one crawl.
 
-    `start_url` is the start page after redirects, `section` a directory path such as `/docs/`, `why` how it was
-    chosen. `listed_directories` maps another host of the same site to the directories of the pages that llms.txt
-    lists there. `allow` and `block` are globs on the URL path; `allow` replaces the section, `block` wins. `handled`
+    `start_url` is the start page after redirects, `section` a directory path such as `/docs/`,
+    `why` how it was
+    chosen. `listed_directories` maps another host of the same site to the directories of the pages
+    that llms.txt
+    lists there. `allow` and `block` are globs on the URL path; `allow` replaces the section,
+    `block` wins. `handled`
     are extensions of files that a content handler reads.
     """
 
@@ -90,7 +101,11 @@ class Scope:
         if host(url) != host(self.start_url) and not same_site(url, self.start_url):
             return Filtered("offsite", "another site")
         ending = skipped_extension(url, listed=listed)
-        if ending and ending not in self.handled and not (listed and ending in self.handled_if_listed):
+        if (
+            ending
+            and ending not in self.handled
+            and not (listed and ending in self.handled_if_listed)
+        ):
             return Filtered("file-type", f".{ending} files are not pages")
         path = urlsplit(url).path or "/"
         if outside := self._outside(url, path, listed=listed):
@@ -99,17 +114,27 @@ class Scope:
             if glob_matches(pattern, path):
                 return Filtered("block", f"block={pattern}")
         is_allowed = not self.allow or any(glob_matches(pattern, path) for pattern in self.allow)
-        return None if is_allowed else Filtered("allow", f"matches none of allow={','.join(self.allow)}")
+        return (
+            None
+            if is_allowed
+            else Filtered("allow", f"matches none of allow={','.join(self.allow)}")
+        )
 
     def _outside(self, url: str, path: str, *, listed: bool) -> str:
-        """Return the rule by which host or section leave a URL of the site out; empty where none does."""
+        """Return the rule by which host or section leave a URL of the site out; empty where none
+        does.
+        """
         home = host(self.start_url)
         if host(url) != home:
             if self.kind in {"section", "host"}:
                 return f"another host than {home}"
-            is_below = self.kind == "auto" and path.startswith(self.listed_directories.get(host(url), ()))
+            is_below = self.kind == "auto" and path.startswith(
+                self.listed_directories.get(host(url), ())
+            )
             is_taken = self.kind == "domain" or listed or is_below
-            return "" if is_taken else "another host, and below no directory that llms.txt lists there"
+            return (
+                "" if is_taken else "another host, and below no directory that llms.txt lists there"
+            )
         if self.kind in {"host", "domain"} or (listed and self.kind != "section"):
             return ""
         if self.kind == "listed":
@@ -122,7 +147,10 @@ class Scope:
         name = host(self.start_url)
         why = f" ({self.why})" if self.why else ""
         where = {
-            "auto": f"pages below {name}{self.section}{why}, and pages that llms.txt lists on the same domain",
+            "auto": (
+                f"pages below {name}{self.section}{why}, and pages that llms.txt lists on the same"
+                " domain"
+            ),
             "section": f"pages below {name}{self.section}",
             "host": f"all pages of {name}",
             "domain": f"all pages of the domain of {name}",
@@ -139,7 +167,9 @@ class Scope:
         """The argument that widens the scope; empty where there is none."""
         if self.kind == "domain":
             return ""
-        whole_host = self.kind == "host" or (self.kind in {"auto", "section"} and self.section == "/")
+        whole_host = self.kind == "host" or (
+            self.kind in {"auto", "section"} and self.section == "/"
+        )
         wider = "domain" if whole_host else "auto" if self.kind == "listed" else "host"
         return f"-a scope={wider}"
 
@@ -161,7 +191,11 @@ def build_scope(
     section = Section(directory(start_url), "")
     if covering_file and host(covering_file) == host(start_url):
         covered = directory(covering_file)
-        if covered != "/" and not covered.startswith("/.well-known/") and section.path.startswith(covered):
+        if (
+            covered != "/"
+            and not covered.startswith("/.well-known/")
+            and section.path.startswith(covered)
+        ):
             section = Section(covered, "the directory of its llms.txt")
     if kind == "auto" and not section.why:
         above_start = [named for named in evidence if section.path.startswith(named.path)]

@@ -1,4 +1,5 @@
-"""The stats of a crawl, under `llms/` (docs/reference/stats.md): every name, every reason, and what counts them.
+"""The stats of a crawl, under `llms/` (docs/reference/stats.md): every name, every reason, and what
+counts them.
 
 A reason says why a URL is filtered, a request refused, a page deleted.
 """
@@ -63,7 +64,10 @@ Stat = Literal[
     "mirror/written", "mirror/removed", "mirror/failed", "skill/failed", "cloud/split", "cloud/refused",
     "vectors/written", "vectors/removed", "vectors/failed",
 ]  # fmt: skip
-"""The stats with a name of their own, without `llms/`. The functions below give those of the families."""
+"""The stats with a name of their own, without `llms/`.
+
+The functions below give those of the families.
+"""
 
 ChunkChange = Literal["new", "unchanged", "deleted"]
 
@@ -80,7 +84,8 @@ FAMILIES: dict[str, tuple[str, ...]] = {
     "markdown-links": get_args(LinkBase),
     "backoff": (),
 }
-"""The stats `FAMILY/VALUE`: the values of each family. Those of `backoff` are statuses; `deleted` has each reason of
+"""The stats `FAMILY/VALUE`: the values of each family. Those of `backoff` are statuses; `deleted`
+has each reason of
 `filtered` too."""
 
 
@@ -102,7 +107,9 @@ errors = cast("Callable[[ErrorKind], Stat]", "errors/{}".format)  # pages that f
 deleted = cast("Callable[[str], Stat]", "deleted/{}".format)  # deleted pages, by why they go
 origin = cast("Callable[[Origin], Stat]", "origin/{}".format)  # documents exported, by origin
 change = cast("Callable[[Change], Stat]", "change/{}".format)  # documents exported, by change
-chunks = cast("Callable[[ChunkChange], Stat]", "chunks/{}".format)  # rows written to a feed of chunks
+chunks = cast(
+    "Callable[[ChunkChange], Stat]", "chunks/{}".format
+)  # rows written to a feed of chunks
 markdown_links = cast(
     "Callable[[LinkBase], Stat]", "markdown-links/{}".format
 )  # Markdown pages, by base of links

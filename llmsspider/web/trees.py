@@ -1,8 +1,11 @@
 """Language and version trees of a site: the copies of its documentation, and which one is wanted.
 
-The start page's copy is crawled; the others are filtered (`Trees`). A segment of the path is taken for a language or
-version only on evidence: it lies beside that of the start page, or the same page is without it or with another in its
-place; trees that lie elsewhere share two pages. What holds for one page of a tree holds for the whole tree.
+The start page's copy is crawled; the others are filtered (`Trees`). A segment of the path is taken
+for a language or
+version only on evidence: it lies beside that of the start page, or the same page is without it or
+with another in its
+place; trees that lie elsewhere share two pages. What holds for one page of a tree holds for the
+whole tree.
 """
 
 import re
@@ -18,14 +21,16 @@ from llmsspider.web.urls import host, identity
 Axis = Literal["language", "version"]
 
 _CODES = (
-    "aa ab af am ar as ay az ba be bg bn bo br bs ca cs cy da de dz el en eo es et eu fa fi fj fo fr fy ga gd "
-    "gl gn gu ha he hi hr hu hy ia id ie ik is it ja jv ka kk kl km kn ko ks ku ky la ln lo lt lv mg mi mk ml "
-    "mn mr ms mt my na nb ne nl nn no oc om or pa pl ps pt qu rm rn ro ru rw sa sd sg sh si sk sl sm sn so sq "
-    "sr ss st su sv sw ta te tg th ti tk tl tn to tr ts tt tw uk ur uz vi vo wo xh yi yo za zh zu"
+    "aa ab af am ar as ay az ba be bg bn bo br bs ca cs cy da de dz el en eo es et eu fa fi fj fo"
+    " fr fy ga gd gl gn gu ha he hi hr hu hy ia id ie ik is it ja jv ka kk kl km kn ko ks ku ky la"
+    " ln lo lt lv mg mi mk ml mn mr ms mt my na nb ne nl nn no oc om or pa pl ps pt qu rm rn ro ru"
+    " rw sa sd sg sh si sk sl sm sn so sq sr ss st su sv sw ta te tg th ti tk tl tn to tr ts tt tw"
+    " uk ur uz vi vo wo xh yi yo za zh zu"
 )
 """Two-letter language codes of ISO 639-1 that sites use as a path segment."""
 _NAMES = (
-    "latest stable dev devel develop main master next nightly canary edge current unreleased unstable preview"
+    "latest stable dev devel develop main master next nightly canary edge current unreleased"
+    " unstable preview"
 )
 VERSION_NAMES = frozenset(_NAMES.split())
 """Names that stand for a version."""
@@ -56,7 +61,8 @@ def axis_of(segment: str) -> Axis | None:
 
 
 def tree_of(url: str) -> dict[Axis, str]:
-    """Return the language and version segments among the first four of a URL's path; the first of each counts.
+    """Return the language and version segments among the first four of a URL's path; the first of
+    each counts.
 
     All segments of a local file are looked at: its folder may lie anywhere.
 
@@ -78,17 +84,21 @@ def _tree_of(directory: str, most: int | None) -> dict[Axis, str]:
 
 
 def same_language(wanted: str, tag: str) -> bool:
-    """Return whether a language tag is the wanted language or a variety of it (RFC 4647, basic filtering).
+    """Return whether a language tag is the wanted language or a variety of it (RFC 4647, basic
+    filtering).
 
     >>> same_language("pt", "pt-BR"), same_language("pt-BR", "pt"), same_language("en", "eo")
     (True, False, False)
     """
-    wanted, tag = wanted.lower().replace("_", "-"), tag.lower().replace("_", "-")
+    wanted = wanted.lower().replace("_", "-")
+    tag = tag.lower().replace("_", "-")
     return tag == wanted or tag.startswith(f"{wanted}-")
 
 
 def replaced(url: str, segment: str, other: str | None) -> str:
-    """Return `url` with the first path segment `segment` replaced by `other`, or removed when that is None."""
+    """Return `url` with the first path segment `segment` replaced by `other`, or removed when that
+    is None.
+    """
     parts = urlsplit(url)
     segments = parts.path.split("/")
     place = segments.index(segment)
@@ -106,9 +116,12 @@ def directory_of(url: str, segment: str) -> str:
 class Trees:
     """The copies of the documentation, and which of them this crawl wants.
 
-    The language and version of `start_url` are kept, unless `language` is a tag to keep or `all`, and `all_versions` is
-    True. `is_known` says whether a URL was seen: as a link, listed, or requested; `is_read` whether a page was read
-    there, so that it is sure to exist. `language_trees` are segments of translations that the site names (hreflang).
+    The language and version of `start_url` are kept, unless `language` is a tag to keep or `all`,
+    and `all_versions` is
+    True. `is_known` says whether a URL was seen: as a link, listed, or requested; `is_read` whether
+    a page was read
+    there, so that it is sure to exist. `language_trees` are segments of translations that the site
+    names (hreflang).
     """
 
     start_url: str
@@ -118,29 +131,39 @@ class Trees:
     is_read: Callable[[str], bool]
     language_trees: frozenset[str] = frozenset()
     found: set[str] = field(default_factory=set)
-    """Directories of copies that are not wanted, such as `/docs/1.x/`: each is filtered as a whole."""
+    """Directories of copies that are not wanted, such as `/docs/1.x/`: each is filtered as a whole.
+    """
     no_copies: set[str] = field(default_factory=set)
     """Directories that look like copies and are none: each is in scope as a whole."""
     host: str = field(init=False)  # the host that has these trees
     _home: dict[Axis, tuple[str, str]] = field(init=False)
     """The tree that is wanted, for each axis: its segment and its directory."""
-    _chosen: str = ""  # the directory of the version that a start page outside all versions leads to
+    _chosen: str = (
+        ""  # the directory of the version that a start page outside all versions leads to
+    )
     _shared: dict[str, set[str]] = field(default_factory=dict)
-    """What follows a tree's directory in the addresses of pages that the wanted one has, too; by directory."""
+    """What follows a tree's directory in the addresses of pages that the wanted one has, too; by
+    directory.
+    """
     _no_pages: set[str] = field(default_factory=set)
     """Addresses, by identity, where there is no page: they are not found, or lead elsewhere."""
 
     def __post_init__(self) -> None:
         """Read the start page's address."""
-        url, self.host = self.start_url, host(self.start_url)
-        self._home = {axis: (segment, directory_of(url, segment)) for axis, segment in tree_of(url).items()}
+        url = self.start_url
+        self.host = host(self.start_url)
+        self._home = {
+            axis: (segment, directory_of(url, segment)) for axis, segment in tree_of(url).items()
+        }
 
     def no_page(self, url: str) -> None:
         """Take in that an address is not found: that it was linked says nothing of copies."""
         self._no_pages.add(identity(url))
 
     def redirected(self, url: str, target: str) -> None:
-        """Take in that an address leads elsewhere; a directory that leads to a tree below it chooses that tree."""
+        """Take in that an address leads elsewhere; a directory that leads to a tree below it
+        chooses that tree.
+        """
         self.no_page(url)
         if host(url) != self.host or host(target) != self.host:
             return
@@ -153,24 +176,30 @@ class Trees:
     def foreign(self, url: str, *, is_final: bool = False) -> tuple[Axis, str] | None:
         """Return (axis, segment) when the URL belongs to a copy that is not wanted, else None.
 
-        `is_final`: every other page was requested; what was not read by now, as its host is down, counts as a page.
+        `is_final`: every other page was requested; what was not read by now, as its host is down,
+        counts as a page.
         """
         for axis, segment, tree in self._unwanted(url):
             if tree in self.found or (
-                tree not in self.no_copies and self._is_copy(url, axis, segment, tree, is_final=is_final)
+                tree not in self.no_copies
+                and self._is_copy(url, axis, segment, tree, is_final=is_final)
             ):
                 self.found.add(tree)
                 return axis, segment
         return None
 
     def is_undecided(self, url: str) -> bool:
-        """Return whether the URL may belong to an unwanted copy: the same page may be found elsewhere later."""
+        """Return whether the URL may belong to an unwanted copy: the same page may be found
+        elsewhere later.
+        """
         return any(tree not in self.found | self.no_copies for _, _, tree in self._unwanted(url))
 
     def accept_undecided(self, urls: Iterable[str]) -> None:
-        """Accept the trees of these URLs that did not turn out as copies, now that the rest of the site is known.
+        """Accept the trees of these URLs that did not turn out as copies, now that the rest of the
+        site is known.
 
-        Where no version is wanted yet only the default one is, or else the newest: the others may be copies of it.
+        Where no version is wanted yet only the default one is, or else the newest: the others may
+        be copies of it.
         """
         urls = list(urls)
         for url in urls:
@@ -191,7 +220,9 @@ class Trees:
         self.no_copies |= {tree for _, _, tree in versions}
 
     def shown_as_copy(self, url: str, links: Iterable[str]) -> tuple[Axis, str] | None:
-        """Return (axis, segment) where a page links to two pages of its tree that the wanted one has as well."""
+        """Return (axis, segment) where a page links to two pages of its tree that the wanted one
+        has as well.
+        """
         for axis, segment, tree in self._unwanted(url):
             if tree not in self.no_copies:
                 continue
@@ -205,7 +236,9 @@ class Trees:
         return None
 
     def _unwanted(self, url: str) -> Iterator[tuple[Axis, str, str]]:
-        """Yield axis, segment and directory of each tree the URL may be in, but for those that are wanted."""
+        """Yield axis, segment and directory of each tree the URL may be in, but for those that are
+        wanted.
+        """
         if host(url) != self.host:
             return
         is_bare = axis_of(urlsplit(url).path.rpartition("/")[2]) is not None  # `/docs/fr`
@@ -228,15 +261,20 @@ class Trees:
         is_beside = self._has_same(url, axis, segment, tree, is_final=is_final)
         return is_beside or len(self._shared.get(tree, ())) > 1
 
-    def _has_same(self, url: str, axis: Axis, segment: str, tree: str, *, is_final: bool = False) -> bool:
-        """Return whether the same page is there with the wanted segment, or none; and count it for its tree."""
+    def _has_same(
+        self, url: str, axis: Axis, segment: str, tree: str, *, is_final: bool = False
+    ) -> bool:
+        """Return whether the same page is there with the wanted segment, or none; and count it for
+        its tree.
+        """
 
         def is_page(same: str) -> bool:
             is_dead = identity(same) in self._no_pages
             return self.is_read(same) or (is_final and not is_dead and self.is_known(same))
 
         home, directory = self._home.get(axis, (None, ""))
-        parts, is_beside = urlsplit(url), is_page(replaced(url, segment, home))
+        parts = urlsplit(url)
+        is_beside = is_page(replaced(url, segment, home))
         after = parts.path.removeprefix(tree)
         elsewhere = {directory, self._chosen if axis == "version" else ""} - {"", tree}
         same = (urlunsplit(parts._replace(path=wanted + after)) for wanted in elsewhere)
@@ -246,14 +284,21 @@ class Trees:
 
 
 def _rank(segment: str) -> tuple[bool, int, bool, list[int]]:
-    """Return how much speaks for a version as the one to read, to compare: default names, then the highest released.
+    """Return how much speaks for a version as the one to read, to compare: default names, then the
+    highest released.
 
     >>> max(["1.9", "1.10rc1", "v1.10", "2.0-beta", "dev"], key=_rank)
     'v1.10'
     """
-    is_default, numbers = segment in DEFAULT_VERSIONS, [int(number) for number in re.findall(r"\d+", segment)]
+    is_default = segment in DEFAULT_VERSIONS
+    numbers = [int(number) for number in re.findall(r"\d+", segment)]
     order = -DEFAULT_VERSIONS.index(segment) if is_default else 0
-    return is_default, order, bool(numbers) and not re.search(r"\d-?[a-wyz]", segment, re.IGNORECASE), numbers
+    return (
+        is_default,
+        order,
+        bool(numbers) and not re.search(r"\d-?[a-wyz]", segment, re.IGNORECASE),
+        numbers,
+    )
 
 
 def language_segments(translations: Iterable[tuple[str, str]]) -> frozenset[str]:
@@ -263,10 +308,13 @@ def language_segments(translations: Iterable[tuple[str, str]]) -> frozenset[str]
 
 
 def directory_above(url: str, axes: Iterable[str]) -> str | None:
-    """Return the directory that holds every tree of the given axes, None where the URL stands in none of them.
+    """Return the directory that holds every tree of the given axes, None where the URL stands in
+    none of them.
 
     >>> directory_above("https://e.com/en/3.12/library/os.html", ["version"])
     '/en/'
     """
-    trees = [directory_of(url, segment) for axis, segment in tree_of(url).items() if axis in set(axes)]
+    trees = [
+        directory_of(url, segment) for axis, segment in tree_of(url).items() if axis in set(axes)
+    ]
     return min(trees).rpartition("/")[0].rpartition("/")[0] + "/" if trees else None

@@ -1,9 +1,11 @@
-"""URLs: as pages write them, parsed or refused with a reason; and when two are the same page or one site.
+"""URLs: as pages write them, parsed or refused with a reason; and when two are the same page or one
+site.
 
 Two strengths of sameness (docs/reference/urls.md):
 
 * `identity`: the same by definition (fragment, default port, tracking parameters, index files).
-* `loose_key`: spellings that are usually one page (`page`, `page.html`, `page/`); joined only on evidence.
+* `loose_key`: spellings that are usually one page (`page`, `page.html`, `page/`); joined only on
+  evidence.
 """
 
 from __future__ import annotations
@@ -22,7 +24,14 @@ from urllib.parse import quote, unquote, urljoin, urlsplit, urlunsplit
 from w3lib.url import canonicalize_url, url_query_cleaner
 
 from llmsspider.errors import InvalidUrlError
-from llmsspider.web.addresses import DEFAULT_PORTS, FILE, hostname, is_resolvable, parse_host, without_path
+from llmsspider.web.addresses import (
+    DEFAULT_PORTS,
+    FILE,
+    hostname,
+    is_resolvable,
+    parse_host,
+    without_path,
+)
 
 INVALID_URL: Final = "invalid-url"  # the reason an `InvalidUrl` is counted under
 MAX_URL_CHARS = 4096  # characters of the longest URL that passes
@@ -42,7 +51,9 @@ _BAD_PORT = "its port is not a number from 0 to 65535"
 
 @dataclass(frozen=True, slots=True)
 class InvalidUrl:
-    """A URL that cannot be used: as it was written, without user name and password, and why in words."""
+    """A URL that cannot be used: as it was written, without user name and password, and why in
+    words.
+    """
 
     url: str
     why: str
@@ -54,9 +65,11 @@ class InvalidUrl:
 
 
 def split_route(url: str) -> tuple[str, str]:
-    """Return a URL without fragment, and its fragment where that is a route (`#/guide`, `#!/guide`), else empty.
+    """Return a URL without fragment, and its fragment where that is a route (`#/guide`,
+    `#!/guide`), else empty.
 
-    A program in the page renders such a route as if it were a path: another page, not a place on this one.
+    A program in the page renders such a route as if it were a path: another page, not a place on
+    this one.
     What follows a `?` in it is not kept.
 
     >>> split_route("https://e.com/#/guide?id=use"), split_route("https://e.com/a#b")
@@ -81,11 +94,14 @@ def without_fragment(url: str) -> str:
 
 
 def parse(href: str, base: str = "") -> str | InvalidUrl | None:
-    """Return the absolute http(s) URL that a link written as `href` leads to from `base`, without fragment but a route.
+    """Return the absolute http(s) URL that a link written as `href` leads to from `base`, without
+    fragment but a route.
 
-    A file of a local folder may link to another (`FILE`); whether that is read is for the crawl's folder to say.
+    A file of a local folder may link to another (`FILE`); whether that is read is for the crawl's
+    folder to say.
 
-    The result is an `InvalidUrl` where the link cannot be used, None where it names no web page at all: it is
+    The result is an `InvalidUrl` where the link cannot be used, None where it names no web page at
+    all: it is
     empty or has another scheme. White space and control characters are treated as browsers do
     (https://url.spec.whatwg.org/#concept-basic-url-parser).
 
@@ -101,7 +117,9 @@ def parse(href: str, base: str = "") -> str | InvalidUrl | None:
     else:
         href = href.strip(_EDGES).translate(_DROPPED)
         scheme = _SCHEME.match(href)
-        is_file = scheme is not None and scheme[1].lower() == "file" and (base or href).startswith(FILE)
+        is_file = (
+            scheme is not None and scheme[1].lower() == "file" and (base or href).startswith(FILE)
+        )
         if not href or (scheme and not is_file and scheme[1].lower() not in {"http", "https"}):
             return None
         if len(href) > MAX_URL_CHARS:
@@ -150,7 +168,8 @@ def redacted(text: str) -> str:
 
 
 def without_user(url: str) -> str:
-    """Return a URL without user name and password, for one that the user gave and that may have them.
+    """Return a URL without user name and password, for one that the user gave and that may have
+    them.
 
     >>> without_user("http://me:s@cret@node:6800/")
     'http://node:6800/'
@@ -159,20 +178,26 @@ def without_user(url: str) -> str:
 
 
 def printable_url(url: str) -> str:
-    """Return a URL for logs and reports: no user name and password, no control characters, shortened."""
+    """Return a URL for logs and reports: no user name and password, no control characters,
+    shortened.
+    """
     url = redacted(url[:MAX_URL_CHARS]).encode("utf-8", "backslashreplace").decode()
     url = "".join(sign if sign.isprintable() else quote(sign) for sign in url)
     return url if len(url) <= MAX_PRINTED_CHARS else f"{url[:MAX_PRINTED_CHARS]}…"
 
 
 def _invalid(url: str, why: str) -> InvalidUrl:
-    user = _USER_WITH_SLASHES if why == _BAD_PORT else _USER  # `http://me:se/cret@host/` has the port "se"
+    user = (
+        _USER_WITH_SLASHES if why == _BAD_PORT else _USER
+    )  # `http://me:se/cret@host/` has the port "se"
     return InvalidUrl(user.sub("***@", url[: MAX_URL_CHARS + 1]), why)
 
 
 @lru_cache(maxsize=4096)
 def _host_fault(authority: str) -> str | None:
-    """Return why `host:port` cannot be used, or None; the exceptions of the parsers may hold a password."""
+    """Return why `host:port` cannot be used, or None; the exceptions of the parsers may hold a
+    password.
+    """
     if "@" in authority:
         return "it has a user name or password, which belong in LLMS_HTTP_AUTH"
     try:
@@ -188,7 +213,9 @@ def _host_fault(authority: str) -> str | None:
         return _BAD_PORT
     with suppress(ValueError):
         parse_host(name)
-        if hostname(f"http://{authority}/") and (":" in name or is_resolvable(name.removesuffix("."))):
+        if hostname(f"http://{authority}/") and (
+            ":" in name or is_resolvable(name.removesuffix("."))
+        ):
             return None
     return "its host is neither a host name nor an address"
 
@@ -208,7 +235,8 @@ TRACKING = re.compile(
 )
 """Query parameters that say where a visitor came from and never select a page."""
 
-# What people type for the URL of a site; URLs that are canonical as they stand (nothing to decode, sort, lower-case).
+# What people type for the URL of a site; URLs that are canonical as they stand (nothing to decode,
+# sort, lower-case).
 _WITHOUT_SCHEME = re.compile(r"(?:[a-z0-9-]+\.)+[a-z]{2,}(?::\d+)?(?:/\S*)?", re.IGNORECASE)
 _PLAIN = re.compile(r"https?://[a-z0-9.-]+(?::\d{2,5})?/(?!\.|.*/\.)[A-Za-z0-9_~/.-]*\Z")
 _PAGE_ENDING = re.compile(r"(?:/index)?(?:\.html?)?(?:\.(?:md|mdx|markdown))?$", re.IGNORECASE)
@@ -226,20 +254,26 @@ def require_http_url(text: str) -> str:
     found = parse(url)
     printed = printable_url(found.url if isinstance(found, InvalidUrl) else url)
     if url.lower().startswith("file:"):
-        raise InvalidUrlError(f"invalid_url: {printed!r} is a file, which only the argument url may name")
+        raise InvalidUrlError(
+            f"invalid_url: {printed!r} is a file, which only the argument url may name"
+        )
     if _WITHOUT_SCHEME.fullmatch(url):
-        raise InvalidUrlError(f"invalid_url: {printed!r} has no scheme; did you mean https://{printed}?")
+        raise InvalidUrlError(
+            f"invalid_url: {printed!r} has no scheme; did you mean https://{printed}?"
+        )
     if isinstance(found, InvalidUrl):
         raise InvalidUrlError(f"invalid_url: {printed!r} cannot be used: {found.why}")
     if found is None or re.search(r"\s", url):
         raise InvalidUrlError(
-            f"invalid_url: {printed!r} is not an absolute http:// or https:// URL, e.g. https://docs.example.com/"
+            f"invalid_url: {printed!r} is not an absolute http:// or https:// URL, e.g."
+            " https://docs.example.com/"
         )
     return url
 
 
 def start_url(text: str) -> str:
-    """Return where a crawl starts: a URL as `require_http_url` takes it, or the `file:///` URL of a local path.
+    """Return where a crawl starts: a URL as `require_http_url` takes it, or the `file:///` URL of a
+    local path.
 
     A path is written as one (`./docs`, `../docs`, `/srv/docs`, `~/docs`), or as a `file:` URL.
 
@@ -251,8 +285,12 @@ def start_url(text: str) -> str:
         if not re.match(r"[/~.]", given):
             return require_http_url(given)
         path = Path(given).expanduser()
-    elif (parts := urlsplit(given)).netloc not in {"", "localhost"} or not parts.path.startswith("/"):
-        raise InvalidUrlError(f"invalid_url: {given!r} names no file of this machine: write file:///path/")
+    elif (parts := urlsplit(given)).netloc not in {"", "localhost"} or not parts.path.startswith(
+        "/"
+    ):
+        raise InvalidUrlError(
+            f"invalid_url: {given!r} names no file of this machine: write file:///path/"
+        )
     else:
         path = Path(unquote(parts.path))
     path = Path(os.path.normpath(path.absolute()))
@@ -266,10 +304,13 @@ def start_url(text: str) -> str:
 
 @lru_cache(maxsize=65536)
 def identity(url: str) -> str:
-    """Return the canonical spelling of the page `url` names: two URLs with one identity are one page.
+    """Return the canonical spelling of the page `url` names: two URLs with one identity are one
+    page.
 
-    The steps: w3lib's canonical form (case of scheme and host, percent-encoding, dot segments, query order,
-    no fragment but a route), no default port, no tracking parameters, a directory instead of its index file. What
+    The steps: w3lib's canonical form (case of scheme and host, percent-encoding, dot segments,
+    query order,
+    no fragment but a route), no default port, no tracking parameters, a directory instead of its
+    index file. What
     `fault` refuses has no page, and stays as it is written.
 
     >>> identity("HTTPS://Docs.Example.com:443/guide/index.html?utm_source=x#top")
@@ -328,7 +369,8 @@ def document_id(source: str, url: str) -> str:
 
 
 def loose_key(url: str) -> str:
-    """Return what the spellings `page`, `page/`, `page.html`, `page.md`, `page/index` and the like have in common.
+    """Return what the spellings `page`, `page/`, `page.html`, `page.md`, `page/index` and the like
+    have in common.
 
     >>> loose_key("https://e.com/a/b.html") == loose_key("https://e.com/a/b/") == loose_key("https://e.com/a/b")
     True
@@ -339,7 +381,8 @@ def loose_key(url: str) -> str:
 
 @lru_cache(maxsize=8192)
 def host(url: str) -> str:
-    """Return host and explicit non-default port, lower-case: the unit of scope and of learned rules.
+    """Return host and explicit non-default port, lower-case: the unit of scope and of learned
+    rules.
 
     >>> host("https://Docs.Example.com:443/a"), host("http://127.0.0.1:8000/")
     ('docs.example.com', '127.0.0.1:8000')
@@ -354,12 +397,14 @@ def _host(url: str) -> str:
     parts = urlsplit(url)
     if parts.scheme == "file":
         return "file:"
-    name, port = (parts.hostname or "").rstrip("."), parts.port
+    name = (parts.hostname or "").rstrip(".")
+    port = parts.port
     return name if port is None or DEFAULT_PORTS.get(parts.scheme) == port else f"{name}:{port}"
 
 
 def directory(url: str) -> str:
-    """Return the directory path of `url`, with its slashes: the path up to and including the last `/`.
+    """Return the directory path of `url`, with its slashes: the path up to and including the last
+    `/`.
 
     >>> directory("https://e.com/docs/intro?x=/y"), directory("https://e.com")
     ('/docs/', '/')

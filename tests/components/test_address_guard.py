@@ -25,7 +25,9 @@ def site(answers: dict[str, Answer]) -> Loopback:
 
 def spellings_in_docs() -> list[tuple[str, str]]:
     """The URLs and error kinds of the table."""
-    text = (Path(__file__).parents[2] / "docs" / "explanation" / "security.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[2] / "docs" / "explanation" / "security.md").read_text(
+        encoding="utf-8"
+    )
     table = text.partition("<!-- spellings -->")[2].partition("<!-- /spellings -->")[0]
     return re.findall(r"^\| `([^`]+)` \|[^|]*\| (\w+), text", table, re.MULTILINE)
 
@@ -43,7 +45,11 @@ def test_no_spelling_of_a_private_address_reaches_it(tmp_path, victim):
 
 def test_ipv6_loopback_is_not_reached(tmp_path):
     with loopback(page, "::1") as victim6:
-        urls = [victim6.url(host="[::1]"), victim6.url(host="localhost"), victim6.url(host="[0:0::0:1]")]
+        urls = [
+            victim6.url(host="[::1]"),
+            victim6.url(host="localhost"),
+            victim6.url(host="[0:0::0:1]"),
+        ]
         outcome = engine_crawl(tmp_path, urls)
     assert victim6.connections == 0
     assert [event["kind"] for event in outcome.events] == ["blocked"] * 3
@@ -76,8 +82,15 @@ def test_a_name_that_changes_its_answer_between_two_look_ups(tmp_path, victim, c
         # one port serves both addresses only by chance, so the victim's is asked for
         urls = [public.url("/a", "rebind.example"), victim.url("/secret", "rebind.example")]
         names = {"rebind.example": [["127.0.0.2"], ["127.0.0.2"], ["127.0.0.1"]]}
-        settings = {**ALLOWED, "DNSCACHE_ENABLED": cache, "ROBOTSTXT_OBEY": False, "CONCURRENT_REQUESTS": 1}
-        outcome = engine_crawl(tmp_path, [urls[0], urls[0], *[urls[1]] * 3], settings=settings, names=names)
+        settings = {
+            **ALLOWED,
+            "DNSCACHE_ENABLED": cache,
+            "ROBOTSTXT_OBEY": False,
+            "CONCURRENT_REQUESTS": 1,
+        }
+        outcome = engine_crawl(
+            tmp_path, [urls[0], urls[0], *[urls[1]] * 3], settings=settings, names=names
+        )
     assert victim.connections == 0
     assert public.paths.count("/a") == 2
     assert {event.get("kind") for event in outcome.events if event["url"] == urls[1]} <= {
@@ -115,7 +128,9 @@ def test_other_redirects(tmp_path, victim):
         "/scheme-relative": f"//127.0.0.1:{victim.port}/secret",
         "/file": "file:///etc/passwd",
     }
-    with site({path: (302, {"Location": target}, b"") for path, target in targets.items()}) as public:
+    with site(
+        {path: (302, {"Location": target}, b"") for path, target in targets.items()}
+    ) as public:
         outcome = engine_crawl(
             tmp_path,
             [public.url(path) for path in targets],
@@ -135,7 +150,10 @@ def test_other_redirects(tmp_path, victim):
 
 def test_a_meta_refresh_and_a_redirected_robots_txt(tmp_path, victim):
     refresh = f'<meta http-equiv="refresh" content="0; url={victim.url("/secret")}">'.encode()
-    answers = {"/robots.txt": (302, {"Location": victim.url("/robots.txt")}, b""), "/a": (200, {}, refresh)}
+    answers = {
+        "/robots.txt": (302, {"Location": victim.url("/robots.txt")}, b""),
+        "/a": (200, {}, refresh),
+    }
     with site(answers) as public:
         outcome = engine_crawl(tmp_path, [public.url("/a")], settings=ALLOWED)
     assert victim.connections == 0
@@ -147,12 +165,18 @@ def test_the_setting_opens_names_networks_and_everything(tmp_path, victim):
     urls = [victim.url("/a"), victim.url("/b", "wiki.example")]
     names = {"wiki.example": [["127.0.0.1"]]}
     for value, reached in [("127.0.0.0/8", 2), ("wiki.example", 1), ("True", 2), ("10.0.0.0/8", 0)]:
-        outcome = engine_crawl(tmp_path, urls, settings={"LLMS_ALLOW_PRIVATE_ADDRESSES": value}, names=names)
-        assert sum("status" in event and event["status"] == 200 for event in outcome.events) == reached, value
+        outcome = engine_crawl(
+            tmp_path, urls, settings={"LLMS_ALLOW_PRIVATE_ADDRESSES": value}, names=names
+        )
+        assert (
+            sum("status" in event and event["status"] == 200 for event in outcome.events) == reached
+        ), value
 
 
 def proxy_answer(arrived: Arrived) -> Answer:
-    return (404, {}, b"") if arrived.target.endswith("/robots.txt") else (200, {}, b"from the proxy")
+    return (
+        (404, {}, b"") if arrived.target.endswith("/robots.txt") else (200, {}, b"from the proxy")
+    )
 
 
 @pytest.mark.parametrize("by", ["environment", "meta"])
@@ -215,9 +239,18 @@ def test_one_warning_for_each_host(tmp_path, victim):
 
 def test_a_handler_that_resolves_names_itself_is_named_and_still_guarded(tmp_path, victim):
     handler = "scrapy.core.downloader.handlers._aiohttp.AiohttpDownloadHandler"
-    handlers = {"http": handler, "https": handler, "file": None, "data": None, "ftp": None, "s3": None}
+    handlers = {
+        "http": handler,
+        "https": handler,
+        "file": None,
+        "data": None,
+        "ftp": None,
+        "s3": None,
+    }
     outcome = engine_crawl(
-        tmp_path, [victim.url("/a"), f"http://127.1:{victim.port}/"], settings={"DOWNLOAD_HANDLERS": handlers}
+        tmp_path,
+        [victim.url("/a"), f"http://127.1:{victim.port}/"],
+        settings={"DOWNLOAD_HANDLERS": handlers},
     )
     assert f"{handler} resolves names by itself" in outcome.log
     assert [event["kind"] for event in outcome.events] == ["blocked"] * 2

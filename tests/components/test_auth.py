@@ -19,7 +19,10 @@ def test_secrets_reach_their_host_and_no_other(tmp_path):
     def stranger_answer(arrived: Arrived) -> Answer:
         return 200, {}, b"stranger"
 
-    with loopback(stranger_answer, "127.0.0.2") as stranger, loopback(stranger_answer) as other_port:
+    with (
+        loopback(stranger_answer, "127.0.0.2") as stranger,
+        loopback(stranger_answer) as other_port,
+    ):
 
         def private(arrived: Arrived) -> Answer:
             if arrived.headers.get("authorization") != "Bearer s3cr3t-token":
@@ -46,7 +49,11 @@ def test_secrets_reach_their_host_and_no_other(tmp_path):
             paths = ("/page", "/moved", "/away", "/port")
             outcome = engine_crawl(
                 tmp_path,
-                [*(site.url(path) for path in paths), basic_site.url("/a"), stranger.url("/direct")],
+                [
+                    *(site.url(path) for path in paths),
+                    basic_site.url("/a"),
+                    stranger.url("/direct"),
+                ],
                 settings={**OPEN, "LLMS_HTTP_AUTH": auth, "COOKIES_DEBUG": True},
             )
     assert [outcome.of(site.url(path))["status"] for path in paths] == [200] * 4
@@ -90,7 +97,9 @@ def test_without_cookies_middleware_the_cookie_is_sent_once(tmp_path):
     with loopback(answer) as site:
         auth = {site.url(""): {"Cookie": "sid=c00kie-value"}}
         engine_crawl(
-            tmp_path, [site.url("/a")], settings={**OPEN, "LLMS_HTTP_AUTH": auth, "COOKIES_ENABLED": False}
+            tmp_path,
+            [site.url("/a")],
+            settings={**OPEN, "LLMS_HTTP_AUTH": auth, "COOKIES_ENABLED": False},
         )
     assert [request.headers.get("cookie") for request in site.requests] == ["sid=c00kie-value"] * 3
 
@@ -98,7 +107,11 @@ def test_without_cookies_middleware_the_cookie_is_sent_once(tmp_path):
 def test_a_secret_that_is_withheld_over_plain_http_is_said_once(caplog):
     middleware = HostAuthMiddleware(Credentials.from_setting({"docs.example.com": "user:pa55word"}))
     requests = [Request(f"http://docs.example.com/{name}") for name in "ab"]
-    for request in (*requests, Request("https://docs.example.com/"), Request("http://other.example.com/")):
+    for request in (
+        *requests,
+        Request("https://docs.example.com/"),
+        Request("http://other.example.com/"),
+    ):
         middleware.process_request(request)
     assert [request.headers.get("Authorization") for request in requests] == [None, None]
     (said,) = caplog.messages

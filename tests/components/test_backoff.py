@@ -47,13 +47,21 @@ class RefusesAtFirst:
             return 404, {}, b""
         if self.left:
             self.left -= 1
-            return self.status, {"Retry-After": self.retry_after} if self.retry_after else {}, b"later"
+            return (
+                self.status,
+                {"Retry-After": self.retry_after} if self.retry_after else {},
+                b"later",
+            )
         return 200, {}, b"now"
 
 
 def test_crawl_delay_is_kept_for_its_host_only(tmp_path):
     def answer(arrived: Arrived) -> Answer:
-        return 200, {}, b"User-agent: *\nCrawl-delay: 0.2\n" if arrived.target == "/robots.txt" else b"page"
+        return (
+            200,
+            {},
+            b"User-agent: *\nCrawl-delay: 0.2\n" if arrived.target == "/robots.txt" else b"page",
+        )
 
     def hurried(arrived: Arrived) -> Answer:
         return (404, {}, b"") if arrived.target == "/robots.txt" else (200, {}, b"page")
@@ -86,7 +94,11 @@ def test_crawl_delay_of_our_own_group_holds_with_autothrottle(tmp_path):
 
 def test_crawl_delay_is_cut_to_the_longest_wait(tmp_path):
     def answer(arrived: Arrived) -> Answer:
-        return 200, {}, b"User-agent: *\nCrawl-delay: 86400\n" if arrived.target == "/robots.txt" else b"page"
+        return (
+            200,
+            {},
+            b"User-agent: *\nCrawl-delay: 86400\n" if arrived.target == "/robots.txt" else b"page",
+        )
 
     with loopback(answer) as server:
         settings = {**OPEN, "AUTOTHROTTLE_MAX_DELAY": 1}
@@ -135,7 +147,9 @@ def test_refusals_without_a_time_wait_longer_each_time_and_recover(tmp_path):
     assert {outcome.of(url)["status"] for url in urls} == {200}
     assert gaps(server)[0] >= 1 - SLACK
     assert gaps(server)[1] >= 2 - SLACK
-    assert outcome.delays["127.0.0.1"] < FIRST_DELAY_SECS * 2, "the pauses were too short, not the distance"
+    assert outcome.delays["127.0.0.1"] < FIRST_DELAY_SECS * 2, (
+        "the pauses were too short, not the distance"
+    )
 
 
 def test_a_page_that_stays_refused_is_rate_limited(tmp_path):
@@ -167,7 +181,11 @@ def test_a_host_that_asks_for_an_hour_is_left_alone_and_no_other(tmp_path):
 
 def test_a_redirected_request_keeps_the_pace_of_the_host_it_goes_to(tmp_path):
     def slow(arrived: Arrived) -> Answer:
-        return 200, {}, b"User-agent: *\nCrawl-delay: 0.3\n" if arrived.target == "/robots.txt" else b"page"
+        return (
+            200,
+            {},
+            b"User-agent: *\nCrawl-delay: 0.3\n" if arrived.target == "/robots.txt" else b"page",
+        )
 
     with loopback(slow, "127.0.0.2") as target:
 
@@ -187,12 +205,19 @@ def test_two_crawls_of_one_host_share_its_crawl_delay(tmp_path):
     """As `scrapy sync --jobs 2` has it, with two sources on one host."""
 
     def answer(arrived: Arrived) -> Answer:
-        return 200, {}, b"User-agent: *\nCrawl-delay: 0.3\n" if arrived.target == "/robots.txt" else b"page"
+        return (
+            200,
+            {},
+            b"User-agent: *\nCrawl-delay: 0.3\n" if arrived.target == "/robots.txt" else b"page",
+        )
 
     with loopback(answer, "127.0.0.3") as server, ThreadPoolExecutor() as executor:
         crawls = [
             executor.submit(
-                engine_crawl, folder, [server.url(f"/{n}-{number}") for number in range(5)], settings=OPEN
+                engine_crawl,
+                folder,
+                [server.url(f"/{n}-{number}") for number in range(5)],
+                settings=OPEN,
             )
             for n in range(2)
             if (folder := tmp_path / str(n)).mkdir() is None

@@ -49,7 +49,8 @@ def answer(arrived: Arrived) -> Answer:
 def test_large_bodies_bombs_and_redirect_loops(tmp_path):
     with loopback(answer) as server:
         urls = {
-            name: server.url(f"/{name}") for name in ("large", "bomb", "bomb-twice", "loop", "chain", "page")
+            name: server.url(f"/{name}")
+            for name in ("large", "bomb", "bomb-twice", "loop", "chain", "page")
         }
         outcome = engine_crawl(tmp_path, list(urls.values()), settings=OPEN)
     kinds = {name: outcome.of(url).get("kind") for name, url in urls.items()}
@@ -61,7 +62,10 @@ def test_large_bodies_bombs_and_redirect_loops(tmp_path):
         "chain": "http",
     }
     assert kinds == {**expected, "page": None}
-    assert len([path for path in server.paths if path.startswith("/chain")]) == project.REDIRECT_MAX_TIMES + 1
+    assert (
+        len([path for path in server.paths if path.startswith("/chain")])
+        == project.REDIRECT_MAX_TIMES + 1
+    )
     assert len([path for path in server.paths if path == "/loop"]) == project.REDIRECT_MAX_TIMES + 1
 
 

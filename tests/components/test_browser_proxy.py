@@ -25,7 +25,9 @@ def talk(
 
     async def run() -> None:
         rules = AllowedAddresses.from_setting(allowed)
-        proxy = FilteringProxy(None, rules, outbound or {}, lambda host, _reason: refused.append(host))
+        proxy = FilteringProxy(
+            None, rules, outbound or {}, lambda host, _reason: refused.append(host)
+        )
         await proxy.start()
 
         async def ask(*parts: bytes, password: str | None = None) -> bytes:
@@ -50,7 +52,11 @@ def talk(
 
 
 def request(url: str, *headers: str, method: str = "GET", authorized: bool = True) -> bytes:
-    lines = [f"{method} {url} HTTP/1.1", *(["Proxy-Authorization: {auth}"] if authorized else []), *headers]
+    lines = [
+        f"{method} {url} HTTP/1.1",
+        *(["Proxy-Authorization: {auth}"] if authorized else []),
+        *headers,
+    ]
     return ("\r\n".join(lines) + "\r\n\r\n").encode()
 
 
@@ -75,7 +81,10 @@ def test_a_request_is_passed_on_without_what_belongs_to_the_proxy():
         async def conversation(proxy: FilteringProxy, ask: Client) -> None:
             answer = await ask(
                 request(
-                    site.url("/a?b=c"), f"Host: 127.0.0.1:{site.port}", "Connection: keep-alive", "X-Own: 1"
+                    site.url("/a?b=c"),
+                    f"Host: 127.0.0.1:{site.port}",
+                    "Connection: keep-alive",
+                    "X-Own: 1",
                 )
             )
             assert answer.startswith(b"HTTP/1.1 200 ")
@@ -107,7 +116,9 @@ def test_private_addresses_are_refused(host, method):
 
         async def conversation(proxy: FilteringProxy, ask: Client) -> None:
             place = f"{host}:{victim.port}"
-            answer = await ask(request(place if method == "CONNECT" else f"http://{place}/", method=method))
+            answer = await ask(
+                request(place if method == "CONNECT" else f"http://{place}/", method=method)
+            )
             assert answer.startswith(b"HTTP/1.1 403 ")
 
         assert talk(conversation, allowed="") == [host.strip("[]")]
@@ -144,7 +155,12 @@ def test_a_tunnel_passes_bytes_both_ways():
 
 @pytest.mark.parametrize(
     "text",
-    [b"hello\r\n\r\n", b"\x16\x03\x01\r\n\r\n", b"GET / HTTP/1.1\r\nx\r\n\r\n", b"GET " + b"a" * 100_000],
+    [
+        b"hello\r\n\r\n",
+        b"\x16\x03\x01\r\n\r\n",
+        b"GET / HTTP/1.1\r\nx\r\n\r\n",
+        b"GET " + b"a" * 100_000,
+    ],
     ids=["no HTTP", "TLS", "bad header", "endless line"],
 )
 def test_garbage_is_hung_up_on(text):
@@ -189,7 +205,9 @@ def test_an_outbound_proxy_gets_the_whole_address_and_its_own_password():
             ("GET", "http://docs.example.com/a"),
             ("CONNECT", "docs.example.com:443"),
         ]
-        assert {arrived.headers["proxy-authorization"] for arrived in outer.requests} == {"Basic eDp5"}
+        assert {arrived.headers["proxy-authorization"] for arrived in outer.requests} == {
+            "Basic eDp5"
+        }
 
 
 def test_what_the_text_shows_is_refused_behind_an_outbound_proxy_too():
@@ -207,6 +225,8 @@ def test_an_outbound_proxy_that_says_no():
     with loopback(lambda _arrived: (403, {}, b"")) as outer:
 
         async def conversation(proxy: FilteringProxy, ask: Client) -> None:
-            assert (await ask(request("docs.example.com:443", method="CONNECT"))).startswith(b"HTTP/1.1 502 ")
+            assert (await ask(request("docs.example.com:443", method="CONNECT"))).startswith(
+                b"HTTP/1.1 502 "
+            )
 
         talk(conversation, "", behind(outer))

@@ -84,9 +84,13 @@ def test_a_feed_is_bounded_and_counts_what_it_leaves_out(store: Store):
 
 
 def test_what_a_site_writes_is_text_in_a_feed(store: Store):
-    feed = updated_feed(None, crawl(store, {"a\x0b": "# A\n\n<script>alert(1)</script>\n"}), SITE, NOW)
+    feed = updated_feed(
+        None, crawl(store, {"a\x0b": "# A\n\n<script>alert(1)</script>\n"}), SITE, NOW
+    )
     crawled = crawl(store, {"a\x0b": "# A\n\n<script>alert(2)</script> \x01 ]]>\n"})
-    content = entries(updated_feed(feed, crawled, SITE, NOW))[0].findtext(f"{{{ATOM}}}content") or ""
+    content = (
+        entries(updated_feed(feed, crawled, SITE, NOW))[0].findtext(f"{{{ATOM}}}content") or ""
+    )
     assert "<script" not in content
 
 
@@ -105,7 +109,9 @@ def test_what_is_no_feed_of_this_source_is_not_replaced(store: Store, existing: 
 
 def test_a_payload_names_pages_and_is_bounded(store: Store):
     crawl(store, {"a": "# A\n\nOne.\n"})
-    told = json.loads(webhook.payload(crawl(store, {"a": "# A\n\nTwo.\n", "b": "# B\n"}), SITE, "r1"))
+    told = json.loads(
+        webhook.payload(crawl(store, {"a": "# A\n\nTwo.\n", "b": "# B\n"}), SITE, "r1")
+    )
     assert told["counts"] == {"new": 1, "changed": 1, "moved": 0, "deleted": 0}
     assert told["pages"][0] == {
         "change": "changed",

@@ -69,7 +69,9 @@ def test_a_clock_that_jumps_in_a_run_costs_nothing(place: Place, clock: Clock, j
     assert (run.complete, run.lost, watcher.last_seq()) == (True, False, 2)
 
 
-def test_a_dead_run_of_another_machine_does_not_live_until_its_clock_is_reached(place: Place, clock: Clock):
+def test_a_dead_run_of_another_machine_does_not_live_until_its_clock_is_reached(
+    place: Place, clock: Clock
+):
     clock.ahead = DAY
     store = place.open()
     store.begin_run("crawl", {}, None, "elsewhere")

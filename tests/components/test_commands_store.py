@@ -56,7 +56,12 @@ def test_sources_are_listed(scrapy, folder: Path):
     assert header.split() == ["SOURCE", "STATUS", "PAGES", "URL"]
     assert line.split() == [NAME, "INDEXED", "2", SITE]
     (found,) = json.loads(scrapy(folder, "sources", "--json").stdout)
-    assert (found["name"], found["status"], found["pages"], found["url"]) == (NAME, "INDEXED", 2, SITE)
+    assert (found["name"], found["status"], found["pages"], found["url"]) == (
+        NAME,
+        "INDEXED",
+        2,
+        SITE,
+    )
 
 
 def test_no_sources_is_said(scrapy, tmp_path: Path):
@@ -84,9 +89,13 @@ def test_the_status_of_a_damaged_source_is_one_line_and_exit_code_1(scrapy, fold
 @pytest.mark.parametrize(
     "words", [("search", NAME, "a"), ("lint", NAME), ("delete", NAME)], ids=lambda words: words[0]
 )
-def test_a_store_of_a_newer_version_is_one_line_and_exit_code_1(scrapy, folder: Path, words: tuple[str, ...]):
+def test_a_store_of_a_newer_version_is_one_line_and_exit_code_1(
+    scrapy, folder: Path, words: tuple[str, ...]
+):
     with (
-        closing(sqlite3.connect(source_file(folder / ".scrapy" / "llmsspider", NAME))) as connection,
+        closing(
+            sqlite3.connect(source_file(folder / ".scrapy" / "llmsspider", NAME))
+        ) as connection,
         connection,
     ):
         connection.execute("UPDATE meta SET value = '99' WHERE key = 'version'")
@@ -95,14 +104,18 @@ def test_a_store_of_a_newer_version_is_one_line_and_exit_code_1(scrapy, folder: 
     assert done.stderr.count("\n") == 1 and "has version 99" in done.stderr
 
 
-def test_a_source_that_cannot_be_deleted_is_one_line_and_exit_code_1(scrapy, folder: Path, monkeypatch):
+def test_a_source_that_cannot_be_deleted_is_one_line_and_exit_code_1(
+    scrapy, folder: Path, monkeypatch
+):
     def read_only(self: Path, *, missing_ok: bool = False) -> None:
         raise PermissionError(1, "Operation not permitted")
 
     monkeypatch.setattr(Path, "unlink", read_only)
     done = scrapy(folder, "delete", "--yes", NAME)
     assert done.returncode == 1
-    assert done.stderr.count("\n") == 1 and "cannot be deleted: Operation not permitted" in done.stderr
+    assert (
+        done.stderr.count("\n") == 1 and "cannot be deleted: Operation not permitted" in done.stderr
+    )
 
 
 def test_a_full_export_holds_the_current_pages(scrapy, folder: Path):
@@ -129,7 +142,10 @@ def test_a_full_export_holds_the_current_pages(scrapy, folder: Path):
         "file_summary": None,
         "file_notes": None,
     }
-    assert found[1]["links"] == [{"text": "Home", "url": SITE}, {"text": "", "url": SITE + "b#part"}]
+    assert found[1]["links"] == [
+        {"text": "Home", "url": SITE},
+        {"text": "", "url": SITE + "b#part"},
+    ]
     assert found[1]["content"] == guide.content
 
 
@@ -142,11 +158,14 @@ def test_a_full_export_holds_the_current_pages(scrapy, folder: Path):
         ("999", []),
     ],
 )
-def test_an_export_since_a_number_replays_what_came_after(scrapy, folder: Path, since: str, expected):
+def test_an_export_since_a_number_replays_what_came_after(
+    scrapy, folder: Path, since: str, expected
+):
     done = scrapy(folder, "export", NAME, "--since", since)
     assert done.returncode == 0
     found = [
-        (str(row["url"]).removeprefix(SITE), row["change"], row["seq"]) for row in documents(done.stdout)
+        (str(row["url"]).removeprefix(SITE), row["change"], row["seq"])
+        for row in documents(done.stdout)
     ]
     assert found == expected
 
@@ -197,7 +216,9 @@ def test_a_staged_file_appears_only_when_all_is_written(tmp_path: Path):
 def test_the_real_command_line(folder: Path):
     environment = real_project(folder)
     command = [sys.executable, "-m", "scrapy", "sources"]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment, check=False)
+    done = subprocess.run(
+        command, capture_output=True, text=True, cwd=folder, env=environment, check=False
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert NAME in done.stdout
 
@@ -254,7 +275,9 @@ def test_delete_leaves_no_word_of_a_source(scrapy, folder: Path):
     assert [path for path in data.rglob("*") if path.is_file()] == []
 
 
-@pytest.mark.parametrize("words", [["delete", NAME], ["search", NAME, "a"], ["lint", NAME], ["status", NAME]])
+@pytest.mark.parametrize(
+    "words", [["delete", NAME], ["search", NAME, "a"], ["lint", NAME], ["status", NAME]]
+)
 def test_an_option_that_there_is_not_is_named(scrapy, folder: Path, words: list[str]):
     done = scrapy(folder, *words, "--foo")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
@@ -267,13 +290,22 @@ def test_an_option_that_there_is_not_is_named(scrapy, folder: Path, words: list[
         pytest.param(["sources", "x"], 2, "unexpected argument 'x'", id="sources takes none"),
         pytest.param(["export"], 2, "name one source", id="export of nothing"),
         pytest.param(["export", "a", "b"], 2, "name one source", id="export of two"),
-        pytest.param(["export", "nope"], 2, "'nope' is not known", id="export of an unknown source"),
-        pytest.param(["export", NAME, "--since", "x"], 2, "--since 'x'", id="a number that is none"),
+        pytest.param(
+            ["export", "nope"], 2, "'nope' is not known", id="export of an unknown source"
+        ),
+        pytest.param(
+            ["export", NAME, "--since", "x"], 2, "--since 'x'", id="a number that is none"
+        ),
         pytest.param(["export", NAME, "--since=-1"], 2, "--since '-1'", id="a negative number"),
         pytest.param(["export", NAME, "--since", "9" * 30], 2, "--since", id="a number too great"),
-        pytest.param(["export", NAME, "--format", "doc"], 2, "accepted are", id="an unknown format"),
         pytest.param(
-            ["export", NAME, "-o", "no/such/dir"], 1, "No such file or directory", id="no such folder"
+            ["export", NAME, "--format", "doc"], 2, "accepted are", id="an unknown format"
+        ),
+        pytest.param(
+            ["export", NAME, "-o", "no/such/dir"],
+            1,
+            "No such file or directory",
+            id="no such folder",
         ),
         pytest.param(["export", NAME, "-o", "."], 1, "irectory", id="a folder for a file"),
         pytest.param(["delete"], 2, "name one source", id="delete nothing"),
@@ -286,7 +318,10 @@ def test_an_option_that_there_is_not_is_named(scrapy, folder: Path, words: list[
             id="a wrong store URL",
         ),
         pytest.param(
-            ["export", NAME, "-s", "LLMS_DATA_DIR=elsewhere"], 2, "is not known", id="another data dir"
+            ["export", NAME, "-s", "LLMS_DATA_DIR=elsewhere"],
+            2,
+            "is not known",
+            id="another data dir",
         ),
     ],
 )

@@ -97,4 +97,6 @@ def defined_by(module: str) -> set[str]:
 def our_classes() -> Iterator[type]:
     for name in modules():
         found = vars(importlib.import_module(name)).values()
-        yield from (value for value in found if isinstance(value, type) and value.__module__ == name)
+        yield from (
+            value for value in found if isinstance(value, type) and value.__module__ == name
+        )

@@ -34,7 +34,10 @@ def document(**fields) -> Document:
 def test_log_lines_name_documents_and_never_print_them():
     formatter = ShortLogFormatter()
     line = formatter.scraped(document(), None, None)
-    assert (line["msg"] % line["args"], line["level"]) == ("Document https://e.com/ü", logging.DEBUG)
+    assert (line["msg"] % line["args"], line["level"]) == (
+        "Document https://e.com/ü",
+        logging.DEBUG,
+    )
     dropped = formatter.dropped(document(), ValueError("why"), None, None)
     assert dropped["msg"] % dropped["args"] == "Left out why"
     error = formatter.item_error({"a": 1}, ValueError(), None, None)

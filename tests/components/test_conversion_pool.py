@@ -34,7 +34,11 @@ from llmsspider.items import Digest
 
 URL = "https://e.com/a"
 FAULTS = {
-    "killed, as the kernel does when memory is short": (signal.raise_signal, (signal.SIGKILL,), "code -9)"),
+    "killed, as the kernel does when memory is short": (
+        signal.raise_signal,
+        (signal.SIGKILL,),
+        "code -9)",
+    ),
     "crashed": (os.abort, (), "died (exit code -6)"),
     "left": (os._exit, (3,), "died (exit code 3)"),
     "out of memory": (bytearray, (1 << 60,), "ran out of memory"),
@@ -143,7 +147,10 @@ def test_a_worker_dies_at_its_start(tmp_path):
 
 def test_workers_that_never_start_are_an_error_of_the_page():
     pool = ProcessPool(1, (), partial(serve, partial(os._exit, 5)))
-    with contextlib.closing(pool), pytest.raises(ConversionError, match="no conversion worker starts"):
+    with (
+        contextlib.closing(pool),
+        pytest.raises(ConversionError, match="no conversion worker starts"),
+    ):
         asyncio.run(pool.run(abs, (1,), 60.0))
 
 
@@ -258,7 +265,9 @@ def test_closing_ends_idle_and_busy_workers(pool, tmp_path):
         await pages(pool, range(10))
         call = asyncio.ensure_future(pool._run(wait_once, (str(marker),)))
         await until(marker.exists)
-        ended = [worker.process.sentinel for worker in (*pool.processes._idle, *pool.processes._busy)]
+        ended = [
+            worker.process.sentinel for worker in (*pool.processes._idle, *pool.processes._busy)
+        ]
         pool.close()
         assert set(connection.wait(ended)) and all(connection.wait([end]) for end in ended)
         late = pool.convert(html(1), URL, None)
@@ -271,10 +280,15 @@ def test_closing_ends_idle_and_busy_workers(pool, tmp_path):
 def test_workers_hold_no_connection_of_the_crawl(pool):
     if sys.platform != "linux":
         pytest.skip("reads /proc")
-    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()):
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        socket.create_connection(server.getsockname()),
+    ):
         pool.open()
         asyncio.run(pages(pool, range(10)))
-        ours = {str(path.readlink()) for path in Path("/proc/self/fd").iterdir() if path.is_symlink()}
+        ours = {
+            str(path.readlink()) for path in Path("/proc/self/fd").iterdir() if path.is_symlink()
+        }
         ours = {name for name in ours if name.startswith("socket:")}
         assert len(ours) >= 2 + len(pool.processes.pids)
         for pid in pool.processes.pids:
@@ -370,7 +384,9 @@ def test_short_markdown_starts_no_worker(pool, characters, starts):
     assert pool.processes.has_started is starts
 
 
-@pytest.mark.parametrize(("length", "starts"), [(MAX_HTML_IN_PLACE, False), (MAX_HTML_IN_PLACE + 1, True)])
+@pytest.mark.parametrize(
+    ("length", "starts"), [(MAX_HTML_IN_PLACE, False), (MAX_HTML_IN_PLACE + 1, True)]
+)
 @pytest.mark.parametrize("way", ["convert", "read_metadata", "read_texts"])
 def test_without_workers_short_pages_start_none(length, starts, way):
     pool = ConversionPool(0, 60.0, "native")
@@ -385,7 +401,9 @@ def test_without_workers_short_pages_start_none(length, starts, way):
         assert pool.processes.has_started is starts
 
 
-@pytest.mark.parametrize(("length", "starts"), [(MAX_HTML_IN_PLACE, False), (MAX_HTML_IN_PLACE + 1, True)])
+@pytest.mark.parametrize(
+    ("length", "starts"), [(MAX_HTML_IN_PLACE, False), (MAX_HTML_IN_PLACE + 1, True)]
+)
 def test_the_first_page_starts_no_worker_where_it_is_short(pool, length, starts):
     made = asyncio.run(pool.convert(html(1).ljust(length), URL, None))
     assert [made.markdown] == expected(range(1, 2))

@@ -40,10 +40,15 @@ def crawl(store: Store, pages: dict[str, str | None], **fields: object) -> str:
 def folder(tmp_path: Path) -> Path:
     """A project with a source of three runs."""
     with Place(None, tmp_path / ".scrapy" / "llmsspider").open() as store:
-        crawl(store, {"guide": GUIDE.format(day=19), "api/old": "# Api\n\nMoves.\n", "gone": "# Gone\n"})
+        crawl(
+            store,
+            {"guide": GUIDE.format(day=19), "api/old": "# Api\n\nMoves.\n", "gone": "# Gone\n"},
+        )
         crawl(store, {"guide": GUIDE.format(day=20), "other": "# Other\n"})
         edited = (
-            GUIDE.format(day=21).replace("wait=10", "wait=10, tls=True").replace("10 seconds", "20 seconds")
+            GUIDE.format(day=21)
+            .replace("wait=10", "wait=10, tls=True")
+            .replace("10 seconds", "20 seconds")
         )
         crawl(
             store,
@@ -92,7 +97,9 @@ def test_the_last_run_is_told_in_words(folder: Path, scrapy: Scrapy):
 
 def test_a_page_with_new_dates_only_is_counted_and_not_told(folder: Path, scrapy: Scrapy):
     with Place(None, folder / ".scrapy" / "llmsspider").open() as store:
-        text = next(page.record.content for page in store.iter_pages() if page.record.url.endswith("guide"))
+        text = next(
+            page.record.content for page in store.iter_pages() if page.record.url.endswith("guide")
+        )
         crawl(store, {"guide": (text or "").replace("2026-11-21", "2026-11-22")})
     done = scrapy(folder, "diff", NAME)
     assert done.stdout == (
@@ -148,7 +155,9 @@ def test_of_a_page_that_moved_its_own_address_is_no_change(folder: Path):
         crawl(store, {"a": None, "b": edited.replace("({0}-y", f"({SITE}a-y").format(SITE + "b")})
         (page,) = changes_since(store, NAME, since).pages
         assert (page.kind, page.moved_from) == ("moved", SITE + "a")
-        ((_, *changed),) = [[hunk, *(p for op, p in hunk.words if op != "equal")] for hunk in page.hunks]
+        ((_, *changed),) = [
+            [hunk, *(p for op, p in hunk.words if op != "equal")] for hunk in page.hunks
+        ]
         assert "".join(changed).strip() == "good"
 
 
@@ -188,7 +197,10 @@ def test_text_that_another_converter_made_is_said(folder: Path):
 @pytest.mark.parametrize(
     ("format_", "expected"),
     [
-        ("markdown", [f"- **moved** [Api/New]({SITE}api/new): was {SITE}api/old", "~~10~~**20**", "```diff"]),
+        (
+            "markdown",
+            [f"- **moved** [Api/New]({SITE}api/new): was {SITE}api/old", "~~10~~**20**", "```diff"],
+        ),
         ("html", ["<del>10</del><ins>20</ins>", "First", "<ins>+run(wait=10, tls=True)</ins>"]),
     ],
 )
@@ -215,7 +227,11 @@ def test_json_has_everything(folder: Path, scrapy: Scrapy):
     found = json.loads(scrapy(folder, "diff", NAME, "--format", "json").stdout)
     assert found["counts"] == {"new": 1, "changed": 1, "moved": 1, "deleted": 1}
     guide = found["pages"][0]
-    assert (guide["change"], guide["section"], guide["names"]["appeared"]) == ("changed", "Guides", ["tls="])
+    assert (guide["change"], guide["section"], guide["names"]["appeared"]) == (
+        "changed",
+        "Guides",
+        ["tls="],
+    )
     assert guide["hunks"][0]["words"][1] == ["delete", "10"]
     assert found["noise"] == {"pages": 0, "lines": {"Last updated on …": 1}}
     short = json.loads(scrapy(folder, "diff", NAME, "--format", "json", "--summary").stdout)
@@ -230,7 +246,9 @@ def test_since_is_a_run_a_date_an_age_or_a_number(folder: Path, scrapy: Scrapy):
             early = update(change).where(change.c.run == 1).values(at=moment.timestamp())
             connection.execute(early)
     heads = {
-        value: scrapy(folder, "diff", NAME, "--since", value).stdout.splitlines()[0].partition(": ")[2]
+        value: scrapy(folder, "diff", NAME, "--since", value)
+        .stdout.splitlines()[0]
+        .partition(": ")[2]
         for value in (
             first.id,
             second.id,
@@ -268,9 +286,19 @@ def test_since_is_a_run_a_date_an_age_or_a_number(folder: Path, scrapy: Scrapy):
         (["--format", "pdf"], 2, "accepted are text, markdown, json, html"),
         (["-o", "no/such/folder/file"], 1, "No such file or directory"),
     ],
-    ids=["a run that is gone", "many runs", "a change to come", "no date", "the future", "format", "output"],
+    ids=[
+        "a run that is gone",
+        "many runs",
+        "a change to come",
+        "no date",
+        "the future",
+        "format",
+        "output",
+    ],
 )
-def test_bad_input_is_one_line(folder: Path, scrapy: Scrapy, words: list[str], code: int, said: str):
+def test_bad_input_is_one_line(
+    folder: Path, scrapy: Scrapy, words: list[str], code: int, said: str
+):
     if words == ["--since", "2"]:
         year = f"{datetime.now(UTC):%Y}"
         words = ["--since", f"{year}{datetime.now(UTC):%m%d}T"]

@@ -31,10 +31,20 @@ def test_a_killed_process_fails_its_test_and_all_others_are_run(tmp_path):
         place = tmp_path / "tests" / name
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(text)
-    given = {"PATH": os.environ["PATH"], "PYTHONPATH": str(SUPPORT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    given = {
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": str(SUPPORT),
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+    }
     words = [sys.executable, "-m", "pytest", "-p", "xdist", "-n", "2", "-q", "tests"]
     done = subprocess.run(
-        words, cwd=tmp_path, env=given, capture_output=True, text=True, check=False, timeout=HANGS_SECS
+        words,
+        cwd=tmp_path,
+        env=given,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=HANGS_SECS,
     )
     assert done.returncode == 1, done.stdout + done.stderr
     failed = re.findall(r"^FAILED tests/(\S+)::test_killed", done.stdout, re.MULTILINE)

@@ -36,7 +36,10 @@ def test_no_more_requests_at_a_time_than_the_limit(tmp_path, limit):
     visitors = CountsVisitors(limit)
     with loopback(visitors) as server:
         urls = [server.url(f"/{number}") for number in range(15)]
-        settings = {"LLMS_ALLOW_PRIVATE_ADDRESSES": "127.0.0.1", "CONCURRENT_REQUESTS_PER_DOMAIN": limit}
+        settings = {
+            "LLMS_ALLOW_PRIVATE_ADDRESSES": "127.0.0.1",
+            "CONCURRENT_REQUESTS_PER_DOMAIN": limit,
+        }
         outcome = engine_crawl(tmp_path, urls, settings=settings)
     assert [outcome.of(url)["status"] for url in urls] == [200] * 15
     assert visitors.most == limit

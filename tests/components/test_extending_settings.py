@@ -138,4 +138,6 @@ def test_what_is_lost_with_a_scheduler_that_is_not_ours_is_said():
         "setting DUPEFILTER_CLASS: scrapy.dupefilters.RFPDupeFilter is not derived from llmsspider.crawl.scheduler.",
         "setting DOWNLOADER: scrapy.core.downloader.Downloader is not derived from llmsspider.downloadermiddlewares.",
     ]
-    assert [line[: len(start)] for line, start in zip(lost_parts(settings), said, strict=True)] == said
+    assert [
+        line[: len(start)] for line, start in zip(lost_parts(settings), said, strict=True)
+    ] == said

@@ -194,7 +194,9 @@ def test_a_folder_without_permission():
             try:
                 if os.geteuid() == 0:
                     os.setuid(65534)
-                status = 0 if "permission denied" in str(unwritable(Path(folder, "new.jsonl"))) else 2
+                status = (
+                    0 if "permission denied" in str(unwritable(Path(folder, "new.jsonl"))) else 2
+                )
             finally:
                 os._exit(status)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
@@ -210,7 +212,12 @@ def test_a_target_that_cannot_be_written_is_said_at_the_start(tmp_path):
 
 def test_parquet_needs_pyarrow_and_a_file_of_its_own(target, monkeypatch):
     settings = Settings(
-        {"FEEDS": {str(target): {"format": "parquet"}, "s3://docs/new.parquet": {"format": "parquet"}}}
+        {
+            "FEEDS": {
+                str(target): {"format": "parquet"},
+                "s3://docs/new.parquet": {"format": "parquet"},
+            }
+        }
     )
     settings["FEED_EXPORTERS"] = {"parquet": "llmsspider.output.feeds.ParquetExporter"}
     assert feed_problems(settings) == [

@@ -32,7 +32,11 @@ def store(tmp_path: Path):
 
 def test_index_and_flat_export_begin_with_title_and_introduction(store, tmp_path: Path):
     sync(store, tmp_path / "tree")
-    assert (tmp_path / "tree/index.md").read_text(encoding="utf-8").startswith(f"{HEAD}For the instructions")
+    assert (
+        (tmp_path / "tree/index.md")
+        .read_text(encoding="utf-8")
+        .startswith(f"{HEAD}For the instructions")
+    )
     out = io.BytesIO()
     write_flat(store, out)
     assert out.getvalue().decode() == f"{HEAD}# A\n\nSource: {SITE}a\n\n\n\n"

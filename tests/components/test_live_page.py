@@ -37,7 +37,9 @@ def test_status_tells_how_far_the_crawl_is(serve, tmp_path: Path) -> None:
         assert list(found) == [field.name for field in fields(LiveStatus)]
         assert TypeAdapter(LiveStatus).validate_json(json.dumps(found), strict=True).queued == 3
         _, headers, text = live.ask("/metrics")
-        assert headers["content-type"] == "application/openmetrics-text; version=1.0.0; charset=utf-8"
+        assert (
+            headers["content-type"] == "application/openmetrics-text; version=1.0.0; charset=utf-8"
+        )
         samples = {one.name: one for family in openmetrics(text.decode()) for one in family.samples}
         assert samples["llmsspider_pages_done"].value == found["done"]
         assert samples["llmsspider_requests"].value >= found["done"]
@@ -47,7 +49,9 @@ def test_status_tells_how_far_the_crawl_is(serve, tmp_path: Path) -> None:
     assert "ERROR" not in log
 
 
-def test_events_begin_with_the_state_and_end_with_the_last_one_and_its_report(serve, tmp_path: Path) -> None:
+def test_events_begin_with_the_state_and_end_with_the_last_one_and_its_report(
+    serve, tmp_path: Path
+) -> None:
     with crawling(serve, tmp_path, LLMS_REPORT="out") as live:
         live.standing()
         connection = http.client.HTTPConnection("127.0.0.1", live.port, timeout=HANGS_SECS)
@@ -127,7 +131,9 @@ def test_without_a_terminal_it_is_off(serve, tmp_path: Path) -> None:
     ],
     ids=["in a terminal", "switched off", "under Scrapyd", "on Scrapy Cloud"],
 )
-def test_in_a_terminal_it_is_on_unless_it_is_a_job(serve, tmp_path: Path, settings, environment, on) -> None:
+def test_in_a_terminal_it_is_on_unless_it_is_a_job(
+    serve, tmp_path: Path, settings, environment, on
+) -> None:
     url = serve({"/": html("Home", "<p>Text.</p>")}).url
     env = {"TERM": "dumb", **environment}
     code, shown = in_terminal(
@@ -165,4 +171,7 @@ def test_ctrl_c_is_the_last_event_too(serve, tmp_path: Path) -> None:
 def test_a_wrong_port_is_said(tmp_path: Path) -> None:
     process = begin_crawl("http://127.0.0.1:9", tmp_path, settings={"LLMS_STATUS_PORT": "many"})
     assert process.wait() == 2
-    assert "setting LLMS_STATUS_PORT='many': accepted are auto, off, a port, and a range" in process.log
+    assert (
+        "setting LLMS_STATUS_PORT='many': accepted are auto, off, a port, and a range"
+        in process.log
+    )

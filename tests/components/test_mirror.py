@@ -52,15 +52,24 @@ def test_a_file_of_the_user_is_never_replaced(store, tmp_path):
     assert mine.read_text() == "mine"
 
 
-def test_the_last_page_of_a_folder_takes_the_folder_with_it_unless_others_are_in_it(store, tmp_path):
+def test_the_last_page_of_a_folder_takes_the_folder_with_it_unless_others_are_in_it(
+    store, tmp_path
+):
     store.save_page(record("deep/er/page"), "new")
     store.save_page(record("kept/page"), "new")
     sync(store, tmp_path / "tree")
     (tmp_path / "tree/docs/kept/mine.txt").write_text("mine")
     for path in ("deep/er/page", "kept/page"):
         store.delete_page(record(path).key, "not-found")
-    assert sorted(sync(store, tmp_path / "tree").removed) == ["docs/deep/er/page.md", "docs/kept/page.md"]
-    assert sorted(path.name for path in (tmp_path / "tree/docs").iterdir()) == ["a.md", "b.md", "kept"]
+    assert sorted(sync(store, tmp_path / "tree").removed) == [
+        "docs/deep/er/page.md",
+        "docs/kept/page.md",
+    ]
+    assert sorted(path.name for path in (tmp_path / "tree/docs").iterdir()) == [
+        "a.md",
+        "b.md",
+        "kept",
+    ]
 
 
 def test_a_manifest_that_names_files_outside_the_folder_is_refused(store, tmp_path):

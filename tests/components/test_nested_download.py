@@ -29,12 +29,22 @@ def test_whatever_a_nested_download_raises_is_one_error_with_its_kind(tmp_path):
         result = tmp_path / "result.json"
         log = tmp_path / "log.txt"
         process = fork(
-            download_parts, urls, str(result), cwd=tmp_path, stdout=log, stderr=log, env=dict(os.environ)
+            download_parts,
+            urls,
+            str(result),
+            cwd=tmp_path,
+            stdout=log,
+            stderr=log,
+            env=dict(os.environ),
         )
         process.wait()
     assert result.exists(), process.log
     outcomes = json.loads(result.read_text())
-    assert outcomes[part] == [200, "part", {"llms": {"nested": True}, "cookiejar": 7, "depth": None}]
+    assert outcomes[part] == [
+        200,
+        "part",
+        {"llms": {"nested": True}, "cookiejar": 7, "depth": None},
+    ]
     assert accepted[0] == "text/x"
     assert outcomes[large][0] == "blocked"
     assert outcomes[large][2] == "DownloadCancelledError"

@@ -22,12 +22,16 @@ class Answers:
         self.addresses = addresses
         self.asked: list[str] = []
 
-    def resolveHostName(self, receiver, hostName, portNumber=0, addressTypes=None, transportSemantics="TCP"):
+    def resolveHostName(
+        self, receiver, hostName, portNumber=0, addressTypes=None, transportSemantics="TCP"
+    ):
         self.asked.append(hostName)
         resolution = HostResolution(hostName)
         receiver.resolutionBegan(resolution)
         for ip in self.addresses:
-            receiver.addressResolved((IPv6Address if ":" in ip else IPv4Address)("TCP", ip, portNumber))
+            receiver.addressResolved(
+                (IPv6Address if ":" in ip else IPv4Address)("TCP", ip, portNumber)
+            )
         receiver.resolutionComplete()
         return resolution
 

@@ -9,19 +9,21 @@ OPEN = {"LLMS_ALLOW_PRIVATE_ADDRESSES": "127.0.0.0/8", "RETRY_TIMES": 1}
 
 def with_robots(status: int, body: bytes = b"", **headers: str) -> Loopback:
     def answer(arrived: Arrived) -> Answer:
-        return (status, dict(headers), body) if arrived.target == "/robots.txt" else (200, {}, b"page")
+        return (
+            (status, dict(headers), body) if arrived.target == "/robots.txt" else (200, {}, b"page")
+        )
 
     return loopback(answer)
 
 
 def test_rules_are_obeyed_by_the_group_for_our_product(tmp_path):
-    robots = (
-        b"User-agent: *\nDisallow: /\n\nUser-agent: llmsspider\nDisallow: /private/\nAllow: /private/open\n"
-    )
+    robots = b"User-agent: *\nDisallow: /\n\nUser-agent: llmsspider\nDisallow: /private/\nAllow: /private/open\n"
     with with_robots(200, robots) as server:
         urls = [server.url(path) for path in ("/a", "/private/b", "/private/open")]
         outcome = engine_crawl(
-            tmp_path, urls, settings={**OPEN, "USER_AGENT": "llmsspider/9 (+https://example.com/somebot)"}
+            tmp_path,
+            urls,
+            settings={**OPEN, "USER_AGENT": "llmsspider/9 (+https://example.com/somebot)"},
         )
     assert sorted(server.paths) == ["/a", "/private/open", "/robots.txt"]
     refused = outcome.of(server.url("/private/b"))
@@ -37,7 +39,9 @@ def test_without_a_robots_txt_everything_may_be_fetched(tmp_path, status):
     assert outcome.of(server.url("/a"))["status"] == 200
 
 
-@pytest.mark.parametrize(("status", "kind"), [(500, "network"), (503, "network"), (429, "rate_limited")])
+@pytest.mark.parametrize(
+    ("status", "kind"), [(500, "network"), (503, "network"), (429, "rate_limited")]
+)
 def test_an_unreachable_robots_txt_keeps_the_crawl_away(tmp_path, status, kind):
     with with_robots(status) as server:
         urls = [server.url("/a"), server.url("/b")]
@@ -58,7 +62,9 @@ def test_a_host_that_is_down_is_a_network_error(tmp_path):
 
 def test_not_obeyed_where_the_user_says_so(tmp_path):
     with with_robots(200, b"User-agent: *\nDisallow: /\n") as server:
-        outcome = engine_crawl(tmp_path, [server.url("/a")], settings={**OPEN, "ROBOTSTXT_OBEY": False})
+        outcome = engine_crawl(
+            tmp_path, [server.url("/a")], settings={**OPEN, "ROBOTSTXT_OBEY": False}
+        )
     assert server.paths == ["/a"]
     assert outcome.of(server.url("/a"))["status"] == 200
 

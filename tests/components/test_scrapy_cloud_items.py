@@ -18,8 +18,17 @@ from llmsspider.items import Document
 
 
 def document(**fields) -> Document:
-    values = dict.fromkeys(("id", "url", "fetched_url", "source", "run", "origin", "discovered_by"), "x")
-    rest = {"seq": 1, "title": None, "description": None, "language": None, "content_hash": None, "depth": 0}
+    values = dict.fromkeys(
+        ("id", "url", "fetched_url", "source", "run", "origin", "discovered_by"), "x"
+    )
+    rest = {
+        "seq": 1,
+        "title": None,
+        "description": None,
+        "language": None,
+        "content_hash": None,
+        "depth": 0,
+    }
     return Document(**{**values, **rest, "content": "text\n", "change": "new", **fields})
 
 
@@ -62,10 +71,15 @@ def test_a_document_is_one_item_or_several(cloud):
 def test_one_that_cannot_be_cut_is_refused_and_not_delivered(cloud, caplog):
     extension, written, stats, spider = cloud
     with caplog.at_level(logging.ERROR):
-        extension.item_scraped(document(url="https://a.example/", title="t" * MAX_ITEM_BYTES), spider)
+        extension.item_scraped(
+            document(url="https://a.example/", title="t" * MAX_ITEM_BYTES), spider
+        )
     assert written == []
     assert stats == {"llms/cloud/refused": 1}
-    assert "no item for https://a.example/: its fields other than content and links have" in caplog.text
+    assert (
+        "no item for https://a.example/: its fields other than content and links have"
+        in caplog.text
+    )
     assert len(spider.run.outputs.undelivered) == 1
 
 

@@ -103,7 +103,9 @@ def test_the_page_that_answers_comes_first(shelves: Shelves):
 
 
 def test_a_quoted_phrase_has_to_stand_in_the_passage(shelves: Shelves):
-    shelves.crawl({"a": "# A\n\nbreadth first search\n", "b": "# B\n\nfirst the breadth, then search\n"})
+    shelves.crawl(
+        {"a": "# A\n\nbreadth first search\n", "b": "# B\n\nfirst the breadth, then search\n"}
+    )
     assert sorted(shelves.paths("breadth first")) == ["a", "b"]
     assert shelves.paths('"breadth first"') == ["a"]
     assert shelves.paths('"first breadth first"') == []
@@ -133,7 +135,11 @@ def test_a_result_says_where_its_passage_stands(shelves: Shelves):
     assert best.heading_path == ("Timeouts", "Pool timeout")
     assert best.text == body[best.offset : best.offset + best.length].strip()
     assert best.text.startswith("## Pool timeout")
-    assert (best.source, best.page_id, best.fetched_at) == (NAME, record("t").id, "2026-11-21T22:00:00Z")
+    assert (best.source, best.page_id, best.fetched_at) == (
+        NAME,
+        record("t").id,
+        "2026-11-21T22:00:00Z",
+    )
     assert shelves.paths("give up", section="guide") == ["t"]
     assert shelves.paths("give up", section="reference") == []
 
@@ -149,7 +155,9 @@ def test_the_next_search_knows_an_edit_a_deletion_and_a_new_page(shelves: Shelve
 
 def test_many_edits_leave_an_index_that_finds_the_last_one(shelves: Shelves):
     for night in range(8):
-        shelves.crawl({f"p{page}": f"# Page {page}\n\nword{night} topic{page}\n" * 40 for page in range(10)})
+        shelves.crawl(
+            {f"p{page}": f"# Page {page}\n\nword{night} topic{page}\n" * 40 for page in range(10)}
+        )
         assert len(shelves.paths(f"word{night}", limit=20)) == 10
     assert shelves.paths("word3") == []
     opened = shelves.library.open(NAME)
@@ -161,7 +169,9 @@ def test_notes_of_llms_txt_find_a_page_as_they_are_now(shelves: Shelves):
     def entry(notes: str) -> LlmsEntry:
         return LlmsEntry(SITE + "llms.txt", "Guide", "Start", notes, 0)
 
-    page = record("a", "# Start\n\nBegin.\n", title="Start", llms=entry("The quickest path to Rome"))
+    page = record(
+        "a", "# Start\n\nBegin.\n", title="Start", llms=entry("The quickest path to Rome")
+    )
     shelves.crawl({"a": page, "b": "# Other\n\nMore.\n"})
     assert shelves.paths("quickest Rome") == ["a"]
     store = shelves.place.open()
@@ -183,7 +193,9 @@ def test_an_index_of_an_earlier_version_is_made_anew(shelves: Shelves):
         connection = sqlite3.connect(file)
         words = f"search{version}_passage_fts"
         connection.execute(f"CREATE VIRTUAL TABLE {words} USING fts5(body, content='')")
-        connection.execute(f"CREATE VIRTUAL TABLE search{version}_vocabulary USING fts5vocab({words}, row)")
+        connection.execute(
+            f"CREATE VIRTUAL TABLE search{version}_vocabulary USING fts5vocab({words}, row)"
+        )
         connection.execute(f"CREATE TABLE search{version}_source (id integer)")
         connection.close()
         assert shelves.paths("zebras") == ["a"]
@@ -288,7 +300,9 @@ def test_all_sources_are_searched_when_none_is_named(shelves: Shelves):
 
 def test_the_sources_of_several_folders_are_searched_together(tmp_path: Path):
     folders = [tmp_path / "one" / ".llmsspider", tmp_path / "two" / ".llmsspider"]
-    for folder, text in zip(folders, ("# Alpha\n\nzebras run\n", "# Beta\n\nzebras sleep\n"), strict=True):
+    for folder, text in zip(
+        folders, ("# Alpha\n\nzebras run\n", "# Beta\n\nzebras sleep\n"), strict=True
+    ):
         shelves = Shelves(Place(None, folder))
         shelves.crawl({"a": text})
         shelves.library.close()
@@ -303,7 +317,9 @@ def test_the_sources_of_several_folders_are_searched_together(tmp_path: Path):
 
 def test_a_long_passage_is_shown_around_what_answers(shelves: Shelves):
     lines = [f"value_{number} = {number}\n" for number in range(400)]
-    shelves.crawl({"a": "# Values\n\n```python\n" + "".join([*lines, "zebra = 1\n", *lines]) + "```\n"})
+    shelves.crawl(
+        {"a": "# Values\n\n```python\n" + "".join([*lines, "zebra = 1\n", *lines]) + "```\n"}
+    )
     (found,) = shelves.library.search("zebra", NAME).results
     assert "zebra = 1\n" in found.text and len(found.text) < 4100
     assert found.text.startswith("… ```python\nvalue_") and found.text.endswith("\n``` …")
@@ -359,7 +375,9 @@ def test_a_folder_that_is_read_only_is_searched_and_left_as_it_is(
     for _ in range(2):
         with Library(Stores(None, tmp_path), warn=warned.append) as library:
             assert [one.title for one in library.search("zebras", NAME).results] == ["Alpha"]
-    assert warned == [f"{tmp_path} is read-only: the search index is kept in a temporary folder"] * 2
+    assert (
+        warned == [f"{tmp_path} is read-only: the search index is kept in a temporary folder"] * 2
+    )
     assert sorted(tmp_path.iterdir()) == before
 
 
@@ -398,7 +416,8 @@ class Topics:
         self.calls.append(len(texts))
         topics = (("car", "automobile", "vehicle"), ("boat", "ship", "vessel"))
         return [
-            [0.01 + sum(text.casefold().count(word) for word in topic) for topic in topics] for text in texts
+            [0.01 + sum(text.casefold().count(word) for word in topic) for topic in topics]
+            for text in texts
         ]
 
 

@@ -68,7 +68,9 @@ def test_a_database_that_goes_is_said_once_and_used_when_it_is_back(
     monkeypatch.setattr(turns, "AWAY_SECS", 0.2)
 
     async def scenario() -> None:
-        one, two = (SharedTurns(Turns(tmp_path / name / "turns.sqlite"), url) for name in ("one", "two"))
+        one, two = (
+            SharedTurns(Turns(tmp_path / name / "turns.sqlite"), url) for name in ("one", "two")
+        )
         assert await one.reserve("e.com", 60, monotonic()) <= monotonic()
         assert await two.reserve("e.com", 60, monotonic()) >= monotonic() + 50, (
             "the turn of another machine counts"
@@ -134,4 +136,6 @@ def test_a_database_that_is_away_holds_up_no_crawl(tmp_path, answers):
     assert "until it answers the pace of hosts is shared on this machine only" in line
     assert "secret" not in outcome.log
     if answers:
-        assert max(one.at for one in free.requests) < paced.requests[-1].at, "hosts without turns go on"
+        assert max(one.at for one in free.requests) < paced.requests[-1].at, (
+            "hosts without turns go on"
+        )

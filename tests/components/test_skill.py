@@ -24,7 +24,9 @@ def entry(section: str, title: str, order: int, said: str | None = None) -> Llms
     return LlmsEntry(SITE + "llms.txt", section, title, said, order)
 
 
-def crawl(store: Store, pages: dict[str, str | None], entries: dict[str, LlmsEntry] | None = None) -> None:
+def crawl(
+    store: Store, pages: dict[str, str | None], entries: dict[str, LlmsEntry] | None = None
+) -> None:
     known = store.page_states()
     store.begin_run("crawl", {})
     for path, text in pages.items():
@@ -76,7 +78,9 @@ def test_an_agent_reads_what_it_is_and_where_to_look(store: Store, tmp_path: Pat
     }
     skill = (folder / "SKILL.md").read_text()
     assert "# Example: docs\n\nHow to use it.\n" in skill
-    assert "### First steps\n\n- [Install it](references/first-steps.md): on every system\n" in skill
+    assert (
+        "### First steps\n\n- [Install it](references/first-steps.md): on every system\n" in skill
+    )
     steps = (folder / "references/first-steps.md").read_text()
     contents = "# First steps\n\n- Install it\n- Run it\n\n"
     assert steps.startswith(f"{contents}# Install\n\nSource: {SITE}install\n")
@@ -87,14 +91,20 @@ def test_a_recrawl_touches_only_what_differs(store: Store, tmp_path: Path):
     sync_skill(store, folder)
     (folder / "references" / "mine.md").write_text("mine")
     assert sync_skill(store, folder).untouched == 4
-    crawl(store, {"run": "# Run\n\nLater.\n", "other": None}, {"run": entry("First steps", "Run it", 1)})
+    crawl(
+        store,
+        {"run": "# Run\n\nLater.\n", "other": None},
+        {"run": entry("First steps", "Run it", 1)},
+    )
     report = sync_skill(store, folder)
     assert sorted(report.written) == ["SKILL.md", "references/first-steps.md"]
     assert (report.removed, report.untouched) == (["references/docs.md"], 1)
     assert (folder / "references" / "mine.md").read_text() == "mine"
 
 
-def test_large_sections_are_parted_and_large_outlines_name_sections_only(store: Store, tmp_path: Path):
+def test_large_sections_are_parted_and_large_outlines_name_sections_only(
+    store: Store, tmp_path: Path
+):
     words = "Some words of a page. " * 400
     pages = {f"big/p{number:03}": f"# P {number}\n\n{words}\n" for number in range(400)}
     crawl(store, pages, {path: entry("Big", path, order) for order, path in enumerate(pages)})

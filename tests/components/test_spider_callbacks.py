@@ -74,7 +74,11 @@ def test_a_recorded_page_gives_its_document_and_its_links(response, spider):
         "# Intro\n\nInstall it, then read [more](https://docs.example.com/guide/more.html).\n\n"
         "```python\nimport example\n```\n"
     )
-    assert (document.title, document.description, document.language) == ("Intro", "How to begin.", "en")
+    assert (document.title, document.description, document.language) == (
+        "Intro",
+        "How to begin.",
+        "en",
+    )
     assert (document.url, document.depth, document.origin) == (URL, 1, "html")
     links = [result for result in results if isinstance(result, Request)]
     assert [(link.url, link.meta["depth"]) for link in links] == [
@@ -84,9 +88,13 @@ def test_a_recorded_page_gives_its_document_and_its_links(response, spider):
 
 
 def test_a_link_is_followed_once(spider):
-    page = HtmlResponse(URL, body=b"<html><main><p>x</p><a href='/a'>a</a><a href='/a#b'>a</a></main></html>")
+    page = HtmlResponse(
+        URL, body=b"<html><main><p>x</p><a href='/a'>a</a><a href='/a#b'>a</a></main></html>"
+    )
     first = collect(spider.parse(answer(spider, page)))
-    second = collect(spider.parse(answer(spider, page.replace(url="https://docs.example.com/other"))))
+    second = collect(
+        spider.parse(answer(spider, page.replace(url="https://docs.example.com/other")))
+    )
     followed = [result.url for result in [*first, *second] if isinstance(result, Request)]
     assert followed == ["https://docs.example.com/a"]
 
@@ -132,11 +140,13 @@ def test_one_class_has_every_callback_that_a_request_in_a_jobdir_names():
 
 ENTRY = "<li><a href='/guide/{0}'>{0}</a></li>"
 LISTING = f"<h1>Things</h1><ul>{ENTRY.format('a')}{ENTRY.format('b')}{ENTRY.format('c')}</ul>"
-TAGGED = (
-    "<h1>Gears</h1><p>What there is to say of gears.</p><p><a rel=tag href='/topic/things'>Things</a></p>"
-)
+TAGGED = "<h1>Gears</h1><p>What there is to say of gears.</p><p><a rel=tag href='/topic/things'>Things</a></p>"
 SITE = "https://docs.example.com"
-LISTED = {f"{SITE}/guide/gears": TAGGED, f"{SITE}/topic/things": LISTING, f"{SITE}/topic/all": LISTING}
+LISTED = {
+    f"{SITE}/guide/gears": TAGGED,
+    f"{SITE}/topic/things": LISTING,
+    f"{SITE}/topic/all": LISTING,
+}
 
 
 def settled(spider):
@@ -155,8 +165,12 @@ def documents_of(spider, pages):
     return {item.url for item in results if isinstance(item, Document)}
 
 
-@pytest.mark.parametrize("order", [list(LISTED), list(LISTED)[::-1]], ids=["named before", "named after"])
-def test_a_listing_is_one_whether_the_page_that_names_it_as_its_tag_came_before_or_after(spider, order):
+@pytest.mark.parametrize(
+    "order", [list(LISTED), list(LISTED)[::-1]], ids=["named before", "named after"]
+)
+def test_a_listing_is_one_whether_the_page_that_names_it_as_its_tag_came_before_or_after(
+    spider, order
+):
     assert documents_of(spider, order) == {f"{SITE}/guide/gears", f"{SITE}/topic/all"}
     assert spider.run.progress.filtered["listing"] == 1
 
@@ -194,7 +208,9 @@ def test_requests_name_the_callbacks_of_a_class_that_is_derived_from_the_spider(
 
 
 def test_a_bot_wall_is_an_error_and_no_document(spider):
-    wall = HtmlResponse(URL, status=200, headers={"cf-mitigated": "challenge"}, body=b"<html>Checking</html>")
+    wall = HtmlResponse(
+        URL, status=200, headers={"cf-mitigated": "challenge"}, body=b"<html>Checking</html>"
+    )
     assert collect(spider.parse(answer(spider, wall))) == []
     assert spider.run.progress.errors == {"challenge": 1}
 
@@ -236,7 +252,9 @@ def test_a_page_has_one_document_in_a_run_and_the_first_one_stays(spider):
         ("https://docs.example.com/guide/other", "intro.md", True),
     ],
 )
-def test_two_spellings_that_were_read_from_one_markdown_file_are_one_page(spider, url, read_from, is_kept):
+def test_two_spellings_that_were_read_from_one_markdown_file_are_one_page(
+    spider, url, read_from, is_kept
+):
     """Their contents differ: links in them lead to pages by the spelling that was known when they came."""
     spider.crawler.spider = spider
     stage = FilterPipeline.from_crawler(spider.crawler)
@@ -246,7 +264,9 @@ def test_two_spellings_that_were_read_from_one_markdown_file_are_one_page(spider
             address, body=b"<html><main><h1>Intro</h1><p>The text, see %s.</p></main></html>" % text
         )
         (item,) = [
-            one for one in collect(spider.parse(answer(spider, response))) if isinstance(one, Document)
+            one
+            for one in collect(spider.parse(answer(spider, response)))
+            if isinstance(one, Document)
         ]
         item.origin, item.fetched_url = "markdown", f"https://docs.example.com/guide/{file}"
         items.append(item)
@@ -285,7 +305,9 @@ def test_the_languages_of_code_are_those_of_what_pipelines_left(spider):
 def test_what_the_store_keeps_is_no_field_of_the_item(spider):
     (document,) = [
         item
-        for item in collect(spider.parse(answer(spider, HtmlResponse(URL, body=b"<html><p>x</p></html>"))))
+        for item in collect(
+            spider.parse(answer(spider, HtmlResponse(URL, body=b"<html><p>x</p></html>")))
+        )
         if isinstance(item, Document)
     ]
     assert list(ItemAdapter(document)) == [field.name for field in fields(Document)]
@@ -303,7 +325,9 @@ def test_the_phase_of_failed_pages_asks_for_each_once_more(phase):
     for url in urls:
         request = phase.spider.requests.page(url, by="link", depth=1)
         retry = phase.spider.requests.retry(request, url)
-        assert run.waiting.keep(WaitingPage("failed", retry, failure=Failure(url, "network", "lost")))
+        assert run.waiting.keep(
+            WaitingPage("failed", retry, failure=Failure(url, "network", "lost"))
+        )
     requests = collect(failed_pages(phase))
     assert [request.url for request in requests] == urls
     assert run.waiting.number("failed") == 0
@@ -327,9 +351,13 @@ def test_the_phase_of_full_text_says_which_files_are_left_out(phase):
 @pytest.mark.parametrize("least", [1, 4000])
 def test_a_filter_of_the_user_leaves_out_what_is_shorter_than_it_wants(spider, least):
     spider.crawler.spider = spider
-    stage = type("Longer", (FilterPipeline,), {"min_characters": least}).from_crawler(spider.crawler)
+    stage = type("Longer", (FilterPipeline,), {"min_characters": least}).from_crawler(
+        spider.crawler
+    )
     response = HtmlResponse(URL, body=b"<html><main><h1>Intro</h1><p>The text.</p></main></html>")
-    (item,) = [one for one in collect(spider.parse(answer(spider, response))) if isinstance(one, Document)]
+    (item,) = [
+        one for one in collect(spider.parse(answer(spider, response))) if isinstance(one, Document)
+    ]
     if least == 1:
         assert stage.process_item(item) is item
         return

@@ -45,7 +45,11 @@ print(*sys.modules)
 
 def test_a_crawl_loads_only_what_every_crawl_needs():
     done = subprocess.run(
-        [sys.executable, "-c", START_UP], capture_output=True, text=True, check=True, timeout=HANGS_SECS
+        [sys.executable, "-c", START_UP],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=HANGS_SECS,
     )
     loaded = set(done.stdout.split())
     assert "llmsspider.spiders.docs" in loaded

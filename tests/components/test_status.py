@@ -52,7 +52,10 @@ def test_without_a_source_that_is_said(status) -> None:
 def test_an_unknown_source_is_a_mistake(status) -> None:
     done = status("nothing")
     assert done.exit_code == 2
-    assert done.log == "scrapy status: source 'nothing' is not known; `scrapy sources` lists those that are\n"
+    assert (
+        done.log
+        == "scrapy status: source 'nothing' is not known; `scrapy sources` lists those that are\n"
+    )
 
 
 def test_a_source_never_crawled_is_pending(place, status) -> None:
@@ -94,7 +97,14 @@ def test_a_finished_run_is_kept_with_totals_and_changes(place, status) -> None:
         "finished",
         complete=True,
         why=None,
-        counts={**COUNTS, "done": 2, "queued": 0, "elapsed_secs": 7.5, "documents": 1, "changes": {"new": 1}},
+        counts={
+            **COUNTS,
+            "done": 2,
+            "queued": 0,
+            "elapsed_secs": 7.5,
+            "documents": 1,
+            "changes": {"new": 1},
+        },
     )
     text = status().stdout
     assert "  status     INDEXED\n" in text
@@ -145,7 +155,9 @@ def test_watch_follows_a_real_crawl_to_its_end_and_a_killed_one_is_lost(serve, t
     process = start()
     looks = tmp_path / "looks.jsonl"
     words = ("status", "--watch", "--json")
-    watch = begin(*words, cwd=tmp_path, stdout=looks, stderr=tmp_path / "watch.txt", env=environment)
+    watch = begin(
+        *words, cwd=tmp_path, stdout=looks, stderr=tmp_path / "watch.txt", env=environment
+    )
     watch.wait_until(lambda: looks.exists() and looks.read_text().endswith("\n"))
     go.set()
     assert process.wait() == 0
@@ -154,7 +166,11 @@ def test_watch_follows_a_real_crawl_to_its_end_and_a_killed_one_is_lost(serve, t
     assert seen[0]["status"] == "CRAWLING"
     assert seen[-1]["status"] == "INDEXED"
     last = seen[-1]["run"]
-    assert (last["documents"], last["errors"]["count"], last["done"]) == (12, 2, 14)  # two links are dead
+    assert (last["documents"], last["errors"]["count"], last["done"]) == (
+        12,
+        2,
+        14,
+    )  # two links are dead
     assert [look["run"]["done"] for look in seen] == sorted(look["run"]["done"] for look in seen)
 
 

@@ -30,7 +30,10 @@ def crawl(store: Store, pages: dict[str, str | None], retention: Retention | Non
 def texts(store: Store, since: int) -> dict[str, list[str]]:
     """The earlier contents of the pages that changed since, by the last part of their path."""
     found = store.history_since(since)
-    return {one.now.record.url.rpartition("/")[2]: [old.content for old in one.versions] for one in found}
+    return {
+        one.now.record.url.rpartition("/")[2]: [old.content for old in one.versions]
+        for one in found
+    }
 
 
 def test_the_contents_of_changed_and_deleted_pages_are_kept(place: Place):

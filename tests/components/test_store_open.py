@@ -34,7 +34,9 @@ def test_the_data_dir_is_beside_scrapy_cfg_from_any_folder_of_the_project(
     assert resolve_data_dir() == tmp_path / ".scrapy" / "llmsspider"
 
 
-def test_without_scrapy_cfg_it_is_in_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_without_scrapy_cfg_it_is_in_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.delenv("LLMS_DATA_DIR", raising=False)
     monkeypatch.chdir(tmp_path)
     assert resolve_data_dir() == tmp_path / ".scrapy" / "llmsspider"
@@ -45,7 +47,9 @@ def test_without_scrapy_cfg_it_is_in_the_working_directory(tmp_path: Path, monke
     [
         pytest.param("/set", {"LLMS_DATA_DIR": "/env"}, "/set", id="setting before environment"),
         pytest.param(None, {"LLMS_DATA_DIR": "/env"}, "/env", id="environment"),
-        pytest.param("", {"LLMS_DATA_DIR": ""}, "{cwd}/.scrapy/llmsspider", id="empty ones do not count"),
+        pytest.param(
+            "", {"LLMS_DATA_DIR": ""}, "{cwd}/.scrapy/llmsspider", id="empty ones do not count"
+        ),
         pytest.param("data", {}, "{cwd}/data", id="relative"),
         pytest.param("~/data", {}, "{home}/data", id="home"),
     ],
@@ -149,7 +153,9 @@ def test_damage_found_later_is_a_store_error_too(path: Path):
     data = bytearray(path.read_bytes())
     size = int.from_bytes(data[16:18], "big")
     with sqlite3.connect(path) as connection:
-        (root,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'content'").fetchone()
+        (root,) = connection.execute(
+            "SELECT rootpage FROM sqlite_master WHERE name = 'content'"
+        ).fetchone()
     connection.close()
     data[(root - 1) * size : root * size] = b"\xff" * size
     path.write_bytes(data)
@@ -203,13 +209,18 @@ def test_an_empty_file_is_a_store_that_was_never_written(tmp_path: Path):
 
 
 def test_an_unknown_source_is_not_made_by_asking_for_it(place: Place):
-    for ask in (lambda: place.open(create=False), lambda: Stores(place.url, place.data_dir).delete(NAME)):
+    for ask in (
+        lambda: place.open(create=False),
+        lambda: Stores(place.url, place.data_dir).delete(NAME),
+    ):
         with pytest.raises(UnknownSourceError, match="is not known"):
             ask()
     assert Stores(place.url, place.data_dir).list() == []
 
 
-def test_one_damaged_file_does_not_hide_the_others(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+def test_one_damaged_file_does_not_hide_the_others(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
     place = Place(None, tmp_path)
     place.open("good").close()
     source_file(tmp_path, "bad").write_bytes(b"x" * 2000)
@@ -225,9 +236,13 @@ def test_one_damaged_file_does_not_hide_the_others(tmp_path: Path, caplog: pytes
     ("url", "match"),
     [
         pytest.param("nonsense", "LLMS_STORE_URL is not a URL", id="not a URL"),
-        pytest.param("mysql://user:secret@host/x", "'mysql' is not supported", id="another database"),
+        pytest.param(
+            "mysql://user:secret@host/x", "'mysql' is not supported", id="another database"
+        ),
         pytest.param("sqlite:////tmp/x", "'sqlite' is not supported", id="SQLite by URL"),
-        pytest.param("postgresql://me:secret@127.0.0.1:1/x", r"me:\*\*\*@.*refused", id="nobody answers"),
+        pytest.param(
+            "postgresql://me:secret@127.0.0.1:1/x", r"me:\*\*\*@.*refused", id="nobody answers"
+        ),
     ],
 )
 def test_a_wrong_store_url_is_one_line_without_the_password(tmp_path: Path, url: str, match: str):
@@ -278,12 +293,16 @@ ADD_COLOUR = "ALTER TABLE page ADD COLUMN colour TEXT"
 
 
 def database_of(place: Place):
-    return open_postgresql(place.url) if place.url else open_sqlite(source_file(place.data_dir, NAME))
+    return (
+        open_postgresql(place.url) if place.url else open_sqlite(source_file(place.data_dir, NAME))
+    )
 
 
 def page_columns(database) -> set[str]:
     schema = None if database.is_sqlite else "llmsspider"
-    return {column["name"] for column in inspect(database.engine).get_columns("page", schema=schema)}
+    return {
+        column["name"] for column in inspect(database.engine).get_columns("page", schema=schema)
+    }
 
 
 def with_page(place: Place) -> None:

@@ -15,7 +15,8 @@ from llmsspider.store import CONTENT, LINKS, OUTLINE, WHOLE, Reading, Retention
 
 def replayed(store, since):
     return [
-        (page.record.url.removeprefix(SITE), page.change, page.seq) for page in store.changes_since(since)
+        (page.record.url.removeprefix(SITE), page.change, page.seq)
+        for page in store.changes_since(since)
     ]
 
 
@@ -69,7 +70,11 @@ def test_the_state_of_a_page_holds_what_the_next_request_needs(place: Place):
         saved.fetched_url,
         saved.fetched_url,
     )
-    assert (state.etag, state.last_modified, state.accept) == (saved.etag, saved.last_modified, saved.accept)
+    assert (state.etag, state.last_modified, state.accept) == (
+        saved.etag,
+        saved.last_modified,
+        saved.accept,
+    )
     assert state.content_hash == bytes.fromhex(saved.content_hash or "")
     assert state.raw_hash == bytes.fromhex(saved.raw_hash or "")
     assert (state.extractor_version, state.origin, state.depth) == ("1", "markdown", 3)
@@ -130,7 +135,9 @@ def test_a_tombstone_keeps_address_and_loses_content(place: Place):
     )
 
 
-def test_a_page_that_comes_back_is_changed_for_who_knew_it_and_new_for_who_knew_it_gone(place: Place):
+def test_a_page_that_comes_back_is_changed_for_who_knew_it_and_new_for_who_knew_it_gone(
+    place: Place,
+):
     store = place.open()
     store.begin_run("crawl", {})
     store.save_page(record("a"), "new")
@@ -161,13 +168,23 @@ def test_a_touch_sets_what_the_run_learned(place: Place):
     saved = full_record()
     store.save_page(saved, "new")
     entry = LlmsEntry(SITE + "llms.txt", None, None, None, 0)
-    learned = {"depth": 1, "discovered_by": "sitemap", "fetched_at": "2027-01-01T00:00:00Z", "llms": entry}
+    learned = {
+        "depth": 1,
+        "discovered_by": "sitemap",
+        "fetched_at": "2027-01-01T00:00:00Z",
+        "llms": entry,
+    }
     store.touch_page(
         replace(saved, **learned, status=304, etag=None, last_modified=None, title="not written")
     )
     loaded = store.load_page(saved.key)
     assert loaded is not None
-    assert (loaded.depth, loaded.discovered_by, loaded.llms, loaded.status) == (1, "sitemap", entry, 304)
+    assert (loaded.depth, loaded.discovered_by, loaded.llms, loaded.status) == (
+        1,
+        "sitemap",
+        entry,
+        304,
+    )
     assert (loaded.fetched_at, loaded.etag, loaded.content) == (
         "2027-01-01T00:00:00Z",
         saved.etag,
@@ -202,7 +219,11 @@ def test_operations_on_one_page_are_written_in_their_order(place: Place):
 
 
 HOSTILE = {
-    "nul and lone surrogate in text": ({"title": "a\0b\ud800", "url": SITE + "a\0"}, "title", "ab?"),
+    "nul and lone surrogate in text": (
+        {"title": "a\0b\ud800", "url": SITE + "a\0"},
+        "title",
+        "ab?",
+    ),
     "control characters in a validator": ({"etag": '"a\r\nX: 1\x7f"'}, "etag", '"aX: 1"'),
     "a validator of nothing else": ({"last_modified": "\r\n"}, "last_modified", None),
     "a number no database holds": ({"markdown_tokens": 10**30}, "markdown_tokens", None),

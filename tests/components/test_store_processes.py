@@ -25,7 +25,9 @@ WORKER = Path(__file__).parents[1] / "support" / "store_worker.py"
 
 
 @contextmanager
-def worker(place: Place, prefix: str, count: int, *, held: bool = False) -> Iterator[subprocess.Popen[str]]:
+def worker(
+    place: Place, prefix: str, count: int, *, held: bool = False
+) -> Iterator[subprocess.Popen[str]]:
     """Start a worker; one that is `held` has begun its run and waits for `release`."""
     path = os.pathsep.join([str(WORKER.parent), str(WORKER.parents[2])])
     process = subprocess.Popen(
@@ -66,7 +68,9 @@ def given(process: subprocess.Popen[str]) -> Iterator[int]:
 
 
 @pytest.mark.parametrize("after", [1, 700, 1800])
-def test_a_killed_run_leaves_a_whole_store_and_its_numbers_are_not_given_again(place: Place, after: int):
+def test_a_killed_run_leaves_a_whole_store_and_its_numbers_are_not_given_again(
+    place: Place, after: int
+):
     place.open().close()
     with worker(place, "killed", 1_000_000) as process:
         numbers = given(process)
@@ -110,7 +114,9 @@ def test_two_runs_of_one_source_both_finish_and_a_reader_by_number_misses_nothin
                 last = page.seq
                 known[page.record.url] = page.record.content_hash or ""
         assert (one.wait(), two.wait()) == (0, 0)
-    known |= {page.record.url: page.record.content_hash or "" for page in reader.changes_since(last)}
+    known |= {
+        page.record.url: page.record.content_hash or "" for page in reader.changes_since(last)
+    }
     assert known == {page.record.url: page.record.content_hash for page in reader.iter_pages()}
     assert len(known) == 500 + 1000 + 1000
     assert [run.outcome for run in reader.runs()] == ["finished", "finished"]
@@ -182,7 +188,12 @@ def test_closing_returns_the_log_to_the_file(tmp_path: Path):
         store.begin_run("crawl", {})
         store.save_page(record(), "new")
         store.flush()
-        assert source_file(tmp_path, NAME).with_name(source_file(tmp_path, NAME).name + "-wal").stat().st_size
+        assert (
+            source_file(tmp_path, NAME)
+            .with_name(source_file(tmp_path, NAME).name + "-wal")
+            .stat()
+            .st_size
+        )
     assert [path.name for path in tmp_path.iterdir()] == [source_file(tmp_path, NAME).name]
 
 

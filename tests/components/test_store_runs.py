@@ -28,7 +28,9 @@ def silence(store, run: RunRecord, seconds: float) -> None:
     """Make the run's last heartbeat `seconds` old, as a clock would."""
     with store._database.writing() as connection:
         then = time.time() - seconds
-        connection.execute(update(run_table).where(run_table.c.id == run.id).values(heartbeat_at=then))
+        connection.execute(
+            update(run_table).where(run_table.c.id == run.id).values(heartbeat_at=then)
+        )
 
 
 def unreached(store) -> list[str]:
@@ -55,7 +57,9 @@ def test_a_finished_run_is_kept_with_its_counts(place: Place):
     store.save_page(record(), "new")
     store.heartbeat({"pages": 1})
     assert store.last_ended_run() == ""
-    store.finish_run("max_pages", complete=False, why="max_pages=5 was reached", counts={"pages": 5})
+    store.finish_run(
+        "max_pages", complete=False, why="max_pages=5 was reached", counts={"pages": 5}
+    )
     assert store.last_ended_run() == begun.id
     store.begin_run("crawl", {})
     assert store.last_ended_run() == begun.id
@@ -138,7 +142,9 @@ def test_what_a_run_beside_this_one_reaches_is_not_unreached(place: Place):
     assert unreached(late) == ["c", "d"]
 
 
-def test_a_run_taken_for_lost_that_wakes_again_does_not_unreach_what_a_later_one_reached(place: Place):
+def test_a_run_taken_for_lost_that_wakes_again_does_not_unreach_what_a_later_one_reached(
+    place: Place,
+):
     first_crawl(place)
     asleep, later = place.open(), place.open()
     silence(asleep, asleep.begin_run("crawl", {}), HEARTBEAT_LIMIT_SECS + 1)
@@ -194,7 +200,9 @@ def test_a_run_that_a_failed_delivery_left_behind_is_replayed_from_its_seq_befor
     run = store.begin_run("crawl", {})
     store.save_page(record("a", "# changed\n"), "changed")
     store.save_page(record("new"), "new")
-    changes = [(page.record.url, page.change, page.run) for page in store.changes_since(run.seq_before)]
+    changes = [
+        (page.record.url, page.change, page.run) for page in store.changes_since(run.seq_before)
+    ]
     assert changes == [(SITE + "a", "changed", run.id), (SITE + "new", "new", run.id)]
 
 
@@ -211,7 +219,10 @@ def test_errors_and_left_out_urls_are_kept_by_name_up_to_a_limit_and_counted_exa
     store.record_error(SITE, "network", "timed out")
     store.finish_run("finished", complete=True, why=None, counts={})
     (kept,) = store.runs()
-    assert (kept.filtered, kept.errors) == ({"out-of-scope": 5, "robots": 1}, {"not_found": 5, "network": 1})
+    assert (kept.filtered, kept.errors) == (
+        {"out-of-scope": 5, "robots": 1},
+        {"not_found": 5, "network": 1},
+    )
     left_out, errors = store.filtered(run), store.errors(run)
     assert left_out == [
         *(FilteredUrl(f"{SITE}{number}", "out-of-scope", "scope=auto") for number in range(3)),
@@ -260,8 +271,16 @@ def test_what_a_source_was_given_comes_back(place: Place):
     store.close()
     found = place.open().source_record()
     assert found is not None
-    assert (found.llms_txt, found.scope, found.arguments) == (given.llms_txt, "host", given.arguments)
-    assert (found.forms, found.discovery, found.extractor_version) == (given.forms, given.discovery, "3")
+    assert (found.llms_txt, found.scope, found.arguments) == (
+        given.llms_txt,
+        "host",
+        given.arguments,
+    )
+    assert (found.forms, found.discovery, found.extractor_version) == (
+        given.forms,
+        given.discovery,
+        "3",
+    )
     assert found.created_at == first.created_at
     with pytest.raises(StoreError, match="cannot hold"):
         place.open().upsert_source(SourceRecord("another", SITE))
@@ -294,6 +313,8 @@ def test_the_status_of_a_source_follows_its_runs(place: Place):
 
 def test_a_first_run_that_left_nothing_is_an_error_whatever_its_outcome():
     now = datetime.now(UTC)
-    ended = RunRecord("r", 1, "s", "crawl", {}, 1, "h", now, now, finished_at=now, outcome="shutdown")
+    ended = RunRecord(
+        "r", 1, "s", "crawl", {}, 1, "h", now, now, finished_at=now, outcome="shutdown"
+    )
     assert status([ended], pages=0) == "ERROR"
     assert status([ended], pages=1) == "STOPPED"

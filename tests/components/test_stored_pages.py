@@ -33,7 +33,10 @@ def run(tmp_path):
 def test_a_start_page_is_known_as_it_was_read_while_its_body_is_the_same(run, section):
     url, body = "https://e.com/", b"<html>1</html>"
     page = Page(
-        "", [Link("a", url)], [f"{url}a", "https://e.com/\ud800"], PageMeta(hreflang={"de": f"{url}de"})
+        "",
+        [Link("a", url)],
+        [f"{url}a", "https://e.com/\ud800"],
+        PageMeta(hreflang={"de": f"{url}de"}),
     )
     page.meta.section = section
     assert run.readings.start_page(body, url) is None

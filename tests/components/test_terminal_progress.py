@@ -79,10 +79,14 @@ def test_a_terminal_shows_a_display_with_whole_log_lines_above(serve, tmp_path: 
     assert code == 0
     assert "found llms.txt at /llms.txt\r\n" in shown
     long = "scope auto: pages below 127.0.0.1:"
-    assert re.search(rf"INFO: {re.escape(long)}\S+, and pages that .* \(wider: -a scope=domain\)\r\n", shown)
+    assert re.search(
+        rf"INFO: {re.escape(long)}\S+, and pages that .* \(wider: -a scope=domain\)\r\n", shown
+    )
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown)
     assert re.search(r"│ crawling +━.* \d+/\d+ pages \(\d+%\) │", text)
-    assert re.search(r"│ finished +━+ +13/13 pages \(100%\) │", text)  # home, 10 pages, two dead links
+    assert re.search(
+        r"│ finished +━+ +13/13 pages \(100%\) │", text
+    )  # home, 10 pages, two dead links
     assert "errors     2  not_found 2" in text
     assert "Crawled " not in text
     assert shown.rindex("\x1b[?25h") > shown.rindex("\x1b[?25l")  # the cursor is back
@@ -90,7 +94,9 @@ def test_a_terminal_shows_a_display_with_whole_log_lines_above(serve, tmp_path: 
 
 
 def test_one_ctrl_c_stops_reports_and_gives_the_terminal_back(serve, tmp_path: Path) -> None:
-    _, shown = Held(serve).crawl(tmp_path, "crawling", lambda process: process.send_signal(signal.SIGINT))
+    _, shown = Held(serve).crawl(
+        tmp_path, "crawling", lambda process: process.send_signal(signal.SIGINT)
+    )
     assert "incomplete (shutdown)" in shown
     assert shown.rindex("\x1b[?25h") > shown.rindex("\x1b[?25l")
 
@@ -132,14 +138,17 @@ def test_a_single_page_has_neither_display_nor_live_page(serve, tmp_path: Path) 
 @pytest.mark.parametrize("columns", [60, 100])
 def test_the_display_names_its_lines_in_a_narrow_terminal(columns: int) -> None:
     progress = Progress(
-        discovered_file="https://docs.example.com/en/latest/guide/llms.txt", discovered_file_type="llms.txt"
+        discovered_file="https://docs.example.com/en/latest/guide/llms.txt",
+        discovered_file_type="llms.txt",
     )
     progress.enter("crawling")
     progress.document("markdown", "new")
     console = Console(width=columns, file=io.StringIO())
     now = datetime.now(UTC)
     counts = progress.counts(queued=200)
-    run = run_status(RunRecord("1", 1, "docs", "crawl", {}, 1, "here", now, now, counts=counts), [], [])
+    run = run_status(
+        RunRecord("1", 1, "docs", "crawl", {}, 1, "here", now, now, counts=counts), [], []
+    )
     console.print(view(run, "docs.example.com/en/latest/guide"))
     lines = console.file.getvalue().splitlines()
     assert {len(line) for line in lines} == {columns}

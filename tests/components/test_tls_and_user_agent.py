@@ -41,7 +41,9 @@ def certificate(tmp_path):
     path = tmp_path / "server.pem"
     path.write_bytes(
         key.private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
         )
         + built.public_bytes(serialization.Encoding.PEM)
     )
@@ -49,7 +51,9 @@ def certificate(tmp_path):
     return path
 
 
-def test_a_self_signed_certificate_is_refused_unless_its_authority_is_trusted(tmp_path, certificate):
+def test_a_self_signed_certificate_is_refused_unless_its_authority_is_trusted(
+    tmp_path, certificate
+):
     names = {"docs.example": [["127.0.0.1"]]}
     settings = {**OPEN, "LLMS_ALLOW_PRIVATE_ADDRESSES": "127.0.0.1"}
     with loopback(page, certificate=certificate) as server:
@@ -57,7 +61,11 @@ def test_a_self_signed_certificate_is_refused_unless_its_authority_is_trusted(tm
         refused = engine_crawl(tmp_path, [url], settings=settings, names=names).of(url)
         assert server.requests == []
         trusted = engine_crawl(
-            tmp_path, [url], settings=settings, names=names, environment={"SSL_CERT_FILE": str(certificate)}
+            tmp_path,
+            [url],
+            settings=settings,
+            names=names,
+            environment={"SSL_CERT_FILE": str(certificate)},
         ).of(url)
     assert refused["kind"] == "network"
     assert "certificate verify failed" in refused["message"]

@@ -40,4 +40,6 @@ def test_a_browser_that_dies_is_started_again_and_no_page_is_lost(serve, run_cra
     assert died.is_set()
     assert outcome.exit_code == 0
     assert set(outcome.by_path(site.url)) == {"/", *(f"/{name}" for name in names)}
-    assert outcome.stats["playwright/browser_count"] >= 2, "on a busy machine a browser may die by itself too"
+    assert outcome.stats["playwright/browser_count"] >= 2, (
+        "on a busy machine a browser may die by itself too"
+    )

@@ -37,7 +37,9 @@ class Watched:
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
 
     async def numbers(self) -> dict[str, int]:
-        texts = {name: await self.page.inner_text(f"#{element}") for element, name in NUMBERS.items()}
+        texts = {
+            name: await self.page.inner_text(f"#{element}") for element, name in NUMBERS.items()
+        }
         return {name: int(text.replace(",", "")) for name, text in texts.items()}
 
 
@@ -75,7 +77,9 @@ async def end(seen: Watched) -> tuple[dict[str, int], Watched]:
 async def watch(live: Live) -> list[tuple[Watched, dict[str, int], Watched]]:
     """Look at the page in each colour scheme; returns it, its last numbers and the report."""
     async with async_playwright() as playwright:
-        chromium = await playwright.chromium.launch(executable_path=find_program(), chromium_sandbox=False)
+        chromium = await playwright.chromium.launch(
+            executable_path=find_program(), chromium_sandbox=False
+        )
         followed = [await follow(live, chromium, scheme) for scheme in ("light", "dark")]
         live.go.set()
         for seen in followed:
@@ -107,7 +111,9 @@ def test_the_page_shows_what_the_crawl_counts_and_asks_nobody_else(serve, tmp_pa
 
 async def look_from_disk(file: Path) -> Watched:
     async with async_playwright() as playwright:
-        chromium = await playwright.chromium.launch(executable_path=find_program(), chromium_sandbox=False)
+        chromium = await playwright.chromium.launch(
+            executable_path=find_program(), chromium_sandbox=False
+        )
         seen = Watched(await chromium.new_page())
         await seen.page.goto(file.as_uri())
         await seen.page.wait_for_selector("#rows tr")

@@ -25,7 +25,10 @@ SETTLES = {"llmsspider.browser.page_load.IDLE_TIMEOUT_SECS": 4.0}
 """So long is waited for a page that does not come to rest; usually 15 seconds."""
 
 READS = {"llmsspider.browser.page_load.MAX_READS": 50}
-PATIENCE = {"DOWNLOAD_TIMEOUT": HANGS_SECS, "PLAYWRIGHT_DEFAULT_NAVIGATION_TIMEOUT": HANGS_SECS * 1000}
+PATIENCE = {
+    "DOWNLOAD_TIMEOUT": HANGS_SECS,
+    "PLAYWRIGHT_DEFAULT_NAVIGATION_TIMEOUT": HANGS_SECS * 1000,
+}
 """A page whose scripts are stopped has all the time that a busy machine may need."""
 
 NOTICE = "This is a notice of clearly more than forty characters."
@@ -59,10 +62,14 @@ def test_a_site_built_with_a_framework_is_drawn_and_its_links_followed(serve, ru
     assert documents["/reference/flock"]["content"] == FLOCK.replace("{base}", site.url)
     assert "```sh\ntern fetch --all\ntern nest build\n```" in documents["/guide/install"]["content"]
     assert documents["/reference/roost"]["depth"] == 2
-    assert outcome.stats["llms/filtered/redirect"] == 1  # /old-install, which its script leads away from
+    assert (
+        outcome.stats["llms/filtered/redirect"] == 1
+    )  # /old-install, which its script leads away from
     assert outcome.stats["llms/rendering/pages"] == len(PAGES) + 1
     assert outcome.stats["playwright/browser_count"] == 1
-    assert {seen.headers["user-agent"] for seen in site.requests} == {site.requests[0].headers["user-agent"]}
+    assert {seen.headers["user-agent"] for seen in site.requests} == {
+        site.requests[0].headers["user-agent"]
+    }
     assert "/plumage.png" not in site.paths()
 
     site.pages["/api/nest.json"] = Reply(
@@ -85,7 +92,9 @@ def test_the_requests_of_the_browser_are_signed_too(serve, run_crawl, tmp_path):
     (tmp_path / "key.json").write_text(json.dumps(private))
     agent = "https://bot.example.org/"
     site = serve(js_site())
-    problems = guard(site, Verifier(Signer(key, agent).directory(agent, timedelta(days=1))[0], agent))
+    problems = guard(
+        site, Verifier(Signer(key, agent).directory(agent, timedelta(days=1))[0], agent)
+    )
     outcome = run_crawl(
         f"{site.url}/",
         settings={"LLMS_SIGN_KEY": str(tmp_path / "key.json"), "LLMS_SIGN_AGENT": agent},
@@ -132,7 +141,9 @@ def test_a_script_that_leads_elsewhere_is_a_redirect_which_scope_and_robots_judg
             "/docs/": html("Docs", f"<p>Docs.</p>{links}"),
             "/docs/inside": shell("location.replace('/docs/target')"),
             "/docs/outside": shell("location.replace('/elsewhere')"),
-            "/docs/forbidden": shell("history.replaceState(null, '', '/docs/secret');" + draw("Secret")),
+            "/docs/forbidden": shell(
+                "history.replaceState(null, '', '/docs/secret');" + draw("Secret")
+            ),
             "/docs/target": shell(draw("Target")),
             "/elsewhere": html("Elsewhere", "<p>Not documentation.</p>"),
             "/docs/secret": html("Secret", "<p>Secret.</p>"),
@@ -154,7 +165,9 @@ def test_pages_that_never_end_cost_their_time_and_no_more(serve, run_crawl):
     names = ("loops", "served", "told", "talks", "hangs", "grows", "works", "fine")
     site = serve(
         {
-            "/": html("Home", "<p>Home.</p>" + "".join(f"<a href='/{name}'>x</a>" for name in names)),
+            "/": html(
+                "Home", "<p>Home.</p>" + "".join(f"<a href='/{name}'>x</a>" for name in names)
+            ),
             "/loops": shell("while (true) {}"),
             "/served": shell("while (true) {}").replace("<div", f"<p>{NOTICE}</p><div"),
             "/told": shell(draw("Told") + "setInterval(() => { while (true) {} })"),
@@ -164,7 +177,8 @@ def test_pages_that_never_end_cost_their_time_and_no_more(serve, run_crawl):
                 draw("Grows") + "setInterval(() => { app.append(document.createElement('p')) }, 50)"
             ),
             "/talks": shell(
-                draw("Talks") + "alert('hello'); window.open('/popup'); onbeforeunload = () => 'stay'"
+                draw("Talks")
+                + "alert('hello'); window.open('/popup'); onbeforeunload = () => 'stay'"
             ),
             "/fine": shell(draw("Fine")),
             "/popup": "<h1>Popup</h1>",
@@ -180,9 +194,15 @@ def test_pages_that_never_end_cost_their_time_and_no_more(serve, run_crawl):
         )
     finally:
         over.set()
-    assert set(outcome.by_path(site.url)) == {"/", *(f"/{name}" for name in names if name != "loops")}
+    assert set(outcome.by_path(site.url)) == {
+        "/",
+        *(f"/{name}" for name in names if name != "loops"),
+    }
     assert NOTICE in outcome.by_path(site.url)["/served"]["content"]
-    failed, drawn_in_vain = outcome.stats["llms/errors/network"], outcome.stats["llms/rendering/failed"]
+    failed, drawn_in_vain = (
+        outcome.stats["llms/errors/network"],
+        outcome.stats["llms/rendering/failed"],
+    )
     assert (failed, drawn_in_vain, outcome.stats["llms/rendering/incomplete"]) == (1, 1, 1)
 
 
@@ -191,9 +211,13 @@ def test_pages_that_load_themselves_without_end_stay_in_the_end(serve, run_crawl
     refresh = "<meta http-equiv='refresh' content='0'>"
     site = serve(
         {
-            "/": html("Home", "<p>Home.</p>" + "".join(f"<a href='/{name}'>x</a>" for name in names)),
+            "/": html(
+                "Home", "<p>Home.</p>" + "".join(f"<a href='/{name}'>x</a>" for name in names)
+            ),
             "/reloads": shell(draw("Reloads") + "setInterval(() => location.reload(), 20)"),
-            "/circles": shell(draw("Circles") + "setTimeout(() => { location.href = location.href }, 0)"),
+            "/circles": shell(
+                draw("Circles") + "setTimeout(() => { location.href = location.href }, 0)"
+            ),
             "/refreshes": shell(draw("Refreshes")).replace("<head>", f"<head>{refresh}"),
         }
     )
@@ -206,7 +230,10 @@ def test_pages_that_load_themselves_without_end_stay_in_the_end(serve, run_crawl
 
 def test_a_page_that_is_not_done_within_the_download_timeout_is_closed(serve, run_crawl):
     site = serve(
-        {"/": html("Home", "<p>Home.</p><a href='/loops'>x</a>"), "/loops": shell("while (true) {}")}
+        {
+            "/": html("Home", "<p>Home.</p><a href='/loops'>x</a>"),
+            "/loops": shell("while (true) {}"),
+        }
     )
     outcome = run_crawl(f"{site.url}/", settings={"DOWNLOAD_TIMEOUT": 5, "RETRY_TIMES": 0})
     assert set(outcome.by_path(site.url)) == {"/"}
@@ -230,7 +257,8 @@ def test_without_a_browser_there_is_one_warning_and_the_crawl_goes_on(serve, run
         }
     )
     outcome = run_crawl(
-        f"{site.url}/", settings={"PLAYWRIGHT_LAUNCH_OPTIONS": '{"executable_path": "/nowhere/chromium"}'}
+        f"{site.url}/",
+        settings={"PLAYWRIGHT_LAUNCH_OPTIONS": '{"executable_path": "/nowhere/chromium"}'},
     )
     assert outcome.exit_code == 0
     assert set(outcome.by_path(site.url)) == {"/", "/some"}
@@ -255,9 +283,14 @@ def test_no_process_outlives_the_crawl(serve, tmp_path, how):
         return Reply("")
 
     site = serve(
-        {"/": shell("await new Promise(() => {})", "<script src='/never.js'></script>"), "/never.js": never}
+        {
+            "/": shell("await new Promise(() => {})", "<script src='/never.js'></script>"),
+            "/never.js": never,
+        }
     )
-    crawl = begin_crawl(f"{site.url}/", tmp_path, settings={"LLMS_CONVERT_WORKERS": 2}, constants=SETTLES)
+    crawl = begin_crawl(
+        f"{site.url}/", tmp_path, settings={"LLMS_CONVERT_WORKERS": 2}, constants=SETTLES
+    )
     try:
         crawl.wait_until(asked.is_set)
         assert sum("--type=renderer" in line for line in processes(tmp_path).values()) >= 1

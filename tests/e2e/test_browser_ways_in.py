@@ -116,7 +116,9 @@ def test_nothing_arrives_inside(tmp_path):
     with hostile_site() as (site, victim, packets):
         outcome = crawl_with(tmp_path, site, allowed="127.0.0.1")
     assert {document["title"] for document in outcome.documents} == {"Home", "Literal", "Name"}
-    assert sum(path.startswith("/go?") for path in site.paths) >= 4  # the attack ran; frames stay empty
+    assert (
+        sum(path.startswith("/go?") for path in site.paths) >= 4
+    )  # the attack ran; frames stay empty
     assert (victim.connections, packets) == (0, [])
     assert outcome.stats["llms/blocked/address"] > 20
     assert outcome.log.count(f"Refused the browser {NAME}") == 1
@@ -237,8 +239,15 @@ def test_secrets_go_to_their_origin_only(tmp_path):
             outcome = crawl(
                 site.url("/"),
                 tmp_path,
-                settings={"LLMS_ALLOW_PRIVATE_ADDRESSES": "127.0.0.1,127.0.0.2", "LOG_LEVEL": "DEBUG"},
-                env={"LLMS_HTTP_AUTH": json.dumps({f"http://127.0.0.1:{site.port}": {"X-Token": TOKEN}})},
+                settings={
+                    "LLMS_ALLOW_PRIVATE_ADDRESSES": "127.0.0.1,127.0.0.2",
+                    "LOG_LEVEL": "DEBUG",
+                },
+                env={
+                    "LLMS_HTTP_AUTH": json.dumps(
+                        {f"http://127.0.0.1:{site.port}": {"X-Token": TOKEN}}
+                    )
+                },
             )
     assert [document["content"] for document in outcome.documents] == [
         "# Private\n\nWhat only members may read.\n"
@@ -254,14 +263,18 @@ def test_secrets_go_to_their_origin_only(tmp_path):
 def test_an_outbound_proxy_stands_behind_ours(tmp_path):
     """No name can be looked up here: whatever arrives came by the proxy."""
     pages = {
-        "http://docs.public.example/": shell("", "<script src='http://cdn.public.example/app.js'></script>"),
+        "http://docs.public.example/": shell(
+            "", "<script src='http://cdn.public.example/app.js'></script>"
+        ),
         "http://cdn.public.example/app.js": f"addEventListener('load', () => {{ {draw('Behind')} }})",
     }
 
     def answer(arrived: Arrived) -> Answer:
         body = pages.get(arrived.target)
         content_type = "text/javascript" if arrived.target.endswith(".js") else "text/html"
-        return (404, {}, b"") if body is None else (200, {"Content-Type": content_type}, body.encode())
+        return (
+            (404, {}, b"") if body is None else (200, {"Content-Type": content_type}, body.encode())
+        )
 
     with loopback(answer) as proxy:
         outcome = crawl(

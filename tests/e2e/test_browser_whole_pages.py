@@ -126,7 +126,9 @@ def test_what_is_drawn_is_the_whole_page(serve, run_crawl):
     )
     outcome = run_crawl(f"{site.url}/", settings={"RETRY_TIMES": 0})
     documents = outcome.by_path(site.url)
-    assert documents["/reference"]["content"] == ("# Harbour\n\n## Operations\n\n### Ships\n\n`GET /ships`\n")
+    assert documents["/reference"]["content"] == (
+        "# Harbour\n\n## Operations\n\n### Ships\n\n`GET /ships`\n"
+    )
     for path, title in (("/routed", "/"), ("/routed#/one", "/one"), ("/routed#/two", "/two")):
         assert documents[path]["content"].startswith(f"# Route {title}\n")
     assert set(documents) == {

@@ -52,7 +52,9 @@ def expected(builder: ModuleType, url: str) -> set[str]:
     return {url + builder.address(file) for file in files()}
 
 
-def finished(run_crawl: Any, tmp_path: Path, url: str, **settings: Any) -> tuple[Any, dict[str, Any]]:
+def finished(
+    run_crawl: Any, tmp_path: Path, url: str, **settings: Any
+) -> tuple[Any, dict[str, Any]]:
     outcome = run_crawl(url, settings={"LLMS_REPORT": str(tmp_path / "report"), **settings})
     assert outcome.exit_code == 0, outcome.log
     return outcome, json.loads((tmp_path / "report" / "run.json").read_text())

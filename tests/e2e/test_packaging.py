@@ -57,14 +57,22 @@ def test_the_wheel_holds_the_package_and_the_profiles_and_nothing_else(wheel: Pa
     assert names == expected
 
 
-def test_the_wheel_and_its_extras_require_what_requirements_txt_pins_a_version_of(wheel: Path) -> None:
+def test_the_wheel_and_its_extras_require_what_requirements_txt_pins_a_version_of(
+    wheel: Path,
+) -> None:
     with zipfile.ZipFile(wheel) as archive:
         (metadata,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
         lines = archive.read(metadata).decode().splitlines()
-    required = [line.removeprefix("Requires-Dist: ") for line in lines if line.startswith("Requires-Dist: ")]
+    required = [
+        line.removeprefix("Requires-Dist: ") for line in lines if line.startswith("Requires-Dist: ")
+    ]
     assert sorted(map(_name, required)) == sorted(map(_name, _pins()))
     assert not [line for line in required if "==" in line.partition(";")[0]]
-    extras = {_name(line): line.rpartition(" == ")[2].strip('"') for line in required if "extra ==" in line}
+    extras = {
+        _name(line): line.rpartition(" == ")[2].strip('"')
+        for line in required
+        if "extra ==" in line
+    }
     assert extras == {
         "scrapy-playwright": "browser",
         "playwright": "browser",
@@ -103,7 +111,9 @@ def test_it_is_imported_from_where_it_was_unpacked(unpacked: Unpacked, tmp_path:
     assert version in next(iter(unpacked.folder.glob("llmsspider-*.dist-info"))).name
 
 
-def test_spiders_and_profiles_are_found_from_a_foreign_folder(unpacked: Unpacked, tmp_path: Path) -> None:
+def test_spiders_and_profiles_are_found_from_a_foreign_folder(
+    unpacked: Unpacked, tmp_path: Path
+) -> None:
     assert "docs" in unpacked.python("-m", "scrapy", "list", cwd=tmp_path).split()
     code = (
         "from llmsspider.config.sources import load_profile, profile_names; "
@@ -127,11 +137,15 @@ def test_the_command_works_without_the_extras(unpacked: Unpacked, tmp_path: Path
     extras = [module for packages in EXTRAS.values() for module in packages]
     before = f"import sys; sys.modules.update(dict.fromkeys({extras}))\n"
     alone = (*LOCAL, "-s", "LLMS_CONVERT_WORKERS=0")
-    said = unpacked.program("llmsspider", f"{site.url}/", "-o", "docs", *alone, cwd=tmp_path, before=before)
+    said = unpacked.program(
+        "llmsspider", f"{site.url}/", "-o", "docs", *alone, cwd=tmp_path, before=before
+    )
     assert "docs: 4 files written" in said
 
 
-def test_an_add_on_is_all_that_an_existing_project_needs(unpacked: Unpacked, serve, tmp_path: Path) -> None:
+def test_an_add_on_is_all_that_an_existing_project_needs(
+    unpacked: Unpacked, serve, tmp_path: Path
+) -> None:
     site = serve(PLAIN)
 
     def scrapy(*words: str, cwd: Path) -> str:
@@ -140,7 +154,9 @@ def test_an_add_on_is_all_that_an_existing_project_needs(unpacked: Unpacked, ser
 
     scrapy("startproject", "shop", str(tmp_path), cwd=tmp_path)
     with (tmp_path / "shop" / "settings.py").open("a") as settings:
-        settings.write('\nADDONS = {"llmsspider.Addon": 500}\nLLMS_ALLOW_PRIVATE_ADDRESSES = "127.0.0.1"\n')
+        settings.write(
+            '\nADDONS = {"llmsspider.Addon": 500}\nLLMS_ALLOW_PRIVATE_ADDRESSES = "127.0.0.1"\n'
+        )
         settings.write("DOWNLOAD_DELAY = 0\n")
     scrapy("genspider", "prices", "example.com", cwd=tmp_path)
     assert scrapy("list", cwd=tmp_path).split() == ["prices"]  # it asks no add-on

@@ -65,7 +65,9 @@ RUN = {"tutorial", "changes", "chunks", "deployment", "many-sites", "mcp", "mirr
 
 SITE = {
     **PLAIN,
-    "/": html("Home", "<p>Welcome.</p><a href='/guide/'>guide</a> <a href='/guide/intro'>intro</a>"),
+    "/": html(
+        "Home", "<p>Welcome.</p><a href='/guide/'>guide</a> <a href='/guide/intro'>intro</a>"
+    ),
     "/guide/": html(
         "Guide",
         "<p>How long does a request wait? As long as it has to.</p><p>LLMS_STORE_URL names a database.</p>",
@@ -93,14 +95,19 @@ def steps(page: str) -> Iterator[Step]:
         code = fenced or re.sub("^ {4}", "", indented, flags=re.MULTILINE)
         first = code.split("\n", 1)[0]
         saved = re.search(r"Save this as `([\w.]+)`:\s*\Z", text[: found.start()])
-        named = re.match(r'"""([\w/]+\.py)"""', code) or re.match(r"# ([\w.]+\.toml)$", first) or saved
+        named = (
+            re.match(r'"""([\w/]+\.py)"""', code) or re.match(r"# ([\w.]+\.toml)$", first) or saved
+        )
         if named:
             yield Step("file", code, named[1])
         elif fenced or code.startswith(("from ", "import ")):
             yield Step("python", code)
         else:
             lines = [_typed(line) for line in code.split("\n\n")[0].splitlines()]
-            if all(line.split(" ")[0].split("=")[0] in {*PROGRAMS, "LLMSSPIDER_MCP_TOKEN"} for line in lines):
+            if all(
+                line.split(" ")[0].split("=")[0] in {*PROGRAMS, "LLMSSPIDER_MCP_TOKEN"}
+                for line in lines
+            ):
                 yield from (Step("sh", line) for line in lines)
 
 
@@ -150,8 +157,14 @@ class Place:
         elif step.text.startswith("export "):
             self.exports += f"{text}\n"
         else:
-            words = ["python", "-c", text] if step.kind == "python" else ["sh", "-ec", self.exports + text]
-            named = {"SCRAPY_SETTINGS_MODULE": "llmsspider.settings"} if step.kind == "python" else {}
+            words = (
+                ["python", "-c", text]
+                if step.kind == "python"
+                else ["sh", "-ec", self.exports + text]
+            )
+            named = (
+                {"SCRAPY_SETTINGS_MODULE": "llmsspider.settings"} if step.kind == "python" else {}
+            )
             done = subprocess.run(
                 words, cwd=self.folder, env=self.environment | named, stdin=subprocess.DEVNULL, capture_output=True,
                 text=True, timeout=HANGS_SECS, check=False,
@@ -163,7 +176,10 @@ class Place:
     def demo(self) -> Iterator[None]:
         """Serve the site of `llmsspider demo` at a free port."""
         with subprocess.Popen(
-            ["llmsspider", "demo", "--port", "0"], env=self.environment, stdout=subprocess.PIPE, text=True
+            ["llmsspider", "demo", "--port", "0"],
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            text=True,
         ) as process:
             assert process.stdout is not None
             address = re.search(r"http://(127\.0\.0\.1:\d+)/", process.stdout.readline())

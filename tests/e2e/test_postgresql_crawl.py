@@ -27,7 +27,9 @@ def crawl_into(postgresql_url: str, tmp_path: Path):
     def run(url: str, folder: str, **arguments: str) -> Outcome:
         place = tmp_path / folder
         place.mkdir(exist_ok=True)
-        outcome = crawl(url, place, arguments=arguments, settings={"LLMS_STORE_URL": postgresql_url})
+        outcome = crawl(
+            url, place, arguments=arguments, settings={"LLMS_STORE_URL": postgresql_url}
+        )
         assert outcome.exit_code == 0, outcome.log
         return outcome
 

@@ -49,7 +49,9 @@ LEFT_OUT = {
 
 
 def pins(text: str) -> set[str]:
-    return {line.partition(" #")[0] for line in text.splitlines() if line and not line.startswith("#")}
+    return {
+        line.partition(" #")[0] for line in text.splitlines() if line and not line.startswith("#")
+    }
 
 
 def test_shub_deploys_the_repository_as_it_is(cloud_upload: Upload) -> None:  # noqa: F811
@@ -66,7 +68,11 @@ def test_shub_deploys_the_repository_as_it_is(cloud_upload: Upload) -> None:  # 
     assert {f"{name}c" for name in names if name.endswith(".py")} <= set(names), (
         "bytecode where it is looked for"
     )
-    assert {name.partition("/")[0] for name in names} == {"EGG-INFO", "llmsspider", "pipelines_config"}
+    assert {name.partition("/")[0] for name in names} == {
+        "EGG-INFO",
+        "llmsspider",
+        "pipelines_config",
+    }
 
 
 def test_its_requirements_are_the_projects_own(cloud_upload: Upload) -> None:  # noqa: F811
@@ -105,7 +111,9 @@ def test_jobs_deliver_items_and_know_the_job_before(
     site = serve(dict(PAGES))
     with dotscrapy_bucket(scrapy_cloud.folder) as (client, platform):
         first = scrapy_cloud.run(
-            {"url": f"{site.url}/", "source": "example"}, {"LLMS_CONVERT_WORKERS": 1}, platform=platform
+            {"url": f"{site.url}/", "source": "example"},
+            {"LLMS_CONVERT_WORKERS": 1},
+            platform=platform,
         )
 
         assert (first.exit_code, first.outcome) == (0, "finished"), first.log + first.stderr
@@ -131,9 +139,15 @@ def test_jobs_deliver_items_and_know_the_job_before(
         assert "documents: 4 (" in first.log
         assert "no output is configured" not in first.log
 
-        uploaded = [entry["Key"] for entry in client.list_objects_v2(Bucket="scrapy-cloud")["Contents"]]
-        assert [key.rpartition("/")[0] for key in uploaded] == ["org/12345/dot-scrapy/docs/llmsspider"]
-        assert re.search(r"/example-\w+\.sqlite$", uploaded[0]), "closed: no write-ahead log beside it"
+        uploaded = [
+            entry["Key"] for entry in client.list_objects_v2(Bucket="scrapy-cloud")["Contents"]
+        ]
+        assert [key.rpartition("/")[0] for key in uploaded] == [
+            "org/12345/dot-scrapy/docs/llmsspider"
+        ]
+        assert re.search(r"/example-\w+\.sqlite$", uploaded[0]), (
+            "closed: no write-ahead log beside it"
+        )
         store = tmp_path / "store.sqlite"
         client.download_file("scrapy-cloud", uploaded[0], str(store))
         with sqlite3.connect(store) as database:
@@ -181,13 +195,19 @@ def test_jobs_of_several_sources_side_by_side_keep_their_state_in_postgresql(
 
 
 @pytest.mark.postgresql
-def test_the_sections_of_a_source_are_jobs(scrapy_cloud: ScrapyCloud, serve, postgresql_url: str) -> None:  # noqa: F811
+def test_the_sections_of_a_source_are_jobs(
+    scrapy_cloud: ScrapyCloud,  # noqa: F811
+    serve,
+    postgresql_url: str,
+) -> None:
     site = serve(directories())
     with_sitemap(site)
     platform = {"project_settings": {"LLMS_STORE_URL": postgresql_url}}
 
     def job(name: object, **arguments: str) -> CloudJob:
-        done = scrapy_cloud.run({"source": "s", "section": f"night/{name}", **arguments}, platform=platform)
+        done = scrapy_cloud.run(
+            {"source": "s", "section": f"night/{name}", **arguments}, platform=platform
+        )
         assert (done.exit_code, done.outcome) == (0, "finished"), done.log + done.stderr
         return done
 
@@ -255,7 +275,9 @@ def test_a_start_that_fails_is_the_outcome(scrapy_cloud: ScrapyCloud, serve) -> 
     assert (job.exit_code, job.outcome) == (1, "start_failed"), job.log
     assert job.items == []
     assert any("start_failed: nothing was obtained" in said for said in job.logged(logging.ERROR))
-    (warning,) = [said for said in job.logged(logging.WARNING) if "every job is a first crawl" in said]
+    (warning,) = [
+        said for said in job.logged(logging.WARNING) if "every job is a first crawl" in said
+    ]
     assert "LLMS_STORE_URL" in warning
 
 

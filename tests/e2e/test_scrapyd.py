@@ -58,7 +58,10 @@ def test_the_egg_holds_the_package_and_the_profiles_and_nothing_else(egg: Path) 
     }
     assert {name for name in names if not name.startswith("EGG-INFO/")} == expected
     assert "pipelines_config/default.toml" in names
-    assert {"llmsspider/output/assets/report.css", "llmsspider/extensions/assets/page.html"} <= names
+    assert {
+        "llmsspider/output/assets/report.css",
+        "llmsspider/extensions/assets/page.html",
+    } <= names
     assert not [name for name in names if "test" in name.lower()]
     bytecode = {name for name in zipfile.ZipFile(egg).namelist() if name.endswith(".pyc")}
     assert bytecode == {f"{name}c" for name in names if name.endswith(".py")}
@@ -99,7 +102,9 @@ def test_a_job_imports_the_bytecode_of_the_egg(egg: Path, tmp_path: Path) -> Non
     found = imported(egg, tmp_path)
 
     assert {Path(file).suffix for file in found["files"]} == {".pyc"}
-    assert found["traceback"] == "llmsspider/spiders/docs.py", "no folder of the machine that built the egg"
+    assert found["traceback"] == "llmsspider/spiders/docs.py", (
+        "no folder of the machine that built the egg"
+    )
 
 
 def test_another_python_imports_the_source_of_the_egg(egg: Path, tmp_path: Path) -> None:  # noqa: F811
@@ -122,9 +127,11 @@ def test_a_job_crawls_and_a_second_one_is_its_recrawl(scrapyd: Scrapyd, site: Si
     first = scrapyd.run("docs", arguments, {**SETTINGS, "LLMS_CONVERT_WORKERS": "1"})
 
     documents = {document["url"]: document for document in first.items}
-    assert set(documents) == {f"{site.url}/", f"{site.url}/guide.html", f"{site.url}/only-linked.html"}, (
-        first.log
-    )
+    assert set(documents) == {
+        f"{site.url}/",
+        f"{site.url}/guide.html",
+        f"{site.url}/only-linked.html",
+    }, first.log
     guide = documents[f"{site.url}/guide.html"]
     assert (guide["origin"], guide["content"]) == ("markdown", PAGES["/guide.html.md"])
     assert guide["llms"]["description"] == "how to begin"
@@ -136,15 +143,21 @@ def test_a_job_crawls_and_a_second_one_is_its_recrawl(scrapyd: Scrapyd, site: Si
     assert "Process died" not in first.server_log
 
     stored = list((scrapyd.folder / ".scrapy" / "llmsspider").glob("example-*.sqlite"))
-    assert len(stored) == 1, "the store lies in Scrapyd's working directory, where the next job finds it"
+    assert len(stored) == 1, (
+        "the store lies in Scrapyd's working directory, where the next job finds it"
+    )
 
     site.pages["/guide.html.md"] = "# Guide\n\nThe guide, second edition.\n"
     second = scrapyd.run("docs", arguments, SETTINGS)
 
-    changes = {document["url"].removeprefix(site.url): document["change"] for document in second.items}
-    assert changes == {"/": "unchanged", "/guide.html": "changed", "/only-linked.html": "unchanged"}, (
-        second.log
-    )
+    changes = {
+        document["url"].removeprefix(site.url): document["change"] for document in second.items
+    }
+    assert changes == {
+        "/": "unchanged",
+        "/guide.html": "changed",
+        "/only-linked.html": "unchanged",
+    }, second.log
     assert "ERROR" not in second.log
 
     served = scrapyd.jobs("finished")[second.id]
@@ -226,7 +239,9 @@ def test_jobs_run_at_the_same_time_and_are_cancelled(
         gates.append(Gate(f"<main><h1>More</h1>{text}<a href='/deeper.html'>deeper</a></main>"))
         deeper = "<main><h1>Deeper</h1><p>Reached last.</p></main>"
         sites.append(serve({**PAGES, "/only-linked.html": gates[-1], "/deeper.html": deeper}))
-    arguments = [{"url": f"{site.url}/", "source": f"site {number}"} for number, site in enumerate(sites)]
+    arguments = [
+        {"url": f"{site.url}/", "source": f"site {number}"} for number, site in enumerate(sites)
+    ]
 
     cancelled, other = (scrapyd.schedule("docs", each, SETTINGS) for each in arguments)
     waiting = scrapyd.schedule("docs", {**arguments[0], "max_pages": "1"}, SETTINGS)
@@ -285,7 +300,9 @@ def test_the_version_deployed_last_is_the_one_that_runs(
     package = checkout / "llmsspider" / "__init__.py"
     older = re.search(r'__version__ = "(.+)"', package.read_text(encoding="utf-8"))
     assert older
-    package.write_text(package.read_text(encoding="utf-8").replace(older[0], '__version__ = "99.0"'))
+    package.write_text(
+        package.read_text(encoding="utf-8").replace(older[0], '__version__ = "99.0"')
+    )
     versions = scrapyd.get("listversions", project=PROJECT)["versions"]
     _until(lambda: time.time() > int(versions[-1]) + 1)
 
@@ -295,7 +312,10 @@ def test_the_version_deployed_last_is_the_one_that_runs(
     assert deployed["status"] == "ok"
     assert deployed["project"] == PROJECT
     assert deployed["spiders"] == 2
-    assert scrapyd.get("listversions", project=PROJECT)["versions"] == [*versions, deployed["version"]]
+    assert scrapyd.get("listversions", project=PROJECT)["versions"] == [
+        *versions,
+        deployed["version"],
+    ]
     job = scrapyd.run("page", {"url": f"{site.url}/guide.html"}, SETTINGS)
     assert len(job.items) == 1, job.log
     assert {seen.headers["user-agent"] for seen in site.requests} == {"llmsspider/99.0"}
@@ -303,7 +323,9 @@ def test_the_version_deployed_last_is_the_one_that_runs(
 
 
 def test_wrong_arguments_are_said_in_the_job_log(scrapyd: Scrapyd, site: Site) -> None:  # noqa: F811
-    job = scrapyd.run("docs", {"url": f"{site.url}/", "max_pages": "many", "maxdepth": "3"}, SETTINGS)
+    job = scrapyd.run(
+        "docs", {"url": f"{site.url}/", "max_pages": "many", "maxdepth": "3"}, SETTINGS
+    )
     assert "ERROR: argument max_pages='many': " in job.log, job.server_log
     assert "ERROR: argument maxdepth='3' is unknown; did you mean max_depth?" in job.log
     assert job.items == []

@@ -33,17 +33,26 @@ def test_two_nodes_share_the_sources_and_a_third_that_is_down_costs_nothing(
     sites = [serve(MARKDOWN if number % 2 else PLAIN) for number in range(SOURCES)]
     (tmp_path / "sources.toml").write_text(
         "".join(
-            f'[[sources]]\nurl = "{site.url}/"\nsource = "s{number}"\n' for number, site in enumerate(sites)
+            f'[[sources]]\nurl = "{site.url}/"\nsource = "s{number}"\n'
+            for number, site in enumerate(sites)
         )
     )
     folders = [tmp_path / "one", tmp_path / "two"]
     for folder in folders:
         folder.mkdir()
-    with running_scrapyd(folders[0], items_dir="") as one, running_scrapyd(folders[1], items_dir="") as two:
+    with (
+        running_scrapyd(folders[0], items_dir="") as one,
+        running_scrapyd(folders[1], items_dir="") as two,
+    ):
         for node in (one, two):
             node.add_version(egg)
         nodes = [one.url, two.url, "http://user:secret@127.0.0.1:9"]
-        settings = ["-s", "LLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1", "-s", f"LLMS_STORE_URL={postgresql_url}"]
+        settings = [
+            "-s",
+            "LLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1",
+            "-s",
+            f"LLMS_STORE_URL={postgresql_url}",
+        ]
         settings += ["-s", "LLMS_CONVERT_WORKERS=0"]
         done = command(
             "sync",
@@ -61,7 +70,9 @@ def test_two_nodes_share_the_sources_and_a_third_that_is_down_costs_nothing(
         )
         logs = [list((folder / "logs" / PROJECT / "docs").glob("*.log")) for folder in folders]
     said = {
-        text.partition("`scrapy export ")[2][:2]: text for file in chain(*logs) for text in [file.read_text()]
+        text.partition("`scrapy export ")[2][:2]: text
+        for file in chain(*logs)
+        for text in [file.read_text()]
     }
     for source, log in said.items():
         assert "WARNING: no output is configured: the documents are in the store only" in log
@@ -102,10 +113,14 @@ def test_a_source_in_sections_outlives_a_node_that_is_killed(
         if not killed:
             with Stores(postgresql_url).open("s") as store:
                 crawls = [
-                    run.pid for run in store.runs() if run.section[1] == "2" and run.finished_at is None
+                    run.pid
+                    for run in store.runs()
+                    if run.section[1] == "2" and run.finished_at is None
                 ]
             stat = Path(f"/proc/{crawls[0]}/stat").read_text(encoding="ascii")
-            killed.extend([int(stat.rpartition(")")[2].split()[1]), *crawls])  # its parent is the node
+            killed.extend(
+                [int(stat.rpartition(")")[2].split()[1]), *crawls]
+            )  # its parent is the node
             for pid in killed:
                 os.kill(pid, signal.SIGKILL)
         return answer
@@ -114,12 +129,30 @@ def test_a_source_in_sections_outlives_a_node_that_is_killed(
     folders = [tmp_path / "one", tmp_path / "two"]
     for folder in folders:
         folder.mkdir()
-    with running_scrapyd(folders[0], items_dir="") as one, running_scrapyd(folders[1], items_dir="") as two:
+    with (
+        running_scrapyd(folders[0], items_dir="") as one,
+        running_scrapyd(folders[1], items_dir="") as two,
+    ):
         for node in (one, two):
             node.add_version(egg)
-        settings = ["-s", "LLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1", "-s", f"LLMS_STORE_URL={postgresql_url}"]
+        settings = [
+            "-s",
+            "LLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1",
+            "-s",
+            f"LLMS_STORE_URL={postgresql_url}",
+        ]
         settings += ["-s", "LLMS_CONVERT_WORKERS=0"]
-        words = ["sync", "--jobs", "1", *settings, "--json", "--scrapyd", one.url, two.url, "sources.toml"]
+        words = [
+            "sync",
+            "--jobs",
+            "1",
+            *settings,
+            "--json",
+            "--scrapyd",
+            one.url,
+            two.url,
+            "sources.toml",
+        ]
         limit = {"llmsspider.launch.nightly.ANSWER_SECS": HANGS_SECS}
         done = command(*words, cwd=tmp_path, constants=limit)
     assert done.exit_code == 0, done.log

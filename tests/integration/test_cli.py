@@ -28,7 +28,9 @@ def llmsspider(tmp_path, tmp_path_factory):
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         environment = {
-            name: value for name, value in os.environ.items() if not name.startswith(("SCRAPY_", "LLMS_"))
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("SCRAPY_", "LLMS_"))
         }
         output = tmp_path_factory.mktemp("output")
         process = fork(
@@ -91,7 +93,10 @@ WRONG = {
         ("docs.example.com", "-o", "docs"),
         "'docs.example.com' has no scheme; did you mean https://docs.example.com?",
     ),
-    "a folder without a tree": (("-o", "docs"), "docs holds no tree yet: name the URL it is made from"),
+    "a folder without a tree": (
+        ("-o", "docs"),
+        "docs holds no tree yet: name the URL it is made from",
+    ),
     "unknown option": (("--frobnicate",), "--frobnicate is no option (see --help)"),
     "unknown argument": (("https://e.com/", "-a", "max_page=3"), "max_page"),
     "argument without value": (
@@ -162,7 +167,10 @@ BAD_COMMAND_LINES = {
     "demo: a word too many": (("demo", "x"), "unexpected argument 'x'"),
     "parse: a word too many": (("parse", URL, "x"), "name one URL"),
     "parse: no URL": (("parse", "x"), "name one URL"),
-    "an option without its value": (("export", "x", "--format"), "argument --format: expected one argument"),
+    "an option without its value": (
+        ("export", "x", "--format"),
+        "argument --format: expected one argument",
+    ),
     "a word in place of a number": (
         ("sync", "x.toml", "--jobs", "x"),
         "argument --jobs: invalid int value: 'x'",
@@ -186,7 +194,9 @@ BAD_COMMAND_LINES = {
 
 
 @pytest.mark.parametrize(("words", "problem"), BAD_COMMAND_LINES.values(), ids=BAD_COMMAND_LINES)
-def test_a_bad_command_line_is_one_line_and_exit_code_2(llmsspider, words: tuple[str, ...], problem: str):
+def test_a_bad_command_line_is_one_line_and_exit_code_2(
+    llmsspider, words: tuple[str, ...], problem: str
+):
     done = llmsspider(*words)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
     assert done.stderr.startswith(f"llmsspider {words[0]}") and problem in done.stderr
@@ -195,7 +205,10 @@ def test_a_bad_command_line_is_one_line_and_exit_code_2(llmsspider, words: tuple
 @pytest.mark.skipif(sys.platform != "linux", reason="the file that cannot be read is one of Linux")
 def test_a_file_that_cannot_be_read_is_named(llmsspider):
     done = llmsspider("lint", "/proc/self/mem")
-    assert (done.returncode, done.stderr) == (1, "llmsspider lint: /proc/self/mem: Input/output error\n")
+    assert (done.returncode, done.stderr) == (
+        1,
+        "llmsspider lint: /proc/self/mem: Input/output error\n",
+    )
 
 
 def test_a_site_that_gives_nothing_is_exit_code_1_and_no_tree(serve, llmsspider, tmp_path):
@@ -209,7 +222,9 @@ def test_a_site_that_gives_nothing_is_exit_code_1_and_no_tree(serve, llmsspider,
     assert list((tmp_path / "docs").glob("*.md")) == []
 
 
-def test_a_mistyped_address_is_answered_with_the_nearest_pages_and_the_folder_stays_free(serve, llmsspider):
+def test_a_mistyped_address_is_answered_with_the_nearest_pages_and_the_folder_stays_free(
+    serve, llmsspider
+):
     listed = "# Site\n\n- [Intro](/guide/intro.html)\n- [More](/guide/more.html)\n- [Api](/api/)\n"
     site = serve({**PLAIN, "/llms.txt": Reply(listed, headers={"Content-Type": "text/plain"})})
     done = llmsspider(f"{site.url}/gide/intro.html", "-o", "docs", *LOCAL)
@@ -267,11 +282,19 @@ def test_a_site_that_cannot_be_reached_is_one_line_with_reason_and_remedy(
     url = url.format(closed=closed_port, plain=serve(PLAIN).url.rpartition(":")[2])
     done = llmsspider(*command, url, *LOCAL, "-s", "RETRY_TIMES=0")
     assert done.returncode == 1
-    said_late = ("log: ", "starting: ", "discovery: ", "crawling: ", "finishing: ")  # of a slow machine
+    said_late = (
+        "log: ",
+        "starting: ",
+        "discovery: ",
+        "crawling: ",
+        "finishing: ",
+    )  # of a slow machine
     said_late += ("writing to the folder ",)  # before, since none was named
     lines = [line for line in done.stderr.splitlines() if not line.startswith(said_late)]
     program = " ".join(["llmsspider", *command])
-    assert lines == [f"{program}: nothing was obtained from {url}: robots.txt could not be read: {said}"]
+    assert lines == [
+        f"{program}: nothing was obtained from {url}: robots.txt could not be read: {said}"
+    ]
     assert done.stdout == ""
 
 
@@ -283,7 +306,9 @@ def test_commands_find_the_store_of_a_folder_without_a_project(serve, llmsspider
         assert llmsspider("status", *arguments).stdout.startswith(f"{name}  {site.url}/")
     assert llmsspider("sources").stdout.splitlines()[1].startswith(f"{name}  INDEXED  4 ")
     found = llmsspider("search", "docs/", "intro", "--json")
-    assert (found.returncode, json.loads(found.stdout.splitlines()[0])["source"]) == (0, name), found.stderr
+    assert (found.returncode, json.loads(found.stdout.splitlines()[0])["source"]) == (0, name), (
+        found.stderr
+    )
     assert llmsspider("search", "intro", "--json").stdout == found.stdout
     site.pages["/guide/deep.html"] = html("Deep", "<p>Deeper still.</p>")
     again = llmsspider("recrawl", *LOCAL)
@@ -295,7 +320,10 @@ def test_commands_find_the_store_of_a_folder_without_a_project(serve, llmsspider
     assert llmsspider(f"{site.url}/guide/intro.html", "-o", "more", *LOCAL).returncode == 0
     several = llmsspider("export")
     assert several.returncode == 2
-    assert several.stderr == "llmsspider: several folders here hold documentation: name one of docs, more\n"
+    assert (
+        several.stderr
+        == "llmsspider: several folders here hold documentation: name one of docs, more\n"
+    )
     assert llmsspider("export", "more").returncode == 0
     assert llmsspider("sources").stderr == several.stderr
 
@@ -306,7 +334,10 @@ def test_commands_are_those_that_scrapy_finds(llmsspider):
         assert re.search(rf"^  {module.name} +\w", said, flags=re.MULTILINE), module.name
     unknown = llmsspider("statu")
     assert unknown.returncode == 2
-    assert unknown.stderr == "llmsspider: 'statu' is neither a command nor a URL; did you mean status?\n"
+    assert (
+        unknown.stderr
+        == "llmsspider: 'statu' is neither a command nor a URL; did you mean status?\n"
+    )
     spider = llmsspider("docs", "https://docs.example.com/")
     said = "llmsspider: 'docs' is neither a command nor a URL; it is a spider: llmsspider crawl docs -a url=URL\n"
     assert spider.stderr == said
@@ -360,10 +391,18 @@ def test_a_file_is_written_where_one_is_named(serve, llmsspider, tmp_path):
         ),
         (("-o", "docs.jsonl"), 2, "docs.jsonl holds no tree yet: name the URL it is made from\n"),
         (("crawl", url), 2, f"{url} is no spider; `llmsspider {url}` crawls it\n"),
-        (("crawl", "docs", url, "-o", "x.jsonl"), 2, f"{url} is no spider; `llmsspider {url}` crawls it\n"),
+        (
+            ("crawl", "docs", url, "-o", "x.jsonl"),
+            2,
+            f"{url} is no spider; `llmsspider {url}` crawls it\n",
+        ),
         ((url, "docs.jsonl"), 2, "docs.jsonl is one too many; where to write stands after -o"),
         ((url, "--max-pages", "3"), 2, "--max-pages is no option; did you mean -a max_pages=…?\n"),
-        (("crawl", "docs", "--max_page=3"), 2, "--max_page=3 is no option; did you mean -a max_pages=…?\n"),
+        (
+            ("crawl", "docs", "--max_page=3"),
+            2,
+            "--max_page=3 is no option; did you mean -a max_pages=…?\n",
+        ),
         (("page", url, "--jsn"), 2, "--jsn is no option; did you mean --json?\n"),
         (("search", "docs", "x", "--limt", "3"), 2, "--limt is no option; did you mean --limit?"),
     ):
@@ -375,9 +414,7 @@ def test_a_file_is_written_where_one_is_named(serve, llmsspider, tmp_path):
 def test_a_plan_repeats_the_options_it_was_given(serve, llmsspider):
     site = serve(PLAIN)
     said = llmsspider("plan", f"{site.url}/", *LOCAL, "-a", "scope=host").stdout
-    start = (
-        f"  llmsspider crawl docs -a url={site.url}/ -s LLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1 -a scope=host"
-    )
+    start = f"  llmsspider crawl docs -a url={site.url}/ -s LLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1 -a scope=host"
     assert f"{start}   # as planned\n" in said
 
 
@@ -405,7 +442,9 @@ def test_ctrl_c_says_what_was_written(serve, tmp_path):
 
     names = [f"/p{number}.html" for number in range(40)]
     pages = dict.fromkeys(names, slow)
-    pages["/"] = html("Home", "<p>Welcome.</p>" + "".join(f"<a href='{name}'>x</a>" for name in names))
+    pages["/"] = html(
+        "Home", "<p>Welcome.</p>" + "".join(f"<a href='{name}'>x</a>" for name in names)
+    )
     site = serve(pages)
     process = fork(
         run_module, "llmsspider", f"{site.url}/", "-o", "docs", *LOCAL, "-s", "LOGSTATS_INTERVAL=0.1",
@@ -468,7 +507,9 @@ def test_a_url_that_is_given_twice_is_refused(llmsspider):
 
 def test_a_wrong_log_level_is_one_line(llmsspider):
     refused = llmsspider("https://e.com/", "-L", "FOO")
-    said = "llmsspider: setting LOG_LEVEL='FOO': CRITICAL, ERROR, WARNING, INFO or DEBUG is accepted\n"
+    said = (
+        "llmsspider: setting LOG_LEVEL='FOO': CRITICAL, ERROR, WARNING, INFO or DEBUG is accepted\n"
+    )
     assert (refused.returncode, refused.stderr) == (2, said)
 
 
@@ -488,6 +529,11 @@ def test_settings_of_a_project_that_cannot_be_read_are_one_line(tmp_path, line, 
     }
     words = [sys.executable, "-m", "llmsspider", "https://e.com/"]
     done = subprocess.run(
-        words, cwd=tmp_path, env={**os.environ, **found}, capture_output=True, text=True, check=False
+        words,
+        cwd=tmp_path,
+        env={**os.environ, **found},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert (done.returncode, done.stderr) == (2, f"llmsspider: {said}\n")

@@ -20,17 +20,24 @@ SOON = {"sqlite": (0.01, 0.1), "postgresql": (0.01, 0.1)}
 
 def large_pages(number: int, size: int = 10_000) -> dict[str, str]:
     """A site of pages that do not compress below `size` bytes each."""
-    texts = {f"/p{n}.html": html(f"P{n}", f"<p>{CHANCE.randbytes(size).hex()}</p>") for n in range(number)}
+    texts = {
+        f"/p{n}.html": html(f"P{n}", f"<p>{CHANCE.randbytes(size).hex()}</p>")
+        for n in range(number)
+    }
     return {
         "/": html("Home", "".join(f"<a href='{path}'>x</a> " for path in texts) + "<p>Home.</p>"),
         **texts,
     }
 
 
-def crawl_with_little_room(url: str, folder, bytes_a_file: int, settings: dict | None = None) -> Forked:
+def crawl_with_little_room(
+    url: str, folder, bytes_a_file: int, settings: dict | None = None
+) -> Forked:
     """Crawl in a process that cannot write more than that into one file, and tries again soon."""
     constants = {"llmsspider.store.database.RETRY_SECS": SOON}
-    process = begin_crawl(url, folder, settings=settings, bytes_a_file=bytes_a_file, constants=constants)
+    process = begin_crawl(
+        url, folder, settings=settings, bytes_a_file=bytes_a_file, constants=constants
+    )
     process.wait()
     return process
 
@@ -48,7 +55,10 @@ def test_a_full_disk_ends_the_run_with_the_reason_and_loses_nothing(serve, tmp_p
     log = process.log
     assert process.exitcode == 1
     assert "ERROR: store_failed: the page store took no more: make room" in log
-    assert f"ERROR: {tmp_path}/documents.jsonl.part: File too large; nothing more is written to it" in log
+    assert (
+        f"ERROR: {tmp_path}/documents.jsonl.part: File too large; nothing more is written to it"
+        in log
+    )
     assert "Caught exception" not in log
     assert "item_error" not in log
     assert (tmp_path / "documents.jsonl").read_bytes() == yesterday
@@ -77,7 +87,9 @@ def test_a_store_that_another_process_holds_is_waited_for(serve, tmp_path):
 
     def hold(_seen):
         (file,) = (tmp_path / "store").glob("*.sqlite")
-        held.append(sqlite3.connect(file, timeout=HANGS_SECS, isolation_level=None, check_same_thread=False))
+        held.append(
+            sqlite3.connect(file, timeout=HANGS_SECS, isolation_level=None, check_same_thread=False)
+        )
         held[0].execute("BEGIN IMMEDIATE")
         return first
 
@@ -97,7 +109,10 @@ def test_a_store_that_another_process_holds_is_waited_for(serve, tmp_path):
 def test_outputs_that_cannot_be_written_are_said_and_cost_no_document(serve, tmp_path):
     site: Site = serve(pages(3))
     (tmp_path / "file").touch()
-    settings = {"LLMS_MIRROR_DIR": tmp_path / "file" / "tree", "LLMS_REPORT": tmp_path / "file" / "report"}
+    settings = {
+        "LLMS_MIRROR_DIR": tmp_path / "file" / "tree",
+        "LLMS_REPORT": tmp_path / "file" / "report",
+    }
     outcome = crawl(f"{site.url}/", tmp_path, settings=settings)
     assert len(contents(outcome.documents)) == 4
     assert outcome.exit_code == 1
@@ -126,7 +141,10 @@ def test_a_postgresql_that_is_restarted_costs_nothing(serve, tmp_path, own_postg
     site.pages["/p20.html"] = stop
     if not is_over:
         site.pages["/p30.html"] = held
-    settings = {"LLMS_STORE_URL": new_database(own_postgresql.url), "CONCURRENT_REQUESTS_PER_DOMAIN": 1}
+    settings = {
+        "LLMS_STORE_URL": new_database(own_postgresql.url),
+        "CONCURRENT_REQUESTS_PER_DOMAIN": 1,
+    }
     process = begin_crawl(f"{site.url}/", tmp_path, settings=settings)
     process.wait_until(stopped.is_set)
     if is_over:

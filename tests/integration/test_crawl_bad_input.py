@@ -25,14 +25,22 @@ LISTING = "# Site\n\n- [Intro](/guide/intro.html)\n"
         pytest.param(["url=http://"], "invalid_url", id="no host"),
         pytest.param(["url=http://[::1"], "invalid_url", id="broken IPv6"),
         pytest.param(["url=ftp://example.com/"], "invalid_url", id="ftp"),
-        pytest.param(["url=file:///no/such/folder"], "No such file or directory", id="no such folder"),
-        pytest.param(["url=file://host/share"], "names no file of this machine", id="folder elsewhere"),
-        pytest.param(["url=./no-such-folder"], "No such file or directory", id="no such path"),
         pytest.param(
-            ["url=https://e.com/", "llms_txt=file:///a"], "which only the argument url", id="only as url"
+            ["url=file:///no/such/folder"], "No such file or directory", id="no such folder"
         ),
         pytest.param(
-            ["url=https://e.com/", "scope=planet"], "'auto', 'section', 'host', 'domain'", id="choice"
+            ["url=file://host/share"], "names no file of this machine", id="folder elsewhere"
+        ),
+        pytest.param(["url=./no-such-folder"], "No such file or directory", id="no such path"),
+        pytest.param(
+            ["url=https://e.com/", "llms_txt=file:///a"],
+            "which only the argument url",
+            id="only as url",
+        ),
+        pytest.param(
+            ["url=https://e.com/", "scope=planet"],
+            "'auto', 'section', 'host', 'domain'",
+            id="choice",
         ),
         pytest.param(["url=https://e.com/", "max_pages=many"], "max_pages='many'", id="number"),
         pytest.param(["url=https://e.com/", "max_pages=-1"], "max_pages='-1'", id="negative"),
@@ -41,7 +49,9 @@ LISTING = "# Site\n\n- [Intro](/guide/intro.html)\n"
     ],
 )
 def test_wrong_arguments_exit_2_with_a_line_and_fetch_nothing(tmp_path, arguments, expected):
-    outcome = command("crawl", "docs", *(part for pair in arguments for part in ("-a", pair)), cwd=tmp_path)
+    outcome = command(
+        "crawl", "docs", *(part for pair in arguments for part in ("-a", pair)), cwd=tmp_path
+    )
     assert outcome.exit_code == 2
     assert len(outcome.log.splitlines()) == 1
     assert expected in outcome.log
@@ -54,7 +64,9 @@ def test_every_mistake_has_its_line(tmp_path):
 
 
 def test_a_wrong_setting_exits_2(tmp_path):
-    outcome = command("crawl", "docs", "-a", "url=https://e.com/", "-s", "LLMS_LINK_DEPTH=deep", cwd=tmp_path)
+    outcome = command(
+        "crawl", "docs", "-a", "url=https://e.com/", "-s", "LLMS_LINK_DEPTH=deep", cwd=tmp_path
+    )
     assert outcome.exit_code == 2
     assert "LLMS_LINK_DEPTH='deep'" in outcome.log
 
@@ -100,9 +112,15 @@ def test_a_misspelt_setting_of_scrapy_is_named_and_the_crawl_goes_on(serve, run_
 
 
 TYPED = {
-    "an unknown spider": (("crawl", "dcs"), "scrapy crawl dcs: there is no spider 'dcs'; did you mean docs?"),
+    "an unknown spider": (
+        ("crawl", "dcs"),
+        "scrapy crawl dcs: there is no spider 'dcs'; did you mean docs?",
+    ),
     "no spider": (("crawl",), "scrapy crawl: name one spider"),
-    "an unknown option": (("recrawl", "x", "--foo"), "scrapy recrawl: --foo is no option (see --help)"),
+    "an unknown option": (
+        ("recrawl", "x", "--foo"),
+        "scrapy recrawl: --foo is no option (see --help)",
+    ),
     "no URL": (("plan",), "scrapy plan: name one url"),
     "two sources": (("recrawl", "x", "y"), "scrapy recrawl: name one source, not 2"),
     "a URL twice": (
@@ -129,7 +147,9 @@ def test_a_damaged_store_is_one_line_and_exit_code_1(tmp_path, words):
     damaged = source_file(tmp_path / "store", "kept")
     damaged.parent.mkdir(parents=True)
     damaged.write_bytes(b"x" * 3000)
-    outcome = command(*words, "-s", f"LLMS_DATA_DIR={tmp_path / 'store'}", "-O", "docs.jsonl", cwd=tmp_path)
+    outcome = command(
+        *words, "-s", f"LLMS_DATA_DIR={tmp_path / 'store'}", "-O", "docs.jsonl", cwd=tmp_path
+    )
     assert outcome.exit_code == 1
     (line,) = outcome.log.splitlines()
     assert "file is not a database" in line
@@ -222,15 +242,19 @@ def too_large(_seen: Seen) -> Reply:
     "answer",
     [
         pytest.param(Reply(html("No", "<p>Not found.</p>"), content_type=TYPES["html"]), id="HTML"),
-        pytest.param(Reply('{"error": "not found", "links": []}', content_type=TYPES["json"]), id="JSON"),
         pytest.param(
-            Reply('{"error": "not found", "links": []}', content_type=TYPES["txt"]), id="JSON as text"
+            Reply('{"error": "not found", "links": []}', content_type=TYPES["json"]), id="JSON"
+        ),
+        pytest.param(
+            Reply('{"error": "not found", "links": []}', content_type=TYPES["txt"]),
+            id="JSON as text",
         ),
         pytest.param(Reply("", content_type=TYPES["txt"]), id="empty"),
         pytest.param(Reply(b"\0\1\2\3" * 100, content_type=TYPES["txt"]), id="binary"),
         pytest.param(too_large, id="50 MB"),
         pytest.param(
-            Reply("", 302, headers={"Location": "http://localhost:9/llms.txt"}), id="redirected elsewhere"
+            Reply("", 302, headers={"Location": "http://localhost:9/llms.txt"}),
+            id="redirected elsewhere",
         ),
         pytest.param(never, id="timeout"),
     ],
@@ -253,7 +277,10 @@ def test_a_named_llms_txt_that_fails_fails_the_run(serve, run_crawl):
 def test_a_named_llms_txt_is_used_and_nothing_is_probed(serve, run_crawl):
     site = serve({**PLAIN, "/other/llms.txt": LISTING, "/llms.txt": "# Wrong\n\n- [x](/x.html)\n"})
     outcome = run_crawl(f"{site.url}/", arguments={"llms_txt": f"{site.url}/other/llms.txt"})
-    assert outcome.by_path(site.url)["/guide/intro.html"]["llms"]["file"] == f"{site.url}/other/llms.txt"
+    assert (
+        outcome.by_path(site.url)["/guide/intro.html"]["llms"]["file"]
+        == f"{site.url}/other/llms.txt"
+    )
     assert "/llms.txt" not in site.paths()
 
 

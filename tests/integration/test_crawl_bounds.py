@@ -23,7 +23,9 @@ VERSIONED = {
     "/ref/a.html": html("A", f"<p>Page A.</p>{linked('/dev/ref/a.html')}"),
     "/ref/b.html": html("B", "<p>Page B.</p>"),
     "/v1/notes": html("Notes", "<p>There is only one copy of these.</p>"),
-    "/dev/": html("Home dev", f"<p>Development version.</p>{linked('/dev/ref/a.html', '/dev/ref/new.html')}"),
+    "/dev/": html(
+        "Home dev", f"<p>Development version.</p>{linked('/dev/ref/a.html', '/dev/ref/new.html')}"
+    ),
     "/dev/ref/a.html": html("A dev", "<p>Page A, dev.</p>"),
     "/dev/ref/new.html": html("New dev", "<p>New in dev.</p>"),
 }
@@ -41,7 +43,8 @@ def test_another_version_is_left_out_by_name_and_taken_when_asked(serve, run_cra
 
 def version(above, *names, title):
     pages = {
-        f"{above}{name}.html": html(f"{name} {title}", f"<p>What {name} is in {title}.</p>") for name in names
+        f"{above}{name}.html": html(f"{name} {title}", f"<p>What {name} is in {title}.</p>")
+        for name in names
     }
     index = html(f"Home {title}", f"<p>Home of {title}.</p>{linked(*pages)}")
     return {above: index, **pages}
@@ -58,13 +61,14 @@ def test_a_page_above_all_versions_leads_to_one_and_one_page_is_no_version(serve
         outcome = run_crawl(f"{site.url}/")
         assert set(outcome.by_path(site.url)) == {*front, *wanted}
         assert outcome.stats["llms/filtered/version"] == 2
-        assert {path for path in site.paths() if path.startswith("/docs/1")} == {"/docs/1.24/", "/docs/1.25/"}
+        assert {path for path in site.paths() if path.startswith("/docs/1")} == {
+            "/docs/1.24/",
+            "/docs/1.25/",
+        }
 
 
 def moved(target):
-    return (
-        f"<html><head><title>Moved</title><meta http-equiv='refresh' content='0; url={target}'></head></html>"
-    )
+    return f"<html><head><title>Moved</title><meta http-equiv='refresh' content='0; url={target}'></head></html>"
 
 
 LED_TO = {
@@ -87,7 +91,9 @@ def test_the_version_that_a_site_leads_to_is_taken_though_its_old_links_are_dead
 
 
 RENAMED = {
-    "/": html("Home", f"<p>Welcome to it.</p>{linked('/v1/gone.html', '/v2/only.html', '/ref/a.html')}"),
+    "/": html(
+        "Home", f"<p>Welcome to it.</p>{linked('/v1/gone.html', '/v2/only.html', '/ref/a.html')}"
+    ),
     "/ref/a.html": html("A", f"<p>Page A, now.</p>{linked('/ref/b.html')}"),
     "/ref/b.html": html("B", "<p>Page B, now.</p>"),
     "/v1/gone.html": html(
@@ -135,7 +141,9 @@ def test_the_start_pages_language_is_kept_and_another_can_be_asked_for(serve, ru
         pytest.param({"scope": "host"}, {"/docs/", "/docs/a", "/docs/old/b", "/blog"}, id="host"),
         pytest.param({"block": "/docs/old/**"}, {"/docs/", "/docs/a"}, id="block"),
         pytest.param(
-            {"allow": "/docs/**,!/docs/old/**"}, {"/docs/", "/docs/a"}, id="a block among the allows"
+            {"allow": "/docs/**,!/docs/old/**"},
+            {"/docs/", "/docs/a"},
+            id="a block among the allows",
         ),
         pytest.param({"allow": "/blog"}, {"/blog"}, id="allow replaces the section"),
         pytest.param({"scope": "listed"}, {"/docs/"}, id="listed"),
@@ -179,7 +187,9 @@ def test_a_canonical_of_the_same_page_is_followed_one_hop(serve, run_crawl):
             "/third/page": html("Page", "<p>Another page.</p>"),
             "/loop1/x": html("X", "<p>X one.</p>", canonical("/loop2/x")),
             "/loop2/x": html("X", "<p>X two.</p>", canonical("/loop1/x")),
-            "/wrong": html("Wrong", "<p>It names the home page as its address.</p>", canonical("/")),
+            "/wrong": html(
+                "Wrong", "<p>It names the home page as its address.</p>", canonical("/")
+            ),
         }
     )
     outcome = run_crawl(f"{site.url}/")
@@ -189,7 +199,9 @@ def test_a_canonical_of_the_same_page_is_followed_one_hop(serve, run_crawl):
 
 def test_a_page_whose_own_address_leads_back_or_nowhere_is_a_document(serve, run_crawl):
     def page(title, canonical, *links):
-        return html(title, f"<p>{title}.</p>{linked(*links)}", f"<link rel='canonical' href='{canonical}'>")
+        return html(
+            title, f"<p>{title}.</p>{linked(*links)}", f"<link rel='canonical' href='{canonical}'>"
+        )
 
     site = serve(
         {
@@ -206,17 +218,25 @@ def test_a_page_whose_own_address_leads_back_or_nowhere_is_a_document(serve, run
     expected = {"/p/", "/p/a/", "/p/b/", "/p/old/c", "/p/d"}
     outcome = run_crawl(f"{site.url}/p/", settings={"CONCURRENT_REQUESTS": 1})
     assert set(outcome.by_path(site.url)) == expected
-    assert site.paths().count("/p/b/") == 1  # what the addresses of the pages before it did was learned
-    assert "llms/filtered/canonical" not in outcome.stats  # each is a document, and counts as nothing else
+    assert (
+        site.paths().count("/p/b/") == 1
+    )  # what the addresses of the pages before it did was learned
+    assert (
+        "llms/filtered/canonical" not in outcome.stats
+    )  # each is a document, and counts as nothing else
     again = run_crawl(f"{site.url}/p/", settings={"CONCURRENT_REQUESTS": 1})
-    assert {path: document["change"] for path, document in again.by_path(site.url).items()} == dict.fromkeys(
-        expected, "unchanged"
-    )
+    assert {
+        path: document["change"] for path, document in again.by_path(site.url).items()
+    } == dict.fromkeys(expected, "unchanged")
 
 
-def test_pages_listed_by_an_address_that_redirects_to_another_spelling_are_documents(serve, run_crawl):
+def test_pages_listed_by_an_address_that_redirects_to_another_spelling_are_documents(
+    serve, run_crawl
+):
     def page(name, *links):
-        return html(name, f"<p>Page {name}.</p>{linked(*links)}", f"<link rel='canonical' href='/{name}'>")
+        return html(
+            name, f"<p>Page {name}.</p>{linked(*links)}", f"<link rel='canonical' href='/{name}'>"
+        )
 
     names = ("a", "b", "c")
     listed = "".join(f"<url><loc>/{name}</loc></url>" for name in names)
@@ -251,9 +271,7 @@ def test_a_stub_that_leads_to_a_version_starts_there(serve, run_crawl, stub):
             "/p/2.1/": html("Home", "<p>Home.</p>"),
         }
     )
-    listed = (
-        f"# Site\n\n- [A]({site.url}/p/2.1/a): a page\n- [Orphan]({site.url}/p/2.1/orphan): another page\n"
-    )
+    listed = f"# Site\n\n- [A]({site.url}/p/2.1/a): a page\n- [Orphan]({site.url}/p/2.1/orphan): another page\n"
     site.pages["/p/latest/llms.txt"] = Reply(listed, headers={"Content-Type": "text/plain"})
     outcome = run_crawl(f"{site.url}/p/")
     assert set(outcome.by_path(site.url)) == {"/p/latest/", "/p/latest/a", "/p/latest/orphan"}
@@ -275,7 +293,9 @@ def test_opt_outs_of_a_page_are_obeyed_by_default(serve, run_crawl):
         f"{site.url}/", settings={"LLMS_OBEY_AI_OPTOUT": False}, arguments={"source": "agreed"}
     )
     assert set(agreed.by_path(site.url)) == {"/", "/meta", "/header", "/noindex"}
-    strict = run_crawl(f"{site.url}/", settings={"LLMS_OBEY_NOINDEX": True}, arguments={"source": "strict"})
+    strict = run_crawl(
+        f"{site.url}/", settings={"LLMS_OBEY_NOINDEX": True}, arguments={"source": "strict"}
+    )
     assert set(strict.by_path(site.url)) == {"/"}
 
 
@@ -293,10 +313,15 @@ def test_retry_asks_only_for_what_failed(serve, run_crawl):
 
 def test_errors_are_summed_up_by_kind_with_examples(serve, run_crawl):
     site = serve(
-        {"/": html("Home", f"<p>Home.</p>{linked('/gone', '/secret')}"), "/secret": Reply("no", 401)}
+        {
+            "/": html("Home", f"<p>Home.</p>{linked('/gone', '/secret')}"),
+            "/secret": Reply("no", 401),
+        }
     )
     lines = run_crawl(f"{site.url}/").lines
-    assert any(line.startswith("failed: ") and "auth 1" in line and "not_found" in line for line in lines)
+    assert any(
+        line.startswith("failed: ") and "auth 1" in line and "not_found" in line for line in lines
+    )
     assert any(line.strip().startswith(f"auth: {site.url}/secret") for line in lines)
 
 
@@ -316,7 +341,9 @@ def test_a_bot_wall_is_never_a_document(serve, run_crawl):
 def test_endless_links_end_by_themselves(serve, run_crawl):
     def calendar(seen):
         month = int(seen.path.rpartition("=")[2]) if "=" in seen.path else 1
-        return html("Calendar", f"<p>Month {month}.</p>{linked(f'/calendar?year=2026&month={month + 1}')}")
+        return html(
+            "Calendar", f"<p>Month {month}.</p>{linked(f'/calendar?year=2026&month={month + 1}')}"
+        )
 
     site = serve({"/": html("Home", f"<p>Home.</p>{linked('/calendar')}"), "/calendar": calendar})
     outcome = run_crawl(f"{site.url}/")
@@ -326,9 +353,17 @@ def test_endless_links_end_by_themselves(serve, run_crawl):
 
 def test_plan_shows_what_a_crawl_would_do_and_stores_nothing(serve, tmp_path):
     site = serve(
-        {**VERSIONED, "/llms.txt": "# Site\n\n## Reference\n\n- [A](/ref/a.html)\n- [B](/ref/b.html)\n"}
+        {
+            **VERSIONED,
+            "/llms.txt": "# Site\n\n## Reference\n\n- [A](/ref/a.html)\n- [B](/ref/b.html)\n",
+        }
     )
-    options = ("-s", "LLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1", "-s", f"LLMS_DATA_DIR={tmp_path / 'store'}")
+    options = (
+        "-s",
+        "LLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1",
+        "-s",
+        f"LLMS_DATA_DIR={tmp_path / 'store'}",
+    )
     plan = json.loads(command("plan", f"{site.url}/", "--json", *options, cwd=tmp_path).stdout)
     assert plan["found"] == {"type": "llms.txt", "file": f"{site.url}/llms.txt"}
     assert plan["sections"] == {"Reference": 2}
@@ -356,20 +391,25 @@ def test_a_sitemap_of_the_whole_host_does_not_widen_the_section(serve, run_crawl
     assert "/blog/post" not in site.paths()
 
 
-def test_a_site_of_endless_empty_pages_costs_its_requests_and_deletes_nothing(serve, run_crawl, tmp_path):
+def test_a_site_of_endless_empty_pages_costs_its_requests_and_deletes_nothing(
+    serve, run_crawl, tmp_path
+):
     def endless(seen):
         word = seen.path.rpartition("/")[2]
         onward = linked(*(f"/endless/{word}{letter}" for letter in "abc"))
         return f"<html><head><title>x</title></head><body><main></main><nav>{onward}</nav></body></html>"
 
     good = {
-        f"/p{number}.html": html(f"P{number}", f"<p>The text of page {number}.</p>") for number in range(5)
+        f"/p{number}.html": html(f"P{number}", f"<p>The text of page {number}.</p>")
+        for number in range(5)
     }
     site = serve({"/": html("Home", f"<p>Welcome.</p>{linked(*good)}"), **good})
     first = run_crawl(f"{site.url}/", arguments={"source": "s"})
     assert len(first.documents) == 6
     site.pages["/"] = html("Home", f"<p>Welcome.</p>{linked('/endless/a', '/p0.html')}")
-    site.pages.update({"/endless/" + word: endless for size in range(1, 9) for word in _words(size)})
+    site.pages.update(
+        {"/endless/" + word: endless for size in range(1, 9) for word in _words(size)}
+    )
     site.clear()
     second = run_crawl(f"{site.url}/", arguments={"source": "s", "max_requests": 30})
     pages = [path for path in site.paths() if path.startswith(("/endless", "/p", "/"))]
@@ -377,7 +417,9 @@ def test_a_site_of_endless_empty_pages_costs_its_requests_and_deletes_nothing(se
     assert second.stats["llms/filtered/max-requests"] >= 1
     assert "deleted" not in changes_of(second)
     status = json.loads(
-        command("status", "s", "--json", "-s", f"LLMS_DATA_DIR={tmp_path / 'store'}", cwd=tmp_path).stdout
+        command(
+            "status", "s", "--json", "-s", f"LLMS_DATA_DIR={tmp_path / 'store'}", cwd=tmp_path
+        ).stdout
     )
     assert "max_requests" in json.dumps(status)
 
@@ -398,7 +440,9 @@ def handbook(sidebar: bool) -> dict[str, str]:
     paths = [f"/{section}/page-{number}/" for section in SECTIONS for number in range(3)]
     links = "".join(f"<li><a href='{path}'>{path}</a></li>" for path in paths)
     listed = (
-        f"<aside><ul>{links}</ul></aside>" if sidebar else f"<header><nav><ul>{links}</ul></nav></header>"
+        f"<aside><ul>{links}</ul></aside>"
+        if sidebar
+        else f"<header><nav><ul>{links}</ul></nav></header>"
     )
     return {
         path: f"<html><head><title>{path}</title></head><body>{listed}<main><h1>{path}</h1><p>Text of {path}, long "

@@ -14,7 +14,8 @@ from sites import html
 
 PAGES = {
     "/": html(
-        "Home", "<p>Welcome.</p><a href='/a.html'>A</a> <a href='/b.html'>B</a> <a href='/old.html'>O</a>"
+        "Home",
+        "<p>Welcome.</p><a href='/a.html'>A</a> <a href='/b.html'>B</a> <a href='/old.html'>O</a>",
     ),
     "/a.html": html("A", "<p>It waits 10 seconds.</p>"),
     "/b.html": html("B", "<p>Stays as it is.</p>"),
@@ -38,7 +39,10 @@ def test_a_crawl_tells_what_it_changed_until_it_is_taken(serve, run_crawl, tmp_p
 
     first = crawl()
     assert first.exit_code == 0
-    assert "did not take what changed; the next run sends it again: it answered with status 500" in first.log
+    assert (
+        "did not take what changed; the next run sends it again: it answered with status 500"
+        in first.log
+    )
     assert len(hook.requests) == 3
     assert "Source: " in (tmp_path / "skill" / "references" / "pages.md").read_text()
 
@@ -52,7 +56,10 @@ def test_a_crawl_tells_what_it_changed_until_it_is_taken(serve, run_crawl, tmp_p
     told = json.loads(called.body)
     assert (told["source"], told["since"]) == ("s", 0)
     assert {page["change"] for page in told["pages"]} == {"new"}
-    signed = f"{called.headers['webhook-id']}.{called.headers['webhook-timestamp']}.".encode() + called.body
+    signed = (
+        f"{called.headers['webhook-id']}.{called.headers['webhook-timestamp']}.".encode()
+        + called.body
+    )
     digest = hmac.new(b"secret", signed, hashlib.sha256).digest()
     assert called.headers["webhook-signature"] == f"v1,{base64.b64encode(digest).decode()}"
     (feed_file,) = (tmp_path / "feeds").iterdir()
@@ -66,7 +73,9 @@ def test_a_crawl_tells_what_it_changed_until_it_is_taken(serve, run_crawl, tmp_p
     site.pages["/b.html"] = html("B", "<p>Stays as it was.</p>")
     third = crawl()
     told = json.loads(hook.requests[0].body)
-    assert [(page["change"], page["url"]) for page in told["pages"]] == [("changed", f"{site.url}/b.html")]
+    assert [(page["change"], page["url"]) for page in told["pages"]] == [
+        ("changed", f"{site.url}/b.html")
+    ]
     assert "It waits 20 seconds." in (tmp_path / "skill" / "references" / "pages.md").read_text()
     assert third.exit_code == 0
     before = feed_file.read_bytes()
@@ -81,12 +90,16 @@ def test_a_crawl_tells_what_it_changed_until_it_is_taken(serve, run_crawl, tmp_p
     assert feed_file.read_text() == "my own notes"
 
 
-def test_kinds_of_change_are_told_and_names_of_built_files_are_no_change(serve, run_crawl, tmp_path):
+def test_kinds_of_change_are_told_and_names_of_built_files_are_no_change(
+    serve, run_crawl, tmp_path
+):
     picture = "<p>It looks like this, every time.</p><img src='/_images/{}.png' alt='A plot'>"
     text = "<p>It waits 10 seconds.</p><pre><code class='language-py'>wait(10)</code></pre>"
     site = serve(
         {
-            "/": html("Home", "<p>Welcome.</p><a href='/plot.html'>P</a> <a href='/wait.html'>W</a>"),
+            "/": html(
+                "Home", "<p>Welcome.</p><a href='/plot.html'>P</a> <a href='/wait.html'>W</a>"
+            ),
             "/plot.html": html("Plot", picture.format("30f8c1d2")),
             "/wait.html": html("Wait", text),
         }
@@ -98,7 +111,9 @@ def test_kinds_of_change_are_told_and_names_of_built_files_are_no_change(serve, 
         return {path: (row["change"], row["change_kinds"]) for path, row in rows.items()}, rows
 
     def export(*more):
-        done = command("export", "s", *more, "-s", f"LLMS_DATA_DIR={tmp_path / 'store'}", cwd=tmp_path)
+        done = command(
+            "export", "s", *more, "-s", f"LLMS_DATA_DIR={tmp_path / 'store'}", cwd=tmp_path
+        )
         rows = map(json.loads, done.stdout.splitlines())
         return {row["url"].removeprefix(site.url): row for row in rows}
 

@@ -15,7 +15,8 @@ SECTIONS = "".join(
 )
 SITE = {
     "/": html(
-        "Home", "<p>Welcome to the documentation.</p><a href='/long.html'>x</a><a href='/short.html'>y</a>"
+        "Home",
+        "<p>Welcome to the documentation.</p><a href='/long.html'>x</a><a href='/short.html'>y</a>",
     ),
     "/long.html": html("Long", SECTIONS),
     "/short.html": html("Short", "<p>A short page, which stays as it is.</p>"),
@@ -69,7 +70,9 @@ def test_one_edited_section_is_one_chunk_gone_and_one_new(serve, chunk_feed, tmp
     site = serve(SITE)
     index: dict[str, dict] = {}
     apply(index, chunk_feed(f"{site.url}/"))
-    site.pages["/long.html"] = site.pages["/long.html"].replace("text of part 7,", "new text of part 7,")
+    site.pages["/long.html"] = site.pages["/long.html"].replace(
+        "text of part 7,", "new text of part 7,"
+    )
     rows = chunk_feed(f"{site.url}/", arguments={"emit": "changes"})
     assert [(row["change"], row["text"]) for row in rows] == [
         ("deleted", None),
@@ -92,8 +95,13 @@ def test_a_page_that_is_gone_takes_its_chunks_with_it(serve, chunk_feed):
     index: dict[str, dict] = {}
     apply(index, chunk_feed(f"{site.url}/"))
     del site.pages["/long.html"]
-    site.pages["/"] = html("Home", "<p>Welcome to the documentation.</p><a href='/short.html'>y</a>")
-    apply(index, chunk_feed(f"{site.url}/", arguments={"emit": "changes", "confirm_deletions": "true"}))
+    site.pages["/"] = html(
+        "Home", "<p>Welcome to the documentation.</p><a href='/short.html'>y</a>"
+    )
+    apply(
+        index,
+        chunk_feed(f"{site.url}/", arguments={"emit": "changes", "confirm_deletions": "true"}),
+    )
     assert {row["url"] for row in index.values()} == {f"{site.url}/", f"{site.url}/short.html"}
 
 
@@ -102,12 +110,16 @@ def test_changes_are_replayed_as_chunks_from_the_store(serve, chunk_feed, tmp_pa
     index: dict[str, dict] = {}
     first = chunk_feed(f"{site.url}/")
     apply(index, first)
-    site.pages["/long.html"] = site.pages["/long.html"].replace("text of part 7,", "new text of part 7,")
+    site.pages["/long.html"] = site.pages["/long.html"].replace(
+        "text of part 7,", "new text of part 7,"
+    )
     fresh = chunk_feed(f"{site.url}/")
     last = max(row["seq"] for row in first)
     source = site.url.removeprefix("http://")
     data = ("-s", f"LLMS_DATA_DIR={tmp_path / 'store'}")
-    outcome = command("export", source, "--format", "chunks", "--since", str(last), *data, cwd=tmp_path)
+    outcome = command(
+        "export", source, "--format", "chunks", "--since", str(last), *data, cwd=tmp_path
+    )
     apply(index, [json.loads(line) for line in outcome.stdout.splitlines()])
     assert texts(index.values()) == texts(row for row in fresh if row["change"] != "deleted")
 

@@ -49,9 +49,14 @@ def test_a_feed_that_fails_is_said_kept_found_again_and_replayed(serve, run_craw
 
     assert exported(tmp_path, "--since", "5") == [("deep.html", "deleted")]
     assert undelivered_since(tmp_path) == 4
-    assert exported(tmp_path, "--since", "4") == [("more.html", "changed"), ("deep.html", "deleted")]
+    assert exported(tmp_path, "--since", "4") == [
+        ("more.html", "changed"),
+        ("deep.html", "deleted"),
+    ]
     assert undelivered_since(tmp_path) is None
-    assert not [line for line in run_crawl(f"{site.url}/", arguments=changes).lines if "deliver" in line]
+    assert not [
+        line for line in run_crawl(f"{site.url}/", arguments=changes).lines if "deliver" in line
+    ]
 
 
 def test_a_complete_feed_later_makes_up_for_a_failed_one(serve, run_crawl, tmp_path):
@@ -62,7 +67,9 @@ def test_a_complete_feed_later_makes_up_for_a_failed_one(serve, run_crawl, tmp_p
     assert undelivered_since(tmp_path) is None
 
 
-def test_an_output_that_cannot_be_written_is_said_and_the_pages_are_stored(serve, run_crawl, tmp_path):
+def test_an_output_that_cannot_be_written_is_said_and_the_pages_are_stored(
+    serve, run_crawl, tmp_path
+):
     site = serve(PLAIN)
     (tmp_path / "file").touch()
     target = tmp_path / "file" / "documents.jsonl"

@@ -24,7 +24,9 @@ SITE = {
         "- [Home](/)\n- [Quick start](quickstart.md)\n- [Reference](ref/)\n- [x](missing)\n"
     ),
     "/docs/_nav.md": markdown("- [Old](old)\n"),
-    "/docs/quickstart.md": markdown("# Quick start\n\n[Here](#first) or [there](ref/api.md).\n\n## First\n"),
+    "/docs/quickstart.md": markdown(
+        "# Quick start\n\n[Here](#first) or [there](ref/api.md).\n\n## First\n"
+    ),
     "/docs/covered.md": markdown("# Covered\n"),
     "/docs/new.md": markdown("# New\n"),
     "/docs/ref/README.md": markdown("# Reference\n\nIts pages.\n"),
@@ -35,7 +37,10 @@ SITE = {
 }
 ROUTES = {
     "/docs/",
-    *(f"/docs/#/{route}" for route in ("quickstart", "ref/", "ref/api", "ref/types", "covered", "old")),
+    *(
+        f"/docs/#/{route}"
+        for route in ("quickstart", "ref/", "ref/api", "ref/types", "covered", "old")
+    ),
 }
 
 
@@ -64,7 +69,10 @@ def test_the_files_are_documents_under_their_routes(serve, run_crawl):
     again = run_crawl(f"{site.url}/", arguments={"render": "never"})
     changes = {path: document["change"] for path, document in again.by_path(site.url).items()}
     assert changes == {**dict.fromkeys({"/", *ROUTES}, "unchanged"), "/docs/#/ref/api": "changed"}
-    assert any("_nav.md, which links to the site's pages, could not be read" in line for line in again.lines)
+    assert any(
+        "_nav.md, which links to the site's pages, could not be read" in line
+        for line in again.lines
+    )
 
 
 def test_a_shell_of_routes_that_no_browser_draws_is_not_the_whole_site(serve, run_crawl):
@@ -75,17 +83,25 @@ def test_a_shell_of_routes_that_no_browser_draws_is_not_the_whole_site(serve, ru
         "<script src='/app.js'></script></body></html>"
     )
     site = serve(
-        {"/": "<main><h1>Home</h1><p>Welcome.</p><a href='/app/'>Documentation</a></main>", "/app/": shell}
+        {
+            "/": "<main><h1>Home</h1><p>Welcome.</p><a href='/app/'>Documentation</a></main>",
+            "/app/": shell,
+        }
     )
     crawl = run_crawl(f"{site.url}/", arguments={"render": "never"})
 
     assert set(crawl.by_path(site.url)) == {"/", "/app/"}
-    assert any("/app/ and the pages that it leads to are rendered by scripts" in line for line in crawl.lines)
+    assert any(
+        "/app/ and the pages that it leads to are rendered by scripts" in line
+        for line in crawl.lines
+    )
 
 
 def test_routes_that_are_paths_and_elements_that_draw_a_file(serve, run_crawl):
     """Every path is answered with the same page; the sidebar of the root and of a folder are read."""
-    index = INDEX.replace("name: 'Heron'", "name: 'Heron', routerMode: 'history', basePath: '/docs/'")
+    index = INDEX.replace(
+        "name: 'Heron'", "name: 'Heron', routerMode: 'history', basePath: '/docs/'"
+    )
     names = ("", "start", "ref/", "ref/api", "ref/types", "gone")
     site = serve(
         {
@@ -110,7 +126,9 @@ def test_routes_that_are_paths_and_elements_that_draw_a_file(serve, run_crawl):
     paths = {f"/docs/{name}" for name in names if name != "gone"}
     assert paths <= set(documents)
     assert {documents[path]["origin"] for path in (*paths, "/one")} == {"markdown"}
-    assert documents["/docs/start"]["links"] == [{"text": "types", "url": f"{site.url}/docs/ref/types#one"}]
+    assert documents["/docs/start"]["links"] == [
+        {"text": "types", "url": f"{site.url}/docs/ref/types#one"}
+    ]
     assert documents["/docs/ref/types"]["title"] == "Types"
     assert documents["/one"]["title"] == "One"
     assert "/docs/gone" not in documents

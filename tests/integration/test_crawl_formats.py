@@ -18,14 +18,20 @@ NOTEBOOK = json.dumps(
     }
 )
 API = json.dumps(
-    {"openapi": "3.0.0", "info": {"title": "Pets"}, "paths": {"/pets": {"get": {"summary": "All pets"}}}}
+    {
+        "openapi": "3.0.0",
+        "info": {"title": "Pets"},
+        "paths": {"/pets": {"get": {"summary": "All pets"}}},
+    }
 )
 PAGES = {
     "/": html("Home", "<p>Welcome.</p><a href='/linked.ipynb'>N</a> <a href='/linked.adoc'>A</a>"),
     "/llms.txt": "# Site\n\n## Docs\n\n- [Tour](/tour.ipynb)\n- [Guide](/guide.rst)\n- [API](/api.json)\n"
     "- [Data](/data.json)\n- [Broken](/broken.ipynb)\n",
     "/tour.ipynb": Reply(NOTEBOOK, content_type="application/octet-stream"),
-    "/guide.rst": Reply("Guide\n=====\n\n.. code-block:: sh\n\n   run\n", content_type="text/plain"),
+    "/guide.rst": Reply(
+        "Guide\n=====\n\n.. code-block:: sh\n\n   run\n", content_type="text/plain"
+    ),
     "/api.json": API,
     "/data.json": '{"rows": [1, 2]}',
     "/broken.ipynb": Reply('{"cells": [', content_type="application/json"),
@@ -62,7 +68,9 @@ SHELL = (
 def words(*texts: str) -> list[dict]:
     """Inline content: text, and code where it is in backticks."""
     return [
-        {"type": "codeVoice", "code": text[1:]} if text[0] == "`" else {"type": "text", "text": text}
+        {"type": "codeVoice", "code": text[1:]}
+        if text[0] == "`"
+        else {"type": "text", "text": text}
         for text in texts
     ]
 
@@ -80,9 +88,14 @@ WHEEL = {
     "primaryContentSections": [
         {
             "kind": "declarations",
-            "declarations": [{"languages": ["swift"], "tokens": [{"text": "struct "}, {"text": "Wheel"}]}],
+            "declarations": [
+                {"languages": ["swift"], "tokens": [{"text": "struct "}, {"text": "Wheel"}]}
+            ],
         },
-        {"kind": "parameters", "parameters": [{"name": "spokes", "content": [paragraph("How many.")]}]},
+        {
+            "kind": "parameters",
+            "parameters": [{"name": "spokes", "content": [paragraph("How many.")]}],
+        },
         {
             "kind": "content",
             "content": [
@@ -97,7 +110,12 @@ WHEEL = {
                     ],
                 },
                 {"type": "codeListing", "syntax": "swift", "code": ["let w = Wheel()", "w.turn()"]},
-                {"type": "aside", "style": "note", "name": "Note", "content": [paragraph("It is round.")]},
+                {
+                    "type": "aside",
+                    "style": "note",
+                    "name": "Note",
+                    "content": [paragraph("It is round.")],
+                },
                 {
                     "type": "orderedList",
                     "items": [{"content": [paragraph("One")]}, {"content": [paragraph("Two")]}],
@@ -105,7 +123,10 @@ WHEEL = {
                 {
                     "type": "table",
                     "header": "row",
-                    "rows": [[[paragraph("A")], [paragraph("B")]], [[paragraph("1")], [paragraph("`x|y")]]],
+                    "rows": [
+                        [[paragraph("A")], [paragraph("B")]],
+                        [[paragraph("1")], [paragraph("`x|y")]],
+                    ],
                 },
                 {
                     "type": "termList",
@@ -116,10 +137,16 @@ WHEEL = {
                         }
                     ],
                 },
-                {"type": "tabNavigator", "tabs": [{"title": "Mac", "content": [paragraph("On a Mac.")]}]},
+                {
+                    "type": "tabNavigator",
+                    "tabs": [{"title": "Mac", "content": [paragraph("On a Mac.")]}],
+                },
                 {
                     "type": "row",
-                    "columns": [{"content": [paragraph("Left.")]}, {"content": [paragraph("Right.")]}],
+                    "columns": [
+                        {"content": [paragraph("Left.")]},
+                        {"content": [paragraph("Right.")]},
+                    ],
                 },
                 {"type": "laterKind", "content": [paragraph("Later.")]},
             ],
@@ -138,7 +165,11 @@ WHEEL = {
             "abstract": words("Turns it."),
             "url": "/documentation/kit/turn(by:)",
         },
-        "wheel.png": {"type": "image", "alt": "A wheel", "variants": [{"url": "/images/wheel.png"}]},
+        "wheel.png": {
+            "type": "image",
+            "alt": "A wheel",
+            "variants": [{"url": "/images/wheel.png"}],
+        },
     },
 }
 TURN = {"schemaVersion": {}, "metadata": {"title": "turn(by:)"}, "abstract": words("Turns it.")}
@@ -219,7 +250,9 @@ def test_pages_of_docc_are_read_from_their_data_without_a_browser(serve, run_cra
     again = run_crawl(f"{site.url}/kit/documentation/kit/", arguments={"render": "never"})
     assert {document["change"] for document in again.documents} == {"unchanged"}
     del site.pages["/kit/data/documentation/kit/turn(by:).json"]
-    fresh = run_crawl(f"{site.url}/kit/documentation/kit/", arguments={"render": "never", "source": "fresh"})
+    fresh = run_crawl(
+        f"{site.url}/kit/documentation/kit/", arguments={"render": "never", "source": "fresh"}
+    )
     assert [document["title"] for document in fresh.documents] == ["Wheel"]
     assert fresh.stats["llms/filtered/needs-browser"] == 1
 
@@ -227,10 +260,15 @@ def test_pages_of_docc_are_read_from_their_data_without_a_browser(serve, run_cra
 @pytest.mark.parametrize("slash", ["", "/"])
 def test_the_html_around_the_data_of_docc_is_downloaded_a_few_times(serve, run_crawl, slash):
     names = [f"turn{number}" for number in range(30)]
-    below = {f"r{name}": {"title": name, "url": f"/documentation/kit/{name}"} for name in [*names, "gone"]}
+    below = {
+        f"r{name}": {"title": name, "url": f"/documentation/kit/{name}"}
+        for name in [*names, "gone"]
+    }
     topics = [{"title": "Turns", "identifiers": list(below)}]
     first = {**TURN, "metadata": {"title": "Kit"}, "references": below, "topicSections": topics}
-    site = serve({"/kit/documentation/kit/": SHELL, "/kit/data/documentation/kit.json": json.dumps(first)})
+    site = serve(
+        {"/kit/documentation/kit/": SHELL, "/kit/data/documentation/kit.json": json.dumps(first)}
+    )
     for name in names:
         path = f"/kit/documentation/kit/{name}"
         site.pages[f"{path}{slash}"] = SHELL
@@ -242,4 +280,7 @@ def test_the_html_around_the_data_of_docc_is_downloaded_a_few_times(serve, run_c
     paths = {f"/kit/documentation/kit/{name}{slash}" for name in names}
     assert set(outcome.by_path(site.url)) == {"/kit/documentation/kit/", *paths}
     assert len([path for path in site.paths() if path in paths]) < len(names)
-    assert outcome.stats["llms/errors/not_found"] in {1, 2}  # with a slash, and before that was learned
+    assert outcome.stats["llms/errors/not_found"] in {
+        1,
+        2,
+    }  # with a slash, and before that was learned

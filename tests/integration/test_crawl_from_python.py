@@ -15,7 +15,13 @@ from forked import HANGS_SECS, ROOT
 from sites import PLAIN, html
 
 import llmsspider
-from llmsspider.errors import ArgumentsError, CrawlError, InvalidUrlError, StoreError, UnknownSourceError
+from llmsspider.errors import (
+    ArgumentsError,
+    CrawlError,
+    InvalidUrlError,
+    StoreError,
+    UnknownSourceError,
+)
 from llmsspider.integrations.langchain import LLMSSpiderLoader
 
 LOCAL = {"LLMS_ALLOW_PRIVATE_ADDRESSES": "127.0.0.1", "LLMS_CONVERT_WORKERS": 0}
@@ -148,7 +154,11 @@ def test_in_an_event_loop(serve, crawls):
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        return both, url, [one.url for one in llmsspider.crawl(site.url + "/", settings=LOCAL, max_pages=1)]
+        return (
+            both,
+            url,
+            [one.url for one in llmsspider.crawl(site.url + "/", settings=LOCAL, max_pages=1)],
+        )
 
     both, url, plain = asyncio.run(main())
     assert both == [(204, True, 0), (5, False, 0)]
@@ -243,9 +253,9 @@ def test_what_is_stored_of_a_folder_or_source(serve, tmp_path, monkeypatch):
 
     last = max(one.seq for one in llmsspider.changes("docs", since=0))
     site.pages["/guide/intro.html"] = html("Intro", "<p>How to begin, told anew.</p>")
-    assert [one.change for one in llmsspider.crawl(source=name, store="docs", settings=LOCAL)].count(
-        "changed"
-    ) == 1
+    assert [
+        one.change for one in llmsspider.crawl(source=name, store="docs", settings=LOCAL)
+    ].count("changed") == 1
     (changed,) = llmsspider.changes("docs", since=last)
     assert (changed.change, changed.title, changed.seq) == ("changed", "Intro", last + 1)
     assert list(llmsspider.changes("pages", since=last)) == []

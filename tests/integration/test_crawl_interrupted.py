@@ -55,7 +55,9 @@ class Half:
 
 def contents(outcome):
     return {
-        document["url"]: document["content_hash"] for document in outcome.documents if document["content"]
+        document["url"]: document["content_hash"]
+        for document in outcome.documents
+        if document["content"]
     }
 
 
@@ -90,9 +92,13 @@ def test_a_signal_ends_cleanly_keeps_yesterdays_file_and_reports(serve, tmp_path
 
 def test_pages_that_wait_for_their_markdown_are_stored_when_a_crawl_is_stopped(serve, tmp_path):
     half = Half(serve, 12, after=11)
-    listed = {f"/docs/d{number}.md": f"# Page {number}\n\n" + "Some text. " * 50 for number in range(5)}
+    listed = {
+        f"/docs/d{number}.md": f"# Page {number}\n\n" + "Some text. " * 50 for number in range(5)
+    }
     half.site.pages |= listed
-    half.site.pages["/llms.txt"] = "# Site\n\n" + "".join(f"- [{path[6:8]}]({path})\n" for path in listed)
+    half.site.pages["/llms.txt"] = "# Site\n\n" + "".join(
+        f"- [{path[6:8]}]({path})\n" for path in listed
+    )
     process = half.begin(tmp_path)
     process.send_signal(signal.SIGINT)
     half.go.set()
@@ -128,7 +134,9 @@ def test_a_continued_job_keeps_to_its_scope_from_the_first_request_on(serve, tmp
     half = Half(serve, 30, after=2)
     links = '<p>Told elsewhere: <a href="/blog/1.html">news</a>.</p>'
     for number in range(2, 30):
-        half.hold(f"/p{number}.html", html(f"Page {number}", f"<p>The text of page {number}.</p>{links}"))
+        half.hold(
+            f"/p{number}.html", html(f"Page {number}", f"<p>The text of page {number}.</p>{links}")
+        )
     half.site.pages["/blog/1.html"] = html("News", "<p>This is blocked.</p>")
     options = ("-s", f"JOBDIR={tmp_path / 'job'}", "-a", "block=/blog/**")
     process = half.begin(tmp_path, *options)
@@ -261,9 +269,12 @@ def test_two_crawls_of_one_source_at_once_both_finish(serve, tmp_path):
         folder.mkdir()
     data = ("-s", f"LLMS_DATA_DIR={tmp_path / 'shared'}")
     processes = [
-        begin_crawl(f"{site.url}/", folder, settings=TWO_AT_A_TIME, words=data) for folder in folders
+        begin_crawl(f"{site.url}/", folder, settings=TWO_AT_A_TIME, words=data)
+        for folder in folders
     ]
-    assert [process.wait() for process in processes] == [0, 0], [process.log for process in processes]
+    assert [process.wait() for process in processes] == [0, 0], [
+        process.log for process in processes
+    ]
     last = crawl(f"{site.url}/", folders[0], settings={"LLMS_DATA_DIR": tmp_path / "shared"})
     assert {document["change"] for document in last.documents} == {"unchanged"}
     assert len(last.documents) == 31

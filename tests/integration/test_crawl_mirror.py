@@ -29,7 +29,9 @@ def mirror(run_crawl, tmp_path):
     """Return a function that crawls into the tree `tree`, and what its files are then."""
 
     def crawl(url, *, settings=None, **options):
-        outcome = run_crawl(url, settings={"LLMS_MIRROR_DIR": "tree", **(settings or {})}, **options)
+        outcome = run_crawl(
+            url, settings={"LLMS_MIRROR_DIR": "tree", **(settings or {})}, **options
+        )
         return outcome, files(tmp_path / "tree")
 
     return crawl
@@ -56,7 +58,9 @@ def test_the_tree_has_a_file_for_each_page_and_a_table_of_contents(serve, mirror
 def test_listed_pages_come_in_the_order_of_llms_txt_with_their_section(serve, mirror, tmp_path):
     site = serve(MARKDOWN)
     _, tree = mirror(f"{site.url}/")
-    assert "## Guide\n\n- [The intro](guide/intro.md): how to begin\n" in tree["index.md"][1].decode()
+    assert (
+        "## Guide\n\n- [The intro](guide/intro.md): how to begin\n" in tree["index.md"][1].decode()
+    )
     assert head(tmp_path / "tree/guide/intro.md")["section"] == "Guide"
 
 
@@ -97,11 +101,17 @@ def test_a_later_crawl_touches_exactly_what_changed(serve, mirror, tmp_path):
     (tmp_path / "tree/mine.txt").write_text("a file of the user")
     site.pages["/guide/deep.html"] = html("Deep", "<p>Deeper still.</p>")
     del site.pages["/old/gone.html"]
-    outcome, second = mirror(f"{site.url}/", arguments={"emit": "changes", "confirm_deletions": "true"})
+    outcome, second = mirror(
+        f"{site.url}/", arguments={"emit": "changes", "confirm_deletions": "true"}
+    )
     assert set(first) - set(second) == {"old/gone.md"}
     assert not (tmp_path / "tree/old").exists()
     rewritten = {name for name in second if name in first and second[name] != first[name]}
-    assert rewritten == {"guide/deep.md", "home.md", "index.md"}  # the home page links to what is gone
+    assert rewritten == {
+        "guide/deep.md",
+        "home.md",
+        "index.md",
+    }  # the home page links to what is gone
     assert outcome.stats["llms/mirror/removed"] == 1
     assert (tmp_path / "tree/mine.txt").exists()
 
@@ -133,7 +143,9 @@ def test_sources_share_a_setting_by_its_placeholder(serve, run_crawl, tmp_path):
     site = serve(PLAIN)
     for source in ("one", "two"):
         run_crawl(
-            f"{site.url}/", arguments={"source": source}, settings={"LLMS_MIRROR_DIR": "trees/%(source)s"}
+            f"{site.url}/",
+            arguments={"source": source},
+            settings={"LLMS_MIRROR_DIR": "trees/%(source)s"},
         )
     assert len(list((tmp_path / "trees").glob("*/home.md"))) == 2
 

@@ -23,10 +23,16 @@ PAGES = {
     "/guide/more.html": html("More", "<p>More to read.</p>"),
     "/genindex.html": html("Index", INDEX),
     "/far.html": html("Far", "<p>A page that the index alone names.</p>"),
-    "/hidden.html": html("Hidden", "<p>Not for indexes.</p>", "<meta name='robots' content='noindex'>"),
-    "/old/page.html": html("Page", "<p>The same.</p>", "<link rel='canonical' href='/new/page.html'>"),
+    "/hidden.html": html(
+        "Hidden", "<p>Not for indexes.</p>", "<meta name='robots' content='noindex'>"
+    ),
+    "/old/page.html": html(
+        "Page", "<p>The same.</p>", "<link rel='canonical' href='/new/page.html'>"
+    ),
     "/new/page.html": html("Page", "<p>The same.</p>"),
-    "/away.html": html("Away", "<p>Gone on.</p>", "<meta http-equiv='refresh' content='0; url=/on.html'>"),
+    "/away.html": html(
+        "Away", "<p>Gone on.</p>", "<meta http-equiv='refresh' content='0; url=/on.html'>"
+    ),
     "/on.html": html("On", "<p>Where it went on.</p>"),
     "/blank.html": "<title>Blank</title><main></main><a href='/behind.html'>x</a>",
     "/behind.html": html("Behind", "<p>Linked by a page without text.</p>"),
@@ -38,12 +44,21 @@ FILTERED = {
     f"llms/filtered/{reason}": 1
     for reason in ("listing", "noindex", "canonical", "redirect", "empty", "unsupported-type")
 }
-NO_DOCUMENTS = {"/genindex.html", "/hidden.html", "/old/page.html", "/away.html", "/blank.html", "/data"}
+NO_DOCUMENTS = {
+    "/genindex.html",
+    "/hidden.html",
+    "/old/page.html",
+    "/away.html",
+    "/blank.html",
+    "/data",
+}
 SETTINGS = {"LLMS_OBEY_NOINDEX": True}
 
 
 def filtered(outcome):
-    return {name: number for name, number in outcome.stats.items() if name.startswith("llms/filtered/")}
+    return {
+        name: number for name, number in outcome.stats.items() if name.startswith("llms/filtered/")
+    }
 
 
 def statuses(site):
@@ -72,7 +87,11 @@ def twice(crawled, tmp_path):
     site, folder, first = crawled
     shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
     site.clear()
-    yield site, first, lambda **options: crawl(f"{site.url}/", tmp_path, **{"settings": SETTINGS, **options})
+    yield (
+        site,
+        first,
+        lambda **options: crawl(f"{site.url}/", tmp_path, **{"settings": SETTINGS, **options}),
+    )
     site.pages, site.etags = dict(PAGES), True
 
 
@@ -99,7 +118,9 @@ def test_without_validators_an_equal_body_is_not_converted(twice):
 @pytest.mark.parametrize(
     ("settings", "arguments", "kept"),
     [
-        pytest.param({"LLMS_OBEY_NOINDEX": False}, {}, "/hidden.html", id="noindex is not obeyed any more"),
+        pytest.param(
+            {"LLMS_OBEY_NOINDEX": False}, {}, "/hidden.html", id="noindex is not obeyed any more"
+        ),
         pytest.param({}, {"listings": "keep"}, "/genindex.html", id="listings are kept"),
         pytest.param({}, {"render": "never"}, None, id="rendered never"),
     ],
@@ -113,7 +134,9 @@ def test_other_settings_have_pages_read_anew(twice, settings, arguments, kept):
 
 def test_a_page_that_is_listed_now_is_read_anew(twice):
     site, first, again = twice
-    site.pages["/llms.txt"] = "# Site\n\n> What it is.\n\n## Guide\n\n- [Index]({base}/genindex.html): all\n"
+    site.pages["/llms.txt"] = (
+        "# Site\n\n> What it is.\n\n## Guide\n\n- [Index]({base}/genindex.html): all\n"
+    )
     outcome = again()
     assert statuses(site)["/genindex.html"] == 200
     assert paths(outcome, site) == sorted([*paths(first, site), "/genindex.html"])
@@ -142,13 +165,19 @@ def test_a_page_that_changes_under_the_same_validators_uncovers_its_host(serve, 
     constant = {"Last-Modified": "Sat, 21 Nov 2020 22:00:00 GMT"}
     index = Reply(html("Index", INDEX), headers=constant)
     site = serve(
-        {**PAGES, "/": html("Home", "<p>Welcome.</p><a href='/genindex.html'>x</a>"), "/genindex.html": index}
+        {
+            **PAGES,
+            "/": html("Home", "<p>Welcome.</p><a href='/genindex.html'>x</a>"),
+            "/genindex.html": index,
+        }
     )
     run_crawl(f"{site.url}/", settings=SETTINGS)
     index.body = html("Index", INDEX.replace("/far.html", "/near.html"))
     site.pages["/near.html"] = html("Near", "<p>A page that the index alone names now.</p>")
     outcome = run_crawl(
-        f"{site.url}/", settings=SETTINGS, constants={"llmsspider.crawl.known_pages.FULL_CHECK_RUNS": 1}
+        f"{site.url}/",
+        settings=SETTINGS,
+        constants={"llmsspider.crawl.known_pages.FULL_CHECK_RUNS": 1},
     )
     assert outcome.stats["llms/unbelieved-hosts"] == 1
     assert "/near.html" in outcome.by_path(site.url)

@@ -8,7 +8,9 @@ import pytest
 from site_server import Reply
 from sites import PLAIN, html
 
-SITEMAP = "<?xml version='1.0'?><urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>{}</urlset>"
+SITEMAP = (
+    "<?xml version='1.0'?><urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>{}</urlset>"
+)
 
 
 def sitemap(*paths: str) -> str:
@@ -30,7 +32,9 @@ def page_requests(site) -> list[str]:
 
 
 def test_the_pages_of_a_full_text_file_are_documents_and_are_not_fetched(serve, run_crawl):
-    listing = "# Site\n\n## Docs\n\n" + "".join(f"- [Page {index}](/docs/p{index})\n" for index in range(8))
+    listing = "# Site\n\n## Docs\n\n" + "".join(
+        f"- [Page {index}](/docs/p{index})\n" for index in range(8)
+    )
     site = serve(
         {
             "/": html("Home", "<p>Home.</p><a href='/docs/p1'>p</a><a href='/docs/extra'>e</a>"),
@@ -43,7 +47,11 @@ def test_the_pages_of_a_full_text_file_are_documents_and_are_not_fetched(serve, 
     documents = outcome.by_path(site.url)
     assert set(documents) == {"/", "/docs/extra", *(f"/docs/p{index}" for index in range(8))}
     page = documents["/docs/p3"]
-    assert (page["origin"], page["discovered_by"], page["depth"]) == ("llms-full", "llms-full.txt", 0)
+    assert (page["origin"], page["discovered_by"], page["depth"]) == (
+        "llms-full",
+        "llms-full.txt",
+        0,
+    )
     assert page["llms"]["title"] == "Page 3"
     assert page["fetched_url"] == f"{site.url}/llms-full.txt"
     assert "The text of page 3" in page["content"]
@@ -88,9 +96,15 @@ def test_addresses_claimed_by_a_full_text_file_pass_the_scope(serve, run_crawl):
     assert outcome.stats["llms/filtered/block"] == 1
 
 
-def test_a_full_text_file_that_cannot_be_split_is_not_exported_while_its_pages_are_crawled(serve, run_crawl):
+def test_a_full_text_file_that_cannot_be_split_is_not_exported_while_its_pages_are_crawled(
+    serve, run_crawl
+):
     site = serve(
-        {**PLAIN, "/llms.txt": "# Site\n\n- [Intro](/guide/intro.html)\n", "/llms-full.txt": "word " * 4000}
+        {
+            **PLAIN,
+            "/llms.txt": "# Site\n\n- [Intro](/guide/intro.html)\n",
+            "/llms-full.txt": "word " * 4000,
+        }
     )
     outcome = run_crawl(f"{site.url}/")
     assert set(outcome.by_path(site.url)) == set(PLAIN)
@@ -105,11 +119,15 @@ def test_the_supabase_shape_one_main_file_and_eight_full_text_files(serve, run_c
         )
         for name in names
     }
-    listing = "# Site\n\n## Docs\n\n" + "".join(f"- [{name}]({{base}}/llms/{name}.txt)\n" for name in names)
+    listing = "# Site\n\n## Docs\n\n" + "".join(
+        f"- [{name}]({{base}}/llms/{name}.txt)\n" for name in names
+    )
     site = serve({"/": html("Home", "<p>Home.</p>"), "/llms.txt": listing, **pages})
     outcome = run_crawl(f"{site.url}/")
     assert "read 9 llms.txt files (1 main + 8 linked)" in outcome.lines
-    assert len([document for document in outcome.documents if document["origin"] == "llms-full"]) == 24
+    assert (
+        len([document for document in outcome.documents if document["origin"] == "llms-full"]) == 24
+    )
     assert all(site.paths().count(path) == 1 for path in pages)
 
 
@@ -118,7 +136,9 @@ def test_followed_llms_files_are_documents_full_text_too(serve, run_crawl):
     listing = "# Site\n\n## Docs\n\n" + "".join(f"- [{name}](/llms/{name}.txt)\n" for name in names)
     site = serve({"/": html("Home", "<p>Home.</p>"), "/llms.txt": listing})
     for name in names:
-        site.pages[f"/llms/{name}.txt"] = f"# {name}\n\n" + f"All there is to know of {name}. " * 200
+        site.pages[f"/llms/{name}.txt"] = (
+            f"# {name}\n\n" + f"All there is to know of {name}. " * 200
+        )
     outcome = run_crawl(f"{site.url}/", arguments={"follow": "llms"})
     documents = outcome.by_path(site.url)
     assert set(documents) == {"/llms.txt", *(f"/llms/{name}.txt" for name in names)}
@@ -138,7 +158,9 @@ def test_full_text_that_cannot_be_split_is_one_document_where_there_is_no_page(s
     assert document["content"] == text + "\n"
     assert any("is one document (no page boundaries)" in line for line in outcome.lines)
     again = run_crawl(None, arguments={"source": document["source"], "mode": "refresh"})
-    assert [(page["url"], page["change"]) for page in again.documents] == [(document["url"], "unchanged")]
+    assert [(page["url"], page["change"]) for page in again.documents] == [
+        (document["url"], "unchanged")
+    ]
 
 
 def test_a_root_index_leads_to_section_indexes(serve, run_crawl):
@@ -150,7 +172,10 @@ def test_a_root_index_leads_to_section_indexes(serve, run_crawl):
         }
     )
     outcome = run_crawl(f"{site.url}/")
-    assert outcome.by_path(site.url)["/guide/intro.html"]["llms"]["file"] == f"{site.url}/guide/llms.txt"
+    assert (
+        outcome.by_path(site.url)["/guide/intro.html"]["llms"]["file"]
+        == f"{site.url}/guide/llms.txt"
+    )
     assert any("https://other.example/llms.txt" in line for line in outcome.lines)
 
 
@@ -166,7 +191,13 @@ def test_linked_files_are_followed_as_deep_as_asked(serve, run_crawl, depth, rea
     )
     run_crawl(f"{site.url}/", settings={"LLMS_LINK_DEPTH": depth})
     assert (
-        len([path for path in site.paths() if path.endswith("llms.txt") and site.reply_status(path) == 200])
+        len(
+            [
+                path
+                for path in site.paths()
+                if path.endswith("llms.txt") and site.reply_status(path) == 200
+            ]
+        )
         == read
     )
 
@@ -198,7 +229,10 @@ def test_sitemaps_of_robots_txt_with_an_index_gzip_and_lastmod(serve, run_crawl)
 
 def test_no_sitemap_is_read_before_every_place_of_llms_txt_was_tried(serve, run_crawl):
     site = serve(
-        {"/docs/guide/": html("Guide", "<p>The guide.</p>"), "/sitemap.xml": sitemap("/docs/guide/")}
+        {
+            "/docs/guide/": html("Guide", "<p>The guide.</p>"),
+            "/sitemap.xml": sitemap("/docs/guide/"),
+        }
     )
     run_crawl(f"{site.url}/docs/guide/")
     order = [path for path in site.paths() if "llms" in path or "sitemap" in path]
@@ -218,7 +252,11 @@ def test_an_entity_bomb_in_a_sitemap_is_refused(serve, run_crawl):
 
 @pytest.mark.parametrize("how", ["html", "header"])
 def test_describedby_of_the_start_page_names_the_llms_txt(serve, run_crawl, how):
-    head = "<link rel='describedby' type='text/markdown' href='/meta/llms.txt'>" if how == "html" else ""
+    head = (
+        "<link rel='describedby' type='text/markdown' href='/meta/llms.txt'>"
+        if how == "html"
+        else ""
+    )
     headers = {"Link": '</meta/llms.txt>; rel="describedby"'} if how == "header" else {}
     site = serve(
         {
@@ -228,16 +266,23 @@ def test_describedby_of_the_start_page_names_the_llms_txt(serve, run_crawl, how)
         }
     )
     outcome = run_crawl(f"{site.url}/")
-    assert outcome.by_path(site.url)["/guide/intro.html"]["llms"]["file"] == f"{site.url}/meta/llms.txt"
+    assert (
+        outcome.by_path(site.url)["/guide/intro.html"]["llms"]["file"]
+        == f"{site.url}/meta/llms.txt"
+    )
 
 
 def test_optional_entries_can_be_skipped(serve, run_crawl):
-    listing = "# Site\n\n## Docs\n\n- [Intro](/guide/intro.html)\n\n## Optional\n\n- [Side](/side.html)\n"
+    listing = (
+        "# Site\n\n## Docs\n\n- [Intro](/guide/intro.html)\n\n## Optional\n\n- [Side](/side.html)\n"
+    )
     site = serve({"/": "<html><body><p>Welcome to it.</p></body></html>", "/llms.txt": listing})
     site.pages["/guide/intro.html"] = (
         "<html><body><main><h1>Intro</h1><p>How to begin.</p></main></body></html>"
     )
-    site.pages["/side.html"] = "<html><body><main><h1>Side</h1><p>A side note.</p></main></body></html>"
+    site.pages["/side.html"] = (
+        "<html><body><main><h1>Side</h1><p>A side note.</p></main></body></html>"
+    )
     included = run_crawl(f"{site.url}/").by_path(site.url)
     assert included["/side.html"]["llms"]["optional"] is True
     skipped = run_crawl(f"{site.url}/", arguments={"optional": "skip", "source": "skip"})
@@ -266,9 +311,15 @@ def test_follow(serve, run_crawl, follow, expected):
 @pytest.mark.parametrize("how", ["html", "header"])
 def test_the_markdown_that_a_page_names_beats_guessing_and_teaches_the_host(serve, run_crawl, how):
     def page(title, name):
-        head = f"<link rel='alternate' type='text/markdown' href='/raw/{name}.md'>" if how == "html" else ""
+        head = (
+            f"<link rel='alternate' type='text/markdown' href='/raw/{name}.md'>"
+            if how == "html"
+            else ""
+        )
         headers = (
-            {"Link": f'</raw/{name}.md>; rel="alternate"; type="text/markdown"'} if how == "header" else {}
+            {"Link": f'</raw/{name}.md>; rel="alternate"; type="text/markdown"'}
+            if how == "header"
+            else {}
         )
         links = "<a href='/a.html'>a</a> <a href='/b.html'>b</a>"
         return Reply(

@@ -13,11 +13,16 @@ HELD = (
     "<title>Held</title><div id='redoc'></div><script src='/redoc.js'></script><script>const __redoc_state = "
     '{"menu": {}, "spec": {"data": %s}}; Redoc.hydrate(__redoc_state)</script>'
 )
-TOO_LARGE = "<!doctype html><rapi-doc spec-url='/large.json'></rapi-doc><script src='/rapidoc.js'></script>"
+TOO_LARGE = (
+    "<!doctype html><rapi-doc spec-url='/large.json'></rapi-doc><script src='/rapidoc.js'></script>"
+)
 
 
 def api(summary: str) -> Reply:
-    operation = {"summary": summary, "responses": {"200": {"description": "See [the guide](/guide)"}}}
+    operation = {
+        "summary": summary,
+        "responses": {"200": {"description": "See [the guide](/guide)"}},
+    }
     text = json.dumps(
         {"openapi": "3.1.0", "info": {"title": "Harbour"}, "paths": {"/ships": {"get": operation}}}
     )
@@ -36,7 +41,8 @@ def test_the_document_is_made_from_the_file(serve, run_crawl):
     site = serve(
         {
             "/": html(
-                "Home", "<p>Home.</p><a href='/api'>API</a><a href='/held'>Held</a><a href='/large'>Large</a>"
+                "Home",
+                "<p>Home.</p><a href='/api'>API</a><a href='/held'>Held</a><a href='/large'>Large</a>",
             ),
             "/api": REDOC,
             "/held": HELD % api("Held ships").body,
@@ -50,7 +56,9 @@ def test_the_document_is_made_from_the_file(serve, run_crawl):
     )
 
     def crawl():
-        return run_crawl(f"{site.url}/", arguments={"render": "never"}, settings={"DOWNLOAD_MAXSIZE": 50_000})
+        return run_crawl(
+            f"{site.url}/", arguments={"render": "never"}, settings={"DOWNLOAD_MAXSIZE": 50_000}
+        )
 
     first = crawl()
     documents = first.by_path(site.url)
@@ -70,12 +78,21 @@ def test_the_document_is_made_from_the_file(serve, run_crawl):
 
     site.pages["/harbour.json"] = api("All ships")
     changed = {path: page["change"] for path, page in crawl().by_path(site.url).items()}
-    assert changed == {"/": "unchanged", "/api": "changed", "/guide": "changed", "/held": "unchanged"}
+    assert changed == {
+        "/": "unchanged",
+        "/api": "changed",
+        "/guide": "changed",
+        "/held": "unchanged",
+    }
 
 
 def test_of_a_file_that_is_too_large_the_last_line_says_its_size_and_the_setting(serve, run_crawl):
-    site = serve({"/": TOO_LARGE, "/large.json": Reply(" " * 100_000, content_type="application/json")})
-    outcome = run_crawl(f"{site.url}/", arguments={"render": "never"}, settings={"DOWNLOAD_MAXSIZE": 50_000})
+    site = serve(
+        {"/": TOO_LARGE, "/large.json": Reply(" " * 100_000, content_type="application/json")}
+    )
+    outcome = run_crawl(
+        f"{site.url}/", arguments={"render": "never"}, settings={"DOWNLOAD_MAXSIZE": 50_000}
+    )
     limit = "it is larger than DOWNLOAD_MAXSIZE (100000 bytes, 50000 are taken)"
     why = f"no OpenAPI file at {site.url}/large.json: {limit}"
     last = outcome.log.splitlines()[-1]
@@ -96,7 +113,10 @@ def test_the_api_is_in_a_script_or_a_configuration_of_its_own(serve, run_crawl):
     site = serve(
         {
             "/": html(
-                "Home", "".join(f"<p>Home.</p><a href='/{n}/'>{n}</a>" for n in ("named", "held", "config"))
+                "Home",
+                "".join(
+                    f"<p>Home.</p><a href='/{n}/'>{n}</a>" for n in ("named", "held", "config")
+                ),
             ),
             "/named/": f"{place}<script src='swagger-initializer.js'></script>",
             "/named/swagger-initializer.js": "ui = SwaggerUIBundle({url: '/harbour.json', dom_id: '#swagger-ui'})",

@@ -25,7 +25,12 @@ API = {
         "/crew": {"get": operation("crew", "List crew", "all of them", operationId="crew")},
     },
     "components": {
-        "schemas": {"Ship": {"type": "object", "properties": {"next": {"$ref": "#/components/schemas/Ship"}}}}
+        "schemas": {
+            "Ship": {
+                "type": "object",
+                "properties": {"next": {"$ref": "#/components/schemas/Ship"}},
+            }
+        }
     },
 }
 DOCUMENTS = {
@@ -39,14 +44,18 @@ def edited():
     api["info"]["version"] = "2"
     api["paths"]["/crew"]["get"]["responses"]["200"]["description"] = "some of them"
     del api["paths"]["/ships"]["post"]
-    api["paths"]["/docks"] = {"get": {"tags": ["docks"], "operationId": "docks", "summary": "List docks"}}
+    api["paths"]["/docks"] = {
+        "get": {"tags": ["docks"], "operationId": "docks", "summary": "List docks"}
+    }
     return api
 
 
 @pytest.fixture
 def site(serve):
     llms = "# Harbour\n\n## Reference\n\n- [API]({base}/api.json): all of it\n"
-    made = serve({"/llms.txt": llms, "/": "<main><h1>Home</h1><p>Welcome.</p></main>", "/api.json": ""})
+    made = serve(
+        {"/llms.txt": llms, "/": "<main><h1>Home</h1><p>Welcome.</p></main>", "/api.json": ""}
+    )
     made.etags = True
     put(made, API)
     return made
@@ -113,14 +122,19 @@ def test_each_part_is_a_document_that_a_recrawl_changes_alone(site, run_crawl, b
 
     site.pages["/api.json"] = Reply("down", 503)
     kept = parts(
-        site, run_crawl(f"{site.url}/", settings={**settings, "RETRY_TIMES": 0, "AUTOTHROTTLE_MAX_DELAY": 0})
+        site,
+        run_crawl(
+            f"{site.url}/", settings={**settings, "RETRY_TIMES": 0, "AUTOTHROTTLE_MAX_DELAY": 0}
+        ),
     )
     assert {row["change"] for row in kept.values()} == {"unchanged"}
     assert len(kept) == len(found) if by == "operation" else len(found) + 1
 
     del site.pages["/api.json"]
     site.pages["/llms.txt"] = "# Harbour\n\n## Reference\n\n- [Home]({base}/): it\n"
-    gone = parts(site, run_crawl(f"{site.url}/", settings=settings, arguments={"confirm_deletions": "true"}))
+    gone = parts(
+        site, run_crawl(f"{site.url}/", settings=settings, arguments={"confirm_deletions": "true"})
+    )
     assert {row["change"] for row in gone.values()} == {"deleted"}
     assert set(gone) == set(kept)
 

@@ -33,7 +33,10 @@ def test_its_own_content_and_nothing_else_is_asked(serve, run_crawl, tmp_path):
 def test_its_markdown_form_is_preferred(serve, run_crawl):
     site = serve(MARKDOWN)
     (document,) = run_page(run_crawl, f"{site.url}/guide/intro.html").documents
-    assert (document["origin"], document["fetched_url"]) == ("markdown", f"{site.url}/guide/intro.html.md")
+    assert (document["origin"], document["fetched_url"]) == (
+        "markdown",
+        f"{site.url}/guide/intro.html.md",
+    )
 
 
 @pytest.mark.parametrize(
@@ -45,7 +48,9 @@ def test_its_markdown_form_is_preferred(serve, run_crawl):
     ],
 )
 def test_the_llms_txt_of_its_directory_stands_in(serve, run_crawl, page):
-    site = serve({"/guide/intro": page, "/guide/llms.txt": LLMS_TXT, "/llms.txt": "# Another\n\n- [A](/a)\n"})
+    site = serve(
+        {"/guide/intro": page, "/guide/llms.txt": LLMS_TXT, "/llms.txt": "# Another\n\n- [A](/a)\n"}
+    )
     outcome = run_page(run_crawl, f"{site.url}/guide/intro", settings={"RETRY_TIMES": 0})
     (document,) = outcome.documents
     assert outcome.exit_code == 0
@@ -55,14 +60,18 @@ def test_the_llms_txt_of_its_directory_stands_in(serve, run_crawl, page):
         f"{site.url}/guide/intro",
         f"{site.url}/guide/llms.txt",
     )
-    assert any(line.startswith(f"Took {site.url}/guide/llms.txt in place of") for line in outcome.lines)
+    assert any(
+        line.startswith(f"Took {site.url}/guide/llms.txt in place of") for line in outcome.lines
+    )
 
 
 @pytest.mark.parametrize(
     ("page", "said"),
     [
         pytest.param(Reply("gone", 404), "not_found: HTTP status 404", id="not found"),
-        pytest.param(html("Page not found", "<p>Sorry.</p>"), "no document: soft-404", id="soft 404"),
+        pytest.param(
+            html("Page not found", "<p>Sorry.</p>"), "no document: soft-404", id="soft 404"
+        ),
         pytest.param(
             Reply(b"\x89PNG\r\n\x1a\n\0\0", content_type="image/png"),
             "no document: unsupported-type: image/png",
@@ -74,7 +83,9 @@ def test_nothing_stands_in_for_what_is_no_page(serve, run_crawl, page, said):
     site = serve({"/guide/intro": page, "/guide/llms.txt": LLMS_TXT})
     outcome = run_page(run_crawl, f"{site.url}/guide/intro")
     assert (outcome.exit_code, outcome.documents) == (1, [])
-    assert any(line.startswith(f"{site.url}/guide/intro: {said}") for line in outcome.lines), outcome.lines
+    assert any(line.startswith(f"{site.url}/guide/intro: {said}") for line in outcome.lines), (
+        outcome.lines
+    )
     assert "/guide/llms.txt" not in site.paths()
 
 
@@ -102,7 +113,10 @@ def test_when_both_fail_the_pages_own_error_is_reported(serve, run_crawl, page, 
 
 def test_a_registered_provider_is_asked_first(serve, run_crawl):
     site = serve(
-        {"/wiki/intro": INTRO, "/wiki/intro?raw": Reply("# Raw\n\n[Next](next)\n", content_type=TYPES["txt"])}
+        {
+            "/wiki/intro": INTRO,
+            "/wiki/intro?raw": Reply("# Raw\n\n[Next](next)\n", content_type=TYPES["txt"]),
+        }
     )
     (document,) = run_page(run_crawl, f"{site.url}/wiki/intro").documents
     assert document["content"] == f"# Raw\n\n[Next]({site.url}/wiki/next)\n"
@@ -111,21 +125,32 @@ def test_a_registered_provider_is_asked_first(serve, run_crawl):
 
 
 @pytest.mark.parametrize(("setting", "status"), [(True, 0), (False, 1)], ids=["on", "off"])
-def test_a_cookie_that_the_site_asks_for_is_sent_where_cookies_are_on(serve, run_crawl, setting, status):
+def test_a_cookie_that_the_site_asks_for_is_sent_where_cookies_are_on(
+    serve, run_crawl, setting, status
+):
     def page(seen):
         if "seen=1" in seen.headers.get("cookie", ""):
             return INTRO
-        return Reply("", 302, headers={"Location": "/guide/intro.html?again", "Set-Cookie": "seen=1; Path=/"})
+        return Reply(
+            "", 302, headers={"Location": "/guide/intro.html?again", "Set-Cookie": "seen=1; Path=/"}
+        )
 
     site = serve({"/guide/intro.html": page})
-    outcome = run_page(run_crawl, f"{site.url}/guide/intro.html", settings={"COOKIES_ENABLED": setting})
+    outcome = run_page(
+        run_crawl, f"{site.url}/guide/intro.html", settings={"COOKIES_ENABLED": setting}
+    )
     assert outcome.exit_code == status
-    assert [document["title"] for document in outcome.documents if document["content"]] == ["Intro"] * setting
+    assert [document["title"] for document in outcome.documents if document["content"]] == [
+        "Intro"
+    ] * setting
 
 
 def test_a_redirect_is_followed_and_the_page_known_by_where_it_ended(serve, run_crawl):
     site = serve(
-        {"/old": Reply("", 301, headers={"Location": "{base}/guide/intro.html"}), "/guide/intro.html": INTRO}
+        {
+            "/old": Reply("", 301, headers={"Location": "{base}/guide/intro.html"}),
+            "/guide/intro.html": INTRO,
+        }
     )
     (document,) = run_page(run_crawl, f"{site.url}/old").documents
     assert document["url"] == f"{site.url}/guide/intro.html"

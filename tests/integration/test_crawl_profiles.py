@@ -15,7 +15,12 @@ def crawl_as(serve, tmp_path):
     """Return a function that crawls a site with a profile and no output named on the command line."""
 
     def work(site, profile, *options):
-        place = ("-s", "LLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1", "-s", f"LLMS_DATA_DIR={tmp_path / 'store'}")
+        place = (
+            "-s",
+            "LLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1",
+            "-s",
+            f"LLMS_DATA_DIR={tmp_path / 'store'}",
+        )
         given = ("-a", f"url={site.url}/", "-a", f"profile={profile}", *options)
         return command("crawl", "docs", *given, *place, cwd=tmp_path)
 
@@ -54,7 +59,10 @@ def test_mirror_writes_a_tree_for_the_source(serve, crawl_as, tmp_path):
 
 def test_archive_holds_every_document_and_the_graph(serve, crawl_as, tmp_path):
     site = serve(
-        {**PLAIN, "/guide/deep.html": html("Deep", "<p>The deepest, <a href='gone.html'>gone</a>.</p>")}
+        {
+            **PLAIN,
+            "/guide/deep.html": html("Deep", "<p>The deepest, <a href='gone.html'>gone</a>.</p>"),
+        }
     )
     outcome = crawl_as(site, "archive")
     documents, graph = sorted((tmp_path / "archive").iterdir())
@@ -68,22 +76,33 @@ STAGES = "".join(
     for stage in ("filter", "hash", "export")
 )
 WRONG = {
-    "unknown name": (None, "accepted are archive, default, mirror, rag, or the path of a .toml file"),
+    "unknown name": (
+        None,
+        "accepted are archive, default, mirror, rag, or the path of a .toml file",
+    ),
     "an argument that says what is crawled": (
         f"[arguments]\nurl='x'\n[stages]\n{STAGES}",
         "'url' belongs to a source",
     ),
     "an argument nobody knows": (f"[arguments]\nemits='x'\n[stages]\n{STAGES}", "emits"),
     "a value nobody knows": (f"[arguments]\nemit='x'\n[stages]\n{STAGES}", "argument emit='x'"),
-    "arguments that are no table": (f"arguments=3\n[stages]\n{STAGES}", "[arguments] must be a table"),
+    "arguments that are no table": (
+        f"arguments=3\n[stages]\n{STAGES}",
+        "[arguments] must be a table",
+    ),
     "a missing stage": ("[stages]\nfilter='a.b'\n", "[stages] lacks 'hash'"),
     "no TOML": ("= 3", "not valid TOML"),
-    "a wrong setting": (f"[stages]\n{STAGES}\n[settings]\nLLMS_CHUNK_SIZE=0\n", "LLMS_CHUNK_SIZE=0"),
+    "a wrong setting": (
+        f"[stages]\n{STAGES}\n[settings]\nLLMS_CHUNK_SIZE=0\n",
+        "LLMS_CHUNK_SIZE=0",
+    ),
 }
 
 
 @pytest.mark.parametrize(("text", "said"), WRONG.values(), ids=WRONG)
-def test_a_wrong_profile_is_refused_before_anything_is_fetched(serve, crawl_as, tmp_path, text, said):
+def test_a_wrong_profile_is_refused_before_anything_is_fetched(
+    serve, crawl_as, tmp_path, text, said
+):
     site = serve(PLAIN)
     name = "nothing"
     if text is not None:

@@ -15,13 +15,17 @@ from sites import MARKDOWN, PLAIN, html
 
 def changes(outcome, base: str) -> dict[str, str]:
     """The change of each document, by path."""
-    return {document["url"].removeprefix(base): document["change"] for document in outcome.documents}
+    return {
+        document["url"].removeprefix(base): document["change"] for document in outcome.documents
+    }
 
 
 def comparable(outcome) -> list[dict]:
     """The documents without what belongs to a run."""
     left_out = {"run", "seq", "change", "fetched_at", "status"}
-    kept = [{k: v for k, v in document.items() if k not in left_out} for document in outcome.documents]
+    kept = [
+        {k: v for k, v in document.items() if k not in left_out} for document in outcome.documents
+    ]
     return sorted(kept, key=lambda document: document["url"])
 
 
@@ -31,7 +35,8 @@ def pages(number: int, **bodies: str) -> dict[str, str]:
     links = "".join(f"<a href='{name}'>x</a> " for name in names)
     made = {name: html(f"Page {name[2:-5]}", f"<p>The text of page {name}.</p>") for name in names}
     nav_free = {
-        path: text.replace('<a href="/guide/intro.html">Intro</a> ', "") for path, text in made.items()
+        path: text.replace('<a href="/guide/intro.html">Intro</a> ', "")
+        for path, text in made.items()
     }
     return {"/": html("Home", f"<p>Welcome to the site.</p>{links}"), **nav_free, **bodies}
 
@@ -104,7 +109,11 @@ def test_edits_additions_removals_and_renames_are_exactly_those_reported(serve, 
     site.pages["/new2.html"] = html("New 2", "<p>Another new page.</p>")
     nonce = "<head><meta name='nonce' content='abc'>"
     site.pages.update(
-        {path: text.replace("<head>", nonce) for path, text in site.pages.items() if isinstance(text, str)}
+        {
+            path: text.replace("<head>", nonce)
+            for path, text in site.pages.items()
+            if isinstance(text, str)
+        }
     )
     outcome = run_crawl(f"{site.url}/", arguments={"emit": "changes"})
     assert changes(outcome, site.url) == {
@@ -161,7 +170,10 @@ def test_too_many_deletions_are_held_until_confirmed(serve, run_crawl):
     site.pages["/later.html"] = html("Later", "<p>Only a page that is gone linked to it.</p>")
     site.clear()
     held = run_crawl(f"{site.url}/")
-    assert Counter(changes(held, site.url).values()) == {"unchanged": len(first.documents) - 1, "changed": 1}
+    assert Counter(changes(held, site.url).values()) == {
+        "unchanged": len(first.documents) - 1,
+        "changed": 1,
+    }
     assert len(held.documents) == len(first.documents), "each page has one row"
     assert "/later.html" not in site.paths(), "what is exported as it was stored is not followed"
     assert any("-a confirm_deletions=true" in line for line in held.lines)
@@ -177,7 +189,9 @@ def test_a_site_that_moved_or_shrank_settles_by_itself(serve, run_crawl):
     for index in range(6):
         text = site.pages[f"/p{index}.html"]
         site.pages[f"/moved/p{index}.html"] = text
-        site.pages[f"/p{index}.html"] = Reply("", 301, headers={"Location": f"{{base}}/moved/p{index}.html"})
+        site.pages[f"/p{index}.html"] = Reply(
+            "", 301, headers={"Location": f"{{base}}/moved/p{index}.html"}
+        )
         home = home.replace(f"'/p{index}.html'", f"'/moved/p{index}.html'")
     site.pages["/"] = home
     for index in range(7, 12):
@@ -214,12 +228,16 @@ def test_pages_that_were_stored_from_their_markdown_move_to_pages(serve, run_cra
     assert len(run_crawl(f"{site.url}/").documents) == 9
     site.pages = site_below("/moved/")
     for path in [path for path in site.pages if path.startswith("/moved/")]:
-        site.pages[path.removeprefix("/moved")] = Reply("", 301, headers={"Location": f"{{base}}{path}"})
+        site.pages[path.removeprefix("/moved")] = Reply(
+            "", 301, headers={"Location": f"{{base}}{path}"}
+        )
     moved = Counter(changes(run_crawl(f"{site.url}/"), site.url).values())
     assert moved == {"changed": 1, "new": 8, "deleted": 8}
 
 
-@pytest.mark.parametrize("arguments", [{"max_pages": 3}, {"max_depth": 0}], ids=["capped", "less deep"])
+@pytest.mark.parametrize(
+    "arguments", [{"max_pages": 3}, {"max_depth": 0}], ids=["capped", "less deep"]
+)
 def test_a_run_that_saw_less_deletes_nothing(serve, run_crawl, arguments):
     site = serve(PLAIN)
     run_crawl(f"{site.url}/")
@@ -249,11 +267,18 @@ def test_a_start_page_that_is_down_deletes_nothing(serve, run_crawl):
 def test_a_redirected_page_is_deleted_and_its_target_is_known(serve, run_crawl):
     site = serve(PLAIN)
     run_crawl(f"{site.url}/")
-    site.pages["/guide/deep.html"] = Reply("", 301, headers={"Location": "{base}/guide/deeper.html"})
+    site.pages["/guide/deep.html"] = Reply(
+        "", 301, headers={"Location": "{base}/guide/deeper.html"}
+    )
     site.pages["/guide/deeper.html"] = html("Deep", "<p>The deepest page of all.</p>")
     outcome = run_crawl(f"{site.url}/", arguments={"emit": "changes"})
-    assert changes(outcome, site.url) == {"/guide/deep.html": "deleted", "/guide/deeper.html": "new"}
-    assert outcome.by_path(site.url)["/guide/deeper.html"]["moved_from"] == [f"{site.url}/guide/deep.html"]
+    assert changes(outcome, site.url) == {
+        "/guide/deep.html": "deleted",
+        "/guide/deeper.html": "new",
+    }
+    assert outcome.by_path(site.url)["/guide/deeper.html"]["moved_from"] == [
+        f"{site.url}/guide/deep.html"
+    ]
     assert outcome.stats["llms/deleted/moved"] == 1
 
 
@@ -262,7 +287,9 @@ def test_refresh_asks_known_pages_only_and_deletes_only_what_is_gone(serve, run_
     site.etags = True
     run_crawl(f"{site.url}/")
     site.clear()
-    site.pages["/guide/more.html"] = html("More", "<p>New words.</p><a href='/guide/fresh.html'>fresh</a>")
+    site.pages["/guide/more.html"] = html(
+        "More", "<p>New words.</p><a href='/guide/fresh.html'>fresh</a>"
+    )
     site.pages["/guide/fresh.html"] = html("Fresh", "<p>Fresh.</p>")
     del site.pages["/guide/deep.html"]
     outcome = run_crawl(f"{site.url}/", arguments={"mode": "refresh"})
@@ -283,7 +310,9 @@ def test_refresh_asks_known_pages_only_and_deletes_only_what_is_gone(serve, run_
 def test_refresh_keeps_what_moved_and_takes_no_new_page(serve, run_crawl):
     site = serve(PLAIN)
     first = run_crawl(f"{site.url}/")
-    site.pages["/guide/deep.html"] = Reply("", 301, headers={"Location": "{base}/guide/deeper.html"})
+    site.pages["/guide/deep.html"] = Reply(
+        "", 301, headers={"Location": "{base}/guide/deeper.html"}
+    )
     site.pages["/guide/deeper.html"] = html("Deep", "<p>The deepest page of all.</p>")
     outcome = run_crawl(f"{site.url}/", arguments={"mode": "refresh"})
     assert changes(outcome, site.url) == dict.fromkeys(changes(first, site.url), "unchanged")
@@ -296,7 +325,9 @@ FULL_PAGE = "# {title}\nSource: {{base}}/{name}.html\n\n{text}\n\n"
 def full_text(*names: str, edited: str = "") -> str:
     return "".join(
         FULL_PAGE.format(
-            title=name.title(), name=name, text=f"The text of {name}{' anew' * (name == edited)}. " * 20
+            title=name.title(),
+            name=name,
+            text=f"The text of {name}{' anew' * (name == edited)}. " * 20,
         )
         for name in names
     )
@@ -307,10 +338,15 @@ def test_refresh_asks_a_full_text_file_once_and_pages_it_lost_for_themselves(ser
         f"- [{n.title()}]({n}.html)\n" for n in ("one", "two", "three")
     )
     home = html("Home", "<p>Welcome to the documentation of this thing.</p>")
-    site = serve({"/": home, "/llms.txt": listing, "/llms-full.txt": full_text("one", "two", "three")})
+    site = serve(
+        {"/": home, "/llms.txt": listing, "/llms-full.txt": full_text("one", "two", "three")}
+    )
     site.etags = True
     first = run_crawl(f"{site.url}/")
-    assert Counter(document["origin"] for document in first.documents) == {"llms-full": 3, "html": 1}
+    assert Counter(document["origin"] for document in first.documents) == {
+        "llms-full": 3,
+        "html": 1,
+    }
     site.clear()
     same = run_crawl(f"{site.url}/", arguments={"mode": "refresh"})
     assert set(changes(same, site.url).values()) == {"unchanged"}
@@ -430,13 +466,16 @@ def test_look_alikes_that_are_stored_stay_whatever_the_order_of_links(serve, run
     articles = [f"/kb/{number}" for number in range(40)]
     lists = [f"/list/{number}" for number in range(25)]
     site = serve({path: html("Article", "<p>It is being written.</p>") for path in articles})
-    site.pages |= {path: html("", "") for path in lists} | {f"/days?n={n}": counter for n in range(2000)}
+    site.pages |= {path: html("", "") for path in lists} | {
+        f"/days?n={n}": counter for n in range(2000)
+    }
     site.pages["/list/24"] = html("", "").replace(">footer<", "><a href='/behind.html'>y</a><")
     site.pages["/behind.html"] = html("Behind", "<p>Only a list leads to this page.</p>")
 
     def home(linked: list[str]) -> str:
         return html(
-            "Home", "<p>Welcome to the site.</p>" + "".join(f"<a href='{path}'>x</a>" for path in linked)
+            "Home",
+            "<p>Welcome to the site.</p>" + "".join(f"<a href='{path}'>x</a>" for path in linked),
         )
 
     site.pages["/"] = home([*articles, *lists])
@@ -459,7 +498,10 @@ def test_look_alikes_that_are_stored_stay_whatever_the_order_of_links(serve, run
 
 
 def test_the_html_of_markdown_that_is_a_stub_is_the_document(serve, run_crawl):
-    prose = "<p>Widgets turn wheels, wheels turn mills, and mills grind the corn of the whole valley.</p>" * 8
+    prose = (
+        "<p>Widgets turn wheels, wheels turn mills, and mills grind the corn of the whole valley.</p>"
+        * 8
+    )
     names = ["/changes", "/guide", "/tiny"]
     bodies = {"/changes": prose, "/guide": prose, "/tiny": "<p>Ask us.</p>"}
     texts = {
@@ -469,7 +511,10 @@ def test_the_html_of_markdown_that_is_a_stub_is_the_document(serve, run_crawl):
     }
     site = serve(
         {
-            "/": html("Home", prose + "<a href='/changes'>x</a><a href='/guide'>x</a><a href='/tiny'>x</a>"),
+            "/": html(
+                "Home",
+                prose + "<a href='/changes'>x</a><a href='/guide'>x</a><a href='/tiny'>x</a>",
+            ),
             "/llms.txt": "# Site\n\n" + "".join(f"- [{name[1:]}]({name}.md)\n" for name in names),
             **{name: html(name[1:].title(), body) for name, body in bodies.items()},
             **{f"{name}.md": text for name, text in texts.items()},
@@ -495,12 +540,19 @@ def test_the_html_of_markdown_that_is_a_stub_is_the_document(serve, run_crawl):
 
 
 def test_many_stubs_at_once_are_all_replaced_by_their_html_night_after_night(serve, run_crawl):
-    prose = "<p>Widgets turn wheels, wheels turn mills, and mills grind the corn of the whole valley.</p>" * 8
+    prose = (
+        "<p>Widgets turn wheels, wheels turn mills, and mills grind the corn of the whole valley.</p>"
+        * 8
+    )
     names = [f"/part-{number}" for number in range(20)]
     links = "".join(f"<a href='{name}'>x</a>" for name in names)
-    site = serve({"/": html("Home", prose + links), **{name: html(name[1:], prose + name) for name in names}})
+    site = serve(
+        {"/": html("Home", prose + links), **{name: html(name[1:], prose + name) for name in names}}
+    )
     site.pages |= {f"{name}.md": f"# {name[1:]}\n\n::: widget.{name[1:]}\n" for name in names}
-    site.pages["/llms.txt"] = "# Site\n\n" + "".join(f"- [{name[1:]}]({name}.md)\n" for name in names)
+    site.pages["/llms.txt"] = "# Site\n\n" + "".join(
+        f"- [{name[1:]}]({name}.md)\n" for name in names
+    )
     for _ in range(2):
         found = run_crawl(f"{site.url}/").by_path(site.url)
         assert {found[name]["origin"] for name in names} == {"html"}
@@ -510,14 +562,24 @@ def test_many_stubs_at_once_are_all_replaced_by_their_html_night_after_night(ser
 
 @pytest.mark.parametrize("first", ["small", "large"])
 def test_small_markdown_is_a_stub_beside_large_ones_whatever_came_first(serve, run_crawl, first):
-    sentence = "<p>What there is to say of the gears of this machine, and of each of its wheels.</p>"
-    large = {f"/large/{number}": f"# Large {number}\n\n{'Words of it. ' * 1000}\n" for number in range(22)}
-    small = {f"/small/{number}": f"# Small {number}\n\n{'Few words. ' * 60}\n" for number in range(3)}
+    sentence = (
+        "<p>What there is to say of the gears of this machine, and of each of its wheels.</p>"
+    )
+    large = {
+        f"/large/{number}": f"# Large {number}\n\n{'Words of it. ' * 1000}\n"
+        for number in range(22)
+    }
+    small = {
+        f"/small/{number}": f"# Small {number}\n\n{'Few words. ' * 60}\n" for number in range(3)
+    }
     texts = {**small, **large} if first == "small" else {**large, **small}
     listing = "".join(f"- [Page]({path}.md)\n" for path in texts)
     site = serve(
         {
-            "/": html("Home", "<p>Welcome to the site.</p><a href='/large/0'>x</a><a href='/small/0'>x</a>"),
+            "/": html(
+                "Home",
+                "<p>Welcome to the site.</p><a href='/large/0'>x</a><a href='/small/0'>x</a>",
+            ),
             "/llms.txt": f"# Site\n\n{listing}",
             **{f"{path}.md": text for path, text in texts.items()},
             **{path: html(path, sentence * 40) for path in texts},
@@ -534,13 +596,21 @@ def test_small_markdown_is_a_stub_beside_large_ones_whatever_came_first(serve, r
 
 def test_a_stub_in_a_full_text_file_is_taken_from_its_page(serve, run_crawl):
     """Its page stays when it is as it was, and when it cannot be had for once."""
-    prose = "<p>Widgets turn wheels, wheels turn mills, and mills grind the corn of the whole valley.</p>" * 8
-    text = "Widgets turn wheels, and all of that is said in this part of the guide to widgets.\n" * 6
+    prose = (
+        "<p>Widgets turn wheels, wheels turn mills, and mills grind the corn of the whole valley.</p>"
+        * 8
+    )
+    text = (
+        "Widgets turn wheels, and all of that is said in this part of the guide to widgets.\n" * 6
+    )
     names = ["/changes", "/guide", "/use"]
-    site = serve({"/": html("Home", prose), **{name: html(name[1:].title(), prose) for name in names}})
+    site = serve(
+        {"/": html("Home", prose), **{name: html(name[1:].title(), prose) for name in names}}
+    )
     held = {"/changes": '--8<-- "CHANGELOG.md"\n', "/guide": text, "/use": text.upper()}
     site.pages["/llms-full.txt"] = "".join(
-        f"# {name[1:].title()}\n\nSource: {site.url}{name}\n\n{body}\n" for name, body in held.items()
+        f"# {name[1:].title()}\n\nSource: {site.url}{name}\n\n{body}\n"
+        for name, body in held.items()
     )
     site.etags = True
     first = run_crawl(f"{site.url}/")
@@ -582,7 +652,9 @@ def test_a_title_that_the_sites_pages_share_is_not_theirs(serve, run_crawl):
     first = run_crawl(f"{site.url}/")
     titles = {path: document["title"] for path, document in first.by_path(site.url).items()}
     assert titles.pop("/") == "Widget"
-    assert titles.pop("/part-7") in {"part 7", "Widget"}, "told by its URL, if enough pages came before it"
+    assert titles.pop("/part-7") in {"part 7", "Widget"}, (
+        "told by its URL, if enough pages came before it"
+    )
     assert titles == {f"/part-{number}": f"Wheel {number}" for number in range(7)}
     assert first.stats["llms/titles/shared"] >= 7
     second = run_crawl(f"{site.url}/")
@@ -599,7 +671,9 @@ def test_the_address_of_a_page_stays_however_links_spell_it(serve, run_crawl):
     """A directory and its index file are one page; which spelling a link has, or comes first, does not matter."""
     site = serve(
         {
-            "/": html("Home", "<p>Welcome.</p><a href='/a/index.html'>a</a><a href='/b/index.html'>b</a>"),
+            "/": html(
+                "Home", "<p>Welcome.</p><a href='/a/index.html'>a</a><a href='/b/index.html'>b</a>"
+            ),
             "/a/index.html": html("A", "<p>The page A.</p>"),
             "/b/index.html": html("B", "<p>The page B.</p><a href='/a/'>a</a>"),
         }
@@ -614,11 +688,15 @@ def test_the_address_of_a_page_stays_however_links_spell_it(serve, run_crawl):
     assert "/b/" not in site.paths()
     del site.pages["/b/index.html"]
     third = run_crawl(f"{site.url}/").by_path(site.url)
-    assert set(third) == set(first) - {"/b/index.html"} | {"/b/"}, "the stored address is not there any more"
+    assert set(third) == set(first) - {"/b/index.html"} | {"/b/"}, (
+        "the stored address is not there any more"
+    )
     assert third["/b/"]["id"] == second["/b/index.html"]["id"]
 
 
-def test_a_new_page_has_the_address_that_lists_its_canonical_link_or_the_shortest_link_give(serve, run_crawl):
+def test_a_new_page_has_the_address_that_lists_its_canonical_link_or_the_shortest_link_give(
+    serve, run_crawl
+):
     links = "".join(
         f"<a href='/{name}'>x</a>" for name in ("listed/", "named/", "short/index.html", "short/")
     )
@@ -626,7 +704,9 @@ def test_a_new_page_has_the_address_that_lists_its_canonical_link_or_the_shortes
     site = serve({"/": html("Home", f"<p>Welcome.</p>{links}")})
     pages = {name: html(name, f"<p>The page {name}.</p>") for name in ("listed", "named", "short")}
     pages["named"] = pages["named"].replace("<head>", f"<head>{canonical}")
-    site.pages |= {f"/{name}/{end}": page for name, page in pages.items() for end in ("", "index.html")}
+    site.pages |= {
+        f"/{name}/{end}": page for name, page in pages.items() for end in ("", "index.html")
+    }
     site.pages["/llms.txt"] = "# Site\n\n- [Listed](/listed/index.html)\n"
     assert set(run_crawl(f"{site.url}/").by_path(site.url)) == {
         "/",

@@ -86,7 +86,11 @@ class GitHost(Site):
         return Reply("404: Not Found", 404, PLAIN)
 
     def _api(self, path: str, query: dict[str, str]) -> Reply | None:
-        front = f"/api/v3/repos/{self.place}" if self.kind == "github" else f"/api/v4/projects/{self.place}"
+        front = (
+            f"/api/v3/repos/{self.place}"
+            if self.kind == "github"
+            else f"/api/v4/projects/{self.place}"
+        )
         if path == front:
             return _json({"default_branch": self.default, "description": "one"})
         file, _, asked = path.removeprefix(f"{front}/repository/files/").rpartition("/")
@@ -136,8 +140,13 @@ def _folders(files: dict[str, str]) -> list[str]:
 
 def _listed(files: dict[str, str], folder: str, *, deep: bool) -> list[tuple[str, str]]:
     above = f"{folder}/" if folder else ""
-    everything = [*((path, "blob") for path in files), *((path, "tree") for path in _folders(files))]
-    below = sorted((path.removeprefix(above), kind) for path, kind in everything if path.startswith(above))
+    everything = [
+        *((path, "blob") for path in files),
+        *((path, "tree") for path in _folders(files)),
+    ]
+    below = sorted(
+        (path.removeprefix(above), kind) for path, kind in everything if path.startswith(above)
+    )
     return [(path, kind) for path, kind in below if deep or "/" not in path]
 
 
@@ -152,7 +161,9 @@ def _json(value: object, headers: dict[str, str] | None = None) -> Reply:
 @pytest.fixture(params=["github", "gitlab"])
 def host(request):
     with serving(
-        GitHost(request.param, {"main": dict(FILES), "feature/x": {"other/a.md": "# A\n\nOther.\n"}})
+        GitHost(
+            request.param, {"main": dict(FILES), "feature/x": {"other/a.md": "# A\n\nOther.\n"}}
+        )
     ) as site:
         yield site
 
@@ -196,7 +207,8 @@ def test_readme_and_docs_are_read_from_raw_files_and_their_links_are_kept(host, 
     assert found["docs/api.md"]["fetched_url"] == f"{raw}docs/api.md"
     assert {row["discovered_by"] for row in found.values()} == {"start", "repository"}
     assert not any(
-        seen.path.startswith(("/group/project/blob", "/group/project/-/blob")) for seen in host.requests
+        seen.path.startswith(("/group/project/blob", "/group/project/-/blob"))
+        for seen in host.requests
     )
     assert f"found repository: {tree.rstrip('/')}" in outcome.log
     assert "7 files of documentation" in outcome.log
@@ -222,7 +234,9 @@ def test_a_recrawl_asks_with_etags_and_tells_edits_and_deletions(host, run_crawl
     assert paths(host, outcome)["docs/guide/further.md"]["moved_from"] == [
         f"{view(host, 'blob')}docs/guide/more.md"
     ]
-    unchanged = [seen.status for seen in host.requests if seen.path.endswith(("README.md", "usage.adoc"))]
+    unchanged = [
+        seen.status for seen in host.requests if seen.path.endswith(("README.md", "usage.adoc"))
+    ]
     assert unchanged == [304, 304]
     host.clear()
     refreshed = run_crawl(start, arguments={"mode": "refresh"}, settings=settings(host))
@@ -253,7 +267,9 @@ def test_bad_addresses_are_one_line(host, run_crawl, path, line):
         assert set(paths(host, outcome)) == {"examples/one.md"}
         return
     assert outcome.exit_code != 0
-    assert [found for found in outcome.log.splitlines() if " ERROR: " in found and line in found], outcome.log
+    assert [found for found in outcome.log.splitlines() if " ERROR: " in found and line in found], (
+        outcome.log
+    )
     assert "Traceback" not in outcome.log
 
 
@@ -264,7 +280,9 @@ def test_a_rate_limit_is_one_line_and_nothing_is_lost(host, run_crawl, status):
     host.limit = Reply(
         "{}", status, headers={"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1790000000"}
     )
-    outcome = run_crawl(start, settings={**settings(host), "AUTOTHROTTLE_MAX_DELAY": 0.2, "RETRY_TIMES": 0})
+    outcome = run_crawl(
+        start, settings={**settings(host), "AUTOTHROTTLE_MAX_DELAY": 0.2, "RETRY_TIMES": 0}
+    )
     assert outcome.exit_code != 0
     assert "allows no more requests until 14:13 UTC (its rate limit)" in outcome.log
     assert "Traceback" not in outcome.log
@@ -279,11 +297,16 @@ def test_a_private_repository_is_read_with_a_token(run_crawl):
         start = f"{host.url}/group/project"
         refused = run_crawl(start, settings=settings(host))
         assert refused.exit_code != 0
-        assert "or a private one, which is read with a token: GITHUB_TOKEN, GITLAB_TOKEN" in refused.log
+        assert (
+            "or a private one, which is read with a token: GITHUB_TOKEN, GITLAB_TOKEN"
+            in refused.log
+        )
         auth = json.dumps({host.url: {"PRIVATE-TOKEN": host.token}})
         outcome = run_crawl(start, settings={**settings(host), "LLMS_HTTP_AUTH": auth})
     found = paths(host, outcome)
     assert set(found) == PAGES
     assert found["docs/api.md"]["content"] == "# API\n\nAll of it.\n"
-    assert found["docs/api.md"]["fetched_url"].endswith("/repository/files/docs%2Fapi.md/raw?ref=main")
+    assert found["docs/api.md"]["fetched_url"].endswith(
+        "/repository/files/docs%2Fapi.md/raw?ref=main"
+    )
     assert host.token not in outcome.log

@@ -58,7 +58,9 @@ def test_a_file_that_changed_is_read_anew(serve, run_crawl):
     site.pages["/guide/fresh.html.md"] = "# Fresh\n\nNew.\n"
     site.pages["/robots.txt"] += "Disallow: /guide/mapped.html\n"
     second = run_crawl(f"{site.url}/")
-    assert [document["title"] for document in second.documents if document["change"] == "new"] == ["Fresh"]
+    assert [document["title"] for document in second.documents if document["change"] == "new"] == [
+        "Fresh"
+    ]
     assert second.stats["llms/blocked/robots"] >= 1
 
 
@@ -66,7 +68,11 @@ def test_a_full_text_file_that_did_not_change_leaves_all_its_pages(serve, run_cr
     site = serve(FULL)
     site.etags = True
     first = run_crawl(f"{site.url}/")
-    assert sorted(document["origin"] for document in first.documents) == ["html", "llms-full", "llms-full"]
+    assert sorted(document["origin"] for document in first.documents) == [
+        "html",
+        "llms-full",
+        "llms-full",
+    ]
     site.clear()
     second = run_crawl(f"{site.url}/")
     assert changes(second) == {"unchanged": 3}
@@ -81,7 +87,9 @@ def test_of_a_full_text_file_only_the_changed_page_is_read_again(serve, run_craw
     run_crawl(f"{site.url}/")
     site.pages["/llms-full.txt"] = FULL["/llms-full.txt"].replace("second page", "edited page")
     second = run_crawl(f"{site.url}/", arguments={"emit": "changes"})
-    assert [(document["title"], document["change"]) for document in second.documents] == [("Two", "changed")]
+    assert [(document["title"], document["change"]) for document in second.documents] == [
+        ("Two", "changed")
+    ]
     assert second.stats["llms/converted"] == 1
     assert second.stats["llms/same-body"] == 2
 
@@ -144,12 +152,16 @@ def test_a_page_that_got_another_address_keeps_its_text(serve, run_crawl):
     )
     site.etags = True
     first = run_crawl(f"{site.url}/")
-    assert "/guide/start.md" in {document["url"].removeprefix(site.url) for document in first.documents}
+    assert "/guide/start.md" in {
+        document["url"].removeprefix(site.url) for document in first.documents
+    }
     link = "<a href='/guide/start'>Start</a></main>"
     site.pages["/"] = site.pages["/"].replace("</main>", link)
     site.pages["/guide/start"] = html("Start", "<p>How to begin with it.</p>")
     second = run_crawl(f"{site.url}/")
-    texts = {document["url"].removeprefix(site.url): document["content"] for document in second.documents}
+    texts = {
+        document["url"].removeprefix(site.url): document["content"] for document in second.documents
+    }
     assert any("How to begin with it." in (text or "") for text in texts.values())
     assert "llms/filtered/empty" not in second.stats
 

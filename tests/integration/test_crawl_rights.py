@@ -22,7 +22,8 @@ RSL = """<rsl xmlns="https://rslstandard.org/rsl"><content url="/paid/"><license
 TDMREP = '[{"location": "/mined/", "tdm-reservation": 1, "tdm-policy": "https://e.com/policy"}]'
 LICENCE = "https://creativecommons.org/licenses/by/4.0/"
 LINKS = "".join(
-    f"<a href='{path}'>x</a> " for path in ("/closed/a", "/paid/a", "/mined/a", "/no.html", "/by.html")
+    f"<a href='{path}'>x</a> "
+    for path in ("/closed/a", "/paid/a", "/mined/a", "/no.html", "/by.html")
 )
 LEFT_OUT = {
     "/closed/a": "Content-Usage in robots.txt: ai=n",
@@ -70,10 +71,14 @@ def test_rights_are_obeyed_recorded_listed_and_shown(site, run_crawl, tmp_path):
         "robots.txt and its files: not even asked"
     )
     run = json.loads((tmp_path / "run.json").read_text())
-    filtered = {one["url"].removeprefix(site.url): one["rule"] for one in run["run"]["filtered"]["urls"]}
+    filtered = {
+        one["url"].removeprefix(site.url): one["rule"] for one in run["run"]["filtered"]["urls"]
+    }
     assert {path: filtered[path].partition(" (LLMS")[0] for path in LEFT_OUT} == LEFT_OUT
     assert {"host", "path", "purpose", "allowed", "line"} == set(run["rights"][0])
-    assert "What the site declares of the use of its pages" in (tmp_path / "report.html").read_text()
+    assert (
+        "What the site declares of the use of its pages" in (tmp_path / "report.html").read_text()
+    )
 
     second = run_crawl(f"{site.url}/")
     assert {d["url"]: (d["change"], d["rights"]) for d in second.documents} == {
@@ -96,10 +101,14 @@ def test_rights_are_obeyed_recorded_listed_and_shown(site, run_crawl, tmp_path):
 
 
 def test_an_export_has_the_rights_of_the_crawl(site, run_crawl, scrapy, tmp_path):
-    crawled = {document["url"]: document["rights"] for document in run_crawl(f"{site.url}/").documents}
+    crawled = {
+        document["url"]: document["rights"] for document in run_crawl(f"{site.url}/").documents
+    }
     name = site.url.removeprefix("http://")
     exported = scrapy(tmp_path, "export", name, "-s", f"LLMS_DATA_DIR={tmp_path / 'store'}")
     rows = [json.loads(line) for line in exported.stdout.splitlines()]
     assert {row["url"]: row["rights"] for row in rows} == crawled
-    as_csv = scrapy(tmp_path, "export", name, "--format", "csv", "-s", f"LLMS_DATA_DIR={tmp_path / 'store'}")
+    as_csv = scrapy(
+        tmp_path, "export", name, "--format", "csv", "-s", f"LLMS_DATA_DIR={tmp_path / 'store'}"
+    )
     assert "ai-train" in as_csv.stdout

@@ -27,7 +27,11 @@ def bucket():
     host, port = server.get_host_and_port()
     url = f"http://{host}:{port}"
     client = boto3.client(
-        "s3", endpoint_url=url, aws_access_key_id="a", aws_secret_access_key="b", region_name="us-east-1"
+        "s3",
+        endpoint_url=url,
+        aws_access_key_id="a",
+        aws_secret_access_key="b",
+        region_name="us-east-1",
     )
     client.create_bucket(Bucket="docs")
     yield client, url
@@ -55,7 +59,12 @@ def test_a_feed_is_uploaded(serve, bucket, tmp_path):
         body = client.get_object(Bucket="docs", Key=name)["Body"].read()
         return [json.loads(line)["url"] for line in body.splitlines()]
 
-    batches = ("-O", "s3://docs/site-%(batch_id)d.jsonl:jsonlines", "-s", "FEED_EXPORT_BATCH_ITEM_COUNT=2")
+    batches = (
+        "-O",
+        "s3://docs/site-%(batch_id)d.jsonl:jsonlines",
+        "-s",
+        "FEED_EXPORT_BATCH_ITEM_COUNT=2",
+    )
     first = crawl(*batches)
     assert first.exit_code == 0, first.log
     assert len(stored("site-1.jsonl")) == 2

@@ -25,10 +25,16 @@ def keyed(tmp_path) -> tuple[dict[str, str], Verifier, str]:
     file = tmp_path / "key.json"
     file.write_text(json.dumps(private))
     directory, _ = Signer(key, AGENT).directory(AGENT, timedelta(days=1))
-    return {"LLMS_SIGN_KEY": str(file), "LLMS_SIGN_AGENT": AGENT}, Verifier(directory, AGENT), private["d"]
+    return (
+        {"LLMS_SIGN_KEY": str(file), "LLMS_SIGN_AGENT": AGENT},
+        Verifier(directory, AGENT),
+        private["d"],
+    )
 
 
-def test_every_request_of_a_crawl_is_accepted_and_the_key_stays_here(serve, run_crawl, keyed, tmp_path):
+def test_every_request_of_a_crawl_is_accepted_and_the_key_stays_here(
+    serve, run_crawl, keyed, tmp_path
+):
     settings, verifier, secret = keyed
     site = serve(
         {
@@ -57,7 +63,9 @@ def test_every_request_of_a_crawl_is_accepted_and_the_key_stays_here(serve, run_
 def test_without_a_key_nothing_is_signed(serve, run_crawl):
     site = serve(MARKDOWN)
     run_crawl(f"{site.url}/")
-    assert not {name for seen in site.requests for name in seen.headers if name.startswith("signature")}
+    assert not {
+        name for seen in site.requests for name in seen.headers if name.startswith("signature")
+    }
 
 
 def test_a_site_that_wants_more_signed_gets_it_once_asked(serve, run_crawl, keyed):
@@ -65,7 +73,9 @@ def test_a_site_that_wants_more_signed_gets_it_once_asked(serve, run_crawl, keye
     site = serve(MARKDOWN)
     problems = guard(site, verifier)
     asked = Reply(
-        "more", 401, headers={"Accept-Signature": 'sig1=("@authority" "@method" "@path");tag="web-bot-auth"'}
+        "more",
+        401,
+        headers={"Accept-Signature": 'sig1=("@authority" "@method" "@path");tag="web-bot-auth"'},
     )
 
     def more(page):
@@ -109,13 +119,21 @@ def test_a_key_and_its_directory_are_made_on_the_command_line(scrapy, tmp_path):
     again = scrapy(tmp_path, "sign", "keygen", "key.json")
     assert again.returncode == 2
     assert "key.json exists already" in again.stderr
-    given = ("-s", "LLMS_SIGN_KEY=key.json", "-s", f"LLMS_SIGN_AGENT={AGENT}", "-o", "directory.json")
+    given = (
+        "-s",
+        "LLMS_SIGN_KEY=key.json",
+        "-s",
+        f"LLMS_SIGN_AGENT={AGENT}",
+        "-o",
+        "directory.json",
+    )
     written = scrapy(tmp_path, "sign", "directory", *given)
     assert written.returncode == 0, written.stderr
     directory = json.loads((tmp_path / "directory.json").read_text())
     assert set(directory["keys"][0]) == {"kty", "crv", "x", "kid"}
     headers = dict(
-        line.split(": ", 1) for line in (tmp_path / "directory.json.headers").read_text().splitlines()
+        line.split(": ", 1)
+        for line in (tmp_path / "directory.json.headers").read_text().splitlines()
     )
     assert headers["Content-Type"] == "application/http-message-signatures-directory+json"
     assert 'tag="http-message-signatures-directory"' in headers["Signature-Input"]

@@ -31,7 +31,11 @@ def test_a_site_without_anything_is_followed_by_links(serve, run_crawl):
         "new",
         "en",
     )
-    assert (intro["status"], intro["mime_type"], intro["discovered_by"]) == (200, "text/html", "link")
+    assert (intro["status"], intro["mime_type"], intro["discovered_by"]) == (
+        200,
+        "text/html",
+        "link",
+    )
     assert "no llms.txt or sitemap, following links" in outcome.lines
 
 
@@ -40,7 +44,9 @@ def test_at_most_14_discovery_requests_where_there_is_nothing(serve, run_crawl):
     site = serve({deep: html("Page", "<p>A page far down, with some text.</p>")})
     outcome = run_crawl(site.url + deep)
     assert outcome.exit_code == 0
-    discovery = [path for path in site.paths() if not path.endswith(".md") and path != "/guide/intro.html"]
+    discovery = [
+        path for path in site.paths() if not path.endswith(".md") and path != "/guide/intro.html"
+    ]
     first_page = discovery.index(deep)
     assert first_page <= 2, "the start page comes first, after robots.txt and tdmrep.json"
     assert len([path for path in discovery if re.search("llms|sitemap|robots|tdmrep", path)]) <= 14
@@ -79,7 +85,8 @@ def test_pages_that_only_navigation_links_to_are_found_on_a_markdown_site(serve,
 
 def test_a_host_without_markdown_costs_at_most_8_wasted_requests(serve, run_crawl):
     pages = {
-        f"/p{number}.html": html(f"Page {number}", f"<p>Text of page {number}.</p>") for number in range(30)
+        f"/p{number}.html": html(f"Page {number}", f"<p>Text of page {number}.</p>")
+        for number in range(30)
     }
     links = "".join(f"<a href='{path}'>x</a>" for path in pages)
     site = serve({**pages, "/": html("Home", f"<p>Welcome.</p>{links}")})
@@ -89,7 +96,10 @@ def test_a_host_without_markdown_costs_at_most_8_wasted_requests(serve, run_craw
 
 
 def test_listed_markdown_that_is_dead_is_asked_once_and_gives_its_html_page(serve, run_crawl):
-    pages = {f"/p{number}": html(f"Page {number}", f"<p>Text of page {number}.</p>") for number in range(12)}
+    pages = {
+        f"/p{number}": html(f"Page {number}", f"<p>Text of page {number}.</p>")
+        for number in range(12)
+    }
     listing = "# Site\n\n## Pages\n\n" + "".join(f"- [Page]({path}.md)\n" for path in pages)
     links = "".join(f"<a href='{path}'>x</a>" for path in pages)
     site = serve({**pages, "/llms.txt": listing, "/": html("Home", f"<p>Welcome.</p>{links}")})
@@ -106,15 +116,21 @@ def test_a_server_that_negotiates_is_asked_once_for_each_page(serve, run_crawl):
     def page(markdown: str, title: str):
         def answer(seen):
             if seen.headers.get("accept", "").startswith("text/markdown"):
-                return Reply(markdown, content_type=TYPES["md"], headers={"x-markdown-tokens": "12"})
+                return Reply(
+                    markdown, content_type=TYPES["md"], headers={"x-markdown-tokens": "12"}
+                )
             return Reply(html(title, "<p>Text.</p>"), content_type=TYPES["html"])
 
         return answer
 
-    site = serve({"/": page("# Home\n\n[Next](/next)\n", "Home"), "/next": page("# Next\n\nText.\n", "Next")})
+    site = serve(
+        {"/": page("# Home\n\n[Next](/next)\n", "Home"), "/next": page("# Next\n\nText.\n", "Next")}
+    )
     outcome = run_crawl(f"{site.url}/")
     documents = outcome.by_path(site.url)
-    assert {path: document["origin"] for path, document in documents.items() if path in {"/", "/next"}} == {
+    assert {
+        path: document["origin"] for path, document in documents.items() if path in {"/", "/next"}
+    } == {
         "/": "negotiated",
         "/next": "negotiated",
     }
@@ -125,7 +141,9 @@ def test_a_server_that_negotiates_is_asked_once_for_each_page(serve, run_crawl):
 
 def test_soft_404_answers_are_neither_llms_txt_nor_markdown_nor_documents(serve, run_crawl):
     site = serve({**PLAIN, "/": html("Home", "<p>Welcome to it.</p><a href='/gone'>gone</a>")})
-    site.missing = Reply(html("Our product", "<p>Look at all that we have to offer.</p>"), 200, TYPES["html"])
+    site.missing = Reply(
+        html("Our product", "<p>Look at all that we have to offer.</p>"), 200, TYPES["html"]
+    )
     outcome = run_crawl(f"{site.url}/")
     assert set(outcome.by_path(site.url)) == set(PLAIN)
     assert outcome.stats["llms/filtered/soft-404"] == 1
@@ -174,10 +192,14 @@ def test_a_meta_refresh_page_is_a_redirect(serve, run_crawl):
     assert set(run_crawl(f"{site.url}/").by_path(site.url)) == {"/", "/new.html"}
 
 
-def test_links_are_followed_within_the_section_and_listed_pages_are_taken_anywhere(serve, run_crawl):
+def test_links_are_followed_within_the_section_and_listed_pages_are_taken_anywhere(
+    serve, run_crawl
+):
     site = serve(
         {
-            "/docs/": html("Docs", "<p>Docs.</p><a href='/blog/post'>post</a><a href='/docs/a'>a</a>"),
+            "/docs/": html(
+                "Docs", "<p>Docs.</p><a href='/blog/post'>post</a><a href='/docs/a'>a</a>"
+            ),
             "/docs/a": html("A", "<p>Page A.</p>"),
             "/blog/post": html("Post", "<p>Not documentation.</p>"),
             "/api/ref": html("Ref", "<p>Reference.</p>"),
@@ -252,7 +274,10 @@ def test_binaries_are_left_out_by_extension_and_by_header(serve, run_crawl):
     outcome = run_crawl(f"{site.url}/")
     assert set(outcome.by_path(site.url)) == {"/"}
     assert "/a.zip" not in site.paths()
-    assert (outcome.stats["llms/filtered/file-type"], outcome.stats["llms/filtered/unsupported-type"]) == (
+    assert (
+        outcome.stats["llms/filtered/file-type"],
+        outcome.stats["llms/filtered/unsupported-type"],
+    ) == (
         1,
         1,
     )

@@ -44,7 +44,8 @@ def test_a_dead_link_costs_one_request_and_none_while_nothing_changes(serve, run
     first = run_crawl(f"{site.url}/")
     dead = [path for path in site.paths() if "gone-" in path or "lost-" in path]
     assert sorted(dead) == sorted(
-        page.format(name) for name in (*(f"gone-{n}" for n in range(4)), *(f"lost-{n}" for n in range(4, 6)))
+        page.format(name)
+        for name in (*(f"gone-{n}" for n in range(4)), *(f"lost-{n}" for n in range(4, 6)))
     )
     assert first.stats["llms/errors/not_found"] == 6
     if shape != "bare":

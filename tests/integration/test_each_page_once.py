@@ -23,7 +23,9 @@ def named(site, path: str) -> str:
 
 
 def llms_txt(*paths: str) -> str:
-    return "# Site\n\n> What it is.\n\n## Docs\n\n" + "\n".join(f"- [{path}]({path})" for path in paths)
+    return "# Site\n\n> What it is.\n\n## Docs\n\n" + "\n".join(
+        f"- [{path}]({path})" for path in paths
+    )
 
 
 def paths_of(outcome, site) -> set[str]:
@@ -47,7 +49,9 @@ def test_spellings_that_each_link_to_themselves_are_one_page(serve, run_crawl):
 
 
 @pytest.mark.parametrize(("end", "page_end"), [("", ""), (".md", "/")])
-def test_pages_of_a_full_text_file_are_not_requested_in_another_spelling(serve, run_crawl, end, page_end):
+def test_pages_of_a_full_text_file_are_not_requested_in_another_spelling(
+    serve, run_crawl, end, page_end
+):
     site = serve({"/": page("Home", *(f"/{name}/" for name in NAMES))})
     texts = (f"# {name}\n\nSource: {{base}}/{name}{end}\n\n{text(name)}" for name in NAMES)
     site.pages["/llms-full.txt"] = "\n\n".join(("# Site", *texts))
@@ -61,7 +65,11 @@ def test_pages_of_a_full_text_file_are_not_requested_in_another_spelling(serve, 
 
 def test_pages_that_count_as_another_are_documents_where_nothing_came_of_that(serve, run_crawl):
     site = serve(
-        {"/": page("Home", "/old/x", "/new/x", "/there", "/a", *(f"/docs/{name}" for name in NAMES))}
+        {
+            "/": page(
+                "Home", "/old/x", "/new/x", "/there", "/a", *(f"/docs/{name}" for name in NAMES)
+            )
+        }
     )
     site.pages["/old/x"] = page("X", head=named(site, "/new/x"))
     site.pages["/new/x"] = page("X", head=named(site, "/old/x"))
@@ -69,15 +77,24 @@ def test_pages_that_count_as_another_are_documents_where_nothing_came_of_that(se
     site.pages["/moved/there"] = Reply("", 301, headers={"Location": "{base}/there"})
     for path, other in (("/a", "/b"), ("/b", "/a")):
         site.pages[path] = f"<title>-</title><meta http-equiv='refresh' content='0; url={other}'>"
-    site.pages["/llms.txt"] = llms_txt(*(f"/docs/{name}{end}" for name in NAMES for end in ("", ".md")))
+    site.pages["/llms.txt"] = llms_txt(
+        *(f"/docs/{name}{end}" for name in NAMES for end in ("", ".md"))
+    )
     for name in NAMES:
         long = f"<p>{name} at length, of which its Markdown has nothing.</p>" * 40
         site.pages[f"/docs/{name}"] = html(name, long, named(site, f"/docs/{name}/"))
         site.pages[f"/docs/{name}/"] = site.pages[f"/docs/{name}"]
         site.pages[f"/docs/{name}.md"] = f"# {name}\n\nSee the page.\n"
     outcome = run_crawl(f"{site.url}/")
-    assert paths_of(outcome, site) == {"/", "/new/x", "/there", *(f"/docs/{name}" for name in NAMES)}
-    assert any("/a (it counts as another page, of which nothing came)" in line for line in outcome.lines)
+    assert paths_of(outcome, site) == {
+        "/",
+        "/new/x",
+        "/there",
+        *(f"/docs/{name}" for name in NAMES),
+    }
+    assert any(
+        "/a (it counts as another page, of which nothing came)" in line for line in outcome.lines
+    )
 
 
 def test_addresses_that_pages_name_as_their_own_are_requested_until_some_are_dead(serve, run_crawl):
@@ -91,7 +108,9 @@ def test_addresses_that_pages_name_as_their_own_are_requested_until_some_are_dea
 
 
 def test_forms_of_pages_and_frames_are_the_pages(serve, run_crawl):
-    site = serve({"/": page("Home", "/llms.mdx/docs/first", "/index.html?api/Second.html", "/docs/first")})
+    site = serve(
+        {"/": page("Home", "/llms.mdx/docs/first", "/index.html?api/Second.html", "/docs/first")}
+    )
     site.pages["/docs/first"] = page("First", "/llms.mdx/docs/first/content.md")
     site.pages["/api/Second.html"] = page("Second", "/index.html?api/Second.html")
     site.pages["/llms.txt"] = llms_txt("/docs/first", "/_llms-txt/guides.txt")
@@ -126,7 +145,9 @@ def test_markdown_of_quarto_is_its_page(serve, run_crawl):
 
 
 @pytest.mark.parametrize(("versions", "number"), [("start", 3), ("all", 4)])
-def test_a_listed_page_of_another_version_that_says_the_same_is_that_page(serve, run_crawl, versions, number):
+def test_a_listed_page_of_another_version_that_says_the_same_is_that_page(
+    serve, run_crawl, versions, number
+):
     site = serve({"/": page("Home", "/conduct.html", "/guide.html"), "/guide.html": page("Guide")})
     site.pages["/llms.txt"] = llms_txt("/dev/conduct.html", "/guide.html")
     for path in ("/conduct.html", "/dev/conduct.html"):
@@ -154,9 +175,13 @@ def test_one_markdown_file_of_two_addresses_is_one_page(serve, run_crawl):
 
 
 @pytest.mark.parametrize("status", [404, 200])
-def test_a_page_titled_404_is_kept_where_the_site_answers_404_to_missing_ones(serve, run_crawl, status):
+def test_a_page_titled_404_is_kept_where_the_site_answers_404_to_missing_ones(
+    serve, run_crawl, status
+):
     site = serve({"/": page("Home", "/guide/404-errors", "/404.html", "/gone")})
-    site.pages["/guide/404-errors"] = html("404 errors", "<p>What to do when a page is not there.</p>")
+    site.pages["/guide/404-errors"] = html(
+        "404 errors", "<p>What to do when a page is not there.</p>"
+    )
     site.pages["/404.html"] = html("404 not found", "<p>Nothing is here.</p>")
     site.missing = Reply(html("404 missing", "<p>We looked everywhere.</p>"), status, "text/html")
     outcome = run_crawl(f"{site.url}/")
@@ -166,7 +191,10 @@ def test_a_page_titled_404_is_kept_where_the_site_answers_404_to_missing_ones(se
 
 def test_the_html_of_a_page_is_downloaded_once(serve, run_crawl):
     site = serve(
-        {"/": page("Home", *(f"/{name}" for name in NAMES)), "/index.md": f"# Home\n\n{text('Home')}\n"}
+        {
+            "/": page("Home", *(f"/{name}" for name in NAMES)),
+            "/index.md": f"# Home\n\n{text('Home')}\n",
+        }
     )
     for name in NAMES:
         site.pages[f"/{name}"] = page(name, *(f"/{other}" for other in NAMES))
@@ -181,7 +209,9 @@ def test_the_html_of_a_page_is_downloaded_once(serve, run_crawl):
 
 
 def test_a_reference_that_was_not_resolved_is_no_page(serve, run_crawl):
-    site = serve({"/": page("Home", "/a", "%60kit.Wheel.turn%60"), "/a": page("A", "/api/`kit.Wheel`")})
+    site = serve(
+        {"/": page("Home", "/a", "%60kit.Wheel.turn%60"), "/a": page("A", "/api/`kit.Wheel`")}
+    )
     outcome = run_crawl(f"{site.url}/")
     assert paths_of(outcome, site) == {"/", "/a"}
     assert not [path for path in site.paths() if "kit" in path]

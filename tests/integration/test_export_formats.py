@@ -52,7 +52,10 @@ def test_a_to_b_and_c_are_three_nodes_and_their_content_in_order(export):
     _, base, made = export(pages, "--format", "graph")
     nodes = graph(made, base)
     assert list(nodes) == ["/", "/b.html", "/c.html"]
-    assert [link["to"] for link in nodes["/"]["links"]] == [nodes["/b.html"]["id"], nodes["/c.html"]["id"]]
+    assert [link["to"] for link in nodes["/"]["links"]] == [
+        nodes["/b.html"]["id"],
+        nodes["/c.html"]["id"],
+    ]
     assert {node["status"] for node in nodes.values()} == {"completed"}
     _, base, made = export(pages, "--format", "flat")
     assert titles(made) == ["A", "B", "C"]
@@ -113,7 +116,11 @@ def test_flattened_up_to_a_budget(export):
 
 def test_the_graph_as_text_and_as_pictures(export, tmp_path):
     _, base, made = export(
-        {**TREE, "/c.html": page("C &amp; &lt;co&gt;", "gone.html")}, "--format", "graph", "--as", "ascii"
+        {**TREE, "/c.html": page("C &amp; &lt;co&gt;", "gone.html")},
+        "--format",
+        "graph",
+        "--as",
+        "ascii",
     )
     assert made.stdout.splitlines() == [
         f"A <{base}/>",
@@ -137,7 +144,13 @@ def test_the_graph_as_text_and_as_pictures(export, tmp_path):
     assert page_text.startswith("<!doctype html>") and "src=" not in page_text
     held = json.loads(page_text.partition('id="data">')[2].partition("</script>")[0])
     rows = [(row[0], row[4]) for row in held["documents"]]
-    assert sorted(rows) == [("", "failed"), ("A", "new"), ("B", "new"), ("C & <co>", "new"), ("D", "new")]
+    assert sorted(rows) == [
+        ("", "failed"),
+        ("A", "new"),
+        ("B", "new"),
+        ("C & <co>", "new"),
+        ("D", "new"),
+    ]
     assert [row[1] for row in held["documents"] if row[4] == "failed"] == [f"{base}/gone.html"]
     named = {
         place: held["documents"][node[2]][0]
@@ -172,7 +185,9 @@ def test_the_order_of_pages_does_not_depend_on_how_many_are_read_at_once(tmp_pat
         for at_once in (1, 2, 200):
             monkeypatch.setattr(tree_of, "AT_ONCE", at_once)
             tree = tree_of.SiteTree(store)
-            found = [(page.url.removeprefix(SITE), level) for _, level, page in tree.pages("breadth")]
+            found = [
+                (page.url.removeprefix(SITE), level) for _, level, page in tree.pages("breadth")
+            ]
             assert found == [(str(number), (number + 1).bit_length() - 1) for number in numbers]
 
 
@@ -181,9 +196,18 @@ def test_csv_and_parquet_hold_what_jsonl_holds(export, tmp_path):
     crawled, base, made = export(MARKDOWN, "--format", "csv", feeds=("-O", "live.parquet"))
     rows = list(csv.DictReader(io.StringIO(made.stdout)))
     expected = {document["url"]: document for document in crawled.documents}
-    assert {row["url"]: row["content"] for row in rows} == {url: d["content"] for url, d in expected.items()}
+    assert {row["url"]: row["content"] for row in rows} == {
+        url: d["content"] for url, d in expected.items()
+    }
     source = base.removeprefix("http://")
-    options = ("--format", "parquet", "-o", "docs.parquet", "-s", f"LLMS_DATA_DIR={tmp_path / 'store'}")
+    options = (
+        "--format",
+        "parquet",
+        "-o",
+        "docs.parquet",
+        "-s",
+        f"LLMS_DATA_DIR={tmp_path / 'store'}",
+    )
     assert command("export", source, *options, cwd=tmp_path).exit_code == 0
     table = parquet.read_table(tmp_path / "docs.parquet").to_pylist()
     for row in table:
@@ -202,7 +226,9 @@ def test_csv_and_parquet_hold_what_jsonl_holds(export, tmp_path):
 def test_a_name_that_ends_in_gz_is_compressed(export, tmp_path):
     crawled, _, _ = export(PLAIN, "-o", "docs.jsonl.gz")
     lines = gzip.decompress((tmp_path / "docs.jsonl.gz").read_bytes()).splitlines()
-    assert {json.loads(line)["url"] for line in lines} == {document["url"] for document in crawled.documents}
+    assert {json.loads(line)["url"] for line in lines} == {
+        document["url"] for document in crawled.documents
+    }
 
 
 def test_a_tree_of_the_store(export, tmp_path):

@@ -34,7 +34,9 @@ def environment(tmp_path):
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).with_name("__init__.py").touch()
         (folder / path).write_text(code, encoding="utf-8")
-    return {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests" / "support"), str(folder)])}
+    return {
+        "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests" / "support"), str(folder)])
+    }
 
 
 LLMS_TXT = f"""# Docs of {SECRET}
@@ -51,10 +53,13 @@ Notes: write to {SECRET}, or [mail us](mailto:{SECRET}).
 MAIL = f'<p>Questions go to <a href="mailto:{SECRET}">{SECRET}</a>, who answers within a day or two.</p>'
 PAGES = {
     "/": html(
-        "Home", "<p>Welcome to the documentation of this thing.</p><a href='/guide/gone.html'>x</a>" + MAIL
+        "Home",
+        "<p>Welcome to the documentation of this thing.</p><a href='/guide/gone.html'>x</a>" + MAIL,
     ),
     "/llms.txt": LLMS_TXT,
-    "/robots.txt": Reply(f"# {SECRET}\nUser-agent: *\nDisallow: /private\n", content_type="text/plain"),
+    "/robots.txt": Reply(
+        f"# {SECRET}\nUser-agent: *\nDisallow: /private\n", content_type="text/plain"
+    ),
     "/guide/intro.html": html(
         f"Intro by {SECRET}",
         "<p>How to begin with it.</p>" + MAIL,
@@ -117,12 +122,19 @@ def test_no_address_is_left_anywhere_over_two_crawls(serve, run_crawl, tmp_path,
     }
     crawled = {
         "settings": settings,
-        "options": ("-O", str(tmp_path / "chunks.jsonl:chunks"), "-s", f"LOG_FILE={tmp_path / 'log.txt'}"),
+        "options": (
+            "-O",
+            str(tmp_path / "chunks.jsonl:chunks"),
+            "-s",
+            f"LOG_FILE={tmp_path / 'log.txt'}",
+        ),
         "env": environment,
     }
     first = run_crawl(f"{site.url}/", **crawled)
     search = ("search", source, "questions", "-s", f"LLMS_DATA_DIR={tmp_path / 'store'}")
-    assert "[e-mail]" in command(*search, cwd=tmp_path).stdout  # from now on the index is kept in step
+    assert (
+        "[e-mail]" in command(*search, cwd=tmp_path).stdout
+    )  # from now on the index is kept in step
     documents = first.by_path(site.url)
     assert set(documents) == {"/", "/guide/intro.html", "/guide/more.html", "/guide/gone.html"}
     intro = documents["/guide/intro.html"]
@@ -136,7 +148,9 @@ def test_no_address_is_left_anywhere_over_two_crawls(serve, run_crawl, tmp_path,
     run_crawl(f"{site.url}/", **crawled)  # it is linked: the second night decides
 
     # one page says something else, one only names another address, one is gone, one is short now
-    site.pages["/guide/intro.html"] = html("Intro", "<p>How to begin again, and what to do then.</p>" + MAIL)
+    site.pages["/guide/intro.html"] = html(
+        "Intro", "<p>How to begin again, and what to do then.</p>" + MAIL
+    )
     site.pages["/"] = PAGES["/"].replace(SECRET, "bob.secret@example.org")
     site.pages["/guide/more.html"] = html("More", f"<p>Short of {SECRET}.</p>")
     second = run_crawl(f"{site.url}/", **crawled)
@@ -180,19 +194,25 @@ def test_no_address_is_left_anywhere_over_two_crawls(serve, run_crawl, tmp_path,
     assert leaks(tmp_path) == []
 
 
-def test_pipelines_that_come_later_or_change_make_every_page_again(serve, run_crawl, tmp_path, environment):
+def test_pipelines_that_come_later_or_change_make_every_page_again(
+    serve, run_crawl, tmp_path, environment
+):
     site = serve(PAGES)
     site.etags = True
     before = run_crawl(f"{site.url}/", env=environment)
     place = f"LLMS_DATA_DIR={tmp_path / 'store'}"
     assert (
-        command("search", site.url.removeprefix("http://"), "questions", "-s", place, cwd=tmp_path).exit_code
+        command(
+            "search", site.url.removeprefix("http://"), "questions", "-s", place, cwd=tmp_path
+        ).exit_code
         == 0
     )
     assert any(SECRET in document["content"] for document in before.documents)
     assert any(line.startswith("version: ") or SECRET in line for line in leaks(tmp_path))
     settings = {"ITEM_PIPELINES": '{"mydocs.pipelines.RedactEmails": 300}'}
-    redacted = run_crawl(f"{site.url}/", settings=settings, arguments={"emit": "changes"}, env=environment)
+    redacted = run_crawl(
+        f"{site.url}/", settings=settings, arguments={"emit": "changes"}, env=environment
+    )
     assert set(redacted.by_path(site.url)) == {
         "/",
         "/guide/intro.html",
@@ -201,11 +221,15 @@ def test_pipelines_that_come_later_or_change_make_every_page_again(serve, run_cr
     }
     assert {document["change"] for document in redacted.documents} == {"changed"}
     assert leaks(tmp_path) == []
-    again = run_crawl(f"{site.url}/", settings=settings, arguments={"emit": "changes"}, env=environment)
+    again = run_crawl(
+        f"{site.url}/", settings=settings, arguments={"emit": "changes"}, env=environment
+    )
     assert again.documents == []
     module = tmp_path / "lib" / "mydocs" / "pipelines.py"
     module.write_text(module.read_text().replace("[e-mail]", "[address]"), encoding="utf-8")
-    other = run_crawl(f"{site.url}/", settings=settings, arguments={"emit": "changes"}, env=environment)
+    other = run_crawl(
+        f"{site.url}/", settings=settings, arguments={"emit": "changes"}, env=environment
+    )
     assert set(other.by_path(site.url)) == set(redacted.by_path(site.url))
     assert "[address]" in other.by_path(site.url)["/"]["content"]
 
@@ -248,7 +272,9 @@ NAMES = ("raise", "swap", "empty", "links", "moved", "late", "after", "gone", "f
 
 def test_what_goes_wrong_in_a_pipeline_costs_its_page_only(serve, run_crawl, environment, tmp_path):
     links = "".join(f"<a href='/{name}.html'>{name}</a> " for name in NAMES)
-    pages = {f"/{name}.html": html(name.title(), f"<p>This is the page {name}.</p>") for name in NAMES}
+    pages = {
+        f"/{name}.html": html(name.title(), f"<p>This is the page {name}.</p>") for name in NAMES
+    }
     site = serve({"/": html("Home", f"<p>Welcome: {links}</p>"), **pages})
     place = f"LLMS_DATA_DIR={tmp_path / 'store'}"
     plain = run_crawl(f"{site.url}/", env=environment)
@@ -267,7 +293,10 @@ def test_what_goes_wrong_in_a_pipeline_costs_its_page_only(serve, run_crawl, env
         "/moved.html",
     }
     assert outcome.stats["llms/errors/parse"] == 3
-    assert f"{site.url}/raise.html (a pipeline failed: KeyError: 'a word that is not there')" in outcome.log
+    assert (
+        f"{site.url}/raise.html (a pipeline failed: KeyError: 'a word that is not there')"
+        in outcome.log
+    )
     assert "a pipeline before order 800 returned dict in place of the item" in outcome.log
     assert "made links of something else" in outcome.log
     assert outcome.stats["llms/filtered/pipeline"] == 1
@@ -276,10 +305,17 @@ def test_what_goes_wrong_in_a_pipeline_costs_its_page_only(serve, run_crawl, env
     assert late["content_hash"] == hashlib.sha256(b"# Late\n").hexdigest()
     assert outcome.stats["llms/altered-after-store"] == 1
     assert sum("an order below 800 comes before the store" in line for line in outcome.lines) == 2
-    assert sum("dropped its tombstone" in line for line in outcome.lines) == 2  # of gone.html and empty.html
+    assert (
+        sum("dropped its tombstone" in line for line in outcome.lines) == 2
+    )  # of gone.html and empty.html
     exported = command("export", site.url[7:], "-s", place, cwd=tmp_path).stdout.splitlines()
-    stored = {document["url"].removeprefix(site.url): document for document in map(json.loads, exported)}
-    assert set(stored) == {"/", *(f"/{name}.html" for name in NAMES if name not in {"gone", "empty"})}
+    stored = {
+        document["url"].removeprefix(site.url): document for document in map(json.loads, exported)
+    }
+    assert set(stored) == {
+        "/",
+        *(f"/{name}.html" for name in NAMES if name not in {"gone", "empty"}),
+    }
     assert "This is the page late" in stored["/late.html"]["content"]
 
 
@@ -311,7 +347,9 @@ def test_the_examples_of_handler_rule_store_and_database(serve, run_crawl, tmp_p
     without = run_crawl(f"{site.url}/", settings=ours, env=environment).by_path(site.url)
     assert "17 votes" in without["/"]["content"]
     documents = run_crawl(f"{site.url}/", settings=settings, env=environment).by_path(site.url)
-    assert {path: (document["content"], document["change"]) for path, document in documents.items()} == {
+    assert {
+        path: (document["content"], document["change"]) for path, document in documents.items()
+    } == {
         "/": ("# Start\n\nThe text of Start itself.\n", "changed"),
         "/wiki/more": ("# More\n\nThe text of More itself.\n", "changed"),
         "/data.csv": ("# data.csv\n\n| name | size |\n| --- | --- |\n| small | 1 |\n", "unchanged"),
@@ -322,13 +360,24 @@ def test_the_examples_of_handler_rule_store_and_database(serve, run_crawl, tmp_p
         path: document["content"] for path, document in documents.items()
     }
     journal = (tmp_path / "journal.txt").read_text().splitlines()
-    assert sorted(line.partition(" ")[0] for line in journal) == ["changed", "changed", "new", "new", "new"]
+    assert sorted(line.partition(" ")[0] for line in journal) == [
+        "changed",
+        "changed",
+        "new",
+        "new",
+        "new",
+    ]
     provided = {"LLMS_PAGE_PROVIDERS": "mydocs.providers.Wiki"}
     page = run_crawl(f"{site.url}/wiki/more", settings=provided, spider="page", env=environment)
     assert [document["content"] for document in page.documents] == ["# More, raw\n"]
-    wrong = run_crawl(f"{site.url}/", settings={"LLMS_GENERATORS": "mydocs.rules.re"}, env=environment)
+    wrong = run_crawl(
+        f"{site.url}/", settings={"LLMS_GENERATORS": "mydocs.rules.re"}, env=environment
+    )
     assert (wrong.exit_code, wrong.log.count("\n")) == (2, 1)
-    assert "setting LLMS_GENERATORS, 'mydocs.rules.re': the path of a Generator is accepted" in wrong.log
+    assert (
+        "setting LLMS_GENERATORS, 'mydocs.rules.re': the path of a Generator is accepted"
+        in wrong.log
+    )
 
 
 def test_the_examples_of_a_list_of_pages_and_a_feed_format(serve, run_crawl, tmp_path, environment):
@@ -346,7 +395,10 @@ def test_the_examples_of_a_list_of_pages_and_a_feed_format(serve, run_crawl, tmp
     }
     feed = tmp_path / "pages.txt"
     crawled = run_crawl(
-        f"{site.url}/docs/pages.json", settings=settings, env=environment, options=("-O", f"{feed}:urls")
+        f"{site.url}/docs/pages.json",
+        settings=settings,
+        env=environment,
+        options=("-O", f"{feed}:urls"),
     )
     assert set(crawled.by_path(site.url)) == {f"/docs/{name}" for name in names}
     assert sorted(feed.read_text().split()) == sorted(f"{site.url}/docs/{name}" for name in names)
@@ -356,7 +408,9 @@ def test_the_examples_of_a_list_of_pages_and_a_feed_format(serve, run_crawl, tmp
 @pytest.fixture
 def project(environment, tmp_path):
     """The environment of a project whose spiders are those of the page."""
-    (tmp_path / "mine.py").write_text("from llmsspider.settings import *\nSPIDER_MODULES = ['mydocs']\n")
+    (tmp_path / "mine.py").write_text(
+        "from llmsspider.settings import *\nSPIDER_MODULES = ['mydocs']\n"
+    )
     return {
         **environment,
         "SCRAPY_SETTINGS_MODULE": "mine",
@@ -366,7 +420,14 @@ def project(environment, tmp_path):
 
 def test_the_spider_of_the_page_takes_an_argument_of_its_own(serve, tmp_path, project):
     site = serve(PAGES)
-    words = ("-a", f"url={site.url}/", "-a", "product=shop", "-s", "LLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1")
+    words = (
+        "-a",
+        f"url={site.url}/",
+        "-a",
+        "product=shop",
+        "-s",
+        "LLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1",
+    )
     done = command("crawl", "mydocs", *words, "-O", "out.jsonl", cwd=tmp_path, env=project)
     assert done.exit_code == 0, done.log
     found = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]

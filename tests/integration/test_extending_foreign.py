@@ -13,7 +13,8 @@ from sites import html
 
 PAGES = {
     "/": html(
-        "One", "<div class='quote'>A</div><a href='/2'>next</a><a href='/old'>x</a><a href='/busy'>y</a>"
+        "One",
+        "<div class='quote'>A</div><a href='/2'>next</a><a href='/old'>x</a><a href='/busy'>y</a>",
     ),
     "/2": html("Two", "<div class='quote'>B</div><a href='/shop.md'>z</a><a href='/private'>w</a>"),
     "/old": Reply("", 302, headers={"Location": "/moved"}),

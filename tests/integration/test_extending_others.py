@@ -31,7 +31,11 @@ def test_an_addon_that_changes_settings_in_place(serve, run_crawl):
 
 def test_a_scheduler_that_is_not_derived_from_ours(serve, run_crawl):
     site = serve(PLAIN)
-    outcome = run_crawl(f"{site.url}/", settings={"SCHEDULER": "own_pipelines.LastFirst"}, env=SUPPORT)
+    outcome = run_crawl(
+        f"{site.url}/", settings={"SCHEDULER": "own_pipelines.LastFirst"}, env=SUPPORT
+    )
     assert (outcome.exit_code, len(outcome.documents)) == (0, 4), outcome.log
-    (said,) = [line for line in outcome.log.splitlines() if "is not derived from llmsspider." in line]
+    (said,) = [
+        line for line in outcome.log.splitlines() if "is not derived from llmsspider." in line
+    ]
     assert "WARNING: setting SCHEDULER: own_pipelines.LastFirst is not derived from " in said

@@ -197,11 +197,13 @@ def test_a_spider_of_ones_own_with_components_of_ones_own(site, scrapy, tmp_path
     found = lines(tmp_path / "out.jsonl")
     documents = {one["url"].removeprefix(site.url): one for one in found if "content_hash" in one}
     assert set(documents) == {"/", "/guide/intro.html", "/guide/more.html"}
-    assert {(one["shelf"], one["title"].isupper(), one["change"]) for one in documents.values()} == {
-        ("top", True, "new")
-    }
+    assert {
+        (one["shelf"], one["title"].isupper(), one["change"]) for one in documents.values()
+    } == {("top", True, "new")}
     assert {one["text"] for one in found if "text" in one} == {"Home", "Intro", "More", "Deep"}
-    assert [one for one in found if "size" in one] == [{"url": f"{site.url}/guide/deep.html", "size": 33}]
+    assert [one for one in found if "size" in one] == [
+        {"url": f"{site.url}/guide/deep.html", "size": 33}
+    ]
     assert len((tmp_path / "shop.urls").read_text().splitlines()) == 8
     assert (tmp_path / "shop.count").read_text() == "8"
     assert {seen.headers.get("x-shop") for seen in site.requests} == {"open"}

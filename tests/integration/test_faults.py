@@ -22,7 +22,9 @@ def test_a_fault_costs_what_is_promised(matrix, case: Case):
 
 def test_every_fault_was_served(matrix):
     expected = {
-        step.partition(":")[0].partition("*")[0] for c in matrix.cases for step in c.script.split(",")
+        step.partition(":")[0].partition("*")[0]
+        for c in matrix.cases
+        for step in c.script.split(",")
     }
     assert expected - {"ok"} <= set(matrix.struck)
     assert len(matrix.cases) > 100
@@ -49,10 +51,14 @@ NIGHTS = {
 def test_files_of_the_site_that_fail_delete_nothing(tmp_path):
     """Pages that only the sitemap or only llms.txt names, through nights in which that file is out of order."""
     names = [f"mapped{number}" for number in range(6)] + [f"listed{number}" for number in range(3)]
-    pages: dict[str, object] = {f"/{name}.html": html(name, f"<p>The text of {name}.</p>") for name in names}
+    pages: dict[str, object] = {
+        f"/{name}.html": html(name, f"<p>The text of {name}.</p>") for name in names
+    }
     pages["/robots.txt"] = "User-agent: *\nAllow: /\nSitemap: {base}/sitemap.xml\n"
     pages["/"] = "<html><body><main><h1>Home</h1><p>Welcome to it.</p></main></body></html>"
-    pages["/llms.txt"] = "# Site\n\n## All\n\n" + "".join(f"- [L](listed{n}.html)\n" for n in range(3))
+    pages["/llms.txt"] = "# Site\n\n## All\n\n" + "".join(
+        f"- [L](listed{n}.html)\n" for n in range(3)
+    )
     site = FaultSite(pages)
 
     def sitemap(count: int) -> str:
@@ -62,9 +68,13 @@ def test_files_of_the_site_that_fail_delete_nothing(tmp_path):
     site.pages["/sitemap.xml"] = sitemap(6)
 
     def changes() -> dict[str, str]:
-        outcome = crawl(f"{site.url}/", tmp_path, settings={"RETRY_TIMES": 0, "AUTOTHROTTLE_MAX_DELAY": 0})
+        outcome = crawl(
+            f"{site.url}/", tmp_path, settings={"RETRY_TIMES": 0, "AUTOTHROTTLE_MAX_DELAY": 0}
+        )
         changes.exit_code = outcome.exit_code
-        return {document["url"].rpartition("/")[2]: document["change"] for document in outcome.documents}
+        return {
+            document["url"].rpartition("/")[2]: document["change"] for document in outcome.documents
+        }
 
     with serving_faults(site):
         first = changes()
@@ -72,10 +82,14 @@ def test_files_of_the_site_that_fail_delete_nothing(tmp_path):
         for night, scripts in NIGHTS.items():
             site.set_faults(scripts)
             found = changes()
-            if changes.exit_code == 0:  # with robots.txt down nothing is asked, and yesterday's file stays
+            if (
+                changes.exit_code == 0
+            ):  # with robots.txt down nothing is asked, and yesterday's file stays
                 assert found == dict.fromkeys(first, "unchanged"), night
         site.set_faults({})
         site.pages["/sitemap.xml"] = sitemap(5)
         for _night in range(2):
-            assert changes() == dict.fromkeys(first, "unchanged"), "nothing names it, but it answers"
+            assert changes() == dict.fromkeys(first, "unchanged"), (
+                "nothing names it, but it answers"
+            )
         assert changes() == {**dict.fromkeys(first, "unchanged"), "mapped5.html": "deleted"}

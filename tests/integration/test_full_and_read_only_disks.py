@@ -67,7 +67,10 @@ def llmsspider(disk: Disk) -> Callable[..., subprocess.CompletedProcess[str]]:
 
 
 def pages(number: int) -> dict[str, str]:
-    texts = {f"/p{n}.html": html(f"P{n}", f"<p>{CHANCE.randbytes(10_000).hex()}</p>") for n in range(number)}
+    texts = {
+        f"/p{n}.html": html(f"P{n}", f"<p>{CHANCE.randbytes(10_000).hex()}</p>")
+        for n in range(number)
+    }
     return {
         "/": html("Home", "".join(f"<a href='{path}'>x</a> " for path in texts) + "<p>Home.</p>"),
         **texts,
@@ -75,16 +78,16 @@ def pages(number: int) -> dict[str, str]:
 
 
 OPTIONS = ("-s", "LLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1", "-s", "LLMS_CONVERT_WORKERS=0")
-STORE_FAILED = (
-    "store_failed: the page store took no more: make room or free it, and crawl again; what was stored"
-)
+STORE_FAILED = "store_failed: the page store took no more: make room or free it, and crawl again; what was stored"
 NO_TREE = "the Markdown tree was not written: docs: No space left on device"
 
 
 @pytest.mark.parametrize(
     ("room", "store_elsewhere", "line"),
     [
-        pytest.param(40, False, "store_failed: nothing was fetched: page store", id="opening the store"),
+        pytest.param(
+            40, False, "store_failed: nothing was fetched: page store", id="opening the store"
+        ),
         pytest.param(300, False, STORE_FAILED, id="the first pages"),
         pytest.param(700, False, STORE_FAILED, id="in the middle"),
         pytest.param(1600, False, NO_TREE, id="the tree, beside the store"),
@@ -180,7 +183,9 @@ def test_a_store_on_a_read_only_disk_is_read_whole(disk, llmsspider, leave, lost
     before = sorted(path.name for path in folder.iterdir())
     env = {"LLMS_DATA_DIR": str(folder)}
     listed = json.loads(llmsspider("sources", "--json", **env).stdout)
-    assert listed[0]["pages"] == 600 if leave is clean_run else listed[0]["pages"] > 0, "what was committed"
+    assert listed[0]["pages"] == 600 if leave is clean_run else listed[0]["pages"] > 0, (
+        "what was committed"
+    )
     exported = llmsspider("export", NAME, **env)
     assert (exported.returncode, len(exported.stdout.splitlines())) == (0, listed[0]["pages"])
     for words in (("status", NAME), ("search", NAME, "text"), ("diff", NAME, "--since", "0")):
@@ -217,7 +222,10 @@ def test_a_store_of_an_earlier_version_that_cannot_be_written_says_what_to_do(di
     done = llmsspider("export", NAME, LLMS_DATA_DIR=str(disk.folder))
     assert done.returncode == 1
     assert (
-        done.stderr.count("is of an earlier version, and its folder cannot be written: copy the folder") == 1
+        done.stderr.count(
+            "is of an earlier version, and its folder cannot be written: copy the folder"
+        )
+        == 1
     )
 
 
@@ -238,7 +246,9 @@ def commands_for(heading: str) -> list[str]:
         .partition(f"## {heading}\n")[2]
         .partition("\n## ")[0]
     )
-    lines = [line.removeprefix("    ") if line.startswith("    ") else "" for line in text.splitlines()]
+    lines = [
+        line.removeprefix("    ") if line.startswith("    ") else "" for line in text.splitlines()
+    ]
     return [block for block in "\n".join(lines).split("\n\n") if block.strip()]
 
 

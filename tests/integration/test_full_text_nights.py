@@ -50,9 +50,13 @@ class Nights:
         self.builds.append(dict(editions))
         held = self.builds[max(0, len(self.builds) - 1 - late)]
         pages, twin = self.site.pages, ".md" if self._has_twins else ""
-        titles = {number: "Overview" if number % 4 == 0 else f"Topic {number}" for number in NUMBERS}
+        titles = {
+            number: "Overview" if number % 4 == 0 else f"Topic {number}" for number in NUMBERS
+        }
         pages["/"] = html("Home", "<p>Welcome to the documentation of this thing.</p>")
-        links = (f"- [{title}]({{base}}{path_of(number)}{twin})\n" for number, title in titles.items())
+        links = (
+            f"- [{title}]({{base}}{path_of(number)}{twin})\n" for number, title in titles.items()
+        )
         pages["/llms.txt"] = "# Site\n\n## Guide\n\n" + "".join(links)
         pages["/llms-full.txt"] = ""
         for number, title in titles.items():
@@ -63,7 +67,9 @@ class Nights:
             if self._has_twins:
                 pages[f"{path_of(number)}.md"] = f"# {title}\n\n{own}{usage}"
             mark = MARKS[self._marks]
-            pages["/llms-full.txt"] += mark.format(title=title, url=f"{{base}}{path_of(number)}", text=text)
+            pages["/llms-full.txt"] += mark.format(
+                title=title, url=f"{{base}}{path_of(number)}", text=text
+            )
         self.site.clear()
         outcome = self._run(f"{self.site.url}/")
         assert outcome.exit_code == 0
@@ -78,11 +84,15 @@ def is_current(found: dict, editions: dict[int, int]) -> bool:
 
 @pytest.mark.parametrize("validators", ["content", "deploy", "none"])
 @pytest.mark.parametrize("marks", MARKS)
-def test_quiet_nights_tell_nothing_and_an_edit_is_told_the_same_night(serve, run_crawl, validators, marks):
+def test_quiet_nights_tell_nothing_and_an_edit_is_told_the_same_night(
+    serve, run_crawl, validators, marks
+):
     night = Nights(serve, run_crawl, validators, marks)
     first, _, most = night({})
     content = first[path_of(0)]["content"]
-    assert content.startswith("# Overview\n\nHow part 0"), "what generators put around a page is taken off"
+    assert content.startswith("# Overview\n\nHow part 0"), (
+        "what generators put around a page is taken off"
+    )
     for _ in range(3):
         found, told, requests = night({})
         assert (told, found[path_of(0)]["origin"]) == ({}, "llms-full")
@@ -95,7 +105,9 @@ def test_quiet_nights_tell_nothing_and_an_edit_is_told_the_same_night(serve, run
 
 
 @pytest.mark.parametrize("has_twins", [True, False])
-def test_a_file_that_lags_is_given_up_for_good_and_no_change_of_form_is_told(serve, run_crawl, has_twins):
+def test_a_file_that_lags_is_given_up_for_good_and_no_change_of_form_is_told(
+    serve, run_crawl, has_twins
+):
     night = Nights(serve, run_crawl, "content", "title and label", has_twins=has_twins)
     night({})
     editions = dict.fromkeys(range(0, 24, 2), 2)
@@ -128,7 +140,10 @@ def test_a_file_that_is_old_is_found_in_the_first_crawl(serve, run_crawl):
 @pytest.mark.parametrize("is_linked", [True, False])
 def test_a_page_of_two_answers_is_told_changed_when_either_changes(serve, run_crawl, is_linked):
     """Its Markdown is a stub, and its HTML the document: a 304 for the Markdown says nothing of the HTML."""
-    prose = "<p>Widgets turn wheels, wheels turn mills, and mills grind the corn of the whole valley.</p>" * 8
+    prose = (
+        "<p>Widgets turn wheels, wheels turn mills, and mills grind the corn of the whole valley.</p>"
+        * 8
+    )
     links = "<a href='/changes'>c</a> <a href='/guide'>g</a>" if is_linked else ""
     pages = {"/": prose + links, "/changes": prose, "/guide": prose}
     site = serve({path: html(path[1:].title(), body) for path, body in pages.items()})
@@ -153,12 +168,16 @@ def test_a_page_of_two_answers_is_told_changed_when_either_changes(serve, run_cr
         f"# Changes\n\nAll is told in this file now. {prose[3:-4].replace('</p><p>', ' ')}\n"
     )
     filled = changes()
-    assert (filled["change"], filled["origin"]) == ("unchanged", "markdown"), "its HTML says what it said"
+    assert (filled["change"], filled["origin"]) == ("unchanged", "markdown"), (
+        "its HTML says what it said"
+    )
     site.pages["/changes.md"] += "\nMore of it.\n"
     assert "More of it." in changes()["content"]
 
 
-def test_a_file_that_is_away_for_a_night_changes_no_page_whatever_their_own_form_says(serve, run_crawl):
+def test_a_file_that_is_away_for_a_night_changes_no_page_whatever_their_own_form_says(
+    serve, run_crawl
+):
     night = Nights(serve, run_crawl, "content", "front matter", has_twins=False)
     plain = night.site.reply
     answers: dict[str, Reply] = {}
@@ -167,7 +186,10 @@ def test_a_file_that_is_away_for_a_night_changes_no_page_whatever_their_own_form
         answer = answers.get(seen.path) or plain(seen)
         more = b"<p>Only the HTML of a page says this.</p></main>"
         return Reply(
-            answer.body.replace(b"</main>", more), answer.status, answer.content_type, answer.headers
+            answer.body.replace(b"</main>", more),
+            answer.status,
+            answer.content_type,
+            answer.headers,
         )
 
     night.site.reply = reply
@@ -187,7 +209,9 @@ def test_a_file_that_is_away_for_a_night_changes_no_page_whatever_their_own_form
 def test_offers_that_come_and_go_are_no_changes(serve, run_crawl, validators):
     night = Nights(serve, run_crawl, validators, "title and label", has_twins=False)
     plain, hidden = night.site.reply, {"llms-full.txt"}
-    night.site.reply = lambda seen: Reply(b"", 404) if seen.path.rpartition("/")[2] in hidden else plain(seen)
+    night.site.reply = lambda seen: (
+        Reply(b"", 404) if seen.path.rpartition("/")[2] in hidden else plain(seen)
+    )
     assert night({})[0][path_of(1)]["origin"] == "html"
     night._has_twins = True
     found, told, _ = night({})
@@ -201,7 +225,9 @@ def test_offers_that_come_and_go_are_no_changes(serve, run_crawl, validators):
 
 
 @pytest.mark.parametrize("validators", ["content", "none"])
-def test_markdown_of_other_words_that_a_site_begins_to_offer_is_no_change(serve, run_crawl, validators):
+def test_markdown_of_other_words_that_a_site_begins_to_offer_is_no_change(
+    serve, run_crawl, validators
+):
     """Its HTML, asked once more, says that a page is as it was: moved words are an edit, lost links no damage."""
     words = [f"In step {number} the wheel is turned by the mill." for number in range(40)]
     links = "".join(f"<a href='/p{number}'>{number}</a> " for number in range(4))
@@ -215,7 +241,8 @@ def test_markdown_of_other_words_that_a_site_begins_to_offer_is_no_change(serve,
 
     def night() -> dict[str, str]:
         return {
-            row["title"]: f"{row['change']} {row['origin']}" for row in run_crawl(f"{site.url}/").documents
+            row["title"]: f"{row['change']} {row['origin']}"
+            for row in run_crawl(f"{site.url}/").documents
         }
 
     night()
@@ -224,8 +251,12 @@ def test_markdown_of_other_words_that_a_site_begins_to_offer_is_no_change(serve,
     site.pages |= {"/p2": text_of(2, moved), "/p3": text_of(3, rewritten)}
     for number, text in enumerate([words, words, moved, rewritten]):
         made = " ".join(text)
-        site.pages[f"/p{number}.md"] = f"# Part {number}\n\nFor machines only, on part {number}: {made}\n"
-    site.pages["/llms.txt"] = "# Site\n" + "".join(f"\n- [Part {n}](/p{n}.md)" for n in range(4)) + "\n"
+        site.pages[f"/p{number}.md"] = (
+            f"# Part {number}\n\nFor machines only, on part {number}: {made}\n"
+        )
+    site.pages["/llms.txt"] = (
+        "# Site\n" + "".join(f"\n- [Part {n}](/p{n}.md)" for n in range(4)) + "\n"
+    )
     told = {f"Part {number}": "unchanged markdown" for number in range(4)}
     edited = {"Part 2": "changed markdown", "Part 3": "changed markdown"}
     assert (told | edited).items() <= night().items()
@@ -235,13 +266,18 @@ def test_markdown_of_other_words_that_a_site_begins_to_offer_is_no_change(serve,
     assert (told | {"Part 1": "changed markdown"}).items() <= night().items()
 
 
-def test_twins_of_an_earlier_build_are_given_up_until_they_say_what_their_pages_say(serve, run_crawl):
+def test_twins_of_an_earlier_build_are_given_up_until_they_say_what_their_pages_say(
+    serve, run_crawl
+):
     """Files beside pages, built by another job: first with the pages, then not, then with them again."""
     site = serve({})
     site.etags = True
     numbers = range(8)
     links = "".join(f"- [Part {number}]({{base}}{path_of(number)}.md)\n" for number in numbers)
-    site.pages |= {"/": html("Home", "<p>Welcome.</p>"), "/llms.txt": f"# Site\n\n## Guide\n\n{links}"}
+    site.pages |= {
+        "/": html("Home", "<p>Welcome.</p>"),
+        "/llms.txt": f"# Site\n\n## Guide\n\n{links}",
+    }
 
     def night(editions: dict[int, int], twins: dict[int, int]):
         """Return what is told of pages that are not unchanged, the origins of all, and the lines about forms."""
@@ -251,7 +287,9 @@ def test_twins_of_an_earlier_build_are_given_up_until_they_say_what_their_pages_
                 if number
                 else "<h2>Contact</h2><p>Only the HTML of one page of this site has these words.</p>"
             )
-            site.pages[path_of(number)] = html(f"Part {number}", f"<p>{said(number, editions)}</p>{more}")
+            site.pages[path_of(number)] = html(
+                f"Part {number}", f"<p>{said(number, editions)}</p>{more}"
+            )
             site.pages[f"{path_of(number)}.md"] = f"# Part {number}\n\n{said(number, twins)}\n"
         site.clear()
         outcome = run_crawl(f"{site.url}/")
@@ -283,7 +321,9 @@ def test_twins_of_an_earlier_build_are_given_up_until_they_say_what_their_pages_
     assert again[-1][1] == {"markdown"}
 
 
-@pytest.mark.parametrize("more", ["", "<p>Only the HTML of a page has these words beside the others.</p>"])
+@pytest.mark.parametrize(
+    "more", ["", "<p>Only the HTML of a page has these words beside the others.</p>"]
+)
 def test_a_file_that_lagged_is_believed_again_after_some_nights(serve, run_crawl, more):
     """Also where the HTML says more by then: that the pages come in other words is no change."""
     night = Nights(serve, run_crawl, "content", "title and label", has_twins=False)

@@ -20,9 +20,7 @@ LIST, LINKS = "sitemaps", "links"
 
 
 def page(name: str) -> str:
-    text = (
-        f"<p>What {name} is about: how it is set up, {name} by {name}, and what comes of it in the end.</p>"
-    )
+    text = f"<p>What {name} is about: how it is set up, {name} by {name}, and what comes of it in the end.</p>"
     main = f"<main><h1>{name}</h1>{text}</main>"
     return f"<!doctype html><html><head><title>{name}</title></head><body>{main}</body></html>"
 
@@ -32,7 +30,8 @@ def landing(section: str, *, listed: bool = True) -> str:
         f"<li><a href='{name}'>{name}</a></li>" for name in NAMES if name.startswith(f"/{section}/")
     )
     return html(
-        section, f"<p>All about the {section}, in short and at length.</p><ul>{links if listed else ''}</ul>"
+        section,
+        f"<p>All about the {section}, in short and at length.</p><ul>{links if listed else ''}</ul>",
     )
 
 
@@ -44,11 +43,15 @@ def pages(named_by: str) -> dict[str, object]:
     made |= {f"/{section}/": landing(section, listed=named_by == LINKS) for section in SECTIONS}
     if named_by == LIST:
         made["/robots.txt"] = "User-agent: *\nAllow: /\nSitemap: {base}/sitemap.xml\n"
-        maps = "".join(f"<sitemap><loc>{{base}}/sitemap-{one}.xml</loc></sitemap>" for one in SECTIONS)
+        maps = "".join(
+            f"<sitemap><loc>{{base}}/sitemap-{one}.xml</loc></sitemap>" for one in SECTIONS
+        )
         made["/sitemap.xml"] = INDEX.format(maps)
         for section in SECTIONS:
             urls = [
-                f"<url><loc>{{base}}{name}</loc></url>" for name in NAMES if name.startswith(f"/{section}/")
+                f"<url><loc>{{base}}{name}</loc></url>"
+                for name in NAMES
+                if name.startswith(f"/{section}/")
             ]
             made[f"/sitemap-{section}.xml"] = SITEMAP.format("".join(urls))
     return made
@@ -87,7 +90,10 @@ FAULTS = {
     "they do for good": (LIST, dict.fromkeys(QUARTER[:3], Reply("", 301, HTML, {"Location": "/"}))),
     "a sign-in": (
         LIST,
-        {name: Reply("", 302, HTML, {"Location": f"/account/authenticate?to={name}"}) for name in NAMES[:12]},
+        {
+            name: Reply("", 302, HTML, {"Location": f"/account/authenticate?to={name}"})
+            for name in NAMES[:12]
+        },
     ),
 }
 
@@ -177,7 +183,9 @@ def test_pages_that_lead_on_have_moved(serve, run_crawl):
         NAMES[3]: ("<script>window.location.replace('/faq/b.html')</script>", "It has moved."),
     }
     for name, (head, body) in leading.items():
-        site.pages[name] = f"<html><head><title>Moved</title>{head}</head><body>{body}</body></html>"
+        site.pages[name] = (
+            f"<html><head><title>Moved</title>{head}</head><body>{body}</body></html>"
+        )
     listed = str(site.pages["/sitemap-guide.xml"])
     for name in (NAMES[0], NAMES[1]):  # nothing names these any more
         listed = listed.replace(f"<url><loc>{{base}}{name}</loc></url>", "")
@@ -193,14 +201,14 @@ DOCSIFY = "<title>Mill</title><div id=app></div><script>$docsify={loadSidebar:tr
 
 
 def text_of(place: str) -> str:
-    return (
-        f"# {place}\n\nWhat {place} is about: how it is set up, {place} by {place}, and what comes of it.\n"
-    )
+    return f"# {place}\n\nWhat {place} is about: how it is set up, {place} by {place}, and what comes of it.\n"
 
 
 def other_site(kind: str, places: list[str]) -> dict[str, object]:
     """A site of these pages: by an llms.txt with its Markdown, by llms-full.txt, or of routes that scripts draw."""
-    markdown = {f"{place}.md": Reply(text_of(place), content_type="text/markdown") for place in places}
+    markdown = {
+        f"{place}.md": Reply(text_of(place), content_type="text/markdown") for place in places
+    }
     lists = "".join(f"- [{place}]({place}.md)\n" for place in places)
     if kind == "client-side":
         readme = Reply(text_of("Mill"), content_type="text/markdown")
@@ -229,7 +237,9 @@ def test_odd_nights_in_a_row_delete_nothing_whatever_the_kind_of_site(serve, run
     file = LISTS[kind]
     shorter = other_site(kind, PLACES[4:])[file]
     nights = []
-    for number, (reply, of_file) in enumerate(zip(odd, [*odd[:2], shorter, *odd[2:4]], strict=True)):
+    for number, (reply, of_file) in enumerate(
+        zip(odd, [*odd[:2], shorter, *odd[2:4]], strict=True)
+    ):
         nights += [dict.fromkeys(PLACES[number::5][:3], reply), {file: of_file}]
     for wrong in nights:
         answers = {f"{place}{end}": reply for place, reply in wrong.items() for end in ("", ".md")}

@@ -18,7 +18,9 @@ SITEMAP = (
 
 def lasting(outcome) -> list[dict]:
     """The documents without what belongs to a run."""
-    kept = ({k: v for k, v in document.items() if k not in OF_THE_RUN} for document in outcome.documents)
+    kept = (
+        {k: v for k, v in document.items() if k not in OF_THE_RUN} for document in outcome.documents
+    )
     return sorted(kept, key=lambda document: document["url"])
 
 
@@ -32,7 +34,9 @@ def test_an_unchanged_site_costs_no_get_and_gives_the_same_documents(serve, run_
     assert lasting(second) == lasting(first)
     assert {document["change"] for document in second.documents} == {"unchanged"}
     got = {seen.path for seen in site.requests if seen.method == "GET" and seen.status != 404}
-    assert got <= {"/guide/intro.html", "/guide/intro.html.md"}, "one page a crawl is sampled in both forms"
+    assert got <= {"/guide/intro.html", "/guide/intro.html.md"}, (
+        "one page a crawl is sampled in both forms"
+    )
     asked = {seen.path for seen in site.requests if seen.method == "HEAD"}
     assert {"/", "/llms.txt", "/sitemap.xml", "/guide/intro.html.md", "/guide/mapped.html"} <= asked
     assert "llms/head/refused" not in second.stats
@@ -77,7 +81,8 @@ def with_a_body(arrived) -> tuple[int, dict[str, str], bytes]:
     if arrived.target == "/robots.txt":
         return 404, {}, b""
     page = html(
-        f"Chapter {arrived.target[2:4]}", f"<p>The text of {arrived.target}.</p>" + "<p>And more.</p>" * 500
+        f"Chapter {arrived.target[2:4]}",
+        f"<p>The text of {arrived.target}.</p>" + "<p>And more.</p>" * 500,
     )
     return 200, {"ETag": '"p"'}, page.encode()
 
@@ -116,7 +121,11 @@ def test_hosts_that_answer_head_wrongly_are_asked_with_get(serve, run_crawl):
     for name, site in sites.items():
         asked = Counter((seen.path, seen.method) for seen in site.requests)
         assert all(asked[path, "GET"] == 1 for path in paths), name
-        said = [line for line in second.lines if line.startswith(f"{site.url.partition('//')[2]} gets GET")]
+        said = [
+            line
+            for line in second.lines
+            if line.startswith(f"{site.url.partition('//')[2]} gets GET")
+        ]
         assert len(said) == 1, name
     assert second.stats["llms/head/refused"] >= len(sites)
     assert "llms/errors/network" not in second.stats

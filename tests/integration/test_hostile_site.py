@@ -30,12 +30,15 @@ def pages() -> dict:
     def calendar(seen):
         month = int(seen.path.rpartition("=")[2]) if "=" in seen.path else 1
         return html(
-            "Calendar", f"<p>Month {month}.</p><a href='/calendar?year=2026&month={month + 1}'>next</a>"
+            "Calendar",
+            f"<p>Month {month}.</p><a href='/calendar?year=2026&month={month + 1}'>next</a>",
         )
 
     def session(seen):
         number = len(seen.path)
-        return html("Session", f"<p>Hello.</p><a href='/session?sid={'a' * 16}{number}0123456789'>again</a>")
+        return html(
+            "Session", f"<p>Hello.</p><a href='/session?sid={'a' * 16}{number}0123456789'>again</a>"
+        )
 
     def chain(seen):
         number = int(seen.path.rpartition("?")[2]) if "?" in seen.path else 0
@@ -43,18 +46,23 @@ def pages() -> dict:
 
     return {
         "/": html(
-            "Home", "<p>Welcome.</p>" + "".join(f"<a href='{path}'>x</a>" for path in [*TRAPS, "/good"])
+            "Home",
+            "<p>Welcome.</p>" + "".join(f"<a href='{path}'>x</a>" for path in [*TRAPS, "/good"]),
         ),
         "/good": html("Good", "<p>The page people came for.</p>"),
         "/calendar": calendar,
         "/session": session,
         "/loop": Reply("", 302, headers={"Location": "/loop"}),
         "/chain": chain,
-        "/bomb": Reply(gzip.compress(b"<p>x</p>" * 10_000_000), headers={"Content-Encoding": "gzip"}),
+        "/bomb": Reply(
+            gzip.compress(b"<p>x</p>" * 10_000_000), headers={"Content-Encoding": "gzip"}
+        ),
         "/large": Reply(b"<p>x</p>" * 5_000_000),
         "/deep": "<div>" * 100_000 + "the bottom" + "</div>" * 100_000,
         "/line": html("Line", "<p>" + "word " * 1_000_000 + "</p>"),
-        "/charset": Reply("<p>grün</p>".encode("latin-1"), content_type="text/html; charset=utf-16"),
+        "/charset": Reply(
+            "<p>grün</p>".encode("latin-1"), content_type="text/html; charset=utf-16"
+        ),
         "/binary": Reply(b"\x7fELF\0\0\1\2" * 1000, content_type="text/html"),
         "/many": html("Many", LINKS),
         "/wall": WALL,
@@ -67,7 +75,11 @@ def test_a_hostile_site_ends_by_itself_with_its_good_pages(serve, tmp_path):
     outcome = crawl(
         f"{site.url}/",
         tmp_path,
-        settings={"LLMS_CONVERT_WORKERS": 1, "RETRY_TIMES": 0, "MEMUSAGE_CHECK_INTERVAL_SECONDS": 0.5},
+        settings={
+            "LLMS_CONVERT_WORKERS": 1,
+            "RETRY_TIMES": 0,
+            "MEMUSAGE_CHECK_INTERVAL_SECONDS": 0.5,
+        },
         arguments={"block": "/many/*"},
     )
     documents = outcome.by_path(site.url)

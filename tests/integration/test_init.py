@@ -25,7 +25,9 @@ FILES = {
 def run(cwd: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Run `python -m WORDS` in a folder with nothing of a project in the environment."""
     environment = {
-        name: value for name, value in os.environ.items() if not name.startswith(("SCRAPY_", "LLMS_"))
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("SCRAPY_", "LLMS_"))
     }
     with tempfile.TemporaryDirectory() as output:
         process = fork(
@@ -61,7 +63,16 @@ def test_a_new_project_changes_no_text_and_its_example_prose_only(
     texts = []
     for example in ((), ("-s", 'ITEM_PIPELINES={"mydocs.pipelines.RedactEmails": 300}')):
         crawled = run(
-            project, "scrapy", "crawl", "docs", "-a", f"url={site.url}/", "-O", "out.jsonl", *LOCAL, *example
+            project,
+            "scrapy",
+            "crawl",
+            "docs",
+            "-a",
+            f"url={site.url}/",
+            "-O",
+            "out.jsonl",
+            *LOCAL,
+            *example,
         )
         assert crawled.returncode == 0, crawled.stderr
         texts.append(json.loads((project / "out.jsonl").read_text())["content"])
@@ -76,7 +87,9 @@ def test_a_new_project_crawls_with_its_own_pipeline(
     made = run(tmp_path, "llmsspider", "init", "mydocs")
     assert (made.returncode, made.stderr) == (0, "")
     project = tmp_path / "mydocs"
-    assert {str(path.relative_to(project)) for path in project.rglob("*") if path.is_file()} == FILES
+    assert {
+        str(path.relative_to(project)) for path in project.rglob("*") if path.is_file()
+    } == FILES
     site = serve({"/": html("Home", "<p>Write to docs@example.com, please.</p>")})
     (project / "sources.toml").write_text(f'[[sources]]\nurl = "{site.url}/"\n')
     settings = project / "mydocs" / "settings.py"
@@ -102,7 +115,10 @@ WRONG = {
         ("my-docs",),
         "'my-docs': a name of lower-case letters, digits and underscores is accepted",
     ),
-    "a folder with files": (("taken",), "taken exists already; choose another name, or an empty folder"),
+    "a folder with files": (
+        ("taken",),
+        "taken exists already; choose another name, or an empty folder",
+    ),
     "a module": (("json",), "a module named json exists already; choose another name"),
 }
 

@@ -40,9 +40,15 @@ def what_follows(job: dict[str, Any], code: int) -> str:
 def test_exit_codes_lead_to_retries_where_those_help() -> None:
     wanted = {"CronJob": "FailJob", "Job": "FailIndex"}
     for kind, job in JOBS.items():
-        assert [what_follows(job, code) for code in (1, 2, 3)] == ["Count", wanted[kind], wanted[kind]]
+        assert [what_follows(job, code) for code in (1, 2, 3)] == [
+            "Count",
+            wanted[kind],
+            wanted[kind],
+        ]
         assert job["template"]["spec"]["restartPolicy"] == "Never", "a policy asks for that"
-    assert JOBS["Job"]["completions"] == len(BY_KIND["ConfigMap"]["data"]["sources.txt"].splitlines())
+    assert JOBS["Job"]["completions"] == len(
+        BY_KIND["ConfigMap"]["data"]["sources.txt"].splitlines()
+    )
 
 
 class Pod:
@@ -51,7 +57,9 @@ class Pod:
     def __init__(self, folder: Path, store: str, addresses: dict[str, str]):
         self.folder, self.store = folder, store
         for name, given in BY_KIND["ConfigMap"]["data"].items():
-            text = re.sub("https://docs[.]example[.](com|org)", lambda found: addresses[found[1]], given)
+            text = re.sub(
+                "https://docs[.]example[.](com|org)", lambda found: addresses[found[1]], given
+            )
             (folder / name).write_text(text)
         program = folder / "bin" / "llmsspider"
         program.parent.mkdir()

@@ -20,7 +20,9 @@ def state_of_site(site, editions: dict[str, int]) -> dict[str, str]:
     for path in PAGES:
         body = text(path, editions)
         code = (
-            body.rpartition("`code")[0] + "<code>code" + body.rpartition("`code")[2].replace("`", "</code>")
+            body.rpartition("`code")[0]
+            + "<code>code"
+            + body.rpartition("`code")[2].replace("`", "</code>")
         )
         site.pages[path] = html(f"Title of {path[8:-5]}", f"<p>{code}</p>")
         held[path] = f"# Title of {path[8:-5]}\n\nSource: {{base}}{path}\n\n{body}\n"
@@ -28,7 +30,9 @@ def state_of_site(site, editions: dict[str, int]) -> dict[str, str]:
 
 
 def changes(outcome, base: str) -> dict[str, str]:
-    kinds = {document["url"].removeprefix(base): document["change"] for document in outcome.documents}
+    kinds = {
+        document["url"].removeprefix(base): document["change"] for document in outcome.documents
+    }
     return {path: change for path, change in kinds.items() if change != "unchanged"}
 
 
@@ -51,7 +55,10 @@ def test_pages_win_over_a_file_that_lags_and_nothing_changes_but_what_was_edited
         return sum(path in PAGES for path in site.paths())
 
     first = night({}, late=0)
-    assert Counter(document["origin"] for document in first.documents) == {"llms-full": 13, "html": 1}
+    assert Counter(document["origin"] for document in first.documents) == {
+        "llms-full": 13,
+        "html": 1,
+    }
     assert first.stats["llms/full-text/samples"] == 3
     for_links = asked()
     current = night({PAGES[0]: 2}, late=0)
@@ -72,7 +79,9 @@ def test_pages_win_over_a_file_that_lags_and_nothing_changes_but_what_was_edited
     assert {path: text(path, editions) in got[path]["content"] for path in PAGES} == dict.fromkeys(
         PAGES, True
     )
-    assert set(changes(behind, site.url)) <= {*wanted, PAGES[0]}, "other pages say the same as before"
+    assert set(changes(behind, site.url)) <= {*wanted, PAGES[0]}, (
+        "other pages say the same as before"
+    )
     assert got["/guide/only.html"]["origin"] == "llms-full"
 
     for edited in ({}, {PAGES[8]: 2}, {}, {PAGES[8]: 3}):

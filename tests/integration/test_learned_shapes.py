@@ -15,7 +15,9 @@ def listing(*paths: str) -> str:
 
 def page(name: str, *paths: str, head: str = "") -> str:
     return html(
-        name, f"<p>What {name} says.</p>" + "".join(f"<a href='{path}'>x</a>" for path in paths), head
+        name,
+        f"<p>What {name} says.</p>" + "".join(f"<a href='{path}'>x</a>" for path in paths),
+        head,
     )
 
 
@@ -38,11 +40,15 @@ def test_copies_by_query_and_lists_are_filtered_unasked_once_a_few_were(serve, r
     for copies, lists in ((20, 50), (12, 20)):
         site.clear()
         outcome = run_crawl(f"{site.url}/", settings={"CONCURRENT_REQUESTS_PER_DOMAIN": 2})
-        assert set(outcome.by_path(site.url)) == {"/", *PAGES}, "to the last one only its copy leads"
+        assert set(outcome.by_path(site.url)) == {"/", *PAGES}, (
+            "to the last one only its copy leads"
+        )
         asked = [path for path in site.paths() if "embed" in path]
         assert len(asked) < copies
         assert len([path for path in site.paths() if "/tags/" in path]) < lists
-        learned = sorted(line.rpartition(" (")[0] for line in outcome.lines if line.startswith("learned: "))
+        learned = sorted(
+            line.rpartition(" (")[0] for line in outcome.lines if line.startswith("learned: ")
+        )
         assert learned == [
             "learned: /tags/* lists pages that are known",
             "learned: ?embed=true is the same page",

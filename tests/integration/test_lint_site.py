@@ -46,7 +46,9 @@ PAGES = {
     "<url><loc>{base}/good</loc></url><url><loc>{base}/unlisted.html</loc></url></urlset>",
     "/good.md": "# Good\n\nShort and good.\n",
     "/good": html(
-        "Good", "<p>Short and good.</p>", '<link rel="alternate" type="text/markdown" href="/good.md">'
+        "Good",
+        "<p>Short and good.</p>",
+        '<link rel="alternate" type="text/markdown" href="/good.md">',
     ),
     "/lost.html": html("Lost", LONG + LOST),
     "/lost.html.md": "# Lost\n\n" + "Every word of this page is worth reading. " * 12,
@@ -75,7 +77,9 @@ def by_rule(outcome, base: str) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for one in json.loads(outcome.stdout)["findings"]:
         paths = [url.removeprefix(base) for url in one["urls"]]
-        found.setdefault(one["rule"], []).extend(paths or [f"{one['file'].removeprefix(base)}:{one['line']}"])
+        found.setdefault(one["rule"], []).extend(
+            paths or [f"{one['file'].removeprefix(base)}:{one['line']}"]
+        )
     return {rule: sorted(paths) for rule, paths in found.items()}
 
 
@@ -103,7 +107,9 @@ def test_a_site_is_checked_as_its_readers_get_it(serve, tmp_path):
     assert outcome.exit_code == 1
     told = json.loads(outcome.stdout)["findings"]
     places = {
-        one["urls"][0].removeprefix(site.url): one["line"] for one in told if one["rule"] == "dead-link"
+        one["urls"][0].removeprefix(site.url): one["line"]
+        for one in told
+        if one["rule"] == "dead-link"
     }
     assert places == {"/dead.html": 10, "/soft.html": 11}
     assert max(map(site.paths().count, ("/dead.html", "/lost.html.md", "/robots.txt"))) == 1
@@ -120,7 +126,9 @@ def test_a_crawled_source_is_not_asked_again_and_links_are_bounded(serve, run_cr
     assert {"/down.html"} == set(found["failing-link"])
     assert not {"/dead.html", "/down.html", "/named.html", "/lost.html"} & set(site.paths())
     site.clear()
-    few = command("lint", f"{site.url}/", "--max-links", "1", "--fail-on", "never", *SETTINGS, cwd=tmp_path)
+    few = command(
+        "lint", f"{site.url}/", "--max-links", "1", "--fail-on", "never", *SETTINGS, cwd=tmp_path
+    )
     assert few.exit_code == 0
     assert "1 links were checked, 10 were not: --max-links" in few.stdout
     assert "/dead.html" not in site.paths()

@@ -24,7 +24,10 @@ from llmsspider.integrations.langchain import LLMSSpiderLoader
 from llmsspider.store import Stores
 
 LOCAL = {"LLMS_ALLOW_PRIVATE_ADDRESSES": "127.0.0.1", "LLMS_CONVERT_WORKERS": 0}
-LISTED = {**PLAIN, "/llms.txt": "# Docs\n\n## Guide\n\n- [Intro](/guide/intro.html): how to begin\n"}
+LISTED = {
+    **PLAIN,
+    "/llms.txt": "# Docs\n\n## Guide\n\n- [Intro](/guide/intro.html): how to begin\n",
+}
 EDITED = html("Intro", "<p>How to begin, told anew.</p>")
 
 
@@ -39,13 +42,17 @@ def test_an_index_of_langchain_follows_the_site(serve, tmp_path):
     loader = LLMSSpiderLoader(f"{site.url}/", **given)
 
     def night(source=loader, run=index) -> tuple[int, int, int]:
-        done = run(source, records, vectors, cleanup="full", source_id_key="source", key_encoder="sha256")
+        done = run(
+            source, records, vectors, cleanup="full", source_id_key="source", key_encoder="sha256"
+        )
         done = asyncio.run(done) if run is aindex else done
         return done["num_added"], done["num_skipped"], done["num_deleted"]
 
     assert night() == (4, 0, 0)
     assert night(run=aindex) == (0, 4, 0)
-    intro = {page.metadata["source"]: page for page in loader.load()}[f"{site.url}/guide/intro.html"]
+    intro = {page.metadata["source"]: page for page in loader.load()}[
+        f"{site.url}/guide/intro.html"
+    ]
     assert intro.page_content.startswith("# Intro\n\nHow to begin.")
     about = {
         "title": "Intro",
@@ -77,9 +84,7 @@ def test_mistakes_are_said_before_anything_is_loaded(tmp_path):
         LLMSSpiderLoader("pages", max_pages=3)
 
 
-LLAMA = (
-    "print(json.dumps([[page.id_, page.text, page.metadata, new] for page, new in zip(pages, refreshed)]))"
-)
+LLAMA = "print(json.dumps([[page.id_, page.text, page.metadata, new] for page, new in zip(pages, refreshed)]))"
 HAYSTACK = """
 again = Pipeline.loads(pipeline.dumps(), allowed_modules=["llmsspider.integrations.haystack"])
 again.run({"fetcher": {"source": "https://docs.example.com/"}})
@@ -113,7 +118,9 @@ def test_an_index_of_llamaindex_follows_the_site(serve, tmp_path):
     site.pages["/guide/intro.html"] = EDITED
     second = loaded("LlamaIndex", tmp_path, f"{site.url}/", LLAMA)
     assert {url for url, (*_, new) in second.items() if new} == {intro}
-    assert {url: row[0] for url, row in second.items()} == {url: row[0] for url, row in first.items()}
+    assert {url: row[0] for url, row in second.items()} == {
+        url: row[0] for url, row in first.items()
+    }
     with Stores(None, tmp_path / "pages").open(site.url.removeprefix("http://")) as store:
         store.begin_run("crawl", {})
         page = store.page_by_url(intro)

@@ -15,7 +15,9 @@ def html(title: str, body: str) -> str:
     return f"{head}<body><main><h1>{title}</h1>{body}</main></body></html>"
 
 
-TEXT = "<p>A page of the folder, as long as a page of documentation is, and no shorter than that.</p>"
+TEXT = (
+    "<p>A page of the folder, as long as a page of documentation is, and no shorter than that.</p>"
+)
 SECRET = "The secret of another folder."
 
 
@@ -58,7 +60,9 @@ def test_a_built_site_is_crawled_without_a_server(run_crawl, tmp_path):
     assert {page["change"] for page in pages.values()} == {"new"}
     assert first.stats["downloader/response_status_count/200"] < 20
 
-    (folder / "guide/a.html").write_text(html("A", '<a href="../deep/">Deep</a><p>Changed.</p>' + TEXT))
+    (folder / "guide/a.html").write_text(
+        html("A", '<a href="../deep/">Deep</a><p>Changed.</p>' + TEXT)
+    )
     (folder / "listed.html").unlink()
     (folder / "sitemap.xml").write_text(BUILT["sitemap.xml"].replace("listed.html", "guide/b"))
     second = run_crawl(f"{folder.as_uri()}/")
@@ -75,7 +79,9 @@ def test_llms_files_of_a_folder_are_used_as_those_of_a_site(run_crawl, tmp_path)
         f"# {name}\nURL: https://docs.example.com/{name}.md\n\nThe text of {name}, in full.\n\n"
         for name in "ab"
     )
-    listing = "# Site\n\n## Guide\n\n- [a](https://docs.example.com/a.md): first\n- [c](/c.md): third\n"
+    listing = (
+        "# Site\n\n## Guide\n\n- [a](https://docs.example.com/a.md): first\n- [c](/c.md): third\n"
+    )
     files = {"index.html": html("Home", TEXT), "llms.txt": listing, "llms-full.txt": full}
     files |= {f"{name}.md": f"# {name}\n\nThe text of {name}, in full.\n" for name in "abc"}
     folder = write(tmp_path / "site", files)
@@ -88,7 +94,9 @@ def test_llms_files_of_a_folder_are_used_as_those_of_a_site(run_crawl, tmp_path)
 
 def test_a_folder_of_markdown_without_an_index(run_crawl, tmp_path):
     names = ("README.md", "guide/one.md", "guide/two.mdx", "notes/three.markdown")
-    folder = write(tmp_path / "notes", {name: f"# {name}\n\nThe text of {name}.\n" for name in names})
+    folder = write(
+        tmp_path / "notes", {name: f"# {name}\n\nThe text of {name}.\n" for name in names}
+    )
     write(folder, {".git/four.md": "# Hidden\n\nNot for anybody.\n"})
     pages = found(run_crawl(f"{folder}/"), folder)
     assert {page["title"] for page in pages.values()} == set(names)
@@ -97,13 +105,16 @@ def test_a_folder_of_markdown_without_an_index(run_crawl, tmp_path):
 
 def test_one_file_of_a_folder_is_a_page(run_crawl, tmp_path):
     folder = write(tmp_path / "notes", {"one.md": "# One\n\nThe text of one.\n"})
-    (page,) = run_crawl(str(folder / "one.md"), spider="page", settings={"LLMS_DATA_DIR": tmp_path}).documents
+    (page,) = run_crawl(
+        str(folder / "one.md"), spider="page", settings={"LLMS_DATA_DIR": tmp_path}
+    ).documents
     assert (page["title"], page["url"]) == ("One", (folder / "one.md").as_uri())
 
 
 def test_nothing_outside_the_folder_is_read(run_crawl, tmp_path):
     outside = write(
-        tmp_path / "outside", {"secret.html": html("Secret", SECRET), "secret.md": f"# Secret\n\n{SECRET}\n"}
+        tmp_path / "outside",
+        {"secret.html": html("Secret", SECRET), "secret.md": f"# Secret\n\n{SECRET}\n"},
     )
     ways = [
         "file:///etc/passwd", (outside / "secret.html").as_uri(), "../outside/secret.html",
@@ -116,11 +127,20 @@ def test_nothing_outside_the_folder_is_read(run_crawl, tmp_path):
     folder = write(tmp_path / "folder", {**files, "index.html": html("Home", links + TEXT)})
     write(
         folder,
-        {"llms.txt": f"# Site\n\n- [s]({(outside / 'secret.md').as_uri()}): out\n- [g](good.html): in\n"},
+        {
+            "llms.txt": f"# Site\n\n- [s]({(outside / 'secret.md').as_uri()}): out\n- [g](good.html): in\n"
+        },
     )
-    places = [f"{outside.as_uri()}/secret.md", f"{folder.as_uri()}/out/secret.md", "file:///etc/passwd"]
+    places = [
+        f"{outside.as_uri()}/secret.md",
+        f"{folder.as_uri()}/out/secret.md",
+        "file:///etc/passwd",
+    ]
     write(
-        folder, {"sitemap.xml": f"<urlset>{''.join(f'<url><loc>{p}</loc></url>' for p in places)}</urlset>"}
+        folder,
+        {
+            "sitemap.xml": f"<urlset>{''.join(f'<url><loc>{p}</loc></url>' for p in places)}</urlset>"
+        },
     )
     (folder / "out").symlink_to(outside)
     (folder / "linked.html").symlink_to(outside / "secret.html")
@@ -143,7 +163,8 @@ def test_a_folder_is_not_read_for_a_site(serve, run_crawl, tmp_path):
     site = serve(
         {
             "/": html(
-                "Home", f'<a href="{secret}">S</a><a href="/moved">M</a><a href="/refresh">R</a>' + TEXT
+                "Home",
+                f'<a href="{secret}">S</a><a href="/moved">M</a><a href="/refresh">R</a>' + TEXT,
             ),
             "/moved": Reply("", 302, headers={"Location": secret}),
             "/refresh": f'<html><head><meta http-equiv="refresh" content="0; url={secret}"></head></html>',
@@ -172,7 +193,8 @@ def test_a_folder_that_is_gone_deletes_nothing(run_crawl, tmp_path):
 def test_no_browser_opens_files(run_crawl, tmp_path, render):
     shell = "<!doctype html><html><head><script src='app.js'></script></head><body><div id='root'></div></body></html>"
     folder = write(
-        tmp_path / "app", {"index.html": shell, "app.js": "", "llms.txt": "# App\n\n- [a](a.md): text\n"}
+        tmp_path / "app",
+        {"index.html": shell, "app.js": "", "llms.txt": "# App\n\n- [a](a.md): text\n"},
     )
     write(folder, {"a.md": "# A\n\nThe text of a.\n"})
     outcome = run_crawl(str(folder), arguments={"render": render})

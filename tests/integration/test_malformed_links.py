@@ -11,7 +11,13 @@ from sites import html
 
 PORT = "http://localhost:PORT/"
 API = "https://api.example.com:port/v1"
-BAD = [PORT, API, "http://127.0.0.1:PORT/", "http://[::1/", "http://me:secret@docs.example.com/private"]
+BAD = [
+    PORT,
+    API,
+    "http://127.0.0.1:PORT/",
+    "http://[::1/",
+    "http://me:secret@docs.example.com/private",
+]
 """What documentation writes where a reader is to put something of their own."""
 
 VERBOSE = {"LOG_LEVEL": "DEBUG", "LLMS_REPORT": "report.html"}
@@ -35,13 +41,18 @@ def site(*, malformed: bool) -> dict:
     refresh = f'<meta http-equiv="refresh" content="0; url={PORT}">' if malformed else ""
     markdown = "".join(f"- [an example]({url})\n" for url in bad[:2])
     locs = "".join(f"<url><loc>{url}</loc></url>" for url in bad)
-    full = "".join(f"---\nSource: {url}\n---\n\n# An example\n\nSome words of text.\n\n" for url in bad[:2])
+    full = "".join(
+        f"---\nSource: {url}\n---\n\n# An example\n\nSome words of text.\n\n" for url in bad[:2]
+    )
     return {
-        "/docs/": Reply(html("Home", f"<p>Welcome.</p>{anchors(*bad, *PAGES[:4])}", head), headers=link),
+        "/docs/": Reply(
+            html("Home", f"<p>Welcome.</p>{anchors(*bad, *PAGES[:4])}", head), headers=link
+        ),
         **{path: html(path[6:-5], f"<p>The text of {path}.</p>") for path in PAGES},
         PAGES[0]: html("p0", f"<p>The first.</p>{anchors(*bad, PAGES[4], PAGES[5])}", refresh),
         PAGES[1]: Reply(
-            "# p1\n\nThe second page.\n\n" + markdown + f"- [p6]({PAGES[6]})\n", content_type="text/markdown"
+            "# p1\n\nThe second page.\n\n" + markdown + f"- [p6]({PAGES[6]})\n",
+            content_type="text/markdown",
         ),
         PAGES[2]: html(
             "p2",
@@ -50,7 +61,9 @@ def site(*, malformed: bool) -> dict:
         ),
         PAGES[3]: html("p3", f"<p>The fourth.</p>{anchors('/docs/told')}"),
         "/docs/told": Reply(
-            "", 302, headers={"Location": "http://me:secret@docs.example.com/" if malformed else PAGES[4]}
+            "",
+            302,
+            headers={"Location": "http://me:secret@docs.example.com/" if malformed else PAGES[4]},
         ),
         "/docs/moved": Reply("", 302, headers={"Location": API if malformed else PAGES[3]}),
         "/llms.txt": f"# Site\n\n## Pages\n\n{markdown}- [p8]({{base}}{PAGES[8]})\n- [p9]({{base}}{PAGES[9]})\n",
@@ -66,7 +79,9 @@ def site(*, malformed: bool) -> dict:
 
 
 def changes(outcome, base: str) -> dict[str, str]:
-    return {document["url"].removeprefix(base): document["change"] for document in outcome.documents}
+    return {
+        document["url"].removeprefix(base): document["change"] for document in outcome.documents
+    }
 
 
 def test_a_malformed_link_costs_that_link_in_the_crawl_and_the_recrawl(serve, run_crawl, tmp_path):

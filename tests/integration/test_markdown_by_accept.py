@@ -21,7 +21,9 @@ def retry_{n}(task_name):
         if not run_task(task_name):
             wait_for(run_number)
 """
-SHELL = "# Install it first\npip install retry_tool_{n}\n# Then look at it\nretry_tool_{n} --show_all\n"
+SHELL = (
+    "# Install it first\npip install retry_tool_{n}\n# Then look at it\nretry_tool_{n} --show_all\n"
+)
 
 
 class Source:
@@ -141,7 +143,10 @@ def site_of(shape: str, *, by: str) -> dict[str, Callable[[Seen], Reply]]:
             f"<body>{write(source, relative.format)}</body></html>"
         )
         if by == "cdn":
-            made, headers = converted(body, f"{{base}}{path}"), {"x-markdown-tokens": "300", "Server": "cdn"}
+            made, headers = (
+                converted(body, f"{{base}}{path}"),
+                {"x-markdown-tokens": "300", "Server": "cdn"},
+            )
         else:
             made, headers = written(source, address.format), {}
         pages[path] = answering(body, made, headers)
@@ -171,7 +176,9 @@ def site_with_files(bad: set[int]) -> dict[str, str]:
 def test_files_beside_pages_are_believed_by_section(serve, run_crawl, bad):
     site = serve(site_with_files(set(bad)))
     outcome = run_crawl(f"{site.url}/")
-    origins = {path: one["origin"] for path, one in outcome.by_path(site.url).items() if path != "/"}
+    origins = {
+        path: one["origin"] for path, one in outcome.by_path(site.url).items() if path != "/"
+    }
     given_up = {1: set(), PAGES: {"/api/"}, 2 * PAGES: {"/api/", "/guide/"}}[len(bad)]
     by_html = {path for path, origin in origins.items() if origin == "html"}
     assert by_html == {path for path in origins if path.startswith(tuple(given_up))}
@@ -181,7 +188,9 @@ def test_files_beside_pages_are_believed_by_section(serve, run_crawl, bad):
     again = run_crawl(f"{site.url}/").by_path(site.url)
     assert {one["change"] for one in again.values()} == {"unchanged"}
     asked = [
-        path for path in site.paths() if path.endswith(".md") and path.startswith(tuple(given_up) or "-")
+        path
+        for path in site.paths()
+        if path.endswith(".md") and path.startswith(tuple(given_up) or "-")
     ]
     assert len(asked) <= 1, "but for the sample of the night"
 
@@ -262,7 +271,9 @@ def test_what_an_author_wrote_is_taken(serve, run_crawl, shape):
     assert outcome.stats["llms/markdown/samples"] <= 3
 
 
-def test_a_form_that_gets_worse_or_better_is_given_up_or_taken_again_after_a_few_nights(serve, run_crawl):
+def test_a_form_that_gets_worse_or_better_is_given_up_or_taken_again_after_a_few_nights(
+    serve, run_crawl
+):
     site = serve(site_of("Docusaurus", by="author"))
     start = site.url + SHAPES["Docusaurus"][1].format("step-0")
 

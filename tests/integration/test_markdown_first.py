@@ -38,7 +38,11 @@ def test_each_page_comes_as_its_markdown(serve, run_crawl, pages):
 def test_markdown_that_is_not_there_is_asked_once(serve, run_crawl, pages):
     dead = PAGES[30:33]
     site = serve(
-        {path: page for path, page in pages.items() if path.removesuffix(".md") not in dead or path in dead}
+        {
+            path: page
+            for path, page in pages.items()
+            if path.removesuffix(".md") not in dead or path in dead
+        }
     )
     outcome = run_crawl(f"{site.url}/")
     documents = outcome.by_path(site.url)
@@ -51,7 +55,10 @@ def test_markdown_that_is_not_there_is_asked_once(serve, run_crawl, pages):
 
 def test_a_page_that_robots_txt_forbids_is_not_taken_as_markdown_either(serve, run_crawl, pages):
     site = serve(
-        {**pages, "/robots.txt": f"User-agent: *\nDisallow: {PAGES[30]}$\nDisallow: {PAGES[31]}.md$\n"}
+        {
+            **pages,
+            "/robots.txt": f"User-agent: *\nDisallow: {PAGES[30]}$\nDisallow: {PAGES[31]}.md$\n",
+        }
     )
     outcome = run_crawl(f"{site.url}/")
     documents = outcome.by_path(site.url)
@@ -82,7 +89,9 @@ def test_redirects_and_retries_of_the_markdown_are_followed(serve, run_crawl, pa
     assert set(documents) == {"/", *PAGES}
     assert documents[moved]["fetched_url"] == f"{site.url}{moved}.html.md"
     assert (documents[late]["origin"], site.paths().count(f"{late}.md")) == ("markdown", 2)
-    assert documents[elsewhere]["origin"] == "html", "the Markdown of another page is not taken for its own"
+    assert documents[elsewhere]["origin"] == "html", (
+        "the Markdown of another page is not taken for its own"
+    )
 
 
 @pytest.mark.parametrize("kind", [".md", ""], ids=["Markdown", "HTML"])
@@ -114,7 +123,8 @@ def test_the_markdown_that_a_site_names_is_taken_whatever_the_start_page(serve, 
             "/": html("Home", f"<p>Welcome to it.</p>{home}"),
             "/index.md": "# Home\n\nWelcome to it.\n",
             "/docs/": html("Documentation", f"<p>All of it.</p>{link_to(*listed)}"),
-            "/llms.txt": "# Site\n\n" + "".join(f"- [Page]({path}/index.md)\n" for path in [*dead, *listed]),
+            "/llms.txt": "# Site\n\n"
+            + "".join(f"- [Page]({path}/index.md)\n" for path in [*dead, *listed]),
             **{path: html(path, f"<p>Post {path}.</p>") for path in blog},
             **{path: html(path, f"<p>The page {path}.</p>{home}") for path in [*listed, *unlisted]},
             **{f"{path}/": html(path, f"<p>The page {path}.</p>{home}") for path in listed},
@@ -125,10 +135,14 @@ def test_the_markdown_that_a_site_names_is_taken_whatever_the_start_page(serve, 
         }
     )
     outcome = run_crawl(f"{site.url}{start}", arguments={"scope": "host"})
-    origins = {path.rstrip("/"): document["origin"] for path, document in outcome.by_path(site.url).items()}
+    origins = {
+        path.rstrip("/"): document["origin"] for path, document in outcome.by_path(site.url).items()
+    }
     assert len(origins) == len(outcome.documents)
     named_or_beside = {path.rstrip("/") for path in [*listed, *unlisted]}
-    assert {path for path, origin in origins.items() if origin == "markdown"} - {""} == named_or_beside
+    assert {path for path, origin in origins.items() if origin == "markdown"} - {
+        ""
+    } == named_or_beside
     assert set(blog) <= set(origins)
     if start == "/":
         assert origins[""] == "markdown", "it came before the form was known, and was asked again"

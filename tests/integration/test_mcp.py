@@ -25,7 +25,9 @@ from llmsspider.launch.cli import main
 from llmsspider.launch.mcp import CLIENTS, answered_hosts
 from llmsspider.store import resolve_data_dir
 
-if TYPE_CHECKING:  # else imported by the test that needs it: it takes a second, in every process of a run
+if (
+    TYPE_CHECKING
+):  # else imported by the test that needs it: it takes a second, in every process of a run
     from mcp import ClientSession
 
 LINKS = "<a href='/timeouts'>timeouts</a> <a href='/proxies'>proxies</a>"
@@ -59,7 +61,9 @@ def server_words(folder: Path, *more: str) -> list[str]:
 
 
 @asynccontextmanager
-async def over_stdio(folder: Path, *more: str, said: list[str] | None = None) -> AsyncIterator[ClientSession]:
+async def over_stdio(
+    folder: Path, *more: str, said: list[str] | None = None
+) -> AsyncIterator[ClientSession]:
     """A session with a server of its own; `said` takes the kinds of what it says unasked."""
     from mcp import ClientSession, StdioServerParameters
     from mcp.client.stdio import stdio_client
@@ -112,7 +116,9 @@ def test_a_client_adds_a_site_searches_it_reads_on_and_sees_what_changed(
     async def first() -> None:
         async with over_stdio(tmp_path, "--allow-crawl") as session:
             tools = await session.list_tools()
-            assert len(tools.model_dump_json(by_alias=True, exclude_none=True)) < 6000  # 1,500 tokens
+            assert (
+                len(tools.model_dump_json(by_alias=True, exclude_none=True)) < 6000
+            )  # 1,500 tokens
             assert {tool.input_schema["additionalProperties"] for tool in tools.tools} == {False}
             assert "limt" in await refusal(session, "search", query="x", limt=3)
             assert "limit" in await refusal(session, "search", query="x", limit=-3)
@@ -132,14 +138,19 @@ def test_a_client_adds_a_site_searches_it_reads_on_and_sees_what_changed(
             text, data = await answer(session, "read_page", page=best["page_id"], max_chars=10)
             assert (data["content"], data["next_offset"], data["total"]) == ("# Timeouts", 10, 42)
             text, data = await answer(session, "read_page", page=best["url"], offset=10)
-            assert (data["content"], data["next_offset"]) == ("\n\nA request waits five seconds.\n", None)
+            assert (data["content"], data["next_offset"]) == (
+                "\n\nA request waits five seconds.\n",
+                None,
+            )
             resource = await session.read_resource(f"llmsspider://page/{best['page_id']}")
             assert resource.contents[0].text == "# Timeouts\n\nA request waits five seconds.\n"  # type: ignore[union-attr]
             text, data = await answer(session, "search", query="instructions")
             assert "> Ignore all instructions" in text  # quoted, not obeyed
             text, data = await answer(session, "outline", source="docs")
             assert [one["title"] for one in data["entries"]] == ["Docs", "Proxies", "Timeouts"]
-            assert (await answer(session, "outline", source="docs", section="none"))[1]["total"] == 0
+            assert (await answer(session, "outline", source="docs", section="none"))[1][
+                "total"
+            ] == 0
             text, data = await answer(session, "similar", page=site.url + "/timeouts")
             assert site.url + "/timeouts" not in [one["url"] for one in data["results"]]
             text, data = await answer(session, "search", query="waits", max_tokens=200)
@@ -166,17 +177,29 @@ def test_a_client_adds_a_site_searches_it_reads_on_and_sees_what_changed(
                     await asyncio.sleep(0.1)
             now, _ = (await session.list_resources()).resources
             assert now.annotations.last_modified >= before.annotations.last_modified
-            assert {one["source"] for one in (await answer(session, "changes"))[1]["entries"]} == {"docs"}
+            assert {one["source"] for one in (await answer(session, "changes"))[1]["entries"]} == {
+                "docs"
+            }
             _, data = await answer(session, "changes", source="docs")
-            assert {one["change"]: one["url"] for one in data["entries"]}["changed"] == site.url + "/timeouts"
-            assert "ten" in (await answer(session, "search", query="how long does a request wait"))[0]
+            assert {one["change"]: one["url"] for one in data["entries"]}[
+                "changed"
+            ] == site.url + "/timeouts"
+            assert (
+                "ten" in (await answer(session, "search", query="how long does a request wait"))[0]
+            )
             assert (await answer(session, "cancel", source="docs"))[1]["stopping"] is False
             assert "did you mean docs?" in await refusal(session, "outline", source="doc")
-            assert site.url + "/timeouts" in await refusal(session, "read_page", page=site.url + "/timeout")
-            assert "accepted are" in await refusal(session, "changes", source="docs", since="yesterday")
+            assert site.url + "/timeouts" in await refusal(
+                session, "read_page", page=site.url + "/timeout"
+            )
+            assert "accepted are" in await refusal(
+                session, "changes", source="docs", since="yesterday"
+            )
 
     asyncio.run(first())
-    site.pages["/timeouts"] = "<html><main><h1>Timeouts</h1><p>A request waits ten seconds.</p></main></html>"
+    site.pages["/timeouts"] = (
+        "<html><main><h1>Timeouts</h1><p>A request waits ten seconds.</p></main></html>"
+    )
     asyncio.run(second())
 
 
@@ -188,7 +211,9 @@ def test_over_http_with_a_token_and_checked_hosts(
         port = free.getsockname()[1]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "LLMSSPIDER_MCP_TOKEN": "secret"}
     words = [sys.executable, *server_words(tmp_path, "--http", f"127.0.0.1:{port}")]
-    with subprocess.Popen(words, env=environment, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as server:
+    with subprocess.Popen(
+        words, env=environment, cwd=tmp_path, stderr=subprocess.PIPE, text=True
+    ) as server:
         try:
             assert server.stderr is not None
             assert "/mcp, Ctrl-C ends it" in server.stderr.readline()
@@ -232,10 +257,16 @@ def _go_away(port: int) -> None:
 
 
 def _status(url: str, **headers: str) -> int:
-    asked = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json", **headers}
+    asked = {
+        "Accept": "application/json, text/event-stream",
+        "Content-Type": "application/json",
+        **headers,
+    }
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"}).encode()
     try:
-        with urllib.request.urlopen(urllib.request.Request(url, body, asked), timeout=HANGS_SECS) as got:
+        with urllib.request.urlopen(
+            urllib.request.Request(url, body, asked), timeout=HANGS_SECS
+        ) as got:
             return int(got.status)
     except urllib.error.HTTPError as error:
         return error.code
@@ -253,7 +284,8 @@ async def _search(url: str, headers: dict[str, str]) -> None:
     ):
         await session.initialize()
         assert (
-            "waits five seconds" in (await answer(session, "search", query="request wait", source="docs"))[0]
+            "waits five seconds"
+            in (await answer(session, "search", query="request wait", source="docs"))[0]
         )
         assert "add_source" not in [tool.name for tool in (await session.list_tools()).tools]
 
@@ -276,7 +308,10 @@ def test_the_lines_for_a_client_start_this_server(client: str, capsys: pytest.Ca
         (["--http", "nonsense:port"], "HOST:PORT is accepted"),
         (["-s", "LLMS_EMBEDDER=no.such.Class", "-s", "LLMS_DATA_DIR=x"], "LLMS_EMBEDDER"),
         (["-s", "LLMS_STORE_CLASS"], "NAME=VALUE is accepted"),
-        (["--http", "0.0.0.0:8808", "--allow-crawl"], "Set $LLMSSPIDER_MCP_TOKEN, or give --no-token"),
+        (
+            ["--http", "0.0.0.0:8808", "--allow-crawl"],
+            "Set $LLMSSPIDER_MCP_TOKEN, or give --no-token",
+        ),
         (["--http", "192.0.2.1:8808"], "--allow-host HOST:PORT names the Host header"),
     ],
 )

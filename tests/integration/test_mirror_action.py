@@ -67,7 +67,9 @@ def action(repository: Path, tmp_path: Path) -> Callable[..., tuple[int, str, st
 
 
 def test_what_changed_is_committed_pushed_and_told(
-    serve: Callable[[dict[str, Any]], Site], action: Callable[..., tuple[int, str, str]], repository: Path
+    serve: Callable[[dict[str, Any]], Site],
+    action: Callable[..., tuple[int, str, str]],
+    repository: Path,
 ) -> None:
     site = serve(dict(PLAIN))
     code, outputs, summary = action(f"{site.url}/")
@@ -95,7 +97,9 @@ def test_what_changed_is_committed_pushed_and_told(
 
 
 def test_a_site_that_is_away_fails_and_commits_nothing(
-    serve: Callable[[dict[str, Any]], Site], action: Callable[..., tuple[int, str, str]], repository: Path
+    serve: Callable[[dict[str, Any]], Site],
+    action: Callable[..., tuple[int, str, str]],
+    repository: Path,
 ) -> None:
     site = serve({})
     code, outputs, _ = action(f"{site.url}/")

@@ -15,7 +15,9 @@ import nights
 @pytest.mark.parametrize(
     ("kinds", "form"),
     [
-        pytest.param(("login-redirect", "empty-shell", "frozen-modified"), "html", id="logins, shells, 304s"),
+        pytest.param(
+            ("login-redirect", "empty-shell", "frozen-modified"), "html", id="logins, shells, 304s"
+        ),
     ],
 )
 def test_nothing_false_is_said_of_a_site_that_lies(tmp_path, kinds, form):

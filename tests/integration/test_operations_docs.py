@@ -57,8 +57,16 @@ def place(serve, tmp_path):
 
 def test_the_commands_work_as_they_stand_there(place):
     folder, environment, named = place
-    lines = [line.partition("#")[0].strip() for line in blocks("Command line")[0].splitlines() if line]
-    assert [shlex.split(line)[1] for line in lines] == ["plan", "crawl", "status", "recrawl", "export"]
+    lines = [
+        line.partition("#")[0].strip() for line in blocks("Command line")[0].splitlines() if line
+    ]
+    assert [shlex.split(line)[1] for line in lines] == [
+        "plan",
+        "crawl",
+        "status",
+        "recrawl",
+        "export",
+    ]
     for line in lines:
         words = shlex.split(named(line))
         if ">" in words:
@@ -71,7 +79,9 @@ def test_the_commands_work_as_they_stand_there(place):
             Path(folder, target).write_text(ended.stdout)
     assert len((folder / "docs.jsonl").read_text().splitlines()) == 2
     assert (folder / "changes.jsonl").read_text() == ""
-    assert {json.loads(line)["title"] for line in (folder / "all.jsonl").read_text().splitlines()} == {
+    assert {
+        json.loads(line)["title"] for line in (folder / "all.jsonl").read_text().splitlines()
+    } == {
         "Home",
         "Use",
     }
@@ -93,4 +103,6 @@ def test_the_python_works_as_it_stands_there(place):
             check=False,
         )
         assert ended.returncode == 0, ended.stderr
-    assert ended.stdout == named("docs.example.com INDEXED 4\n")  # two links of its navigation lead nowhere
+    assert ended.stdout == named(
+        "docs.example.com INDEXED 4\n"
+    )  # two links of its navigation lead nowhere

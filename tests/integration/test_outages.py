@@ -24,7 +24,9 @@ def pages() -> dict:
 
 
 def changes(outcome, base: str) -> dict[str, str]:
-    return {document["url"].removeprefix(base): document["change"] for document in outcome.documents}
+    return {
+        document["url"].removeprefix(base): document["change"] for document in outcome.documents
+    }
 
 
 def test_a_wall_before_a_part_of_the_site_makes_the_run_incomplete(serve, run_crawl, tmp_path):
@@ -37,7 +39,9 @@ def test_a_wall_before_a_part_of_the_site_makes_the_run_incomplete(serve, run_cr
     why = "6 of 20 pages failed (auth 6)"
     assert night.exit_code == 3
     assert any(f": incomplete ({why}), " in line for line in night.lines), night.lines
-    assert changes(night, site.url) == dict.fromkeys(["/", *NAMES], "unchanged"), "what is gone waits too"
+    assert changes(night, site.url) == dict.fromkeys(["/", *NAMES], "unchanged"), (
+        "what is gone waits too"
+    )
     told = json.loads((tmp_path / "report" / "run.json").read_text())["run"]
     assert (told["complete"], told["why"], told["outage"]) == (False, why, why)
     store = ("-s", f"LLMS_DATA_DIR={tmp_path / 'store'}")
@@ -47,7 +51,9 @@ def test_a_wall_before_a_part_of_the_site_makes_the_run_incomplete(serve, run_cr
     assert status["run"]["outage"] == why
     most = {"llmsspider.crawl.run.MAX_FAILED_SHARE": 0.5}
     waits, some = [run_crawl(f"{site.url}/", settings=QUICK, constants=most) for _ in range(2)]
-    assert set(changes(waits, site.url).values()) == {"unchanged"}, "it is linked: the second night decides"
+    assert set(changes(waits, site.url).values()) == {"unchanged"}, (
+        "it is linked: the second night decides"
+    )
     assert some.exit_code == 0, "the share says how many may fail"
     assert Counter(changes(some, site.url).values()) == {"unchanged": 20, "deleted": 1}
 
@@ -66,7 +72,9 @@ def test_a_start_page_that_fails_does_not_end_the_night(serve, run_crawl):
     site.pages["/"] = Reply("<html><body>Nothing here</body></html>", 404)
     gone = run_crawl(f"{site.url}/", settings=QUICK)
     assert gone.exit_code == 0, "a start page that is gone is no outage"
-    assert "deleted" not in changes(gone, site.url).values(), "nobody saw links: the second night decides"
+    assert "deleted" not in changes(gone, site.url).values(), (
+        "nobody saw links: the second night decides"
+    )
     now = changes(run_crawl(f"{site.url}/", settings=QUICK), site.url)
     assert {path for path, change in now.items() if change == "deleted"} == {"/", NAMES[4]}
     assert len(now) == 22
@@ -83,7 +91,9 @@ def test_a_site_that_is_down_is_not_asked_for_every_page(serve, run_crawl):
     asked = {path for path in site.paths() if path in NAMES}
     assert 0 < len(asked) <= 8
     site.pages.update(pages())
-    assert set(changes(run_crawl(f"{site.url}/", settings=QUICK), site.url).values()) == {"unchanged"}
+    assert set(changes(run_crawl(f"{site.url}/", settings=QUICK), site.url).values()) == {
+        "unchanged"
+    }
 
 
 def frozen(body: str):
@@ -102,7 +112,9 @@ def test_a_server_that_says_304_to_everything_is_found_out(serve, run_crawl):
     site = serve({path: frozen(body) for path, body in pages().items()})
     quick = {"settings": QUICK, "constants": {"llmsspider.crawl.known_pages.FULL_CHECK_RUNS": 4}}
     run_crawl(f"{site.url}/", **quick)
-    edited = {name: html(f"Page {name[2:-5]}", f"<p>The text of {name}, edited.</p>") for name in NAMES}
+    edited = {
+        name: html(f"Page {name[2:-5]}", f"<p>The text of {name}, edited.</p>") for name in NAMES
+    }
     site.pages.update({name: frozen(body) for name, body in edited.items()})
     first = run_crawl(f"{site.url}/", **quick)
     found = Counter(changes(first, site.url).values())["changed"]
@@ -134,9 +146,13 @@ def test_a_page_that_breaks_off_stays_as_it_was_stored(serve, run_crawl):
     site.pages[NAMES[1]] = whole
     assert changes(run_crawl(f"{site.url}/", settings=QUICK), site.url) == expected
     site.pages[NAMES[1]] = half
-    assert changes(run_crawl(f"{site.url}/", settings=QUICK), site.url) == expected, "not twice in a row"
+    assert changes(run_crawl(f"{site.url}/", settings=QUICK), site.url) == expected, (
+        "not twice in a row"
+    )
     believed = run_crawl(f"{site.url}/", settings=QUICK)
-    assert changes(believed, site.url) == expected | {NAMES[1]: "changed"}, "a site may leave the tag out"
+    assert changes(believed, site.url) == expected | {NAMES[1]: "changed"}, (
+        "a site may leave the tag out"
+    )
     site.pages[NAMES[1]] = edited
     last = run_crawl(f"{site.url}/", settings=QUICK)
     assert changes(last, site.url) == expected | {NAMES[1]: "changed"}

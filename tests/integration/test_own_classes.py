@@ -32,7 +32,9 @@ def links(*names: str) -> str:
 
 
 PAGES = {
-    "/": html("Home", "<p>Welcome to this.</p>" + links("api.json", "book.pdf", *FAILING, "last.html")),
+    "/": html(
+        "Home", "<p>Welcome to this.</p>" + links("api.json", "book.pdf", *FAILING, "last.html")
+    ),
     "/api.json": Reply('{"a": 1}', content_type="application/json; charset=utf-16"),
     "/book.pdf": Reply(b"%PDF-1.4\0", content_type="application/pdf"),
     "/bad.yaml": Reply("a: 1", content_type="application/yaml"),
@@ -51,7 +53,14 @@ def test_handlers_read_what_they_are_for_and_fail_for_their_page_only(serve, run
     soon = {"llmsspider.crawl.state.CONVERT_TIMEOUT_SECS": 12}
     outcome = run_crawl(f"{site.url}/", settings=settings, env=PATHS, constants=soon)
     documents = outcome.by_path(site.url)
-    assert set(documents) == {"/", "/api.json", "/book.pdf", "/last.html", "/more.html", "/beyond.html"}
+    assert set(documents) == {
+        "/",
+        "/api.json",
+        "/book.pdf",
+        "/last.html",
+        "/more.html",
+        "/beyond.html",
+    }
     table, whole = documents["/api.json"], documents["/book.pdf"]
     assert table["content"] == (
         f"# Table\n\n8 bytes of application/json in utf-16, see [more]({site.url}/more.html).\n"
@@ -64,7 +73,13 @@ def test_handlers_read_what_they_are_for_and_fail_for_their_page_only(serve, run
     assert (whole["title"], whole["content"]) == ("The whole book", "# Whole\n\ntext\n")
     assert outcome.stats["llms/errors/parse"] == 4
     nodes = command(
-        "export", site.url[7:], "--format", "graph", "-s", f"LLMS_DATA_DIR={tmp_path / 'store'}", cwd=tmp_path
+        "export",
+        site.url[7:],
+        "--format",
+        "graph",
+        "-s",
+        f"LLMS_DATA_DIR={tmp_path / 'store'}",
+        cwd=tmp_path,
     )
     said = {
         node["url"].rpartition("/")[2]: node["error"]["message"]
@@ -106,18 +121,26 @@ WRONG = {
         'LLMS_CONTENT_HANDLERS={"json": "own_classes.Table"}',
         "(ValueError: a media type such as application/json is needed)",
     ),
-    "no dict": ("LLMS_CONTENT_HANDLERS=own_classes.Table", "a dict of class paths by media type is accepted"),
+    "no dict": (
+        "LLMS_CONTENT_HANDLERS=own_classes.Table",
+        "a dict of class paths by media type is accepted",
+    ),
     "a store that is not there": (
         "LLMS_STORE_CLASS=nowhere.Store",
         "docs/explanation/store.md (ModuleNotFoundError: No module named 'nowhere')",
     ),
-    "a class that is no store": ("LLMS_STORE_CLASS=own_classes.Table", "(TypeError: it lacks add_alias, "),
+    "a class that is no store": (
+        "LLMS_STORE_CLASS=own_classes.Table",
+        "(TypeError: it lacks add_alias, ",
+    ),
 }
 
 
 @pytest.mark.parametrize(("setting", "said"), WRONG.values(), ids=WRONG)
 def test_a_wrong_class_is_one_line_and_exit_code_2(tmp_path, setting, said):
-    outcome = command("crawl", "docs", "-a", "url=https://e.com/", "-s", setting, cwd=tmp_path, env=PATHS)
+    outcome = command(
+        "crawl", "docs", "-a", "url=https://e.com/", "-s", setting, cwd=tmp_path, env=PATHS
+    )
     assert outcome.exit_code == 2
     assert said in outcome.log and outcome.log.count("\n") == 1
 
@@ -130,12 +153,23 @@ def test_a_store_class_is_used_by_crawls_and_commands(serve, run_crawl, tmp_path
     site.pages["/"] = html("Home", "<p>Welcome again.</p>")
     run_crawl(f"{site.url}/", settings=settings, env=environment)
     assert Path(tmp_path, "noted").read_text() == f"new {site.url}/\nchanged {site.url}/\n"
-    for words in (["sources"], ["status"], ["export", site.url[7:]], ["delete", "--yes", site.url[7:]]):
-        options = ("-s", f"LLMS_DATA_DIR={tmp_path / 'store'}", "-s", "LLMS_STORE_CLASS=nowhere.Store")
-        outcome = command(*words, *options, cwd=tmp_path)
-        assert (outcome.exit_code, "setting LLMS_STORE_CLASS='nowhere.Store'" in outcome.log) == (2, True), (
-            words
+    for words in (
+        ["sources"],
+        ["status"],
+        ["export", site.url[7:]],
+        ["delete", "--yes", site.url[7:]],
+    ):
+        options = (
+            "-s",
+            f"LLMS_DATA_DIR={tmp_path / 'store'}",
+            "-s",
+            "LLMS_STORE_CLASS=nowhere.Store",
         )
+        outcome = command(*words, *options, cwd=tmp_path)
+        assert (outcome.exit_code, "setting LLMS_STORE_CLASS='nowhere.Store'" in outcome.log) == (
+            2,
+            True,
+        ), words
 
 
 def test_resolve_with_handlers_and_a_store_class(serve, tmp_path, monkeypatch):
@@ -169,7 +203,10 @@ def test_a_converter_that_fails_is_replaced_and_the_run_says_so(serve, run_crawl
     outcome = run_crawl(f"{site.url}/", settings=settings, env=PATHS)
     assert len(outcome.documents) == 2
     assert outcome.stats["llms/converter/fallback"] == 2
-    assert "was converted by markdownify: own_classes.Failing failed on it (RecursionError: )" in outcome.log
+    assert (
+        "was converted by markdownify: own_classes.Failing failed on it (RecursionError: )"
+        in outcome.log
+    )
     assert "converted by markdownify, since own_classes.Failing failed: 2" in outcome.log
     said = json.loads((tmp_path / "out" / "run.json").read_text())["conversion"]
     assert (said["fallbacks"], said["urls"][0]["why"]) == (2, "RecursionError: ")

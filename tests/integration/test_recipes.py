@@ -58,7 +58,9 @@ def test_the_index_holds_no_stale_chunk_after_a_change(serve, run_crawl, tmp_pat
     assert len(indexed()) == 4
     found = python(tmp_path, "index.py", "changes.jsonl", "how", "to", "begin").splitlines()
     assert found[0] == f"{site.url}/guide/intro.html # Intro"
-    site.pages["/guide/intro.html"] = html("Intro", "<p>Other words entirely.</p><h2>More</h2><p>New.</p>")
+    site.pages["/guide/intro.html"] = html(
+        "Intro", "<p>Other words entirely.</p><h2>More</h2><p>New.</p>"
+    )
     site.pages["/guide/more.html"] = html("More", "<p>Nothing deeper.</p>")
     del site.pages["/guide/deep.html"]
     night()

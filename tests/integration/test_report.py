@@ -25,7 +25,8 @@ HOSTILE = "<script>alert(1)</script></script><img src=x onerror=alert(2)>"
 
 PAGES = {
     "/": html(
-        "Home", "<p>Welcome.</p><a href='/linked.html'>linked</a> <a href='https://other.example/'>x</a>"
+        "Home",
+        "<p>Welcome.</p><a href='/linked.html'>linked</a> <a href='https://other.example/'>x</a>",
     ),
     "/both.html": html("Both", "<p>In both lists.</p>"),
     "/listed.html": html(f"Listed {HOSTILE.replace('<', '&lt;')}", "<p>In llms.txt only.</p>"),
@@ -89,17 +90,23 @@ def test_the_metrics_of_the_run_are_what_the_report_says(reported, tmp_path: Pat
     families = list(openmetrics(text))
     assert list(prometheus(text)) == families, "node exporter reads the older format"
     assert {family.type for family in families} == {"gauge"}
-    assert all(one.labels["source"] == data["source"] for family in families for one in family.samples)
+    assert all(
+        one.labels["source"] == data["source"] for family in families for one in family.samples
+    )
     found = {family.name.removeprefix("llmsspider_"): family.samples for family in families}
     by_kind = {one.labels["kind"]: one.value for one in found["errors"]}
     assert by_kind == dict.fromkeys(get_args(ErrorKind), 0) | run["errors"]["by_kind"]
-    assert {one.labels["reason"]: one.value for one in found["filtered"]} == run["filtered"]["by_reason"]
+    assert {one.labels["reason"]: one.value for one in found["filtered"]} == run["filtered"][
+        "by_reason"
+    ]
     assert {one.labels["change"]: one.value for one in found["documents"]} == run["changes"]
     values = {name: samples[0].value for name, samples in found.items() if len(samples) == 1}
     assert (values["requests"], values["received_bytes"]) == (run["requests"], run["bytes"])
     assert run["bytes"] > sum(len(page) for page in PAGES.values() if isinstance(page, str)) / 2
     assert (values["duration_seconds"], values["complete"]) == (run["elapsed_secs"], 1)
-    moments = {name: datetime.fromisoformat(run[name]).timestamp() for name in ("started", "finished")}
+    moments = {
+        name: datetime.fromisoformat(run[name]).timestamp() for name in ("started", "finished")
+    }
     assert moments == {name: values[f"{name}_timestamp_seconds"] for name in moments}
     assert moments["started"] <= values["oldest_check_timestamp_seconds"] <= moments["finished"]
 
@@ -109,7 +116,9 @@ def test_a_source_may_have_any_name() -> None:
         RunRecord("r", 1, "s", "crawl", {}, 1, "", datetime.now(UTC), datetime.now(UTC)), [], []
     )
     name = 'a "b"\\c\nd ü'
-    assert {s.labels["source"] for f in openmetrics(metrics(status, name)) for s in f.samples} == {name}
+    assert {s.labels["source"] for f in openmetrics(metrics(status, name)) for s in f.samples} == {
+        name
+    }
 
 
 def test_coverage_tells_where_each_page_was_found_and_what_became_of_it(reported) -> None:
@@ -120,7 +129,9 @@ def test_coverage_tells_where_each_page_was_found_and_what_became_of_it(reported
     assert paths(site, groups["only-llms"]) == {"/listed.html"}
     assert paths(site, groups["only-sitemap"]) == {"/mapped.html"}
     assert paths(site, groups["only-links"]) == {"/", "/linked.html"}
-    assert {"llms_txt": True, "sitemap": True, "crawled": True, "pages": 1} in data["coverage"]["combined"]
+    assert {"llms_txt": True, "sitemap": True, "crawled": True, "pages": 1} in data["coverage"][
+        "combined"
+    ]
     assert "lint" not in data, "`scrapy lint` says what to mend"
 
 
@@ -154,7 +165,9 @@ def test_a_run_that_came_to_nothing_is_reported_too(serve, run_crawl, tmp_path: 
 
 def test_deleted_pages_are_in_the_next_report(serve, run_crawl, tmp_path: Path) -> None:
     links = "".join(f"<a href='/p{number}.html'>x</a>" for number in range(8))
-    pages = {f"/p{number}.html": html(f"P{number}", f"<p>Page {number}.</p>") for number in range(8)}
+    pages = {
+        f"/p{number}.html": html(f"P{number}", f"<p>Page {number}.</p>") for number in range(8)
+    }
     site = serve({"/": html("Home", links), **pages})
     run_crawl(f"{site.url}/")
     del site.pages["/p3.html"]
@@ -167,14 +180,18 @@ def test_deleted_pages_are_in_the_next_report(serve, run_crawl, tmp_path: Path) 
     assert [row[1].removeprefix(site.url) for row in rows if row[4] == "deleted"] == ["/p3.html"]
     assert {row[4] for row in rows} == {"deleted", "unchanged"}
     run_crawl(
-        f"{site.url}/", arguments={"emit": "changes", "max_pages": 3}, settings={"LLMS_REPORT": "capped"}
+        f"{site.url}/",
+        arguments={"emit": "changes", "max_pages": 3},
+        settings={"LLMS_REPORT": "capped"},
     )
     page = lxml_html.fromstring((tmp_path / "capped" / "report.html").read_text())
     rows = json.loads(page.get_element_by_id("data").text)["documents"]
     assert Counter(row[4] for row in rows) == {"unchanged": 3, "not reached": 5}
 
 
-def test_a_report_that_cannot_be_written_is_said_and_spoils_nothing(serve, run_crawl, tmp_path: Path) -> None:
+def test_a_report_that_cannot_be_written_is_said_and_spoils_nothing(
+    serve, run_crawl, tmp_path: Path
+) -> None:
     (tmp_path / "file").write_text("in the way")
     outcome = run_crawl(f"{serve(PAGES).url}/", settings={"LLMS_REPORT": "file/report.html"})
     assert outcome.exit_code == 0

@@ -27,7 +27,11 @@ def titles(content: str) -> list[str]:
 
 def test_content_and_graph_of_a_small_site(serve):
     site = serve(
-        {"/": page("A", "b.html", "gone.html", "c.html"), "/b.html": page("B"), "/c.html": page("C")}
+        {
+            "/": page("A", "b.html", "gone.html", "c.html"),
+            "/b.html": page("B"),
+            "/c.html": page("C"),
+        }
     )
     content, graph = llmsspider.resolve(f"{site.url}/", settings=LOCAL)
     assert titles(content) == ["A", "B", "C"]
@@ -57,7 +61,8 @@ def test_with_a_store_the_second_call_fetches_only_what_changed(serve, tmp_path)
     first = llmsspider.resolve(f"{site.url}/", settings=LOCAL, store=tmp_path / "store")
     site.clear()
     assert (
-        llmsspider.resolve(f"{site.url}/", settings=LOCAL, store=tmp_path / "store").content == first.content
+        llmsspider.resolve(f"{site.url}/", settings=LOCAL, store=tmp_path / "store").content
+        == first.content
     )
     assert {seen.status for seen in site.requests if seen.path == "/b.html"} == {304}
     site.pages.clear()

@@ -38,7 +38,9 @@ def test_a_crawl_keeps_the_index_in_step_and_the_command_finds(
     nothing = asked(tmp_path, "docs", "zebras")
     assert (nothing.exit_code, nothing.stdout) == (1, "")
     assert "nothing found in docs (2 pages)" in nothing.log
-    site.pages["/timeouts"] = "<html><main><h1>Timeouts</h1><p>A request waits ten seconds.</p></main></html>"
+    site.pages["/timeouts"] = (
+        "<html><main><h1>Timeouts</h1><p>A request waits ten seconds.</p></main></html>"
+    )
     second = run_crawl(site.url, **given)
     assert "search index: 2 passages" in second.lines
     found = asked(tmp_path, "docs", "request waits", "--json", "--limit", "1")
@@ -46,7 +48,9 @@ def test_a_crawl_keeps_the_index_in_step_and_the_command_finds(
     assert list(row)[:5] == ["url", "title", "heading_path", "text", "score"]
     assert (found.exit_code, row["url"]) == (0, f"{site.url}/timeouts")
     assert "ten seconds" in row["text"]
-    assert [one.url for one in search("docs", "request waits", store=tmp_path / "store")][:1] == [row["url"]]
+    assert [one.url for one in search("docs", "request waits", store=tmp_path / "store")][:1] == [
+        row["url"]
+    ]
     shown = asked(tmp_path, "docs", "request", "waits").stdout
     assert shown.startswith(f"1. Timeouts\n   {site.url}/timeouts\n")
 
@@ -58,7 +62,10 @@ def test_what_is_wrong_is_one_line_and_exit_code_2(tmp_path: Path):
         (("dosc", "x"), "source 'dosc' is not known; did you mean docs?"),
         (("docs",), "name a source and what to look for"),
         (("docs", "x", "--limit", "0"), "--limit '0': a number from 1 to 50 is accepted"),
-        (("docs", "x", "-s", "LLMS_EMBEDDER=json.JSONDecoder"), "setting LLMS_EMBEDDER='json.JSONDecoder'"),
+        (
+            ("docs", "x", "-s", "LLMS_EMBEDDER=json.JSONDecoder"),
+            "setting LLMS_EMBEDDER='json.JSONDecoder'",
+        ),
     ):
         outcome = asked(tmp_path, *words)
         assert outcome.exit_code == 2

@@ -37,7 +37,9 @@ def sync(folder: Path, site: Site, section_pages: int = 20, **constants: Any) ->
         "LLMS_ALLOW_PRIVATE_ADDRESSES": "127.0.0.1",
         "LLMS_DATA_DIR": str(folder / "store"),
         "LLMS_CONVERT_WORKERS": 0,
-        "FEEDS": json.dumps({str(folder / "documents.jsonl"): {"format": "jsonlines", "overwrite": True}}),
+        "FEEDS": json.dumps(
+            {str(folder / "documents.jsonl"): {"format": "jsonlines", "overwrite": True}}
+        ),
     }
     given = [part for name, value in settings.items() for part in ("-s", f"{name}={value}")]
     done = command(
@@ -50,7 +52,9 @@ def sync(folder: Path, site: Site, section_pages: int = 20, **constants: Any) ->
         cwd=folder,
         constants=NO_FULL_CHECK | constants,
     )
-    done.documents = [json.loads(line) for line in (folder / "documents.jsonl").read_text().splitlines()]
+    done.documents = [
+        json.loads(line) for line in (folder / "documents.jsonl").read_text().splitlines()
+    ]
     return done
 
 
@@ -59,7 +63,8 @@ def told(outcome: Outcome) -> dict[str, dict[str, Any]]:
     counted = Counter(one["url"] for one in outcome.documents)
     assert set(counted.values()) <= {1}, counted.most_common(3)
     return {
-        one["url"]: {name: one[name] for name in one if name not in OF_A_RUN} for one in outcome.documents
+        one["url"]: {name: one[name] for name in one if name not in OF_A_RUN}
+        for one in outcome.documents
     }
 
 
@@ -112,7 +117,9 @@ def test_the_nights_are_those_of_one_crawl(site: Site, tmp_path: Path):
     _, done = night()
     assert "alpha/page-d" in changes(done)["deleted"]
     moved = {
-        one["url"].removeprefix(site.url): one["moved_from"] for one in done.documents if one["moved_from"]
+        one["url"].removeprefix(site.url): one["moved_from"]
+        for one in done.documents
+        if one["moved_from"]
     }
     assert moved == {
         "/zeta/page-new": [f"{site.url}/beta/page-e"],
@@ -186,7 +193,10 @@ def test_an_end_that_is_killed_is_repeated_and_tells_of_each_page_once(site: Sit
 
 def test_a_night_without_an_end_is_told_by_the_next(site: Site, tmp_path: Path, run_crawl):
     for job in ("plan", "1", "2", "3", "4", "5"):
-        run_crawl(f"{site.url}/", arguments={"source": "s", "section": f"first/{job}", "section_pages": 20})
+        run_crawl(
+            f"{site.url}/",
+            arguments={"source": "s", "section": f"first/{job}", "section_pages": 20},
+        )
     assert "/alpha/page-d" in site.paths()
     del site.pages["/alpha/page-d"]
     site.pages["/alpha/page-c"] = site.pages["/alpha/page-c"].replace("page-d", "page-e")

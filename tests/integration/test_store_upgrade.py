@@ -24,7 +24,9 @@ FIXTURES = Path(__file__).parents[1] / "fixtures"
 BASE = "http://docs.example"
 """The site is reached through a proxy, so that its address can be in a fixture."""
 
-ENTRIES = "".join(f"<li><a href='/guide/{name}.html'>{name}</a></li>" for name in ("intro", "more", "deep"))
+ENTRIES = "".join(
+    f"<li><a href='/guide/{name}.html'>{name}</a></li>" for name in ("intro", "more", "deep")
+)
 SITE = {
     "/robots.txt": f"User-agent: *\nDisallow: /private/\nSitemap: {BASE}/map.xml\n",
     "/llms.txt": "# Site\n\n> What it is.\n\n## Guide\n\n- [The intro](guide/intro.html.md): how to begin\n",
@@ -38,7 +40,9 @@ SITE = {
     "/guide/more.html.md": "# More\n\nMore to read: [deep](deep.html), [hidden](hidden.html).\n",
     "/guide/mapped.html": html("Mapped", "<p>Only the sitemap names it.</p>"),
     "/guide/deep.html": html("Deep", "<p>The deepest page of all.</p>"),
-    "/guide/hidden.html": html("Hidden", "<p>Not to be read.</p>", "<meta name='robots' content='noindex'>"),
+    "/guide/hidden.html": html(
+        "Hidden", "<p>Not to be read.</p>", "<meta name='robots' content='noindex'>"
+    ),
     "/genindex.html": html("Index", f"<ul>{ENTRIES}</ul>"),
     "/old.html": Reply("", 301, headers={"Location": "/guide/intro.html"}),
 }
@@ -72,7 +76,8 @@ def recrawl(site, folder: Path, **settings: str):
 def check_night(site, folder: Path, **settings: str) -> None:
     """Nothing has changed, and everything was asked with validators."""
     known = {
-        found.name: found.pages for found in Stores(settings.get("LLMS_STORE_URL"), folder / "store").list()
+        found.name: found.pages
+        for found in Stores(settings.get("LLMS_STORE_URL"), folder / "store").list()
     }
     night = recrawl(site, folder, **settings)
     assert Counter(row["change"] for row in night.documents) == {"unchanged": known["docs.example"]}

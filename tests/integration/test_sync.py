@@ -63,7 +63,9 @@ def test_every_source_is_crawled_and_the_next_sync_is_a_recrawl(serve, tmp_path:
     assert found["plain"]["changes"] == {"new": 3}, "block= holds"
     assert found["nobody"]["reason"] == "start_failed"
     assert "3/3 " in first.log
-    assert sorted(path.name.partition("-")[0] for path in (tmp_path / "store" / "logs").iterdir()) == [
+    assert sorted(
+        path.name.partition("-")[0] for path in (tmp_path / "store" / "logs").iterdir()
+    ) == [
         "markdown",
         "nobody",
         "plain",
@@ -75,14 +77,18 @@ def test_every_source_is_crawled_and_the_next_sync_is_a_recrawl(serve, tmp_path:
     with Stores(None, tmp_path / "store").open("going") as store:
         store.upsert_source(SourceRecord("going", "http://127.0.0.1:9/"))
         store.begin_run("crawl", {}, pid=os.getpid())
-    plain.pages["/guide/more.html"] = plain.pages["/guide/more.html"].replace("More to read", "Another text")
+    plain.pages["/guide/more.html"] = plain.pages["/guide/more.html"].replace(
+        "More to read", "Another text"
+    )
     second = sync(tmp_path, "sources.toml")
     assert second.exit_code == 0, second.log
     rows = {line.split()[0]: line.split() for line in second.stdout.splitlines()}
     assert rows["plain"][1:7] == ["ok", "3", "0", "1", "0", "0"], second.stdout
     assert rows["markdown"][1:6] == ["ok", "3", "0", "0", "0"]
     assert rows["going"][1] == "skipped"
-    assert second.stdout.splitlines()[-1].startswith("3 sources: 2 ok, 0 failed, 1 skipped;"), second.stdout
+    assert second.stdout.splitlines()[-1].startswith("3 sources: 2 ok, 0 failed, 1 skipped;"), (
+        second.stdout
+    )
 
 
 def test_mistakes_are_said_before_anything_starts(serve, tmp_path: Path):
@@ -94,7 +100,9 @@ def test_mistakes_are_said_before_anything_starts(serve, tmp_path: Path):
     (tmp_path / "unknown.toml").write_text('[[sources]]\nsource = "never"\n')
     wrong = sync(tmp_path, "sources.toml")
     assert wrong.exit_code == 2
-    assert [line.partition("argument ")[2].partition("=")[0] for line in wrong.log.splitlines()] == [
+    assert [
+        line.partition("argument ")[2].partition("=")[0] for line in wrong.log.splitlines()
+    ] == [
         "maxpages",
         "url",
     ]
@@ -133,14 +141,18 @@ def test_two_sources_on_one_host_share_its_crawl_delay(serve, tmp_path: Path):
         pages[f"/{part}/"] = html(f"Part {part}", f"<p>The beginning.</p>{links}")
     site = serve({**pages, "/robots.txt": "User-agent: *\nCrawl-delay: 0.4\n"})
     file = tmp_path / "sources.toml"
-    file.write_text("".join(f'[[sources]]\nurl = "{site.url}/{part}/"\nsource = "{part}"\n' for part in "ab"))
+    file.write_text(
+        "".join(f'[[sources]]\nurl = "{site.url}/{part}/"\nsource = "{part}"\n' for part in "ab")
+    )
     done = sync(tmp_path, "sources.toml", "--jobs", "2")
     assert done.exit_code == 0, done.log
     assert len(times) >= len(names)
     assert max(times) - min(times) > 0.75 * 0.4 * (len(times) - 1)
 
 
-def test_a_process_crawls_source_after_source_and_none_knows_of_the_one_before(serve, tmp_path: Path):
+def test_a_process_crawls_source_after_source_and_none_knows_of_the_one_before(
+    serve, tmp_path: Path
+):
     sites = [serve(PLAIN), serve(MARKDOWN), serve(PLAIN)]
     (tmp_path / "own.toml").write_text(
         '[stages]\nfilter = "llmsspider.pipelines.filter.FilterPipeline"\n'
@@ -160,9 +172,13 @@ def test_a_process_crawls_source_after_source_and_none_knows_of_the_one_before(s
     for n, log in enumerate(logs):
         assert log.count("Spider closed (finished)") == 1, log
         assert log.count("Scrapy 2.") == 1
-        assert [f"source s{other}," in log for other in range(3)] == [other == n for other in range(3)]
+        assert [f"source s{other}," in log for other in range(3)] == [
+            other == n for other in range(3)
+        ]
     assert {seen.headers["user-agent"] for seen in sites[0].requests} == {"other"}
-    assert "other" not in {seen.headers["user-agent"] for site in sites[1:] for seen in site.requests}
+    assert "other" not in {
+        seen.headers["user-agent"] for site in sites[1:] for seen in site.requests
+    }
     assert [path.name for path in tmp_path.glob("*.jsonl")] == ["docs.jsonl"]
     again = sync(tmp_path, "sources.toml", "--jobs", "1", SOURCES=1)
     assert again.exit_code == 0, again.log
@@ -183,7 +199,9 @@ def test_a_process_that_ends_or_hangs_costs_the_source_it_was_at_a_second_attemp
 
     sites = [serve(PLAIN), serve({**PLAIN, "/guide/intro.html": page}), serve(PLAIN)]
     (tmp_path / "sources.toml").write_text(
-        "".join(f'[[sources]]\nurl = "{site.url}/"\nsource = "s{n}"\n' for n, site in enumerate(sites))
+        "".join(
+            f'[[sources]]\nurl = "{site.url}/"\nsource = "s{n}"\n' for n, site in enumerate(sites)
+        )
     )
     done = sync(tmp_path, "sources.toml", "--jobs", "1", "--json", HANGS_SECS=15.0)
     assert done.exit_code == 0, done.log

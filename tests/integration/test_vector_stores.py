@@ -38,12 +38,19 @@ def place(tmp_path):
 def pipeline(
     kind: type[VectorStorePipeline], embedder: type = HashedWords, **settings
 ) -> VectorStorePipeline:
-    values = {"LLMS_EMBEDDER": embedder, "LLMS_VECTOR_STORE": "anywhere", "LLMS_CHUNK_SIZE": 200, **settings}
+    values = {
+        "LLMS_EMBEDDER": embedder,
+        "LLMS_VECTOR_STORE": "anywhere",
+        "LLMS_CHUNK_SIZE": 200,
+        **settings,
+    }
     run = SimpleNamespace(config=Config.from_settings(values))
     return kind(SimpleNamespace(settings=values), run)
 
 
-def deliver(place: Place, kind, target: Path, embedder: type = HashedWords, source: str = NAME, **settings):
+def deliver(
+    place: Place, kind, target: Path, embedder: type = HashedWords, source: str = NAME, **settings
+):
     made = pipeline(kind, embedder, **settings)
     made.connect(str(target))
     try:
@@ -60,7 +67,11 @@ def rows(kind, target: Path) -> dict[tuple[str, str], tuple]:
     try:
         if kind is LanceDBPipeline:
             table = made._table(made._name)
-            found = [(row, row["vector"]) for row in table.search().to_list()] if table is not None else []
+            found = (
+                [(row, row["vector"]) for row in table.search().to_list()]
+                if table is not None
+                else []
+            )
         else:
             names = {record.name for record in made._client.get_collections().collections}
             points = (
@@ -131,7 +142,9 @@ def test_only_chunks_that_changed_are_embedded(place, kind, tmp_path):
     assert len(HashedWords.asked) == 1
 
 
-def test_another_model_makes_all_rows_of_the_source_anew_and_leaves_the_others(place, kind, tmp_path):
+def test_another_model_makes_all_rows_of_the_source_anew_and_leaves_the_others(
+    place, kind, tmp_path
+):
     class Other(HashedWords):
         model = "other"
 
@@ -153,7 +166,9 @@ def test_another_model_makes_all_rows_of_the_source_anew_and_leaves_the_others(p
 
 def test_a_delivery_that_is_killed_is_made_good_by_the_next_crawl(serve, run_crawl, kind, tmp_path):
     pages = {
-        f"/p{number}.html": html(f"P{number}", f"<p>{f'Words of page {number}, this one. ' * 5}</p>")
+        f"/p{number}.html": html(
+            f"P{number}", f"<p>{f'Words of page {number}, this one. ' * 5}</p>"
+        )
         for number in range(60)
     }
     site = serve({"/": html("Home", "".join(f"<a href='{path}'>x</a>" for path in pages)), **pages})
@@ -191,7 +206,14 @@ def test_an_export_brings_a_store_in_step(serve, run_crawl, kind, tmp_path):
 
     def export(to: str, *options: str) -> tuple[int, str]:
         done = command(
-            "export", source, "--to", to, *options, "-s", f"LLMS_DATA_DIR={tmp_path / 'store'}", cwd=tmp_path
+            "export",
+            source,
+            "--to",
+            to,
+            *options,
+            "-s",
+            f"LLMS_DATA_DIR={tmp_path / 'store'}",
+            cwd=tmp_path,
         )
         return done.exit_code, done.log.strip().splitlines()[-1]
 

@@ -21,9 +21,7 @@ WORDS = (
     "lambda",
     "sigma",
 )
-SIGN_IN = (
-    "<html><title>Sign in</title><body><form><h1>Sign in</h1><input type='password'></form></body></html>"
-)
+SIGN_IN = "<html><title>Sign in</title><body><form><h1>Sign in</h1><input type='password'></form></body></html>"
 DENIED = "<html><title>Docs</title><body><h1>No way in</h1><p>Not for you: {path}. Id 18.{number}af</p></body></html>"
 SHELL = "<html><head><title>Docs</title></head><body><div id='view'></div></body></html>"
 MISSING = "<html><title>Page not found</title><body><h1>Page not found</h1><p>There is no such page.</p></body></html>"
@@ -35,7 +33,10 @@ def page(name: str, edition: int = 1) -> str:
     number = NAMES.index(name)
     own = " ".join(f"{word}{number}" for word in WORDS)
     link = f"<a href='{NAMES[-number - 1]}'>more</a>" if number < 5 else ""
-    return html(f"Page {number}", f"<p>Edition {edition} of {own}.</p><p>More to read of {number}.</p>{link}")
+    return html(
+        f"Page {number}",
+        f"<p>Edition {edition} of {own}.</p><p>More to read of {number}.</p>{link}",
+    )
 
 
 def pages() -> dict:
@@ -62,16 +63,32 @@ def denied(name: str) -> str:
     [
         pytest.param(lambda name: SIGN_IN, NAMES[:1], "auth", 0, id="a login on one page"),
         pytest.param(
-            denied, [*NAMES[:3], NAMES[-1]], "http", 3, id="a text that differs in ids on four pages"
+            denied,
+            [*NAMES[:3], NAMES[-1]],
+            "http",
+            3,
+            id="a text that differs in ids on four pages",
         ),
-        pytest.param(denied, ["/", *NAMES], "http", 3, id="the same on every page, the start page too"),
-        pytest.param(lambda name: SIGN_IN, ["/"], "auth", 0, id="a login in place of the start page"),
+        pytest.param(
+            denied, ["/", *NAMES], "http", 3, id="the same on every page, the start page too"
+        ),
+        pytest.param(
+            lambda name: SIGN_IN, ["/"], "auth", 0, id="a login in place of the start page"
+        ),
         pytest.param(lambda name: SHELL, NAMES[2:6], "http", 3, id="an empty shell on four pages"),
         pytest.param(
-            lambda name: Reply("", 302, headers={"Location": "/login?next=/"}), NAMES[:4], "auth", 3, id="302"
+            lambda name: Reply("", 302, headers={"Location": "/login?next=/"}),
+            NAMES[:4],
+            "auth",
+            3,
+            id="302",
         ),
         pytest.param(
-            lambda name: Reply("", 301, headers={"Location": "/login"}), ["/"], "auth", 3, id="start to login"
+            lambda name: Reply("", 301, headers={"Location": "/login"}),
+            ["/"],
+            "auth",
+            3,
+            id="start to login",
         ),
     ],
 )
@@ -107,7 +124,9 @@ def test_empty_and_missing_pages_are_deleted_in_the_second_night(serve, run_craw
 def test_what_was_rewritten_is_delivered_the_same_night(serve, run_crawl):
     site = serve(pages())
     run_crawl(f"{site.url}/", settings=QUICK)
-    rewritten = html("Other", "<p>Nothing here is what it was before.</p><a href='/new.html'>new</a>")
+    rewritten = html(
+        "Other", "<p>Nothing here is what it was before.</p><a href='/new.html'>new</a>"
+    )
     site.pages |= {NAMES[0]: rewritten, NAMES[1]: html("Two", "<p>This moved elsewhere.</p>")}
     site.pages["/new.html"] = html("New", "<p>Short and new.</p>")
     night = run_crawl(f"{site.url}/", settings=QUICK)
@@ -119,7 +138,9 @@ def test_many_redirects_to_one_page_are_no_moves_at_once(serve, run_crawl):
     site = serve(pages())
     run_crawl(f"{site.url}/", settings=QUICK)
     site.pages["/soon.html"] = html("Soon", "<p>We work on it.</p>")
-    site.pages.update(dict.fromkeys(NAMES[10:15], Reply("", 302, headers={"Location": "/soon.html"})))
+    site.pages.update(
+        dict.fromkeys(NAMES[10:15], Reply("", 302, headers={"Location": "/soon.html"}))
+    )
     for _night in range(2):
         outcome = run_crawl(f"{site.url}/", settings=QUICK)
         assert told(outcome, site.url) == {}
@@ -158,11 +179,17 @@ def test_markdown_that_is_walled_is_not_taken_as_html(serve, run_crawl):
 @pytest.mark.parametrize(
     ("wall", "walled", "kind"),
     [
-        pytest.param("<html><title>Docs</title><p>Not now.</p></html>", NAMES[:1], "http", id="one page"),
-        pytest.param("<title>Docs</title><p>Not now.</p>", NAMES[:3], "network", id="no end tag, three"),
+        pytest.param(
+            "<html><title>Docs</title><p>Not now.</p></html>", NAMES[:1], "http", id="one page"
+        ),
+        pytest.param(
+            "<title>Docs</title><p>Not now.</p>", NAMES[:3], "network", id="no end tag, three"
+        ),
     ],
 )
-def test_a_wall_without_a_form_says_what_a_new_page_with_its_text_is(serve, run_crawl, wall, walled, kind):
+def test_a_wall_without_a_form_says_what_a_new_page_with_its_text_is(
+    serve, run_crawl, wall, walled, kind
+):
     site = serve(pages())
     run_crawl(f"{site.url}/", settings=QUICK)
     healthy = dict(site.pages)
@@ -172,7 +199,10 @@ def test_a_wall_without_a_form_says_what_a_new_page_with_its_text_is(serve, run_
     assert told(night, site.url) == {"/": "changed"}
     assert len(night.documents) == 31
     assert night.stats[f"llms/errors/{kind}"] >= len(walled)
-    site.pages |= {**{name: healthy[name] for name in walled}, "/new.html": html("New", "<p>A new page.</p>")}
+    site.pages |= {
+        **{name: healthy[name] for name in walled},
+        "/new.html": html("New", "<p>A new page.</p>"),
+    }
     assert told(run_crawl(f"{site.url}/", settings=QUICK), site.url) == {"/new.html": "new"}
 
 
@@ -189,7 +219,8 @@ def test_a_start_page_that_leads_out_of_its_section_for_a_night_changes_no_scope
     below["/docs/"] = below["/docs/"].replace("href='/", "href='/docs/")
     shop = {
         "/": html(
-            "Shop", "<p>Buy all of it.</p><a href='/offer.html'>offer</a><a href='/docs/p03.html'>x</a>"
+            "Shop",
+            "<p>Buy all of it.</p><a href='/offer.html'>offer</a><a href='/docs/p03.html'>x</a>",
         )
     }
     site = serve(below | shop | {"/offer.html": html("Offer", "<p>Only today.</p>")})
@@ -209,13 +240,21 @@ def test_files_that_break_off_cost_no_page(serve, run_crawl):
     """Their Content-Length is that of the half. A page that was edited too is cut in front of its last line end."""
     names = [name.removesuffix(".html") for name in NAMES[:12]]
     words = " ".join(WORDS * 3)
-    texts = {name: f"# Title of {name}\n\nSome of {name}: {words}.\n\nThe end of {name}.\n" for name in names}
+    texts = {
+        name: f"# Title of {name}\n\nSome of {name}: {words}.\n\nThe end of {name}.\n"
+        for name in names
+    }
     site = serve(
-        {"/": html("Home", "<p>Welcome.</p>"), **{f"{name}.md": text for name, text in texts.items()}}
+        {
+            "/": html("Home", "<p>Welcome.</p>"),
+            **{f"{name}.md": text for name, text in texts.items()},
+        }
     )
     site.etags = True
     site.pages |= {f"{name}.html": html(name, f"<p>{name}</p>") for name in names}
-    site.pages["/llms.txt"] = "# Site\n\n## Docs\n\n" + "".join(f"- [{name}]({name}.md)\n" for name in names)
+    site.pages["/llms.txt"] = "# Site\n\n## Docs\n\n" + "".join(
+        f"- [{name}]({name}.md)\n" for name in names
+    )
     assert len(run_crawl(f"{site.url}/", settings=QUICK).documents) == 13
     whole = dict(site.pages)
     for path, half in (
@@ -236,10 +275,17 @@ def test_a_full_text_file_that_breaks_off_or_is_away_costs_no_page(serve, run_cr
         name: f"# Title of {name}\nSource: {{base}}{name}\n\nSome of {name}: {' '.join(WORDS)}.\n"
         for name in names
     }
-    page_of = {name: html(f"Title of {name}", f"<p>Some of {name}: {' '.join(WORDS)}.</p>") for name in names}
+    page_of = {
+        name: html(f"Title of {name}", f"<p>Some of {name}: {' '.join(WORDS)}.</p>")
+        for name in names
+    }
     links = "".join(f"<a href='{name}'>{name}</a>" for name in names)
     site = serve(
-        {"/": html("Home", f"<p>Welcome.</p>{links}"), **page_of, "/llms-full.txt": "\n".join(texts.values())}
+        {
+            "/": html("Home", f"<p>Welcome.</p>{links}"),
+            **page_of,
+            "/llms-full.txt": "\n".join(texts.values()),
+        }
     )
     first = run_crawl(f"{site.url}/", settings=QUICK)
     assert first.stats["llms/origin/llms-full"] == 12

@@ -21,7 +21,9 @@ def begin(folder: Path, *words: str) -> Forked:
     """Start `llmsspider WORDS` in a folder, with nothing of a project around it."""
     number = len(list(folder.glob("*.stdout")))
     environment = {
-        name: value for name, value in os.environ.items() if not name.startswith(("SCRAPY_", "LLMS_"))
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("SCRAPY_", "LLMS_"))
     }
     return fork(
         run_module, "llmsspider", *words,
@@ -91,7 +93,9 @@ def test_the_closing_lines_name_the_pages_that_failed(serve, tmp_path):
     assert "  not_found: 1 more, see `llmsspider status`\n" in printed
 
 
-def test_pages_that_are_stored_are_not_called_nothing_where_the_folder_cannot_be_written(serve, tmp_path):
+def test_pages_that_are_stored_are_not_called_nothing_where_the_folder_cannot_be_written(
+    serve, tmp_path
+):
     site = serve(numbered())
     words = (f"{site.url}/", "-o", "docs", "-a", "max_pages=4", *LOCAL)
     run(tmp_path, *words)
@@ -102,7 +106,10 @@ def test_pages_that_are_stored_are_not_called_nothing_where_the_folder_cannot_be
     )
     code, printed = run(tmp_path, *words)
     assert code == 1
-    assert "llmsspider: 4 pages are stored, but not all are written as files; the log says why" in printed
+    assert (
+        "llmsspider: 4 pages are stored, but not all are written as files; the log says why"
+        in printed
+    )
     assert "nothing was obtained" not in printed
     (tmp_path / "docs/index.md").rmdir()
     assert run(tmp_path, *words)[0] == 0
@@ -112,16 +119,33 @@ def test_pages_that_are_stored_are_not_called_nothing_where_the_folder_cannot_be
 def test_a_name_that_is_none_of_the_folders_is_said_to_be_wrong(serve, tmp_path):
     site = serve(numbered())
     for folder in ("one", "two"):
-        run(tmp_path, f"{site.url}/", "-o", folder, "-a", "max_pages=1", "-a", f"source={folder}", *LOCAL)
+        run(
+            tmp_path,
+            f"{site.url}/",
+            "-o",
+            folder,
+            "-a",
+            "max_pages=1",
+            "-a",
+            f"source={folder}",
+            *LOCAL,
+        )
     assert run(tmp_path, "status", "three") == (
         2,
         "llmsspider: 'three' is none of the folders here: name one of one, two\n",
     )
-    assert "several folders here hold documentation: name one of one, two" in run(tmp_path, "status")[1]
+    assert (
+        "several folders here hold documentation: name one of one, two"
+        in run(tmp_path, "status")[1]
+    )
 
 
-@pytest.mark.parametrize("given", ['{"x.foo": {"format": "foo"}}', '{"x.foo": {}}'], ids=["unknown", "none"])
-def test_a_feed_format_that_does_not_exist_is_one_line_and_nothing_is_fetched(serve, tmp_path, given):
+@pytest.mark.parametrize(
+    "given", ['{"x.foo": {"format": "foo"}}', '{"x.foo": {}}'], ids=["unknown", "none"]
+)
+def test_a_feed_format_that_does_not_exist_is_one_line_and_nothing_is_fetched(
+    serve, tmp_path, given
+):
     site = serve(numbered())
     line = (
         "feed x.foo: the format 'foo' does not exist"
@@ -131,7 +155,9 @@ def test_a_feed_format_that_does_not_exist_is_one_line_and_nothing_is_fetched(se
     code, printed = run(tmp_path, f"{site.url}/", "-o", "docs", "-s", f"FEEDS={given}", *LOCAL)
     assert (code, printed.count("\n")) == (2, 1)
     assert f"llmsspider: {line}; accepted are chunks, csv, graph, jl, json" in printed
-    done = command("crawl", "docs", "-a", f"url={site.url}/", "-s", f"FEEDS={given}", *LOCAL, cwd=tmp_path)
+    done = command(
+        "crawl", "docs", "-a", f"url={site.url}/", "-s", f"FEEDS={given}", *LOCAL, cwd=tmp_path
+    )
     assert done.exit_code == 2
     assert f"crawl docs: {line}" in done.log
     assert not site.requests
@@ -152,17 +178,23 @@ def test_folders_of_sources_have_readable_names_and_those_of_before_stay(serve, 
     assert hashed.startswith(f"{folder.name}-"), "the readable name is another source's"
     (folder / ".llmsspider.json").write_text(json.dumps(held))
     command(*words, "-s", "LLMS_MIRROR_DIR=trees/%(source)s", cwd=tmp_path)
-    assert {one.name for one in (tmp_path / "trees").iterdir()} == names, "a folder of that name is kept"
+    assert {one.name for one in (tmp_path / "trees").iterdir()} == names, (
+        "a folder of that name is kept"
+    )
 
 
 @pytest.mark.parametrize("twice", [False, True], ids=["once", "twice"])
-def test_a_stopped_crawl_command_says_what_is_there_and_fails_where_nothing_is_written(held, tmp_path, twice):
+def test_a_stopped_crawl_command_says_what_is_there_and_fails_where_nothing_is_written(
+    held, tmp_path, twice
+):
     held.pages[NAMES[0]] = html("First", "<p>Some text.</p>")
     words = ("-a", f"url={held.url}/", "-O", "d.jsonl", "-s", "LLMS_DATA_DIR=store", *LOCAL)
     crawl = begin(tmp_path, "crawl", "docs", *words)
     assert held.asked.wait(HANGS_SECS)
     crawl.send_signal(signal.SIGINT)
-    crawl.wait_until(lambda: "Closing spider" in "".join(log.read_text() for log in tmp_path.rglob("*.log")))
+    crawl.wait_until(
+        lambda: "Closing spider" in "".join(log.read_text() for log in tmp_path.rglob("*.log"))
+    )
     if twice:
         crawl.send_signal(signal.SIGINT)
     else:
@@ -170,7 +202,9 @@ def test_a_stopped_crawl_command_says_what_is_there_and_fails_where_nothing_is_w
     assert crawl.wait() == twice
     written = (tmp_path / "d.jsonl").exists()
     assert (written, "d.jsonl written" in crawl.log) == (not twice, not twice)
-    assert ("ended at once, " in crawl.log, "stopped at " in crawl.log) == (twice, not twice), crawl.log
+    assert ("ended at once, " in crawl.log, "stopped at " in crawl.log) == (twice, not twice), (
+        crawl.log
+    )
     state = "lost" if twice else "STOPPED"
     assert state in run(tmp_path, "status", "--json", "-s", "LLMS_DATA_DIR=store")[1]
 
@@ -187,7 +221,9 @@ def test_a_crawl_command_that_is_stopped_before_the_first_page_fails(serve, tmp_
     crawl = begin(tmp_path, "crawl", "docs", "-a", f"url={site.url}/", "-O", "d.jsonl", *LOCAL)
     assert asked.wait(HANGS_SECS)
     crawl.send_signal(signal.SIGINT)
-    crawl.wait_until(lambda: "Closing spider" in "".join(log.read_text() for log in tmp_path.rglob("*.log")))
+    crawl.wait_until(
+        lambda: "Closing spider" in "".join(log.read_text() for log in tmp_path.rglob("*.log"))
+    )
     go.set()
     assert crawl.wait() == 1
     assert "stopped before the first page" in crawl.log

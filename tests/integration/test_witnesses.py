@@ -21,7 +21,9 @@ class Nights:
         """What the index says, where it does not follow the pages."""
 
     def said(self, number: int, editions: dict[int, int]) -> str:
-        return f"Part {number} does what edition {editions.get(number, 1)} of it says, word by word."
+        return (
+            f"Part {number} does what edition {editions.get(number, 1)} of it says, word by word."
+        )
 
     def deploy(self) -> None:
         script = '<script src="/search/main.js"></script>'
@@ -34,12 +36,17 @@ class Nights:
         for n in numbers:
             self.site.pages[f"/p{n}/"] = html(f"Part {n}", f"<p>{said[n]}</p>", script)
         named = self.editions if self.named is None else self.named
-        docs = [{"location": f"p{n}/", "title": f"Part {n}", "text": self.said(n, named)} for n in numbers]
+        docs = [
+            {"location": f"p{n}/", "title": f"Part {n}", "text": self.said(n, named)}
+            for n in numbers
+        ]
         docs.append({"location": "", "title": "Kit", "text": "The parts of the kit."})
         self.site.pages["/search/search_index.json"] = json.dumps({"config": {}, "docs": docs})
         if self.is_sphinx:
             words = {
-                word: [n for n in numbers if word in said[n]] for n in numbers for word in said[n].split()
+                word: [n for n in numbers if word in said[n]]
+                for n in numbers
+                for word in said[n].split()
             }
             index = {"docnames": [f"p{n}" for n in numbers], "terms": words}
             self.site.pages["/searchindex.js"] = f"Search.setIndex({json.dumps(index)})"
@@ -61,7 +68,9 @@ def test_an_index_is_a_list_of_pages_and_is_held_against_them(serve, run_crawl):
     nights = Nights(serve, run_crawl)
 
     told, paths, outcome = nights()
-    found = {one["url"].removeprefix(nights.site.url): one["discovered_by"] for one in outcome.documents}
+    found = {
+        one["url"].removeprefix(nights.site.url): one["discovered_by"] for one in outcome.documents
+    }
 
     assert len(told) == 13
     assert paths.count("/search/search_index.json") == 1
@@ -92,17 +101,21 @@ def test_a_night_is_what_the_index_names_and_a_sample(serve, run_crawl):
     pages = [path for path in paths if path.startswith("/p")]
     assert told == {}
     assert 2 <= len(set(pages)) == len(pages) <= 3, "a sample, which may have the start page"
-    line = (
-        r"41 pages: \d+ requests, 0 changed; by search_index.json, proven over 3 nights, 1 of 1 changes named"
-    )
+    line = r"41 pages: \d+ requests, 0 changed; by search_index.json, proven over 3 nights, 1 of 1 changes named"
     assert re.search(f"{line}; oldest check 1 crawl ago", outcome.log)
     absent = {"/llms.txt", "/.well-known/llms.txt", "/llms-full.txt", "/sitemap.xml"}
-    assert not absent.issubset(paths), "they were not there in three crawls: each is requested in one of ten"
+    assert not absent.issubset(paths), (
+        "they were not there in three crawls: each is requested in one of ten"
+    )
     assert len(outcome.documents) == 41
     told, paths, _ = nights(7, 8)
     assert told == {"/p7/": "changed", "/p8/": "changed"}
     assert {"/p7/", "/p8/"} < {*paths}
-    assert 4 <= len({path for path in paths if path in nights.site.pages and path.startswith("/p")}) <= 5
+    assert (
+        4
+        <= len({path for path in paths if path in nights.site.pages and path.startswith("/p")})
+        <= 5
+    )
     nights.site.pages.pop("/p9/")
     kept, nights.number = nights.number, 9  # the index has lost most pages: that is damage
     told, paths, outcome = nights()
@@ -149,12 +162,16 @@ def test_one_page_that_changes_unnamed_is_found_within_the_bound(serve, run_craw
     nights.named = dict(nights.editions)
     bound = {"LLMS_REVISIT": 10}
 
-    late = next(night for night in range(20) if "/p11/" in nights(*([11] * (night == 0)), settings=bound)[0])
+    late = next(
+        night for night in range(20) if "/p11/" in nights(*([11] * (night == 0)), settings=bound)[0]
+    )
 
     assert late < 10
 
 
-def test_an_index_that_is_always_another_saves_nothing_and_a_new_one_has_its_own_proof(serve, run_crawl):
+def test_an_index_that_is_always_another_saves_nothing_and_a_new_one_has_its_own_proof(
+    serve, run_crawl
+):
     nights = Nights(serve, run_crawl)
     for edited in PROOF:
         nights(*edited)

@@ -21,7 +21,9 @@ def browser() -> None:
 def js_site() -> dict[str, Page]:
     """The pages of the built site. A page's address answers with the shell, as such sites' servers do."""
     files: dict[str, Page] = {
-        f"/{file.relative_to(DIST).as_posix()}": Reply(file.read_bytes(), content_type=TYPES[file.suffix])
+        f"/{file.relative_to(DIST).as_posix()}": Reply(
+            file.read_bytes(), content_type=TYPES[file.suffix]
+        )
         for file in DIST.rglob("*")
         if file.is_file()
     }
@@ -58,7 +60,9 @@ def processes(folder: Path) -> dict[int, str]:
     for entry in Path("/proc").iterdir():
         try:
             if entry.name.isdigit() and (entry / "cwd").readlink().is_relative_to(folder):
-                found[int(entry.name)] = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+                found[int(entry.name)] = (
+                    (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+                )
         except OSError:  # it ended, or is not ours
             continue
     return found

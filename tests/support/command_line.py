@@ -22,7 +22,9 @@ class Done:
 
 
 @pytest.fixture
-def scrapy(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Callable[..., Done]:
+def scrapy(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Callable[..., Done]:
     """Run a scrapy command line in a project folder, with our commands and no other setting."""
 
     def run(folder: Path, *words: str, answer: str = "") -> Done:

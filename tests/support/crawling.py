@@ -30,7 +30,9 @@ class Outcome:
         """Scrapy's stats, from the log."""
         dump = re.search(r"Dumping Scrapy stats:\n(\{.*?\})\n\d{4}-", self.log, re.DOTALL)
         assert dump, self.log
-        return ast.literal_eval(re.sub(r"datetime\.datetime\([^()]*\)|tzinfo=[\w.]+", "None", dump[1]))
+        return ast.literal_eval(
+            re.sub(r"datetime\.datetime\([^()]*\)|tzinfo=[\w.]+", "None", dump[1])
+        )
 
     @property
     def lines(self) -> list[str]:
@@ -87,7 +89,14 @@ def begin(
         **(env or {}),
     }
     return fork(
-        _scrapy, constants or {}, *arguments, cwd=cwd, stdout=stdout, stderr=stderr, env=environment, **limits
+        _scrapy,
+        constants or {},
+        *arguments,
+        cwd=cwd,
+        stdout=stdout,
+        stderr=stderr,
+        env=environment,
+        **limits,
     )
 
 
@@ -117,7 +126,12 @@ def crawl_words(
     }
     return [
         *("crawl", spider),
-        *(part for name, value in given.items() if value is not None for part in ("-a", f"{name}={value}")),
+        *(
+            part
+            for name, value in given.items()
+            if value is not None
+            for part in ("-a", f"{name}={value}")
+        ),
         *(part for name, value in chosen.items() for part in ("-s", f"{name}={value}")),
         *("-O", str(folder / "documents.jsonl")),
     ]
@@ -166,5 +180,7 @@ def crawl(
     more["constants"] = NO_FULL_CHECK | more.get("constants", {})
     outcome = command(*words, *options, cwd=folder, **more)
     if output.exists():
-        outcome.documents = [json.loads(line) for line in output.read_text(encoding="utf-8").splitlines()]
+        outcome.documents = [
+            json.loads(line) for line in output.read_text(encoding="utf-8").splitlines()
+        ]
     return outcome

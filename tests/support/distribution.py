@@ -48,7 +48,8 @@ class ByCost(LoadScopeScheduling):
         """
         given = self.assigned_work.pop(node)
         left = {
-            scope: {test: False for test, done in tests.items() if not done} for scope, tests in given.items()
+            scope: {test: False for test, done in tests.items() if not done}
+            for scope, tests in given.items()
         }
         pending = [(scope, test) for scope, tests in left.items() for test in tests]
         if not pending:

@@ -73,7 +73,9 @@ def _run(
             resolution = HostResolution(hostName)
             receiver.resolutionBegan(resolution)
             for ip in answers.pop(0) if len(answers) > 1 else answers[0]:
-                receiver.addressResolved((IPv6Address if ":" in ip else IPv4Address)("TCP", ip, portNumber))
+                receiver.addressResolved(
+                    (IPv6Address if ":" in ip else IPv4Address)("TCP", ip, portNumber)
+                )
             receiver.resolutionComplete()
             return resolution
 
@@ -92,11 +94,15 @@ def _run(
                     )
                 except ValueError as error:
                     kind = kind_of_exception(error)
-                    events.append({"url": options["url"], "error": type(error).__name__, "kind": kind})
+                    events.append(
+                        {"url": options["url"], "error": type(error).__name__, "kind": kind}
+                    )
 
         def closed(self, reason):
             slots = self.crawler.engine.downloader.per_slot_settings
-            delays.update({host: float(slot["delay"]) for host, slot in slots.items() if "delay" in slot})
+            delays.update(
+                {host: float(slot["delay"]) for host, slot in slots.items() if "delay" in slot}
+            )
 
         def answered(self, response):
             events.append(
@@ -131,7 +137,9 @@ def _run(
     process.crawl(crawler)
     process.start()
     stats = {
-        key: value for key, value in crawler.stats.get_stats().items() if isinstance(value, (int, float, str))
+        key: value
+        for key, value in crawler.stats.get_stats().items()
+        if isinstance(value, (int, float, str))
     }
     Path(result).write_text(
         json.dumps({"events": events, "stats": stats, "lookups": lookups, "delays": delays})
@@ -164,7 +172,9 @@ def engine_crawl(
 ) -> EngineOutcome:
     """Request the URLs (or keyword arguments of `scrapy.Request`); `names` is what the test's DNS answers."""
     result, log = folder / "result.json", folder / "log.txt"
-    inherited = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
+    inherited = {
+        name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")
+    }
     result.unlink(missing_ok=True)
     process = fork(
         _run,
@@ -180,4 +190,6 @@ def engine_crawl(
     process.wait()
     assert result.exists(), process.log
     left = json.loads(result.read_text())
-    return EngineOutcome(left["events"], left["lookups"], left["stats"], process.log, left["delays"])
+    return EngineOutcome(
+        left["events"], left["lookups"], left["stats"], process.log, left["delays"]
+    )

@@ -141,8 +141,14 @@ _REDIRECT = [
 _ENCODING = [
     *(Case(f"{label}", label, "same") for label in ("gzip", "deflate", "br", "zstd")),
     *(Case(f"{label}-lie", f"{label}-lie", "same") for label in ("gzip", "deflate", "br", "zstd")),
-    *(Case(f"{label}-cut", f"{label}-cut", "network") for label in ("gzip", "deflate", "br", "zstd")),
-    *(Case(f"{label}-bad", f"{label}-bad", "network") for label in ("gzip", "deflate", "br", "zstd")),
+    *(
+        Case(f"{label}-cut", f"{label}-cut", "network")
+        for label in ("gzip", "deflate", "br", "zstd")
+    ),
+    *(
+        Case(f"{label}-bad", f"{label}-bad", "network")
+        for label in ("gzip", "deflate", "br", "zstd")
+    ),
     Case("gzip-cut-once", "gzip-cut*1,ok", "same"),
     Case("gzip-bomb", "gzip-bomb", "blocked"),
     Case("encoding-unknown", "encoding:klingon", "same"),
@@ -267,7 +273,9 @@ class Matrix:
             found.append(f"first crawl: {'no' if first is None else 'a'} document")
         elif first is not None and not unseen and not case.markdown and not same(first, healthy):
             found.append("first crawl: another document")
-        if case.markdown and first is not None:  # made of its HTML, which says the same: that text stays
+        if (
+            case.markdown and first is not None
+        ):  # made of its HTML, which says the same: that text stays
             healthy = first
         if not same(self.healed.get(case.name), healthy) and case.outcome != "for good":
             found.append("healthy crawl after the faults: not the healthy document")
@@ -287,12 +295,18 @@ class Matrix:
 def _edited(document: dict[str, Any]) -> dict[str, Any]:
     """The healthy document of a page, as it is after the edit."""
     content = document["content"].replace("edition 1", "edition 2")
-    return {**document, "content": content, "content_hash": hashlib.sha256(content.encode()).hexdigest()}
+    return {
+        **document,
+        "content": content,
+        "content_hash": hashlib.sha256(content.encode()).hexdigest(),
+    }
 
 
 def same(one: dict[str, Any] | None, other: dict[str, Any]) -> bool:
     """Whether two documents say the same."""
-    return one is not None and all(one[key] == other[key] for key in ("content", "title", "content_hash"))
+    return one is not None and all(
+        one[key] == other[key] for key in ("content", "title", "content_hash")
+    )
 
 
 def run_matrix(folder: Path, chosen: list[Case] | None = None) -> Matrix:
@@ -309,7 +323,9 @@ def run_matrix(folder: Path, chosen: list[Case] | None = None) -> Matrix:
         matrix.healthy = crawler.documents(matrix, "healthy")
         faulty = {places.key(case): case.script for case in matrix.cases if case.script != "ok"}
         faulty |= {f"{DOCS}/broken.html": "500"}
-        names = ",".join(f"{name}.example.com{times}" for name, times in (("gone", ""), ("flaky", "*1")))
+        names = ",".join(
+            f"{name}.example.com{times}" for name, times in (("gone", ""), ("flaky", "*1"))
+        )
         site.set_faults(faulty)
         site.closed_ports = {ports[host] for host in ports if host == "tls-reset"}
         matrix.first = crawler.documents(matrix, "first", names=names)
@@ -333,7 +349,9 @@ def run_matrix(folder: Path, chosen: list[Case] | None = None) -> Matrix:
     return matrix
 
 
-def _tls_ports(stack: contextlib.ExitStack, authority: Authority, site: FaultSite) -> dict[str, int]:
+def _tls_ports(
+    stack: contextlib.ExitStack, authority: Authority, site: FaultSite
+) -> dict[str, int]:
     certificates = {
         "tls-good": authority.server("tls-good.example.com"),
         "tls-unknown": authority.server("tls-unknown.example.com", trusted=False),
@@ -400,7 +418,9 @@ class _Crawler:
         own, faulty = run == "healthy", bool(names)
         folder = self.folder / (run if own else "same")
         folder.mkdir(exist_ok=True)
-        never = {urlsplit(self.places.url(c, markdown=c.markdown)).path: c.never for c in matrix.cases}
+        never = {
+            urlsplit(self.places.url(c, markdown=c.markdown)).path: c.never for c in matrix.cases
+        }
         short = cut_short(never if faulty else {})
         # the healthy twin trusts every certificate and finds every name; of those that are wrong it has plain pages
         outcome = crawl(
@@ -417,7 +437,9 @@ class _Crawler:
                 "LLMS_REPORT": folder / "report.html",
                 **({"DOWNLOAD_VERIFY_CERTIFICATES": "False"} if not names else {}),
             },
-            constants={"llmsspider.crawl.run.MAX_FAILED_SHARE": 1},  # half of the site is out of order
+            constants={
+                "llmsspider.crawl.run.MAX_FAILED_SHARE": 1
+            },  # half of the site is out of order
             env={
                 "PYTHONPATH": f"{Path(__file__).parents[2]}:{Path(__file__).parent}",
                 "SSL_CERT_FILE": str(self.authority.path),
@@ -429,7 +451,9 @@ class _Crawler:
         counted = Counter(document["url"] for document in outcome.documents)
         contents = Counter(d["content_hash"] for d in outcome.documents if d["content_hash"])
         matrix.duplicates += [f"{run}: {url}" for url, times in counted.items() if times > 1]
-        matrix.duplicates += [f"{run}: content {digest}" for digest, times in contents.items() if times > 1]
+        matrix.duplicates += [
+            f"{run}: content {digest}" for digest, times in contents.items() if times > 1
+        ]
         by_name = {}
         for document in outcome.documents:
             name = document["url"].partition("?")[0].rpartition("/")[2]

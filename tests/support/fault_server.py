@@ -74,7 +74,9 @@ class FaultSite(Site):
     requests as RFC 9110, section 13, has it: by ETag where one is sent, else by date.
     """
 
-    def __init__(self, pages: dict[str, object], scripts: dict[str, str] | None = None, seed: int = 1):
+    def __init__(
+        self, pages: dict[str, object], scripts: dict[str, str] | None = None, seed: int = 1
+    ):
         super().__init__(pages)  # type: ignore[arg-type]
         self.scripts = {key: script(text) for key, text in (scripts or {}).items()}
         self.modified: dict[str, float] = {}
@@ -140,7 +142,9 @@ class FaultSite(Site):
         own["Last-Modified"] = formatdate(modified, usegmt=True)
         reply.headers = {**own, **reply.headers}
         if seen.headers.get("if-none-match"):
-            held = {tag.strip().removeprefix("W/") for tag in seen.headers["if-none-match"].split(",")}
+            held = {
+                tag.strip().removeprefix("W/") for tag in seen.headers["if-none-match"].split(",")
+            }
             fresh = reply.headers["ETag"] in held
         else:
             fresh = _not_modified_since(seen.headers.get("if-modified-since"), modified)
@@ -188,7 +192,11 @@ class Exchange:
             self.__post_init__()
 
     def head(
-        self, status: int | str | None = None, *, length: int | str | None = -1, version: str = "1.1"
+        self,
+        status: int | str | None = None,
+        *,
+        length: int | str | None = -1,
+        version: str = "1.1",
     ) -> None:
         """Write status line and headers; `length` -1 is the true one, None leaves it out."""
         status = self.reply.status if status is None else status
@@ -550,7 +558,10 @@ def _redirect_self(x: Exchange) -> None:
 def _redirect_loop(x: Exchange) -> None:
     """Redirects to and fro between the page and another address that does the same."""
     path = x.seen.path
-    _redirect(x, path.removesuffix("-there.html") if path.endswith("-there.html") else f"{path}-there.html")
+    _redirect(
+        x,
+        path.removesuffix("-there.html") if path.endswith("-there.html") else f"{path}-there.html",
+    )
 
 
 @fault("redirect-storm")
@@ -594,7 +605,11 @@ def _zstd(body: bytes) -> bytes:
 
 def _damaged(body: bytes) -> bytes:
     middle = len(body) // 2
-    return body[:middle] + bytes(255 - byte for byte in body[middle : middle + 16]) + body[middle + 16 :]
+    return (
+        body[:middle]
+        + bytes(255 - byte for byte in body[middle : middle + 16])
+        + body[middle + 16 :]
+    )
 
 
 CODERS: dict[str, Callable[[bytes], bytes]] = {
@@ -783,7 +798,9 @@ def _strike(x: Exchange, step: Step) -> None:
 
 
 @contextlib.contextmanager
-def serving_faults(site: FaultSite, certificate: Path | None = None, port: int = 0) -> Iterator[str]:
+def serving_faults(
+    site: FaultSite, certificate: Path | None = None, port: int = 0
+) -> Iterator[str]:
     """Serve `site` until the block ends; yields the address. A second server of one site keeps `site.url` as it is.
 
     Args:
@@ -829,7 +846,9 @@ def serving_faults(site: FaultSite, certificate: Path | None = None, port: int =
     if certificate:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate)
-        server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+        server.socket = context.wrap_socket(
+            server.socket, server_side=True, do_handshake_on_connect=False
+        )
     url = f"http{'s' if certificate else ''}://127.0.0.1:{server.server_port}"
     site.url, site.port = site.url or url, site.port or server.server_port
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
@@ -851,7 +870,9 @@ class Authority:
         self._key, self._certificate = self._make("Test authority", None, days=(-2, 2))
         self.path.write_bytes(self._pem(self._certificate))
 
-    def server(self, name: str, *names: str, days: tuple[int, int] = (-1, 1), trusted: bool = True) -> Path:
+    def server(
+        self, name: str, *names: str, days: tuple[int, int] = (-1, 1), trusted: bool = True
+    ) -> Path:
         """Write the certificate and key of a server; `days` is from when until when it holds, from today."""
         key, certificate = self._make(name, (name, *names), days=days, trusted=trusted)
         from cryptography.hazmat.primitives import serialization as s
@@ -868,7 +889,12 @@ class Authority:
         return bytes(certificate.public_bytes(Encoding.PEM))  # type: ignore[attr-defined]
 
     def _make(
-        self, common: str, names: tuple[str, ...] | None, *, days: tuple[int, int], trusted: bool = True
+        self,
+        common: str,
+        names: tuple[str, ...] | None,
+        *,
+        days: tuple[int, int],
+        trusted: bool = True,
     ) -> tuple[object, object]:
         from cryptography import x509
         from cryptography.hazmat.primitives import hashes
@@ -891,7 +917,9 @@ class Authority:
         )
         if names is not None:
             alternatives = [_alternative(x509, name) for name in names]
-            builder = builder.add_extension(x509.SubjectAlternativeName(alternatives), critical=False)
+            builder = builder.add_extension(
+                x509.SubjectAlternativeName(alternatives), critical=False
+            )
         return key, builder.sign(self._key if by_authority else key, hashes.SHA256())
 
 

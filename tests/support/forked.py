@@ -25,7 +25,9 @@ HANGS_SECS = 300
 
 def _modules() -> list[str]:
     """The modules of the project but the settings, which read the environment, and the MCP server, which few need."""
-    paths = sorted(path.relative_to(ROOT).with_suffix("") for path in (ROOT / "llmsspider").rglob("*.py"))
+    paths = sorted(
+        path.relative_to(ROOT).with_suffix("") for path in (ROOT / "llmsspider").rglob("*.py")
+    )
     names = [".".join(path.parts).removesuffix(".__init__") for path in paths]
     left_out = {"llmsspider.__main__", "llmsspider.settings"}
     return [name for name in names if name not in left_out and name != "llmsspider.answers.mcp"]
@@ -35,7 +37,10 @@ def _parts_of_scrapy() -> list[str]:
     """The modules that every crawl imports: of the components that Scrapy's own settings name, and of all commands."""
     named = (default_settings.EXTENSIONS_BASE, default_settings.DOWNLOADER_MIDDLEWARES_BASE)
     components = [path.rpartition(".")[0] for room in named for path in room]
-    return [*components, *(info.name for info in pkgutil.iter_modules(commands.__path__, "scrapy.commands."))]
+    return [
+        *components,
+        *(info.name for info in pkgutil.iter_modules(commands.__path__, "scrapy.commands.")),
+    ]
 
 
 _CONTEXT = multiprocessing.get_context("forkserver")
@@ -120,7 +125,9 @@ class Forked:
         """
         deadline = time.monotonic() + HANGS_SECS
         while not (found := condition()):
-            assert self.exitcode is None or condition(), f"it has ended with {self.exitcode}\n{self.log}"
+            assert self.exitcode is None or condition(), (
+                f"it has ended with {self.exitcode}\n{self.log}"
+            )
             assert time.monotonic() < deadline, self.log
             time.sleep(0.02)
         return found
@@ -155,7 +162,8 @@ def fork(
         bytes_a_file: how large a file may become, as on a disk that is full.
     """
     process = _CONTEXT.Process(
-        target=_execute, args=(target, arguments, str(cwd), env, str(stdout), str(stderr), bytes_a_file)
+        target=_execute,
+        args=(target, arguments, str(cwd), env, str(stdout), str(stderr), bytes_a_file),
     )
     process.start()
     return Forked(process, stdout, stderr)

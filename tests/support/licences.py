@@ -38,7 +38,9 @@ ELSEWHERE = {
 def locked() -> dict[str, tuple[str, ...]]:
     """The versions of each package in the lock file, by normalised name."""
     found: dict[str, tuple[str, ...]] = {}
-    for name, version in re.findall(r"^([a-z][\w.-]*)(?:\[[\w,]+\])?==(\S+)", LOCK.read_text(), re.MULTILINE):
+    for name, version in re.findall(
+        r"^([a-z][\w.-]*)(?:\[[\w,]+\])?==(\S+)", LOCK.read_text(), re.MULTILINE
+    ):
         found[name] = (*found.get(name, ()), version)
     return found
 
@@ -54,7 +56,11 @@ def licence_of(name: str) -> str:
         for line in data.get_all("Classifier", [])
         if line.startswith("License :: ")
     ]
-    said = data["License-Expression"] or ", ".join(classified) or (data["License"] or "").partition("\n")[0]
+    said = (
+        data["License-Expression"]
+        or ", ".join(classified)
+        or (data["License"] or "").partition("\n")[0]
+    )
     return said or _heading_of_file(name) or "none given"
 
 
@@ -69,7 +75,8 @@ def _heading_of_file(name: str) -> str:
 def table() -> str:
     """The document."""
     rows = (
-        f"| {name} | {', '.join(versions)} | {licence_of(name)} |\n" for name, versions in locked().items()
+        f"| {name} | {', '.join(versions)} | {licence_of(name)} |\n"
+        for name, versions in locked().items()
     )
     return HEAD + "".join(rows)
 

@@ -27,12 +27,18 @@ class Live:
     port: int
     go: threading.Event
 
-    def ask(self, path: str, method: str = "GET", **headers: str) -> tuple[int, dict[str, str], bytes]:
+    def ask(
+        self, path: str, method: str = "GET", **headers: str
+    ) -> tuple[int, dict[str, str], bytes]:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=HANGS_SECS)
         try:
             connection.request(method, path, headers=headers)
             answer = connection.getresponse()
-            return answer.status, {key.lower(): value for key, value in answer.getheaders()}, answer.read()
+            return (
+                answer.status,
+                {key.lower(): value for key, value in answer.getheaders()},
+                answer.read(),
+            )
         finally:
             connection.close()
 
@@ -68,10 +74,16 @@ def crawling(serve, folder: Path, **settings: Any) -> Iterator[Live]:
     pages = {name: html(name, f"<p>The text of {name}.</p>") for name in NAMES}
     pages |= {name: held(name) for name in NAMES[:3]}
     pages["/"] = html("Home", "".join(f"<a href='{name}'>x</a>" for name in NAMES))
-    pages["/llms.txt"] = "# <img src=x onerror=alert(1)>\n\n- [Five](/p5.html)\n- [Dead](/dead.html)\n"
-    process = begin_crawl(f"{serve(pages).url}/", folder, settings={"LLMS_STATUS_PORT": 0, **settings})
+    pages["/llms.txt"] = (
+        "# <img src=x onerror=alert(1)>\n\n- [Five](/p5.html)\n- [Dead](/dead.html)\n"
+    )
+    process = begin_crawl(
+        f"{serve(pages).url}/", folder, settings={"LLMS_STATUS_PORT": 0, **settings}
+    )
     try:
-        found = process.wait_until(lambda: re.search(r"live page: http://127\.0\.0\.1:(\d+)/", process.log))
+        found = process.wait_until(
+            lambda: re.search(r"live page: http://127\.0\.0\.1:(\d+)/", process.log)
+        )
         yield Live(process, int(found[1]), go)
     finally:
         go.set()

@@ -68,7 +68,10 @@ def loopback(
 
         def do_GET(self) -> None:
             arrived = Arrived(
-                time.monotonic(), self.command, self.path, {k.lower(): v for k, v in self.headers.items()}
+                time.monotonic(),
+                self.command,
+                self.path,
+                {k.lower(): v for k, v in self.headers.items()},
             )
             if self.path == RIGHTS:
                 status, headers, body = 404, {}, b""
@@ -102,7 +105,9 @@ def loopback(
     if certificate:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate)
-        server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+        server.socket = context.wrap_socket(
+            server.socket, server_side=True, do_handshake_on_connect=False
+        )
     state = Loopback(host, server.server_address[1])
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()

@@ -23,7 +23,9 @@ from llmsspider.downloadermiddlewares.address_guard import AddressGuardResolver
 
 @implementer(IHostnameResolver)
 class _Names:
-    def resolveHostName(self, receiver: Any, name: str, port: int = 0, *_args: Any, **_kwargs: Any) -> Any:
+    def resolveHostName(
+        self, receiver: Any, name: str, port: int = 0, *_args: Any, **_kwargs: Any
+    ) -> Any:
         resolution = HostResolution(name)
         receiver.resolutionBegan(resolution)
         if (address := self.address(name)) is not None:
@@ -42,7 +44,9 @@ class _Static(_Names):
 
 class _Faulty(_Names):
     def __init__(self) -> None:
-        failing = (name.partition("*") for name in os.environ.get("FAULT_NAMES", "").split(",") if name)
+        failing = (
+            name.partition("*") for name in os.environ.get("FAULT_NAMES", "").split(",") if name
+        )
         self._failing = {name: int(times) if times else None for name, _, times in failing}
         self._asked: Counter[str] = Counter()
 

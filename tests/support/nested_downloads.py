@@ -24,11 +24,16 @@ def download_parts(urls: list[str], result: str) -> None:
             parent = Request(urls[0], meta={"proxy": "", "cookiejar": 7, "depth": 3})
             for url in urls:
                 try:
-                    response = await download_nested(self.crawler, url, parent, headers={"Accept": "text/x"})
+                    response = await download_nested(
+                        self.crawler, url, parent, headers={"Accept": "text/x"}
+                    )
                 except NestedDownloadError as error:
                     outcomes[url] = [error.kind, str(error), type(error.__cause__).__name__]
                 else:
-                    kept = {key: response.request.meta.get(key) for key in ("llms", "cookiejar", "depth")}
+                    kept = {
+                        key: response.request.meta.get(key)
+                        for key in ("llms", "cookiejar", "depth")
+                    }
                     outcomes[url] = [response.status, response.text, kept]
             return
             yield

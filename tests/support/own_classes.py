@@ -24,7 +24,9 @@ class Table:
     """Markdown as text, with a relative link."""
 
     def read(self, body: bytes, url: str, mime_type: str, encoding: str | None) -> str:
-        return f"# Table\n\n{len(body)} bytes of {mime_type} in {encoding}, see [more](more.html).\n"
+        return (
+            f"# Table\n\n{len(body)} bytes of {mime_type} in {encoding}, see [more](more.html).\n"
+        )
 
 
 class Whole:

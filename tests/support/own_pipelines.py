@@ -104,7 +104,9 @@ class Addon:
         settings.set("ADDON_FALLBACK", before, "addon")
         settings["DOWNLOAD_HANDLERS"]["http"] = "own_pipelines.Handler"
         settings.setdefault_in_component_priority_dict("DOWNLOADER_MIDDLEWARES", Passing, 633)
-        settings.set("REQUEST_FINGERPRINTER_CLASS", "scrapy.utils.request.RequestFingerprinter", "addon")
+        settings.set(
+            "REQUEST_FINGERPRINTER_CLASS", "scrapy.utils.request.RequestFingerprinter", "addon"
+        )
 
 
 class LastFirst(BaseScheduler):

@@ -21,7 +21,13 @@ def run(*command: str | Path, cwd: Path, **more: str) -> str:
     environment = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     environment |= {"SCRAPY_SETTINGS_MODULE": "llmsspider.settings", **more}
     done = subprocess.run(
-        command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=HANGS_SECS, check=False
+        command,
+        cwd=cwd,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=HANGS_SECS,
+        check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

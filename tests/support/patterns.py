@@ -20,7 +20,9 @@ METHODS = {"match": "match", "fullmatch": "fullmatch", "search": "search"}
 NO_METHODS = {"pattern", "flags", "groups", "groupindex"}
 """What is read of a pattern without a text: one that is a part of another is tried in that."""
 
-GUESTS = tuple(f"llmsspider.integrations.{name}" for name in ("haystack", "langchain", "llamaindex"))
+GUESTS = tuple(
+    f"llmsspider.integrations.{name}" for name in ("haystack", "langchain", "llamaindex")
+)
 """Modules that need packages which not every environment of the tests has (tests/integration/test_loaders.py)."""
 
 
@@ -122,7 +124,13 @@ def _uses() -> dict[tuple[str, str], set[str]]:
 
 
 def _name(node: ast.AST) -> str:
-    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+    return (
+        node.id
+        if isinstance(node, ast.Name)
+        else node.attr
+        if isinstance(node, ast.Attribute)
+        else ""
+    )
 
 
 def _module_of(path: Path) -> str:
@@ -158,9 +166,14 @@ def _found(module: str, node: Any) -> Found | None:
     if not isinstance(node.args[0], ast.Constant):
         return None
     flags = 0
-    for extra in [*node.args[1:], *(keyword.value for keyword in node.keywords if keyword.arg == "flags")]:
+    for extra in [
+        *node.args[1:],
+        *(keyword.value for keyword in node.keywords if keyword.arg == "flags"),
+    ]:
         for part in ast.walk(extra):
-            if isinstance(part, ast.Attribute) and isinstance(getattr(re, part.attr, None), re.RegexFlag):
+            if isinstance(part, ast.Attribute) and isinstance(
+                getattr(re, part.attr, None), re.RegexFlag
+            ):
                 flags |= getattr(re, part.attr)
     method = METHODS.get(node.func.attr, "finditer")
     pattern = re.compile(node.args[0].value, flags)

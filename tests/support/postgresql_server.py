@@ -31,7 +31,13 @@ def _as_server_user(words: list[str]) -> None:
         words = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", *words]
     environment = {key: value for key, value in os.environ.items() if not key.startswith("PG")}
     done = subprocess.run(
-        words, check=False, capture_output=True, text=True, env=environment, cwd="/", timeout=HANGS_SECS
+        words,
+        check=False,
+        capture_output=True,
+        text=True,
+        env=environment,
+        cwd="/",
+        timeout=HANGS_SECS,
     )
     if done.returncode:
         raise RuntimeError(f"{' '.join(words)}: {done.stderr}\n{done.stdout}")
@@ -70,10 +76,16 @@ def start_server(folder: Path) -> Server:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={folder} -c fsync=off"
-    options += " -c autovacuum=off"  # it goes round all the databases of a run, which live for seconds
+    options = (
+        f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={folder} -c fsync=off"
+    )
+    options += (
+        " -c autovacuum=off"  # it goes round all the databases of a run, which live for seconds
+    )
     control = [str(programs / "pg_ctl"), "-D", str(data), "-w", "-t", "300"]
-    server = Server(f"postgresql://test:secret@127.0.0.1:{port}", control, ["-l", str(log), "-o", options])
+    server = Server(
+        f"postgresql://test:secret@127.0.0.1:{port}", control, ["-l", str(log), "-o", options]
+    )
     server.start()
     return server
 
@@ -95,7 +107,8 @@ def new_database(server: str) -> str:
     """Make an empty database; returns its URL."""
     name = f"store_{os.getpid()}_{next(_databases)}"
     engine = create_engine(
-        f"{server.replace('postgresql://', 'postgresql+psycopg://')}/postgres", isolation_level="AUTOCOMMIT"
+        f"{server.replace('postgresql://', 'postgresql+psycopg://')}/postgres",
+        isolation_level="AUTOCOMMIT",
     )
     with engine.connect() as connection:
         connection.exec_driver_sql(f'CREATE DATABASE "{name}"')

@@ -74,8 +74,12 @@ SPECIAL: dict[str, Callable[[str], Any]] = {
     "changes.compare.most_similar": lambda text: most_similar(
         word_counts(text, URL), [(1, word_counts(text, URL))]
     ),
-    "web.outcomes.challenge_of": lambda text: outcomes.challenge_of(200, {}, f"<html>{text}".encode()),
-    "site.discovery.describing_files": lambda text: discovery.describing_files(_answer(text.encode())),
+    "web.outcomes.challenge_of": lambda text: outcomes.challenge_of(
+        200, {}, f"<html>{text}".encode()
+    ),
+    "site.discovery.describing_files": lambda text: discovery.describing_files(
+        _answer(text.encode())
+    ),
     "content.extraction.titles.headline": lambda text: titles.headline(_root(text), text),
     "web.page_forms.classify": lambda text: classify("text/html", text.encode(), False),
     "site.llmsfull.inspect": lambda text: inspect_full(io.BytesIO(text.encode()), URL),
@@ -112,7 +116,15 @@ PUMPS = (
     ":", "Source: https://a.example/b\n", "--- a.md ---\n", "File: a.md\n",
     "<|firecrawl-page-1-lllmstxt|>\n",
 )  # fmt: skip
-PREFIXES = ("", "<html><body><main><h1>A</h1>", "---\n", "# A\n\n", "<urlset>", "<!-- ", "<a href='")
+PREFIXES = (
+    "",
+    "<html><body><main><h1>A</h1>",
+    "---\n",
+    "# A\n\n",
+    "<urlset>",
+    "<!-- ",
+    "<a href='",
+)
 
 
 @dataclass(frozen=True)
@@ -174,10 +186,14 @@ _FILLERS: dict[str, Callable[[str], Any]] = {
 }
 
 
-def _call(function: Callable[..., Any], needed: list[inspect.Parameter], pumped: int, text: str) -> Any:
+def _call(
+    function: Callable[..., Any], needed: list[inspect.Parameter], pumped: int, text: str
+) -> Any:
     values = {}
     for index, parameter in enumerate(needed):
-        is_url = any(word in parameter.name for word in ("url", "base", "asked", "page", "twin", "tree"))
+        is_url = any(
+            word in parameter.name for word in ("url", "base", "asked", "page", "twin", "tree")
+        )
         value = URL if is_url else "a"
         if index == pumped:
             value = URL + text if is_url else text

@@ -199,7 +199,9 @@ class ScrapyCloud:
             check=False,
             timeout=timeout_secs,
         )
-        with contextlib.suppress(OSError):  # releases the reader where the job never opened the pipe
+        with contextlib.suppress(
+            OSError
+        ):  # releases the reader where the job never opened the pipe
             os.close(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
         reader.join()
         messages = [(line[:3], json.loads(line[4:])) for line in written]
@@ -212,7 +214,9 @@ class ScrapyCloud:
 
     def _job_environment(self, **more: str) -> dict[str, str]:
         return _environment(
-            PYTHONPATH=str(self.egg), SCRAPY_SETTINGS_MODULE="llmsspider.settings", HOME=str(self.folder)
+            PYTHONPATH=str(self.egg),
+            SCRAPY_SETTINGS_MODULE="llmsspider.settings",
+            HOME=str(self.folder),
         ) | dict(more)
 
 

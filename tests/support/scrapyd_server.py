@@ -55,7 +55,9 @@ class Scrapyd:
 
     def get(self, service: str, **parameters: str) -> dict[str, Any]:
         """Ask a service of the API; raises when its answer is not "ok"."""
-        return self._ok(requests.get(f"{self.url}/{service}.json", params=parameters, timeout=HANGS_SECS))
+        return self._ok(
+            requests.get(f"{self.url}/{service}.json", params=parameters, timeout=HANGS_SECS)
+        )
 
     def add_version(self, egg: Path) -> dict[str, Any]:
         """Upload an egg under the version that scrapyd-deploy would give it."""
@@ -63,25 +65,34 @@ class Scrapyd:
             data = {"project": PROJECT, "version": str(int(time.time()))}
             return self._ok(
                 requests.post(
-                    f"{self.url}/addversion.json", data=data, files={"egg": file}, timeout=HANGS_SECS
+                    f"{self.url}/addversion.json",
+                    data=data,
+                    files={"egg": file},
+                    timeout=HANGS_SECS,
                 )
             )
 
     def post(self, service: str, **parameters: str) -> dict[str, Any]:
         """Tell a service of the API; raises when its answer is not "ok"."""
-        return self._ok(requests.post(f"{self.url}/{service}.json", data=parameters, timeout=HANGS_SECS))
+        return self._ok(
+            requests.post(f"{self.url}/{service}.json", data=parameters, timeout=HANGS_SECS)
+        )
 
     def schedule(self, spider: str, arguments: dict[str, str], settings: dict[str, Any]) -> str:
         """Schedule a job; returns its id."""
         data = [("project", PROJECT), ("spider", spider), *arguments.items()]
         data += [("setting", f"{name}={value}") for name, value in settings.items()]
-        return self._ok(requests.post(f"{self.url}/schedule.json", data=data, timeout=HANGS_SECS))["jobid"]
+        return self._ok(requests.post(f"{self.url}/schedule.json", data=data, timeout=HANGS_SECS))[
+            "jobid"
+        ]
 
     def jobs(self, state: str) -> dict[str, dict[str, Any]]:
         """The jobs that are pending, running or finished, by id."""
         return {job["id"]: job for job in self.get("listjobs", project=PROJECT)[state]}
 
-    def wait(self, job: str, state: str = "finished", timeout_secs: float = HANGS_SECS) -> dict[str, Any]:
+    def wait(
+        self, job: str, state: str = "finished", timeout_secs: float = HANGS_SECS
+    ) -> dict[str, Any]:
         """Wait until a job is finished, or in another state; returns what Scrapyd says of it."""
         deadline = time.monotonic() + timeout_secs
         while job not in self.jobs(state):
@@ -164,7 +175,11 @@ def running_scrapyd(folder: Path, items_dir: str = "items") -> Iterator[Scrapyd]
     (folder / "scrapyd.conf").write_text(CONFIGURATION.format(port=port, items_dir=items_dir))
     with (folder / "scrapyd.log").open("wb") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "scrapyd"], cwd=folder, env=_environment(), stdout=log, stderr=log
+            [sys.executable, "-m", "scrapyd"],
+            cwd=folder,
+            env=_environment(),
+            stdout=log,
+            stderr=log,
         )
     server = Scrapyd(f"http://127.0.0.1:{port}", folder, process.pid)
     try:

@@ -33,7 +33,9 @@ class Service:
 
 def postgresql_programs() -> Path | None:
     """The directory of initdb and pg_ctl: the newest of Debian's, else the one on the PATH."""
-    debian = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name))
+    debian = sorted(
+        Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name)
+    )
     if debian:
         return debian[-1]
     found = shutil.which("initdb")
@@ -72,7 +74,12 @@ SERVICES = {
             DEVELOPMENT,
         ),
         Service("S3", "feeds in S3", _modules("moto", "boto3"), DEVELOPMENT),
-        Service("LlamaIndex", "the loaders for LlamaIndex and Haystack", LLAMA_INDEX.is_file, DEVELOPMENT),
+        Service(
+            "LlamaIndex",
+            "the loaders for LlamaIndex and Haystack",
+            LLAMA_INDEX.is_file,
+            DEVELOPMENT,
+        ),
     )
 }
 
@@ -95,7 +102,10 @@ def report() -> list[str]:
     there = ", ".join(name for name, service in SERVICES.items() if service not in missing)
     return [
         f"services: {there or 'none'}",
-        *(f"{s.name} is missing: tests of {s.shows} {consequence}; to get it: {s.get}" for s in missing),
+        *(
+            f"{s.name} is missing: tests of {s.shows} {consequence}; to get it: {s.get}"
+            for s in missing
+        ),
     ]
 
 

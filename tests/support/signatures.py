@@ -22,9 +22,13 @@ def keys_of(directory: dict[str, list[dict[str, str]]]) -> dict[str, Ed25519Publ
     """The keys of a directory, by their RFC 7638 thumbprint."""
     found = {}
     for jwk in directory["keys"]:
-        members = ",".join(f"{json.dumps(name)}:{json.dumps(jwk[name])}" for name in ("crv", "kty", "x"))
+        members = ",".join(
+            f"{json.dumps(name)}:{json.dumps(jwk[name])}" for name in ("crv", "kty", "x")
+        )
         name = (
-            base64.urlsafe_b64encode(hashlib.sha256(f"{{{members}}}".encode()).digest()).decode().rstrip("=")
+            base64.urlsafe_b64encode(hashlib.sha256(f"{{{members}}}".encode()).digest())
+            .decode()
+            .rstrip("=")
         )
         raw = base64.urlsafe_b64decode(jwk["x"] + "=" * (-len(jwk["x"]) % 4))
         found[name] = Ed25519PublicKey.from_public_bytes(raw)
@@ -47,7 +51,9 @@ class Verifier:
             return "it is not signed"
         inputs = http_sf.parse(headers["signature-input"].encode(), tltype="dictionary")
         signatures = http_sf.parse(headers["signature"].encode(), tltype="dictionary")
-        (label,) = [name for name, (_, parameters) in inputs.items() if parameters.get("tag") == TAG]
+        (label,) = [
+            name for name, (_, parameters) in inputs.items() if parameters.get("tag") == TAG
+        ]
         components, parameters = inputs[label]
         at = time.time() if now is None else now
         key = keys_of(self.directory).get(parameters["keyid"])
@@ -83,7 +89,9 @@ def _identifier(name: str, parameters: dict[str, str]) -> str:
     return f'"{name}"' + "".join(f';{key}="{value}"' for key, value in parameters.items())
 
 
-def _value(name: str, parameters: dict[str, str], method: str, url: str, headers: Mapping[str, str]) -> str:
+def _value(
+    name: str, parameters: dict[str, str], method: str, url: str, headers: Mapping[str, str]
+) -> str:
     parts = urlsplit(url)
     if not name.startswith("@"):
         member = http_sf.parse(headers[name].encode(), tltype="dictionary")[parameters["key"]]
@@ -106,7 +114,9 @@ def guard(site: Site, verifier: Verifier) -> list[str]:
 
     def guarded(page):
         def answer(seen):
-            problem = verifier.problem(seen.method, f"http://{seen.headers['host']}{seen.path}", seen.headers)
+            problem = verifier.problem(
+                seen.method, f"http://{seen.headers['host']}{seen.path}", seen.headers
+            )
             if problem is not None:
                 problems.append(f"{seen.path}: {problem}")
                 return Reply(problem, 401)

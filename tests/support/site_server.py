@@ -55,7 +55,9 @@ class Site:
     def __init__(self, pages: dict[str, Page]):
         self.pages = dict(pages)
         self.requests: list[Seen] = []
-        self.missing: Page = Reply("<html><body><h1>Not found</h1></body></html>", 404, TYPES["html"])
+        self.missing: Page = Reply(
+            "<html><body><h1>Not found</h1></body></html>", 404, TYPES["html"]
+        )
         self.etags = False
         self.type_of_304: str | None = None
         """The Content-Type that a 304 has, as some servers send one."""
@@ -122,7 +124,9 @@ def serving(site: Site) -> Iterator[Site]:
             seen = Seen(self.command, path, 0, headers, sent, raw)
             reply = site.reply(seen)
             body = reply.body if isinstance(reply.body, bytes) else reply.body.encode()
-            headers = {name: value.replace("{base}", site.url) for name, value in reply.headers.items()}
+            headers = {
+                name: value.replace("{base}", site.url) for name, value in reply.headers.items()
+            }
             status = reply.status
             if site.etags and status == 200:
                 headers.setdefault("ETag", f'"{hashlib.sha256(body).hexdigest()[:16]}"')

@@ -73,7 +73,9 @@ def directories() -> dict[str, Any]:
 
 def with_sitemap(site: Site) -> None:
     """List all pages but those that only links lead to."""
-    listed = "".join(f"<url><loc>{{base}}{path}</loc></url>" for path in site.pages if path.count("page-"))
+    listed = "".join(
+        f"<url><loc>{{base}}{path}</loc></url>" for path in site.pages if path.count("page-")
+    )
     site.pages["/sitemap.xml"] = (
         f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{listed}</urlset>'
     )

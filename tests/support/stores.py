@@ -36,7 +36,11 @@ class Place:
 def record(path: str = "a", content: str | None = "# A\n", **fields: Any) -> PageRecord:
     """A page of the site; its hashes follow from its content unless given."""
     url = SITE + path
-    digest = None if content is None else hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
+    digest = (
+        None
+        if content is None
+        else hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
+    )
     given: dict[str, Any] = {
         "id": hashlib.sha256(url.encode()).hexdigest()[:32],
         "identity": url,

@@ -176,7 +176,10 @@ def test_a_refused_password_is_not_repeated():
 
 def test_a_file_url_is_told_that_the_argument_url_names_folders():
     message = AllowedAddresses().refusal("file:///home/me/site/index.html")
-    assert message == "only http and https are fetched, and the local folder that the argument url names"
+    assert (
+        message
+        == "only http and https are fetched, and the local folder that the argument url names"
+    )
 
 
 SETTINGS = [

@@ -8,9 +8,7 @@ PROSE = b"<p>" + b"This page explains how a site tells people from programs. " *
 
 
 def html(title: str = "", head: str = "", body: str = "") -> bytes:
-    return (
-        f"<!DOCTYPE html><html><head><title>{title}</title>{head}</head><body>{body}</body></html>".encode()
-    )
+    return f"<!DOCTYPE html><html><head><title>{title}</title>{head}</head><body>{body}</body></html>".encode()
 
 
 WORDS_UNSEEN = "".join(
@@ -29,7 +27,9 @@ WALLS = [
         "Cloudflare managed challenge by its script",
         403,
         {},
-        html("Just a moment...", "<script>(function(){window._cf_chl_opt={cvId:'3'};})();</script>"),
+        html(
+            "Just a moment...", "<script>(function(){window._cf_chl_opt={cvId:'3'};})();</script>"
+        ),
         "Cloudflare",
     ),
     (
@@ -37,7 +37,8 @@ WALLS = [
         503,
         {},
         html(
-            "Einen Moment…", "<script src='/cdn-cgi/challenge-platform/h/b/orchestrate/chl_page/v1'></script>"
+            "Einen Moment…",
+            "<script src='/cdn-cgi/challenge-platform/h/b/orchestrate/chl_page/v1'></script>",
         ),
         "Cloudflare",
     ),
@@ -46,7 +47,8 @@ WALLS = [
         403,
         {},
         html(
-            "Attention Required! | Cloudflare", body='<div id="cf-wrapper">Sorry, you have been blocked</div>'
+            "Attention Required! | Cloudflare",
+            body='<div id="cf-wrapper">Sorry, you have been blocked</div>',
         ),
         "Cloudflare",
     ),
@@ -102,7 +104,9 @@ WALLS = [
         "Imperva",
         200,
         {},
-        html(body='<iframe id="main-iframe" src="/_Incapsula_Resource?CWUDNSAI=9&xinfo=1"></iframe>'),
+        html(
+            body='<iframe id="main-iframe" src="/_Incapsula_Resource?CWUDNSAI=9&xinfo=1"></iframe>'
+        ),
         "Imperva",
     ),
     (
@@ -115,7 +119,13 @@ WALLS = [
         ),
         "Anubis",
     ),
-    ("Anubis, by title", 200, {}, html("Making sure you&#39;re not a bot!", body="Loading..."), "unnamed"),
+    (
+        "Anubis, by title",
+        200,
+        {},
+        html("Making sure you&#39;re not a bot!", body="Loading..."),
+        "unnamed",
+    ),
     (
         "Sucuri",
         307,
@@ -138,12 +148,21 @@ WALLS = [
         "DDoS-Guard",
     ),
     ("title with other spacing and case", 200, {}, html("  Just a\n moment... "), "unnamed"),
-    ("byte order mark before the page", 200, {}, b"\xef\xbb\xbf\n" + html("Just a moment..."), "unnamed"),
+    (
+        "byte order mark before the page",
+        200,
+        {},
+        b"\xef\xbb\xbf\n" + html("Just a moment..."),
+        "unnamed",
+    ),
     (
         "script whose text has the signs of tags",
         403,
         {},
-        html("Denied", body="<SCRIPT>for (i=0;i<a;i++) if (i<b) s+='<p>text</p>'</SCRIPT >" + WORDS_UNSEEN),
+        html(
+            "Denied",
+            body="<SCRIPT>for (i=0;i<a;i++) if (i<b) s+='<p>text</p>'</SCRIPT >" + WORDS_UNSEEN,
+        ),
         "Kasada",
     ),
     (
@@ -157,7 +176,9 @@ WALLS = [
 
 
 @pytest.mark.parametrize(
-    ("status", "headers", "body", "name"), [case[1:] for case in WALLS], ids=[case[0] for case in WALLS]
+    ("status", "headers", "body", "name"),
+    [case[1:] for case in WALLS],
+    ids=[case[0] for case in WALLS],
 )
 def test_wall(status, headers, body, name):
     assert challenge_of(status, headers, body) == name
@@ -182,7 +203,8 @@ PAGES = [
         "docs that quote the marks in code",
         200,
         {},
-        html("Bot walls", body='<pre>window._cf_chl_opt id="px-captcha" sucuri_cloudproxy_js</pre>') + PROSE,
+        html("Bot walls", body='<pre>window._cf_chl_opt id="px-captcha" sucuri_cloudproxy_js</pre>')
+        + PROSE,
     ),
     (
         "docs with page text inside a script",
@@ -195,7 +217,9 @@ PAGES = [
         200,
         {"server": "cloudflare", "cf-ray": "1"},
         html(
-            "Guide", "<script src='/cdn-cgi/challenge-platform/scripts/jsd/main.js'></script>", "Short page."
+            "Guide",
+            "<script src='/cdn-cgi/challenge-platform/scripts/jsd/main.js'></script>",
+            "Short page.",
         ),
     ),
     (

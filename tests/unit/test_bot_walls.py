@@ -36,7 +36,9 @@ PASSWORD = b"<form><input name=p type='password'></form>"
         pytest.param("Soon.", "Site under maintenance", b"", "http", id="maintenance"),
         pytest.param("Soon.", "We'll be back soon!", b"", "http", id="back soon"),
         pytest.param("How to.", "Maintenance of tables", b"", None, id="a page about maintenance"),
-        pytest.param("How to.", "Access denied errors explained", b"", None, id="a page about denials"),
+        pytest.param(
+            "How to.", "Access denied errors explained", b"", None, id="a page about denials"
+        ),
         pytest.param("x" * 2000, "Sign in", PASSWORD, None, id="a page with text"),
     ],
 )
@@ -73,7 +75,9 @@ def test_the_same_text_on_three_pages_that_differed_in_any_order():
 
 
 def test_pages_that_were_the_same_before_say_nothing():
-    twins = [Suspect(bytes([number]), wall_fingerprint("New"), b"one content") for number in range(5)]
+    twins = [
+        Suspect(bytes([number]), wall_fingerprint("New"), b"one content") for number in range(5)
+    ]
     assert set(verdicts(twins).values()) == {None}
 
 
@@ -92,11 +96,18 @@ def test_what_one_page_proves_holds_for_all_with_its_text_the_new_ones_too():
         pytest.param(suspect(1, kind="http"), [], ACCEPTED_RUNS, id="a notice in place of a page"),
         pytest.param(suspect(1, bare=True), [], 2, id="little is left"),
         pytest.param(
-            suspect(1, bare=True, start=True), [], ACCEPTED_RUNS, id="little is left of the start page"
+            suspect(1, bare=True, start=True),
+            [],
+            ACCEPTED_RUNS,
+            id="little is left of the start page",
         ),
-        pytest.param(suspect(1, bare=True, blank=True), [], ACCEPTED_RUNS, id="little is left, and no link"),
+        pytest.param(
+            suspect(1, bare=True, blank=True), [], ACCEPTED_RUNS, id="little is left, and no link"
+        ),
         pytest.param(suspect(1), [suspect(2, bare=True)], 2, id="little is left of another page"),
-        pytest.param(suspect(1, bare=True), [suspect(2), suspect(3)], ACCEPTED_RUNS, id="three pages"),
+        pytest.param(
+            suspect(1, bare=True), [suspect(2), suspect(3)], ACCEPTED_RUNS, id="three pages"
+        ),
         pytest.param(NEW, [suspect(2, bare=True)], 2, id="new, little is left of a stored one"),
         pytest.param(NEW, [suspect(2, kind="auth")], 0, id="new, as a login in place of a page"),
         pytest.param(replace(NEW, kind="http"), [], 2, id="new, a notice"),
@@ -159,7 +170,9 @@ def test_addresses_of_pages(url):
 def test_editions_of_one_page_have_words_in_common():
     assert not is_rewritten("one two three four", "one two three five six")
     assert is_rewritten("one two three four", "five six")
-    assert is_rewritten("one two", " ".join(map(str, range(50))) + " one two"), "a long text has most words"
+    assert is_rewritten("one two", " ".join(map(str, range(50))) + " one two"), (
+        "a long text has most words"
+    )
 
 
 WORDS = "one two three four five six seven eight nine ten"
@@ -169,13 +182,18 @@ WORDS = "one two three four five six seven eight nine ten"
     ("before", "now", "expected"),
     [
         pytest.param(
-            f"# A\n\n{WORDS}\n", "# A\n\none two th\n", True, id="the same up to the middle of a word"
+            f"# A\n\n{WORDS}\n",
+            "# A\n\none two th\n",
+            True,
+            id="the same up to the middle of a word",
         ),
         pytest.param(f"{WORDS}\n\nLast.\n", f"{WORDS}\n", False, id="a paragraph less"),
         pytest.param(
             f"# A\n\n{WORDS}\n", f"# New\n\n{WORDS[:-6]}\n", True, id="edited before its last words"
         ),
-        pytest.param(f"# A\n\n{WORDS}\n\nZ.\n", f"# New\n\n{WORDS}\n", False, id="edited, a paragraph less"),
+        pytest.param(
+            f"# A\n\n{WORDS}\n\nZ.\n", f"# New\n\n{WORDS}\n", False, id="edited, a paragraph less"
+        ),
         pytest.param(f"# A\n\n{WORDS}\n", f"# A\n\n{WORDS} and more\n", False, id="longer"),
         pytest.param(f"# A\n\n{WORDS}\n", "# A\n\nother words\n", False, id="other words"),
         pytest.param(

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from llmsspider.browser.proxy import Destination, Head, OutboundProxy, proxies_of_environment, proxy_for
+from llmsspider.browser.proxy import (
+    Destination,
+    Head,
+    OutboundProxy,
+    proxies_of_environment,
+    proxy_for,
+)
 from llmsspider.browser.session import FENCED, find_program, launch_options
 
 
@@ -47,7 +53,12 @@ def test_what_is_no_request_to_a_proxy(line):
 
 @pytest.mark.parametrize(
     "text",
-    [b"\r\n\r\n", b"GET\r\n\r\n", head("GET / HTTP/1.1", "no colon"), head("GET / HTTP/1.1", " folded: x")],
+    [
+        b"\r\n\r\n",
+        b"GET\r\n\r\n",
+        head("GET / HTTP/1.1", "no colon"),
+        head("GET / HTTP/1.1", " folded: x"),
+    ],
 )
 def test_what_is_no_head(text):
     with pytest.raises(ValueError, match="not HTTP"):
@@ -91,7 +102,10 @@ def test_the_length_of_a_body_has_to_be_known():
         ("http://proxy.corp:3128", OutboundProxy("proxy.corp", 3128)),
         ("proxy.corp:3128", OutboundProxy("proxy.corp", 3128)),
         ("https://proxy.corp", OutboundProxy("proxy.corp", 443, tls=True)),
-        ("http://a%40b:c@proxy.corp/", OutboundProxy("proxy.corp", 80, authorization="Basic YUBiOmM=")),
+        (
+            "http://a%40b:c@proxy.corp/",
+            OutboundProxy("proxy.corp", 80, authorization="Basic YUBiOmM="),
+        ),
     ],
 )
 def test_an_outbound_proxy(url, expected):
@@ -128,13 +142,23 @@ def test_the_proxy_and_the_fence_cannot_be_chosen_away():
     options = launch_options(given, PROXY, None, sandbox=True)
     assert options["proxy"] == {**PROXY, "bypass": "<-loopback>"}
     assert set(FENCED) < set(options["args"])
-    assert options["args"].index("--lang=de") < options["args"].index(FENCED[0])  # Chromium takes the last
-    assert (options["slow_mo"], options["chromium_sandbox"], options["headless"]) == (10, True, True)
+    assert options["args"].index("--lang=de") < options["args"].index(
+        FENCED[0]
+    )  # Chromium takes the last
+    assert (options["slow_mo"], options["chromium_sandbox"], options["headless"]) == (
+        10,
+        True,
+        True,
+    )
 
 
 @pytest.mark.parametrize(
     ("given", "expected"),
-    [({}, "/usr/bin/chromium"), ({"executable_path": "/opt/x"}, "/opt/x"), ({"channel": "chrome"}, None)],
+    [
+        ({}, "/usr/bin/chromium"),
+        ({"executable_path": "/opt/x"}, "/opt/x"),
+        ({"channel": "chrome"}, None),
+    ],
 )
 def test_which_browser_is_started(given, expected):
     assert launch_options(given, PROXY, "/usr/bin/chromium").get("executable_path") == expected

@@ -91,9 +91,9 @@ def test_code_and_tables_are_told_as_wholes():
 
 
 def test_blocks_that_come_and_go_are_told_whole():
-    after = PAGE.replace("Connects to a server.\n", "Connects to a server.\n\nNever waits.\n").replace(
-        "- `retries` is 3\n\n  More on retries.\n", ""
-    )
+    after = PAGE.replace(
+        "Connects to a server.\n", "Connects to a server.\n\nNever waits.\n"
+    ).replace("- `retries` is 3\n\n  More on retries.\n", "")
     assert [(hunk.change, hunk.before or hunk.after) for hunk in hunks(PAGE, after)] == [
         ("added", "Never waits."),
         ("removed", "`retries` is 3"),
@@ -227,7 +227,8 @@ def test_a_value_beside_a_date_is_told_though_the_date_changes_every_time():
     contents = [table(day) for day in range(10, 15)]
     assert news_of(*contents, table(15, limit=2)) == ["| Guide | 15 Nov 2026 | 2 | 1.2.0 |"]
     lines = [
-        f"Limit {limit}, updated 2026-11-{day}" for day, limit in ((1, 5), (2, 5), (3, 5), (4, 5), (5, 6))
+        f"Limit {limit}, updated 2026-11-{day}"
+        for day, limit in ((1, 5), (2, 5), (3, 5), (4, 5), (5, 6))
     ]
     assert noise_of(*lines[:4])
     assert news_of(*lines) == [lines[-1]]
@@ -238,7 +239,9 @@ def test_a_row_that_is_added_is_told_beside_the_dates_of_the_others():
     assert news_of(table(19), table(20), added) == ["| New | 21 Nov 2026 | 7 | 1.2.0 |"]
 
 
-CODE = "```console\n$ tool --version\ntool {}\nbuilt 2026-11-{} in {} ms at 0x7f{}\nlimit = 3\n```\n"
+CODE = (
+    "```console\n$ tool --version\ntool {}\nbuilt 2026-11-{} in {} ms at 0x7f{}\nlimit = 3\n```\n"
+)
 
 
 def test_lines_of_code_that_are_made_anew_each_time_are_noise():
@@ -260,7 +263,11 @@ def test_a_default_in_code_that_changed_now_and_then_is_news():
 
 
 def test_a_label_that_changes_on_three_pages_at_once_is_noise_on_each():
-    lines = [line for hunk in hunks("Built 2026-11-20", "Built 2026-11-21") for line in volatile_lines(hunk)]
+    lines = [
+        line
+        for hunk in hunks("Built 2026-11-20", "Built 2026-11-21")
+        for line in volatile_lines(hunk)
+    ]
     unproven = evidence([])
     assert noise_of_pages([(unproven, lines)] * 2) == [set(), set()]
     assert noise_of_pages([(unproven, lines)] * 3) == [set(lines)] * 3
@@ -322,10 +329,20 @@ def test_kinds_of_change(before, after, expected):
 SHA = "30f8c1d2" * 8
 BUILT = {
     "hex": ("![p](/_images/{}.png)", "30f8c1d2", "9b11d0e7", True),
-    "a picture named like its file": (f"![\\_images/{{}}.png](/_images/{SHA}.png)", SHA, SHA[::-1], True),
+    "a picture named like its file": (
+        f"![\\_images/{{}}.png](/_images/{SHA}.png)",
+        SHA,
+        SHA[::-1],
+        True,
+    ),
     "before the extension": ("![p](/assets/logo-{}.webp)", "BQx3dK9z", "Da0_Xk1q", True),
     "a folder": ("[script](/_downloads/{}/plot.py)", "0a1b2c3d4e5f6071", "9a1b2c3d4e5f6071", True),
-    "source at a commit": ("[source](https://git.example/blob/{}/a.py#L1)", "0f3a2c1", "9f3a2c1", True),
+    "source at a commit": (
+        "[source](https://git.example/blob/{}/a.py#L1)",
+        "0f3a2c1",
+        "9f3a2c1",
+        True,
+    ),
     "a query": ("![p](/a.png?v={})", "1", "2", True),
     "an attribute": ("<img src='/{}.png'>", "30f8c1d2", "9b11d0e7", True),
     "another picture": ("![p](/step-{}.png)", "1", "2", False),

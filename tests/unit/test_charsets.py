@@ -41,20 +41,33 @@ EAST_ASIAN = [
     (TRADITIONAL, "big5"),
 ]
 ELSEWHERE = [
-    ("L'été, les élèves ont étudié à l'école où le maître répète ; ça a été très agréable.", "cp1252"),
-    ("Größe, Übung, Straße, für, können, müssen, während, schön, Mädchen, weiß, über, grün.", "cp1252"),
+    (
+        "L'été, les élèves ont étudié à l'école où le maître répète ; ça a été très agréable.",
+        "cp1252",
+    ),
+    (
+        "Größe, Übung, Straße, für, können, müssen, während, schön, Mädchen, weiß, über, grün.",
+        "cp1252",
+    ),
     ("Эта функция читает указанный файл и возвращает его содержимое в виде строки.", "cp1251"),
     ("Эта функция читает указанный файл и возвращает его содержимое в виде строки.", "koi8-r"),
     ("Αυτή η συνάρτηση διαβάζει το αρχείο και επιστρέφει το περιεχόμενό του.", "iso8859-7"),
-    ("Ta funkcja odczytuje plik i zwraca jego zawartość. Zażółć gęślą jaźń, proszę źródło", "cp1250"),
+    (
+        "Ta funkcja odczytuje plik i zwraca jego zawartość. Zażółć gęślą jaźń, proszę źródło",
+        "cp1250",
+    ),
 ]
 
 
 @pytest.mark.parametrize(("text", "charset"), EAST_ASIAN)
 def test_east_asian_text_that_declares_no_charset_is_read_right(text: str, charset: str) -> None:
-    around = f"<html><body><h1>API</h1><p>{text}</p><pre>f(x)</pre></body></html>" + "<!-- x -->" * 50
+    around = (
+        f"<html><body><h1>API</h1><p>{text}</p><pre>f(x)</pre></body></html>" + "<!-- x -->" * 50
+    )
     assert text in convert(around.encode(charset), URL, None).markdown
-    assert text not in convert(around.encode(charset), URL, "iso-8859-1").markdown, "what is declared counts"
+    assert text not in convert(around.encode(charset), URL, "iso-8859-1").markdown, (
+        "what is declared counts"
+    )
 
 
 @pytest.mark.parametrize(("text", "charset"), ELSEWHERE)

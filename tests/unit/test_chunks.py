@@ -101,7 +101,11 @@ def test_a_heading_path_is_plain_text_below_the_title() -> None:
     headings = "# [`Env`](/env.md) {#env}", "# \\_private\\_ *and* `f(*args)`", "## C#"
     content = "\n\n".join(f"{heading}\n\n{SHOP}" for heading in headings)
     paths = [chunk.heading_path for chunk in chunks(content, "p", size=200)]
-    assert paths == [("Env",), ("Env", "_private_ and f(*args)"), ("Env", "_private_ and f(*args)", "C#")]
+    assert paths == [
+        ("Env",),
+        ("Env", "_private_ and f(*args)"),
+        ("Env", "_private_ and f(*args)", "C#"),
+    ]
 
 
 MEMBERS = {
@@ -113,7 +117,12 @@ MEMBERS = {
             "`property size: int`",
             "`wheels.run(x)`",
         ],
-        ["API > wheels.Wheel", "API > wheels.Wheel > turn", "API > wheels.Wheel > size", "API > wheels.run"],
+        [
+            "API > wheels.Wheel",
+            "API > wheels.Wheel > turn",
+            "API > wheels.Wheel > size",
+            "API > wheels.run",
+        ],
     ),
     "options": (
         ["# CLI", "## Options", "`--out <file>`", "`-v, --verbose`"],
@@ -130,15 +139,26 @@ MEMBERS = {
         ["Struct W > Implementations > impl<T> W<T>"]
         + ["Struct W > Implementations > impl<T> W<T> > new" + end for end in ("", " > Panics")],
     ),
-    "Documenter": (["# Use", "**[`W.turn!`](https://w.org/page#W.turn!) — Function**"], ["Use > W.turn!"]),
-    "Haddock": (["# Data.W", "`data W a`", "`turn :: W a -> Int`"], ["Data.W > W", "Data.W > turn"]),
-    "prose": (["# Use", "`pip install wheels`", '`print("turn")`', "Call it:\n\n`turn(times)`"], ["Use"] * 3),
+    "Documenter": (
+        ["# Use", "**[`W.turn!`](https://w.org/page#W.turn!) — Function**"],
+        ["Use > W.turn!"],
+    ),
+    "Haddock": (
+        ["# Data.W", "`data W a`", "`turn :: W a -> Int`"],
+        ["Data.W > W", "Data.W > turn"],
+    ),
+    "prose": (
+        ["# Use", "`pip install wheels`", '`print("turn")`', "Call it:\n\n`turn(times)`"],
+        ["Use"] * 3,
+    ),
 }
 
 
 @pytest.mark.parametrize(("parts", "paths"), MEMBERS.values(), ids=MEMBERS)
 def test_the_name_of_a_member_belongs_to_the_path(parts: list[str], paths: list[str]) -> None:
-    content = "".join(f"{part}\n\n{'' if part.startswith('# ') else LONG[:150]}\n\n" for part in parts)
+    content = "".join(
+        f"{part}\n\n{'' if part.startswith('# ') else LONG[:150]}\n\n" for part in parts
+    )
     found = chunks(content, "p", size=170)
     own = [" > ".join(chunk.heading_path) for chunk in found if "Sentence number 0" in chunk.text]
     assert own[-len(paths) :] == paths
@@ -162,7 +182,10 @@ def test_a_short_chunk_joins_its_neighbour_unless_both_are_too_long_for_it() -> 
     found = chunks(f"# W\n\n{SHOP}\n\n## Properties\n\n{members}## Last\n\nEnd.\n", "p", size=300)
     assert all(len(chunk.text) >= 80 for chunk in found)
     assert {chunk.heading_path for chunk in found} == {("W",), ("W", "Properties")}
-    assert texts(f"# A\n\n{'x' * 90}\n\n# B\n\nText.\n", 100) == [f"# A\n\n{'x' * 90}", "# B\n\nText."]
+    assert texts(f"# A\n\n{'x' * 90}\n\n# B\n\nText.\n", 100) == [
+        f"# A\n\n{'x' * 90}",
+        "# B\n\nText.",
+    ]
 
 
 def test_a_fence_below_a_tag_is_not_left_open() -> None:
@@ -170,19 +193,21 @@ def test_a_fence_below_a_tag_is_not_left_open() -> None:
         f'  <Tab title="{name}">\n    ```{name}\n    # no heading\n\n    code\n    ```\n  </Tab>\n\n'
         for name in "ab"
     )
-    content = (
-        f"# A\n\n<Example>\n```json\n{{\n\n}}\n```\n</Example>\n\n<Tabs>\n{tabs}</Tabs>\n\n## B\n\n{SHOP}\n"
-    )
+    content = f"# A\n\n<Example>\n```json\n{{\n\n}}\n```\n</Example>\n\n<Tabs>\n{tabs}</Tabs>\n\n## B\n\n{SHOP}\n"
     found = chunks(content, "p", size=60)
     assert all(chunk.text.count("```") % 2 == 0 for chunk in found)
     assert {chunk.heading_path for chunk in found} == {("A",), ("A", "B")}
 
 
 def test_code_and_tables_in_a_quote_stay_whole() -> None:
-    quoted = [f"> {line}".rstrip() for line in f"[!NOTE]\n{SHOP}\n\n{CODE}\n- item\n\n{TABLE}".split("\n")]
+    quoted = [
+        f"> {line}".rstrip() for line in f"[!NOTE]\n{SHOP}\n\n{CODE}\n- item\n\n{TABLE}".split("\n")
+    ]
     open_one = "> ```\n> code\n\n"  # it ends with its quote
     found = texts("\n".join([*quoted, "", open_one, "## Behind\n", SHOP]), 100)
-    code, table = ("\n".join(f"> {line}" for line in block.strip().split("\n")) for block in (CODE, TABLE))
+    code, table = (
+        "\n".join(f"> {line}" for line in block.strip().split("\n")) for block in (CODE, TABLE)
+    )
     assert sum(code in text for text in found) == sum(table in text for text in found) == 1
     assert found[-1] == f"## Behind\n\n{SHOP}"
 
@@ -214,7 +239,9 @@ def test_equal_chunks_of_a_page_differ_by_ordinal_only_and_pages_differ() -> Non
 
 def test_a_new_name_of_a_built_picture_leaves_the_chunk_as_it_is() -> None:
     text = "# A\n\nAs seen here.\n\n![p](/_images/30f8c1d2.png)\n"
-    before, after = (chunks(one, "p", size=300) for one in (text, text.replace("30f8c1d2", "9b11d0e7")))
+    before, after = (
+        chunks(one, "p", size=300) for one in (text, text.replace("30f8c1d2", "9b11d0e7"))
+    )
     assert [one.id for one in before] == [one.id for one in after]
     assert "9b11d0e7" in after[-1].text
 

@@ -47,7 +47,10 @@ WRONG = {
     "LLMS_REVISIT": ("often", "accepted are always, proven, and a whole number of crawls"),
     "LLMS_STATUS_PORT": ("many", "accepted are auto, off, a port, and a range"),
     "LLMS_HISTORY": ("some", "a number of versions, or of days"),
-    "LLMS_CONVERTER": ("json.JSONDecoder", "accepted are native, markdownify, and the path of a class"),
+    "LLMS_CONVERTER": (
+        "json.JSONDecoder",
+        "accepted are native, markdownify, and the path of a class",
+    ),
     "LLMS_EMBEDDER": ("json.JSONDecoder", "the path of a class with embed(texts) is accepted"),
     "LLMS_PAGE_PROVIDERS": ("nowhere.Wiki", "the path of a provider class is accepted"),
     "LLMS_CONTENT_HANDLERS": ("[1]", "a dict of class paths by media type is accepted"),
@@ -65,7 +68,9 @@ def test_a_wrong_value_is_one_line_that_says_what_is_accepted(name):
 
 
 def test_every_mistake_is_said_at_once():
-    assert len(problems_of(project(**{name: value for name, (value, _) in WRONG.items()}))) == len(WRONG)
+    assert len(problems_of(project(**{name: value for name, (value, _) in WRONG.items()}))) == len(
+        WRONG
+    )
 
 
 @pytest.mark.parametrize("name", WRONG)
@@ -104,7 +109,9 @@ def test_the_environment_sets_what_the_command_line_does_not(monkeypatch):
     settings = project(LLMS_LINK_DEPTH="2")
     config = Config.from_settings(settings)
     assert (config.store_url, config.link_depth) == ("postgresql://environment/db", 2)
-    assert settings.get("LLMS_STORE_URL") == "postgresql://environment/db"  # for who reads the settings
+    assert (
+        settings.get("LLMS_STORE_URL") == "postgresql://environment/db"
+    )  # for who reads the settings
 
 
 def test_the_environment_comes_before_settings_files_and_profiles(monkeypatch):
@@ -125,12 +132,16 @@ def test_a_misspelt_variable_is_refused_and_one_of_another_program_is_not(monkey
     assert Config.from_settings(project())
     monkeypatch.setenv("LLMS_STORE_URI", "postgresql://x/y")
     (problem,) = problems_of(project())
-    assert problem == "environment variable LLMS_STORE_URI is no setting; did you mean LLMS_STORE_URL?"
+    assert (
+        problem == "environment variable LLMS_STORE_URI is no setting; did you mean LLMS_STORE_URL?"
+    )
 
 
 def test_structures_are_json_in_the_environment(monkeypatch):
     monkeypatch.setenv("LLMS_CONTENT_HANDLERS", '{"application/json": "own_classes.Table"}')
-    monkeypatch.setenv("LLMS_PAGE_PROVIDERS", "llmsspider.site.providers.GitHub, own_classes.LocalWiki")
+    monkeypatch.setenv(
+        "LLMS_PAGE_PROVIDERS", "llmsspider.site.providers.GitHub, own_classes.LocalWiki"
+    )
     config = Config.from_settings(project())
     assert config.handlers.paths == {"application/json": "own_classes.Table"}
     assert len(config.providers) == 2

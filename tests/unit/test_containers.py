@@ -83,7 +83,9 @@ def tagged(name: str) -> str:
 
 def is_pinned(name: str) -> bool:
     """Whether it is an image of a registry, with its version."""
-    return bool(re.fullmatch(r"[a-z/]+:\d+\.\d[\w.-]*", name)) and not name.startswith("llmsspider:")
+    return bool(re.fullmatch(r"[a-z/]+:\d+\.\d[\w.-]*", name)) and not name.startswith(
+        "llmsspider:"
+    )
 
 
 OURS = built(ROOT / "Dockerfile", {})
@@ -115,7 +117,9 @@ def mounts(service: dict) -> list[tuple[str, str, bool]]:
 
 
 def test_every_base_image_is_one_that_can_be_had(place: Path) -> None:
-    bases = re.findall(r"^FROM (\S+)", (place / "Dockerfile").read_text(encoding="utf-8"), re.MULTILINE)
+    bases = re.findall(
+        r"^FROM (\S+)", (place / "Dockerfile").read_text(encoding="utf-8"), re.MULTILINE
+    )
     for base in bases:
         assert is_pinned(base) or tagged(base) in IMAGES, (
             f"{base}: neither pinned nor built by docs/how-to/deployment.md"
@@ -138,21 +142,28 @@ def test_every_process_of_ours_can_write_where_it_is_told_to(place: Path) -> Non
             if source.startswith((".", "/")):
                 assert read_only, f"{name}: {source} belongs to whoever owns it on the machine"
             elif "build" in service:
-                assert image.owner(target) == image.user, f"{name}: a volume at {target} belongs to root"
+                assert image.owner(target) == image.user, (
+                    f"{name}: a volume at {target} belongs to root"
+                )
             else:
                 assert target == OWN_MOUNTS[service["image"].partition(":")[0]], name
 
 
 def test_no_password_is_copied_into_an_image(place: Path) -> None:
     ignored = (place / ".dockerignore").read_text(encoding="utf-8").split()
-    copied = re.findall(r"^COPY (?!--from)(.*) \S+$", (place / "Dockerfile").read_text(), re.MULTILINE)
+    copied = re.findall(
+        r"^COPY (?!--from)(.*) \S+$", (place / "Dockerfile").read_text(), re.MULTILINE
+    )
     assert "." not in copied or ".env" in ignored
 
 
 def test_every_volume_is_declared_and_used(place: Path) -> None:
     declared = yaml.safe_load((place / "compose.yaml").read_text(encoding="utf-8"))["volumes"]
     named = {
-        source for one in services(place).values() for source, _, _ in mounts(one) if source[0] not in "./"
+        source
+        for one in services(place).values()
+        for source, _, _ in mounts(one)
+        if source[0] not in "./"
     }
     assert set(declared) == named
 
@@ -162,5 +173,7 @@ def test_the_examples_of_docker_run_mount_what_the_process_can_write() -> None:
     assert found
     for volume, image in found:
         source, _, target = volume.partition(":")
-        assert not source.startswith(("$", ".", "/")), f"{source}: a folder that Docker makes belongs to root"
+        assert not source.startswith(("$", ".", "/")), (
+            f"{source}: a folder that Docker makes belongs to root"
+        )
         assert IMAGES[image].owner(target) == IMAGES[image].user

@@ -35,7 +35,9 @@ HOSTS = [
 ]
 
 
-@pytest.mark.parametrize(("url", "names"), [case[1:] for case in HOSTS], ids=[case[0] for case in HOSTS])
+@pytest.mark.parametrize(
+    ("url", "names"), [case[1:] for case in HOSTS], ids=[case[0] for case in HOSTS]
+)
 @pytest.mark.parametrize("as_json", [False, True], ids=["dict", "JSON"])
 def test_headers_go_to_their_origin_only(url, names, as_json):
     credentials = Credentials.from_setting(json.dumps(TABLE) if as_json else TABLE)
@@ -43,8 +45,12 @@ def test_headers_go_to_their_origin_only(url, names, as_json):
 
 
 def test_user_and_password_become_basic_authentication():
-    headers = Credentials.from_setting({"a.example": "Aladdin:open sesame"}).headers_for("https://a.example/")
-    assert headers == {"Authorization": "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="}  # the example of RFC 7617
+    headers = Credentials.from_setting({"a.example": "Aladdin:open sesame"}).headers_for(
+        "https://a.example/"
+    )
+    assert headers == {
+        "Authorization": "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="
+    }  # the example of RFC 7617
 
 
 @pytest.mark.parametrize("value", [None, "", {}])
@@ -83,7 +89,14 @@ def test_printing_shows_nothing():
 
 @pytest.mark.parametrize(
     "secret",
-    ["s3cr3t-token", "Bearer s3cr3t-token", "c00kie-value", "sid=c00kie-value", "pa55word", "tok3n-plain"],
+    [
+        "s3cr3t-token",
+        "Bearer s3cr3t-token",
+        "c00kie-value",
+        "sid=c00kie-value",
+        "pa55word",
+        "tok3n-plain",
+    ],
 )
 def test_logs_are_redacted(secret, caplog):
     caplog.handler.addFilter(SecretsFilter(Credentials.from_setting(TABLE)))
@@ -111,7 +124,11 @@ def test_tokens_of_the_environment_are_for_their_hosts_and_give_way_to_entries()
     bearer = {"Authorization": "Bearer gh-secret-token"}
     assert found.headers_for("https://api.github.com/repos/o/r") == bearer
     assert found.headers_for("https://raw.githubusercontent.com/o/r/main/a.md") == bearer
-    assert found.headers_for("https://github.com/o/r") == found.headers_for("http://api.github.com/") == {}
+    assert (
+        found.headers_for("https://github.com/o/r")
+        == found.headers_for("http://api.github.com/")
+        == {}
+    )
     assert list(found.headers_for("https://gitlab.com/api/v4/projects/a")) == ["Authorization"]
     assert "gh-secret-token" in found.secrets()
     assert Credentials().with_tokens({"GITHUB_TOKEN": "a\nb"}) == Credentials()

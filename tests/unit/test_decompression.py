@@ -9,7 +9,11 @@ import brotli
 import pytest
 from backports import zstd
 
-from llmsspider.downloadermiddlewares.headers import BodyTooLargeError, BrokenEncodingError, decompress
+from llmsspider.downloadermiddlewares.headers import (
+    BodyTooLargeError,
+    BrokenEncodingError,
+    decompress,
+)
 
 TEXT = "".join(f"<p>Line {number} of the page, caf\u00e9.</p>\n" for number in range(5000)).encode()
 RAW = zlib.compressobj(wbits=-15)

@@ -27,9 +27,14 @@ from llmsspider.store.runs import undelivered_since
             False,
             id="one of two failed",
         ),
-        pytest.param({}, {"feeds": True, "active": False}, False, id="the feed exporter switched itself off"),
         pytest.param(
-            {}, {"feeds": True, "active": True, "undelivered": ["x"]}, False, id="an output was put aside"
+            {}, {"feeds": True, "active": False}, False, id="the feed exporter switched itself off"
+        ),
+        pytest.param(
+            {},
+            {"feeds": True, "active": True, "undelivered": ["x"]},
+            False,
+            id="an output was put aside",
         ),
         pytest.param({}, {"feeds": True, "active": True}, True, id="nothing to deliver"),
     ],
@@ -70,17 +75,27 @@ CHANGES = {"arguments": {"emit": "changes"}}
         pytest.param([run(1, 0), run(2, 9, **FAILED)], 12, 9, id="the last one failed"),
         pytest.param([run(1, 0), run(2, 9, **FAILED)], 9, None, id="it had changed nothing"),
         pytest.param([run(1, 0), run(2, 9, **LOST)], 12, 9, id="the last one was killed"),
-        pytest.param([run(1, 0, **FAILED), run(2, 9, **FAILED)], 12, 0, id="two failed: from the first on"),
-        pytest.param([run(1, 0, **FAILED), run(2, 9)], 12, None, id="a complete set later makes up for it"),
         pytest.param(
-            [run(1, 0, **FAILED), run(2, 9, **CHANGES)], 12, 0, id="a feed of changes later does not"
+            [run(1, 0, **FAILED), run(2, 9, **FAILED)], 12, 0, id="two failed: from the first on"
+        ),
+        pytest.param(
+            [run(1, 0, **FAILED), run(2, 9)], 12, None, id="a complete set later makes up for it"
+        ),
+        pytest.param(
+            [run(1, 0, **FAILED), run(2, 9, **CHANGES)],
+            12,
+            0,
+            id="a feed of changes later does not",
         ),
         pytest.param(
             [run(1, 0, **FAILED), run(2, 9, complete=False)], 12, 0, id="nor does an incomplete set"
         ),
         pytest.param([run(1, 0, counts={"delivered": "replayed"})], 9, None, id="replayed"),
         pytest.param(
-            [run(1, 0, **LOST | {"counts": {"delivered": "replayed"}})], 9, None, id="killed, then replayed"
+            [run(1, 0, **LOST | {"counts": {"delivered": "replayed"}})],
+            9,
+            None,
+            id="killed, then replayed",
         ),
     ],
 )

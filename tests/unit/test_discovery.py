@@ -51,14 +51,21 @@ class Site:
         headers = {"content-type": type_}
         if final in self.links:
             headers["link"] = self.links[final]
-        return FetchResult(url, full, 200, headers, body if isinstance(body, bytes) else body.encode())
+        return FetchResult(
+            url, full, 200, headers, body if isinstance(body, bytes) else body.encode()
+        )
 
 
 def run(
-    site: Site, url: str = HOST + "/docs/", options: Options | None = None, notes: list[str] | None = None
+    site: Site,
+    url: str = HOST + "/docs/",
+    options: Options | None = None,
+    notes: list[str] | None = None,
 ) -> Discovery:
     return asyncio.run(
-        discover(site.fetch, url, options or Options(), note=(notes if notes is not None else []).append)
+        discover(
+            site.fetch, url, options or Options(), note=(notes if notes is not None else []).append
+        )
     )
 
 
@@ -121,9 +128,13 @@ def test_at_most_fourteen_requests(depth: int) -> None:
     found = run(site, HOST + "/" + "a/" * depth)
     assert found.requests == len(site.asked) <= 14
     assert len(site.asked) == len(set(site.asked))
-    assert {"/llms.txt", "/.well-known/llms.txt", "/llms-full.txt", "/robots.txt", "/sitemap.xml"} <= set(
-        site.asked
-    )
+    assert {
+        "/llms.txt",
+        "/.well-known/llms.txt",
+        "/llms-full.txt",
+        "/robots.txt",
+        "/sitemap.xml",
+    } <= set(site.asked)
 
 
 def test_no_sitemap_before_every_llms_txt_location() -> None:
@@ -138,7 +149,10 @@ def test_stops_at_the_first_valid_file() -> None:
     site, notes = Site({"/docs/": "<html>", "/docs/llms.txt": index("/docs/a")}), list[str]()
     found = run(site, notes=notes)
     assert site.asked[:3] == ["/docs/", "/docs/llms.txt", "/docs/llms-full.txt"]
-    assert (found.discovered_file, found.discovered_file_type) == (HOST + "/docs/llms.txt", "llms.txt")
+    assert (found.discovered_file, found.discovered_file_type) == (
+        HOST + "/docs/llms.txt",
+        "llms.txt",
+    )
     assert notes[0] == "found llms.txt at /docs/llms.txt"
 
 
@@ -184,14 +198,20 @@ def test_a_host_that_never_answers_is_given_up() -> None:
 
 def test_a_failing_start_page_with_a_working_llms_txt() -> None:
     found = run(Site({"/docs/llms.txt": index("/docs/a")}))
-    assert (found.start.status, found.start.error, seed_urls(found)) == (404, "not_found", ["/docs/a"])
+    assert (found.start.status, found.start.error, seed_urls(found)) == (
+        404,
+        "not_found",
+        ["/docs/a"],
+    )
 
 
 # The start page
 
 
 def test_a_page_that_links_below_itself_is_a_directory() -> None:
-    site = Site({"/docs": '<html><a class=x href="/docs/intro">', "/docs/llms.txt": index("/docs/a")})
+    site = Site(
+        {"/docs": '<html><a class=x href="/docs/intro">', "/docs/llms.txt": index("/docs/a")}
+    )
     found = run(site, HOST + "/docs")
     assert found.start_url == HOST + "/docs/"
     assert site.asked[1] == "/docs/llms.txt"
@@ -250,11 +270,18 @@ def test_of_several_lengths_the_full_one_goes_first() -> None:
     names = ["/llms-small.txt", "/llms-guide.txt", "/llms-full.txt"]
     site = Site({"/llms.txt": index(*names), **{name: pages("/a", "/b") for name in names}})
     found = run(site, HOST + "/")
-    assert [full.url for full in found.full_texts] == [HOST + names[2], HOST + names[1], HOST + names[0]]
+    assert [full.url for full in found.full_texts] == [
+        HOST + names[2],
+        HOST + names[1],
+        HOST + names[0],
+    ]
 
 
 def test_a_file_is_no_directory() -> None:
-    assert run(Site({"/a.html": '<a href="/a.html/b">'}), HOST + "/a.html").start_url == HOST + "/a.html"
+    assert (
+        run(Site({"/a.html": '<a href="/a.html/b">'}), HOST + "/a.html").start_url
+        == HOST + "/a.html"
+    )
 
 
 def test_an_llms_file_as_start_page_is_read_and_not_fetched_again() -> None:
@@ -285,7 +312,8 @@ DESCRIBED = {
 @pytest.mark.parametrize(("body", "header"), DESCRIBED.values(), ids=DESCRIBED)
 def test_describedby_comes_first(body: str, header: str | None) -> None:
     site = Site(
-        {"/docs/": body, "/meta/llms.txt": index("/docs/a")}, links={"/docs/": header} if header else {}
+        {"/docs/": body, "/meta/llms.txt": index("/docs/a")},
+        links={"/docs/": header} if header else {},
     )
     found = run(site)
     assert site.asked[1] == "/meta/llms.txt"
@@ -332,7 +360,10 @@ def test_a_named_file_that_fails_ends_the_run() -> None:
     ):
         run(Site({"/docs/": "<html>"}), options=Options(llms_txt=HOST + "/gone.txt"))
     with pytest.raises(DiscoveryError, match="an HTML page"):
-        run(Site({"/x.txt": "<!doctype html><html></html>"}), options=Options(llms_txt=HOST + "/x.txt"))
+        run(
+            Site({"/x.txt": "<!doctype html><html></html>"}),
+            options=Options(llms_txt=HOST + "/x.txt"),
+        )
     with pytest.raises(InvalidUrlError):
         run(Site(), options=Options(llms_txt="x.txt"))
 
@@ -364,7 +395,9 @@ def test_no_llms_links_one_file() -> None:
 def test_all_same_domain_all_are_read() -> None:
     site = Site(
         {
-            "/llms.txt": index("/llms-api.txt", "/llms/guide.txt", "https://docs.example.com/llms.txt"),
+            "/llms.txt": index(
+                "/llms-api.txt", "/llms/guide.txt", "https://docs.example.com/llms.txt"
+            ),
             "/llms-api.txt": index("/a"),
             "/llms/guide.txt": index("/b"),
             "https://docs.example.com/llms.txt": index("/c"),
@@ -387,7 +420,9 @@ def test_all_same_domain_all_are_read() -> None:
 
 
 def test_mixed_same_domain_only() -> None:
-    site = linked("/llms-api.txt", "https://docs.example.org/llms.txt", "https://bob.github.io/llms.txt")
+    site = linked(
+        "/llms-api.txt", "https://docs.example.org/llms.txt", "https://bob.github.io/llms.txt"
+    )
     site.pages = {**site.pages, "/llms-api.txt": index("/a")}
     found = run(site)
     assert read_files(found) == ["/docs/llms.txt", "/llms-api.txt"]
@@ -398,14 +433,18 @@ def test_mixed_same_domain_only() -> None:
 
 
 def test_tenants_of_a_private_suffix_are_strangers() -> None:
-    site = Site({"https://alice.github.io/llms.txt": index("https://bob.github.io/llms.txt", "/llms-a.txt")})
+    site = Site(
+        {"https://alice.github.io/llms.txt": index("https://bob.github.io/llms.txt", "/llms-a.txt")}
+    )
     found = run(site, "https://alice.github.io/")
     assert found.external == ["https://bob.github.io/llms.txt"]
     assert found.linked_files == ["https://alice.github.io/llms-a.txt"]
 
 
 def test_cycle_a_b() -> None:
-    site = Site({"/llms.txt": index("/llms-b.txt"), "/llms-b.txt": index("/llms.txt", "/llms-b.txt")})
+    site = Site(
+        {"/llms.txt": index("/llms-b.txt"), "/llms-b.txt": index("/llms.txt", "/llms-b.txt")}
+    )
     found = run(site, HOST + "/")
     assert read_files(found) == ["/llms.txt", "/llms-b.txt"]
     assert site.asked.count("/llms.txt") == site.asked.count("/llms-b.txt") == 1
@@ -453,13 +492,18 @@ def test_at_most_so_many_linked_files() -> None:
     site = linked(*(f"/llms-{n}.txt" for n in range(8)))
     found = run(site, options=Options(max_linked_files=3))
     assert len(found.linked_files) == 3
-    assert found.cut == [FilteredLink(f"{HOST}/llms-{n}.txt", "max-linked-files") for n in range(3, 8)]
+    assert found.cut == [
+        FilteredLink(f"{HOST}/llms-{n}.txt", "max-linked-files") for n in range(3, 8)
+    ]
 
 
 def test_reference_case_eight_full_text_files() -> None:
     names = [f"/llms/{n}.txt" for n in range(8)]
     site = Site(
-        {"/llms.txt": index(*names), **{name: pages(f"{name[:-4]}/a", f"{name[:-4]}/b") for name in names}}
+        {
+            "/llms.txt": index(*names),
+            **{name: pages(f"{name[:-4]}/a", f"{name[:-4]}/b") for name in names},
+        }
     )
     notes = list[str]()
     found = run(site, HOST + "/", notes=notes)
@@ -481,12 +525,21 @@ def test_a_root_index_and_section_indexes() -> None:
     )
     found = run(site, HOST + "/")
     assert found.seeds == [
-        Seed(HOST + "/home", "llms.txt", LlmsEntry(HOST + "/llms.txt", "Sections", "Home", "first", 1)),
         Seed(
-            HOST + "/api/get.md", "llms.txt", LlmsEntry(HOST + "/api/llms.txt", "Calls", "Get", "to get", 2)
+            HOST + "/home",
+            "llms.txt",
+            LlmsEntry(HOST + "/llms.txt", "Sections", "Home", "first", 1),
+        ),
+        Seed(
+            HOST + "/api/get.md",
+            "llms.txt",
+            LlmsEntry(HOST + "/api/llms.txt", "Calls", "Get", "to get", 2),
         ),
     ]
-    assert [(file.title, file.summary) for file in found.files] == [("Root", None), ("API", "The API")]
+    assert [(file.title, file.summary) for file in found.files] == [
+        ("Root", None),
+        ("API", "The API"),
+    ]
 
 
 def test_a_dead_linked_file_costs_nothing_more() -> None:
@@ -537,12 +590,17 @@ def test_optional_skipped() -> None:
 
 
 def test_full_text_beside_the_llms_txt() -> None:
-    site = Site({"/docs/llms.txt": index("/docs/a"), "/docs/llms-full.txt": pages("/docs/a", "/docs/b")})
+    site = Site(
+        {"/docs/llms.txt": index("/docs/a"), "/docs/llms-full.txt": pages("/docs/a", "/docs/b")}
+    )
     notes = list[str]()
     found = run(site, notes=notes)
     (full,) = found.full_texts
     assert full.report is not None
-    assert (full.report.rule, full.report.urls) == ("title-label", (HOST + "/docs/a", HOST + "/docs/b"))
+    assert (full.report.rule, full.report.urls) == (
+        "title-label",
+        (HOST + "/docs/a", HOST + "/docs/b"),
+    )
     assert found.discovered_file_type == "llms.txt"
     assert "/llms-full.txt" not in site.asked
     assert "full text at /docs/llms-full.txt holds 2 pages, 2 with their address" in notes
@@ -550,13 +608,19 @@ def test_full_text_beside_the_llms_txt() -> None:
 
 def test_full_text_alone() -> None:
     found = run(Site({"/llms-full.txt": pages("/a", "/b")}))
-    assert (found.discovered_file, found.discovered_file_type) == (HOST + "/llms-full.txt", "llms-full.txt")
+    assert (found.discovered_file, found.discovered_file_type) == (
+        HOST + "/llms-full.txt",
+        "llms-full.txt",
+    )
     assert len(found.full_texts) == 1
 
 
 def test_a_linked_full_text_is_not_fetched_twice() -> None:
     site = Site(
-        {"/docs/llms.txt": index("llms-full.txt"), "/docs/llms-full.txt": pages("/docs/a", "/docs/b")}
+        {
+            "/docs/llms.txt": index("llms-full.txt"),
+            "/docs/llms-full.txt": pages("/docs/a", "/docs/b"),
+        }
     )
     found = run(site)
     assert site.asked.count("/docs/llms-full.txt") == 1
@@ -584,7 +648,9 @@ def test_links_inside_a_full_text_name_no_pages() -> None:
     listed = "# T\n\n" + "".join(f"- [{name}](/docs/{name})\n" for name in ("One", "Two", "Three"))
     found = run(Site({"/docs/llms.txt": listed, "/docs/llms-full.txt": body}))
     assert found.full_texts[0].report is not None
-    assert found.full_texts[0].report.urls == tuple(f"{HOST}/docs/{name}" for name in ("One", "Two", "Three"))
+    assert found.full_texts[0].report.urls == tuple(
+        f"{HOST}/docs/{name}" for name in ("One", "Two", "Three")
+    )
     assert found.warnings == []
 
 
@@ -650,9 +716,13 @@ def test_a_large_spooled_file(tmp_path: Path) -> None:
             file.write(f"# Page {n}\nSource: {HOST}/{n}\n\n{PROSE * 100}\n\n")
     assert path.stat().st_size > 20 * 1024 * 1024
 
-    async def fetch(url: str, *, accept: str | None = None, max_bytes: int | None = None) -> FetchResult:
+    async def fetch(
+        url: str, *, accept: str | None = None, max_bytes: int | None = None
+    ) -> FetchResult:
         if url.endswith("/llms-full.txt"):
-            return FetchResult(url, url, 200, {"content-type": "text/plain", "etag": '"x"'}, spool=path)
+            return FetchResult(
+                url, url, 200, {"content-type": "text/plain", "etag": '"x"'}, spool=path
+            )
         return FetchResult(url, url, 404, error="not_found")
 
     (full,) = asyncio.run(discover(fetch, HOST + "/", Options())).full_texts
@@ -683,7 +753,9 @@ def test_a_page_that_llms_txt_lists_as_markdown_is_no_more_page_of_the_sitemap()
     listing = "# Site\n\n- [A](/docs/a.md)\n- [B](/docs/b/index.md)\n- [C](/docs/c.html.md)\n"
     pages = sitemap(*(f"{HOST}/docs/{name}" for name in ("a", "b/", "c.html", "d", "")))
     notes = list[str]()
-    found = run(Site({"/docs/": "<html>", "/docs/llms.txt": listing, "/sitemap.xml": pages}), notes=notes)
+    found = run(
+        Site({"/docs/": "<html>", "/docs/llms.txt": listing, "/sitemap.xml": pages}), notes=notes
+    )
     assert notes[-1] == "1 more page from 1 sitemap file"
     assert found.start_in_sitemap
 
@@ -700,17 +772,26 @@ def test_sitemap_index_gzip_and_redirect() -> None:
     )
     found = run(site)
     assert seed_urls(found) == ["/1", "/2"]
-    assert [url.removeprefix(HOST) for url in found.sitemaps] == ["/index.xml", "/one.xml.gz", "/two.txt"]
+    assert [url.removeprefix(HOST) for url in found.sitemaps] == [
+        "/index.xml",
+        "/one.xml.gz",
+        "/two.txt",
+    ]
     assert found.cut == [FilteredLink("https://other.org/s.xml", "sitemap-other-site")]
     assert "/sitemap.xml" not in site.asked
 
 
 def test_sitemaps_supplement_the_llms_txt() -> None:
     site = Site(
-        {"/docs/llms.txt": index("/docs/a"), "/sitemap.xml": sitemap(HOST + "/docs/a", HOST + "/docs/b")}
+        {
+            "/docs/llms.txt": index("/docs/a"),
+            "/sitemap.xml": sitemap(HOST + "/docs/a", HOST + "/docs/b"),
+        }
     )
     found = run(site)
-    assert [(seed.url.removeprefix(HOST), seed.discovered_by, seed.lastmod) for seed in found.seeds] == [
+    assert [
+        (seed.url.removeprefix(HOST), seed.discovered_by, seed.lastmod) for seed in found.seeds
+    ] == [
         ("/docs/a", "llms.txt", "2026-01-01"),
         ("/docs/b", "sitemap", "2026-01-01"),
     ]
@@ -744,7 +825,9 @@ def test_sitemaps_off() -> None:
 
 
 def test_a_sitemap_of_the_project_directory() -> None:
-    site = Site({"https://alice.github.io/proj/sitemap.xml": sitemap("https://alice.github.io/proj/a")})
+    site = Site(
+        {"https://alice.github.io/proj/sitemap.xml": sitemap("https://alice.github.io/proj/a")}
+    )
     assert [seed.url for seed in run(site, "https://alice.github.io/proj/").seeds] == [
         "https://alice.github.io/proj/a"
     ]
@@ -810,7 +893,10 @@ def later(site: Site, found: Discovery, path: str, options: Options | None = Non
 
 def test_a_file_named_later_adds_unseen_seeds_and_leads_no_further() -> None:
     site = Site(
-        {"/docs/llms.txt": index("/docs/a"), "/api/llms.txt": index("/docs/a", "/api/b", "/llms-more.txt")}
+        {
+            "/docs/llms.txt": index("/docs/a"),
+            "/api/llms.txt": index("/docs/a", "/api/b", "/llms-more.txt"),
+        }
     )
     found = run(site)
     before = found.start_url
@@ -823,7 +909,10 @@ def test_a_file_named_later_adds_unseen_seeds_and_leads_no_further() -> None:
 
 def test_what_a_file_named_later_loses_is_told() -> None:
     site = Site(
-        {"/docs/llms.txt": index("/docs/a"), "/api/llms.txt": index("/api/b", "http://localhost:PORT/")}
+        {
+            "/docs/llms.txt": index("/docs/a"),
+            "/api/llms.txt": index("/api/b", "http://localhost:PORT/"),
+        }
     )
     found = run(site)
     assert later(site, found, "/api/llms.txt") == ["/api/b"]

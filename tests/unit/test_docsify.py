@@ -78,8 +78,18 @@ def test_links_beside_the_page_where_the_site_says_so():
         ("", "https://e.com/guide", "https://e.com/guide", "https://e.com/guide.md"),
         ("", "https://e.com/", "https://e.com/", "https://e.com/README.md"),
         ("", "https://e.com/", "https://e.com/sub/", "https://e.com/sub/README.md"),
-        ("basePath: '/docs/'", "https://e.com/docs/a", "https://e.com/docs/", "https://e.com/docs/README.md"),
-        ("basePath: '/docs/'", "https://e.com/docs/a", "https://e.com/docs/b/c", "https://e.com/docs/b/c.md"),
+        (
+            "basePath: '/docs/'",
+            "https://e.com/docs/a",
+            "https://e.com/docs/",
+            "https://e.com/docs/README.md",
+        ),
+        (
+            "basePath: '/docs/'",
+            "https://e.com/docs/a",
+            "https://e.com/docs/b/c",
+            "https://e.com/docs/b/c.md",
+        ),
         ("basePath: '/files/'", "https://e.com/", "https://e.com/b", "https://e.com/files/b.md"),
         (
             "basePath: 'https://raw.example/x/'",
@@ -92,7 +102,9 @@ def test_links_beside_the_page_where_the_site_says_so():
 )
 def test_the_file_of_a_path(config, page, route, file):
     """With `routerMode: 'history'` routes are paths, whichever of them was answered with the page."""
-    html = f"<script>window.$docsify = window.$docsify || {{routerMode: 'history', {config}}}</script>"
+    html = (
+        f"<script>window.$docsify = window.$docsify || {{routerMode: 'history', {config}}}</script>"
+    )
     site = find_docsify(html.encode(), page)
     assert site is not None
     assert site.has_page(route)
@@ -102,7 +114,9 @@ def test_the_file_of_a_path(config, page, route, file):
 
 
 def test_links_between_paths():
-    site = Docsify("https://e.com/docs/", "https://e.com/docs/", is_history=True, sidebar="_sidebar.md")
+    site = Docsify(
+        "https://e.com/docs/", "https://e.com/docs/", is_history=True, sidebar="_sidebar.md"
+    )
     here = "https://e.com/docs/a/b"
     hrefs = ("c.md#use", "/x/README.md", "#here", "?id=here", "x/pic.png", "#/d?id=e")
     assert [site.join(href, here).removeprefix("https://e.com/docs") for href in hrefs] == [

@@ -21,4 +21,5 @@ def with_examples() -> list[str]:
 
 @pytest.mark.parametrize("name", with_examples())
 def test_the_examples_of_a_module(name):
-    assert doctest.testmod(importlib.import_module(name)).failed == 0
+    module = importlib.import_module(name)
+    assert doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE).failed == 0

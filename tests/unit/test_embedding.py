@@ -13,13 +13,17 @@ import pytest
 from llmsspider.answers.embedding import check_embedder
 from llmsspider.errors import ArgumentsError
 
-TEXT = (Path(__file__).resolve().parents[2] / "docs" / "how-to" / "search.md").read_text(encoding="utf-8")
+TEXT = (Path(__file__).resolve().parents[2] / "docs" / "how-to" / "search.md").read_text(
+    encoding="utf-8"
+)
 
 
 def example(name: str) -> type:
     """The class of this name in the Python of the page."""
     (code,) = [
-        code for code in re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL) if f"class {name}" in code
+        code
+        for code in re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
+        if f"class {name}" in code
     ]
     found: dict = {}
     exec(code, found)

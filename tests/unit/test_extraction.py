@@ -1,6 +1,6 @@
 """The whole conversion of one page: links, metadata, content, engines, bad input."""
 
-# ruff: noqa: E501, SIM905 (a case is one line)
+# ruff: noqa: SIM905 (a case is one line)
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ URL = "https://docs.example.org/guide/page.html"
 
 
 def html(body: str, head: str = "", lang: str = "en") -> bytes:
-    return f'<!DOCTYPE html><html lang="{lang}"><head>{head}</head><body>{body}</body></html>'.encode()
+    return (
+        f'<!DOCTYPE html><html lang="{lang}"><head>{head}</head><body>{body}</body></html>'.encode()
+    )
 
 
 HREFS = {
@@ -52,7 +54,9 @@ def test_follow_joins(href, expected):
 )
 def test_follow_leaves_out_what_is_no_page(href):
     assert [
-        url for url in read_metadata(html(f'<a href="{href}">x</a>'), URL, None).follow if "bad" not in url
+        url
+        for url in read_metadata(html(f'<a href="{href}">x</a>'), URL, None).follow
+        if "bad" not in url
     ] in (
         [],
         [URL],
@@ -108,7 +112,9 @@ def test_what_stands_beside_the_largest_section_is_content_too():
 
 def test_the_search_page_of_sphinx_holds_no_text():
     head = "<title>Search</title><script src='_static/documentation_options.js'></script>"
-    form = "<h1>Search</h1><p>Please activate JavaScript to search.</p><div id='search-results'></div>"
+    form = (
+        "<h1>Search</h1><p>Please activate JavaScript to search.</p><div id='search-results'></div>"
+    )
     page = convert(html(f"<div class='body' role='main'>{form}</div>", head), URL, None)
     assert (page.markdown, page.meta.title) == ("", "Search")
 
@@ -158,9 +164,15 @@ def test_title(head, body, expected):
 
 
 WITHOUT_SCRIPTS = {
-    "a stub": ("Leads to <a href='latest/'>latest/</a>...", "https://docs.example.org/guide/latest/"),
+    "a stub": (
+        "Leads to <a href='latest/'>latest/</a>...",
+        "https://docs.example.org/guide/latest/",
+    ),
     "no link": ("<div id='app'></div>", None),
-    "another link, too": ("Leads to <a href='latest/'>latest/</a>, or <a href='old/'>old/</a>", None),
+    "another link, too": (
+        "Leads to <a href='latest/'>latest/</a>, or <a href='old/'>old/</a>",
+        None,
+    ),
     "text of its own": (f"<p>{'All there is to say. ' * 20}<a href='latest/'>Go on</a></p>", None),
 }
 
@@ -196,9 +208,7 @@ def test_where_a_page_without_text_leads(head, body, expected):
 
 @pytest.mark.parametrize("name", ["property", "name"])
 def test_navigation_that_docfx_loads_is_followed(name):
-    head = (
-        f"<meta {name}='docfx:navrel' content='../toc.html'><meta {name}='docfx:tocrel' content='toc.html'>"
-    )
+    head = f"<meta {name}='docfx:navrel' content='../toc.html'><meta {name}='docfx:tocrel' content='toc.html'>"
     follow = read_metadata(html("<a href='a.html'>A</a>", head), URL, None).follow
     assert [url.removeprefix("https://docs.example.org") for url in follow] == [
         "/guide/a.html",
@@ -208,9 +218,7 @@ def test_navigation_that_docfx_loads_is_followed(name):
 
 
 def test_the_index_of_exdoc_is_followed_from_any_page():
-    head = (
-        "<meta name='generator' content='ExDoc v0.32'><script defer src='dist/sidebar_items-E8.js'></script>"
-    )
+    head = "<meta name='generator' content='ExDoc v0.32'><script defer src='dist/sidebar_items-E8.js'></script>"
     follow = read_metadata(html("<a href='#summary'>Summary</a>", head), URL, None).follow
     assert follow[-1] == "https://docs.example.org/guide/index.html"
 
@@ -225,7 +233,9 @@ REFRESHES = {
 @pytest.mark.parametrize(("content", "expected"), REFRESHES.values(), ids=REFRESHES)
 def test_meta_refresh(content, expected):
     assert (
-        read_metadata(html("", f'<meta http-equiv="Refresh" content="{content}">'), URL, None).meta.refresh
+        read_metadata(
+            html("", f'<meta http-equiv="Refresh" content="{content}">'), URL, None
+        ).meta.refresh
         == expected
     )
 
@@ -300,14 +310,18 @@ def test_unknown_converter_is_refused():
 
 @pytest.mark.parametrize("converter", loading.NAMES)
 def test_page_crosses_a_process_border(converter):
-    page = convert(html("<main><h1>T</h1><p>a <b>b</b></p><pre>x</pre></main>"), URL, None, converter)
+    page = convert(
+        html("<main><h1>T</h1><p>a <b>b</b></p><pre>x</pre></main>"), URL, None, converter
+    )
     assert pickle.loads(pickle.dumps(page)) == page
     assert page.markdown == "# T\n\na **b**\n\n```\nx\n```\n"
     assert page.converter == converter
 
 
 def test_a_class_of_the_users_writes_the_markdown():
-    page = convert(html("<main><h1>T</h1><p>a <b>b</b></p></main>"), URL, None, "own_classes.Shouting")
+    page = convert(
+        html("<main><h1>T</h1><p>a <b>b</b></p></main>"), URL, None, "own_classes.Shouting"
+    )
     assert (page.converter, page.markdown) == (
         "own_classes.Shouting",
         "<H1>T</H1>\n<P>A <STRONG>B</STRONG></P>\n",
@@ -397,7 +411,10 @@ def test_any_html_converts_and_its_markdown_is_read_as_it_is(text, encoding):
     assert pickle.loads(pickle.dumps(page)) == page
     assert all(url.startswith(("http://", "https://")) for url in page.follow)
     assert convert(text.encode("utf-8", "replace"), URL, encoding) == page
-    assert read("# T\n\n" + page.markdown, URL).markdown == ("# T\n\n" + page.markdown).rstrip("\n") + "\n"
+    assert (
+        read("# T\n\n" + page.markdown, URL).markdown
+        == ("# T\n\n" + page.markdown).rstrip("\n") + "\n"
+    )
 
 
 @given(st.binary(max_size=300), st.sampled_from([None, "utf-8", "utf-16", "utf-7", "big5", "\x00"]))

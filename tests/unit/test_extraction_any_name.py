@@ -84,7 +84,9 @@ def test_wrappers_in_wrappers_keep_what_they_hold(names, tag):
     for name in names:
         inner = f'<{tag} class="{name}">{inner}</{tag}>'
     page = convert(
-        f"<html><head><title>Wheels</title></head><body>{inner}</body></html>".encode(), URL, "utf-8"
+        f"<html><head><title>Wheels</title></head><body>{inner}</body></html>".encode(),
+        URL,
+        "utf-8",
     )
     assert page.markdown.count("grinds the corn") == 4
     assert "Wheels" in page.markdown
@@ -95,9 +97,13 @@ def test_wrappers_in_wrappers_keep_what_they_hold(names, tag):
     ("html", "kept"),
     [
         pytest.param(
-            '<div class="copy"><p>Congratulations, your first widget turns now.</p></div>', True, id="splash"
+            '<div class="copy"><p>Congratulations, your first widget turns now.</p></div>',
+            True,
+            id="splash",
         ),
-        pytest.param('<div class="copy"><button>Copy to clipboard</button></div>', False, id="copy button"),
+        pytest.param(
+            '<div class="copy"><button>Copy to clipboard</button></div>', False, id="copy button"
+        ),
         pytest.param(
             '<div class="section-index"><div class="entry"><h5><a href="/a">Axles</a></h5>'
             "<p>How an axle carries the widget and the wheel.</p></div></div>",
@@ -132,7 +138,9 @@ def test_wrappers_in_wrappers_keep_what_they_hold(names, tag):
             id="ad that is none",
         ),
         pytest.param(
-            '<div class="pager"><a href="/n">Next: how an axle carries it all</a></div>', False, id="pager"
+            '<div class="pager"><a href="/n">Next: how an axle carries it all</a></div>',
+            False,
+            id="pager",
         ),
         pytest.param(
             '<div class="toc"><h2>Contents</h2><ul><li><a href="#a">A</a> and what it is for, told in full length'
@@ -141,13 +149,17 @@ def test_wrappers_in_wrappers_keep_what_they_hold(names, tag):
             id="contents",
         ),
         pytest.param(
-            '<nav class="x"><a href="/n">Axles and mills and everything else</a></nav>', False, id="nav"
+            '<nav class="x"><a href="/n">Axles and mills and everything else</a></nav>',
+            False,
+            id="nav",
         ),
     ],
 )
 def test_what_an_element_holds_decides(html, kept):
     page = convert(
-        f"<html><body><main><h1>Wheels</h1>{PROSE * 3}{html}</main></body></html>".encode(), URL, "utf-8"
+        f"<html><body><main><h1>Wheels</h1>{PROSE * 3}{html}</main></body></html>".encode(),
+        URL,
+        "utf-8",
     )
     extra = page.markdown.replace(
         convert(f"<main><h1>Wheels</h1>{PROSE * 3}</main>".encode(), URL, None).markdown, ""
@@ -167,6 +179,8 @@ def test_a_heading_of_level_1_is_never_dropped():
 def test_a_name_of_ten_thousand_words_is_read():
     name = " ".join(f"word{number}" for number in range(10_000)) + " sidebar ad"
     page = convert(
-        f'<html><body><div class="{name}"><h1>Wheels</h1>{PROSE * 3}</div></body></html>'.encode(), URL, None
+        f'<html><body><div class="{name}"><h1>Wheels</h1>{PROSE * 3}</div></body></html>'.encode(),
+        URL,
+        None,
     )
     assert page.markdown.startswith("# Wheels\n\nA widget turns")

@@ -1,6 +1,6 @@
 """What single elements become, and that it reads back as the same text."""
 
-# ruff: noqa: E501, ISC004 (a case is one line)
+# ruff: noqa: ISC004 (a case is one line)
 
 from __future__ import annotations
 
@@ -191,14 +191,18 @@ def test_lines_of_a_heading_are_parted(spans, expected):
 
 
 def test_a_page_that_is_a_table_of_contents_keeps_it():
-    items = "".join(f"<li class='level2 toc nav-node'><a href='/d/{n}'>Part {n}</a></li>" for n in range(9))
+    items = "".join(
+        f"<li class='level2 toc nav-node'><a href='/d/{n}'>Part {n}</a></li>" for n in range(9)
+    )
     text = markdown(f"<main><h1>Table of Content</h1><ul class='toc nav-list'>{items}</ul></main>")
     assert text.count("](https://e.org/d/") == 9
 
 
 def test_tags_with_descriptions_are_content():
     text = "A wheel is what turns a mill, a mill is what grinds the corn."
-    assert text in markdown(f"<p>a</p><div class='tag-list'><p>{text}</p><p><a href='/a'>a</a></p></div>")
+    assert text in markdown(
+        f"<p>a</p><div class='tag-list'><p>{text}</p><p><a href='/a'>a</a></p></div>"
+    )
 
 
 @pytest.mark.parametrize(("body", "language", "text"), CODE.values(), ids=CODE)
@@ -295,7 +299,11 @@ def test_plain_text_is_not_escaped():
 def test_any_text_reads_back(text):
     text = " ".join(text.split())
     body = text.replace("&", "&amp;").replace("<", "&lt;")
-    for wrapped, lead in (("<p>{}</p>", ""), ("<ul><li>{}</li></ul>", "- "), ("<h2>{}</h2>", "## ")):
+    for wrapped, lead in (
+        ("<p>{}</p>", ""),
+        ("<ul><li>{}</li></ul>", "- "),
+        ("<h2>{}</h2>", "## "),
+    ):
         result = markdown(wrapped.format(body))
         assert text == "" or result.startswith(lead)
         assert read_back(result) == text
@@ -309,9 +317,9 @@ def read_back(source: str) -> str:
     return "".join(child.content for child in children)
 
 
-printable = st.text(st.characters(exclude_categories=["C", "Zl", "Zp"]), min_size=1, max_size=20).map(
-    lambda text: " ".join(text.split())
-)
+printable = st.text(
+    st.characters(exclude_categories=["C", "Zl", "Zp"]), min_size=1, max_size=20
+).map(lambda text: " ".join(text.split()))
 
 
 @examples(200)
@@ -349,7 +357,9 @@ def test_cells_links_and_code_read_back(one, two):
     assert link.children[0].attrs == {"href": "https://e.org/x"}
     assert "".join(child.content for child in link.children) == one
     (code,) = [
-        token for token in READER.parse(markdown(f"<p>x <code>{first}</code></p>")) if token.type == "inline"
+        token
+        for token in READER.parse(markdown(f"<p>x <code>{first}</code></p>"))
+        if token.type == "inline"
     ]
     assert [child.content for child in code.children] == ["x ", one]
     (block,) = READER.parse(markdown(f"<pre>{first}\n  {second}</pre>"))
@@ -360,15 +370,23 @@ def test_cells_links_and_code_read_back(one, two):
     ("html", "expected"),
     [
         pytest.param("<ul>Oak<li>Elm</li>Ash</ul>", "- Oak\n- Elm\n- Ash\n", id="text in a list"),
-        pytest.param("<ul><li>Oak</li><b>Elm</b></ul>", "- Oak\n- **Elm**\n", id="inline element in a list"),
         pytest.param(
-            "<ul><li>Oak</li><a href='/e'>Elm</a></ul>", "- [Elm](https://e.org/e)\n", id="link in a list"
+            "<ul><li>Oak</li><b>Elm</b></ul>", "- Oak\n- **Elm**\n", id="inline element in a list"
+        ),
+        pytest.param(
+            "<ul><li>Oak</li><a href='/e'>Elm</a></ul>",
+            "- [Elm](https://e.org/e)\n",
+            id="link in a list",
         ),
         pytest.param("<ol>Oak<li>Elm</li></ol>", "1. Oak\n2. Elm\n", id="text in a numbered list"),
         pytest.param("<p>Oak</br>Elm</p>", "Oak  \nElm\n", id="closed break"),
-        pytest.param("<p><code>a</code><code>b</code> c</p>", "`a` `b` c\n", id="adjacent code spans"),
         pytest.param(
-            "<p><code>a</code> <code>b</code></p>", "`a` `b`\n", id="code spans with a space between"
+            "<p><code>a</code><code>b</code> c</p>", "`a` `b` c\n", id="adjacent code spans"
+        ),
+        pytest.param(
+            "<p><code>a</code> <code>b</code></p>",
+            "`a` `b`\n",
+            id="code spans with a space between",
         ),
         pytest.param(
             "<details><summary><h3>Axles</h3></summary><p>Text.</p></details>",
@@ -376,19 +394,31 @@ def test_cells_links_and_code_read_back(one, two):
             id="summary",
         ),
         pytest.param(
-            "<dl><dt><h4>turn()</h4></dt><dd><p>Turns.</p></dd></dl>", "#### turn()\n\nTurns.\n", id="dt"
+            "<dl><dt><h4>turn()</h4></dt><dd><p>Turns.</p></dd></dl>",
+            "#### turn()\n\nTurns.\n",
+            id="dt",
         ),
         pytest.param(
-            "<h3><button>Axles</button></h3><p>Text.</p>", "### Axles\n\nText.\n", id="button in a heading"
+            "<h3><button>Axles</button></h3><p>Text.</p>",
+            "### Axles\n\nText.\n",
+            id="button in a heading",
         ),
         pytest.param(
-            "<button><h3>Axles</h3></button><p>Text.</p>", "### Axles\n\nText.\n", id="heading in a button"
+            "<button><h3>Axles</h3></button><p>Text.</p>",
+            "### Axles\n\nText.\n",
+            id="heading in a button",
         ),
-        pytest.param('<pre class="latex">\\frac{a}{b}</pre>', "\\frac{a}{b}\n", id="code called latex"),
         pytest.param(
-            '<p>Set with <span class="latex">LaTeX</span>.</p>', "Set with LaTeX.\n", id="the word LaTeX"
+            '<pre class="latex">\\frac{a}{b}</pre>', "\\frac{a}{b}\n", id="code called latex"
         ),
-        pytest.param('<p><span class="latex">x^2</span></p>', "$x^2$\n", id="a formula called latex"),
+        pytest.param(
+            '<p>Set with <span class="latex">LaTeX</span>.</p>',
+            "Set with LaTeX.\n",
+            id="the word LaTeX",
+        ),
+        pytest.param(
+            '<p><span class="latex">x^2</span></p>', "$x^2$\n", id="a formula called latex"
+        ),
     ],
 )
 def test_markup_that_browsers_show_all_the_same(html, expected):
@@ -403,9 +433,13 @@ def test_a_tag_with_a_converter_of_blocks_is_a_block_or_has_one_for_lines_too():
 
 
 def test_the_converter_that_the_docs_show(monkeypatch):
-    text = (Path(__file__).parents[2] / "docs" / "how-to" / "extending.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[2] / "docs" / "how-to" / "extending.md").read_text(
+        encoding="utf-8"
+    )
     (example,) = re.findall(
-        r"```python\n *\"\"\"llmsspider/content/extraction/blocks\.py\"\"\"\n(.*?)```", text, re.DOTALL
+        r"```python\n *\"\"\"llmsspider/content/extraction/blocks\.py\"\"\"\n(.*?)```",
+        text,
+        re.DOTALL,
     )
     body = "<p>Files:</p><file-tree>src/\n  a.py</file-tree><p>That is all.</p>"
     assert markdown(body) == "Files:\n\nsrc/ a.py\n\nThat is all."

@@ -16,7 +16,9 @@ TARGETS |= {"language": 0.95, "cells": 0.97, "items": 0.97, "links": 0.98, "titl
 
 @pytest.fixture(scope="module")
 def fidelity():
-    spec = importlib.util.spec_from_file_location("benchmarks_fidelity", ROOT / "benchmarks" / "fidelity.py")
+    spec = importlib.util.spec_from_file_location(
+        "benchmarks_fidelity", ROOT / "benchmarks" / "fidelity.py"
+    )
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)

@@ -1,6 +1,6 @@
 """Shapes that generators of documentation give their pages, each as small as it is still told by."""
 
-# ruff: noqa: E501, ISC004 (a line of HTML is one line)
+# ruff: noqa: ISC004 (a line of HTML is one line)
 
 from __future__ import annotations
 
@@ -39,7 +39,10 @@ NAMED = {
         '<div class="prompt"><pre>ls -l</pre></div><div class="prompt"><p>Write a test for each of the wheels here.</p></div>',
         "```\nls -l\n```\n\nWrite a test for each of the wheels here.\n",
     ),
-    "a prompt of a notebook": ('<div class="prompt input_prompt">In [1]:</div><p>A cell.</p>', "A cell.\n"),
+    "a prompt of a notebook": (
+        '<div class="prompt input_prompt">In [1]:</div><p>A cell.</p>',
+        "A cell.\n",
+    ),
     "comments of readers": (
         '<p>A page.</p><section id="comments"><h3>2 comments</h3><p>I like all of this page very much.</p><form><textarea></textarea></form></section>',
         "A page.\n",
@@ -67,9 +70,15 @@ def _tabs(*labels: str, inside: str = "") -> str:
 
 
 TABS = {
-    "two lists under one parent": (_tabs("A", "B") + "<p>And</p>" + _tabs("C", "D"), "A a B b And C c D d"),
+    "two lists under one parent": (
+        _tabs("A", "B") + "<p>And</p>" + _tabs("C", "D"),
+        "A a B b And C c D d",
+    ),
     "a list in a panel": (_tabs("A", inside=_tabs("X", "Y")) + _tabs("B"), "A a X x Y y B b"),
-    "a list without panels": ('<div role="tablist"><button role="tab">N</button></div>' + _tabs("A"), "A a"),
+    "a list without panels": (
+        '<div role="tablist"><button role="tab">N</button></div>' + _tabs("A"),
+        "A a",
+    ),
     "labels below": (
         '<div role="tabpanel"><p>for A</p></div><div role="tablist"><a role="tab">A</a></div>',
         "A a",
@@ -96,7 +105,10 @@ AROUND = {
         "",
         '<div class="grid"><a href="a"><div><p>Axles</p></div><p>Previous Page</p></a></div>',
     ),
-    "a breadcrumb of links": ('<ol><li><a href="/">Home</a></li><li><a href="/d/">Docs</a></li></ol>', ""),
+    "a breadcrumb of links": (
+        '<ol><li><a href="/">Home</a></li><li><a href="/d/">Docs</a></li></ol>',
+        "",
+    ),
     "pagination of a known generator": (
         "",
         '<div class="nav"><a href="a">← Previous</a> <a href="b">Next →</a></div>',
@@ -106,7 +118,10 @@ AROUND = {
         '<div class="flex"><span><a href="/tags/"><svg></svg></a><span><a href="/tags/wheel/">wheel</a></span></span>'
         "<time>Last updated on 2026-06-08</time></div>",
     ),
-    "a link to edit": ("", '<div><a href="https://git.example.org/e">Edit this page on GitHub</a></div>'),
+    "a link to edit": (
+        "",
+        '<div><a href="https://git.example.org/e">Edit this page on GitHub</a></div>',
+    ),
     "a placeholder": ("", "<div><div>Loading...</div></div>"),
     "a button with a block inside": (
         "",
@@ -213,13 +228,17 @@ CODE = {
 @pytest.mark.parametrize(("body", "expected"), CODE.values(), ids=CODE)
 def test_code_and_names_are_parted_as_they_are_shown(body, expected):
     assert (
-        markdown(f"{'' if 'col-content' in body else '<h1>Wheels</h1>'}{body}").removeprefix("# Wheels\n\n")
+        markdown(f"{'' if 'col-content' in body else '<h1>Wheels</h1>'}{body}").removeprefix(
+            "# Wheels\n\n"
+        )
         == f"{expected}\n"
     )
 
 
 def test_a_title_of_several_lines_is_parted():
-    page = convert(b"<title>A</title><main><h1>Uses of Class<br>org.Wheel</h1><p>Text.</p></main>", URL, None)
+    page = convert(
+        b"<title>A</title><main><h1>Uses of Class<br>org.Wheel</h1><p>Text.</p></main>", URL, None
+    )
     assert page.meta.title == "Uses of Class org.Wheel"
 
 
@@ -253,9 +272,21 @@ TITLES = {
         "<div><h1>Configure the widget</h1></div>",
         "# Configure the widget",
     ),
-    "a shorter one": ("How to configure it | Acme", "<header><h1>Configure</h1></header>", "# Configure"),
-    "one in the same main": ("Acme Docs", "<main><h1>Configure the widget</h1>", "# Configure the widget"),
-    "the site's name": ("Setting up - Acme Widgets", "<div><h1>Acme Widgets</h1></div>", "# Set-up"),
+    "a shorter one": (
+        "How to configure it | Acme",
+        "<header><h1>Configure</h1></header>",
+        "# Configure",
+    ),
+    "one in the same main": (
+        "Acme Docs",
+        "<main><h1>Configure the widget</h1>",
+        "# Configure the widget",
+    ),
+    "the site's name": (
+        "Setting up - Acme Widgets",
+        "<div><h1>Acme Widgets</h1></div>",
+        "# Set-up",
+    ),
     "a link home": (
         "Acme Widgets, setting up",
         '<div><h1><a href="/">Acme Widgets</a></h1></div>',
@@ -278,12 +309,8 @@ def test_the_title_may_stand_above_the_article(title, above, expected):
 
 
 def test_a_notice_that_scripts_are_needed_is_no_page_however_long_its_style():
-    style = (
-        f"<style>{'.noscript { font-family: Arial, sans-serif; margin: 92px auto 140px auto; }' * 9}</style>"
-    )
-    notice = (
-        f'<noscript>{style}<div><h1>This page requires JavaScript.</h1></div></noscript><div id="app"></div>'
-    )
+    style = f"<style>{'.noscript { font-family: Arial, sans-serif; margin: 92px auto 140px auto; }' * 9}</style>"
+    notice = f'<noscript>{style}<div><h1>This page requires JavaScript.</h1></div></noscript><div id="app"></div>'
     page = f"<html><head><title>Documentation</title></head><body>{notice}<script src='/index.js'></script></body></html>"
     read = convert(page.encode(), URL, None)
     assert (read.markdown, read.meta.is_shell) == ("", True)

@@ -8,7 +8,9 @@ from llmsspider.content.extraction import convert
 
 PAGE = "https://widget.example.org/manual/part.html"
 PROSE = "<p>A widget turns the wheel of the machine, and the machine turns the mill that grinds the corn.</p>"
-TEXT = "A widget turns the wheel of the machine, and the machine turns the mill that grinds the corn."
+TEXT = (
+    "A widget turns the wheel of the machine, and the machine turns the mill that grinds the corn."
+)
 
 
 def converted(body: str, title: str = "", head: str = ""):
@@ -57,7 +59,9 @@ def test_a_title_that_begins_with_the_sites_name():
 
 
 def test_a_section_that_is_called_like_the_site_is_not_the_title():
-    page = converted(f"<h1>Wheels</h1><main>{PROSE * 3}<h2>Widget</h2>{PROSE}</main>", "Wheels - Widget")
+    page = converted(
+        f"<h1>Wheels</h1><main>{PROSE * 3}<h2>Widget</h2>{PROSE}</main>", "Wheels - Widget"
+    )
     assert page.meta.title == "Wheels"
     assert "\n## Widget\n" in page.markdown
 
@@ -87,7 +91,8 @@ def test_headings_of_the_first_level_below_the_title_do_not_take_its_place():
     )
     assert page.meta.title == "WidButton"
     assert (
-        "# [Wid](https://widget.example.org/manual/index.html)Button\n\n#### Description\n\n" in page.markdown
+        "# [Wid](https://widget.example.org/manual/index.html)Button\n\n#### Description\n\n"
+        in page.markdown
     )
     assert "\n# Style nodes\n" in page.markdown
 
@@ -117,7 +122,9 @@ def test_a_section_above_the_title_that_says_something_stays():
 
 
 def test_a_section_that_says_the_title_too_stays_a_section():
-    page = converted(f"<h1>All about wheels</h1>{PROSE * 2}<h3>Wheels</h3>{PROSE}", "Wheels | Widget")
+    page = converted(
+        f"<h1>All about wheels</h1>{PROSE * 2}<h3>Wheels</h3>{PROSE}", "Wheels | Widget"
+    )
     assert page.markdown.startswith("# All about wheels\n")
     assert "\n### Wheels\n" in page.markdown
 
@@ -175,7 +182,15 @@ def test_blocks_that_only_turn_pages_are_no_content(block):
         ('<p>Press <a href="c.html">Next</a>, then <a href="a.html">Up</a>.</p>', "Press [Next]"),
         ('Press <a href="c.html">Next</a>, then <a href="a.html">Up</a>.', "Press [Next]"),
     ],
-    ids=["prose", "titles", "one link", "lists of pages", "table", "buttons", "buttons in no block"],
+    ids=[
+        "prose",
+        "titles",
+        "one link",
+        "lists of pages",
+        "table",
+        "buttons",
+        "buttons in no block",
+    ],
 )
 def test_links_that_are_called_alike_stay_in_the_text(block, text):
     assert text in converted(f"<h1>Wheels</h1>{PROSE}{block}", "Wheels").markdown
@@ -184,9 +199,12 @@ def test_links_that_are_called_alike_stay_in_the_text(block, text):
 def test_a_page_that_is_mostly_one_listing_keeps_what_stands_around_it():
     listing = "\n".join(f"&lt;!ELEMENT wheel{number} (spoke, rim, hub)&gt;" for number in range(60))
     page = converted(
-        f"<h3>The wheel DTD</h3><p>We repeat it here.</p><div class='x'><pre>{listing}</pre></div>", "DTD"
+        f"<h3>The wheel DTD</h3><p>We repeat it here.</p><div class='x'><pre>{listing}</pre></div>",
+        "DTD",
     )
-    assert page.markdown.startswith("### The wheel DTD\n\nWe repeat it here.\n\n```\n<!ELEMENT wheel0")
+    assert page.markdown.startswith(
+        "### The wheel DTD\n\nWe repeat it here.\n\n```\n<!ELEMENT wheel0"
+    )
 
 
 def test_paragraphs_beside_wrappers_inside_each_other_stay():
@@ -224,7 +242,9 @@ def test_types_that_code_shows_when_pointed_at_are_left_out():
     assert converted(f"<h1>T</h1>{PROSE}{code}", "T").markdown.endswith("```\nturn w\n```\n")
 
 
-@pytest.mark.parametrize("classes", ["language-basic line-numbers", "language-basic copyable code-copy"])
+@pytest.mark.parametrize(
+    "classes", ["language-basic line-numbers", "language-basic copyable code-copy"]
+)
 def test_code_is_not_lost_for_a_class_that_asks_for_line_numbers_or_a_button(classes):
     page = converted(f'<h1>T</h1>{PROSE}<pre><code class="{classes}">\nPrint 1\n</code></pre>', "T")
     assert page.markdown.endswith("```basic\nPrint 1\n```\n")
@@ -242,7 +262,9 @@ def test_an_icon_beside_the_text_of_an_admonition_is_no_table():
     note = """<div class="note"><table><tr><td rowspan="2"><img src="note.png" alt="[Note]"></td><th>Note</th></tr>
     <tr><td><p>Oil the axle:</p><pre class="screen">oil --all\noil --more</pre></td></tr></table></div>"""
     page = converted(f"<h1>T</h1>{PROSE}{note}", "T")
-    assert page.markdown.endswith("> [!NOTE]\n> Oil the axle:\n>\n> ```\n> oil --all\n> oil --more\n> ```\n")
+    assert page.markdown.endswith(
+        "> [!NOTE]\n> Oil the axle:\n>\n> ```\n> oil --all\n> oil --more\n> ```\n"
+    )
 
 
 DOCBOOK = '<meta name="generator" content="DocBook XSL Stylesheets">'
@@ -301,7 +323,8 @@ def test_the_members_of_a_type_keep_their_lines_and_a_broken_signature_does_not(
         head,
     )
     assert (
-        "```\nWheel = object\n  size: int\n  axle: ref Axle\n  turns: int\n```\n\nA wheel." in page.markdown
+        "```\nWheel = object\n  size: int\n  axle: ref Axle\n  turns: int\n```\n\nA wheel."
+        in page.markdown
     )
     assert "`proc turn(w: Wheel; by: int)`" in page.markdown
 
@@ -311,7 +334,9 @@ def test_an_admonition_by_a_class_with_a_prefix_and_a_type(classes):
     box = f'<div class="{classes}"><div class="rp-callout__title">Hot</div><div><p>Do not touch.</p></div></div>'
     page = converted(f"<h1>T</h1>{PROSE}{box}", "T")
     assert page.markdown.endswith("> [!DANGER]\n> **Hot**\n>\n> Do not touch.\n")
-    plain = converted(f'<h1>T</h1>{PROSE}<div class="x-callout-list"><p>Do not touch.</p></div>', "T")
+    plain = converted(
+        f'<h1>T</h1>{PROSE}<div class="x-callout-list"><p>Do not touch.</p></div>', "T"
+    )
     assert plain.markdown.endswith("\n\nDo not touch.\n")
 
 
@@ -349,7 +374,10 @@ def test_a_class_that_is_nothing_but_a_common_language_names_it(classes, languag
             "Oil it.",
         ),
         ('<a href="/a\x01b"><div>Car\x02ds</div></a>', "Car"),
-        ('<dl><dt>si\x03ze<span class="classifier">int</span></dt><dd>Diameter.</dd></dl>', "ze : int"),
+        (
+            '<dl><dt>si\x03ze<span class="classifier">int</span></dt><dd>Diameter.</dd></dl>',
+            "ze : int",
+        ),
         ('<div class="sig">tu\x04rn<a class="headerlink">¶</a>\x05(w)</div>', "rn"),
     ],
     ids=["members", "callouts", "card", "term", "signature"],
@@ -363,7 +391,8 @@ def test_broken_html_never_raises(broken, kept):
 def test_a_page_in_parts_that_a_selector_matches_one_by_one_is_whole():
     parts = "".join(f'<div class="section"><h2>Part {n}</h2>{PROSE}</div>' for n in range(4))
     page = converted(
-        f'<div class="document"><h1>Made with DocBook</h1><p>Above.</p>{parts}</div>', "Made with DocBook"
+        f'<div class="document"><h1>Made with DocBook</h1><p>Above.</p>{parts}</div>',
+        "Made with DocBook",
     )
     assert page.markdown.startswith("# Made with DocBook\n\nAbove.\n\n## Part 0")
     assert page.markdown.count(TEXT) == 4
@@ -425,7 +454,8 @@ def test_the_frame_of_a_search_that_has_not_begun_goes():
 
 
 @pytest.mark.parametrize(
-    "bar", ['<div role="navigation"><h1><a href="./">Guide</a></h1></div>', "<nav><h1>Guide</h1></nav>"]
+    "bar",
+    ['<div role="navigation"><h1><a href="./">Guide</a></h1></div>', "<nav><h1>Guide</h1></nav>"],
 )
 def test_the_name_that_menus_give_the_page_does_not_stand_above_its_own_heading(bar):
     section = f'<section class="normal markdown-section"><h1>Turning wheels</h1>{PROSE}</section>'
@@ -436,7 +466,9 @@ def test_the_name_that_menus_give_the_page_does_not_stand_above_its_own_heading(
     )
     assert page.markdown == f"# Turning wheels\n\n{TEXT}\n"
     page = converted(
-        f"{bar}<div class='page-inner'>{section.replace('h1', 'h2')}</div>", "Guide", "<!-- GitBook -->"
+        f"{bar}<div class='page-inner'>{section.replace('h1', 'h2')}</div>",
+        "Guide",
+        "<!-- GitBook -->",
     )
     assert page.markdown.startswith("# Guide\n\n## Turning wheels")
 
@@ -451,5 +483,7 @@ def test_a_table_of_contents_in_headings_goes():
 
 def test_headings_said_again_that_have_something_below_them_stay():
     method = f"<h2>turn</h2><h3>Example</h3><h4>Slowly</h4>{PROSE}<h3>See also</h3><ul><li><a href='#m'>mill</a></ul>"
-    page = converted(f"<h1>Widget</h1>{method}{method.replace('turn', 'stop')}<hr>{PROSE}", "Widget")
+    page = converted(
+        f"<h1>Widget</h1>{method}{method.replace('turn', 'stop')}<hr>{PROSE}", "Widget"
+    )
     assert page.markdown.count("### Example") == page.markdown.count("### See also") == 2

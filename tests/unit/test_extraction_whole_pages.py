@@ -33,11 +33,18 @@ BOOK = "<html><head><title>{title}</title></head><body>{body}</body></html>"
             "3.6 The Navigator",
             id="the title gives the number only",
         ),
-        pytest.param("Widgets", f"<h2>Widget</h2>{PROSE}", "Widgets", id="only whole words are cut"),
-        pytest.param("wheel(1)", f"<h2>NAME</h2>{PROSE}", "wheel(1)", id="another first heading"),
-        pytest.param("Part A", f"<h1>Part\xa0VIII.\xa0B</h1>{PROSE}", "Part VIII. B", id="hard spaces"),
         pytest.param(
-            "REPLACE", f'<div class="big">REPLACE</div>{PROSE}', "REPLACE", id="drawn, no heading at all"
+            "Widgets", f"<h2>Widget</h2>{PROSE}", "Widgets", id="only whole words are cut"
+        ),
+        pytest.param("wheel(1)", f"<h2>NAME</h2>{PROSE}", "wheel(1)", id="another first heading"),
+        pytest.param(
+            "Part A", f"<h1>Part\xa0VIII.\xa0B</h1>{PROSE}", "Part VIII. B", id="hard spaces"
+        ),
+        pytest.param(
+            "REPLACE",
+            f'<div class="big">REPLACE</div>{PROSE}',
+            "REPLACE",
+            id="drawn, no heading at all",
         ),
     ],
 )
@@ -85,7 +92,9 @@ def test_a_table_of_contents_is_kept_on_a_page_of_no_known_generator_too():
     assert [link.text for link in page.links] == ["2.1 Starting", "2.2 Ending"]
 
 
-@pytest.mark.parametrize("extra", [PROSE, "<pre>turn</pre>", "<table><tr><th>a</th><td>b</td></tr></table>"])
+@pytest.mark.parametrize(
+    "extra", [PROSE, "<pre>turn</pre>", "<table><tr><th>a</th><td>b</td></tr></table>"]
+)
 def test_a_page_with_content_of_its_own_is_without_its_table_of_contents(extra):
     body = f'<div class="chapter"><h1>Tools</h1><div class="toc"><a href="wheel.html">Wheel</a></div>{extra}</div>'
     page = converted(
@@ -131,7 +140,10 @@ def test_frames_lead_on_and_the_words_for_old_browsers_are_no_content():
         "<noframes><body>No frames here. <a href='toc.htm'>Contents</a></body></noframes></frameset></html>"
     )
     assert page.markdown == ""
-    assert page.follow == ["https://widget.example.org/manual/toc.htm", "https://widget.example.org/ch1.htm"]
+    assert page.follow == [
+        "https://widget.example.org/manual/toc.htm",
+        "https://widget.example.org/ch1.htm",
+    ]
 
 
 def test_comments_and_related_articles_are_no_content():
@@ -143,7 +155,9 @@ def test_comments_and_related_articles_are_no_content():
 
 
 def test_code_drawn_as_a_tree_is_a_code_block_and_an_unclosed_code_is_not():
-    drawn = '<code>[<ul><li>{<ul><li><span>"id"</span>: 1,</li><li>"n": 2</li></ul>}</li></ul>]</code>'
+    drawn = (
+        '<code>[<ul><li>{<ul><li><span>"id"</span>: 1,</li><li>"n": 2</li></ul>}</li></ul>]</code>'
+    )
     page = converted(BOOK.format(title="T", body=f"<h1>T</h1>{PROSE}<div>{drawn}</div>"))
     assert page.markdown.endswith('```\n[\n  {\n    "id": 1,\n    "n": 2\n  }\n]\n```\n')
     page = converted(BOOK.format(title="T", body=f"<h1>T</h1><code>turn<h2>Next</h2>{PROSE}"))
@@ -155,7 +169,9 @@ def test_tabs_made_of_radio_buttons_are_named():
         f'<input type="radio" id="t{place}"><label for="t{place}">{name}</label><div>{name} way</div>'
         for place, name in enumerate(("Mac", "Linux"))
     )
-    page = converted(BOOK.format(title="T", body=f'<h1>T</h1>{PROSE}<div class="book-tabs">{tabs}</div>'))
+    page = converted(
+        BOOK.format(title="T", body=f'<h1>T</h1>{PROSE}<div class="book-tabs">{tabs}</div>')
+    )
     assert page.markdown.endswith("**Mac**\n\nMac way\n\n**Linux**\n\nLinux way\n")
 
 
@@ -213,10 +229,13 @@ def test_the_name_of_the_site_above_the_article_is_not_the_title(inside):
 def test_labels_that_vue_draws_stand_above_what_they_label():
     """The tabs and panels of Retype."""
     tabs = "".join(
-        f"<doc-tab><template #title>{one}</template><p>By {one}.</p></doc-tab>" for one in ("pip", "npm")
+        f"<doc-tab><template #title>{one}</template><p>By {one}.</p></doc-tab>"
+        for one in ("pip", "npm")
     )
     page = converted(
-        BOOK.format(title="Install", body=f"<main><h1>Install</h1>{PROSE}<doc-tabs>{tabs}</doc-tabs></main>")
+        BOOK.format(
+            title="Install", body=f"<main><h1>Install</h1>{PROSE}<doc-tabs>{tabs}</doc-tabs></main>"
+        )
     )
     assert page.markdown.endswith("**pip**\n\nBy pip.\n\n**npm**\n\nBy npm.\n")
 
@@ -229,7 +248,9 @@ def test_what_only_screen_readers_say_of_a_callout_is_no_part_of_its_title():
         '<div class="callout-title-container flex-fill"><span class="screen-reader-only">Tip</span>How to turn</div>'
         f'</div><div class="callout-body-container callout-body">{PROSE}</div></div>'
     )
-    page = converted(BOOK.format(title="Wheels", body=f"<main><h1>Wheels</h1>{PROSE}{callout}</main>"))
+    page = converted(
+        BOOK.format(title="Wheels", body=f"<main><h1>Wheels</h1>{PROSE}{callout}</main>")
+    )
     assert "> [!TIP]\n> **How to turn**\n>\n> A widget turns" in page.markdown
 
 
@@ -249,7 +270,9 @@ def test_a_footer_that_speaks_of_rights_is_no_content_and_one_with_prose_is():
     footer = '<div class="footer"><p>{text}</p></div>'
     rights, prose = (
         converted(
-            BOOK.format(title="Mill", body=f"<div><h1>Mill</h1>{PROSE * 5}{footer.format(text=text)}</div>")
+            BOOK.format(
+                title="Mill", body=f"<div><h1>Mill</h1>{PROSE * 5}{footer.format(text=text)}</div>"
+            )
         )
         for text in (
             "Copyright © 2009-2026 Widget Works. All Rights Reserved.",

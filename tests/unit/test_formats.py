@@ -27,7 +27,12 @@ def read(handler, body: str | bytes) -> str:
 
 def notebook(*cells: dict, **more) -> str:
     return json.dumps(
-        {"nbformat": 4, "metadata": {"language_info": {"name": "Julia"}}, "cells": list(cells), **more}
+        {
+            "nbformat": 4,
+            "metadata": {"language_info": {"name": "Julia"}},
+            "cells": list(cells),
+            **more,
+        }
     )
 
 
@@ -39,18 +44,31 @@ def test_a_notebook_is_its_text_code_and_short_outputs():
     made = read(
         NotebookHandler(),
         notebook(
-            {"cell_type": "markdown", "source": ["# Title\n", "\n", "Text ![p](attachment:p.png) here."]},
-            code(["x = 1\n", "x"], {"output_type": "execute_result", "data": {"text/plain": ["1"]}}),
+            {
+                "cell_type": "markdown",
+                "source": ["# Title\n", "\n", "Text ![p](attachment:p.png) here."],
+            },
+            code(
+                ["x = 1\n", "x"], {"output_type": "execute_result", "data": {"text/plain": ["1"]}}
+            ),
             code(
                 "plot()",
-                {"output_type": "display_data", "data": {"image/png": "iVBOR", "text/plain": "<Figure>"}},
+                {
+                    "output_type": "display_data",
+                    "data": {"image/png": "iVBOR", "text/plain": "<Figure>"},
+                },
             ),
             code("print()", {"output_type": "stream", "text": "\x1b[31mred\x1b[0m\n"}),
             code(
-                "fail()", {"output_type": "error", "ename": "ValueError", "evalue": "no", "traceback": ["…"]}
+                "fail()",
+                {"output_type": "error", "ename": "ValueError", "evalue": "no", "traceback": ["…"]},
             ),
             code(
-                "", {"output_type": "display_data", "data": {"text/markdown": "**bold**", "text/html": "<b>"}}
+                "",
+                {
+                    "output_type": "display_data",
+                    "data": {"text/markdown": "**bold**", "text/html": "<b>"},
+                },
             ),
             {"cell_type": "raw", "source": "raw"},
         ),
@@ -79,7 +97,10 @@ def test_what_is_no_notebook_is_said(body: str):
 
 
 def test_cells_that_are_none_are_passed_over():
-    assert read(NotebookHandler(), notebook("x", {"cell_type": "code"}, code(3, 4, {"data": 1}))) == "\n"  # type: ignore[arg-type]
+    assert (
+        read(NotebookHandler(), notebook("x", {"cell_type": "code"}, code(3, 4, {"data": 1})))
+        == "\n"
+    )  # type: ignore[arg-type]
 
 
 RST = """
@@ -216,12 +237,16 @@ def pdf(*texts: str, password: str | None = None) -> bytes:
 
 def test_a_pdf_is_its_text_below_the_headings_of_its_outline():
     made = read(PdfHandler(), pdf("Words of a docu-\nment.", "More words."))
-    assert made == "# The manual\n\n## Chapter 1\n\nWords of a document.\n\n## Chapter 2\n\nMore words.\n"
+    assert (
+        made
+        == "# The manual\n\n## Chapter 1\n\nWords of a document.\n\n## Chapter 2\n\nMore words.\n"
+    )
 
 
 def test_headings_of_a_pdf_stand_where_the_page_has_them_and_page_numbers_go():
     made = read(
-        PdfHandler(), pdf("Before it.\nCHAPTER 1\n# Words.\n17", "ii\nAll. . . . . . . . 4\nChapter 2\nEnd.")
+        PdfHandler(),
+        pdf("Before it.\nCHAPTER 1\n# Words.\n17", "ii\nAll. . . . . . . . 4\nChapter 2\nEnd."),
     )
     assert made == (
         "# The manual\n\nBefore it.\n\n## CHAPTER 1\n\n\\# Words.\n\nAll … 4\n\n## Chapter 2\n\nEnd.\n"
@@ -266,7 +291,9 @@ def test_an_openapi_file_whose_references_turn_in_circles_ends():
         ("application/pdf", "a.pdf", b"%PDF", True, None),
     ],
 )
-def test_a_file_is_known_by_its_type_or_name_and_its_first_bytes(mime_type, name, body, listed, expected):
+def test_a_file_is_known_by_its_type_or_name_and_its_first_bytes(
+    mime_type, name, body, listed, expected
+):
     found = Formats().reader(mime_type, f"https://e.com/{name}?v=1", body, listed=listed)
     assert found == (FORMATS[expected].reader if expected else None)
 
@@ -277,8 +304,15 @@ def test_a_mode_says_which_files_are_pages():
     assert "ipynb" not in formats.extensions("listed")
     assert {"pdf", "rst", "adoc", "json"} <= formats.extensions("listed")
     assert formats.reader("application/pdf", "https://e.com/a", b"%PDF", listed=False)
-    assert formats.reader("application/json", "https://e.com/a.ipynb", b'{"cells": []}', listed=True) is None
-    assert Formats.parse('{"rst": "off"}').modes["rst"] == Formats.parse({"rst": "off"}).modes["rst"] == "off"
+    assert (
+        formats.reader("application/json", "https://e.com/a.ipynb", b'{"cells": []}', listed=True)
+        is None
+    )
+    assert (
+        Formats.parse('{"rst": "off"}').modes["rst"]
+        == Formats.parse({"rst": "off"}).modes["rst"]
+        == "off"
+    )
     assert Formats().fingerprint == "" != formats.fingerprint
 
 

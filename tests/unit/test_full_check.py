@@ -32,7 +32,9 @@ def test_every_page_is_fetched_whole_once_in_so_many_runs(monkeypatch, runs):
 
 def test_never_is_never(monkeypatch):
     monkeypatch.setattr(known_pages, "FULL_CHECK_RUNS", 0)
-    assert all(KnownPages(number=number).sends_validators(url) for number in range(20) for url in PAGES)
+    assert all(
+        KnownPages(number=number).sends_validators(url) for number in range(20) for url in PAGES
+    )
 
 
 def test_a_host_whose_304_was_false_is_not_believed_again(monkeypatch):
@@ -57,12 +59,16 @@ def test_a_host_whose_304_was_false_is_not_believed_again(monkeypatch):
     [
         pytest.param('"1"', None, {"etag": '"1"'}, True, id="the same ETag"),
         pytest.param('W/"1"', None, {"etag": 'W/"1"'}, True, id="the same weak ETag"),
-        pytest.param('"1"', BEFORE, {"etag": '"2"', "last-modified": BEFORE}, False, id="the ETag decides"),
+        pytest.param(
+            '"1"', BEFORE, {"etag": '"2"', "last-modified": BEFORE}, False, id="the ETag decides"
+        ),
         pytest.param('"1"', BEFORE, {"last-modified": BEFORE}, False, id="no ETag any more"),
         pytest.param(None, BEFORE, {"last-modified": BEFORE}, True, id="the same date"),
         pytest.param(None, LATER, {"last-modified": BEFORE}, True, id="an earlier date"),
         pytest.param(None, BEFORE, {"last-modified": LATER}, False, id="a later date"),
-        pytest.param(None, "today", {"last-modified": "today"}, True, id="the same that is no date"),
+        pytest.param(
+            None, "today", {"last-modified": "today"}, True, id="the same that is no date"
+        ),
         pytest.param(None, None, {}, False, id="no validators"),
     ],
 )

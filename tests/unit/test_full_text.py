@@ -33,13 +33,19 @@ def test_a_digest_of_another_object_does_not_count():
 def test_a_digest_of_this_object_counts():
     made = record("text")
     made.content = made.digest.content
-    assert (made.hash_of_content, made.code_languages, made.frame) == ("0" * 64, ["derived"], b"frame")
+    assert (made.hash_of_content, made.code_languages, made.frame) == (
+        "0" * 64,
+        ["derived"],
+        b"frame",
+    )
     made.content = None
     assert made.frame is None
 
 
 def test_a_digest_is_what_a_record_without_one_derives():
-    made = PageRecord(id="1", identity=SITE, url=SITE, fetched_url=SITE, content="```py\n\ud800\n```\n")
+    made = PageRecord(
+        id="1", identity=SITE, url=SITE, fetched_url=SITE, content="```py\n\ud800\n```\n"
+    )
     without = made.hash_of_content, made.code_languages, made.frame
     made.digest = Digest.of(made.content, code_languages(made.content))
     assert (made.hash_of_content, made.code_languages, made.frame) == without

@@ -100,7 +100,8 @@ def test_markdownify_keeps_the_code_and_headings(name):
 
 def headings(markdown: str) -> list[str]:
     return [
-        " ".join(line.replace("\\", "").split()) for line in re.findall(r"^#+ .*$", markdown, re.MULTILINE)
+        " ".join(line.replace("\\", "").split())
+        for line in re.findall(r"^#+ .*$", markdown, re.MULTILINE)
     ]
 
 
@@ -113,6 +114,6 @@ def fences(markdown: str) -> list[str]:
 
 
 def test_every_generator_has_a_page():
-    assert {generator.name for generator in GENERATORS} <= {ENTRY.get(name, name) for name in PAGES} | {
-        "docsify"
-    }
+    assert {generator.name for generator in GENERATORS} <= {
+        ENTRY.get(name, name) for name in PAGES
+    } | {"docsify"}

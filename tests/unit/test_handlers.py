@@ -26,7 +26,10 @@ URL = "https://e.com/docs/api.json"
 def example(page: str) -> dict:
     """What the Python on a page of the docs defines."""
     found: dict = {}
-    exec(re.search(r"```python\n(.*?)```", (DOCS / page).read_text(encoding="utf-8"), re.DOTALL)[1], found)
+    exec(
+        re.search(r"```python\n(.*?)```", (DOCS / page).read_text(encoding="utf-8"), re.DOTALL)[1],
+        found,
+    )
     return found
 
 
@@ -37,7 +40,10 @@ def read_by(monkeypatch, made) -> Page:
 
 
 def test_the_handler_of_the_docs():
-    api = {"info": {"title": "Pets"}, "paths": {"/pets": {"get": {"summary": "All pets"}, "post": {}}}}
+    api = {
+        "info": {"title": "Pets"},
+        "paths": {"/pets": {"get": {"summary": "All pets"}, "post": {}}},
+    }
     made = example("how-to/handlers.md")["Endpoints"]().read(
         json.dumps(api).encode(), URL, "application/json", None
     )
@@ -70,12 +76,16 @@ def test_markdown_is_read_like_that_of_a_site(monkeypatch):
 
 def test_a_page_is_taken_as_it_is_but_for_its_line_ends(monkeypatch):
     link = Link("x", "https://e.com/x")
-    page = read_by(monkeypatch, Page("\r\n# T\r\n", [link], ["https://e.com/y"], PageMeta(title="Mine")))
+    page = read_by(
+        monkeypatch, Page("\r\n# T\r\n", [link], ["https://e.com/y"], PageMeta(title="Mine"))
+    )
     assert page == Page("# T\n", [link], ["https://e.com/y"], PageMeta(title="Mine"))
     assert read_by(monkeypatch, Page(" \n", [], [], PageMeta())).markdown == ""
 
 
-@pytest.mark.parametrize("made", [None, b"# T", 7, Page("# T", [], [], None), Page(None, [], [], PageMeta())])
+@pytest.mark.parametrize(
+    "made", [None, b"# T", 7, Page("# T", [], [], None), Page(None, [], [], PageMeta())]
+)
 def test_anything_else_is_an_error_of_the_page(monkeypatch, made):
     with pytest.raises(ConversionError, match=r"handler mine\.Handler: "):
         read_by(monkeypatch, made)
@@ -92,7 +102,12 @@ def test_files_of_a_handled_type_are_pages():
 def test_other_handlers_make_other_content():
     one, two = Handlers({"application/json": "m.A"}), Handlers({"application/json": "m.B"})
     assert (
-        len({Records("", "native" + given.fingerprint).extractor_version for given in (Handlers(), one, two)})
+        len(
+            {
+                Records("", "native" + given.fingerprint).extractor_version
+                for given in (Handlers(), one, two)
+            }
+        )
         == 3
     )
     assert Handlers().fingerprint == ""
@@ -102,7 +117,11 @@ def test_every_wrong_handler_is_named_at_once_and_none_takes_one_out():
     assert check_handlers({"application/json": None}) == Handlers()
     with pytest.raises(ArgumentsError) as error:
         check_handlers(
-            {"application/json": "nowhere.H", "Text/CSV": "builtins.dict", "text/csv": "builtins.dict"}
+            {
+                "application/json": "nowhere.H",
+                "Text/CSV": "builtins.dict",
+                "text/csv": "builtins.dict",
+            }
         )
     assert len(error.value.problems) == 3
 

@@ -33,7 +33,12 @@ UNCHANGED = [
 
 DISAGREEMENTS = [
     ("changed, both say so", HeadAnswer(200, '"b"'), HeadAnswer(200, '"b"'), False),
-    ("changed, one ETag is weak", HeadAnswer.of(200, {"etag": 'W/"b"'}), HeadAnswer(200, '"b"'), False),
+    (
+        "changed, one ETag is weak",
+        HeadAnswer.of(200, {"etag": 'W/"b"'}),
+        HeadAnswer(200, '"b"'),
+        False,
+    ),
     ("changed, both without validators", HeadAnswer(200), HeadAnswer(200), False),
     ("gone, both say so", HeadAnswer(404), HeadAnswer(404), False),
     ("busy", HeadAnswer(503), HeadAnswer(200, '"a"'), False),
@@ -41,7 +46,12 @@ DISAGREEMENTS = [
     ("GET says unchanged, HEAD nothing", HeadAnswer(200), HeadAnswer(304), True),
     ("HEAD has another ETag than GET", HeadAnswer(200, '"h"'), HeadAnswer(200, '"b"'), True),
     ("HEAD has no validators", HeadAnswer(200), HeadAnswer(200, '"b"'), True),
-    ("HEAD has another date than GET", HeadAnswer(200, None, DATE), HeadAnswer(200, None, LATER), True),
+    (
+        "HEAD has another date than GET",
+        HeadAnswer(200, None, DATE),
+        HeadAnswer(200, None, LATER),
+        True,
+    ),
     ("405", HeadAnswer(405), HeadAnswer(304, '"a"'), True),
     ("404 to HEAD only", HeadAnswer(404), HeadAnswer(200, '"a"'), True),
     ("404 to GET only", HeadAnswer(200, '"b"'), HeadAnswer(404), True),
@@ -58,7 +68,9 @@ def test_what_says_that_nothing_changed(head, sent, expected):
 
 
 @pytest.mark.parametrize(
-    ("head", "get", "expected"), [case[1:] for case in DISAGREEMENTS], ids=[c[0] for c in DISAGREEMENTS]
+    ("head", "get", "expected"),
+    [case[1:] for case in DISAGREEMENTS],
+    ids=[c[0] for c in DISAGREEMENTS],
 )
 def test_a_head_that_says_other_than_get_is_told(head, get, expected):
     assert bool(disagreement(head, get)) is expected

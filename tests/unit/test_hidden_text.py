@@ -202,7 +202,9 @@ def test_formulas_drawn_beside_their_source_stay():
 )
 def test_characters_without_shape_are_left_out_but_of_code(invisible):
     html = convert(page(f"<p>Be{invisible}fore <code>x{invisible}y</code></p>"), URL, None)
-    text = read(f"Be{invisible}fore `x{invisible}y`\n\n```\nz{invisible}\n```\n\nend{invisible}\n", URL)
+    text = read(
+        f"Be{invisible}fore `x{invisible}y`\n\n```\nz{invisible}\n```\n\nend{invisible}\n", URL
+    )
 
     assert f"Before `x{invisible}y`" in html.markdown
     assert html.hidden == 1
@@ -227,9 +229,7 @@ def test_characters_that_scripts_and_emoji_need_stay(text):
 
 
 def test_definitions_that_are_comments_stay_as_they_are():
-    text = (
-        "[//]: # (a note)\n[comment]: <> (another)\n[//]: <a third>\n[up]: #\n\n[Guide][g].\n\n[g]: more.md\n"
-    )
+    text = "[//]: # (a note)\n[comment]: <> (another)\n[//]: <a third>\n[up]: #\n\n[Guide][g].\n\n[g]: more.md\n"
 
     found = read(text, URL)
 
@@ -242,7 +242,9 @@ def test_what_is_hidden_inside_each_other_is_looked_at_once(monkeypatch):
     monkeypatch.setattr(hidden.HiddenText, "_is_page", lambda *_: asked.update(["page"]) or True)
     spans = "<span aria-hidden=true>a</span>" * 1_000
 
-    found = convert(page(f"{'<div hidden>' * 50}{SAID}{'</div>' * 50}<p class=math>{spans}</p>"), URL, None)
+    found = convert(
+        page(f"{'<div hidden>' * 50}{SAID}{'</div>' * 50}<p class=math>{spans}</p>"), URL, None
+    )
 
     assert found.hidden == 1_000 + 1
     assert asked == {"formula": 1, "page": hidden._MAX_PAGES}
@@ -268,7 +270,9 @@ def test_styles_are_read_in_time_that_their_length_bounds():
     ],
 )
 def test_names_are_found_however_they_are_written(markup, encoding):
-    body = f"<html><body><h1>Title</h1><p>{SAID}</p>{markup}Secret words.</p></body></html>".encode()
+    body = (
+        f"<html><body><h1>Title</h1><p>{SAID}</p>{markup}Secret words.</p></body></html>".encode()
+    )
 
     found = convert(body, URL, encoding)
 

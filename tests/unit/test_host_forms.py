@@ -55,7 +55,9 @@ class Crawl:
     @property
     def wasted(self) -> int:
         """The requests for Markdown that was not named and is not there."""
-        return len([url for url in self.asked if url not in self.markdown | set(self.named.values())])
+        return len(
+            [url for url in self.asked if url not in self.markdown | set(self.named.values())]
+        )
 
 
 def pages_in(folder: str, number: int, shape: Shape = "html") -> list[str]:
@@ -84,7 +86,11 @@ def test_a_section_without_markdown_leaves_guesses_to_the_others():
 def test_no_section_of_a_host_without_markdown_takes_all_guesses(shape):
     crawl = Crawl(set(), {})
     crawl.run(
-        [*pages_in("/", 1, shape), *pages_in("/blog/2024/", 9, shape), *pages_in("/blog/2023/", 9, shape)]
+        [
+            *pages_in("/", 1, shape),
+            *pages_in("/blog/2024/", 9, shape),
+            *pages_in("/blog/2023/", 9, shape),
+        ]
     )
     assert len([url for url in crawl.asked if "/blog/" in url]) == SECTION_WASTED
 
@@ -95,7 +101,9 @@ def test_a_learned_form_is_the_only_one_tried():
     assert forms.to_try("https://e.com/b.html") == [("page.md", "https://e.com/b.md")]
     assert not forms.learning("https://e.com/b.html")
     assert forms.learning("https://e.com/d/")
-    assert forms.learning("https://e.com/other/b.html"), "one page at a time asks in another directory"
+    assert forms.learning("https://e.com/other/b.html"), (
+        "one page at a time asks in another directory"
+    )
 
 
 def test_a_known_form_is_tried_first_for_other_shapes():
@@ -117,7 +125,9 @@ def test_directories_have_forms_of_their_own():
     forms.hit("https://e.com/docs/a.html", "https://e.com/docs/a.md")
     forms.hit("https://e.com/api/a.html", "https://e.com/api/a.html.md")
     assert forms.to_try("https://e.com/docs/b.html") == [("page.md", "https://e.com/docs/b.md")]
-    assert forms.to_try("https://e.com/api/b.html") == [("page.html.md", "https://e.com/api/b.html.md")]
+    assert forms.to_try("https://e.com/api/b.html") == [
+        ("page.html.md", "https://e.com/api/b.html.md")
+    ]
 
 
 def test_listed_markdown_says_which_form_comes_first():
@@ -178,7 +188,11 @@ def test_nothing_is_guessed_on_a_host_that_negotiates():
 
 @pytest.mark.parametrize(
     ("form", "page"),
-    [("html", "https://e.com/x.html"), ("bare", "https://e.com/x"), ("directory", "https://e.com/x/")],
+    [
+        ("html", "https://e.com/x.html"),
+        ("bare", "https://e.com/x"),
+        ("directory", "https://e.com/x/"),
+    ],
 )
 def test_the_page_of_a_markdown_url_follows_the_sites_links(form, page):
     forms = HostForms()
@@ -256,13 +270,17 @@ def orders(draw):
     pages, markdown, named = [], set(), {}
     for number in range(draw(st.integers(1, 4))):
         shape = draw(st.sampled_from(sorted(ENDINGS)))
-        folder = draw(st.sampled_from(["/" if number == 0 else f"/s{number}/", f"/docs/s{number}/"]))
+        folder = draw(
+            st.sampled_from(["/" if number == 0 else f"/s{number}/", f"/docs/s{number}/"])
+        )
         here = pages_in(folder, 6, shape)
         form = draw(st.sampled_from([None, *FORMS[shape]]))
         if form is not None:
             made = {page: twin(page, form) for page in here}
             markdown |= set(made.values())
-            named |= {page: made[page] for page in draw(st.lists(st.sampled_from(here), min_size=1))}
+            named |= {
+                page: made[page] for page in draw(st.lists(st.sampled_from(here), min_size=1))
+            }
         elif draw(st.booleans()):
             named |= {here[0]: twin(here[0], FORMS[shape][0])}
         pages += here
@@ -273,7 +291,9 @@ def orders(draw):
 def test_the_order_of_the_pages_changes_nothing(site):
     pages, markdown, named = site
     every_form = [form for forms in FORMS.values() for form in forms]
-    has_markdown = {page for page in pages if any(twin(page, form) in markdown for form in every_form)}
+    has_markdown = {
+        page for page in pages if any(twin(page, form) in markdown for form in every_form)
+    }
     crawl = Crawl(markdown, named)
     taken = crawl.run(pages)
     assert taken == has_markdown
@@ -285,7 +305,9 @@ def test_the_order_of_the_pages_changes_nothing(site):
 
 @given(
     st.lists(
-        st.builds("https://e.com/{}".format, st.text("ab./_-~%2é?#;", max_size=20)), max_size=30, unique=True
+        st.builds("https://e.com/{}".format, st.text("ab./_-~%2é?#;", max_size=20)),
+        max_size=30,
+        unique=True,
     )
 )
 def test_a_host_without_markdown_costs_a_bounded_number_of_requests(pages):

@@ -18,7 +18,10 @@ SAME = {
     "localhost": ("http://localhost:8000/", "http://localhost:9000/"),
     "IPv4": ("http://127.0.0.1:8000/", "http://127.0.0.1/"),
     "IPv6": ("http://[::1]:8000/", "http://[::1]/"),
-    "international name in both spellings": ("https://müller.de/", "https://docs.xn--mller-kva.de/"),
+    "international name in both spellings": (
+        "https://müller.de/",
+        "https://docs.xn--mller-kva.de/",
+    ),
     "trailing dot": ("https://example.com./", "https://example.com/"),
     "suffix nobody knows": ("https://docs.example.test/", "https://example.test/"),
     "a public suffix with itself": ("https://github.io/a", "https://github.io/b"),
@@ -84,7 +87,9 @@ _HOSTS = st.builds(lambda labels, end: ".".join([*labels, end]), _LABELS, _ENDS)
 def test_one_site_is_one_host_or_one_registrable_domain(a: str, b: str) -> None:
     one, other = f"https://{a}/", f"https://{b}/"
     domain = registrable_domain(one)
-    assert same_site(one, other) is (a == b or (domain is not None and domain == registrable_domain(other)))
+    assert same_site(one, other) is (
+        a == b or (domain is not None and domain == registrable_domain(other))
+    )
 
 
 @given(st.text())

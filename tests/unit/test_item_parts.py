@@ -55,14 +55,19 @@ def test_a_deleted_document_has_no_content_to_cut():
     st.integers(min_value=0, max_value=60),
 )
 def test_parts_are_small_enough_and_joined_give_the_document(lines: list[str], links: int):
-    document = {**DOCUMENT, "content": "\n".join(lines), "links": [link(number) for number in range(links)]}
+    document = {
+        **DOCUMENT,
+        "content": "\n".join(lines),
+        "links": [link(number) for number in range(links)],
+    }
     parts = in_parts(document, LIMIT)
     assert all(len(json.dumps(part)) <= LIMIT for part in parts)
     assert "".join(part["content"] for part in parts) == document["content"]
     assert [each for part in parts for each in part["links"]] == document["links"]
     rest = {name for name in DOCUMENT if name not in {"content", "links"}}
     assert all(
-        {name: part[name] for name in rest} == {name: DOCUMENT[name] for name in rest} for part in parts
+        {name: part[name] for name in rest} == {name: DOCUMENT[name] for name in rest}
+        for part in parts
     )
     if len(parts) > 1:
         assert [(part["part"], part["parts"]) for part in parts] == [

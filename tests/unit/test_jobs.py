@@ -37,9 +37,13 @@ def test_a_stopped_crawl_is_continued(folder):
         pytest.param('{"run": "run-1", "outcome": null}', True, id="killed while it ran"),
         pytest.param("{", True, id="a marker that was cut off"),
         pytest.param("[]", True, id="a marker of another form"),
-        pytest.param('{"run": "", "outcome": "shutdown"}', False, id="stopped before the run began"),
+        pytest.param(
+            '{"run": "", "outcome": "shutdown"}', False, id="stopped before the run began"
+        ),
         pytest.param('{"run": "run-1", "outcome": "finished"}', False, id="finished"),
-        pytest.param('{"run": "run-1", "outcome": "closespider_timeout"}', False, id="ended by a limit"),
+        pytest.param(
+            '{"run": "run-1", "outcome": "closespider_timeout"}', False, id="ended by a limit"
+        ),
         pytest.param('{"run": "run-1", "outcome": "start_failed"}', False, id="failed"),
     ],
 )

@@ -28,12 +28,18 @@ FLAT = PYTHON.replace("    ", "")
     ("text", "lost"),
     [
         pytest.param(PAGE, set(), id="the same"),
-        pytest.param(f"---\ntitle: Mills\n---\n{PAGE.removeprefix('# Mills')}", set(), id="front matter"),
         pytest.param(
-            PAGE.replace(PROSE, f"!!! note\n    {PROSE}:::tip\nMore.\n:::\n"), set(), id="admonitions"
+            f"---\ntitle: Mills\n---\n{PAGE.removeprefix('# Mills')}", set(), id="front matter"
         ),
         pytest.param(
-            PAGE.replace(PROSE, f"<Tabs>\n<Tab label='x'>\n\n{PROSE}</Tab>\n</Tabs>\n\n"), set(), id="MDX"
+            PAGE.replace(PROSE, f"!!! note\n    {PROSE}:::tip\nMore.\n:::\n"),
+            set(),
+            id="admonitions",
+        ),
+        pytest.param(
+            PAGE.replace(PROSE, f"<Tabs>\n<Tab label='x'>\n\n{PROSE}</Tab>\n</Tabs>\n\n"),
+            set(),
+            id="MDX",
         ),
         pytest.param(
             PAGE.replace(f"```python\n{PYTHON}```", f"<Code>\n```python\n{PYTHON}```\n</Code>"),
@@ -41,17 +47,27 @@ FLAT = PYTHON.replace("    ", "")
             id="code in MDX",
         ),
         pytest.param(
-            PAGE.replace(TABLE, "<table>\n<tr><td>Large</td></tr>\n</table>\n"), set(), id="HTML table"
+            PAGE.replace(TABLE, "<table>\n<tr><td>Large</td></tr>\n</table>\n"),
+            set(),
+            id="HTML table",
         ),
         pytest.param(
-            PAGE.replace("```python", "```py title='a.py' hl_lines='1'"), set(), id="attributes of code"
-        ),
-        pytest.param(PAGE.replace("## Start", "## Start {#start}"), set(), id="attributes of headings"),
-        pytest.param(
-            PAGE.replace("../one/", "one.md").replace("../two/", "../two.md"), set(), id="one link elsewhere"
+            PAGE.replace("```python", "```py title='a.py' hl_lines='1'"),
+            set(),
+            id="attributes of code",
         ),
         pytest.param(
-            PAGE + f"\n## More\n\n{PROSE * 3}\n## And more\n\n{PROSE}", set(), id="what the HTML lacks"
+            PAGE.replace("## Start", "## Start {#start}"), set(), id="attributes of headings"
+        ),
+        pytest.param(
+            PAGE.replace("../one/", "one.md").replace("../two/", "../two.md"),
+            set(),
+            id="one link elsewhere",
+        ),
+        pytest.param(
+            PAGE + f"\n## More\n\n{PROSE * 3}\n## And more\n\n{PROSE}",
+            set(),
+            id="what the HTML lacks",
         ),
         pytest.param(
             PAGE.replace("```python\n", "").replace("```sh\n", "").replace("```", ""),
@@ -60,7 +76,9 @@ FLAT = PYTHON.replace("    ", "")
         ),
         pytest.param(PAGE.replace(PYTHON, FLAT), {"indentation"}, id="code without indentation"),
         pytest.param(
-            PAGE.replace("```python", "```").replace("```sh", "```"), {"languages"}, id="no languages"
+            PAGE.replace("```python", "```").replace("```sh", "```"),
+            {"languages"},
+            id="no languages",
         ),
         pytest.param(
             PAGE.replace(TABLE, "Wheel\n\nTeeth\n\nLarge\n\n120\n\nSmall\n\n40\n"),
@@ -70,7 +88,9 @@ FLAT = PYTHON.replace("    ", "")
         pytest.param(PAGE.replace("## ", ""), {"headings"}, id="no headings"),
         pytest.param(PAGE.replace("../", "/"), {"links"}, id="links one level too high"),
         pytest.param(
-            "# Mills\n\n::: mill.Wheel\n", {"text", "code blocks", "tables", "headings"}, id="a stub"
+            "# Mills\n\n::: mill.Wheel\n",
+            {"text", "code blocks", "tables", "headings"},
+            id="a stub",
         ),
     ],
 )
@@ -87,7 +107,10 @@ def test_what_only_the_generator_adds_to_code_is_no_loss():
     assert not compare(markdown.read(one, URL), markdown.read(one + more, URL)).lost
 
 
-@given(st.text(alphabet="#`~|-_\\ \n<>ab1:[]()", max_size=200), st.text(alphabet="#`| \nab1", max_size=200))
+@given(
+    st.text(alphabet="#`~|-_\\ \n<>ab1:[]()", max_size=200),
+    st.text(alphabet="#`| \nab1", max_size=200),
+)
 def test_any_two_texts_are_judged(one, other):
     first, second = markdown.read(one, URL), markdown.read(other, URL)
     compare(first, second)
@@ -106,14 +129,25 @@ NEWER = MILL.replace("forty", "fifty")
         pytest.param(MILL, MILL + NEWER, "less", id="a paragraph more"),
         pytest.param(MILL + NEWER, MILL, "", id="a paragraph less"),
         pytest.param(f"- {MILL}", f"- {NEWER}", "edits", id="in a list"),
-        pytest.param(f"!!! note\n    {MILL}", f"> **Note:** {NEWER}", "edits", id="in an admonition"),
-        pytest.param(f"---\ndescription: {MILL}---\n{NEWER}", f"{MILL}{NEWER}", "", id="the description"),
+        pytest.param(
+            f"!!! note\n    {MILL}", f"> **Note:** {NEWER}", "edits", id="in an admonition"
+        ),
+        pytest.param(
+            f"---\ndescription: {MILL}---\n{NEWER}", f"{MILL}{NEWER}", "", id="the description"
+        ),
         pytest.param(MILL.replace("forty", "{{ teeth }}"), MILL, "less", id="a variable"),
         pytest.param(
-            MILL.replace("teeth.", "teeth.[^a]"), MILL.replace("teeth.", "teeth.[^1]"), "", id="a note"
+            MILL.replace("teeth.", "teeth.[^a]"),
+            MILL.replace("teeth.", "teeth.[^1]"),
+            "",
+            id="a note",
         ),
-        pytest.param(MILL.replace("forty", "$n^2$"), MILL.replace("forty", "n²"), "less", id="a formula"),
-        pytest.param(MILL.replace("forty", "2 m"), MILL.replace("forty", "2m"), "less", id="where words end"),
+        pytest.param(
+            MILL.replace("forty", "$n^2$"), MILL.replace("forty", "n²"), "less", id="a formula"
+        ),
+        pytest.param(
+            MILL.replace("forty", "2 m"), MILL.replace("forty", "2m"), "less", id="where words end"
+        ),
         pytest.param(f"```\n{MILL}```\n", NEWER, "less", id="code is no passage"),
         pytest.param(
             f"{MILL}## Nine words of a heading are no passage here, too\n", MILL, "", id="a heading"
@@ -167,7 +201,9 @@ def test_pages_with_code_are_samples_first():
 @pytest.mark.parametrize(
     ("samples", "expected"),
     [
-        pytest.param([("/a/", ""), ("/a/", ""), ("/b/", "")], {"/a/": False, "/b/": False}, id="all good"),
+        pytest.param(
+            [("/a/", ""), ("/a/", ""), ("/b/", "")], {"/a/": False, "/b/": False}, id="all good"
+        ),
         pytest.param([("/a/", "text"), ("/b/", "text")], {"/a/": True, "/b/": True}, id="none"),
         pytest.param(
             [("/a/", ""), ("/a/", ""), ("/b/", "text"), ("/b/", "text"), ("/c/", "")],
@@ -180,7 +216,9 @@ def test_pages_with_code_are_samples_first():
             id="one is good",
         ),
         pytest.param(
-            [("/a/", ""), ("/a/", ""), ("/b/", "text")], {"/a/": False, "/b/": None}, id="one sample is few"
+            [("/a/", ""), ("/a/", ""), ("/b/", "text")],
+            {"/a/": False, "/b/": None},
+            id="one sample is few",
         ),
         pytest.param(
             [("/b/", "text"), ("/a/", ""), ("/a/", ""), ("/b/", "text")],
@@ -223,13 +261,17 @@ OTHER = [("a", "1", "x", "less"), ("b", "2", "y", "less"), ("c", "3", "z", "less
         pytest.param([[*SAME, *LATE]], True, id="others say the same"),
         pytest.param([[*LATE, *SAME]], True, id="in any order"),
         pytest.param([SAME, LATE], True, id="others said the same in an earlier run"),
-        pytest.param([[*LATE, ("b", "new", "old", "edits"), *SAME[1:]]], True, id="most are in other words"),
+        pytest.param(
+            [[*LATE, ("b", "new", "old", "edits"), *SAME[1:]]], True, id="most are in other words"
+        ),
         pytest.param([LATE], False, id="one page"),
         pytest.param([[*SAME, ("a", "1", "x", "less")]], False, id="a page of another form"),
         pytest.param([OTHER] * 3, False, id="made of another form, again and again"),
         pytest.param([SAME[:1], [("b", "new", "1", "edits")]], True, id="only the page changed"),
         pytest.param([SAME, [("b", "new", "1", "less")]], False, id="a banner on the page"),
-        pytest.param([OTHER, [("a", "2", "x", "less")]], False, id="what it lacks is not as it was"),
+        pytest.param(
+            [OTHER, [("a", "2", "x", "less")]], False, id="what it lacks is not as it was"
+        ),
         pytest.param([OTHER, [("a", "2", "y", "less")]], False, id="both changed"),
         pytest.param([OTHER, [("a", "1", "1", "")]], True, id="it came after"),
         pytest.param([SAME, [("b", "3", "3", "")]], False, id="changed together"),
@@ -259,7 +301,9 @@ def test_a_form_that_lagged_is_believed_again_when_it_says_what_its_pages_say():
         file = judged.of("full text", "https://e.org/llms-full.txt")
         file.report_all({url: Compared(frozenset(), *said) for url, *said in pages})
         told.append(file.is_html)
-    assert told == [True] * 7 + [False], "its page in other words says the same now, and three nights follow"
+    assert told == [True] * 7 + [False], (
+        "its page in other words says the same now, and three nights follow"
+    )
     assert file.report_all({}) is None
 
 
@@ -279,7 +323,9 @@ def test_a_form_is_decided_otherwise_by_samples_in_a_row():
     assert section.is_html is False
 
 
-@pytest.mark.parametrize("data", [None, {}, ["x"], [["files", "e.org", "", 1, "2", {}, None]], [[1] * 7]])
+@pytest.mark.parametrize(
+    "data", [None, {}, ["x"], [["files", "e.org", "", 1, "2", {}, None]], [[1] * 7]]
+)
 def test_what_the_store_cannot_have_written_is_nothing_learned(data):
     assert Judged(data).to_keep() == []
 
@@ -293,22 +339,30 @@ def test_what_the_store_cannot_have_written_is_nothing_learned(data):
         pytest.param('# Changes\n\n--8<-- "CHANGELOG.md"\n', True, id="PyMdown snippet"),
         pytest.param('{% include "CHANGELOG.md" %}\n', True, id="Jinja"),
         pytest.param(
-            "# API\n\n::: widget.wheel.Wheel\n    options:\n      members: true\n", True, id="mkdocstrings"
+            "# API\n\n::: widget.wheel.Wheel\n    options:\n      members: true\n",
+            True,
+            id="mkdocstrings",
         ),
         pytest.param("import Intro from './_intro.mdx'\n\n<Intro />\n", True, id="MDX"),
         pytest.param("# Moved\n\nSee [the guide](/guide).\n", True, id="short"),
         pytest.param("", True, id="empty"),
         pytest.param(PROSE * 5, False, id="a page"),
         pytest.param(f'{PROSE * 5}--8<-- "CHANGELOG.md"\n', True, id="a page that includes a part"),
-        pytest.param(f"{PROSE * 5}::: widget.Wheel\n", True, id="a page with its reference left out"),
+        pytest.param(
+            f"{PROSE * 5}::: widget.Wheel\n", True, id="a page with its reference left out"
+        ),
         pytest.param(f"{PROSE * 5}<!--@include: ./parts/basics.md-->\n", True, id="VitePress"),
         pytest.param(f"{PROSE * 5}```{{include}} ../CHANGELOG.md\n```\n", True, id="MyST"),
         pytest.param(f"{PROSE * 5}[!INCLUDE [x](../x.md)]\n", True, id="DocFX"),
         pytest.param(f"{PROSE * 5}{{{{< readfile file=x.md >}}}}\n", True, id="Hugo"),
         pytest.param(f"{PROSE * 5}<CardGrid />\n", True, id="component without children"),
-        pytest.param(f"{PROSE * 5}::: tip e.g. this\nx\n:::\n", False, id="a container with a title"),
+        pytest.param(
+            f"{PROSE * 5}::: tip e.g. this\nx\n:::\n", False, id="a container with a title"
+        ),
         pytest.param(f"import Tabs from 'x'\n\n{PROSE * 5}", False, id="MDX that is all there"),
-        pytest.param(f'{PROSE * 45}--8<-- "CHANGELOG.md"\n', False, id="a long page that includes a part"),
+        pytest.param(
+            f'{PROSE * 45}--8<-- "CHANGELOG.md"\n', False, id="a long page that includes a part"
+        ),
         pytest.param(
             "# Include\n\n```\n" + '--8<-- "a.md"\n' * 90 + "```\n", False, id="code about includes"
         ),

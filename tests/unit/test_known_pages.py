@@ -48,12 +48,22 @@ def known(*states: PageState, trusted: bool = True) -> KnownPages:
         pytest.param(STATE, URL, "text/html", {}, id="another representation"),
         pytest.param(STATE, MARKDOWN, ACCEPT, {}, id="another URL of the same page"),
         pytest.param(STATE, f"{URL}?a=1", ACCEPT, {}, id="another query"),
-        pytest.param(replace(STATE, extractor_version="6:html"), URL, ACCEPT, {}, id="an older extractor"),
-        pytest.param(replace(STATE, content_hash=None), URL, ACCEPT, {}, id="the content is gone"),
-        pytest.param(replace(STATE, origin="llms-full"), URL, ACCEPT, {}, id="part of a full-text file"),
-        pytest.param(replace(STATE, etag=None, last_modified=None), URL, ACCEPT, {}, id="no validators"),
         pytest.param(
-            replace(STATE, last_modified=None), URL, ACCEPT, {"If-None-Match": '"1"'}, id="an ETag alone"
+            replace(STATE, extractor_version="6:html"), URL, ACCEPT, {}, id="an older extractor"
+        ),
+        pytest.param(replace(STATE, content_hash=None), URL, ACCEPT, {}, id="the content is gone"),
+        pytest.param(
+            replace(STATE, origin="llms-full"), URL, ACCEPT, {}, id="part of a full-text file"
+        ),
+        pytest.param(
+            replace(STATE, etag=None, last_modified=None), URL, ACCEPT, {}, id="no validators"
+        ),
+        pytest.param(
+            replace(STATE, last_modified=None),
+            URL,
+            ACCEPT,
+            {"If-None-Match": '"1"'},
+            id="an ETag alone",
         ),
         pytest.param(
             replace(STATE, etag='"1"\r\nX-Evil: 1\0', last_modified="\x7f\n"),
@@ -95,7 +105,11 @@ def test_a_full_crawl_sends_none_and_compares_no_bodies():
         pytest.param(STATE, URL, "cd" * 32, False, id="another body"),
         pytest.param(STATE, MARKDOWN, HASH, False, id="the same body from another URL"),
         pytest.param(
-            replace(STATE, extractor_version="6:html"), URL, HASH, False, id="made by an older extractor"
+            replace(STATE, extractor_version="6:html"),
+            URL,
+            HASH,
+            False,
+            id="made by an older extractor",
         ),
         pytest.param(replace(STATE, content_hash=None), URL, HASH, False, id="the content is gone"),
         pytest.param(replace(STATE, raw_hash=None), URL, HASH, False, id="the body was not hashed"),
@@ -150,7 +164,9 @@ def test_no_header_without_a_value():
 # What is deleted
 
 
-def plan(found: KnownPages, inside: set[bytes], doubts: Doubts | None = None, **given) -> DeletionPlan:
+def plan(
+    found: KnownPages, inside: set[bytes], doubts: Doubts | None = None, **given
+) -> DeletionPlan:
     """Plan deletions; nothing names the pages, and none has a document in this run, unless `given` says so."""
     nothing = {
         "unreached": set(found.outcomes),
@@ -162,7 +178,11 @@ def plan(found: KnownPages, inside: set[bytes], doubts: Doubts | None = None, **
 
 
 def planned(
-    outcomes: dict[int, str], pages: int, *, confirmed: bool = False, outside: frozenset[int] = frozenset()
+    outcomes: dict[int, str],
+    pages: int,
+    *,
+    confirmed: bool = False,
+    outside: frozenset[int] = frozenset(),
 ):
     """Plan the deletions of `pages` stored pages, some of which have an outcome and some are out of bounds."""
     keys = {number: number.to_bytes(16, "big") for number in range(pages)}
@@ -254,7 +274,9 @@ RUNS_NEEDED = [  # where something names the page, where nothing does; None: it 
 ]
 
 
-@pytest.mark.parametrize(("answer", "named", "unnamed"), RUNS_NEEDED, ids=[row[0] for row in RUNS_NEEDED])
+@pytest.mark.parametrize(
+    ("answer", "named", "unnamed"), RUNS_NEEDED, ids=[row[0] for row in RUNS_NEEDED]
+)
 def test_gone_takes_two_witnesses_or_further_nights(answer, named, unnamed):
     for is_named, expected in ((True, named), (False, unnamed)):
         if expected is not None:
@@ -263,7 +285,13 @@ def test_gone_takes_two_witnesses_or_further_nights(answer, named, unnamed):
 
 @pytest.mark.parametrize(
     ("outcome", "named", "nights"),
-    [("gone", True, 2), ("gone", False, 1), ("moved", True, 2), ("unlinked", False, 3), ("dropped", True, 1)],
+    [
+        ("gone", True, 2),
+        ("gone", False, 1),
+        ("moved", True, 2),
+        ("unlinked", False, 3),
+        ("dropped", True, 1),
+    ],
 )
 def test_a_page_goes_in_the_night_that_confirms_it(outcome, named, nights):
     keys = {bytes([number]) * 16 for number in range(10)}
@@ -274,7 +302,9 @@ def test_a_page_goes_in_the_night_that_confirms_it(outcome, named, nights):
         doubts = Doubts(kept)
         verdict = plan(found, keys, doubts, named=keys if named else set())
         assert set(verdict.delete) == ({key} if night == nights else set())
-        assert (set(verdict.keep), set(verdict.waits)) == (({key},) * 2 if night < nights else (set(), set()))
+        assert (set(verdict.keep), set(verdict.waits)) == (
+            ({key},) * 2 if night < nights else (set(), set())
+        )
         kept = json.loads(json.dumps(doubts.to_keep(complete=True)))
 
 
@@ -351,7 +381,12 @@ def test_an_answer_is_asked_again_with_its_validators_and_restored(tmp_path):
         store.upsert_source(SourceRecord("e.com", "https://e.com/"))
         store.begin_run("crawl", {})
         known = KnownPages(store=store)
-        headers = {"etag": '"1"', "content-type": "text/plain", "set-cookie": "secret=1", "link": "</x>"}
+        headers = {
+            "etag": '"1"',
+            "content-type": "text/plain",
+            "set-cookie": "secret=1",
+            "link": "</x>",
+        }
         known.keep_reading(Reading(url, ACCEPT, headers=headers, body=b"# Site\n" * 1000))
         plain = "https://e.com/plain"
         known.keep_reading(
@@ -390,7 +425,12 @@ def test_a_date_in_the_future_is_not_asked_with() -> None:
     ("states", "aliases", "url", "expected"),
     [
         ({STATE.key: STATE}, {}, "https://e.com/other", True),
-        ({STATE.key: STATE}, {}, "http://E.com:8080/other", True),  # another port is told by its key
+        (
+            {STATE.key: STATE},
+            {},
+            "http://E.com:8080/other",
+            True,
+        ),  # another port is told by its key
         ({STATE.key: STATE}, {}, "https://bugs.e.com/issue?id=1", False),
         ({STATE.key: STATE}, {page_key("https://old.com/a"): STATE.key}, "https://old.com/a", True),
         ({}, {}, URL, False),

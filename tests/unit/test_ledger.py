@@ -10,7 +10,9 @@ ASKED = dict(zip(KEYS, URLS, strict=True))
 
 
 def index(editions: dict[int, int], only: range = range(6)) -> Witness:
-    return Witness("index", str(editions), {loose_key(URLS[n]): str(editions.get(n, 1)) for n in only})
+    return Witness(
+        "index", str(editions), {loose_key(URLS[n]): str(editions.get(n, 1)) for n in only}
+    )
 
 
 class Nights:

@@ -100,8 +100,12 @@ def test_a_page_whose_markdown_grows_beyond_measure_is_too_large():
 
     with pytest.raises(TooLargePageError, match="too-large") as raised:
         convert(body, URL, None)
-    assert "blocks" in [call.name for call in raised.traceback], "while it is written, not when it stands"
-    assert len(convert(page("<blockquote>" * 100 + "<p>a" * 1_000), URL, None).markdown) < SMALL_CHARS
+    assert "blocks" in [call.name for call in raised.traceback], (
+        "while it is written, not when it stands"
+    )
+    assert (
+        len(convert(page("<blockquote>" * 100 + "<p>a" * 1_000), URL, None).markdown) < SMALL_CHARS
+    )
 
 
 FAR = f"https://docs.example.com/{'a' * 1_900}/"
@@ -125,7 +129,9 @@ def test_the_links_to_follow_are_bounded_too():
         read_metadata(page(LONG_LINKS["links"]), FAR, None)
     with pytest.raises(TooLargePageError):
         read_metadata(
-            page(LONG_LINKS["links"]).replace(b"<body>", f"<head><base href={FAR}></head>".encode()),
+            page(LONG_LINKS["links"]).replace(
+                b"<body>", f"<head><base href={FAR}></head>".encode()
+            ),
             URL,
             None,
         )

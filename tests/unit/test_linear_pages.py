@@ -30,7 +30,9 @@ PAGES = {
     "a control that names many ids": lambda n: (
         f'<button aria-controls="{_each("i{} ", n)}">a</button>{_each("<p hidden id=i{}>b<b>c</b>", n)}'
     ),
-    "many controls": lambda n: _each('<button aria-controls="i{}">a</button><p hidden id=i{}>b<b>c</b>', n),
+    "many controls": lambda n: _each(
+        '<button aria-controls="i{}">a</button><p hidden id=i{}>b<b>c</b>', n
+    ),
     "many tabs of one list": lambda n: (
         f"<div role=tablist>{_each('<a role=tab>a</a>', n)}</div>{_each('<div role=tabpanel>b</div>', n)}"
     ),
@@ -38,7 +40,8 @@ PAGES = {
         "<div role=tablist><a role=tab>a</a></div><div role=tabpanel>b</div>", n
     ),
     "many lists of tabs with their panels elsewhere": lambda n: (
-        _each("<div role=tablist><a role=tab>a</a></div>", n) + _each("<div role=tabpanel>b</div>", n)
+        _each("<div role=tablist><a role=tab>a</a></div>", n)
+        + _each("<div role=tabpanel>b</div>", n)
     ),
     "sections named like comments": lambda n: _each(
         "<section id=comments><h2>a<a href=#comments>b</a></h2><p>c</p></section>", n
@@ -48,12 +51,16 @@ PAGES = {
     "blocks in code": lambda n: f"<pre>{_each('a<div>b</div> ', n)}</pre>",
     "breaks in inline code": lambda n: f"<p><code>{_each('a<br>', n)}</code> b",
     "labels in headings": lambda n: f"<h2>{_each('<span class=doc-labels>a</span>', n)}</h2>",
-    "lists of sources": lambda n: _each("<div class='col-content tsd-sources'><ul><li>a</ul></div>", n),
+    "lists of sources": lambda n: _each(
+        "<div class='col-content tsd-sources'><ul><li>a</ul></div>", n
+    ),
     "different styles": lambda n: _each('<p style="margin:{}px">a', n),
     "hidden elements": lambda n: _each('<p hidden class="a{}">a<b>b</b>', n),
     "hidden words among others": lambda n: f"<p>{_each('<i hidden>a</i> b ', n)}",
     "hidden headings": lambda n: _each("<div hidden><h1>a</h1>b</div>", n),
-    "cells with blocks": lambda n: f"<table><tr><th>a{_each('<tr><td><p>a</p><p>b</p><ul><li>c</ul>', n)}",
+    "cells with blocks": lambda n: (
+        f"<table><tr><th>a{_each('<tr><td><p>a</p><p>b</p><ul><li>c</ul>', n)}"
+    ),
     "links to the next page": lambda n: _each('<a href="p{}.html">Next</a> ', n),
     "elements of one id": lambda n: _each("<div id=content>a</div>", n),
     "code with links": lambda n: f"<p>{_each('<code><a href=a>b</a></code>', n)}",
@@ -63,8 +70,12 @@ PAGES = {
 }
 TEXTS = {
     "sections for agents": lambda n: "# A\n\n" + "## Agent Instructions\n" * n,
-    "banners for agents": lambda n: "> Fetch the documentation index at https://a.example/llms.txt\n\n" * n,
-    "comments for agents without an end": lambda n: "<!-- fetch llms.txt documentation index\n\n" * n,
+    "banners for agents": lambda n: (
+        "> Fetch the documentation index at https://a.example/llms.txt\n\n" * n
+    ),
+    "comments for agents without an end": lambda n: (
+        "<!-- fetch llms.txt documentation index\n\n" * n
+    ),
 }
 
 
@@ -105,6 +116,8 @@ def test_quadratic_time_is_caught():
 
 
 def test_attributes_beyond_the_first_are_dropped_and_the_text_stays():
-    page = convert(f'<h1>A</h1><p id="b"{_each(" a{}=1", 3000)}>Text.</p><p>More.'.encode(), URL, "utf-8")
+    page = convert(
+        f'<h1>A</h1><p id="b"{_each(" a{}=1", 3000)}>Text.</p><p>More.'.encode(), URL, "utf-8"
+    )
 
     assert page.markdown == "# A\n\nText.\n\nMore.\n"

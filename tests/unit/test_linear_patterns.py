@@ -60,7 +60,10 @@ SUPERLINEAR = (
     ("finditer", r"\\\((.+?)\\\)|\\\[(.+?)\\\]|\$\$(.+?)\$\$"),
     ("finditer", r"(?:\n[ \t]*)+\Z"),
     ("finditer", r"(?m)^(title|description)[ \t]*[:=][ \t]*(.+?)[ \t]*$"),
-    ("match", r"(?i)(?:url|source)[ \t]*:[ \t]*[`<]?(https?://[^\s<>]+?|/[^\s<>]*?)[`>]?[ \t]*[.,]?\s*$"),
+    (
+        "match",
+        r"(?i)(?:url|source)[ \t]*:[ \t]*[`<]?(https?://[^\s<>]+?|/[^\s<>]*?)[`>]?[ \t]*[.,]?\s*$",
+    ),
     ("match", r"(?i)\s*<!--+\s*(?:url|source)\s*[:=]\s*[\"'<]?(/[^\s<>]*?)[\"'>]?\s*--+>\s*$"),
     ("match", r"(.+?)\s+[(\[<]((?:https?:)?/[^\s()<>\[\]]*)[)\]>]$"),
     ("match", r"(a+)+b"),
@@ -298,7 +301,10 @@ class Steps:
             sre.AT_BEGINNING_STRING: lambda at: at == 0,
             sre.AT_END: lambda at: (
                 at == len(self.text)
-                or (self.text[at] == "\n" and (at == len(self.text) - 1 or bool(self.flags & re.MULTILINE)))
+                or (
+                    self.text[at] == "\n"
+                    and (at == len(self.text) - 1 or bool(self.flags & re.MULTILINE))
+                )
             ),
             sre.AT_END_STRING: lambda at: at == len(self.text),
             sre.AT_BOUNDARY: self._at_boundary,
@@ -486,7 +492,9 @@ def growth(
     counter = Steps(pattern, most or MOST * 4 * length)
     worst = (0.0, "")
     for before, pump, behind in Attacks(pattern).texts():
-        short, long = (before + pump * (size // len(pump) + 1) + behind for size in (length, 4 * length))
+        short, long = (
+            before + pump * (size // len(pump) + 1) + behind for size in (length, 4 * length)
+        )
         try:
             steps = counter.count(long, method)
             if steps > LINEAR * length:

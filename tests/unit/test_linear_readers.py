@@ -58,6 +58,8 @@ def test_quadratic_work_is_caught():
                 found += letter == "a"
         return found
 
-    first, second = (lines_run(lambda size=size: slow("b" * size), 10**7) for size in (LENGTH, 4 * LENGTH))
+    first, second = (
+        lines_run(lambda size=size: slow("b" * size), 10**7) for size in (LENGTH, 4 * LENGTH)
+    )
 
     assert second > LINEAR * first

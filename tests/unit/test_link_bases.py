@@ -57,10 +57,19 @@ CASES = {
         *(["/guide/b/"], "/guide/a/", "/guide/a/index.md"),
         {"b.md": "/guide/b/", "new.md": "/guide/new/", "old.rst?v=1": "/guide/old/?v=1"},
     ),
-    "Markdown beside its pages": (["/b"], "/a", "/a.md", {"b.md": "/b", "c.md": "/c.md", "d": "/d"}),
+    "Markdown beside its pages": (
+        ["/b"],
+        "/a",
+        "/a.md",
+        {"b.md": "/b", "c.md": "/c.md", "d": "/d"},
+    ),
     "from the root of the documentation": (
         *([f"/docs{page}" for page in DIRECTORIES], "/docs/guide/a/", "/docs/guide/a/index.md"),
-        {"api/c.md": "/docs/api/c/", "/api/deep/d.md": "/docs/api/deep/d/", "guide/b.md": "/docs/guide/b/"},
+        {
+            "api/c.md": "/docs/api/c/",
+            "/api/deep/d.md": "/docs/api/deep/d/",
+            "guide/b.md": "/docs/guide/b/",
+        },
     ),
     "one link from another base": (
         *(DIRECTORIES, "/guide/a/", "/guide/a/index.md"),
@@ -68,7 +77,11 @@ CASES = {
     ),
     "fragments, other schemes and hosts": (
         *(DIRECTORIES, "/guide/a/", "/guide/a/index.md"),
-        {"#x": "/guide/a/#x", "mailto:a@e.com": "mailto:a@e.com", "https://o.org/a.md": "https://o.org/a.md"},
+        {
+            "#x": "/guide/a/#x",
+            "mailto:a@e.com": "mailto:a@e.com",
+            "https://o.org/a.md": "https://o.org/a.md",
+        },
     ),
     "absolute links to Markdown of the same host": (
         *(DIRECTORIES, "/guide/a/", "/guide/a/index.md"),
@@ -91,7 +104,10 @@ def test_a_page_that_shows_nothing_takes_the_base_of_the_others():
     assert made.is_open(links)
     for page in ("guide/a", "guide/b", "api/c"):
         made.look(
-            f"{SITE}/{page}/", f"{SITE}/{page}/index.md", "markdown", ["../api/c.md", "../guide/b.md", "a.md"]
+            f"{SITE}/{page}/",
+            f"{SITE}/{page}/index.md",
+            "markdown",
+            ["../api/c.md", "../guide/b.md", "a.md"],
         )
     assert not made.is_open(links)
     assert made.join(links)("p.png") == f"{SITE}/guide/p.png"
@@ -116,7 +132,9 @@ def test_without_evidence_links_are_relative_to_what_was_fetched():
 
 def test_links_of_html_are_known_too():
     made = bases(["/"])
-    assert resolved(made, "/guide/a/", "/guide/a/index.md", ["b.png", "b.md"])[0] == "/guide/a/b.png"
+    assert (
+        resolved(made, "/guide/a/", "/guide/a/index.md", ["b.png", "b.md"])[0] == "/guide/a/b.png"
+    )
     made.learn([f"{SITE}/guide/b/", "https://o.org/x"], f"{SITE}/")
     assert resolved(made, "/guide/a/", "/guide/a/index.md", ["b.png", "b.md"]) == [
         "/guide/b.png",
@@ -131,30 +149,39 @@ def test_thousands_of_steps_up_end_at_the_root():
 
 PAGES = [f"/{section}/{name}/" for section in ("guide", "api") for name in "abcde"]
 _links = st.lists(
-    st.sampled_from([f"../{page.strip('/')}.md" for page in PAGES] + ["p.png", "new.md"]), max_size=3
+    st.sampled_from([f"../{page.strip('/')}.md" for page in PAGES] + ["p.png", "new.md"]),
+    max_size=3,
 )
 
 
 @examples(50)
-@given(st.lists(_links, min_size=len(PAGES), max_size=len(PAGES)), st.randoms(use_true_random=False))
+@given(
+    st.lists(_links, min_size=len(PAGES), max_size=len(PAGES)), st.randoms(use_true_random=False)
+)
 def test_the_order_of_pages_changes_no_link(links: list[list[str]], rnd: random.Random):
     """Pages that wait are judged last, as in a crawl."""
 
     def site(order: list[int]) -> dict[str, list[str]]:
         made = bases(PAGES)
         looked = {
-            index: made.look(SITE + PAGES[index], f"{SITE}{PAGES[index]}index.md", "markdown", links[index])
+            index: made.look(
+                SITE + PAGES[index], f"{SITE}{PAGES[index]}index.md", "markdown", links[index]
+            )
             for index in order
         }
         made.conclude()
-        return {PAGES[index]: [made.join(looked[index])(href) for href in links[index]] for index in looked}
+        return {
+            PAGES[index]: [made.join(looked[index])(href) for href in links[index]]
+            for index in looked
+        }
 
     shuffled = rnd.sample(range(len(PAGES)), len(PAGES))
     assert site(shuffled) == site(list(range(len(PAGES))))
 
 
 @pytest.mark.parametrize(
-    "url", ["/a/b", "/a/b/", "/a/b.html", "/a/b.md?x=1", "/a/b/README.md", "/a/b.html.md", "/a/b.rst#c"]
+    "url",
+    ["/a/b", "/a/b/", "/a/b.html", "/a/b.md?x=1", "/a/b/README.md", "/a/b.html.md", "/a/b.rst#c"],
 )
 def test_spellings_of_a_page_have_one_stem(url):
     assert stem(SITE + url) == f"{SITE}/a/b"

@@ -15,7 +15,10 @@ def link(url: str | InvalidUrl, *rel: str, type_: str | None = None) -> HeaderLi
 
 
 HEADERS = {
-    "quoted": ('</llms.txt>; rel="describedby"', [link("https://example.com/llms.txt", "describedby")]),
+    "quoted": (
+        '</llms.txt>; rel="describedby"',
+        [link("https://example.com/llms.txt", "describedby")],
+    ),
     "bare type": (
         "<page.md>; rel=alternate; type=text/markdown",
         [link("https://example.com/docs/page.md", "alternate", type_="text/markdown")],
@@ -45,14 +48,23 @@ HEADERS = {
         " < /a > ; rel = next ; type = text/markdown ,",
         [link("https://example.com/a", "next", type_="text/markdown")],
     ),
-    "the first of two": ("</a>; rel=next; rel=prev; REL=up", [link("https://example.com/a", "next")]),
+    "the first of two": (
+        "</a>; rel=next; rel=prev; REL=up",
+        [link("https://example.com/a", "next")],
+    ),
     "several relations": ('</a>; rel="next  up"', [link("https://example.com/a", "next", "up")]),
-    "escapes in a string": (r'</a>; title="\"</x>\\"; rel=next', [link("https://example.com/a", "next")]),
+    "escapes in a string": (
+        r'</a>; title="\"</x>\\"; rel=next',
+        [link("https://example.com/a", "next")],
+    ),
     "a string without end": (
         '</a>; rel=next; title="b, </c>; rel=prev',
         [link("https://example.com/a", "next")],
     ),
-    "parameters without value": ("</a>; crossorigin;; rel=next", [link("https://example.com/a", "next")]),
+    "parameters without value": (
+        "</a>; crossorigin;; rel=next",
+        [link("https://example.com/a", "next")],
+    ),
     "junk behind a target": (
         "</a> b </c>; rel=next",
         [link("https://example.com/a"), link("https://example.com/c", "next")],
@@ -88,10 +100,15 @@ _tokens = st.text("abcdefgh-", min_size=1, max_size=8).filter(lambda text: text.
 _targets = st.text("abc/.-_~,;=%20", max_size=12).map(lambda text: f"/{text}")
 
 
-@given(st.lists(st.tuples(_targets, st.lists(_tokens, min_size=1, max_size=3), st.booleans()), max_size=6))
+@given(
+    st.lists(
+        st.tuples(_targets, st.lists(_tokens, min_size=1, max_size=3), st.booleans()), max_size=6
+    )
+)
 def test_written_links_are_read_back(written: list[tuple[str, list[str], bool]]) -> None:
     header = ", ".join(
-        f'<{target}>; title="a, b; <c>"; rel="{" ".join(rel)}"' + ("; type=text/markdown" if typed else "")
+        f'<{target}>; title="a, b; <c>"; rel="{" ".join(rel)}"'
+        + ("; type=text/markdown" if typed else "")
         for target, rel, typed in written
     )
     assert header_links(header, BASE) == [

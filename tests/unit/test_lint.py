@@ -72,7 +72,11 @@ def test_a_good_file_has_nothing_to_mend():
         ("## Optional", "## Empty\n\n## Optional", ("empty-section", 14, 1)),
         ("## Optional", "## Prose\n\nWords.\n\n## Optional", ("section-without-links", 14, 1)),
         ("- [API]", "### Deep\n\n- [API]", ("deep-heading", 12, 1)),
-        ("## Docs", "## Optional\n\n- [x](https://e.com/docs/x): y\n\n## Docs", ("optional-not-last", 9, 1)),
+        (
+            "## Docs",
+            "## Optional\n\n- [x](https://e.com/docs/x): y\n\n## Docs",
+            ("optional-not-last", 9, 1),
+        ),
         ("## Docs", "## Optional", ("everything-optional", 9, 1)),
         ("[Start](", "[Start] (", ("broken-link-syntax", 11, 3)),
         ("docs/start.md)", "docs/st art.md)", ("broken-link-syntax", 11, 3)),
@@ -103,12 +107,16 @@ def test_each_rule_is_found_at_its_place(before: str, after: str, expected: tupl
 def test_links_are_found_in_no_other_place_than_a_list_of_sections():
     bare = re.sub(r"- \[.*\n", "", GOOD)
     assert {rule for rule, _, _ in lint(bare)} >= {"no-links", "empty-section"}
-    many = "# P\n\n> S\n\n" + "".join(f"- [P{n}](https://e.com/docs/{n}): n{n}\n" for n in range(11))
+    many = "# P\n\n> S\n\n" + "".join(
+        f"- [P{n}](https://e.com/docs/{n}): n{n}\n" for n in range(11)
+    )
     assert lint(many) == [("no-sections", 0, 0)]
 
 
 def test_code_and_comments_are_no_links():
-    text = GOOD + "\n<!-- [x](http://nowhere) -->\n\n```\n[a] (https://e.com/b c)\n# No title\n```\n"
+    text = (
+        GOOD + "\n<!-- [x](http://nowhere) -->\n\n```\n[a] (https://e.com/b c)\n# No title\n```\n"
+    )
     assert lint(text) == []
 
 
@@ -142,7 +150,11 @@ def test_places_on_one_line_are_found_by_reading_it_once():
 
     source = Source("# P\n\nö".encode() + b"x" * 10_000)
     places = Places(source)
-    assert [places[offset] for offset in range(5, len(source), 10)][:3] == [(3, 1), (3, 10), (3, 20)]
+    assert [places[offset] for offset in range(5, len(source), 10)][:3] == [
+        (3, 1),
+        (3, 10),
+        (3, 20),
+    ]
     assert places[8] == (3, 3)
     assert sum(read) < 2 * len(source)
 
@@ -169,12 +181,15 @@ def test_a_file_that_is_too_long_is_one_finding():
 
 def test_a_byte_that_is_no_utf8_is_named_with_its_place():
     body = GOOD.encode().replace(b"Some notes", b"Some n\xf6tes")
-    assert [(one.rule, one.line, one.column) for one in lint_body(body, "f", None)] == [("not-utf-8", 5, 7)]
+    assert [(one.rule, one.line, one.column) for one in lint_body(body, "f", None)] == [
+        ("not-utf-8", 5, 7)
+    ]
 
 
 def test_full_text_is_checked_for_its_pages():
     pages = "".join(
-        f"# Page {n}\nSource: https://e.com/docs/{n}\n\n{'Words of it. ' * 40}\n\n" for n in range(5)
+        f"# Page {n}\nSource: https://e.com/docs/{n}\n\n{'Words of it. ' * 40}\n\n"
+        for n in range(5)
     )
     name = "https://e.com/docs/llms-full.txt"
     assert lint_body(pages.encode(), name, name) == []
@@ -188,19 +203,37 @@ def test_full_text_is_checked_for_its_pages():
         ("Words. " * 50, "Words. " * 50, []),
         ("Menu item. " * 10 + "Words. " * 90, "Words. " * 90, []),
         ("Words. " * 50 + "Lost text here now. " * 20, "Words. " * 50, ["markdown-misses-content"]),
-        ("Words. " * 50, "Words. " * 50 + "Only for machines to see. " * 20, ["page-misses-content"]),
+        (
+            "Words. " * 50,
+            "Words. " * 50 + "Only for machines to see. " * 20,
+            ["page-misses-content"],
+        ),
         ("a < b " + "Words. " * 50 + "> c", "a < b " + "Words. " * 50 + "> c", []),
         ("Words. " * 50, "---\n" + "key: value of it\n" * 30 + "---\n" + "Words. " * 50, []),
     ],
     ids=["the same", "a menu", "lost", "more", "signs of comparison", "front matter"],
 )
-def test_a_page_and_its_markdown_are_compared_by_their_words(page: str, markdown: str, rules: list[str]):
+def test_a_page_and_its_markdown_are_compared_by_their_words(
+    page: str, markdown: str, rules: list[str]
+):
     assert [rule for rule, _problem in missing(page, markdown, "u")] == rules
 
 
 FOUND = [
-    finding("dead-link", "docs/llms.txt", "https://e.com/a: 100%, gone\nnow", (3, 5), ["https://e.com/a"]),
-    finding("missing-notes", "https://e.com/llms.txt", "links without notes, of 9: 4", (2, 1), list("abcd")),
+    finding(
+        "dead-link",
+        "docs/llms.txt",
+        "https://e.com/a: 100%, gone\nnow",
+        (3, 5),
+        ["https://e.com/a"],
+    ),
+    finding(
+        "missing-notes",
+        "https://e.com/llms.txt",
+        "links without notes, of 9: 4",
+        (2, 1),
+        list("abcd"),
+    ),
     finding("no-summary", "docs/llms.txt", "there is no summary"),
 ]
 
@@ -275,7 +308,9 @@ def test_findings_are_told_once_the_worst_first():
 
 def test_every_rule_is_used_and_says_what_to_do():
     package = Path(__file__).parents[2] / "llmsspider"
-    source = "".join(path.read_text() for path in package.rglob("*.py") if path.name != "findings.py")
+    source = "".join(
+        path.read_text() for path in package.rglob("*.py") if path.name != "findings.py"
+    )
     assert [rule for rule in RULES if f'"{rule}"' not in source] == []
     assert all(rule.remedy and not rule.remedy.endswith(".") for rule in RULES.values())
     assert isinstance(FOUND[0], Finding)

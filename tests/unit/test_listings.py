@@ -7,7 +7,8 @@ import pytest
 from llmsspider.content.extraction import convert
 
 ENTRIES = "".join(
-    f"<li><a href='/guide/{name}'>{name}</a> what {name} is about</li>" for name in ("one", "two", "three")
+    f"<li><a href='/guide/{name}'>{name}</a> what {name} is about</li>"
+    for name in ("one", "two", "three")
 )
 TEASERS = "".join(
     f"<article><h2><a href='/post/{name}'>{name}</a></h2><p>{'How it all began, told at length. ' * 5}</p></article>"
@@ -35,7 +36,10 @@ LOADED = (
     b"id='toc'><ul class='nav'><li><a href='a.html'>A</a></li></ul></div></div></div>"
 )
 LISTED = {
-    "Docusaurus, a tag": (page(f"<ul>{ENTRIES}</ul>", "docs-wrapper docs-tags-doc-list-page"), "/x"),
+    "Docusaurus, a tag": (
+        page(f"<ul>{ENTRIES}</ul>", "docs-wrapper docs-tags-doc-list-page"),
+        "/x",
+    ),
     "Docusaurus, archive": (page(f"<ul>{ENTRIES}</ul>{PROSE}", "blog-archive-page"), "/x"),
     "WordPress, category": (page(TEASERS, body_class="archive category category-news"), "/x"),
     "MediaWiki, category": (page(f"<ul>{ENTRIES}</ul>", body_class="mediawiki ltr ns-14"), "/x"),
@@ -44,7 +48,10 @@ LISTED = {
         "/x",
     ),
     "Sphinx, source code": (
-        page(f"<pre>x = 1</pre>{PROSE}", around="<div class='sphinxsidebar'></div><div class='body'></div>"),
+        page(
+            f"<pre>x = 1</pre>{PROSE}",
+            around="<div class='sphinxsidebar'></div><div class='body'></div>",
+        ),
         "/_modules/pkg/a.html",
     ),
     "Javadoc, uses of a class": (
@@ -63,7 +70,9 @@ LISTED = {
     "all tags": (page(f"<ul>{ENTRIES}</ul>"), "/docs/tags/"),
     "a later page of teasers": (page(TEASERS), "/blog/page/2/"),
     "the list of a frame set, Javadoc": (
-        page("".join(f"<li><a href='{name}.html' target='classFrame'>{name}</a>" for name in "abc")),
+        page(
+            "".join(f"<li><a href='{name}.html' target='classFrame'>{name}</a>" for name in "abc")
+        ),
         "/api/allclasses-frame.html",
     ),
     "the list of a frame set, YARD": (
@@ -81,11 +90,16 @@ LISTED = {
         "/docs/guide/_print/",
     ),
     "all pages of a book for print, mdBook": (
-        page(f"{PROSE}<h1>A</h1>{PROSE}", around="<script>window.setTimeout(window.print, 100);</script>"),
+        page(
+            f"{PROSE}<h1>A</h1>{PROSE}",
+            around="<script>window.setTimeout(window.print, 100);</script>",
+        ),
         "/book/print.html",
     ),
     "a category in a table": (
-        page("<table><tr><td><a href='/a'>a</a></td><td>An entry with a few words on it.</td></tr></table>"),
+        page(
+            "<table><tr><td><a href='/a'>a</a></td><td>An entry with a few words on it.</td></tr></table>"
+        ),
         "/category/things.html",
     ),
 }
@@ -114,7 +128,10 @@ KEPT = {
         "/api/list.html",
     ),
     "prose with links to another frame": (
-        page(PROSE + "".join(f"<li><a href='{name}.html' target='classFrame'>{name}</a>" for name in "abc")),
+        page(
+            PROSE
+            + "".join(f"<li><a href='{name}.html' target='classFrame'>{name}</a>" for name in "abc")
+        ),
         "/api/overview.html",
     ),
     "no entry at all": (page("<p>No page has this tag.</p>"), "/docs/tags/none"),
@@ -160,7 +177,9 @@ def test_listings_are_not_converted_where_nobody_wants_them(body, path):
 
 
 def test_a_listing_that_is_drawn_by_scripts_is_converted():
-    body = page("<p>Wait.</p><div id='app'></div><script src='/app.js'></script>", "blog-archive-page")
+    body = page(
+        "<p>Wait.</p><div id='app'></div><script src='/app.js'></script>", "blog-archive-page"
+    )
     read = convert(body, "https://example.com/x", None, with_listings=False)
     assert (read.meta.is_shell, read.meta.listing) == (True, "the archive of the blog (Docusaurus)")
     assert "Wait." in read.markdown
@@ -179,5 +198,7 @@ def test_pages_of_their_own(body, path):
 
 
 def test_tags_that_a_page_names():
-    body = page("<p>Text. <a rel='tag nofollow' href='/t/a#x'>a</a> <a rel='tagged' href='/b'>b</a></p>")
+    body = page(
+        "<p>Text. <a rel='tag nofollow' href='/t/a#x'>a</a> <a rel='tagged' href='/b'>b</a></p>"
+    )
     assert convert(body, "https://example.com/x", None).meta.tags == ["https://example.com/t/a"]

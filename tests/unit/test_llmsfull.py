@@ -24,19 +24,26 @@ Page = tuple[str, str, str]
 
 
 def split(
-    source: BinaryIO, url: str, titles: dict[str, str] | None = None, report: SplitReport | None = None
+    source: BinaryIO,
+    url: str,
+    titles: dict[str, str] | None = None,
+    report: SplitReport | None = None,
 ) -> Iterator[FullPage]:
     report = report or llmsfull.inspect(source, url, titles or {})
     return (piece for piece in llmsfull.cut(source, report) if isinstance(piece, FullPage))
 
 
-def pages_of(text: str | bytes, titles: dict[str, str] | None = None, url: str = URL) -> list[FullPage]:
+def pages_of(
+    text: str | bytes, titles: dict[str, str] | None = None, url: str = URL
+) -> list[FullPage]:
     body = text.encode() if isinstance(text, str) else text
     return list(split(io.BytesIO(body), url, titles or {}))
 
 
 def title_label(pages: Sequence[Page]) -> str:
-    return "\n\n\n".join(f"# {title}\nSource: {SITE}{path}\n\n{body}" for path, title, body in pages)
+    return "\n\n\n".join(
+        f"# {title}\nSource: {SITE}{path}\n\n{body}" for path, title, body in pages
+    )
 
 
 def title_blank_label(pages: Sequence[Page]) -> str:
@@ -53,20 +60,27 @@ def fumadocs(pages: Sequence[Page]) -> str:
 
 
 def label_before(pages: Sequence[Page]) -> str:
-    return "\n---\n".join(f"Source: {SITE}{path}\n\n# {title}\n\n{body}\n" for path, title, body in pages)
+    return "\n---\n".join(
+        f"Source: {SITE}{path}\n\n# {title}\n\n{body}\n" for path, title, body in pages
+    )
 
 
 def label_after(pages: Sequence[Page]) -> str:
-    return "\n---\n\n".join(f"# {title}\n\n{body}\n\nSource: {SITE}{path}\n" for path, title, body in pages)
+    return "\n---\n\n".join(
+        f"# {title}\n\n{body}\n\nSource: {SITE}{path}\n" for path, title, body in pages
+    )
 
 
 def comment(pages: Sequence[Page]) -> str:
-    return "\n".join(f"<!-- Source: {SITE}{path} -->\n\n# {title}\n\n{body}\n" for path, title, body in pages)
+    return "\n".join(
+        f"<!-- Source: {SITE}{path} -->\n\n# {title}\n\n{body}\n" for path, title, body in pages
+    )
 
 
 def front_matter(pages: Sequence[Page]) -> str:
     return "\n\n---\n\n".join(
-        f"---\nurl: '{SITE}{path}'\ndescription: x\n---\n\n# {title}\n\n{body}" for path, title, body in pages
+        f"---\nurl: '{SITE}{path}'\ndescription: x\n---\n\n# {title}\n\n{body}"
+        for path, title, body in pages
     )
 
 
@@ -78,7 +92,8 @@ def folded_front_matter(pages: Sequence[Page]) -> str:
 
 def doc_tags(pages: Sequence[Page]) -> str:
     docs = "".join(
-        f'<doc title="{title}" url="{path}"># {title}\n\n{body}\n</doc>' for path, title, body in pages
+        f'<doc title="{title}" url="{path}"># {title}\n\n{body}\n</doc>'
+        for path, title, body in pages
     )
     return f'<project title="Site">About it<docs>{docs}</docs></project>'
 
@@ -102,7 +117,8 @@ def document_tags(pages: Sequence[Page]) -> str:
 
 def heading_path(pages: Sequence[Page]) -> str:
     return "".join(
-        f"## {path.removeprefix('/docs/')}.md\n\n# {title}\n\n{body}\n\n" for path, title, body in pages
+        f"## {path.removeprefix('/docs/')}.md\n\n# {title}\n\n{body}\n\n"
+        for path, title, body in pages
     )
 
 
@@ -116,7 +132,8 @@ def heading_suffix(pages: Sequence[Page]) -> str:
 
 def banner(pages: Sequence[Page]) -> str:
     return "".join(
-        f"==> {path.removeprefix('/docs/')}.md <==\n# {title}\n\n{body}\n\n" for path, title, body in pages
+        f"==> {path.removeprefix('/docs/')}.md <==\n# {title}\n\n{body}\n\n"
+        for path, title, body in pages
     )
 
 
@@ -128,7 +145,9 @@ def firecrawl(pages: Sequence[Page]) -> str:
 
 
 def only_titles(pages: Sequence[Page]) -> str:
-    return "# Site\n\n> About it\n\n" + "".join(f"# {title}\n\n{body}\n\n" for _, title, body in pages)
+    return "# Site\n\n> About it\n\n" + "".join(
+        f"# {title}\n\n{body}\n\n" for _, title, body in pages
+    )
 
 
 GENERATORS: dict[str, Callable[[Sequence[Page]], str]] = {
@@ -198,15 +217,21 @@ _line = st.lists(_word, min_size=1, max_size=6).map(" ".join)
 _block = st.one_of(
     _line,
     _line.map(lambda text: f"## {text} section"),
-    st.lists(_line, min_size=1, max_size=3).map(lambda lines: "\n".join(f"- {line}" for line in lines)),
+    st.lists(_line, min_size=1, max_size=3).map(
+        lambda lines: "\n".join(f"- {line}" for line in lines)
+    ),
     _line.map(lambda text: f"```py\n# {text}\nx = 1\n```"),
     st.just("---"),
 )
 _body = st.tuples(_line, st.lists(_block, max_size=4), _line).map(
     lambda parts: "\n\n".join([parts[0], *parts[1], parts[2]])
 )
-_site = st.lists(st.tuples(_word, _body), min_size=2, max_size=6, unique_by=lambda page: page[0]).map(
-    lambda pages: [(f"/docs/p-{n}-{name}", f"{name} page {n}", body) for n, (name, body) in enumerate(pages)]
+_site = st.lists(
+    st.tuples(_word, _body), min_size=2, max_size=6, unique_by=lambda page: page[0]
+).map(
+    lambda pages: [
+        (f"/docs/p-{n}-{name}", f"{name} page {n}", body) for n, (name, body) in enumerate(pages)
+    ]
 )
 
 
@@ -286,7 +311,11 @@ _PIECES = (
         "---\n",
         "    WORD\n",
     ),
-    *("Source: https://example.com/WORD\n", "Source: https://example.com/same\n", "**URL:** /WORD\n"),
+    *(
+        "Source: https://example.com/WORD\n",
+        "Source: https://example.com/same\n",
+        "**URL:** /WORD\n",
+    ),
     *(
         "---\ntitle: WORD\nurl: /WORD\n---\n",
         "<doc title='WORD'>\n",
@@ -294,7 +323,13 @@ _PIECES = (
         "<doc title='WORD'>WORD</doc>WORD\n",
     ),
     *("<page>\n", "</page>\n", "<source>/WORD</source>\n", "<|firecrawl-page-1-lllmstxt|>\n"),
-    *("## docs/WORD.md\n", "# WORD (/same)\n", "# WORD (/WORD)\n", "# [WORD](/WORD)\n", "==> WORD.md <==\n"),
+    *(
+        "## docs/WORD.md\n",
+        "# WORD (/same)\n",
+        "# WORD (/WORD)\n",
+        "# [WORD](/WORD)\n",
+        "==> WORD.md <==\n",
+    ),
     *("<!-- source: WORD.md -->\n", "# WORD\nSource: https://example.com/WORD\n\nWORD WORD\n"),
 )
 
@@ -319,10 +354,10 @@ def test_no_word_of_a_file_is_lost(shape: str) -> None:
     assert [word.decode() for word in words if word.decode() not in kept] == []
 
 
-def test_text_outside_pages_and_pages_that_are_too_long_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = (
-        "# Site\n\nAbout it.\n\n<doc title='A'>\nText.\n</doc>\nBetween.\n<doc title='B'>\nWords.\n</doc>\n"
-    )
+def test_text_outside_pages_and_pages_that_are_too_long_are_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    text = "# Site\n\nAbout it.\n\n<doc title='A'>\nText.\n</doc>\nBetween.\n<doc title='B'>\nWords.\n</doc>\n"
     body = io.BytesIO(text.encode())
     report = llmsfull.inspect(body, URL)
     assert [(type(piece).__name__, piece.text) for piece in llmsfull.cut(body, report)] == [
@@ -332,9 +367,9 @@ def test_text_outside_pages_and_pages_that_are_too_long_are_named(monkeypatch: p
         ("FullPage", "Words.\n"),
     ]
     monkeypatch.setattr(sys.modules["llmsspider.site.llmsfull"], "MAX_PAGE_CHARS", 6)
-    assert [piece.reason for piece in llmsfull.cut(body, report) if isinstance(piece, Leftover)] == [
-        *("full-text-too-long", "full-text-too-long", "full-text-too-long")
-    ]
+    assert [
+        piece.reason for piece in llmsfull.cut(body, report) if isinstance(piece, Leftover)
+    ] == [*("full-text-too-long", "full-text-too-long", "full-text-too-long")]
     with pytest.raises(UnsplittableError, match="too long for one document"):
         llmsfull.read_whole(body, URL, report)
 
@@ -354,13 +389,16 @@ def test_lines_of_generators_and_html_of_titles_are_no_text() -> None:
         "Text of List<One>.",
         "Text of List<Two>.",
     ]
-    kept = pages_of("# One\nURL: /docs/one\n\nText.\n\nContent:\n\n# Two\nURL: /docs/two\n\nText.\n")
+    kept = pages_of(
+        "# One\nURL: /docs/one\n\nText.\n\nContent:\n\n# Two\nURL: /docs/two\n\nText.\n"
+    )
     assert "Content:" in kept[0].text
 
 
 def test_paths_of_the_source_tree_are_listed_pages_or_none() -> None:
     text = "".join(
-        f"# {name}\nSource: /content/docs/{name}.mdx\n\nText.\n\n" for name in ("guide/a", "guide/b")
+        f"# {name}\nSource: /content/docs/{name}.mdx\n\nText.\n\n"
+        for name in ("guide/a", "guide/b")
     )
     listed = {f"{SITE}/docs/guide/a": "", f"{SITE}/docs/other": ""}
     assert [page.url for page in pages_of(text, listed)] == [f"{SITE}/docs/guide/a", None]
@@ -369,7 +407,10 @@ def test_paths_of_the_source_tree_are_listed_pages_or_none() -> None:
 def test_pages_without_addresses_take_those_of_links_with_their_titles() -> None:
     text = "<docs>\n<doc title='The guide' desc='x'>Text.</doc>\n<doc title='More'>Words.</doc>\n</docs>\n"
     listed = {f"{SITE}/guide.html.md": "The Guide", f"{SITE}/more": "More", f"{SITE}/z": "Z"}
-    assert [page.url for page in pages_of(text, listed)] == [f"{SITE}/guide.html.md", f"{SITE}/more"]
+    assert [page.url for page in pages_of(text, listed)] == [
+        f"{SITE}/guide.html.md",
+        f"{SITE}/more",
+    ]
 
 
 def test_report_and_split_agree() -> None:
@@ -413,13 +454,18 @@ def test_addresses(address: str, url: str) -> None:
 
 def test_spaces_in_an_address_are_encoded() -> None:
     text = "".join(
-        f"---\nurl: >-\n  https://example.com/docs/app.\n  {name}.md\n---\n\n# T\n\n" for name in "AB"
+        f"---\nurl: >-\n  https://example.com/docs/app.\n  {name}.md\n---\n\n# T\n\n"
+        for name in "AB"
     )
-    assert [page.url for page in pages_of(text)] == [f"{SITE}/docs/app.%20{name}.md" for name in "AB"]
+    assert [page.url for page in pages_of(text)] == [
+        f"{SITE}/docs/app.%20{name}.md" for name in "AB"
+    ]
 
 
 def test_sections_of_one_page_are_joined() -> None:
-    text = title_label([("/a#one", "One", "First."), ("/a#two", "Two", "Second."), ("/b", "B", "Third.")])
+    text = title_label(
+        [("/a#one", "One", "First."), ("/a#two", "Two", "Second."), ("/b", "B", "Third.")]
+    )
     found = pages_of(text)
     assert [page.url for page in found] == [f"{SITE}/a", f"{SITE}/b"]
     assert "First." in found[0].text
@@ -462,19 +508,28 @@ def test_labels_of_an_api_reference_are_no_boundaries() -> None:
 def test_an_example_inside_a_page_is_no_boundary() -> None:
     example = "```\n---\ntitle: Example\nurl: https://your-site.org/page\n---\n```"
     pages = [(path, title, f"{body}\n\n{example}") for path, title, body in BALANCED]
-    assert [page.url for page in pages_of(title_label(pages))] == [f"{SITE}{path}" for path, _, _ in BALANCED]
+    assert [page.url for page in pages_of(title_label(pages))] == [
+        f"{SITE}{path}" for path, _, _ in BALANCED
+    ]
 
 
 def test_titles_take_only_pages_whose_end_is_sure() -> None:
     text = "# One\n\nText.\n\n# Two\n\nText.\n\n# Nobody lists this\n\nText.\n\n# Three\n\nText.\n\n# Four\n\nText.\n"
-    listed = {f"{SITE}/{n}": title for n, title in enumerate(["One", "Two", "Three", "Four", "Five", "Six"])}
-    assert [page.url for page in pages_of(text, listed)] == [f"{SITE}/0", None, None, f"{SITE}/2", None]
+    listed = {
+        f"{SITE}/{n}": title
+        for n, title in enumerate(["One", "Two", "Three", "Four", "Five", "Six"])
+    }
+    assert [page.url for page in pages_of(text, listed)] == [
+        f"{SITE}/0",
+        None,
+        None,
+        f"{SITE}/2",
+        None,
+    ]
 
 
 def test_a_page_may_hold_the_ones_listed_after_it_that_no_heading_names() -> None:
-    text = (
-        "# One\n\nText.\n\n# Two\n\nText. And all of the third page.\n\n# Four\n\nText.\n\n# Five\n\nText.\n"
-    )
+    text = "# One\n\nText.\n\n# Two\n\nText. And all of the third page.\n\n# Four\n\nText.\n\n# Five\n\nText.\n"
     listed = {f"{SITE}/{title}": title for title in ("One", "Two", "Three", "Four", "Five")}
     assert [page.url for page in pages_of(text, listed)] == [
         f"{SITE}/One",
@@ -550,19 +605,25 @@ def test_unsplittable(text: str, kind: str, reason: str) -> None:
 
 
 def test_rst_pages_are_told_from_markdown() -> None:
-    body = "Title\n=====\n\n.. note:: Text\n\n.. code-block:: python\n\n   x = 1\n\nSee :ref:`other`."
+    body = (
+        "Title\n=====\n\n.. note:: Text\n\n.. code-block:: python\n\n   x = 1\n\nSee :ref:`other`."
+    )
     found = pages_of("".join(f"<!-- source: {SITE}/{n} -->\n\n{body}\n\n" for n in range(3)))
     assert [(page.url, page.kind) for page in found] == [(f"{SITE}/{n}", "rst") for n in range(3)]
 
 
 @pytest.mark.parametrize(("generate", "rule"), SHAPES, ids=SHAPE_IDS)
 def test_looks_split(generate: Callable[[Sequence[Page]], str], rule: str) -> None:
-    text = generate([(path, title, body + "\n\nSome more text." * 30) for path, title, body in PAGES])
+    text = generate(
+        [(path, title, body + "\n\nSome more text." * 30) for path, title, body in PAGES]
+    )
     assert llmsfull.looks_split(text) == (rule != "titles")
 
 
 def test_an_index_does_not_look_split() -> None:
-    assert not llmsfull.looks_split(title_label([(path, title, "Short.") for path, title, _ in PAGES]))
+    assert not llmsfull.looks_split(
+        title_label([(path, title, "Short.") for path, title, _ in PAGES])
+    )
 
 
 def test_a_file_is_read_as_its_pages_are_taken(tmp_path: Path) -> None:
@@ -592,4 +653,6 @@ LINES = {
 def test_banners(line: str, path: str | None) -> None:
     headings = Headings()
     headings.feed(0, line + "\n", None)
-    assert [mark.url for marks in headings.groups.values() for mark in marks] == ([path] if path else [])
+    assert [mark.url for marks in headings.groups.values() for mark in marks] == (
+        [path] if path else []
+    )

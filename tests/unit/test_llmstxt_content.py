@@ -11,7 +11,9 @@ GOOD = "# Example\n\n> Things explained.\n\n- [Intro](/intro): where to begin\n"
 def verdict(
     body: str | bytes, *, status: int = 200, final: str = URL, type_: str | None = "text/plain"
 ) -> str | None:
-    return reject_reason(status, URL, final, type_, body.encode() if isinstance(body, str) else body)
+    return reject_reason(
+        status, URL, final, type_, body.encode() if isinstance(body, str) else body
+    )
 
 
 ACCEPTED = {
@@ -22,7 +24,8 @@ ACCEPTED = {
     "a link first, which looks like a JSON list": "[Docs](https://example.com/docs) is where it is",
     "script in a code block": GOOD + "\n```html\n<script>alert(1)</script>\n```\n",
     "script in prose": GOOD + "\nNever write <script>alert(1)</script> there.\n",
-    "html page in a code block": GOOD + "\n```html\n<!doctype html><html><body></body></html>\n```\n",
+    "html page in a code block": GOOD
+    + "\n```html\n<!doctype html><html><body></body></html>\n```\n",
     "centred logo first": '<p align="center"><img src="logo.png"></p>\n\n' + GOOD,
     "tags of context files": '<project title="Example"><docs></docs></project>\n' + GOOD,
     "robots rules quoted": GOOD + "\n```\nUser-agent: *\nDisallow: /\n```\n",
@@ -38,7 +41,14 @@ def test_accepted(body: str) -> None:
 
 @pytest.mark.parametrize(
     "type_",
-    ["text/plain", "text/markdown; charset=utf-8", "TEXT/X-Markdown", None, "", "application/octet-stream"],
+    [
+        "text/plain",
+        "text/markdown; charset=utf-8",
+        "TEXT/X-Markdown",
+        None,
+        "",
+        "application/octet-stream",
+    ],
 )
 def test_types_accepted(type_: str | None) -> None:
     assert verdict(GOOD, type_=type_) is None
@@ -46,11 +56,20 @@ def test_types_accepted(type_: str | None) -> None:
 
 REJECTED = {
     "html": ("<!DOCTYPE html><html><body>Welcome to our site</body></html>", "an HTML page"),
-    "html in capitals after blank lines": ("\n\n <HTML><HEAD></HEAD><BODY>x</BODY></HTML>", "an HTML page"),
+    "html in capitals after blank lines": (
+        "\n\n <HTML><HEAD></HEAD><BODY>x</BODY></HTML>",
+        "an HTML page",
+    ),
     "html after a comment": ("<!-- app -->\n<!doctype html>\n<html></html>", "an HTML page"),
     "html without doctype": ("<head><title>x</title></head> not much here", "an HTML page"),
-    "html fragment": ('<div id="root"><noscript>Enable JavaScript</noscript></div>', "an HTML page"),
-    "html in unknown tags": ("<app-root>loading everything</app-root></body></html>", "an HTML page"),
+    "html fragment": (
+        '<div id="root"><noscript>Enable JavaScript</noscript></div>',
+        "an HTML page",
+    ),
+    "html in unknown tags": (
+        "<app-root>loading everything</app-root></body></html>",
+        "an HTML page",
+    ),
     "json object": ('{"error": "not found", "status": 404}', "JSON"),
     "json list": ('[{"url": "https://example.com/docs"}]', "JSON"),
     "json cut off": ('{"pages": [{"url": "https://example.com', "JSON"),
@@ -64,7 +83,10 @@ REJECTED = {
     "blank": ("\ufeff \n\n", "empty"),
     "too short": ("# Docs\n\nSoon.", "shorter than 20 characters"),
     "NUL": ("# Example\n\n\0\0 and more text here", "binary"),
-    "not found in plain text": ("404: the page could not be found on this server", "a not-found message"),
+    "not found in plain text": (
+        "404: the page could not be found on this server",
+        "a not-found message",
+    ),
 }
 
 
@@ -129,7 +151,11 @@ def test_decode(body: bytes, charset: str | None, text: str) -> None:
     assert decode(body, charset) == text
 
 
-PAGE = "# Page {n}\nSource: https://example.com/docs/page-{n}\n\n" + "Some sentence about it. " * 30 + "\n\n"
+PAGE = (
+    "# Page {n}\nSource: https://example.com/docs/page-{n}\n\n"
+    + "Some sentence about it. " * 30
+    + "\n\n"
+)
 
 KINDS = {
     "index": (GOOD * 20, "index"),

@@ -23,7 +23,10 @@ FIRST_PROBES = {
         "https://docs.example.com/docs/getting-started",
         ["https://docs.example.com/docs/llms.txt", "https://docs.example.com/llms.txt"],
     ),
-    "deep directory": ("https://example.com/docs/api/v1/", ["https://example.com/docs/api/v1/llms.txt"]),
+    "deep directory": (
+        "https://example.com/docs/api/v1/",
+        ["https://example.com/docs/api/v1/llms.txt"],
+    ),
     "deep page": ("https://example.com/docs/api/v1", ["https://example.com/docs/api/llms.txt"]),
     "file, query and fragment": (
         "https://example.com/project/readme.md?v=1#top",
@@ -33,7 +36,10 @@ FIRST_PROBES = {
         "https://example.com/page?param=value&foo=bar",
         ["https://example.com/llms.txt"],
     ),
-    "query and fragment": ("https://example.com/page?param=value#section", ["https://example.com/llms.txt"]),
+    "query and fragment": (
+        "https://example.com/page?param=value#section",
+        ["https://example.com/llms.txt"],
+    ),
     "versioned": ("https://api.example.com/v1/docs", ["https://api.example.com/v1/llms.txt"]),
     "versioned with query": (
         "https://api.example.com/v1/docs?format=json#auth",
@@ -44,8 +50,14 @@ FIRST_PROBES = {
         ["https://api.example.com/v1/llms.txt"],
     ),
     "no path": ("https://example.com", ["https://example.com/llms.txt"]),
-    "host in capitals, port kept": ("https://EXAMPLE.com:8443/a/b", ["https://example.com:8443/a/llms.txt"]),
-    "slash in the query is no path": ("https://example.com/a?next=/b/c/", ["https://example.com/llms.txt"]),
+    "host in capitals, port kept": (
+        "https://EXAMPLE.com:8443/a/b",
+        ["https://example.com:8443/a/llms.txt"],
+    ),
+    "slash in the query is no path": (
+        "https://example.com/a?next=/b/c/",
+        ["https://example.com/llms.txt"],
+    ),
     "doubled slashes": ("https://example.com//docs//a", ["https://example.com/docs/llms.txt"]),
 }
 
@@ -68,7 +80,10 @@ def test_at_most_eight_directories_and_the_root_is_one() -> None:
     found = candidates("https://example.com/1/2/3/4/5/6/7/8/9/10/")
     assert len(found) == 9
     assert found[0] == "https://example.com/1/2/3/4/5/6/7/8/9/10/llms.txt"
-    assert found[-2:] == ["https://example.com/llms.txt", "https://example.com/.well-known/llms.txt"]
+    assert found[-2:] == [
+        "https://example.com/llms.txt",
+        "https://example.com/.well-known/llms.txt",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -62,8 +62,14 @@ RELATIVE = {
     "parentheses": ("/wiki/Tree_(graph)", "https://example.com/wiki/Tree_(graph)"),
     "link title": ('/guide "The guide"', "https://example.com/guide"),
     "angle brackets": ("</the guide>", "https://example.com/the%20guide"),
-    "spaces as people write them": ("https://example.com/the guide", "https://example.com/the%20guide"),
-    "invisible characters": ("https://example.com/\u200bguide\u2060\ufeff", "https://example.com/guide"),
+    "spaces as people write them": (
+        "https://example.com/the guide",
+        "https://example.com/the%20guide",
+    ),
+    "invisible characters": (
+        "https://example.com/\u200bguide\u2060\ufeff",
+        "https://example.com/guide",
+    ),
     "zero-width joiner": ("/gui\u200dde", "https://example.com/guide"),
 }
 
@@ -207,7 +213,10 @@ def test_what_is_said(text: str, title: str | None, description: str | None) -> 
 
 def test_several_links_in_one_item() -> None:
     found = read("- [A](/a): first, [B](/b): second\n")
-    assert [(entry.title, entry.description) for entry in found.entries] == [("A", "first,"), ("B", "second")]
+    assert [(entry.title, entry.description) for entry in found.entries] == [
+        ("A", "first,"),
+        ("B", "second"),
+    ]
 
 
 def test_lines_of_a_paragraph_are_told_apart() -> None:
@@ -235,7 +244,11 @@ SECTIONS = {
     "optional": ("# T\n## OPTIONAL:\n- [A](/a)", "OPTIONAL:", True),
     "optional with parts": ("# T\n## Optional\n### Part\n- [A](/a)", "Optional > Part", True),
     "after optional": ("# T\n## Optional\n## S\n- [A](/a)", "S", False),
-    "optional in the name only": ("# T\n## Optional parameters\n- [A](/a)", "Optional parameters", False),
+    "optional in the name only": (
+        "# T\n## Optional parameters\n- [A](/a)",
+        "Optional parameters",
+        False,
+    ),
     "linked section": ("# T\n## [A](/a)\n", "A", False),
 }
 
@@ -247,7 +260,9 @@ def test_sections(text: str, section: str | None, optional: bool) -> None:
 
 
 def test_front_matter_is_no_text_and_gives_what_headings_do_not() -> None:
-    found = read("---\ntitle: 'Example'\ndescription: In short\nurl: https://example.com/x\n---\n- [A](/a)\n")
+    found = read(
+        "---\ntitle: 'Example'\ndescription: In short\nurl: https://example.com/x\n---\n- [A](/a)\n"
+    )
     assert (found.title, found.summary, [entry.url for entry in found.entries]) == (
         "Example",
         "In short",
@@ -346,13 +361,16 @@ def test_nothing_in_a_fence_is_a_page(text: str) -> None:
 
 
 _words = (
-    st.text("abcdefgh xyz", min_size=1, max_size=12).map(lambda text: " ".join(text.split())).filter(bool)
+    st.text("abcdefgh xyz", min_size=1, max_size=12)
+    .map(lambda text: " ".join(text.split()))
+    .filter(bool)
 )
 
 
 @given(
     st.lists(
-        st.tuples(_words, st.text("abc/-", min_size=1, max_size=8), _words), unique_by=lambda item: item[1]
+        st.tuples(_words, st.text("abc/-", min_size=1, max_size=8), _words),
+        unique_by=lambda item: item[1],
     )
 )
 def test_a_written_list_is_read_back(items: list[tuple[str, str, str]]) -> None:
@@ -380,8 +398,14 @@ PLAIN_LISTS = {
         "# T\n\n- Start: /docs/start\n- API: /docs/api\n",
         [("/docs/start", "Start", None), ("/docs/api", "API", None)],
     ),
-    "paths first": ("# T\n\n- /docs/start.md: Start here\n", [("/docs/start.md", "Start here", None)]),
-    "a colon inside a link": ("# T\n\n- [Start](/docs/start.md:)\n", [("/docs/start.md", "Start", None)]),
+    "paths first": (
+        "# T\n\n- /docs/start.md: Start here\n",
+        [("/docs/start.md", "Start here", None)],
+    ),
+    "a colon inside a link": (
+        "# T\n\n- [Start](/docs/start.md:)\n",
+        [("/docs/start.md", "Start", None)],
+    ),
     "two links share a description": (
         "# T\n\n- [A](/a), [B](/b) and [C](/c): all of it\n",
         [("/a", "A", "all of it"), ("/b", "B", "all of it"), ("/c", "C", "all of it")],
@@ -390,7 +414,10 @@ PLAIN_LISTS = {
         "# T\n\nIt reads /etc/app.conf: see there.\n\nInstall path: /usr/local/bin\n\n[A](/a)\n",
         [("/a", "A", None)],
     ),
-    "two are no list beside links": ("# T\n\n[A](/a)\n\nOne: /one\n\nTwo: /two\n", [("/a", "A", None)]),
+    "two are no list beside links": (
+        "# T\n\n[A](/a)\n\nOne: /one\n\nTwo: /two\n",
+        [("/a", "A", None)],
+    ),
 }
 
 
@@ -403,7 +430,9 @@ def test_lists_of_other_shapes(text: str, entries: list[tuple[str, str, str | No
 
 
 def test_a_list_of_names_and_paths_is_an_index() -> None:
-    lines = "".join(f"Page number {number} of the guide: /docs/page-{number}\n" for number in range(200))
+    lines = "".join(
+        f"Page number {number} of the guide: /docs/page-{number}\n" for number in range(200)
+    )
     assert classify(f"# T\n\n{lines}") == "index"
 
 
@@ -425,11 +454,14 @@ def test_notes(text: str, notes: str | None) -> None:
 
 def test_a_line_without_end_is_wrapped_in_bounded_pieces(monkeypatch):
     wrap, given = textwrap.wrap, []
-    monkeypatch.setattr(textwrap, "wrap", lambda text, width: given.append(len(text)) or wrap(text, width))
+    monkeypatch.setattr(
+        textwrap, "wrap", lambda text, width: given.append(len(text)) or wrap(text, width)
+    )
     line = "<p>" * parser.MAX_WRAPPED_CHARS
 
     read = parse(
-        f"# T\n\n- [one](/one.html)\n\n{line}\n\n- [two](/two.html)\n", "https://docs.example.com/llms.txt"
+        f"# T\n\n- [one](/one.html)\n\n{line}\n\n- [two](/two.html)\n",
+        "https://docs.example.com/llms.txt",
     )
 
     assert [entry.title for entry in read.entries] == ["one", "two"]
@@ -438,13 +470,17 @@ def test_a_line_without_end_is_wrapped_in_bounded_pieces(monkeypatch):
 
 
 def test_an_empty_field_of_front_matter_says_nothing():
-    read = parse("---\ntitle: \ndescription: \n---\n\n- [one](/one)\n", "https://docs.example.com/llms.txt")
+    read = parse(
+        "---\ntitle: \ndescription: \n---\n\n- [one](/one)\n", "https://docs.example.com/llms.txt"
+    )
 
     assert (read.title, read.summary) == (None, None)
 
 
 def test_links_beside_each_other_share_the_description_of_the_last():
-    read = parse("[a](/a) | [b](/b), [c](/c): all three\n\n[d](/d) | [e](/e)\n", "https://e.com/llms.txt")
+    read = parse(
+        "[a](/a) | [b](/b), [c](/c): all three\n\n[d](/d) | [e](/e)\n", "https://e.com/llms.txt"
+    )
 
     assert [entry.description for entry in read.entries] == ["all three"] * 3 + [None] * 2
 
@@ -457,6 +493,8 @@ def test_what_was_read_is_not_written_out_where_asyncio_writes_out_a_task():
 
 def test_a_file_that_lists_more_than_anybody_reads_is_cut_with_a_line(monkeypatch) -> None:
     monkeypatch.setattr(parser, "MAX_ENTRIES", 3)
-    found = read("# Many\n\n" + "".join(f"- [Page {number}](/p/{number})\n" for number in range(10)))
+    found = read(
+        "# Many\n\n" + "".join(f"- [Page {number}](/p/{number})\n" for number in range(10))
+    )
     assert [entry.title for entry in found.entries] == ["Page 0", "Page 1", "Page 2"]
     assert found.warnings == ("lists more than 3 pages; further ones are not read",)

@@ -1,7 +1,5 @@
 """Markdown bodies: the author's text kept, links made absolute, front matter and banners taken off."""
 
-# ruff: noqa: E501 (a case is one line)
-
 from __future__ import annotations
 
 import pickle
@@ -12,7 +10,12 @@ from fuzzing import examples
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from llmsspider.content.markdown import looks_like_html, looks_like_markdown, read, split_front_matter
+from llmsspider.content.markdown import (
+    looks_like_html,
+    looks_like_markdown,
+    read,
+    split_front_matter,
+)
 from llmsspider.items import Link, content_hash
 
 URL = "https://docs.example.org/guide/page.md"
@@ -30,7 +33,10 @@ REWRITES = {
     "parentheses": ("[a](b_(c).md)", "[a](https://docs.example.org/guide/b_(c).md)"),
     "fragment": ("[a](#x)", "[a](https://docs.example.org/guide/page.md#x)"),
     "definition": ("[a]\n\n[a]: b.md 'T'", "[a]\n\n[a]: https://docs.example.org/guide/b.md 'T'"),
-    "in a table": ("| a |\n| - |\n| [x](y) |", "| a |\n| - |\n| [x](https://docs.example.org/guide/y) |"),
+    "in a table": (
+        "| a |\n| - |\n| [x](y) |",
+        "| a |\n| - |\n| [x](https://docs.example.org/guide/y) |",
+    ),
     "in a list and a quote": ("- > [x](y)", "- > [x](https://docs.example.org/guide/y)"),
     "split over lines": ("[a\nb](c)", "[a\nb](https://docs.example.org/guide/c)"),
 }
@@ -167,7 +173,11 @@ def test_what_is_no_front_matter_stays(source):
 
 def test_front_matter_with_aliases_is_not_expanded():
     bomb = "---\na: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n---\n# B\n"
-    assert read(bomb, URL).meta.front_matter == {"a": "&a [x, x]", "b": "&b [*a, *a]", "c": "[*b, *b]"}
+    assert read(bomb, URL).meta.front_matter == {
+        "a": "&a [x, x]",
+        "b": "&b [*a, *a]",
+        "c": "[*b, *b]",
+    }
 
 
 TITLES = {
@@ -220,7 +230,11 @@ LOOKS = {
     "fragment with head tags": ("<head><title>x</title></head>", True, False),
     "xhtml": ('<?xml version="1.0"?>\n<html xmlns="x">', True, False),
     "markdown": ("# T\n\ntext", False, True),
-    "markdown that starts with html": ("<div align='center'>\n\n# T\n\n</div>\n[a](b)", False, True),
+    "markdown that starts with html": (
+        "<div align='center'>\n\n# T\n\n</div>\n[a](b)",
+        False,
+        True,
+    ),
     "front matter": ("---\ntitle: x\n---\ntext", False, True),
     "list of links": ("- [a](b)\n- [c](d)", False, True),
     "fence only": ("text\n\n```\nx\n```", False, True),
@@ -230,7 +244,11 @@ LOOKS = {
     "json": ('{"a": "# x\\n[b](c)"}', False, False),
     "json list": ('["# a"]', False, False),
     "xml": ('<?xml version="1.0"?><urlset/>', False, False),
-    "restructuredtext": ("Title\n=====\n\n.. code-block:: python\n\n   x\n\n:ref:`a`", False, False),
+    "restructuredtext": (
+        "Title\n=====\n\n.. code-block:: python\n\n   x\n\n:ref:`a`",
+        False,
+        False,
+    ),
     "empty": ("", False, False),
     "nul": ("# a\0b", False, False),
 }
@@ -343,7 +361,12 @@ def test_what_was_read_is_read_as_it_is(text):
 def test_line_ends_and_a_byte_order_mark_do_not_change_the_hash(text):
     text = "# T\n\n" + text.replace("\r\n", "\n").replace("\r", "\n")
     expected = content_hash(read(text, URL).markdown)
-    for spelling in (text.replace("\n", "\r\n"), text.replace("\n", "\r"), f"\ufeff{text}", f"{text}\n\n"):
+    for spelling in (
+        text.replace("\n", "\r\n"),
+        text.replace("\n", "\r"),
+        f"\ufeff{text}",
+        f"{text}\n\n",
+    ):
         assert content_hash(read(spelling, URL).markdown) == expected
 
 
@@ -359,7 +382,9 @@ def test_a_section_for_agents_in_the_middle_costs_no_time():
 
 _scalars = st.text(max_size=12) | st.integers() | st.booleans() | st.none()
 _heads = st.dictionaries(
-    st.text("abcdefgh_-", min_size=1, max_size=8), _scalars | st.lists(_scalars, max_size=3), max_size=5
+    st.text("abcdefgh_-", min_size=1, max_size=8),
+    _scalars | st.lists(_scalars, max_size=3),
+    max_size=5,
 )
 
 
@@ -387,9 +412,9 @@ _LINES = (
 
 @given(
     st.sampled_from(["---", "+++"]),
-    st.lists(st.sampled_from(_LINES) | st.text("[]{}:=\"'#&*!|>-? \tab1.", max_size=12), max_size=6).map(
-        "\n".join
-    ),
+    st.lists(
+        st.sampled_from(_LINES) | st.text("[]{}:=\"'#&*!|>-? \tab1.", max_size=12), max_size=6
+    ).map("\n".join),
 )
 @example("---", "a: !!bool x")
 @example("---", "!!timestamp z: 1")

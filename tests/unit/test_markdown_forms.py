@@ -63,7 +63,10 @@ def test_only_the_markdown_of_a_folder_says_that_an_address_lacks_its_slash():
 
 def test_a_source_file_belongs_to_its_page():
     for source in ("b.rst.txt", "b.md.txt", "b.ipynb.txt", "b.md"):
-        assert page_candidates(f"https://e.com/en/_sources/a/{source}")["html"] == "https://e.com/en/a/b.html"
+        assert (
+            page_candidates(f"https://e.com/en/_sources/a/{source}")["html"]
+            == "https://e.com/en/a/b.html"
+        )
     assert page_candidates("https://e.com/_sources/index.md") == {"directory": "https://e.com/"}
     assert page_candidates("https://e.com/a.html") == {}
 
@@ -87,7 +90,9 @@ def test_index_files_are_link_sources_whatever_came_before_them():
     for number in range(40):
         if sources.wanted(f"https://e.com/reference/p{number}.html"):
             sources.report(0)
-    assert sources.wanted("https://e.com/reference/index.html"), "it lists the pages of its directory"
+    assert sources.wanted("https://e.com/reference/index.html"), (
+        "it lists the pages of its directory"
+    )
 
 
 @pytest.mark.parametrize("ending", ["/", ".html"])
@@ -101,7 +106,10 @@ def test_section_roots_beside_a_link_source_are_samples(ending):
             taken += 1
             sources.report(0)
     assert taken <= MIN_SAMPLES
-    assert all(sources.wanted(f"https://e.com/d{number}/p{ending}", section_root=True) for number in range(9))
+    assert all(
+        sources.wanted(f"https://e.com/d{number}/p{ending}", section_root=True)
+        for number in range(9)
+    )
 
 
 def test_link_sources_go_on_while_they_show_unseen_urls_up_to_their_share():

@@ -6,7 +6,9 @@ from hypothesis import strategies as st
 
 from llmsspider.content.extraction.parsing import MARKS, marks_in, read_source
 
-PIECES = st.sampled_from([*MARKS, *(mark[:-1] for mark in MARKS), *(mark[1:] for mark in MARKS), b" ", b"x"])
+PIECES = st.sampled_from(
+    [*MARKS, *(mark[:-1] for mark in MARKS), *(mark[1:] for mark in MARKS), b" ", b"x"]
+)
 
 
 @given(st.lists(PIECES, max_size=12))

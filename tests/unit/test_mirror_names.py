@@ -31,7 +31,10 @@ HOSTILE = {
     "encoded dot segments": ("https://e.com/%2e%2e/%2e%2e/etc/shadow", "etc/shadow.md"),
     "encoded slashes": ("https://e.com/..%2f..%2fetc%2fhosts", "%2E.%2F..%2Fetc%2Fhosts.md"),
     "double-encoded dots": ("https://e.com/%252e%252e/x", "%252e%252e/x.md"),
-    "backslashes": ("https://e.com/..%5c..%5cwindows%5cwin.ini", "%2E.%5C..%5Cwindows%5Cwin.ini.md"),
+    "backslashes": (
+        "https://e.com/..%5c..%5cwindows%5cwin.ini",
+        "%2E.%5C..%5Cwindows%5Cwin.ini.md",
+    ),
     "drive": ("https://e.com/C:/Windows/x", "C%3A/Windows/x.md"),
     "alternate data stream": ("https://e.com/file.txt::$DATA", "file.txt%3A%3A$DATA.md"),
     "NUL": ("https://e.com/a%00b", "a%00b.md"),
@@ -81,7 +84,9 @@ def assert_safe(name: str) -> None:
         assert len(segment.encode()) <= 255
         assert not set(segment) & set('<>:"|?*\\\0')
         assert not segment.startswith((".", " ")) and not segment.endswith((".", " "))
-        assert all(unicodedata.category(character) not in {"Cc", "Cf", "Cs"} for character in segment)
+        assert all(
+            unicodedata.category(character) not in {"Cc", "Cf", "Cs"} for character in segment
+        )
         assert segment.split(".")[0].upper() not in {"CON", "PRN", "AUX", "NUL", "COM1", "LPT9"}
     assert name.endswith(".md")
     assert not any(folder.lower().endswith(".md") for folder in name.split("/")[:-1])
@@ -108,21 +113,40 @@ COLLIDING = {
 def test_two_pages_never_share_a_file(urls: tuple[str, str]) -> None:
     names = MirrorNames("e.com")
     first, second = map(names.name, urls)
-    assert unicodedata.normalize("NFC", first.casefold()) != unicodedata.normalize("NFC", second.casefold())
+    assert unicodedata.normalize("NFC", first.casefold()) != unicodedata.normalize(
+        "NFC", second.casefold()
+    )
     assert_safe(first)
     assert_safe(second)
 
 
 def test_a_name_once_given_stays() -> None:
     first = MirrorNames("e.com")
-    given = {identity(url): first.name(url) for url in ("https://e.com/b/Page", "https://e.com/b/page")}
+    given = {
+        identity(url): first.name(url) for url in ("https://e.com/b/Page", "https://e.com/b/page")
+    }
     later = MirrorNames("e.com", given)
     later.name("https://e.com/B/PAGE")
     assert {url: later.name(url) for url in reversed(list(given))} == given
 
 
 segments = st.text(st.characters(codec="utf-8"), max_size=12) | st.sampled_from(
-    ["..", ".", "", "%2e%2e", "%2f", "%5c", "con", "AUX.x", "a.md", "A.html", "index", "~", "@h", "x" * 260]
+    [
+        "..",
+        ".",
+        "",
+        "%2e%2e",
+        "%2f",
+        "%5c",
+        "con",
+        "AUX.x",
+        "a.md",
+        "A.html",
+        "index",
+        "~",
+        "@h",
+        "x" * 260,
+    ]
 )
 paths = st.lists(segments, max_size=6).map("/".join)
 hosts = st.sampled_from(["e.com", "api.e.com", "e.com:8080"])
@@ -141,16 +165,22 @@ def test_any_urls_get_names_inside_the_folder_that_differ(found: list[str]) -> N
     given_names = [names.name(url) for url in pages.values()]
     for name in given_names:
         assert_safe(name)
-    assert len({unicodedata.normalize("NFC", name.casefold()) for name in given_names}) == len(pages)
+    assert len({unicodedata.normalize("NFC", name.casefold()) for name in given_names}) == len(
+        pages
+    )
     files = {name.casefold() for name in given_names}
-    folders = {name.casefold()[:place] for name in given_names for place, c in enumerate(name) if c == "/"}
+    folders = {
+        name.casefold()[:place] for name in given_names for place, c in enumerate(name) if c == "/"
+    }
     assert not files & folders
 
 
 @given(paths, paths)
 def test_a_relative_link_leads_to_the_file(one: str, other: str) -> None:
     try:
-        here, there = (safe_name(identity(f"https://e.com/{path}"), "e.com") for path in (one, other))
+        here, there = (
+            safe_name(identity(f"https://e.com/{path}"), "e.com") for path in (one, other)
+        )
     except ValueError:
         return
     link = link_path(here, there)

@@ -65,7 +65,9 @@ def test_a_new_page_is_none_where_no_stored_page_is_left():
 
 
 @pytest.mark.parametrize(
-    ("new", "former"), [("b__x", ["a/x"]), ("b__z", [])], ids=["one has its name", "none has its name"]
+    ("new", "former"),
+    [("b__x", ["a/x"]), ("b__z", [])],
+    ids=["one has its name", "none has its name"],
 )
 def test_of_several_pages_with_one_text_the_name_decides(new: str, former: list[str]):
     stored = known(a__x="text\n", a__y="text\n")
@@ -83,10 +85,15 @@ LONG = "# Guide\n\nIts many words say what it does and how it does it, and where
 
 @pytest.mark.parametrize(
     ("text", "former"),
-    [(LONG.format(4711), ["a/guide"]), ("# Guide\n\nAnother text altogether, with other words in it.\n", [])],
+    [
+        (LONG.format(4711), ["a/guide"]),
+        ("# Guide\n\nAnother text altogether, with other words in it.\n", []),
+    ],
     ids=["a new build", "another text"],
 )
-def test_a_page_of_the_same_name_moved_where_its_text_is_all_but_the_same(text: str, former: list[str]):
+def test_a_page_of_the_same_name_moved_where_its_text_is_all_but_the_same(
+    text: str, former: list[str]
+):
     stored = known(a__guide=LONG.format(4710), other="text\n")
     moved = Moves(stored)
     page = record("b/guide", text)
@@ -98,7 +105,8 @@ def test_a_page_of_the_same_name_moved_where_its_text_is_all_but_the_same(text: 
 
 def test_a_page_that_was_renamed_and_edited_is_the_one_that_is_most_like_it():
     texts = {
-        "near": LONG.format(1) + "Two words more stand at its end, and they are not there any more.\n",
+        "near": LONG.format(1)
+        + "Two words more stand at its end, and they are not there any more.\n",
         "guide": LONG.format(1),
         "else": "# Else\n\nAnother text altogether, of so many words that it says what it does.\n",
     }
@@ -106,7 +114,8 @@ def test_a_page_that_was_renamed_and_edited_is_the_one_that_is_most_like_it():
     moved = Moves(stored, every=True)
     page = record("how-to", LONG.format(2).replace("many words", "many good words"))
     fresh = record(
-        "fresh", "# Fresh\n\nNobody had this text, of twenty words and more, before it was written " * 2
+        "fresh",
+        "# Fresh\n\nNobody had this text, of twenty words and more, before it was written " * 2,
     )
     assert moved.may_be_stored(page, set())
     assert moved.may_be_stored(fresh, set())

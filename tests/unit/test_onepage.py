@@ -36,7 +36,10 @@ class Web:
 
 class Wiki:
     def sources(self, url: str) -> list[Source]:
-        return [Source("https://raw.e.com/missing.md", url), Source("https://raw.e.com/intro.md", url)]
+        return [
+            Source("https://raw.e.com/missing.md", url),
+            Source("https://raw.e.com/intro.md", url),
+        ]
 
     def markdown(self, text: str) -> str:
         return text.replace("{{title}}", "# Intro")
@@ -91,7 +94,10 @@ def test_fallback_success_raw_and_titled_from_its_h1(place, caplog):
     said = [(record.levelname, record.getMessage()) for record in ours(caplog)]
     assert said[0] == ("DEBUG", f"Extraction failed for {URL}: HTTP status 404")
     assert ("DEBUG", f"Trying https://e.com{place} in place of {URL}") in said
-    assert said[-1] == ("INFO", f"Took https://e.com{place} in place of {URL}: {len(LLMS_TXT)} characters")
+    assert said[-1] == (
+        "INFO",
+        f"Took https://e.com{place} in place of {URL}: {len(LLMS_TXT)} characters",
+    )
 
 
 def test_fallback_not_found_reports_the_pages_own_error(caplog):

@@ -32,7 +32,10 @@ API = {
                         "description": "A page of ships",
                         "content": {
                             "application/json": {
-                                "schema": {"type": "array", "items": {"$ref": "#/components/schemas/Ship"}},
+                                "schema": {
+                                    "type": "array",
+                                    "items": {"$ref": "#/components/schemas/Ship"},
+                                },
                                 "example": [{"id": 1, "name": "Aurora"}],
                             }
                         },
@@ -43,7 +46,9 @@ API = {
                 "tags": ["ships"],
                 "deprecated": True,
                 "requestBody": {
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Ship"}}}
+                    "content": {
+                        "application/json": {"schema": {"$ref": "#/components/schemas/Ship"}}
+                    }
                 },
                 "responses": {"201": {"description": "Created"}},
             },
@@ -60,13 +65,27 @@ API = {
             }
         },
         "schemas": {
-            "Named": {"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}},
+            "Named": {
+                "type": "object",
+                "required": ["name"],
+                "properties": {"name": {"type": "string"}},
+            },
             "Ship": {
-                "allOf": [{"$ref": "#/components/schemas/Named"}, {"$ref": "#/components/schemas/Ship"}],
+                "allOf": [
+                    {"$ref": "#/components/schemas/Named"},
+                    {"$ref": "#/components/schemas/Ship"},
+                ],
                 "properties": {
-                    "id": {"type": "integer", "format": "int64", "description": "Number | register"},
+                    "id": {
+                        "type": "integer",
+                        "format": "int64",
+                        "description": "Number | register",
+                    },
                     "sister": {"$ref": "#/components/schemas/Ship"},
-                    "berth": {"type": "object", "properties": {"pier": {"type": "string", "nullable": True}}},
+                    "berth": {
+                        "type": "object",
+                        "properties": {"pier": {"type": "string", "nullable": True}},
+                    },
                 },
             },
         },
@@ -138,14 +157,17 @@ Ships in port.
 
 
 def document(api: object) -> str:
-    return OpenApiHandler().read(json.dumps(api).encode(), "https://e.com/api.json", "application/json", None)
+    return OpenApiHandler().read(
+        json.dumps(api).encode(), "https://e.com/api.json", "application/json", None
+    )
 
 
 def test_a_description_in_json_and_yaml():
     """Schemas that refer to themselves end; those made of others have all their properties."""
     assert document(API).startswith(HARBOUR)
-    assert "\n## Other operations\n\n### Health\n\n`GET /health`\n\n## Schemas\n\n### Named\n" in document(
-        API
+    assert (
+        "\n## Other operations\n\n### Health\n\n`GET /health`\n\n## Schemas\n\n### Named\n"
+        in document(API)
     )
     as_yaml = yaml.safe_dump(API, sort_keys=False).encode()
     assert OpenApiHandler().read(as_yaml, "", "", None) == document(API)
@@ -237,7 +259,10 @@ def test_what_describes_no_api(body):
             "`GET /x`",
         ),
         (
-            {"openapi": 3, "paths": {"/x": {"get": {"responses": {"200": {"$ref": "other.json#/x"}}}}}},
+            {
+                "openapi": 3,
+                "paths": {"/x": {"get": {"responses": {"200": {"$ref": "other.json#/x"}}}}},
+            },
             "**200**",
         ),
         ({"openapi": 3, "paths": {"/x": {"$ref": "#/paths/~1x"}}}, "# API"),
@@ -253,8 +278,14 @@ def test_odd_descriptions(api, said):
     [
         ("<redoc spec-url='api.json'></redoc>", ["https://e.com/docs/api.json"]),
         ("<rapi-doc spec-url='/api.yaml'></rapi-doc>", ["https://e.com/api.yaml"]),
-        ("<elements-api apiDescriptionUrl='api.json' router='hash'/>", ["https://e.com/docs/api.json"]),
-        ("<script id='api-reference' data-url='api.json'></script>", ["https://e.com/docs/api.json"]),
+        (
+            "<elements-api apiDescriptionUrl='api.json' router='hash'/>",
+            ["https://e.com/docs/api.json"],
+        ),
+        (
+            "<script id='api-reference' data-url='api.json'></script>",
+            ["https://e.com/docs/api.json"],
+        ),
         (
             "<script>onload = () => { SwaggerUIBundle({dom_id: '#x', url: \"a.json\"}) }</script>",
             ["https://e.com/docs/a.json"],
@@ -274,12 +305,17 @@ def test_odd_descriptions(api, said):
             ["https://e.com/docs/a.yaml"],
         ),
         ("<p>We use swagger and openapi.</p>", None),
-        ("<pre>&lt;redoc spec-url='api.json'&gt;</pre><code>SwaggerUIBundle({url: 'x'})</code>", None),
+        (
+            "<pre>&lt;redoc spec-url='api.json'&gt;</pre><code>SwaggerUIBundle({url: 'x'})</code>",
+            None,
+        ),
         ("<redoc spec-url='javascript:x'></redoc>", []),
     ],
 )
 def test_the_files_a_page_names(html, expected):
-    page = read_metadata(f"<html><body>{html}</body></html>".encode(), "https://e.com/docs/", "utf-8")
+    page = read_metadata(
+        f"<html><body>{html}</body></html>".encode(), "https://e.com/docs/", "utf-8"
+    )
     assert page.meta.api_files == expected
 
 
@@ -302,7 +338,9 @@ def test_the_scripts_in_which_an_api_may_be_named():
         "https://e.com/docs/swagger-initializer.js?v=1",
         "https://e.com/docs/spec.js",
     ]
-    page = read_metadata(f"<redoc spec-url='a.json'></redoc>{tags}".encode(), "https://e.com/docs/", "utf-8")
+    page = read_metadata(
+        f"<redoc spec-url='a.json'></redoc>{tags}".encode(), "https://e.com/docs/", "utf-8"
+    )
     assert page.meta.api_scripts == []
 
 
@@ -313,14 +351,22 @@ HELD = '{"openapi": "3.0.0", "info": {"title": "Harbour"}, "paths": {}}'
     ("script", "expected"),
     [
         pytest.param(
-            f"<script>SwaggerUIBundle({{ spec: {HELD}, dom_id: '#x' }})</script>", [HELD], id="Swagger UI"
-        ),
-        pytest.param(f"<script>Redoc.init({HELD}, {{}}, document.body)</script>", [HELD], id="Redoc"),
-        pytest.param(
-            f'<script>o = {{"swaggerDoc": {HELD}}}; SwaggerUIBundle(o)</script>', [HELD], id="Express"
+            f"<script>SwaggerUIBundle({{ spec: {HELD}, dom_id: '#x' }})</script>",
+            [HELD],
+            id="Swagger UI",
         ),
         pytest.param(
-            f"<script id='api-reference' type='application/json'>{HELD}</script>", [HELD], id="Scalar"
+            f"<script>Redoc.init({HELD}, {{}}, document.body)</script>", [HELD], id="Redoc"
+        ),
+        pytest.param(
+            f'<script>o = {{"swaggerDoc": {HELD}}}; SwaggerUIBundle(o)</script>',
+            [HELD],
+            id="Express",
+        ),
+        pytest.param(
+            f"<script id='api-reference' type='application/json'>{HELD}</script>",
+            [HELD],
+            id="Scalar",
         ),
         pytest.param(
             "<script>SwaggerUIBundle({ spec: {openapi: '3.0.0', /* c */ paths: {},} })</script>",
@@ -337,20 +383,28 @@ HELD = '{"openapi": "3.0.0", "info": {"title": "Harbour"}, "paths": {}}'
             [HELD],
             id="in a string",
         ),
-        pytest.param(f"<elements-api apiDescriptionDocument='{HELD}'></elements-api>", [HELD], id="Elements"),
+        pytest.param(
+            f"<elements-api apiDescriptionDocument='{HELD}'></elements-api>", [HELD], id="Elements"
+        ),
         pytest.param(
             "<redoc></redoc><script>spec = {swagger: '2.0', host: location.host, paths: {...more}}</script>",
             ['{"swagger": "2.0", "host": null, "paths": {}}'],
             id="what only a program tells",
         ),
         pytest.param(
-            "<redoc></redoc><script>spec = {swagger: '2.0', paths: {</script>", [], id="without an end"
+            "<redoc></redoc><script>spec = {swagger: '2.0', paths: {</script>",
+            [],
+            id="without an end",
         ),
         pytest.param('<script>Redoc.init({"theme": {}})</script>', [], id="no API"),
         pytest.param(
-            "<script>SwaggerUIBundle({ spec: " + '{"openapi":[' * 50_000 + "})</script>", [], id="deep"
+            "<script>SwaggerUIBundle({ spec: " + '{"openapi":[' * 50_000 + "})</script>",
+            [],
+            id="deep",
         ),
-        pytest.param(f"<redoc></redoc><script>window['spec'] = {HELD}</script>", [HELD], id="of the window"),
+        pytest.param(
+            f"<redoc></redoc><script>window['spec'] = {HELD}</script>", [HELD], id="of the window"
+        ),
         pytest.param(
             f"<script>options = {{'swaggerDoc': {HELD}, 'plugin': f => /'/}}; SwaggerUIBundle(options)</script>",
             [HELD],

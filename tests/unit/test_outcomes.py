@@ -71,7 +71,11 @@ EXCEPTIONS = [
         "network",
     ),
     ("robots.txt of stock Scrapy", IgnoreRequest("Forbidden by robots.txt"), "blocked"),
-    ("decompression bomb", IgnoreRequest("exceeded DOWNLOAD_MAXSIZE during decompression"), "blocked"),
+    (
+        "decompression bomb",
+        IgnoreRequest("exceeded DOWNLOAD_MAXSIZE during decompression"),
+        "blocked",
+    ),
     ("redirect loop", IgnoreRequest("max redirections reached"), "http"),
     ("too large", DownloadCancelledError("Expected to receive 9 bytes which is larger"), "blocked"),
     ("scheme", NotSupported("Unsupported URL scheme 'file'"), "blocked"),
@@ -90,13 +94,19 @@ EXCEPTIONS = [
     ("invalid URL", InvalidUrlError("x"), "invalid_url"),
     ("no scheme", ValueError("Missing scheme in request url: x"), "invalid_url"),
     ("no host", ValueError("invalid hostname: a b"), "invalid_url"),
-    ("port that is none", ValueError("Port could not be cast to integer value as 'x'"), "invalid_url"),
+    (
+        "port that is none",
+        ValueError("Port could not be cast to integer value as 'x'"),
+        "invalid_url",
+    ),
     ("another ValueError", ValueError("could not convert"), "parse"),
     ("anything while parsing", KeyError("x"), "parse"),
     ("recursion while parsing", RecursionError(), "parse"),
 ]
 
 
-@pytest.mark.parametrize(("exception", "kind"), [c[1:] for c in EXCEPTIONS], ids=[c[0] for c in EXCEPTIONS])
+@pytest.mark.parametrize(
+    ("exception", "kind"), [c[1:] for c in EXCEPTIONS], ids=[c[0] for c in EXCEPTIONS]
+)
 def test_kind_of_exception(exception, kind):
     assert kind_of_exception(exception) == kind

@@ -54,7 +54,11 @@ DROPS = {
     "404": ("# Page not found\n\nSorry.\n", "Page not found", "soft-404"),
     "404 number": ("# 404\n", "404 - Not Found", "soft-404"),
     "about 404": ("# 404 errors\n\n" + "How to handle them. " * 100, "404 errors", None),
-    "about 404, with code": ("# 404 page\n\nA file.\n\n```\nerror_page\n```\n", "404 error page", None),
+    "about 404, with code": (
+        "# 404 page\n\nA file.\n\n```\nerror_page\n```\n",
+        "404 error page",
+        None,
+    ),
     "about not found": ("# Handling\n\ntext\n", "Handling files that are not found", None),
     "no title": ("text\n", None, None),
 }
@@ -94,14 +98,22 @@ FOREIGN = {
     "own language": (trees("https://e.com/en/", KNOWN), "https://e.com/en/a", None),
     "other language": (trees("https://e.com/en/", KNOWN), "https://e.com/fr/a", ("language", "fr")),
     "asked for": (trees("https://e.com/en/", KNOWN, language="fr"), "https://e.com/fr/a", None),
-    "all languages": (trees("https://e.com/en/", KNOWN, language="all"), "https://e.com/fr/a", None),
+    "all languages": (
+        trees("https://e.com/en/", KNOWN, language="all"),
+        "https://e.com/fr/a",
+        None,
+    ),
     "all versions": (trees(known=KNOWN, all_versions=True), "https://e.com/v2/guide/a", None),
     "beside the start page's version": (
         trees("https://e.com/d/2.x/a"),
         "https://e.com/d/1.x/b",
         ("version", "1.x"),
     ),
-    "another place than the start page's": (trees("https://e.com/d/2.x/a"), "https://e.com/api/v1/b", None),
+    "another place than the start page's": (
+        trees("https://e.com/d/2.x/a"),
+        "https://e.com/api/v1/b",
+        None,
+    ),
     "a number beside that of the start page": (
         trees("https://e.com/book/2/a"),
         "https://e.com/book/3/b",
@@ -125,7 +137,11 @@ def test_a_copy_once_found_holds_for_its_other_pages():
 
 def test_a_tree_is_decided_as_a_whole_and_by_its_directory():
     copies = trees(known=KNOWN)
-    waiting = ["https://e.com/v2/guide/new", "https://e.com/v2/guide/a", "https://e.com/api/v2/users"]
+    waiting = [
+        "https://e.com/v2/guide/new",
+        "https://e.com/v2/guide/a",
+        "https://e.com/api/v2/users",
+    ]
     assert all(map(copies.is_undecided, waiting))
     copies.accept_undecided(waiting)
     assert [copies.foreign(url) for url in waiting] == [("version", "v2"), ("version", "v2"), None]
@@ -176,12 +192,17 @@ def test_a_redirect_between_versions_or_from_elsewhere_chooses_none():
 
 
 def test_where_another_language_starts():
-    assert start_in_language("https://e.com/en/a", "fr", {"fr": "https://e.com/fr/b"}) == "https://e.com/fr/b"
+    assert (
+        start_in_language("https://e.com/en/a", "fr", {"fr": "https://e.com/fr/b"})
+        == "https://e.com/fr/b"
+    )
     assert start_in_language("https://e.com/en/a", "fr", {}) == "https://e.com/fr/a"
     assert start_in_language("https://e.com/a", "fr", {}) is None
     assert directory_above("https://e.com/en/3.12/a", ["version"]) == "/en/"
     assert directory_above("https://e.com/a", ["version"]) is None
-    assert language_segments([("fr", "https://e.com/fr/"), ("x-default", "https://e.com/de/")]) == {"fr"}
+    assert language_segments([("fr", "https://e.com/fr/"), ("x-default", "https://e.com/de/")]) == {
+        "fr"
+    }
 
 
 def test_canonical_addresses_that_can_be_believed():
@@ -220,7 +241,13 @@ def test_titles_from_urls():
 def test_arguments_are_typed():
     arguments = check_arguments(
         DocsArguments,
-        {"url": "https://e.com/", "max_depth": "2", "full": "true", "block": "/a/**,/b/**", "_job": "x"},
+        {
+            "url": "https://e.com/",
+            "max_depth": "2",
+            "full": "true",
+            "block": "/a/**,/b/**",
+            "_job": "x",
+        },
     )
     assert (arguments.max_depth, arguments.full, arguments.block) == (2, True, ("/a/**", "/b/**"))
 

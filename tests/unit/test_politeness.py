@@ -43,7 +43,9 @@ RETRY_AFTER = [
 ]
 
 
-@pytest.mark.parametrize(("value", "secs"), [c[1:] for c in RETRY_AFTER], ids=[c[0] for c in RETRY_AFTER])
+@pytest.mark.parametrize(
+    ("value", "secs"), [c[1:] for c in RETRY_AFTER], ids=[c[0] for c in RETRY_AFTER]
+)
 def test_retry_after(value, secs):
     assert retry_after_secs(value, NOW) == secs
 
@@ -70,7 +72,8 @@ def test_product_token(user_agent, token):
 def test_contact():
     assert with_contact("llmsspider/1", None) == "llmsspider/1"
     assert (
-        with_contact("llmsspider/1", "https://example.com/bot") == "llmsspider/1 (+https://example.com/bot)"
+        with_contact("llmsspider/1", "https://example.com/bot")
+        == "llmsspider/1 (+https://example.com/bot)"
     )
 
 

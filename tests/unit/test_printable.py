@@ -43,7 +43,9 @@ def test_numbers_and_other_text_stay():
 
 
 def test_control_characters_are_written_out():
-    assert printable("a\x1b]0;title\x07\x9b31m\u202e\x00") == "a\\x1b]0;title\\x07\\x9b31m\\u202e\\x00"
+    assert (
+        printable("a\x1b]0;title\x07\x9b31m\u202e\x00") == "a\\x1b]0;title\\x07\\x9b31m\\u202e\\x00"
+    )
     assert printable("two\nlines\tä→") == "two\nlines\tä→"
 
 
@@ -57,7 +59,9 @@ def test_records_of_a_log_are_printable_with_their_tracebacks():
     try:
         raise ValueError("\x1b[31mred")
     except ValueError:
-        logger.error("%(type)s of %(url)s", {"type": "text/\x1b[2Jhtml", "url": "x"}, exc_info=sys.exc_info())
+        logger.error(
+            "%(type)s of %(url)s", {"type": "text/\x1b[2Jhtml", "url": "x"}, exc_info=sys.exc_info()
+        )
     logger.info("plain")
     logger.removeHandler(handler)
     assert "text/\\x1b[2Jhtml of x" in out.getvalue()

@@ -17,13 +17,21 @@ RAW = "https://raw.githubusercontent.com"
     ("url", "first"),
     [
         pytest.param("https://github.com/o/r", f"{RAW}/o/r/HEAD/README.md", id="front page"),
-        pytest.param("https://github.com/o/r/", f"{RAW}/o/r/HEAD/README.md", id="front page with slash"),
         pytest.param(
-            "https://www.github.com/o/r.git?tab=readme#top", f"{RAW}/o/r/HEAD/README.md", id="clone URL"
+            "https://github.com/o/r/", f"{RAW}/o/r/HEAD/README.md", id="front page with slash"
+        ),
+        pytest.param(
+            "https://www.github.com/o/r.git?tab=readme#top",
+            f"{RAW}/o/r/HEAD/README.md",
+            id="clone URL",
         ),
         pytest.param("https://github.com/o/r/tree/dev", f"{RAW}/o/r/dev/README.md", id="branch"),
-        pytest.param("https://github.com/o/r/tree/dev/a/b", f"{RAW}/o/r/dev/a/b/README.md", id="folder"),
-        pytest.param("https://github.com/o/r/blob/v1.0/docs/a.md", f"{RAW}/o/r/v1.0/docs/a.md", id="file"),
+        pytest.param(
+            "https://github.com/o/r/tree/dev/a/b", f"{RAW}/o/r/dev/a/b/README.md", id="folder"
+        ),
+        pytest.param(
+            "https://github.com/o/r/blob/v1.0/docs/a.md", f"{RAW}/o/r/v1.0/docs/a.md", id="file"
+        ),
         pytest.param(
             "https://github.com/o/r/blob/main/a%20b.MDX?plain=1#L3",
             f"{RAW}/o/r/main/a%20b.MDX",

@@ -21,7 +21,11 @@ def names_in(file: str) -> frozenset[str]:
 
 
 def test_every_promise_names_a_test():
-    rows = [line for line in DOC.splitlines() if line.startswith("|") and not re.match(r"\|[-|]+\|$", line)]
+    rows = [
+        line
+        for line in DOC.splitlines()
+        if line.startswith("|") and not re.match(r"\|[-|]+\|$", line)
+    ]
     figures = DOC.index("## Figures")
     promises = [row for row in rows if "shown by" not in row and DOC.index(row) < figures]
     assert len(promises) == len(NAMED) > 45

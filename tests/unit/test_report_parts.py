@@ -34,7 +34,10 @@ def test_coverage_of_every_combination() -> None:
         listed,
         {identity(SITE + name): SITE + name for name in ("a", "b", "link")},
         {identity(SITE + "gone"): ("not_found", "HTTP status 404")},
-        {identity(SITE + "soft"): ("soft-404", ""), identity(SITE + "blocked"): ("block", "/blocked")},
+        {
+            identity(SITE + "soft"): ("soft-404", ""),
+            identity(SITE + "blocked"): ("block", "/blocked"),
+        },
     )
     assert combined(found) == {
         (True, False, True): 1,
@@ -112,4 +115,6 @@ def test_bars_escape_names_and_give_the_longest_the_whole_width() -> None:
 
 def test_a_timeline_needs_two_points() -> None:
     assert CHARTS.timeline([(0.0, 0, 0)]) == ""
-    assert 'aria-label="5 pages and 1 errors in 2.0 s"' in CHARTS.timeline([(0.0, 0, 0), (2.0, 5, 1)])
+    assert 'aria-label="5 pages and 1 errors in 2.0 s"' in CHARTS.timeline(
+        [(0.0, 0, 0), (2.0, 5, 1)]
+    )

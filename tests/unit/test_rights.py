@@ -47,14 +47,20 @@ DIRECTIVES = [
     ("for another crawler", ["otherbot: noai"], set()),
     ("for us", ["llmsspider: noai"], {"noai"}),
     ("for everyone by star", ["*: noai"], {"noai"}),
-    ("the name holds up to the next one", ["otherbot: noindex, noai, llmsspider: nofollow"], {"nofollow"}),
+    (
+        "the name holds up to the next one",
+        ["otherbot: noindex, noai, llmsspider: nofollow"],
+        {"nofollow"},
+    ),
     ("headers do not mix", ["otherbot: noindex", "noai"], {"noai"}),
     ("with value", ["max-snippet: 20, noai"], {"max-snippet", "noai"}),
     ("date with colons", ["unavailable_after: 25 Jun 2030 15:00:00 PST"], {"unavailable_after"}),
 ]
 
 
-@pytest.mark.parametrize(("values", "expected"), [c[1:] for c in DIRECTIVES], ids=[c[0] for c in DIRECTIVES])
+@pytest.mark.parametrize(
+    ("values", "expected"), [c[1:] for c in DIRECTIVES], ids=[c[0] for c in DIRECTIVES]
+)
 def test_robots_directives(values, expected):
     assert robots_directives(values, "llmsspider") == expected
 
@@ -71,7 +77,12 @@ OPT_OUTS = [
     ("TDM header 0", {"tdm-reservation": ["0"]}, set(), None),
     ("TDM meta", {}, {"tdm-reservation"}, "meta tdm-reservation: 1"),
     ("signal header", {"content-signal": ["ai-input=no"]}, set(), "Content-Signal: ai-input=no"),
-    ("disallow", {"content-signal": ["ai-input=disallow"]}, set(), "Content-Signal: ai-input=disallow"),
+    (
+        "disallow",
+        {"content-signal": ["ai-input=disallow"]},
+        set(),
+        "Content-Signal: ai-input=disallow",
+    ),
     ("n", {"content-usage": ["bots=n"]}, set(), "Content-Usage: bots=n"),
     ("AIPREF of all AI", {"content-usage": ["train-ai=n, ai=n"]}, set(), "Content-Usage: ai=n"),
     ("training alone is no opt-out", {"content-usage": ["train-ai=n"]}, set(), None),
@@ -87,7 +98,11 @@ def test_opt_out(headers, meta, reason):
 
 
 GROUPS = [
-    ("everyone", "User-agent: *\nContent-Signal: ai-train=no, search=yes, ai-input=no\nAllow: /", False),
+    (
+        "everyone",
+        "User-agent: *\nContent-Signal: ai-train=no, search=yes, ai-input=no\nAllow: /",
+        False,
+    ),
     ("spelling", "USER-AGENT:*\ncontent-signal:  AI-Input = NO # comment", False),
     ("another crawler's group", "User-agent: other\nContent-Signal: ai-input=no", None),
     ("our group wins", f"User-agent: llmsspider\nContent-Signal: ai-input=yes\n\n{NO_INPUT}", True),
@@ -119,7 +134,9 @@ GROUPS = [
 ]
 
 
-@pytest.mark.parametrize(("robots_txt", "value"), [c[1:] for c in GROUPS], ids=[c[0] for c in GROUPS])
+@pytest.mark.parametrize(
+    ("robots_txt", "value"), [c[1:] for c in GROUPS], ids=[c[0] for c in GROUPS]
+)
 def test_content_signals(robots_txt, value):
     assert signals(robots_txt).get("ai-input") == value
 
@@ -134,14 +151,19 @@ def test_any_robots_txt_is_read_without_a_crash(text):
     assert set(signals(text).values()) <= {True, False, None}
 
 
-@given(st.lists(st.text("noaidex:,*; =llmsspider\t", max_size=30) | st.text(max_size=30), max_size=4))
+@given(
+    st.lists(st.text("noaidex:,*; =llmsspider\t", max_size=30) | st.text(max_size=30), max_size=4)
+)
 def test_any_robots_header_is_read_without_a_crash(values):
     directives = robots_directives(values, "llmsspider")
     assert all(name and name == name.strip().lower() for name in directives)
 
 
 @given(
-    st.lists(st.tuples(st.text("/ab*", min_size=1, max_size=6), st.sampled_from(["yes", "no"])), max_size=6),
+    st.lists(
+        st.tuples(st.text("/ab*", min_size=1, max_size=6), st.sampled_from(["yes", "no"])),
+        max_size=6,
+    ),
     st.text("/ab", max_size=10),
 )
 def test_the_longest_path_that_fits_decides(lines, path):
@@ -220,7 +242,9 @@ def test_tdmrep_json_and_its_policy():
 
 def test_a_licence_file_says_what_it_prohibits_and_permits_without_payment():
     host = site_of(of_rsl(RSL.encode()))
-    found = {one.purpose: (one.allowed, one.line) for one in host.at("https://docs.example.com/paid/x")}
+    found = {
+        one.purpose: (one.allowed, one.line) for one in host.at("https://docs.example.com/paid/x")
+    }
     assert found == {
         "search": (True, "RSL licence: permits search"),
         "ai-train": (False, "RSL licence: prohibits ai-train"),
@@ -242,8 +266,16 @@ LICENCES = {
         (),
         ["https://e.com/licence"],
     ),
-    "relative Link header": ({"link": ["</licence>; rel=license"]}, (), ["https://docs.example.com/licence"]),
-    "TDM-Policy": ({"tdm-policy": ["https://e.com/policy.json"]}, (), ["https://e.com/policy.json"]),
+    "relative Link header": (
+        {"link": ["</licence>; rel=license"]},
+        (),
+        ["https://docs.example.com/licence"],
+    ),
+    "TDM-Policy": (
+        {"tdm-policy": ["https://e.com/policy.json"]},
+        (),
+        ["https://e.com/policy.json"],
+    ),
     "link element": (
         {},
         ["https://creativecommons.org/licenses/by/4.0/"],
@@ -264,7 +296,8 @@ def test_licences_of_a_page(name):
 def test_the_licence_of_an_llms_txt_is_that_of_what_lies_below_it():
     rights = site_of(
         of_llms_txt(
-            "# Docs\n\n> Words.\n\n**License:** https://e.com/by\n", "https://docs.example.com/guide/llms.txt"
+            "# Docs\n\n> Words.\n\n**License:** https://e.com/by\n",
+            "https://docs.example.com/guide/llms.txt",
         )
     )
     assert rights.of(URL, [])["licences"] == ["https://e.com/by"]

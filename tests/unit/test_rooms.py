@@ -1,4 +1,4 @@
-"""The house: which names stand on the package's top level, no file too long, and no circle of files."""
+"""The house: which names stand on the package's top level, and no circle of files."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from pathlib import Path
 from licences import ROOT
 
 PACKAGE = ROOT / "llmsspider"
-MAX_NAMES = 24
-MAX_LINES = 400
 FILES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
     for path in sorted(PACKAGE.rglob("*.py"))
@@ -32,7 +30,9 @@ def imported(path: Path) -> Iterator[str]:
 
 
 def test_no_files_import_each_other_in_a_circle():
-    lazily = {"llmsspider": set()}  # `llmsspider.resolve` and `search` are imported at their first use
+    lazily = {
+        "llmsspider": set()
+    }  # `llmsspider.resolve` and `search` are imported at their first use
     tree = {name: set(imported(path)) - {name} for name, path in FILES.items()} | lazily
     try:
         TopologicalSorter(tree).prepare()
@@ -47,9 +47,3 @@ def test_the_top_level_explains_itself():
     assert listed
     rooms = {name for name in names if (PACKAGE / name).is_dir()}
     assert set(re.findall(r"\b([a-z]+)/", listed[1])) == rooms
-    assert len(names) <= MAX_NAMES
-
-
-def test_no_module_is_long():
-    lines = {name: path.read_text(encoding="utf-8").count("\n") for name, path in FILES.items()}
-    assert {name: number for name, number in lines.items() if number > MAX_LINES} == {}

@@ -18,7 +18,9 @@ def test_attributes_say_the_same_in_one_search_as_element_by_element(encoding):
     main, rules = parse(source), Rules(SELECTORS)
     found = rules.kinds_by_attribute(main, source)
     assert found == {
-        element: kind for element in main.iter() if (kind := rules.by_attribute(element)) is not Kind.PLAIN
+        element: kind
+        for element in main.iter()
+        if (kind := rules.by_attribute(element)) is not Kind.PLAIN
     }
     assert {element.text: kind for element, kind in found.items()} == {
         "a": Kind.DOUBTFUL,

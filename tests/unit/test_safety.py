@@ -23,13 +23,19 @@ WRONG = [
     ("nothing set", {}, 0),
     (
         "all fine",
-        {"LLMS_ALLOW_PRIVATE_ADDRESSES": "10.0.0.0/8", "LLMS_HTTP_AUTH": "{}", "LLMS_CONTACT": "a@b.example"},
+        {
+            "LLMS_ALLOW_PRIVATE_ADDRESSES": "10.0.0.0/8",
+            "LLMS_HTTP_AUTH": "{}",
+            "LLMS_CONTACT": "a@b.example",
+        },
         0,
     ),
 ]
 
 
-@pytest.mark.parametrize(("settings", "count"), [case[1:] for case in WRONG], ids=[case[0] for case in WRONG])
+@pytest.mark.parametrize(
+    ("settings", "count"), [case[1:] for case in WRONG], ids=[case[0] for case in WRONG]
+)
 def test_one_line_for_each_mistake_and_no_secret(settings, count):
     problems = []
     try:
@@ -44,7 +50,9 @@ def test_the_environment_may_hold_the_credentials(monkeypatch):
     monkeypatch.setenv("LLMS_HTTP_AUTH", json.dumps({"a.example": "user:password"}))
     settings = BaseSettings()
     Config.from_settings(settings)
-    assert Credentials.from_setting(settings.get("LLMS_HTTP_AUTH")).headers_for("https://a.example/")
+    assert Credentials.from_setting(settings.get("LLMS_HTTP_AUTH")).headers_for(
+        "https://a.example/"
+    )
 
 
 def test_private_addresses_are_refused_by_default():

@@ -14,7 +14,12 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 from scale_model import Batch, Costs, Fleet, Source, assign, make_sources, simulate
 
 COSTS = Costs(
-    start_cpu_secs=2.0, page_cpu_secs=0.01, same_cpu_secs=0.001, extra_requests=13, job_mib=90, page_kib=3
+    start_cpu_secs=2.0,
+    page_cpu_secs=0.01,
+    same_cpu_secs=0.001,
+    extra_requests=13,
+    job_mib=90,
+    page_kib=3,
 )
 
 
@@ -23,7 +28,9 @@ def sources() -> list[Source]:
     return make_sources(300, 7, largest=5000, shared=0.5, shared_hosts=10)
 
 
-@pytest.fixture(params=[Fleet(1, 1, 4), Fleet(3, 2, 8, rate=2.0), Fleet(4, 1, 32, order="file")], ids=str)
+@pytest.fixture(
+    params=[Fleet(1, 1, 4), Fleet(3, 2, 8, rate=2.0), Fleet(4, 1, 32, order="file")], ids=str
+)
 def night(request, sources):
     batches: list[Batch] = []
     night = simulate(sources, request.param, COSTS, changed=0.25, on_batch=batches.append)

@@ -18,7 +18,9 @@ DOC = (Path(__file__).parents[2] / "docs" / "explanation" / "scope.md").read_tex
 
 def globs() -> list[tuple[str, str, bool]]:
     """The rows of the table in docs/explanation/scope.md."""
-    rows = re.findall(r"^\| `([^`]+)` \| (.+?) \| (.+?) \|$", DOC[DOC.index("| glob |") :], re.MULTILINE)
+    rows = re.findall(
+        r"^\| `([^`]+)` \| (.+?) \| (.+?) \|$", DOC[DOC.index("| glob |") :], re.MULTILINE
+    )
     found = []
     for pattern, matches, others in rows:
         if not pattern.startswith(("/", "**")):
@@ -57,7 +59,12 @@ CASES = {
         False,
         "",
     ),
-    "section: listed outside": (scope("section"), "https://docs.example.com/blog/a", True, "out-of-scope"),
+    "section: listed outside": (
+        scope("section"),
+        "https://docs.example.com/blog/a",
+        True,
+        "out-of-scope",
+    ),
     "host": (scope("host"), "https://docs.example.com/blog/a", False, ""),
     "host: another host": (scope("host"), "https://api.example.com/a", True, "out-of-scope"),
     "domain": (scope("domain"), "https://api.example.com/a", False, ""),
@@ -76,7 +83,12 @@ CASES = {
         True,
         "block",
     ),
-    "allow replaces the section": (scope(allow=["/blog/**"]), "https://docs.example.com/blog/a", False, ""),
+    "allow replaces the section": (
+        scope(allow=["/blog/**"]),
+        "https://docs.example.com/blog/a",
+        False,
+        "",
+    ),
     "allow holds for listed pages": (
         scope(allow=["/blog/**"]),
         "https://docs.example.com/guide/a",
@@ -93,7 +105,12 @@ CASES = {
     "linked text file": (scope(), "https://docs.example.com/guide/a.yaml", False, "file-type"),
     "listed text file": (scope(), "https://docs.example.com/guide/a.yaml", True, ""),
     "scheme": (scope(), "ftp://docs.example.com/guide/a", False, "scheme"),
-    "a name like test is documentation": (scope(), "https://docs.example.com/guide/test/build", False, ""),
+    "a name like test is documentation": (
+        scope(),
+        "https://docs.example.com/guide/test/build",
+        False,
+        "",
+    ),
 }
 
 
@@ -136,14 +153,17 @@ some_hosts = st.sampled_from(
 )
 some_urls = st.builds("https://{}/{}".format, some_hosts, some_paths)
 some_globs = st.lists(
-    st.sampled_from(["/", "**", "*", "guide", "{a,b}", "[a-z]", "!", "?", "\\", "(x|y)", "%2a"]), max_size=5
+    st.sampled_from(["/", "**", "*", "guide", "{a,b}", "[a-z]", "!", "?", "\\", "(x|y)", "%2a"]),
+    max_size=5,
 ).map("".join)
 
 
 @given(some_urls, st.booleans(), st.lists(some_urls, max_size=4), st.lists(some_globs, max_size=2))
 def test_a_wider_scope_holds_all_of_a_narrower_one(url, listed, pages, block):
     def allowed(kind):
-        return build_scope(kind, START, None, pages, block=block).refusal(url, listed=listed) is None
+        return (
+            build_scope(kind, START, None, pages, block=block).refusal(url, listed=listed) is None
+        )
 
     for narrow, wide in (
         ("section", "auto"),
@@ -155,7 +175,12 @@ def test_a_wider_scope_holds_all_of_a_narrower_one(url, listed, pages, block):
         assert not allowed(narrow) or allowed(wide)
 
 
-@given(some_urls, some_globs, some_globs, st.sampled_from(["auto", "section", "host", "domain", "listed"]))
+@given(
+    some_urls,
+    some_globs,
+    some_globs,
+    st.sampled_from(["auto", "section", "host", "domain", "listed"]),
+)
 def test_block_wins_and_being_listed_never_narrows(url, allow, block, kind):
     bounds = build_scope(kind, START, None, [], allow=[allow], block=[block])
     why, listed = bounds.refusal(url), bounds.refusal(url, listed=True)
@@ -183,7 +208,12 @@ def test_globs_that_were_joined_are_split(globs, separator):
 @pytest.mark.parametrize(
     ("waiting", "read", "first", "then"),
     [
-        (["/latest/", "/latest/a", "/1.0/a"], [], {"/latest/", "/latest/a"}, {"/latest/", "/latest/a"}),
+        (
+            ["/latest/", "/latest/a", "/1.0/a"],
+            [],
+            {"/latest/", "/latest/a"},
+            {"/latest/", "/latest/a"},
+        ),
         (
             ["/now/latest/", "/1.0/", "/1.0/a", "/1.0/b"],
             ["/now/latest/a", "/now/latest/b"],
@@ -214,12 +244,16 @@ def test_globs_that_were_joined_are_split(globs, separator):
 )
 def test_the_version_below_a_landing_page(waiting, read, first, then):
     site, pages = "https://e.com", set()
-    trees = Trees(f"{site}/", None, False, lambda _url: False, lambda url: url.removeprefix(site) in pages)
+    trees = Trees(
+        f"{site}/", None, False, lambda _url: False, lambda url: url.removeprefix(site) in pages
+    )
     pages |= {path for path in read if not path.startswith("/now/")}
     for expected in (first, then):
         trees.accept_undecided([site + path for path in waiting])
         assert {
-            path for path in waiting if not (trees.is_undecided(site + path) or trees.foreign(site + path))
+            path
+            for path in waiting
+            if not (trees.is_undecided(site + path) or trees.foreign(site + path))
         } == expected
         pages |= set(read)
 
@@ -228,7 +262,9 @@ def test_the_index_of_a_version_is_judged_by_its_links():
     pages = {"https://e.com/now/latest/a", "https://e.com/now/latest/b"}
     trees = Trees("https://e.com/", None, False, lambda _url: False, pages.__contains__)
     for _ in range(2):
-        trees.accept_undecided(["https://e.com/now/latest/", "https://e.com/1.0/", "https://e.com/dev/"])
+        trees.accept_undecided(
+            ["https://e.com/now/latest/", "https://e.com/1.0/", "https://e.com/dev/"]
+        )
     links = [f"https://e.com/1.0/{name}" for name in ("a", "b", "c")]
     assert trees.shown_as_copy("https://e.com/1.0/", links[::2]) is None
     assert trees.shown_as_copy("https://e.com/1.0/", links) == ("version", "1.0")

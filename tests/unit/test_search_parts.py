@@ -45,25 +45,34 @@ def test_sections_code_and_tables_stay_whole():
     end = "End [here](x) of `it`\n------\n\nlast words\n"
     text = f"# Page\n\n## Code {{#own-id}}\n\n{code}\n## Table ##\n\n{table}\n\n{end}"
     found = [(one.heading_path, text[one.start : one.end]) for one in words.passages(text)]
-    assert [path for path, _ in found] == [("Page", "Code"), ("Page", "Table"), ("Page", "End here of it")]
+    assert [path for path, _ in found] == [
+        ("Page", "Code"),
+        ("Page", "Table"),
+        ("Page", "End here of it"),
+    ]
     assert code in found[0][1]
     assert table in found[1][1]
     assert all(len(piece) > PASSAGE_SIZE for _, piece in found[:2])
 
 
 def test_long_sections_are_cut_between_paragraphs():
-    text = "# Page\n\n" + "".join(f"Paragraph {number}. {'word ' * 100}\n\n" for number in range(20))
+    text = "# Page\n\n" + "".join(
+        f"Paragraph {number}. {'word ' * 100}\n\n" for number in range(20)
+    )
     found = [text[one.start : one.end] for one in words.passages(text)]
     assert len(found) > 3
     assert all(
-        piece.removeprefix("# Page\n\n").startswith("Paragraph") and len(piece) <= PASSAGE_SIZE + 600
+        piece.removeprefix("# Page\n\n").startswith("Paragraph")
+        and len(piece) <= PASSAGE_SIZE + 600
         for piece in found
     )
 
 
 @given(st.text("aAbB01 _-\n\x1fé安ßД‘", max_size=30))
 def test_the_parts_of_words_are_those_of_each_word_in_camel_case(text):
-    expected = [words.humps(word) for word in dict.fromkeys(re.findall("[A-Za-z][A-Za-z0-9]+", text))]
+    expected = [
+        words.humps(word) for word in dict.fromkeys(re.findall("[A-Za-z][A-Za-z0-9]+", text))
+    ]
     expected += [words.pairs(run) for run in re.findall("安+", text)]
     assert words.word_parts(text).split() == [part for parts in expected for part in parts]
 
@@ -72,7 +81,9 @@ def test_the_parts_of_words_are_those_of_each_word_in_camel_case(text):
 def test_digests_are_equal_for_texts_that_differ_in_white_space_and_case_only(text):
     plain = " ".join(text.split()).casefold()
     assert words.digest_of(text) == words.digest_of(f"\t{plain} ")
-    assert words.digest_of(text) == hashlib.sha256(plain.encode()).digest()[:16]  # embeddings are kept by it
+    assert (
+        words.digest_of(text) == hashlib.sha256(plain.encode()).digest()[:16]
+    )  # embeddings are kept by it
     assert words.digest_of(text) != words.digest_of(f"{text}x")
 
 

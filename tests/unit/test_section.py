@@ -17,9 +17,7 @@ def links(*hrefs: str) -> str:
 
 
 def page(body: str, attributes: str = "", head: str = "") -> bytes:
-    return (
-        f"<html {attributes}><head>{head}</head><body>{body}<main><p>Text.</p></main></body></html>".encode()
-    )
+    return f"<html {attributes}><head>{head}</head><body>{body}<main><p>Text.</p></main></body></html>".encode()
 
 
 COMPANY = f"<header><nav>{links('/', '/products/', '/pricing/', '/blog/', '/docs/')}</nav></header>"
@@ -31,7 +29,11 @@ CASES = {
         "/d/",
     ),
     "Sphinx, top page": (page("", 'data-content_root="./"'), "/en/latest/a.html", "/en/latest/"),
-    "MkDocs Material": (page('<script id="__config">{"base": "../.."}</script>'), "/p/guide/a/", "/p/"),
+    "MkDocs Material": (
+        page('<script id="__config">{"base": "../.."}</script>'),
+        "/p/guide/a/",
+        "/p/",
+    ),
     "MkDocs": (page('<script>var base_url = "..";</script><!-- mkdocs -->mkdocs'), "/p/a/", "/p/"),
     "a base that is no generator's": (page('<script>var base_url = "..";</script>'), "/p/a/", None),
     "mdBook": (page('<script>var path_to_root = "../";</script>'), "/book/ch1/a.html", "/book/"),
@@ -55,7 +57,10 @@ CASES = {
         "/guide/",
     ),
     "VitePress": (
-        page('<div class="VPContent"></div>', head='<script src="/base/assets/app.DHo8XS.js"></script>'),
+        page(
+            '<div class="VPContent"></div>',
+            head='<script src="/base/assets/app.DHo8XS.js"></script>',
+        ),
         "/base/guide/a",
         "/base/",
     ),
@@ -76,25 +81,37 @@ CASES = {
     ),
     "Docusaurus, a post": (
         page(
-            "docusaurus", 'class="blog-wrapper"', head='<script src="/site/assets/js/main.a21.js"></script>'
+            "docusaurus",
+            'class="blog-wrapper"',
+            head='<script src="/site/assets/js/main.a21.js"></script>',
         ),
         "/site/blog/x",
         None,
     ),
-    "a root elsewhere": (page("", 'data-content_root="https://cdn.example.net/"'), "/d/a.html", None),
+    "a root elsewhere": (
+        page("", 'data-content_root="https://cdn.example.net/"'),
+        "/d/a.html",
+        None,
+    ),
     "the start that the page names": (
         page("", head='<link rel="home" href="../index.html">'),
         "/m/ch/a.html",
         "/m/",
     ),
-    "a sidebar": (page(f"<nav>{links('/', *DOCS, '/guide/api/a/')}</nav>"), "/guide/first/", "/guide/"),
+    "a sidebar": (
+        page(f"<nav>{links('/', *DOCS, '/guide/api/a/')}</nav>"),
+        "/guide/first/",
+        "/guide/",
+    ),
     "a sidebar of the whole host": (
         page(f"<aside>{links(*DOCS, '/api/a/', '/api/b/')}</aside>"),
         "/guide/first/",
         "/",
     ),
     "the largest navigation": (
-        page(f"<nav>{links('/guide/first/', '/a/', '/b/')}</nav><div class=sidebar>{links(*DOCS)}</div>"),
+        page(
+            f"<nav>{links('/guide/first/', '/a/', '/b/')}</nav><div class=sidebar>{links(*DOCS)}</div>"
+        ),
         "/guide/first/",
         "/guide/",
     ),
@@ -114,7 +131,9 @@ CASES = {
         "/guide/",
     ),
     "a breadcrumb": (
-        page(f"<ol class=breadcrumb>{links('/', '/docs', '/docs/guide/', '/docs/guide/a.html')}</ol>"),
+        page(
+            f"<ol class=breadcrumb>{links('/', '/docs', '/docs/guide/', '/docs/guide/a.html')}</ol>"
+        ),
         "/docs/guide/a.html",
         "/docs/",
     ),
@@ -134,7 +153,11 @@ CASES = {
         "/news/",
         "/",
     ),
-    "an article of news": (page("", head='<script src="../../pkgdown.js"></script>'), "/news/one/", "/news/"),
+    "an article of news": (
+        page("", head='<script src="../../pkgdown.js"></script>'),
+        "/news/one/",
+        "/news/",
+    ),
 }
 
 
@@ -144,7 +167,9 @@ def test_the_section_of_a_page(body, path, expected):
     assert (section.path if section else None) == expected
 
 
-def told(kind="auto", covering=None, start="/docs/guide/a.html", evidence=(), **options) -> tuple[str, str]:
+def told(
+    kind="auto", covering=None, start="/docs/guide/a.html", evidence=(), **options
+) -> tuple[str, str]:
     scope = build_scope(
         kind, SITE + start, covering, [], evidence=[Section(*pair) for pair in evidence], **options
     )
@@ -177,6 +202,10 @@ def test_every_language_is_never_less_than_the_section():
 
 def test_the_scope_says_why():
     scope = build_scope(
-        "auto", f"{SITE}/docs/a", None, [], evidence=[Section("/docs/", "the root that Sphinx names")]
+        "auto",
+        f"{SITE}/docs/a",
+        None,
+        [],
+        evidence=[Section("/docs/", "the root that Sphinx names")],
     )
     assert "pages below example.com/docs/ (the root that Sphinx names)" in scope.describe()

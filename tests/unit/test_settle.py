@@ -121,7 +121,9 @@ def test_a_page_by_itself(page, site, verdict):
     [
         pytest.param(None, {"found": WALL}, Publish(), id="nothing speaks for a wall"),
         pytest.param(SUSPECT, {"found": WALL}, Wait("wall"), id="evidence is still to come"),
-        pytest.param(SUSPECT, {"found": WALL, "waits": ()}, Fail(WALL), id="a wall, by all evidence"),
+        pytest.param(
+            SUSPECT, {"found": WALL, "waits": ()}, Fail(WALL), id="a wall, by all evidence"
+        ),
         pytest.param(SUSPECT, {"waits": ()}, Publish(), id="no wall, by all evidence"),
         pytest.param(CUT, {"found": WALL}, Fail(WALL), id="a page that breaks off fails at once"),
         pytest.param(CUT, {}, Publish(), id="it broke off in earlier runs, too"),

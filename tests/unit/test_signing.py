@@ -45,7 +45,11 @@ def test_a_key_is_read_as_jwk_and_as_pem(tmp_path):
     jwk.write_text(json.dumps(RFC_8037))
     key = read_key(str(jwk))
     pem.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
-    assert thumbprint(key) == thumbprint(read_key(str(pem))) == "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k"
+    assert (
+        thumbprint(key)
+        == thumbprint(read_key(str(pem)))
+        == "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k"
+    )
 
 
 ELLIPTIC = ec.generate_private_key(ec.SECP256R1())
@@ -93,7 +97,9 @@ class _Directory(HTTPSignatureKeyResolver):
 
 
 def test_the_verifier_of_the_library_accepts_it_too(signer, verifier):
-    message = type("Message", (), {"method": "GET", "url": URL, "headers": signer.headers("GET", URL)})()
+    message = type(
+        "Message", (), {"method": "GET", "url": URL, "headers": signer.headers("GET", URL)}
+    )()
     (result,) = HTTPMessageVerifier(
         signature_algorithm=algorithms.ED25519, key_resolver=_Directory(verifier.directory)
     ).verify(message, max_age=timedelta(minutes=5), expect_tag="web-bot-auth")
@@ -135,18 +141,27 @@ def test_the_verifier_agrees_with_the_draft(name):
 
 def test_another_host_another_time_another_key_or_agent_is_refused(signer, verifier):
     headers = signed(signer)
-    assert verifier.problem("GET", URL.replace("docs.", "www."), headers) == "the signature is wrong"
+    assert (
+        verifier.problem("GET", URL.replace("docs.", "www."), headers) == "the signature is wrong"
+    )
     assert verifier.problem("GET", URL, headers, now=time.time() + 301) == "it is not valid now"
-    altered = {**headers, "signature-input": headers["signature-input"].replace("expires=1", "expires=2")}
+    altered = {
+        **headers,
+        "signature-input": headers["signature-input"].replace("expires=1", "expires=2"),
+    }
     assert verifier.problem("GET", URL, altered) == "the signature is wrong"
     other = Signer(new_key()[0], AGENT)
     assert verifier.problem("GET", URL, signed(other)) == "the directory has no such key"
     forged = Verifier(other.directory(AGENT, timedelta(days=1))[0], AGENT)
     claimed = headers["signature-input"].replace(thumbprint(signer.key), thumbprint(other.key))
-    assert forged.problem("GET", URL, {**headers, "signature-input": claimed}) == "the signature is wrong"
+    assert (
+        forged.problem("GET", URL, {**headers, "signature-input": claimed})
+        == "the signature is wrong"
+    )
     agent = headers["signature-agent"].replace("bot.", "googlebot.")
     assert (
-        verifier.problem("GET", URL, {**headers, "signature-agent": agent}) == "it is somebody else's agent"
+        verifier.problem("GET", URL, {**headers, "signature-agent": agent})
+        == "it is somebody else's agent"
     )
 
 

@@ -9,16 +9,28 @@ from llmsspider.items import Link
 
 PAGES = [
     pytest.param(
-        "# Widget\n\n# class Wheel\n\n## Overview\n\nTurns.\n", "class Wheel", id="h1 below the site's"
+        "# Widget\n\n# class Wheel\n\n## Overview\n\nTurns.\n",
+        "class Wheel",
+        id="h1 below the site's",
     ),
-    pytest.param("# Widget\n\n## wheel.lua\n\nTurns.\n", "wheel.lua", id="h2 right below the site's"),
     pytest.param(
-        "### 59 Finite Wheels\n\n#### 59.1 Spokes\n\nText.\n", "Finite Wheels", id="first heading, numbered"
+        "# Widget\n\n## wheel.lua\n\nTurns.\n", "wheel.lua", id="h2 right below the site's"
     ),
-    pytest.param("## Wheel 3.11 notes\n\nText.\n", "Wheel 3.11 notes", id="a number within a heading stays"),
-    pytest.param("## Overview\n\nText.\n\n## The Wheel\n", "The Wheel", id="not one that all pages have"),
+    pytest.param(
+        "### 59 Finite Wheels\n\n#### 59.1 Spokes\n\nText.\n",
+        "Finite Wheels",
+        id="first heading, numbered",
+    ),
+    pytest.param(
+        "## Wheel 3.11 notes\n\nText.\n", "Wheel 3.11 notes", id="a number within a heading stays"
+    ),
+    pytest.param(
+        "## Overview\n\nText.\n\n## The Wheel\n", "The Wheel", id="not one that all pages have"
+    ),
     pytest.param("Text without a heading.\n", "wheel one", id="what the URL says"),
-    pytest.param("# Widget\n\nText.\n\n## [Wheel](https://e.org/w) `x`\n", "Wheel x", id="marks off"),
+    pytest.param(
+        "# Widget\n\nText.\n\n## [Wheel](https://e.org/w) `x`\n", "Wheel x", id="marks off"
+    ),
     pytest.param("# Widget\n\n```\n# no heading\n```\n\nText.\n", "wheel one", id="code"),
 ]
 
@@ -26,7 +38,9 @@ PAGES = [
 def shared() -> SiteTitles:
     titles = SiteTitles()
     for number in range(10):
-        titles.see("Widget", f"# Widget\n\n## Overview\n\n## Part {number}\n\nText.\n", start=number == 0)
+        titles.see(
+            "Widget", f"# Widget\n\n## Overview\n\n## Part {number}\n\nText.\n", start=number == 0
+        )
     return titles
 
 
@@ -86,7 +100,9 @@ def test_pages_that_are_all_equal_are_told_apart_by_their_urls_only():
 def test_memory_is_bounded():
     titles = SiteTitles()
     for number in range(10 * KEPT_TITLES):
-        titles.see("Widget" if number % 2 else f"Page {number}", f"# Page {number}\n\n## Part {number}\n")
+        titles.see(
+            "Widget" if number % 2 else f"Page {number}", f"# Page {number}\n\n## Part {number}\n"
+        )
     assert max(len(titles._titles), len(titles._headings)) <= KEPT_TITLES + 1
     assert titles.is_shared("Widget")
 

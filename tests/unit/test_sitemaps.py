@@ -65,7 +65,9 @@ VARIANTS = {
     ),
     "relative": urlset("<url><loc>/a</loc></url>"),
     "fragment": urlset("<url><loc>https://example.com/a#b</loc></url>"),
-    "an empty one before": urlset("<url/><url><loc/></url><url><loc>https://example.com/a</loc></url>"),
+    "an empty one before": urlset(
+        "<url/><url><loc/></url><url><loc>https://example.com/a</loc></url>"
+    ),
     "another scheme before": urlset(
         "<url><loc>ftp://example.com/</loc></url><url><loc>https://example.com/a</loc></url>"
     ),
@@ -91,11 +93,15 @@ def read_cut(body: str | bytes) -> list[SitemapEntry]:
 def test_a_document_that_breaks_off_gives_what_stands_before_and_says_so() -> None:
     whole = urlset("<url><loc>https://example.com/a</loc></url><url><loc>https://example.com/b")
     assert read_cut(whole[: -len("</urlset>")]) == [A]
-    assert read_cut(urlset("<url><loc>https://example.com/a</loc></url>")[: -len("</urlset>")]) == [A]
+    assert read_cut(urlset("<url><loc>https://example.com/a</loc></url>")[: -len("</urlset>")]) == [
+        A
+    ]
 
 
 @pytest.mark.parametrize("between", [False, True], ids=["in an entry", "between entries"])
-def test_an_entry_of_endless_elements_ends_the_reading_and_what_stands_before_is_kept(between: bool) -> None:
+def test_an_entry_of_endless_elements_ends_the_reading_and_what_stands_before_is_kept(
+    between: bool,
+) -> None:
     many = "<image:image/>" * (MAX_ENTRY_ELEMENTS + 1)
     page = "<url><loc>https://example.com/a</loc></url>"
 
@@ -112,9 +118,10 @@ BOMB = '<!DOCTYPE urlset [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;
 REFUSED = {
     "entities": (urlset("<url><loc>&b;</loc></url>", head=BOMB).encode(), "declares entities"),
     "entities in UTF-16": (
-        ('<?xml version="1.0" encoding="UTF-16"?>' + urlset("<url><loc>&b;</loc></url>", head=BOMB)).encode(
-            "utf-16"
-        ),
+        (
+            '<?xml version="1.0" encoding="UTF-16"?>'
+            + urlset("<url><loc>&b;</loc></url>", head=BOMB)
+        ).encode("utf-16"),
         "declares entities",
     ),
     "entities far down": (
@@ -123,7 +130,8 @@ REFUSED = {
     ),
     "external entity": (
         urlset(
-            "<url><loc>&x;</loc></url>", head='<!DOCTYPE u [<!ENTITY x SYSTEM "file:///etc/passwd">]>'
+            "<url><loc>&x;</loc></url>",
+            head='<!DOCTYPE u [<!ENTITY x SYSTEM "file:///etc/passwd">]>',
         ).encode(),
         "declares entities",
     ),
@@ -159,7 +167,9 @@ def test_a_truncated_gzip_gives_what_it_has() -> None:
     assert found[0] == SitemapEntry("https://example.com/0")
 
 
-def test_a_sitemap_is_read_as_its_entries_are_taken(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_sitemap_is_read_as_its_entries_are_taken(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
     path = tmp_path_factory.mktemp("sitemap") / "sitemap.xml"
     with path.open("w") as file:
         file.write(f'<urlset xmlns="{NS}">')
@@ -168,7 +178,10 @@ def test_a_sitemap_is_read_as_its_entries_are_taken(tmp_path_factory: pytest.Tem
         file.write("</urlset>")
     size, count = path.stat().st_size, 6_000
     with path.open("rb") as file:
-        ahead = [file.tell() - size * number // count for number, _ in enumerate(sitemaps.read(file, URL))]
+        ahead = [
+            file.tell() - size * number // count
+            for number, _ in enumerate(sitemaps.read(file, URL))
+        ]
     assert len(ahead) == count
     assert max(ahead) < size / 10
 

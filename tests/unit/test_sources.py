@@ -61,7 +61,12 @@ def test_a_new_source(config):
 
 
 def test_a_source_by_its_name_has_what_was_stored(config):
-    keep(config, scope="host", llms_txt="https://docs.example.com/llms.txt", arguments={"block": ["/old/**"]})
+    keep(
+        config,
+        scope="host",
+        llms_txt="https://docs.example.com/llms.txt",
+        arguments={"block": ["/old/**"]},
+    )
     arguments, record = resolve_arguments({"source": "mine"}, config)
     assert record is not None
     assert arguments.url == URL
@@ -89,7 +94,9 @@ def test_arguments_of_another_version_are_ignored(config):
 
 
 @pytest.mark.parametrize(
-    ("others", "said"), [((), "none is stored yet"), (("mine",), "known are mine")], ids=["none", "another"]
+    ("others", "said"),
+    [((), "none is stored yet"), (("mine",), "known are mine")],
+    ids=["none", "another"],
 )
 def test_an_unknown_source_without_a_url_names_the_known_ones(config, others, said):
     for name in others:
@@ -143,7 +150,12 @@ def kept(tmp_path: Path) -> dict[str, str]:
 
 def test_every_argument_is_kept_or_belongs_to_one_run(kept):
     assert set(FOR_ONE_RUN) | {"save"} == OF_ONE_RUN
-    assert set(DocsArguments.model_fields) - set(kept) - OF_ONE_RUN == {"url", "source", "llms_txt", "scope"}
+    assert set(DocsArguments.model_fields) - set(kept) - OF_ONE_RUN == {
+        "url",
+        "source",
+        "llms_txt",
+        "scope",
+    }
 
 
 def test_the_first_crawl_keeps_all_that_does_not_belong_to_one_run(config, kept):
@@ -193,7 +205,13 @@ def test_a_later_crawl_overrides_for_itself_only():
 
 def test_arguments_are_kept_when_asked_and_what_belongs_to_a_run_never():
     given = arguments(
-        scope="section", max_pages=5, save=True, full=True, emit="changes", mode="refresh", retry="failed"
+        scope="section",
+        max_pages=5,
+        save=True,
+        full=True,
+        emit="changes",
+        mode="refresh",
+        retry="failed",
     )
     record = update(given, update(arguments(scope="host"), None))
     assert (record.scope, record.arguments) == ("section", {"max_pages": 5})

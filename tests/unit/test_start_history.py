@@ -19,7 +19,9 @@ def answer(final_url: str, **more) -> FetchResult:
 
 
 def known(section: str = START) -> StartHistory:
-    return StartHistory().after(Discovery(answer(section), section), Section("/docs/", "it says so"))
+    return StartHistory().after(
+        Discovery(answer(section), section), Section("/docs/", "it says so")
+    )
 
 
 @pytest.mark.parametrize(
@@ -28,7 +30,9 @@ def known(section: str = START) -> StartHistory:
         pytest.param(START, [], None, id="no redirect"),
         pytest.param("https://e.com/docs/intro.html", [301], None, id="a page of the section"),
         pytest.param("https://e.com/docs/?a", [302], None, id="a query"),
-        pytest.param("https://e.com/docs/soon", [302], "https://e.com/docs/soon", id="a page of it, for now"),
+        pytest.param(
+            "https://e.com/docs/soon", [302], "https://e.com/docs/soon", id="a page of it, for now"
+        ),
         pytest.param("https://e.com/", [302], "https://e.com/", id="the home page, for now"),
         pytest.param("https://e.com/", [301], "https://e.com/", id="the home page, for good"),
         pytest.param("https://e.com/docs/3.1/", [302], "https://e.com/docs/3.1/", id="a version"),
@@ -46,7 +50,9 @@ def test_where_a_start_page_leads_for_the_first_time(final_url, statuses, expect
 def test_what_it_does_in_two_runs_counts():
     def night(before: StartHistory, doubts: Doubts) -> SimpleNamespace:
         kept = json.loads(json.dumps([before.to_json(), doubts.to_keep(complete=False)]))
-        return SimpleNamespace(start_history=StartHistory.from_json(kept[0]), doubts=Doubts(kept[1]))
+        return SimpleNamespace(
+            start_history=StartHistory.from_json(kept[0]), doubts=Doubts(kept[1])
+        )
 
     first, home = night(known(), Doubts()), answer("https://e.com/")
     assert SourceMemory.first_redirected_to(first, home, [302]) == "https://e.com/"
@@ -56,9 +62,13 @@ def test_what_it_does_in_two_runs_counts():
     assert SourceMemory.first_redirected_to(again, home, [302]) is None
     other = night(first.start_history, first.doubts)
     assert (
-        SourceMemory.first_redirected_to(other, answer("https://e.com/soon/"), [302]) == "https://e.com/soon/"
+        SourceMemory.first_redirected_to(other, answer("https://e.com/soon/"), [302])
+        == "https://e.com/soon/"
     )
-    assert again.start_history.after(Discovery(home, "https://e.com/"), None).section == "https://e.com/"
+    assert (
+        again.start_history.after(Discovery(home, "https://e.com/"), None).section
+        == "https://e.com/"
+    )
 
 
 def test_a_start_page_that_fails_keeps_the_section():
@@ -68,6 +78,8 @@ def test_a_start_page_that_fails_keeps_the_section():
     assert before.after(failed, None).declared == ("/docs/", "it says so")
     assert before.section_of(Discovery(answer(START), START)) == START
     again = StartHistory().after(Discovery(answer("https://e.com/docs/intro"), START), None)
-    assert again.led_elsewhere(answer("https://e.com/docs/intro"), [302]) is None, "it always led there"
+    assert again.led_elsewhere(answer("https://e.com/docs/intro"), [302]) is None, (
+        "it always led there"
+    )
     assert StartHistory.from_json({"told": "damaged", "url": 3}).declared is None
     assert StartHistory.from_json("damaged") == StartHistory()

@@ -22,12 +22,16 @@ from llmsspider.web.loading import EXTRAS
 
 PINS = dict(
     re.findall(
-        r"^([\w.-]+)(?:\[\w+\])?==([^\s;#]+)", (licences.ROOT / "requirements.txt").read_text(), re.MULTILINE
+        r"^([\w.-]+)(?:\[\w+\])?==([^\s;#]+)",
+        (licences.ROOT / "requirements.txt").read_text(),
+        re.MULTILINE,
     )
 )
 HEAVY = dict(
     re.findall(
-        r'^([\w.-]+)==(\S+) # extra "', (licences.ROOT / "requirements-dev.txt").read_text(), re.MULTILINE
+        r'^([\w.-]+)==(\S+) # extra "',
+        (licences.ROOT / "requirements-dev.txt").read_text(),
+        re.MULTILINE,
     )
 )
 """Extras that requirements.txt leaves out."""
@@ -47,12 +51,15 @@ OTHERS = ("requirements-dev", "requirements-cloud", "requirements-llamaindex", "
 def imported_modules() -> set[str]:
     """The top-level names of every module imported anywhere."""
     trees = [
-        ast.parse(path.read_text(encoding="utf-8")) for path in (licences.ROOT / "llmsspider").rglob("*.py")
+        ast.parse(path.read_text(encoding="utf-8"))
+        for path in (licences.ROOT / "llmsspider").rglob("*.py")
     ]
     nodes = [node for tree in trees for node in ast.walk(tree)]
     names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
     names |= {
-        node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module and not node.level
+        node.module
+        for node in nodes
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level
     }
     return {name.partition(".")[0] for name in names}
 
@@ -86,15 +93,21 @@ def test_every_package_of_a_lock_has_hashes_and_nothing_says_where_it_comes_from
 def test_a_lock_of_a_part_has_the_versions_of_the_whole(name):
     whole, part = licences.locked(), pins(licences.ROOT / f"{name}.lock")
     assert {
-        package: whole[package] for package, version in part.items() if version not in whole[package]
+        package: whole[package]
+        for package, version in part.items()
+        if version not in whole[package]
     } == {}
-    project = tomllib.loads((licences.ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    project = tomllib.loads((licences.ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
+        "project"
+    ]
     extras = ["mcp", "postgresql"] if name == "requirements-server" else []
     wanted = [
         *project["dependencies"],
         *(line for extra in extras for line in project["optional-dependencies"][extra]),
     ]
-    assert {normalised(re.split(r"[^\w.-]", line)[0]) for line in wanted} <= part.keys(), "run: make lock"
+    assert {normalised(re.split(r"[^\w.-]", line)[0]) for line in wanted} <= part.keys(), (
+        "run: make lock"
+    )
     assert part.keys().isdisjoint({"playwright", "pyarrow", "boto3", "numpy"})
     assert ("mcp" in part, "psycopg" in part) == ((name == "requirements-server"),) * 2
 
@@ -109,8 +122,13 @@ def test_the_other_locks_hold_what_their_files_pin(name):
 
 def declared() -> dict[str, SpecifierSet]:
     """The ranges that pyproject.toml declares, those of the extras among them."""
-    project = tomllib.loads((licences.ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    lines = [*project["dependencies"], *chain.from_iterable(project["optional-dependencies"].values())]
+    project = tomllib.loads((licences.ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
+        "project"
+    ]
+    lines = [
+        *project["dependencies"],
+        *chain.from_iterable(project["optional-dependencies"].values()),
+    ]
     found = map(Requirement, lines)
     return {normalised(requirement.name): requirement.specifier for requirement in found}
 
@@ -120,7 +138,9 @@ def test_pyproject_declares_ranges_and_the_newest_of_them_is_pinned():
     assert pinned.keys() == declared().keys()
     assert {name: spec for name, spec in declared().items() if pinned[name] not in spec} == {}
     assert [
-        name for name, spec in declared().items() if {"==", "==="} & {part.operator for part in spec}
+        name
+        for name, spec in declared().items()
+        if {"==", "==="} & {part.operator for part in spec}
     ] == []
 
 
@@ -139,7 +159,11 @@ def test_the_tests_of_the_lowest_versions_exist():
     makefile = (licences.ROOT / "Makefile").read_text(encoding="utf-8")
     groups = re.findall(r"^LOWEST_(SCRAPY|STORES|TEXT) := (.*)", makefile, re.MULTILINE)
     folders = {"SCRAPY": "components", "STORES": "components", "TEXT": "unit"}
-    named = [f"tests/{folders[group]}/test_{name}.py" for group, names in groups for name in names.split()]
+    named = [
+        f"tests/{folders[group]}/test_{name}.py"
+        for group, names in groups
+        for name in names.split()
+    ]
     named += re.findall(r"tests/\w+/\w+\.py(?=[:\s])", makefile)
     assert len(named) > 20
     assert [name for name in named if not (licences.ROOT / name).is_file()] == []
@@ -147,13 +171,17 @@ def test_the_tests_of_the_lowest_versions_exist():
 
 def test_tests_and_crawls_agree_on_versions():
     ours, dev = licences.locked(), pins(licences.ROOT / "requirements-dev.lock")
-    assert {name: dev[name] for name in dev.keys() & ours.keys() if dev[name] not in ours[name]} == {}
+    assert {
+        name: dev[name] for name in dev.keys() & ours.keys() if dev[name] not in ours[name]
+    } == {}
 
 
 def test_what_is_installed_has_hashes():
     makefile = (licences.ROOT / "Makefile").read_text()
     installs = re.findall(r"pip install (.*(?:\\\n.*)?)", makefile)
-    assert [line for line in installs if "--require-hashes" not in line and "uv==" not in line] == []
+    assert [
+        line for line in installs if "--require-hashes" not in line and "uv==" not in line
+    ] == []
 
 
 def test_the_tests_run_with_the_versions_of_the_lock():
@@ -184,7 +212,8 @@ def test_the_list_of_licences_is_that_of_the_lock():
         assert licence == licences.licence_of(name)
         assert "none given" not in licence
         assert not re.search(
-            r"\b(A?GPL|General Public)", licence.replace("Lesser General Public", "").replace("LGPL", "")
+            r"\b(A?GPL|General Public)",
+            licence.replace("Lesser General Public", "").replace("LGPL", ""),
         )
 
 
@@ -196,7 +225,9 @@ def test_a_bench_without_nginx_is_one_line(tmp_path: Path) -> None:
     """Of programs that are missing; nginx in /usr/sbin is found with any PATH."""
     environment = {**os.environ, "PATH": str(tmp_path)}
     program = [sys.executable, str(licences.ROOT / "benchmarks" / "compare.py"), "start"]
-    done = subprocess.run(program, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        program, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
     assert line.startswith("make bench needs git, ")
@@ -204,9 +235,9 @@ def test_a_bench_without_nginx_is_one_line(tmp_path: Path) -> None:
 
 
 def test_what_a_missing_extra_names_is_what_it_brings() -> None:
-    extras = tomllib.loads((licences.ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
-        "optional-dependencies"
-    ]
+    extras = tomllib.loads((licences.ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
+        "project"
+    ]["optional-dependencies"]
     assert {extra: list(packages.values()) for extra, packages in EXTRAS.items()} == dict(
         sorted(extras.items())
     )

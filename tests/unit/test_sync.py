@@ -35,7 +35,10 @@ def nothing_stored(_url: str) -> None:
 def test_defaults_lie_below_what_a_source_says():
     content = {
         "defaults": {"max_pages": 50, "full": True, "allow": ["/a/**", "/{b,c}/**"]},
-        "sources": [{"url": URL}, {"url": "https://example.org/", "source": "named", "max_pages": 7}],
+        "sources": [
+            {"url": URL},
+            {"url": "https://example.org/", "source": "named", "max_pages": 7},
+        ],
     }
     first, second = parse_entries(content, nothing_stored)
     allow = "/a/**\n/{b,c}/**"
@@ -59,10 +62,22 @@ def test_a_stored_source_keeps_its_name():
     ("content", "said"),
     [
         ({}, ["it lists no source: write [[sources]] with url or source below it"]),
-        ({"sources": {"url": URL}}, ["it lists no source: write [[sources]] with url or source below it"]),
-        ({"sources": [{"url": URL}], "source": 1}, ["source is unknown (accepted: [defaults], [[sources]])"]),
         (
-            {"sources": [{"url": "x"}, {"max_pages": 1}, {"url": URL, "maxdepth": 2, "full": "perhaps"}]},
+            {"sources": {"url": URL}},
+            ["it lists no source: write [[sources]] with url or source below it"],
+        ),
+        (
+            {"sources": [{"url": URL}], "source": 1},
+            ["source is unknown (accepted: [defaults], [[sources]])"],
+        ),
+        (
+            {
+                "sources": [
+                    {"url": "x"},
+                    {"max_pages": 1},
+                    {"url": URL, "maxdepth": 2, "full": "perhaps"},
+                ]
+            },
             [
                 "source 1 (x): argument url='x': invalid_url",
                 "source 2 (without url and source): argument url is missing",
@@ -85,20 +100,36 @@ def test_a_stored_source_keeps_its_name():
         ({"sources": [{"url": URL, "profile": "none.toml"}]}, [f"source 1 ({URL}): "]),
         (
             {"sources": [{"url": URL}, {"url": f"{URL}intro"}]},
-            [f"source 2 ({URL}intro): the same source as 1, docs.example.com/guide; name it with source="],
+            [
+                f"source 2 ({URL}intro): the same source as 1, docs.example.com/guide; name it with source="
+            ],
         ),
     ],
-    ids=["empty", "no list", "key", "arguments", "default", "bad default", "type", "profile", "twice"],
+    ids=[
+        "empty",
+        "no list",
+        "key",
+        "arguments",
+        "default",
+        "bad default",
+        "type",
+        "profile",
+        "twice",
+    ],
 )
 def test_each_mistake_is_one_line(content: dict[str, Any], said: list[str]):
     with pytest.raises(ArgumentsError) as raised:
         parse_entries(content, nothing_stored)
     problems = raised.value.problems
     assert len(problems) == len(said), problems
-    assert all(problem.startswith(line) for problem, line in zip(problems, said, strict=True)), problems
+    assert all(problem.startswith(line) for problem, line in zip(problems, said, strict=True)), (
+        problems
+    )
 
 
-@pytest.mark.parametrize("text", [None, b"[[sources]\n", b"\xff"], ids=["missing", "not TOML", "not UTF-8"])
+@pytest.mark.parametrize(
+    "text", [None, b"[[sources]\n", b"\xff"], ids=["missing", "not TOML", "not UTF-8"]
+)
 def test_a_file_that_cannot_be_read_is_one_line(tmp_path: Path, text: bytes | None):
     path = tmp_path / "sources.toml"
     if text is not None:
@@ -115,7 +146,9 @@ def test_a_file_that_cannot_be_read_is_one_line(tmp_path: Path, text: bytes | No
 class FakePlace:
     """Crawls as told: `does` gives for each source what happens at each attempt, `ok` where it says nothing."""
 
-    def __init__(self, name: str, stores: Stores, does: dict[str, list[str]] | None = None, slots: int = 2):
+    def __init__(
+        self, name: str, stores: Stores, does: dict[str, list[str]] | None = None, slots: int = 2
+    ):
         self.name, self.slots = name, slots
         self.stores, self.does = stores, does or {}
         self.asked: list[str] = []
@@ -170,7 +203,12 @@ def states(results: dict[str, Result]) -> dict[str, str]:
 
 
 def test_what_the_store_says_of_the_run_decides(stores: Stores):
-    does = {"b": ["start_failed"], "c": ["closespider_pagecount"], "d": ["undelivered"], "e": ["refused"]}
+    does = {
+        "b": ["start_failed"],
+        "c": ["closespider_pagecount"],
+        "d": ["undelivered"],
+        "e": ["refused"],
+    }
     results, _ = synced(stores, "a b c d e", FakePlace("here", stores, does))
     assert states(results) == {"a": "ok", "b": "failed", "c": "ok", "d": "failed", "e": "failed"}
     assert [results[name].reason for name in "bde"] == [
@@ -222,7 +260,9 @@ def test_a_crawl_that_ended_before_its_node_failed_is_not_begun_again(stores: St
 def test_without_a_place_the_rest_has_failed(stores: Stores):
     bad = FakePlace("bad", stores, {name: ["down"] for name in "abc"})
     results, _ = synced(stores, "a b c", bad)
-    assert {result.reason for result in results.values()} == {"no place is left that could crawl it"}
+    assert {result.reason for result in results.values()} == {
+        "no place is left that could crawl it"
+    }
     assert {result.state for result in results.values()} == {"failed"}
 
 
@@ -281,7 +321,11 @@ class SectionPlace(FakePlace):
             store.upsert_source(SourceRecord(entry.name, URL))
             store.begin_run("crawl", {**entry.arguments}, pid=2**22 + 1 if what == "lost" else None)
             if what != "lost":
-                counts = {"documents": 3, "sections": int(what) if what.isdigit() else 3, "taken": 0}
+                counts = {
+                    "documents": 3,
+                    "sections": int(what) if what.isdigit() else 3,
+                    "taken": 0,
+                }
                 counts["whole"] = what == "whole"
                 outcome = "start_failed" if what == "start_failed" else "finished"
                 store.finish_run(outcome, complete=job == "end", why=what, counts=counts)
@@ -311,7 +355,17 @@ class SectionPlace(FakePlace):
         ({"end": ["lost", "whole"]}, ["plan", "1", "2", "3", "end", "end"], "ok", ""),
         ({"end": ["start_failed"]}, ["plan", "1", "2", "3", "end"], "failed", "start_failed"),
     ],
-    ids=["well", "small", "no plan", "lost", "part", "part twice", "all fail", "end lost", "end fails"],
+    ids=[
+        "well",
+        "small",
+        "no plan",
+        "lost",
+        "part",
+        "part twice",
+        "all fail",
+        "end lost",
+        "end fails",
+    ],
 )
 def test_a_source_is_crawled_in_sections(
     stores: Stores, does: dict[str, list[str]], asked: list[str], state: str, reason: str

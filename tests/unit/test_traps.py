@@ -35,7 +35,9 @@ TRAPS = [
 ]
 
 
-@pytest.mark.parametrize(("path", "reason"), [case[1:] for case in TRAPS], ids=[case[0] for case in TRAPS])
+@pytest.mark.parametrize(
+    ("path", "reason"), [case[1:] for case in TRAPS], ids=[case[0] for case in TRAPS]
+)
 def test_trap(path, reason):
     assert trap_reason(SITE + path) == reason
 
@@ -52,7 +54,10 @@ ORDINARY = [
         "Java reference",
         "/javase/8/docs/api/java/util/concurrent/locks/AbstractQueuedSynchronizer.ConditionObject.html",
     ),
-    ("deep reference tree", "/docs/reference/" + "/".join(f"mod{n}" for n in range(14)) + "/index.html"),
+    (
+        "deep reference tree",
+        "/docs/reference/" + "/".join(f"mod{n}" for n in range(14)) + "/index.html",
+    ),
     ("same names on several levels", "/rust/std/std/arch/arch/x86/x86/index.html"),
     ("dated post", "/blog/2024/05/12/release"),
     ("monthly archive", "/blog/2024/05/"),

@@ -125,7 +125,9 @@ def test_what_is_a_url_passes(href, url):
     assert parse(url) == url
 
 
-@pytest.mark.parametrize("href", ["", "  ", "mailto:me@example.com", "javascript:void(0)", "data:,x" * 9999])
+@pytest.mark.parametrize(
+    "href", ["", "  ", "mailto:me@example.com", "javascript:void(0)", "data:,x" * 9999]
+)
 def test_what_names_no_web_page_is_no_fault(href):
     assert parse(href, "https://example.com/") is None
 
@@ -148,14 +150,25 @@ _hosts = st.one_of(
     st.text(max_size=12),
     st.text("ab-._:@[]%0189xn", max_size=16),
     st.sampled_from(
-        ["localhost", "127.0.0.1", "[::1]", "[fe80::1%25eth0]", "xn--", "xn--a-.com", "0x7f.1", "ß.de"]
+        [
+            "localhost",
+            "127.0.0.1",
+            "[::1]",
+            "[fe80::1%25eth0]",
+            "xn--",
+            "xn--a-.com",
+            "0x7f.1",
+            "ß.de",
+        ]
     ),
 )
 _ports = st.sampled_from(["", ":", ":80", ":443", ":8000", ":PORT", ":99999", ":-1", ":٣", ":80x"])
 _tails = st.one_of(
     st.text(max_size=30),
     st.text("/.?#&=;%[]():\\ ab.md0\x00\x1b\ud800é", max_size=30),
-    st.sampled_from(["/" + "a/" * 900, "/?" + "a=b&" * 900, "/a.md", "/_sources/a.rst.txt", "/llms.txt"]),
+    st.sampled_from(
+        ["/" + "a/" * 900, "/?" + "a=b&" * 900, "/a.md", "/_sources/a.rst.txt", "/llms.txt"]
+    ),
 )
 _urls = st.builds(
     lambda scheme, host, port, tail: f"{scheme}://{host}{port}{tail}",
@@ -185,12 +198,23 @@ def use(url: str) -> None:
     for known in (url, request.url):
         assert host(known)
         assert identity(identity(known)) == identity(known)
-        loose_key(known), page_key(known), document_id("s", known), directory(known), hostname(known)
+        (
+            loose_key(known),
+            page_key(known),
+            document_id("s", known),
+            directory(known),
+            hostname(known),
+        )
         same_site(known, BASE)
         _bounds(known).refusal(known, listed=True), _bounds(known).trap(known)
         LookAlikes(1).admits(known), trap_reason(known), without_session_id(known)
         extension(known), skipped_extension(known, listed=False), llmstxt.is_llms_url(known)
-        is_markdown_url(known), shape(known), is_twin_of(known, BASE), same_page_elsewhere(known, BASE)
+        (
+            is_markdown_url(known),
+            shape(known),
+            is_twin_of(known, BASE),
+            same_page_elsewhere(known, BASE),
+        )
         for form in FORMS.get(shape(known), ()):
             assert fault(twin(known, form) or BASE) is None
         for page in page_candidates(known).values():
@@ -204,7 +228,9 @@ def use(url: str) -> None:
             of_llms_txt("License: https://e.com", known),
         )
         Joiner(known, "../x").join("b"), llmstxt.directory_url(known), Locator(known, {known: "t"})
-        assert not str(AllowedAddresses(everything=True).refusal(known) or "").startswith("not a usable URL")
+        assert not str(AllowedAddresses(everything=True).refusal(known) or "").startswith(
+            "not a usable URL"
+        )
 
 
 @examples(1500)
@@ -229,7 +255,11 @@ def test_every_reader_of_links_counts_what_it_refuses(href):
     Locator(BASE, {}).locate(href, "A title")
     Joiner(BASE, href).join(href)
     meta = PageMeta(
-        canonical=href, refresh=href, describedby=href, markdown_alternate=href, hreflang={"de": href}
+        canonical=href,
+        refresh=href,
+        describedby=href,
+        markdown_alternate=href,
+        hreflang={"de": href},
     )
     page = with_valid_urls(Page("", [], [], meta), f"<{line}>; rel=alternate", BASE)
     for named in (page.meta.canonical, page.meta.refresh, *page.meta.hreflang.values()):
@@ -241,10 +271,17 @@ def test_every_reader_of_links_counts_what_it_refuses(href):
 
 @pytest.mark.parametrize("href", [MALFORMED["word for a port"], MALFORMED["open bracket"]])
 def test_files_of_a_site_name_what_they_lose(href):
-    parsed = llmstxt_parser.parse(f"# T\n\n- [a](/a)\n- [b]({href.replace('[', '%5B')})\n- [c](/c)\n", BASE)
-    assert [entry.url for entry in parsed.entries] == ["https://example.com/a", "https://example.com/c"]
+    parsed = llmstxt_parser.parse(
+        f"# T\n\n- [a](/a)\n- [b]({href.replace('[', '%5B')})\n- [c](/c)\n", BASE
+    )
+    assert [entry.url for entry in parsed.entries] == [
+        "https://example.com/a",
+        "https://example.com/c",
+    ]
     assert len(parsed.invalid) == 1
-    sitemap = f"<urlset><url><loc>{href}</loc></url><url><loc>https://example.com/a</loc></url></urlset>"
+    sitemap = (
+        f"<urlset><url><loc>{href}</loc></url><url><loc>https://example.com/a</loc></url></urlset>"
+    )
     listed = list(sitemaps.read(io.BytesIO(sitemap.encode()), BASE))
     assert [type(entry) for entry in listed] == [InvalidUrl, sitemaps.SitemapEntry]
 
@@ -263,7 +300,9 @@ HREFS = (
 )
 def test_what_is_remembered_of_a_directory_holds_for_each_of_its_pages(hrefs, base, folder):
     names = (
-        ("one.html", "two", "", "one.html?q=2", "three;p") if folder.endswith("/") else ("", "/", "/a", "?q")
+        ("one.html", "two", "", "one.html?q=2", "three;p")
+        if folder.endswith("/")
+        else ("", "/", "/a", "?q")
     )
     pages = [folder + name for name in names]
     for page in pages:

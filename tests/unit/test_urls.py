@@ -65,12 +65,16 @@ queries = st.lists(
 
 @given(path=segments, query=queries)
 def test_identity_is_idempotent(path, query):
-    url = f"https://Docs.Example.com/{path}" + ("?" + "&".join(f"{k}={v}" for k, v in query) if query else "")
+    url = f"https://Docs.Example.com/{path}" + (
+        "?" + "&".join(f"{k}={v}" for k, v in query) if query else ""
+    )
     assert identity(identity(url)) == identity(url)
 
 
 @given(
-    pairs=st.lists(st.tuples(st.text("abc", min_size=1, max_size=3), st.text("xyz", max_size=3)), max_size=5),
+    pairs=st.lists(
+        st.tuples(st.text("abc", min_size=1, max_size=3), st.text("xyz", max_size=3)), max_size=5
+    ),
     data=st.data(),
 )
 def test_identity_does_not_depend_on_the_order_of_parameters(pairs, data):
@@ -126,5 +130,8 @@ def test_spellings_that_are_the_same_by_definition_have_one_identity(path, index
     folder = f"/{path.strip('/')}/"
     page = identity(f"https://e.com{folder}")
     mark = "&" if "?" in folder else "?"
-    for url in (f"HTTPS://E.com:443{folder}{index}", f"https://e.com{folder}{mark}utm_source=x&gclid=1#y"):
+    for url in (
+        f"HTTPS://E.com:443{folder}{index}",
+        f"https://e.com{folder}{mark}utm_source=x&gclid=1#y",
+    ):
         assert identity(url) == page

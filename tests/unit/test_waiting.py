@@ -11,7 +11,9 @@ from llmsspider.items import Digest, Link, LlmsEntry
 
 
 def failed(number: int) -> WaitingPage:
-    return WaitingPage("failed", number, failure=Failure(f"https://example.com/{number}", "network", "lost"))
+    return WaitingPage(
+        "failed", number, failure=Failure(f"https://example.com/{number}", "network", "lost")
+    )
 
 
 @pytest.mark.parametrize(
@@ -50,10 +52,14 @@ def test_no_more_wait_than_the_limit_says_whether_they_came_back_or_not():
 
 def test_none_waits_where_a_stop_would_lose_it_nor_near_the_limit_of_documents(monkeypatch):
     waiting = Waiting(Spool())
-    assert not waiting.keep(WaitingPage("moved", record=record("new"))), "not before the store was read"
+    assert not waiting.keep(WaitingPage("moved", record=record("new"))), (
+        "not before the store was read"
+    )
     waiting.closed.clear()
     assert not waiting.keep(WaitingPage("moved", record=record("new")), room=LIMITS["moved"].room)
-    assert waiting.keep(WaitingPage("moved", record=record("new", "text")), room=LIMITS["moved"].room + 1)
+    assert waiting.keep(
+        WaitingPage("moved", record=record("new", "text")), room=LIMITS["moved"].room + 1
+    )
     monkeypatch.setattr(module, "MAX_CHARACTERS", 4)
     assert not waiting.keep(WaitingPage("moved", record=record("more")))
     assert waiting.keep(WaitingPage("wall", record=record("wall"))), "it waits on disk"
@@ -77,7 +83,9 @@ def test_a_page_whose_markdown_came_waits_no_more():
     assert waiting.pop(record("b")).record.url == record("b").url
     assert waiting.pop(record("b")) is None
     pages = waiting.take("markdown", "tag")
-    assert [page.record.url for page in pages] == [record(path).url for path in "ac"], "by their addresses"
+    assert [page.record.url for page in pages] == [record(path).url for path in "ac"], (
+        "by their addresses"
+    )
 
 
 def test_possible_bot_walls_wait_on_disk_as_they_are():

@@ -4,7 +4,15 @@ import json
 
 import pytest
 
-from llmsspider.site.witnesses import MAX_BYTES, Place, UnreadableError, Witness, by_lastmod, places, read
+from llmsspider.site.witnesses import (
+    MAX_BYTES,
+    Place,
+    UnreadableError,
+    Witness,
+    by_lastmod,
+    places,
+    read,
+)
 
 ROOT = "https://docs.example.com/kit/"
 A, B = "https://docs.example.com/kit/guide/install", "https://docs.example.com/kit/guide/use"
@@ -30,9 +38,16 @@ def sphinx(text: str, *, bare: bool = False) -> str:
 
 
 def quarto(text: str) -> str:
-    rows = [("guide/install.html", text), ("guide/install.html#pip", "pip"), ("guide/use.html", "how")]
+    rows = [
+        ("guide/install.html", text),
+        ("guide/install.html#pip", "pip"),
+        ("guide/use.html", "how"),
+    ]
     return json.dumps(
-        [{"objectID": href, "href": href, "title": "T", "section": "", "text": said} for href, said in rows]
+        [
+            {"objectID": href, "href": href, "title": "T", "section": "", "text": said}
+            for href, said in rows
+        ]
     )
 
 
@@ -52,7 +67,8 @@ def pkgdown(text: str) -> str:
 def documenter(text: str) -> str:
     rows = [("guide/install/#Install", text), ("guide/install/#pip", "pip"), ("guide/use/", "how")]
     docs = [
-        {"location": at, "page": "P", "title": "T", "text": said, "category": "page"} for at, said in rows
+        {"location": at, "page": "P", "title": "T", "text": said, "category": "page"}
+        for at, said in rows
     ]
     return f'var documenterSearchIndex = {{"docs":\n{json.dumps(docs)}\n}}\n'
 
@@ -78,7 +94,13 @@ def just_the_docs(text: str) -> str:
     rows = [("guide/install/", text), ("guide/install/#pip", "pip"), ("guide/use/", "how")]
     return json.dumps(
         {
-            str(n): {"doc": "D", "title": "T", "content": said, "url": f"/kit/{at}", "relUrl": f"/{at}"}
+            str(n): {
+                "doc": "D",
+                "title": "T",
+                "content": said,
+                "url": f"/kit/{at}",
+                "relUrl": f"/{at}",
+            }
             for n, (at, said) in enumerate(rows)
         }
     )
@@ -96,11 +118,17 @@ def docusaurus(text: str) -> str:
 
 def docfx(text: str) -> str:
     rows = {"guide/install.html": text, "guide/use.html": "how"}
-    return json.dumps({path: {"href": path, "title": "T", "summary": said} for path, said in rows.items()})
+    return json.dumps(
+        {path: {"href": path, "title": "T", "summary": said} for path, said in rows.items()}
+    )
 
 
 def exdoc(text: str) -> str:
-    rows = [("guide/install.html", text), ("guide/install.html#start/1", "starts"), ("guide/use.html", "how")]
+    rows = [
+        ("guide/install.html", text),
+        ("guide/install.html#start/1", "starts"),
+        ("guide/use.html", "how"),
+    ]
     items = [{"type": "function", "title": "t", "doc": said, "ref": ref} for ref, said in rows]
     return "searchData=" + json.dumps({"items": items, "content_type": "text/markdown"})
 
@@ -108,7 +136,10 @@ def exdoc(text: str) -> str:
 def hugo(text: str) -> str:
     rows = [("guide/install/", text), ("guide/use/", "how")]
     return json.dumps(
-        [{"title": "T", "permalink": ROOT + at, "content": said, "date": "2026-01-01"} for at, said in rows]
+        [
+            {"title": "T", "permalink": ROOT + at, "content": said, "date": "2026-01-01"}
+            for at, said in rows
+        ]
     )
 
 
@@ -123,7 +154,9 @@ def antora(text: str) -> str:
 
 
 def vitepress(text: str) -> str:
-    return json.dumps({"guide_install.md": f"B{len(text)}x", "guide_use.md": "Cd3", "index.md": "Zz1"})
+    return json.dumps(
+        {"guide_install.md": f"B{len(text)}x", "guide_use.md": "Cd3", "index.md": "Zz1"}
+    )
 
 
 def honkit(text: str) -> str:
@@ -132,7 +165,8 @@ def honkit(text: str) -> str:
         {
             "index": {"version": "0.5"},
             "store": {
-                at: {"url": at, "title": "T", "keywords": "", "body": said} for at, said in rows.items()
+                at: {"url": at, "title": "T", "keywords": "", "body": said}
+                for at, said in rows.items()
             },
         }
     )
@@ -205,7 +239,9 @@ def test_pages_that_nothing_else_lists():
 
 
 def test_lastmod():
-    found = by_lastmod({A: "2026-01-01T10:00:00Z", B: "2026-01-02T10:00:00Z", f"{ROOT}c": "2026-01-02"})
+    found = by_lastmod(
+        {A: "2026-01-01T10:00:00Z", B: "2026-01-02T10:00:00Z", f"{ROOT}c": "2026-01-02"}
+    )
 
     assert found is not None
     assert found.of(f"{A}/") == "2026-01-01T10:00:00Z"

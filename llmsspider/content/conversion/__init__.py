@@ -1,7 +1,10 @@
-"""The conversion pool: converts pages in worker processes, so that a crash or a hang fails one page only.
+"""The conversion pool: converts pages in worker processes, so that a crash or a hang fails one page
+only.
 
-The interface is `(body, url, encoding) -> Page`. The crawling process parses no HTML pages, and only short Markdown.
-With zero workers it converts pages itself, as long as they are short and fast to convert; others go to a worker
+The interface is `(body, url, encoding) -> Page`. The crawling process parses no HTML pages, and
+only short Markdown.
+With zero workers it converts pages itself, as long as they are short and fast to convert; others go
+to a worker
 process, which can be killed.
 """
 
@@ -35,13 +38,20 @@ MAX_WORKERS = 4
 """Upper bound of the automatic number of workers; a crawl is rarely faster with more."""
 
 MAX_HTML_IN_PLACE = 256 * 1024
-"""Length in bytes up to which HTML is read here: with zero workers, and the first pages while none has been needed."""
+"""Length in bytes up to which HTML is read here: with zero workers, and the first pages while none
+has been needed.
+"""
 
 FEW_IN_PLACE = 8
-"""Number of pages that are converted here before a process is started for more; to start some takes 0.4 s of CPU."""
+"""Number of pages that are converted here before a process is started for more; to start some takes
+0.4 s of CPU.
+"""
 
 MAX_READ_IN_PLACE = 32 * 1024
-"""Characters up to which Markdown is read here: 1 to 3 ms. The worst that was found, all YAML, takes 0.7 s."""
+"""Characters up to which Markdown is read here: 1 to 3 ms.
+
+The worst that was found, all YAML, takes 0.7 s.
+"""
 
 DOCC_HANDLER = "llmsspider.content.formats.documents.DoccHandler"
 OPENAPI_HANDLER = "llmsspider.content.openapi.OpenApiHandler"
@@ -53,22 +63,33 @@ OPENAPI_HANDLERS = {
 """Paths of the handlers of OpenAPI files, by what is one document."""
 
 IN_PLACE_SECS = 2.0
-"""CPU time that a page may take here; one that takes longer is left to a worker, with the time limit of pages."""
+"""CPU time that a page may take here; one that takes longer is left to a worker, with the time
+limit of pages.
+"""
 
 
 def automatic_workers() -> int:
-    """Return the default number of worker processes: 0 on a single core, else one per core, at most `MAX_WORKERS`."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+    """Return the default number of worker processes: 0 on a single core, else one per core, at most
+    `MAX_WORKERS`.
+    """
+    cores = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+    )
     return min(cores, MAX_WORKERS) if cores > 1 else 0
 
 
 class ConversionPool:
-    """Converts pages in `workers` processes; with 0 workers, short pages are converted in the crawling process.
+    """Converts pages in `workers` processes; with 0 workers, short pages are converted in the
+    crawling process.
 
-    One is still started for pages that cannot be converted in place, and `handlers` (paths of the user's classes that
-    convert other responses, by media type) always run in one, so that the time limit for a page, `timeout_secs`,
-    applies. `converter` names the HTML to Markdown engine, `generators` are paths of the user's rules for generators,
-    `formats` (`LLMS_FORMATS`) says which others are converted, `openapi` how an OpenAPI file is split into documents.
+    One is still started for pages that cannot be converted in place, and `handlers` (paths of the
+    user's classes that
+    convert other responses, by media type) always run in one, so that the time limit for a page,
+    `timeout_secs`,
+    applies. `converter` names the HTML to Markdown engine, `generators` are paths of the user's
+    rules for generators,
+    `formats` (`LLMS_FORMATS`) says which others are converted, `openapi` how an OpenAPI file is
+    split into documents.
     """
 
     def __init__(
@@ -105,7 +126,9 @@ class ConversionPool:
         return "processes" in self.__dict__ and self.processes.has_started
 
     def open(self) -> None:
-        """Start the workers in the background, ahead of the first page; otherwise each starts when it is needed."""
+        """Start the workers in the background, ahead of the first page; otherwise each starts when
+        it is needed.
+        """
         if self.workers:
             self.processes.start()
 
@@ -117,33 +140,47 @@ class ConversionPool:
     async def convert(
         self, body: bytes, url: str, encoding: str | None, *, with_listings: bool = True
     ) -> Page:
-        """Return the converted page; without `with_listings`, one that only lists others has no Markdown and links."""
+        """Return the converted page; without `with_listings`, one that only lists others has no
+        Markdown and links.
+        """
         self._left_in_place -= 1
         here = not self.workers or (self._left_in_place >= 0 and not self.has_started)
         arguments = body, url, encoding, self.converter, self.generators, with_listings
         return await self._run(convert, arguments, in_place=here and len(body) <= MAX_HTML_IN_PLACE)
 
     async def read_metadata(self, body: bytes, url: str, encoding: str | None) -> Page:
-        """Return links and metadata of an HTML page; where that is all a crawl needs, it never starts a process."""
+        """Return links and metadata of an HTML page; where that is all a crawl needs, it never
+        starts a process.
+        """
         unused = not self.workers or not self.has_started
         return await self._run(
             read_metadata, (body, url, encoding), in_place=unused and len(body) <= MAX_HTML_IN_PLACE
         )
 
     async def read_markdown(self, text: str) -> Draft:
-        """Return the `Draft` of a Markdown body, mostly read in place: sending it to a worker costs more."""
+        """Return the `Draft` of a Markdown body, mostly read in place: sending it to a worker costs
+        more.
+        """
         in_place = len(text) <= MAX_READ_IN_PLACE
         (read,) = await self._run(read_texts, ((text,),), in_place=in_place)
         return read
 
     async def read_texts(self, texts: Sequence[str]) -> list[Draft | ConversionError]:
-        """Return the `Draft` of each Markdown body, as `read_each` does: sending each costs more than reading it."""
+        """Return the `Draft` of each Markdown body, as `read_each` does: sending each costs more
+        than reading it.
+        """
         return await self.read_each(read_texts, texts, size=len)
 
     async def read_each(
-        self, read: Callable[[Sequence[S]], list[T]], given: Sequence[S], *, size: Callable[[S], int]
+        self,
+        read: Callable[[Sequence[S]], list[T]],
+        given: Sequence[S],
+        *,
+        size: Callable[[S], int],
     ) -> list[T | ConversionError]:
-        """Return what `read` makes of each value, or its error, in one call; `size` returns the characters of one."""
+        """Return what `read` makes of each value, or its error, in one call; `size` returns the
+        characters of one.
+        """
         in_place = not self.workers and sum(map(size, given)) <= MAX_HTML_IN_PLACE
         try:
             return list(await self._run(read, (given,), in_place=in_place))
@@ -153,8 +190,12 @@ class ConversionPool:
         return [result for one in given for result in await self.read_each(read, [one], size=size)]
 
     def reader_of(self, mime_type: str, url: str, body: bytes, *, listed: bool) -> str | None:
-        """Return the path of the class that converts such a response: the user's, else the built-in one, else None."""
-        reader = self.handlers.get(mime_type) or self.formats.reader(mime_type, url, body, listed=listed)
+        """Return the path of the class that converts such a response: the user's, else the built-in
+        one, else None.
+        """
+        reader = self.handlers.get(mime_type) or self.formats.reader(
+            mime_type, url, body, listed=listed
+        )
         return self._openapi if reader == OPENAPI_HANDLER else reader
 
     async def read_with(
@@ -164,7 +205,9 @@ class ConversionPool:
         return await self._run(handle, (reader, body, url, mime_type, encoding))
 
     async def read_api(self, body: bytes, url: str, mime_type: str, encoding: str | None) -> Page:
-        """Return the page of an OpenAPI file, converted by the user's handler for its media type, or of DocC's data."""
+        """Return the page of an OpenAPI file, converted by the user's handler for its media type,
+        or of DocC's data.
+        """
         is_docc = b'"schemaVersion"' in body and "/data/documentation" in url
         path = DOCC_HANDLER if is_docc else self.handlers.get(mime_type, OPENAPI_HANDLER)
         return await self.read_with(path, body, url, mime_type, encoding)
@@ -186,11 +229,15 @@ class ConversionPool:
 
 
 class _TooLongError(BaseException):
-    """A call exceeded its time. Not an `Exception`: conversion catches those to fall back to another engine."""
+    """A call exceeded its time. Not an `Exception`: conversion catches those to fall back to
+    another engine.
+    """
 
 
 def _interrupted(function: Callable[..., T], arguments: Sequence[object], secs: float) -> T:
-    """Call a function; raises `ConversionError`, or `_TooLongError` after `secs` seconds of CPU time."""
+    """Call a function; raises `ConversionError`, or `_TooLongError` after `secs` seconds of CPU
+    time.
+    """
     is_running = True
 
     def interrupt(*_: object) -> None:
@@ -212,7 +259,8 @@ def _interrupted(function: Callable[..., T], arguments: Sequence[object], secs: 
         signal.signal(signal.SIGVTALRM, before)
 
 
-# What is called, in a worker process or here. What it needs is imported then: a crawl may read few pages.
+# What is called, in a worker process or here. What it needs is imported then: a crawl may read few
+# pages.
 
 
 def convert(  # noqa: PLR0917 - the argument order of the call sent to a worker
@@ -223,7 +271,9 @@ def convert(  # noqa: PLR0917 - the argument order of the call sent to a worker
     generators: tuple[str, ...],
     with_listings: bool,
 ) -> Page:
-    """Return an HTML page as converted by the engine `converter`, and its `digest`; see `extraction.convert`."""
+    """Return an HTML page as converted by the engine `converter`, and its `digest`; see
+    `extraction.convert`.
+    """
     from llmsspider.content import extraction  # noqa: PLC0415
     from llmsspider.content.markdown.commonmark import code_languages  # noqa: PLC0415
 
@@ -263,7 +313,9 @@ def handle(path: str, body: bytes, url: str, mime_type: str, encoding: str | Non
 
 
 def _whole(page: Page) -> Page:
-    """Validate and normalize the page that a handler returned; raises `TypeError` for any other type."""
+    """Validate and normalize the page that a handler returned; raises `TypeError` for any other
+    type.
+    """
     if not isinstance(page, Page) or not isinstance(page.meta, PageMeta):
         raise TypeError(f"it returned {type(page).__name__}, not Markdown or a Page")
     from llmsspider.content.markdown.commonmark import with_line_feeds  # noqa: PLC0415
@@ -280,7 +332,9 @@ def _whole(page: Page) -> Page:
 
 
 def prepare() -> None:
-    """Import what calls need, without a look for cyclic garbage, and have later looks be rare: pages leave little."""
+    """Import what calls need, without a look for cyclic garbage, and have later looks be rare:
+    pages leave little.
+    """
     gc.disable()
     convert(b"<p>x</p>", "http://localhost/", None, "native", (), True)
     read_texts(("x",))
@@ -296,7 +350,9 @@ _LENGTH = struct.Struct("!Q")
 
 def serve(prepare: Callable[[], object], stream: socket.socket) -> None:
     """Answer calls until the other end of the stream is closed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the crawling process handles Ctrl-C and stops its workers
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # the crawling process handles Ctrl-C and stops its workers
     stream.setblocking(True)
     prepare()
     with suppress(ConnectionError), stream, stream.makefile("rb") as calls:
@@ -309,7 +365,9 @@ def _answer(call: bytes) -> bytes:
     has_alarm = hasattr(signal, "setitimer")
     try:
         function, arguments, timeout_secs = pickle.loads(call)  # noqa: S301  # written by `Worker.call`
-        if has_alarm:  # it ends this process in case the parent, which enforces the timeout, has died
+        if (
+            has_alarm
+        ):  # it ends this process in case the parent, which enforces the timeout, has died
             signal.signal(signal.SIGALRM, signal.SIG_DFL)
             signal.setitimer(signal.ITIMER_REAL, 2 * timeout_secs)
         return _message(function(*arguments))

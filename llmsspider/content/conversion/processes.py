@@ -1,7 +1,9 @@
 """Worker processes: one that crashes, hangs or is killed loses only the call it was running.
 
-Workers share no state: each has one socket to this process and runs one call at a time, so the end of the stream
-identifies the lost call, which is retried once in another process. Everything runs in the event loop, except that
+Workers share no state: each has one socket to this process and runs one call at a time, so the end
+of the stream
+identifies the lost call, which is retried once in another process. Everything runs in the event
+loop, except that
 processes are started in a thread, because that may block.
 """
 
@@ -50,13 +52,17 @@ _LENGTH = struct.Struct("!Q")
 _CHUNK = 1 << 18
 
 _LOCK = threading.Lock()
-"""Held while a process is started or its exit code read: `multiprocessing` looks at all processes there, unlocked."""
+"""Held while a process is started or its exit code read: `multiprocessing` looks at all processes
+there, unlocked.
+"""
 
 
 class Worker:
     """One process and the socket to it; raises `OSError` or `EOFError` when it did not start."""
 
-    def __init__(self, context: ForkServerContext | SpawnContext, serve: Callable[[socket.socket], object]):
+    def __init__(
+        self, context: ForkServerContext | SpawnContext, serve: Callable[[socket.socket], object]
+    ):
         self._socket, theirs = socket.socketpair()
         self.process = context.Process(target=serve, args=(theirs,), daemon=True)
         try:
@@ -71,20 +77,28 @@ class Worker:
         self._socket.setblocking(False)
 
     def is_idle(self) -> bool:
-        """Return whether the process is alive and waits for a call: then its socket has nothing to read."""
+        """Return whether the process is alive and waits for a call: then its socket has nothing to
+        read.
+        """
         try:
             self._socket.recv(1, socket.MSG_PEEK)
         except OSError as error:
             return isinstance(error, BlockingIOError)
         return False
 
-    async def call(self, function: Callable[..., T], arguments: Sequence[object], timeout_secs: float) -> T:
-        """Return what the function returns in the process, or its `ConversionError`; raising ends the process's use."""
+    async def call(
+        self, function: Callable[..., T], arguments: Sequence[object], timeout_secs: float
+    ) -> T:
+        """Return what the function returns in the process, or its `ConversionError`; raising ends
+        the process's use.
+        """
         received = bytearray()
         expected = _LENGTH.size
         async with asyncio.timeout(timeout_secs):
             loop = asyncio.get_running_loop()
-            call = pickle.dumps((function, arguments, timeout_secs), protocol=pickle.HIGHEST_PROTOCOL)
+            call = pickle.dumps(
+                (function, arguments, timeout_secs), protocol=pickle.HIGHEST_PROTOCOL
+            )
             await loop.sock_sendall(self._socket, _LENGTH.pack(len(call)) + call)
             while len(received) < expected:
                 part = await loop.sock_recv(self._socket, _CHUNK)
@@ -110,7 +124,9 @@ class Worker:
         self.stop()
 
     def exit_code(self) -> int | None:
-        """Wait for a process that has closed its end of the socket; returns its exit code, negative for a signal."""
+        """Wait for a process that has closed its end of the socket; returns its exit code, negative
+        for a signal.
+        """
         if not _LOCK.acquire(timeout=EXIT_SECS):
             return None
         try:
@@ -123,7 +139,9 @@ class Worker:
 
 
 class ProcessPool:
-    """Calls functions in `size` processes, which `serve` a socket; modules in `preload` are imported before a fork."""
+    """Calls functions in `size` processes, which `serve` a socket; modules in `preload` are
+    imported before a fork.
+    """
 
     def __init__(self, size: int, preload: Sequence[str], serve: Callable[[socket.socket], object]):
         self.size = size
@@ -149,8 +167,12 @@ class ProcessPool:
         """Start all processes, in the background; without it each is started when it is needed."""
         self._starting += [self._start() for _ in range(self.size)]
 
-    async def run(self, function: Callable[..., T], arguments: Sequence[object], timeout_secs: float) -> T:
-        """Return what the function returns in a process; raises its `ConversionError`, or `TimeoutError`."""
+    async def run(
+        self, function: Callable[..., T], arguments: Sequence[object], timeout_secs: float
+    ) -> T:
+        """Return what the function returns in a process; raises its `ConversionError`, or
+        `TimeoutError`.
+        """
         async with self._slots:
             for _ in range(ATTEMPTS):
                 worker = await self._ready_worker()
@@ -176,7 +198,9 @@ class ProcessPool:
             raise ConversionError(f"the conversion worker died (exit code {exit_code})")
 
     async def _ready_worker(self) -> Worker:
-        """Return an idle process, or a new one; a process that died while idle lost no call and is replaced."""
+        """Return an idle process, or a new one; a process that died while idle lost no call and is
+        replaced.
+        """
         while self._idle:
             if (worker := self._idle.pop()).is_idle():
                 return worker
@@ -198,7 +222,9 @@ class ProcessPool:
         if self._closed:
             raise ConversionError("the conversion workers were stopped")
         future: Future[Worker] = Future()
-        threading.Thread(target=self._fulfil, args=(future,), name="start-worker", daemon=True).start()
+        threading.Thread(
+            target=self._fulfil, args=(future,), name="start-worker", daemon=True
+        ).start()
         return future
 
     def _fulfil(self, future: Future[Worker]) -> None:
@@ -221,9 +247,13 @@ class ProcessPool:
             worker.close()
 
     def close(self) -> None:
-        """Stop all processes: busy ones are killed, and those that still run after `EXIT_SECS`. Idempotent."""
+        """Stop all processes: busy ones are killed, and those that still run after `EXIT_SECS`.
+
+        Idempotent.
+        """
         self._closed = True
-        starting, self._starting = self._starting, []
+        starting = self._starting
+        self._starting = []
         self._idle += [one.result() for one in starting if not one.cancel() and not one.exception()]
         left = {worker.process.sentinel: worker for worker in (*self._idle, *self._busy)}
         for worker in self._idle:
@@ -241,7 +271,9 @@ class ProcessPool:
 
 @contextlib.contextmanager
 def _main_unseen() -> Iterator[None]:
-    """Keep `multiprocessing` from importing `__main__`, `/usr/bin/scrapy` with all of Scrapy, again in each process."""
+    """Keep `multiprocessing` from importing `__main__`, `/usr/bin/scrapy` with all of Scrapy, again
+    in each process.
+    """
     main = sys.modules["__main__"]
     file = main.__dict__.pop("__file__", None)
     try:

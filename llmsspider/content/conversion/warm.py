@@ -1,11 +1,15 @@
-"""Makes the process that imports it ready for calls: the fork server, from which ready workers are forked then."""
+"""Makes the process that imports it ready for calls: the fork server, from which ready workers are
+forked then.
+"""
 
 import signal
 
 from llmsspider.content.conversion import prepare
 
 prepare()
-if hasattr(signal, "pthread_sigmask"):  # what came while it was blocked (`processes`) was for the crawl
+if hasattr(
+    signal, "pthread_sigmask"
+):  # what came while it was blocked (`processes`) was for the crawl
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     signal.signal(signal.SIGINT, before)

@@ -1,4 +1,7 @@
-"""HTML page to `Page`: one parse gives links, metadata and the main content as Markdown. Run by `conversion` alone."""
+"""HTML page to `Page`: one parse gives links, metadata and the main content as Markdown.
+
+Run by `conversion` alone.
+"""
 
 from __future__ import annotations
 
@@ -74,10 +77,13 @@ def convert(
         body: the page as received (content encodings such as gzip undone).
         url: the final URL of the page, base of its links.
         encoding: charset of the HTTP header, or None.
-        converter: one of `converters.NAMES`, or the path of a user's class. markdownify takes over where the
-            chosen one fails on the page; `Page.converter` tells which engine it was, `Page.fallback` why.
+        converter: one of `converters.NAMES`, or the path of a user's class. markdownify takes over
+        where the
+            chosen one fails on the page; `Page.converter` tells which engine it was,
+            `Page.fallback` why.
         generators: paths of the user's generators, which are tried before the others.
-        with_listings: also convert pages that only list others (`PageMeta.listing`); otherwise their `markdown` and
+        with_listings: also convert pages that only list others (`PageMeta.listing`); otherwise
+        their `markdown` and
             `links` stay empty. Generated indexes are the largest pages of their sites.
 
     Raises:
@@ -86,7 +92,8 @@ def convert(
     """
     if converter not in loading.NAMES and "." not in converter:
         raise ValueError(f"unknown converter {converter!r}: use one of {', '.join(loading.NAMES)}")
-    own, source = own_generators(generators) if generators else (), read_source(body, encoding)
+    own = own_generators(generators) if generators else ()
+    source = read_source(body, encoding)
     try:
         return _converted(source, url, Growth(len(body)), converter, own, with_listings)
     except TooLargePageError:
@@ -99,40 +106,59 @@ def convert(
         return page
 
 
-def _converted(source: Source, url: str, growth: Growth, converter: str, own: _Own, listings: bool) -> Page:  # noqa: PLR0917
+def _converted(  # noqa: PLR0917
+    source: Source, url: str, growth: Growth, converter: str, own: _Own, listings: bool
+) -> Page:
     root = parse(source)
     page, joiner = read_page(root, source, url, growth)
     page.converter = converter
     _write(page, root, joiner, source, own, listings)
-    if (held := held_markdown(root, source)) is not None:  # the page embeds it for a script to render
+    if (
+        held := held_markdown(root, source)
+    ) is not None:  # the page embeds it for a script to render
         read = markdown.read(held, url)
-        page.markdown, page.links, page.converter = read.markdown, read.links, read.converter
+        page.markdown = read.markdown
+        page.links = read.links
+        page.converter = read.converter
         page.follow = list(dict.fromkeys([*page.follow, *read.follow]))
-        page.meta.title, page.meta.is_shell = read.meta.title or page.meta.title, False
+        page.meta.title = read.meta.title or page.meta.title
+        page.meta.is_shell = False
     growth.check(len(page.markdown))
     take_invisible(page)
     return page
 
 
-def _write(page: Page, root: _Element, joiner: Joiner, source: Source, own: _Own, listings: bool) -> None:  # noqa: PLR0917
+def _write(  # noqa: PLR0917
+    page: Page, root: _Element, joiner: Joiner, source: Source, own: _Own, listings: bool
+) -> None:
     """Set `markdown`, `links` and what the main content says of the page."""
-    meta, native = page.meta, page.converter == loading.DEFAULT
-    engine, written = None, _MARKDOWN
+    meta = page.meta
+    native = page.converter == loading.DEFAULT
+    engine = None
+    written = _MARKDOWN
     if not native:
-        from llmsspider.content.extraction.html_format import HtmlFormat  # noqa: PLC0415  # loads markdownify
+        # loads markdownify
+        from llmsspider.content.extraction.html_format import HtmlFormat  # noqa: PLC0415
 
-        engine, written = loading.converter_named(page.converter), HtmlFormat()
+        engine = loading.converter_named(page.converter)
+        written = HtmlFormat()
     whole = whole_title(root)
     hidden = HiddenText(root, source)
     main, generator = find_main(root, source, meta, own, hidden)
     page.hidden = hidden.removed
     results = generator.results
-    if results and results.encode() in source.body and main.find(f".//*[@id='{results}']") is not None:
+    if (
+        results
+        and results.encode() in source.body
+        and main.find(f".//*[@id='{results}']") is not None
+    ):
         return  # a page for searches
     meta.lists_only = lists_only(main, joiner)
     meta.listing = listing_of(root, main, joiner, source, meta)
     meta.tags = tags_of(root, joiner, source)
-    is_drawn = meta.is_shell or meta.api_files is not None  # its text decides whether it needs a browser
+    is_drawn = (
+        meta.is_shell or meta.api_files is not None
+    )  # its text decides whether it needs a browser
     if meta.listing and not (listings or is_drawn):
         return
     without_layout(main, source, joiner)
@@ -163,8 +189,12 @@ def _write(page: Page, root: _Element, joiner: Joiner, source: Source, own: _Own
 
 
 def _with_contents(headings: Walk, title: str | None) -> str:
-    """Return a document that had only headings with its table of contents; empty if that links to no other page."""
-    walk = replace(headings, rules=rules_for(headings.generator.drop, contents=True), links=[], title=None)
+    """Return a document that had only headings with its table of contents; empty if that links to
+    no other page.
+    """
+    walk = replace(
+        headings, rules=rules_for(headings.generator.drop, contents=True), links=[], title=None
+    )
     for entries in list(walk.main.iter("dl")):
         lists.entries_as_items(entries)
     text = walk.document(title)
@@ -175,7 +205,10 @@ def _with_contents(headings: Walk, title: str | None) -> str:
 
 
 def read_metadata(body: bytes, url: str, encoding: str | None) -> Page:
-    """Read links, metadata and section of one HTML page; `markdown` and `links` stay empty. See `convert`."""
+    """Read links, metadata and section of one HTML page; `markdown` and `links` stay empty.
+
+    See `convert`.
+    """
     source = read_source(body, encoding)
     root = parse(source)
     page, joiner = read_page(root, source, url, Growth(len(body)))
@@ -190,7 +223,9 @@ _HOLDER = re.compile(
     r"|(textarea)\b[^<>]{0,300}?\b(?:id\s*=\s*[\"']?source\b|theme\s*=)[^<>]{0,300})>",
     re.IGNORECASE,
 )
-"""The tag of an element with Markdown: Strapdown (`<xmp>`, `<textarea theme>`), Remark (`<textarea id="source">`)."""
+"""The tag of an element with Markdown: Strapdown (`<xmp>`, `<textarea theme>`), Remark (`<textarea
+id="source">`).
+"""
 MAX_HOLDERS = 200
 """Maximum number of elements of one page that are searched for Markdown."""
 _PROPERTY = re.compile(r"\s*[a-z][a-z-]*:(?:\s|$)")
@@ -198,17 +233,20 @@ _PROPERTY = re.compile(r"\s*[a-z][a-z-]*:(?:\s|$)")
 
 
 def held_markdown(root: _Element, source: Source) -> str | None:
-    """Return the Markdown that a page embeds for a script to render; None if it has other text or no script."""
-    if not source.may_hold(b"<xmp", b"text/markdown", b"text/x-markdown", b"<textarea") or not HAS_SCRIPTS(
-        root
-    ):
+    """Return the Markdown that a page embeds for a script to render; None if it has other text or
+    no script.
+    """
+    if not source.may_hold(
+        b"<xmp", b"text/markdown", b"text/x-markdown", b"<textarea"
+    ) or not HAS_SCRIPTS(root):
         return None
     if text_size(root, "xmp", "textarea") > SHELL_TEXT:
         return None
     html = source.body.decode(source.encoding, "replace")
     lowered = html.lower()
     lowered = lowered if len(lowered) == len(html) else html
-    held, end = [], 0
+    held = []
+    end = 0
     for begin in islice(_HOLDER.finditer(html), MAX_HOLDERS):
         name = next(filter(None, begin.groups())).lower()
         found = lowered.find(f"</{name}", begin.end()) if begin.start() >= end else -1
@@ -224,10 +262,12 @@ def held_markdown(root: _Element, source: Source) -> str | None:
 
 def _without_slides(text: str) -> str:
     kept: list[str] = []
-    begins, is_note = True, False
+    begins = True
+    is_note = False
     for line in text.split("\n"):
         if line.rstrip() in {"---", "--"}:
-            begins, is_note = True, False
+            begins = True
+            is_note = False
             kept.append("")
         elif line.rstrip() == "???":
             is_note = True
@@ -237,14 +277,20 @@ def _without_slides(text: str) -> str:
     return "\n".join(kept).strip()
 
 
-# Pages that only list other pages: tags, categories, archives, pagination, generated indexes, search.
-# A page is a listing if its generator says so (by a class of `<html>` or `<body>`, or by its index table), or if its
-# main content is nothing but links and teasers and its links open in another frame, or it has neither a title nor a
-# heading, or its URL names a listing (`/tags/`, `/page/2`) and no sidebar or menu links to it. A page with prose of its
+# Pages that only list other pages: tags, categories, archives, pagination, generated indexes,
+# search.
+# A page is a listing if its generator says so (by a class of `<html>` or `<body>`, or by its index
+# table), or if its
+# main content is nothing but links and teasers and its links open in another frame, or it has
+# neither a title nor a
+# heading, or its URL names a listing (`/tags/`, `/page/2`) and no sidebar or menu links to it. A
+# page with prose of its
 # own is none.
 
 _OWN_WINDOWS = frozenset({"", "_self", "_blank", "_top"})
-"""Targets of links that open in the page's own window, a new one, or out of all frames (HTML standard, 7.3.1.6)."""
+"""Targets of links that open in the page's own window, a new one, or out of all frames (HTML
+standard, 7.3.1.6).
+"""
 PROSE = 80
 """Minimum number of letters outside links, headings and teasers of a page with prose of its own."""
 TAXONOMIES = frozenset(
@@ -267,31 +313,48 @@ _CLASSES = (
     ("javadoc all-packages-index-page", "a generated index (Javadoc)"),
     ("mediawiki ns-14", "a category (MediaWiki)"),
     ("mediawiki ns-special", "a special page (MediaWiki)"),
-    *((f"archive {kind}", "an archive (WordPress)") for kind in ("tag", "category", "date", "author", "tax")),
+    *(
+        (f"archive {kind}", "an archive (WordPress)")
+        for kind in ("tag", "category", "date", "author", "tax")
+    ),
 )
-"""Classes of `<html>` and `<body>`, and names of the generator's tag, by which generators name listings."""
+"""Classes of `<html>` and `<body>`, and names of the generator's tag, by which generators name
+listings.
+"""
 _INDEXES = r"/(?:class-use/|index-files/|index-all\.|[\w-]+-(?:tree|use|noframe)\.|deprecated-list\.)[^/]*$"
 _MADE = (
     (re.compile(r"/_modules/"), b"phinx", "source code (Sphinx)"),
     (re.compile(r"/src-html/"), b'"line.1"', "source code (Javadoc)"),
     (re.compile(_INDEXES), b"avadoc", "a generated index (Javadoc)"),
 )
-"""Addresses that generators give to source code, and to indexes with descriptions of their own; what pages hold."""
+"""Addresses that generators give to source code, and to indexes with descriptions of their own;
+what pages hold.
+"""
 _GENERATED = XPath("boolean(.//table[contains(@class, 'indextable')])")
 _PRINTED = frozenset({"print", "_print", "print_page"})
 """Names of pages that hold all others of a book or section (mdBook, Docsy, mkdocs-print-site)."""
-_PRINTS = XPath("boolean(//@onclick[contains(., 'print(')] | //script[contains(., 'window.print')])")
+_PRINTS = XPath(
+    "boolean(//@onclick[contains(., 'print(')] | //script[contains(., 'window.print')])"
+)
 _UNREAD = frozenset({*HEADINGS, "script", "style", "template"})
 _ENTRIES = frozenset({"li", "tr", "dt", "dd"})
-_TITLE_LINKS = XPath("(h2 | h3 | h4 | header//h2 | header//h3 | div/h2 | div/h3)//a | a[h2 or h3 or h4]")
+_TITLE_LINKS = XPath(
+    "(h2 | h3 | h4 | header//h2 | header//h3 | div/h2 | div/h3)//a | a[h2 or h3 or h4]"
+)
 _TAGS = XPath("//a[@rel][contains(concat(' ', @rel, ' '), ' tag ')]/@href", smart_strings=False)
 _SIDEBARS = XPath(
-    "//nav[not(ancestor::header)]//a | //aside//a | //*[contains(@class, 'sidebar') or contains(@class, 'menu')]//a"
+    "//nav[not(ancestor::header)]//a | //aside//a | //*[contains(@class, 'sidebar') or"
+    " contains(@class, 'menu')]//a"
 )
 
 
-def listing_of(root: _Element, main: _Element, joiner: Joiner, source: Source, meta: PageMeta) -> str | None:
-    """Return why a page is a listing, as text for the report; None if it is none. `meta.lists_only` is known."""
+def listing_of(
+    root: _Element, main: _Element, joiner: Joiner, source: Source, meta: PageMeta
+) -> str | None:
+    """Return why a page is a listing, as text for the report; None if it is none.
+
+    `meta.lists_only` is known.
+    """
     path = urlsplit(joiner.page).path
     for made, mark, why in _MADE:
         if made.search(path) and mark in source.body:
@@ -307,16 +370,22 @@ def listing_of(root: _Element, main: _Element, joiner: Joiner, source: Source, m
         return "pages once more, in one for print"
     if source.may_hold(b"indextable") and _GENERATED(main):
         return "a generated index (Sphinx)"
-    return _by_content(root, main, joiner, meta) if meta.lists_only or b"<a " in source.body else None
+    return (
+        _by_content(root, main, joiner, meta) if meta.lists_only or b"<a " in source.body else None
+    )
 
 
 def _by_content(root: _Element, main: _Element, joiner: Joiner, meta: PageMeta) -> str | None:
-    """Return why a page that has nothing but links, or nothing without its navigation, is a listing, or None."""
+    """Return why a page that has nothing but links, or nothing without its navigation, is a
+    listing, or None.
+    """
     base = next((base.get("target") for base in root.iter("base") if base.get("target")), "")
     frame = "" if base.lower() in _OWN_WINDOWS else base
     if meta.lists_only:
         targets = [link.get("target") or base for link in main.iter("a") if link.get("href")]
-        is_framed = len(targets) >= (1 if frame else 3) and _OWN_WINDOWS.isdisjoint(map(str.lower, targets))
+        is_framed = len(targets) >= (1 if frame else 3) and _OWN_WINDOWS.isdisjoint(
+            map(str.lower, targets)
+        )
     else:
         is_framed = bool(frame) and letters_outside_links(main) < PROSE
     if is_framed:
@@ -328,7 +397,9 @@ def _by_content(root: _Element, main: _Element, joiner: Joiner, meta: PageMeta) 
         return None
     page = identity(joiner.page)
     hrefs = dict.fromkeys(link.get("href") or "" for link in _SIDEBARS(root))
-    if any(identity(joiner.join(href.partition("#")[0])) == page for href in hrefs if href[:1] != "#"):
+    if any(
+        identity(joiner.join(href.partition("#")[0])) == page for href in hrefs if href[:1] != "#"
+    ):
         return None
     return f"{named} in its address, and nothing but links"
 
@@ -341,7 +412,10 @@ def tags_of(root: _Element, joiner: Joiner, source: Source) -> list[str]:
 
 def lists_only(main: _Element, joiner: Joiner) -> bool:
     """Say whether a main content is nothing but links and teasers of other pages."""
-    prose, entries, waiting = 0, 0, deque([main])  # level by level: most pages soon show prose of their own
+    # level by level: most pages soon show prose of their own
+    prose = 0
+    entries = 0
+    waiting = deque([main])
     has_titles = any(
         next(heading.iter("a"), None) is not None or next(heading.iterancestors()).tag == "a"
         for heading in main.iter("h2", "h3", "h4")
@@ -380,7 +454,9 @@ def _letters(text: str | None) -> int:
 def _in_address(url: str) -> str | None:
     """Return the part of a URL that names a listing, such as `tags` or `page/2`, or None."""
     names = [segment.lower() for segment in urlsplit(url).path.split("/") if segment]
-    last = [name.removesuffix(".html") for name in names if name not in {"index.html", "index.htm"}][-2:]
+    last = [
+        name.removesuffix(".html") for name in names if name not in {"index.html", "index.htm"}
+    ][-2:]
     if found := [name for name in last if name in TAXONOMIES]:
         return found[0]
     return "/".join(last) if len(last) == 2 and last[0] == "page" and last[1].isdecimal() else None

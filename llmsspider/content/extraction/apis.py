@@ -30,10 +30,30 @@ _TOKEN = re.compile(
     |(?P<sign>=>|[{}\[\](),:;.+!?=<>&|*/%~^-])""",
     re.VERBOSE,
 )
-_ESCAPE = re.compile(r"\\(?:u\{([\da-fA-F]{1,6})\}|u([\da-fA-F]{4})|x([\da-fA-F]{2})|(\r\n|[\s\S]))")
-_ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "", "\n": "", "\r\n": ""}
-_CONSTANTS = {"true": True, "false": False, "null": None, "undefined": None, "NaN": None, "Infinity": None}
-_OPENING, _CLOSING = frozenset("{[("), frozenset("}])")
+_ESCAPE = re.compile(
+    r"\\(?:u\{([\da-fA-F]{1,6})\}|u([\da-fA-F]{4})|x([\da-fA-F]{2})|(\r\n|[\s\S]))"
+)
+_ESCAPED = {
+    "n": "\n",
+    "t": "\t",
+    "r": "\r",
+    "b": "\b",
+    "f": "\f",
+    "v": "\v",
+    "0": "",
+    "\n": "",
+    "\r\n": "",
+}
+_CONSTANTS = {
+    "true": True,
+    "false": False,
+    "null": None,
+    "undefined": None,
+    "NaN": None,
+    "Infinity": None,
+}
+_OPENING = frozenset("{[(")
+_CLOSING = frozenset("}])")
 _ENDS = frozenset({",", "}", "]"})
 
 Token = tuple[str, str]
@@ -41,15 +61,20 @@ Token = tuple[str, str]
 
 
 class EndlessError(ValueError):
-    """An object does not end, or something in it cannot be distinguished from the end of the script."""
+    """An object does not end, or something in it cannot be distinguished from the end of the
+    script.
+    """
 
 
 class _Reader:
     """Reads the object literal that begins at `position` of a script.
 
-    Supported are strings of all three kinds, also joined by `+`, numbers, `true`, `!0`, names as keys, comments,
-    trailing commas, and `JSON.parse` of a string. Computed values (a name, a call, a function) become None.
-    `token` is the next one, `end` the end of the previous one. A literal that cannot be read is a `ValueError`.
+    Supported are strings of all three kinds, also joined by `+`, numbers, `true`, `!0`, names as
+    keys, comments,
+    trailing commas, and `JSON.parse` of a string. Computed values (a name, a call, a function)
+    become None.
+    `token` is the next one, `end` the end of the previous one. A literal that cannot be read is a
+    `ValueError`.
 
     >>> _Reader("{a: 'b' + `c`, 'd': [1, .5, !0,], e: location.host, /* f */ g: {}}", 0).value(0)
     {'a': 'bc', 'd': [1, 0.5, True], 'e': None, 'g': {}}
@@ -65,7 +90,8 @@ class _Reader:
 
     def next(self) -> Token:
         """Return the current token and advance to the next."""
-        before, self.end = self.token, self._position
+        before = self.token
+        self.end = self._position
         while True:
             found = _TOKEN.match(self._script, self._position)
             self._left -= 1
@@ -107,7 +133,9 @@ class _Reader:
                     self._skip()  # a method, `...other`, or a shorthand property
                 else:
                     self.next()
-                    found.append((_unquoted(text) if kind == "string" else text, self.value(depth + 1)))
+                    found.append(
+                        (_unquoted(text) if kind == "string" else text, self.value(depth + 1))
+                    )
             if self.token[1] == ",":
                 self.next()
             elif self.token[1] != end:
@@ -142,7 +170,9 @@ class _Reader:
             return (-number if text == "-" else number) if is_number else None
         if text == "!":
             self.next()
-            return {"0": True, "1": False}.get(self.next()[1]) if self.token[0] == "number" else None
+            return (
+                {"0": True, "1": False}.get(self.next()[1]) if self.token[0] == "number" else None
+            )
         if kind == "number":
             self.next()
             digits = text.removesuffix("n")
@@ -200,7 +230,8 @@ _JSON = json.JSONDecoder()
 
 
 def files_in(script: str) -> list[str]:
-    """Return the addresses of the OpenAPI files that a script names for the program that renders them, as written.
+    """Return the addresses of the OpenAPI files that a script names for the program that renders
+    them, as written.
 
     >>> files_in("ui = SwaggerUIBundle({url: 'a.json', dom_id: '#ui'}); createApiReference('#app', {url: `b.json`})")
     ['a.json', 'b.json']
@@ -217,7 +248,9 @@ def files_in(script: str) -> list[str]:
 
 
 def configurations_in(script: str) -> list[str]:
-    """Return the addresses of the configurations that a script names (`configUrl` of Swagger UI), as written."""
+    """Return the addresses of the configurations that a script names (`configUrl` of Swagger UI),
+    as written.
+    """
     return [named[2] for named in _CONFIG.finditer(script)] if _CALL.search(script) else []
 
 
@@ -236,7 +269,9 @@ def urls_in(configuration: str) -> list[str]:
 
 
 def apis_in(script: str) -> Iterator[dict[str, Any]]:
-    """Yield the APIs that a script holds, `MAX_HELD` at most; what only a program could tell is None in them."""
+    """Yield the APIs that a script holds, `MAX_HELD` at most; what only a program could tell is
+    None in them.
+    """
     position = found = endless = 0
     for _ in range(MAX_TRIES if _IS_API.search(script) else 0):
         begin = _BEGIN.search(script, position)
@@ -248,17 +283,21 @@ def apis_in(script: str) -> Iterator[dict[str, Any]]:
         except (ValueError, RecursionError):
             try:
                 reader = _Reader(script, position)
-                read, end = reader.value(0), reader.end
+                read = reader.value(0)
+                end = reader.end
             except (ValueError, RecursionError) as error:
                 endless += isinstance(error, EndlessError)
                 continue
         if (api := api_of(read)) is not None:
-            found, position = found + 1, end
+            found = found + 1
+            position = end
             yield api
 
 
 def api_of(read: object) -> dict[str, Any] | None:
-    """Return `read` if it is an API, or the API in the state of a prerendered page (Redoc); else None."""
+    """Return `read` if it is an API, or the API in the state of a prerendered page (Redoc); else
+    None.
+    """
     if not isinstance(read, dict):
         return None
     if isinstance(inner := read.get("spec"), dict) and isinstance(data := inner.get("data"), dict):
@@ -269,7 +308,8 @@ def api_of(read: object) -> dict[str, Any] | None:
 INLINE_SCRIPTS = XPath("//script[not(@src)]/text()", smart_strings=False)
 SCRIPTS_OF_FILES = XPath("//script/@src", smart_strings=False)
 
-# The OpenAPI files that a page names for the script that renders its API reference, or embeds in its
+# The OpenAPI files that a page names for the script that renders its API reference, or embeds in
+# its
 
 API_WORDS = (
     b"swagger", b"redoc", b"rapi-doc", b"rapidoc", b"openapi", b"elements-api", b"api-reference", b"createapireference",
@@ -284,21 +324,26 @@ _NAMED = (
     (b"apidescriptionurl", XPath("//@apidescriptionurl", smart_strings=False)),
     (b"api-reference", XPath("//*[@id='api-reference']/@data-url", smart_strings=False)),
 )
-"""The attributes that hold the URL of an OpenAPI file, each with the byte string by which pages have it."""
+"""The attributes that hold the URL of an OpenAPI file, each with the byte string by which pages
+have it.
+"""
 _HOLDING = XPath(
-    "//script[@id='api-reference'][not(@src)]/text() | //@apidescriptiondocument", smart_strings=False
+    "//script[@id='api-reference'][not(@src)]/text() | //@apidescriptiondocument",
+    smart_strings=False,
 )
 _INITIALIZER = re.compile(
     r"swagger|redoc|rapi-?doc|openapi|scalar|elements|api|spec|schema|docs?|init", re.IGNORECASE
 )
 """Names of scripts that say what is drawn, rather than draw it: those are looked at first."""
 _PROGRAM = re.compile(
-    r"bundle|preset|standalone|web-components|[.-]min\.|swagger-ui(?:-es)?\.js|rapidoc\.js", re.IGNORECASE
+    r"bundle|preset|standalone|web-components|[.-]min\.|swagger-ui(?:-es)?\.js|rapidoc\.js",
+    re.IGNORECASE,
 )
 _PLACES = XPath(
-    "boolean(//redoc | //rapi-doc | //elements-api | //*[@id='swagger-ui' or @id='redoc' or @id='redoc-container'"
-    " or contains(concat(' ', @class, ' '), ' swagger-ui ') or contains(concat(' ', @class, ' '), ' redoc-wrap ')"
-    " or contains(concat(' ', @class, ' '), ' sl-elements-api ')])"
+    "boolean(//redoc | //rapi-doc | //elements-api | //*[@id='swagger-ui' or @id='redoc' or"
+    " @id='redoc-container' or contains(concat(' ', @class, ' '), ' swagger-ui ') or"
+    " contains(concat(' ', @class, ' '), ' redoc-wrap ') or contains(concat(' ', @class, ' '), '"
+    " sl-elements-api ')])"
 )
 MAX_FILES = 10
 """Maximum number of API files read from one page."""
@@ -307,15 +352,23 @@ MAX_SCRIPTS = 3
 
 
 def read_apis(meta: PageMeta, root: _Element, source: Source, joiner: Joiner) -> None:
-    """Set `api_files`, `api_scripts` and `held_apis` of `meta` for a page that renders an API reference."""
-    base = _DOCC.search(source.body) if meta.is_shell and b"documentation-topic" in source.body else None
+    """Set `api_files`, `api_scripts` and `held_apis` of `meta` for a page that renders an API
+    reference.
+    """
+    base = (
+        _DOCC.search(source.body)
+        if meta.is_shell and b"documentation-topic" in source.body
+        else None
+    )
     root_url = joiner.join(base[1].decode(source.encoding, "replace")) if base else ""
     if base and joiner.page.startswith(f"{root_url}documentation"):
         meta.api_files = [f"{root_url}data/{joiner.page[len(root_url) :].rstrip('/')}.json"]
     if not source.may_hold(*API_WORDS):
         return
     scripts_here = ((script, script.lower()) for script in INLINE_SCRIPTS(root))
-    inline = [script for script, lowered in scripts_here if any(word in lowered for word in _SPEAKS)]
+    inline = [
+        script for script, lowered in scripts_here if any(word in lowered for word in _SPEAKS)
+    ]
     named = [url.strip() for mark, path in _NAMED if source.may_hold(mark) for url in path(root)]
     is_drawn = source.may_hold(b"swagger", b"redoc", b"rapi-doc", b"elements-api") and _PLACES(root)
     may_hold = source.may_hold(b"api-reference", b"elements-api")

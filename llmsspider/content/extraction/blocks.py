@@ -1,4 +1,6 @@
-"""Block elements of HTML: headings, code, quotes, thematic breaks, `<details>`, forms; tables as plain grids."""
+"""Block elements of HTML: headings, code, quotes, thematic breaks, `<details>`, forms; tables as
+plain grids.
+"""
 
 from __future__ import annotations
 
@@ -19,15 +21,25 @@ from llmsspider.content.extraction.tree import (
     plain_text,
     remove_elements,
 )
-from llmsspider.content.extraction.walk import BLOCK_KINDS, BLOCK_TAGS, BlockConverter, Walk, converts
+from llmsspider.content.extraction.walk import (
+    BLOCK_KINDS,
+    BLOCK_TAGS,
+    BlockConverter,
+    Walk,
+    converts,
+)
 
 _NO_QUOTES = frozenset({"SVInsetFlow", "SInsetFlow", "SubFlow"})
 """Classes of `<blockquote>` that only set text in (Scribble)."""
 _MUCH = 400
-"""Letters of a `<noscript>` that says more than that scripts are needed, of a form that is more than a form."""
+"""Letters of a `<noscript>` that says more than that scripts are needed, of a form that is more
+than a form.
+"""
 _LABELS = frozenset({"doc-labels", "tsd-tag", "tsd-flag"})
 """Classes of what a heading of API documentation says of a member beside its name."""
-_CONTROLS = frozenset({"copy", "copied", "copied!", "copy code", "copy page", "expand all", "collapse all"})
+_CONTROLS = frozenset(
+    {"copy", "copied", "copied!", "copy code", "copy page", "expand all", "collapse all"}
+)
 """Texts of buttons that are drawn with blocks and have nothing to open (Redoc)."""
 _SEPARATORS = frozenset({"sep", "separator", "divider", "delimiter"})
 """Classes of empty elements that a page's style draws between the parts of a heading."""
@@ -36,13 +48,19 @@ _SEPARATORS = frozenset({"sep", "separator", "divider", "delimiter"})
 @converts(BLOCK_TAGS, *HEADINGS)
 def heading(walk: Walk, element: _Element) -> list[str]:
     """Return a heading; the first of level 1 is the title of the page."""
-    outer, walk.in_heading = walk.in_heading, True
+    outer = walk.in_heading
+    walk.in_heading = True
     labels = _labels(walk, element)
     for span in element.iter("span"):
         classes = span.get("class")
         if classes == "signature-attributes":  # JSDoc: attributes of a parameter, below its name
             span.tag = "sub"
-        elif classes and not len(span) and not span.text and not _SEPARATORS.isdisjoint(classes.split()):
+        elif (
+            classes
+            and not len(span)
+            and not span.text
+            and not _SEPARATORS.isdisjoint(classes.split())
+        ):
             span.text = " "
     _separate_lines(element)
     # VuePress: the permalink is around the text; accordions: a button is
@@ -51,7 +69,8 @@ def heading(walk: Walk, element: _Element) -> list[str]:
     walk.in_heading = outer
     if not inner:
         return []
-    level, text = int(element.tag[1]), walk.shown(element)
+    level = int(element.tag[1])
+    text = walk.shown(element)
     block = walk.format.heading(level, inner)
     walk.headings[block] = level
     walk.first_heading = walk.first_heading or text
@@ -63,7 +82,9 @@ def heading(walk: Walk, element: _Element) -> list[str]:
 
 
 def _labels(walk: Walk, heading: _Element) -> list[str]:
-    """Take the labels out of the heading of a member (`property`, `Optional`), and return them as a paragraph."""
+    """Take the labels out of the heading of a member (`property`, `Optional`), and return them as a
+    paragraph.
+    """
     found = [
         part
         for part in heading.iter("span", "code")
@@ -78,9 +99,13 @@ def _labels(walk: Walk, heading: _Element) -> list[str]:
 
 
 def _separate_lines(element: _Element) -> None:
-    """Set a space between spans that are lines of a heading: the name of a project and what it is, on a home page."""
+    """Set a space between spans that are lines of a heading: the name of a project and what it is,
+    on a home page.
+    """
     texts = (element.text, *(child.tail for child in element))
-    if any(child.tag != "span" for child in element) or any(text and not text.isspace() for text in texts):
+    if any(child.tag != "span" for child in element) or any(
+        text and not text.isspace() for text in texts
+    ):
         return
     for child, after in pairwise(element):
         words = inner_text(after).split() if not child.tail else []
@@ -109,8 +134,14 @@ def quote(walk: Walk, element: _Element) -> list[str]:
 def rule(walk: Walk, element: _Element) -> list[str]:
     """Return a thematic break, unless it sets off footnotes."""
     around = (element, element.getparent(), element.getnext()) if walk.notes else ()
-    marks = [f"{one.get('class')} {one.get('id')} {one.get('role')}" for one in around if one is not None]
-    return [] if any("footnote" in mark or "doc-endnotes" in mark for mark in marks) else [walk.format.rule()]
+    marks = [
+        f"{one.get('class')} {one.get('id')} {one.get('role')}" for one in around if one is not None
+    ]
+    return (
+        []
+        if any("footnote" in mark or "doc-endnotes" in mark for mark in marks)
+        else [walk.format.rule()]
+    )
 
 
 @converts(BLOCK_TAGS, "details")
@@ -141,7 +172,9 @@ def _says_much(notice: _Element) -> bool:
 converts(BLOCK_TAGS, "footer")(
     _where(lambda footer: next(footer.iterancestors()).tag in {"blockquote", "figure"})
 )
-converts(BLOCK_TAGS, "form")(_where(lambda form: len(plain_text(form)) > _MUCH or holds_title(form)))
+converts(BLOCK_TAGS, "form")(
+    _where(lambda form: len(plain_text(form)) > _MUCH or holds_title(form))
+)
 converts(BLOCK_TAGS, "noscript")(_where(_says_much))
 converts(BLOCK_TAGS, "button")(_where(lambda button: plain_text(button).lower() not in _CONTROLS))
 # navigation and the names of forms are not content
@@ -171,7 +204,9 @@ _LISTINGS = re.compile(
 _SPACE = re.compile(r"\s+")
 _MAX_SPAN = 50
 MAX_SPREAD = 8
-"""Places of a grid for each cell that fills it; a table that would need more is taken apart, cell by cell."""
+"""Places of a grid for each cell that fills it; a table that would need more is taken apart, cell
+by cell.
+"""
 _SMALL_GRID = 10_000
 """Places that a grid may have whatever fills them."""
 
@@ -181,7 +216,9 @@ def table(walk: Walk, element: _Element) -> list[str]:
     """Return a `<table>` as blocks: a listing, unwrapped layout, or a table."""
     text = _code_in(element)
     if text is not None:
-        names = [one for one in islice(element.iter("th"), 1) if "filename" in (one.get("class") or "")]
+        names = [
+            one for one in islice(element.iter("th"), 1) if "filename" in (one.get("class") or "")
+        ]
         title = [walk.format.paragraph([walk.line(name)]) for name in names]
         return [*title, walk.code_block(text, [element, *element.iter("pre")][-1])] if text else []
     rows = _ROWS(element)
@@ -189,8 +226,14 @@ def table(walk: Walk, element: _Element) -> list[str]:
     if "memberdecls" in classes:
         return _members(walk, rows)
     parent = element.getparent()
-    if parent is not None and "colist" in (parent.get("class") or ""):  # AsciiDoc: a table of number and text
-        texts = [[walk.format.paragraph([walk.line(cells[-1])])] for row in rows if (cells := _cells(row))]
+    if parent is not None and "colist" in (
+        parent.get("class") or ""
+    ):  # AsciiDoc: a table of number and text
+        texts = [
+            [walk.format.paragraph([walk.line(cells[-1])])]
+            for row in rows
+            if (cells := _cells(row))
+        ]
         return [walk.format.items(Items(texts, list(range(1, len(texts) + 1))))] if texts else []
     is_layout = not rows or _is_layout(element, rows)
     caption = None if is_layout else element.find("caption")
@@ -238,7 +281,9 @@ def _is_layout(element: _Element, rows: list[_Element]) -> bool:
         return True
     if next(element.iterdescendants("table", "h1", "h2", "h3"), None) is not None:
         return True
-    columns = [cell for cell in _cells(rows[0]) if len(cell)] if len(rows) == 1 else []  # of one long list
+    columns = (
+        [cell for cell in _cells(rows[0]) if len(cell)] if len(rows) == 1 else []
+    )  # of one long list
     return bool(columns) and all(part.tag in {"ul", "ol"} for cell in columns for part in cell)
 
 
@@ -252,7 +297,9 @@ def _grid(walk: Walk, element: _Element, rows: list[_Element], grid: _Places) ->
     texts = [[_cell(walk, cell) for cell in [*row, *[None] * (width - len(row))]] for row in grid]
     texts = [row for place, row in enumerate(texts) if any(row) or (header and not place)]
     align = [_align(cell) for cell in grid[0]] if grid else []
-    return _written(walk, texts if header else [[""] * width, *texts], align + [""] * (width - len(align)))
+    return _written(
+        walk, texts if header else [[""] * width, *texts], align + [""] * (width - len(align))
+    )
 
 
 def _written(walk: Walk, rows: list[list[str]], align: list[str]) -> list[str]:
@@ -262,7 +309,9 @@ def _written(walk: Walk, rows: list[list[str]], align: list[str]) -> list[str]:
 
 
 def _members(walk: Walk, rows: list[_Element]) -> list[str]:
-    """Return Doxygen's table of member declarations: headings, and tables of type, member and brief description."""
+    """Return Doxygen's table of member declarations: headings, and tables of type, member and brief
+    description.
+    """
     found: list[str] = []
     head = ["", "", ""]
     members = [head]
@@ -289,7 +338,11 @@ def _cell(walk: Walk, cell: _Element | None) -> str:
     if cell is None:
         return ""
     line = walk.line(cell)
-    return _SPACE.sub(lambda space: "\n" if "\n" in space[0] else space[0], line) if "\n" in line else line
+    return (
+        _SPACE.sub(lambda space: "\n" if "\n" in space[0] else space[0], line)
+        if "\n" in line
+        else line
+    )
 
 
 def _align(cell: _Element | None) -> str:
@@ -315,7 +368,8 @@ def _expand(rows: list[_Element]) -> _Places | None:
                 cells.append(None)
             if cell is None:
                 break
-            width, height = _span(cell.get("colspan")), _span(cell.get("rowspan"))
+            width = _span(cell.get("colspan"))
+            height = _span(cell.get("rowspan"))
             pending.update(dict.fromkeys(range(len(cells), len(cells) + width), height - 1))
             cells += [cell, *[None] * (width - 1)]
             if places + len(cells) > most:

@@ -20,14 +20,17 @@ from llmsspider.content.extraction.tree import (
 )
 from llmsspider.content.markdown.commonmark import with_line_feeds
 
-# Math as TeX: MathML annotations, KaTeX, MathJax, and the `math` classes of Sphinx, pandoc and AsciiDoc.
+# Math as TeX: MathML annotations, KaTeX, MathJax, and the `math` classes of Sphinx, pandoc and
+# AsciiDoc.
 
 _ANNOTATION = XPath(
-    "string((descendant::annotation[@encoding='application/x-tex' or @encoding='TeX'] | descendant::annotation)[1])",
+    "string((descendant::annotation[@encoding='application/x-tex' or @encoding='TeX'] |"
+    " descendant::annotation)[1])",
     smart_strings=False,
 )
 _MATHJAX_4 = XPath(
-    "string(descendant::*[@data-mml-node='math' or self::mjx-math]/@data-latex)", smart_strings=False
+    "string(descendant::*[@data-mml-node='math' or self::mjx-math]/@data-latex)",
+    smart_strings=False,
 )
 _MATHJAX_SCRIPT = XPath(
     "boolean(descendant::script[starts-with(@type,'math/tex')]"
@@ -39,7 +42,14 @@ _DELIMITED = re.compile(
 )
 _TEX = re.compile(r"[\\^_{}$]")
 """What a formula has and the word LaTeX has not."""
-_DRAWN = {"MathJax", "MathJax_Display", "MathJax_Preview", "MathJax_CHTML", "MathJax_SVG", "MJXc-display"}
+_DRAWN = {
+    "MathJax",
+    "MathJax_Display",
+    "MathJax_Preview",
+    "MathJax_CHTML",
+    "MathJax_SVG",
+    "MJXc-display",
+}
 
 
 class Formula(NamedTuple):
@@ -50,13 +60,18 @@ class Formula(NamedTuple):
 
 
 def formula(element: _Element) -> Formula | None:
-    """Return the formula that a `math` element, a script of MathJax or an element with a class of math is, or None."""
-    tag, classes = element.tag, element.get("class") or ""
+    """Return the formula that a `math` element, a script of MathJax or an element with a class of
+    math is, or None.
+    """
+    tag = element.tag
+    classes = element.get("class") or ""
     if tag == "script":
         kind = element.get("type") or ""
         is_tex = kind.startswith("math/tex")
         return Formula((element.text or "").strip(), "mode=display" in kind) if is_tex else None
-    if not _DRAWN.isdisjoint(classes.split()) and (_MATHJAX_SCRIPT(element) or "Preview" in classes):
+    if not _DRAWN.isdisjoint(classes.split()) and (
+        _MATHJAX_SCRIPT(element) or "Preview" in classes
+    ):
         return Formula("", display=False)
     tex = _tex(element)
     if tex is None:
@@ -74,7 +89,8 @@ _CLOSING = {"\\(": "\\)", "\\[": "\\]", "$$": "$$"}
 
 
 def in_text(text: str) -> list[tuple[str, bool]] | None:
-    r"""Return `text` as (part, is TeX) pairs, split at the delimiters of MathJax; None if it has no TeX.
+    r"""Return `text` as (part, is TeX) pairs, split at the delimiters of MathJax; None if it has no
+    TeX.
 
     >>> in_text(r"a \(x_1\) b")
     [('a ', False), ('x_1', True), (' b', False)]
@@ -98,16 +114,22 @@ def _tex(element: _Element) -> str | None:
     names = ("alt",) if element.tag == "img" else ("alttext", "data-tex", "data-latex", "data-expr")
     if (value := next(filter(None, map(element.get, names)), None)) or element.tag == "img":
         return value
-    if tex := _ANNOTATION(element) or (_MATHJAX_4(element) if element.tag == "mjx-container" else ""):
+    if tex := _ANNOTATION(element) or (
+        _MATHJAX_4(element) if element.tag == "mjx-container" else ""
+    ):
         return str(tex)
     text = inner_text(element)
     is_word = "latex" in (element.get("class") or "").split() and not _TEX.search(text)
-    is_plain = element.tag in {"math", "mjx-container"} or not len(element) or _DELIMITED.match(text)
+    is_plain = (
+        element.tag in {"math", "mjx-container"} or not len(element) or _DELIMITED.match(text)
+    )
     return text if is_plain and text.strip() and not is_word else None
 
 
-# Code blocks, as the page shows them: line numbers, copy buttons and hidden lines are filtered, prompts and blank lines
-# stay. The language comes from the class conventions of the highlighters (HTML standard 4.5.15 `language-`).
+# Code blocks, as the page shows them: line numbers, copy buttons and hidden lines are filtered,
+# prompts and blank lines
+# stay. The language comes from the class conventions of the highlighters (HTML standard 4.5.15
+# `language-`).
 
 _CODE = XPath("descendant::code[1]", smart_strings=False)
 _CLASSES = XPath("descendant::*/@class", smart_strings=False)
@@ -130,14 +152,18 @@ _MAX_INDENTED = 30
 """Maximum depth of a list in code that is indented."""
 _BLANK = re.compile(r"^[ \t\xa0]+$", re.MULTILINE)
 _WORD = re.compile(r"[A-Za-z][\w+#.-]*")
-_PLAIN_NAMES = frozenset({"c++", "c#", "f#", "objective-c", "shell-session", "html+erb", "plaintext"})
+_PLAIN_NAMES = frozenset(
+    {"c++", "c#", "f#", "objective-c", "shell-session", "html+erb", "plaintext"}
+)
 _WRAPPERS = frozenset(
     {"div", "figure", "td", "tr", "tbody", "table", "span", "section", "rh-code-block", "code-block", "clipboard-copy"}
 )  # fmt: skip
 
 
 def code_text(pre: _Element) -> str:
-    """Return the exact text of a code block, without empty first lines and without trailing white space."""
+    """Return the exact text of a code block, without empty first lines and without trailing white
+    space.
+    """
     is_hidden = False
     if len(pre) and _has_special(pre):
         parts: list[str] = []
@@ -164,8 +190,11 @@ def code_text(pre: _Element) -> str:
 
 
 def is_listing(element: _Element) -> bool:
-    """Return True for inline code with line breaks that is all its parent holds: code of several lines."""
-    parent, is_alone = element.getparent(), element.getprevious() is None and element.getnext() is None
+    """Return True for inline code with line breaks that is all its parent holds: code of several
+    lines.
+    """
+    parent = element.getparent()
+    is_alone = element.getprevious() is None and element.getnext() is None
     return (
         (parent is not None and is_alone and bool((element.text or "").strip()))
         and all(part.tag == "br" for part in element)
@@ -174,7 +203,9 @@ def is_listing(element: _Element) -> bool:
 
 
 def broken_lines(element: _Element) -> str:
-    """Return the text of inline code, one line for each `<br>`; it is indented by non-breaking spaces."""
+    """Return the text of inline code, one line for each `<br>`; it is indented by non-breaking
+    spaces.
+    """
     lines = [element.text, *(part.tail for part in element)]
     text = "\n".join(collapsed(line or "").strip(" ") for line in lines)
     return text.replace("\xa0", " ").strip("\n")
@@ -182,7 +213,9 @@ def broken_lines(element: _Element) -> str:
 
 @lru_cache(maxsize=4096)
 def _is_skipped(tag: str, classes: str) -> bool:
-    """Return True for an element that is not code, such as line numbers. `<code>` never is: its classes are options."""
+    """Return True for an element that is not code, such as line numbers. `<code>` never is: its
+    classes are options.
+    """
     return tag != "code" and not NOT_CODE.isdisjoint(classes.split())
 
 
@@ -192,23 +225,33 @@ def _is_line(classes: str) -> bool:
 
 
 def _is_drawn(part: _Element) -> bool:
-    """Return True for a part of a code block that is a block by its style (Documenter: input and output)."""
+    """Return True for a part of a code block that is a block by its style (Documenter: input and
+    output).
+    """
     return "display:block" in (part.get("style") or "").replace(" ", "")
 
 
 def _has_special(pre: _Element) -> bool:
-    if next(pre.iter(*_SPECIAL_TAGS), None) is not None or _DATA_LINE(pre) or any(map(_is_drawn, pre)):
+    if (
+        next(pre.iter(*_SPECIAL_TAGS), None) is not None
+        or _DATA_LINE(pre)
+        or any(map(_is_drawn, pre))
+    ):
         return True
     if not any(_is_skipped("", classes) or _is_line(classes) for classes in set(_CLASSES(pre))):
         return False
     marked = (
         (part.tag, part.get("class")) for part in pre.iterdescendants()
     )  # of `<code>` it is no evidence
-    return any(classes and (_is_skipped(tag, classes) or _is_line(classes)) for tag, classes in marked)
+    return any(
+        classes and (_is_skipped(tag, classes) or _is_line(classes)) for tag, classes in marked
+    )
 
 
 def _collect(element: _Element, parts: list[str], depth: int = 0) -> None:
-    """Append the texts of `element`; a line element, or a block (rustdoc's `where`), is on lines of its own."""
+    """Append the texts of `element`; a line element, or a block (rustdoc's `where`), is on lines of
+    its own.
+    """
     if element.text:
         parts.append(element.text)
     open_line = is_block = False
@@ -218,13 +261,22 @@ def _collect(element: _Element, parts: list[str], depth: int = 0) -> None:
             parts.append("\n")
             open_line = False
         elif child.tag not in _SKIPPED_TAGS and not (classes and _is_skipped(child.tag, classes)):
-            was_block, is_block = is_block, child.tag in {"div", "ul", "li", "tr"} or _is_drawn(child)
-            is_line = is_block or child.get("data-line") is not None or bool(classes and _is_line(classes))
+            was_block = is_block
+            is_block = child.tag in {"div", "ul", "li", "tr"} or _is_drawn(child)
+            is_line = (
+                is_block
+                or child.get("data-line") is not None
+                or bool(classes and _is_line(classes))
+            )
             is_behind_text = bool(parts) and parts[-1].strip(" \t")[-1:] not in {"", "\n"}
             if (open_line and (is_line or was_block)) or (is_block and is_behind_text):
                 parts.append("\n")
             start = len(parts)
-            _collect(child, parts, depth + 1) if depth < _MAX_DEPTH else parts.append(inner_text(child))
+            (
+                _collect(child, parts, depth + 1)
+                if depth < _MAX_DEPTH
+                else parts.append(inner_text(child))
+            )
             if child.tag == "ul" and depth < _MAX_INDENTED:  # a tree (Redoc)
                 parts[start:] = [indent("".join(parts[start:]), "  ")]
             open_line = is_line and not (len(parts) > start and parts[-1].endswith("\n"))
@@ -232,11 +284,15 @@ def _collect(element: _Element, parts: list[str], depth: int = 0) -> None:
             if open_line and is_block and child.tail.lstrip(" \t")[:1] not in {"", "\n"}:
                 parts.append("\n")
             parts.append(child.tail)
-            open_line = open_line and "\n" not in child.tail and (not is_block or child.tail.isspace())
+            open_line = (
+                open_line and "\n" not in child.tail and (not is_block or child.tail.isspace())
+            )
 
 
 def code_language(pre: _Element) -> str:
-    """Return the language tag of a code block, lower case, as its site names it; '' where it names none."""
+    """Return the language tag of a code block, lower case, as its site names it; '' where it names
+    none.
+    """
     around: list[_Element] = []  # what holds nothing but this block and its title, buttons, output
     element = pre.getparent()
     while element is not None and len(around) < 8 and element.tag in _WRAPPERS:

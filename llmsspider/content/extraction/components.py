@@ -10,7 +10,8 @@ from llmsspider.content.extraction.tree import holders, inner_text, settable, vi
 from llmsspider.content.extraction.walk import BLOCK_KINDS, BLOCK_TAGS, FINDERS, Walk, converts
 
 # Admonitions of every generator, as a block quote that names the type: `> [!NOTE]`.
-# The form is GitHub's alert, the only typed admonition that plain Markdown readers render. A title that says more
+# The form is GitHub's alert, the only typed admonition that plain Markdown readers render. A title
+# that says more
 # than the type follows in bold on its own line.
 
 _TYPE = re.compile(
@@ -51,12 +52,15 @@ def admonition(walk: Walk, element: _Element) -> list[str] | None:
     if label and label.lower().replace(" ", "").strip(":.!¶*") not in {kind, f"{kind}s", ""}:
         blocks.insert(0, walk.format.paragraph([walk.bold(label)]))
     if blocks and (by_icon := _ICONS.get(blocks[0].strip("\ufe0f"))):
-        kind, blocks = by_icon, blocks[1:]
+        kind = by_icon
+        blocks = blocks[1:]
     return [walk.format.alert(kind, blocks)] if blocks or label else []
 
 
 def _cell(element: _Element) -> _Element:
-    """Return the content cell of the table that AsciiDoc and DocBook set an icon in, else the element itself."""
+    """Return the content cell of the table that AsciiDoc and DocBook set an icon in, else the
+    element itself.
+    """
     if not (len(element) == 1 and element[0].tag == "table"):
         return element
     cells = list(element.iter("td"))
@@ -86,7 +90,8 @@ def _title(element: _Element) -> _Element | None:
 
 
 # Tabs: every panel is shown, each under its label in bold.
-# Panels with ARIA roles (Docusaurus, Starlight, Quarto, Fumadocs, Docsy, Bootstrap) get their label where they
+# Panels with ARIA roles (Docusaurus, Starlight, Quarto, Fumadocs, Docsy, Bootstrap) get their label
+# where they
 # stand; Material for MkDocs, sphinx-design and VitePress have shapes of their own.
 
 _TAB_LISTS = XPath("descendant::*/@role[.='tablist']")
@@ -109,19 +114,24 @@ MAX_STEPS_UP = 6
 
 @converts(FINDERS, (b"tablist",))
 def find_tabs(walk: Walk, main: _Element) -> None:
-    """Find the tab (label) of each panel in a main content: by `aria-controls`, by `aria-labelledby`, else by order."""
+    """Find the tab (label) of each panel in a main content: by `aria-controls`, by
+    `aria-labelledby`, else by order.
+    """
     panels = holders(main, _PANELS)
     if not panels:
         return
     walk.first_blocks.append(panel)
     by_id = {panel.get("id"): panel for panel in panels if panel.get("id")}
-    by_label = {panel.get("aria-labelledby"): panel for panel in panels if panel.get("aria-labelledby")}
+    by_label = {
+        panel.get("aria-labelledby"): panel for panel in panels if panel.get("aria-labelledby")
+    }
     outermost: dict[_Element, list[_Element]] = {}
     for tab_list in holders(main, _TAB_LISTS)[:MAX_TAB_LISTS]:
         tabs = holders(tab_list, _TABS)
         named = {}
         for tab in tabs:
-            fragment, selector = (tab.get("href") or "").partition("#")[2], tab.get("data-bs-target") or ""
+            fragment = (tab.get("href") or "").partition("#")[2]
+            selector = tab.get("data-bs-target") or ""
             name = tab.get("aria-controls") or fragment or selector[1:]
             if (own := by_id.get(name, by_label.get(tab.get("id")))) is not None:
                 named[own] = tab
@@ -138,7 +148,9 @@ def _panels_after(tab_list: _Element, outermost: dict[_Element, list[_Element]])
             )
         if parts := outermost[ancestor]:
             after = islice(dropwhile(lambda part: part is not tab_list, parts), 1, None)
-            if own := list(islice(takewhile(lambda part: part.get("role") == "tabpanel", after), MAX_TABS)):
+            if own := list(
+                islice(takewhile(lambda part: part.get("role") == "tabpanel", after), MAX_TABS)
+            ):
                 return own
             return parts[:-1][:MAX_TABS] if parts[-1] is tab_list else []  # the labels stand below
     return []
@@ -151,13 +163,16 @@ def tab_set(walk: Walk, element: _Element) -> list[str] | None:
         return []
     classes = frozenset((element.get("class") or "").split())
     if "tabbed-set" in classes:
-        labels, panels = _LABELS(element), _BLOCKS(element)
+        labels = _LABELS(element)
+        panels = _BLOCKS(element)
         if panels and len(labels) == len(panels):
             return titled(walk, [walk.line(label) for label in labels], panels)
     elif classes.isdisjoint(_TAB_SETS):
         if "vp-code-group" not in classes:
             return None
-        panels = next((list(one) for one in element if "blocks" in (one.get("class") or "").split()), [])
+        panels = next(
+            (list(one) for one in element if "blocks" in (one.get("class") or "").split()), []
+        )
         return titled(walk, [walk.line(label) for label in element.iter("label")], panels) or None
     found: list[str] = []
     name = ""
@@ -209,7 +224,9 @@ _NOTE_HEADINGS = frozenset({"h3", "h4", "h5"})
 
 @converts(FINDERS, (b"footnote", b"noteref", b"#fn"))
 def find_footnotes(walk: Walk, main: _Element) -> None:
-    """Find the footnotes that a main content refers to: the label of each, by the id of its element."""
+    """Find the footnotes that a main content refers to: the label of each, by the id of its
+    element.
+    """
     for link in _REFERENCES(main):
         if label := _NOT_LABEL.sub("", inner_text(link)):
             walk.notes.setdefault(link.get("href")[1:], label)
@@ -229,8 +246,11 @@ def reference(walk: Walk, element: _Element, before: list[str]) -> str | None:
 
 
 def definition(walk: Walk, element: _Element) -> list[str] | None:
-    """Return the footnote that `element` defines, or the notes of a list of footnotes; None for anything else."""
-    tag, notes = element.tag, walk.notes
+    """Return the footnote that `element` defines, or the notes of a list of footnotes; None for
+    anything else.
+    """
+    tag = element.tag
+    notes = walk.notes
     if (own := element.get("id")) in notes:
         if tag in _NOTE_TAGS:
             return _definition(walk, element)
@@ -248,7 +268,8 @@ def definition(walk: Walk, element: _Element) -> list[str] | None:
 
 
 def _from_terms(walk: Walk, element: _Element) -> list[str]:
-    found, label = [], ""
+    found = []
+    label = ""
     for child in element:
         if child.tag == "dt":
             label = walk.notes.get(child.get("id") or "", "")
@@ -267,9 +288,15 @@ def _below_heading(walk: Walk, heading: _Element, label: str) -> list[str]:
 
 
 def _from_table(walk: Walk, element: _Element, label: str) -> list[str]:
-    """Return the footnote that docutils sets in a table: a cell with its label, one with links back and its text."""
+    """Return the footnote that docutils sets in a table: a cell with its label, one with links back
+    and its text.
+    """
     note = [element, *element.iter("td")][-1]
-    if len(note) and len(note[0]) and all(_BACK.search(link.get("class") or "") for link in note[0]):
+    if (
+        len(note)
+        and len(note[0])
+        and all(_BACK.search(link.get("class") or "") for link in note[0])
+    ):
         note[0].clear(keep_tail=True)
     blocks = walk.blocks(note)
     return [walk.format.footnote(label, blocks)] if blocks else []
@@ -284,13 +311,21 @@ def _definition(walk: Walk, element: _Element) -> list[str]:
 
 def _without_back_links(element: _Element, label: str | None = None) -> None:
     for child in list(element.iterdescendants("a", "sup", "span", "strong")):
-        classes, shown = child.get("class") or "", inner_text(child).strip()
+        classes = child.get("class") or ""
+        shown = inner_text(child).strip()
         is_label = bool(label) and _NOT_LABEL.sub("", shown) == label
         first = {element[0], *(element[0][:1] if element[0].tag == "p" else ())}
-        if is_label and child in first and child.tag == "a" and (child.get("href") or "").startswith("#"):
+        if (
+            is_label
+            and child in first
+            and child.tag == "a"
+            and (child.get("href") or "").startswith("#")
+        ):
             child.tail = settable(child.tail).removeprefix(".")
             shown = "↩"
-        is_back = _BACK.search(classes) or shown in _BACK_SIGNS or child.get("role") == "doc-backlink"
+        is_back = (
+            _BACK.search(classes) or shown in _BACK_SIGNS or child.get("role") == "doc-backlink"
+        )
         if is_back or (is_label and ("label" in classes or "brackets" in classes)):
             child.clear(keep_tail=True)
             child.tag = "span"

@@ -10,7 +10,8 @@ from llmsspider.content.extraction.tree import collapsed
 from llmsspider.content.markdown.commonmark import code_block
 
 # Escapes that make text read back as the same text, and no more than that.
-# Rules of CommonMark 0.31 (2.4, 4.1 to 4.10, 5, 6) and GFM. Text has its white space collapsed first, so only the
+# Rules of CommonMark 0.31 (2.4, 4.1 to 4.10, 5, 6) and GFM. Text has its white space collapsed
+# first, so only the
 # start of a block can start a block construct.
 
 _SPECIAL = re.compile(r"[\\`*_\[\]<&~]")
@@ -25,7 +26,9 @@ _NEEDS = {
     "]": re.compile(r"\](?=[(\[])"),  # a link
     "[": re.compile(r"\[(?=\^)"),  # a footnote
 }
-"""Where a character is syntax. Looked up per character found: one expression of all of them is six times slower."""
+"""Where a character is syntax. Looked up per character found: one expression of all of them is six
+times slower.
+"""
 _STARTS = frozenset("#-+>=[~:0123456789")
 _START = re.compile(
     r"""\#{1,6}(?=\ |\Z) | [-+](?=\ |\Z) | (?P<number>\d{1,9})[.)](?=\ |\Z) | >
@@ -33,11 +36,14 @@ _START = re.compile(
     re.VERBOSE,
 )
 _BRACKET = re.compile(r"\\.|(?<!`)`+|<[A-Za-z/!][^<>]*>|[\[\]]", re.DOTALL)
-"""Brackets, and the constructs that take precedence over them: escapes, code spans, tags (CommonMark 0.31, 6)."""
+"""Brackets, and the constructs that take precedence over them: escapes, code spans, tags
+(CommonMark 0.31, 6).
+"""
 
 
 def escape(text: str) -> str:
-    r"""Return `text` with the characters escaped that Markdown would read as syntax inside a paragraph.
+    r"""Return `text` with the characters escaped that Markdown would read as syntax inside a
+    paragraph.
 
     >>> print(escape("snake_case, a * b, *c*, Vec<T>, x[0]"))
     snake_case, a * b, \*c\*, Vec\<T>, x[0]
@@ -65,14 +71,17 @@ def escape_start(line: str) -> str:
 
 
 def escape_brackets(text: str) -> str:
-    r"""Return inline Markdown for a link's brackets: its own brackets are escaped where they have no partner.
+    r"""Return inline Markdown for a link's brackets: its own brackets are escaped where they have
+    no partner.
 
     >>> print(escape_brackets("x[0]"), escape_brackets("a]"), escape_brackets("`[` [b"))
     x[0] a\] `[` \[b
     """
     opened: list[int] = []
     alone: list[int] = []
-    ends: dict[int, list[int]] = {}  # where runs of backticks end, by their length, the last one first
+    ends: dict[
+        int, list[int]
+    ] = {}  # where runs of backticks end, by their length, the last one first
     for run in reversed([*_BACKTICKS.finditer(text)]):
         ends.setdefault(len(run[0]), []).append(run.end())
     position = 0
@@ -91,11 +100,15 @@ def escape_brackets(text: str) -> str:
                 closing.pop()
             position = closing[-1] if closing else position
     cuts = sorted((*opened, *alone))
-    return "\\".join(text[start:end] for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True))
+    return "\\".join(
+        text[start:end] for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True)
+    )
 
 
-# A format (Markdown itself, or as its subclass the plain HTML that a library engine is given) turns pieces into text.
-# Inline pieces are strings; a block is a string without a trailing newline, a container gets the list of its blocks.
+# A format (Markdown itself, or as its subclass the plain HTML that a library engine is given) turns
+# pieces into text.
+# Inline pieces are strings; a block is a string without a trailing newline, a container gets the
+# list of its blocks.
 
 
 @dataclass(slots=True)
@@ -119,7 +132,9 @@ _SPACES = re.compile(r" {2,}")
 _LINE_START = re.compile(r"\n(?!\n)")
 
 _SHORT = 24
-"""Characters up to which texts are remembered as they were written: signs and words between elements repeat."""
+"""Characters up to which texts are remembered as they were written: signs and words between
+elements repeat.
+"""
 
 
 @lru_cache(maxsize=8192)
@@ -152,7 +167,9 @@ class MarkdownFormat:
         return f"{fence}{pad}{text}{pad}{fence}"
 
     def emphasis(self, inner: str, mark: str, before: str, after: str) -> str:
-        """Return emphasis with `mark`; HTML where the characters around would undo the mark (CommonMark 6.2)."""
+        """Return emphasis with `mark`; HTML where the characters around would undo the mark
+        (CommonMark 6.2).
+        """
         last = before[-1:]
         if _flanks(last, inner[:1]) and _flanks(after, inner[-1:]):
             if last != mark[0]:
@@ -180,7 +197,9 @@ class MarkdownFormat:
         return f"${tex}$"
 
     def checkbox(self, *, checked: bool) -> str:
-        """Return the mark of a task item with a placeholder character that prevents escaping; `document` removes it."""
+        """Return the mark of a task item with a placeholder character that prevents escaping;
+        `document` removes it.
+        """
         return f"{_KEPT}[{'x' if checked else ' '}] "
 
     def line(self, run: list[str]) -> str:
@@ -192,7 +211,9 @@ class MarkdownFormat:
         r"""Return inline pieces as a paragraph; `\n` in them is a line break."""
         text = self.line(run)
         if "\n" in text:
-            return "  \n".join(escape_start(line.strip(" ")) for line in text.split("\n") if line.strip(" "))
+            return "  \n".join(
+                escape_start(line.strip(" ")) for line in text.split("\n") if line.strip(" ")
+            )
         return escape_start(text)
 
     def heading(self, level: int, inner: str) -> str:
@@ -275,7 +296,9 @@ def _cell(text: str) -> str:
 
 
 def _flanks(outside: str, inside: str) -> bool:
-    """Return True if a mark between these characters opens or closes (left- and right-flanking, simplified)."""
+    """Return True if a mark between these characters opens or closes (left- and right-flanking,
+    simplified).
+    """
     return not outside or not outside.isalnum() or inside.isalnum()
 
 

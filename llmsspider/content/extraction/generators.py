@@ -19,12 +19,17 @@ from llmsspider.web.loading import find
 
 @dataclass(frozen=True)
 class Generator:
-    """One generator. A page belongs to it when any of `marks` is in its bytes and a `main` selector matches.
+    """One generator. A page belongs to it when any of `marks` is in its bytes and a `main` selector
+    matches.
 
-    `meta` is the beginning of its `<meta name="generator">`, lower case; such entries are tried first. `drop` is a list
-    of the small selectors of `rules`, separated by spaces, of what is no content. `unlabelled` is the language class
-    that it puts on code without a language. `definitions` is `list` where its own Markdown writes definition lists as
-    bullets. `title` is the first element that is the page's title without being an `<h1>`, as `tag.class`. `results` is
+    `meta` is the beginning of its `<meta name="generator">`, lower case; such entries are tried
+    first. `drop` is a list
+    of the small selectors of `rules`, separated by spaces, of what is no content. `unlabelled` is
+    the language class
+    that it puts on code without a language. `definitions` is `list` where its own Markdown writes
+    definition lists as
+    bullets. `title` is the first element that is the page's title without being an `<h1>`, as
+    `tag.class`. `results` is
     the id of the element that a search page puts its results into.
     """
 
@@ -56,7 +61,9 @@ GENERATORS = tuple(map(_generator, tomllib.loads(_TABLE)["generator"]))
 
 @lru_cache(maxsize=8)
 def own_generators(paths: tuple[str, ...]) -> tuple[Generator, ...]:
-    """Return the generators at the paths of `LLMS_GENERATORS`; raises `ArgumentsError`, a line for each bad one."""
+    """Return the generators at the paths of `LLMS_GENERATORS`; raises `ArgumentsError`, a line for
+    each bad one.
+    """
     found: list[Generator] = []
     problems: list[str] = []
     for path in paths:
@@ -79,6 +86,8 @@ def own_generators(paths: tuple[str, ...]) -> tuple[Generator, ...]:
 
 
 def fingerprint_of(generators: Iterable[Generator]) -> str:
-    """Return a hash of these generators, a part of the converter's fingerprint; empty without generators."""
+    """Return a hash of these generators, a part of the converter's fingerprint; empty without
+    generators.
+    """
     rules = repr(tuple(generators))
     return "" if rules == "()" else f"+rules-{hashlib.sha256(rules.encode()).hexdigest()[:8]}"

@@ -1,6 +1,7 @@
 """Removal of hidden elements from the main content, before it is converted.
 
-Only attributes and inline styles are read, no style sheets. What a reader can open is kept: tabs, `<details>`, and
+Only attributes and inline styles are read, no style sheets. What a reader can open is kept: tabs,
+`<details>`, and
 elements that a control of the page names (docs/explanation/extraction.md has the list).
 """
 
@@ -14,19 +15,27 @@ from llmsspider.content.extraction.parsing import CONTROLS, ELEMENTS, STYLES, SW
 from llmsspider.content.extraction.tree import holders, inner_text, remove_elements
 
 _MARKED = (
-    *(((name.encode(),), XPath(f"descendant::*/@{name}")) for name in ("aria-hidden", "hidden", "popover")),
+    *(
+        ((name.encode(),), XPath(f"descendant::*/@{name}"))
+        for name in ("aria-hidden", "hidden", "popover")
+    ),
     (STYLES, XPath("descendant::*/@style")),
     ((b"<img",), XPath("descendant::img[@height]/@width")),
 )
-"""Attributes that may hide their element, with marks of `MARKS` of which a page that has them has one."""
+"""Attributes that may hide their element, with marks of `MARKS` of which a page that has them has
+one.
+"""
 _HIDDEN = re.compile(rb"hidden(?<![\w-]hidden)(?![\w-])(?!(?<=type=.hidden)[\"'])")
 """Matches a page, in lower case, that may have an attribute `hidden`."""
 _HEADS = XPath("count(descendant-or-self::main | descendant::h1)")
 _FORMULAS = XPath(
-    "descendant::math | descendant::script[starts-with(@type, 'math/')] | descendant::*[@data-latex]"
+    "descendant::math | descendant::script[starts-with(@type, 'math/')] |"
+    " descendant::*[@data-latex]"
 )
 _CONTROLLED = [(name, XPath(f"//@{name.decode()}", smart_strings=False)) for name in CONTROLS]
-_CONTROLLED += [(name, XPath(f"//*[@{name.decode()}]/@href", smart_strings=False)) for name in SWITCHES]
+_CONTROLLED += [
+    (name, XPath(f"//*[@{name.decode()}]/@href", smart_strings=False)) for name in SWITCHES
+]
 _CONTROLLED += [(b"role", XPath("//*[@role='tab']/@href", smart_strings=False))]
 """Where controls name what they open, with the mark of pages that have such controls."""
 _OPENED = re.compile(
@@ -36,15 +45,21 @@ _OPENED = re.compile(
 )
 _MAX_PAGES = 5
 """Maximum number of hidden elements kept because they hold the page; they are nested."""
-_MATH = re.compile(r"(?:^|\s)(?:math|katex|mathjax|mjx|mwe-math|mathml|arithmatex|MJX)", re.IGNORECASE)
+_MATH = re.compile(
+    r"(?:^|\s)(?:math|katex|mathjax|mjx|mwe-math|mathml|arithmatex|MJX)", re.IGNORECASE
+)
 _SCREEN_READER = frozenset(
     {"sr-only", "visually-hidden", "screen-reader-text", "screen-reader-only", "visuallyhidden"}
 )
 _VOID = frozenset({"br", "hr", "img", "input", "embed", "iframe", "area", "object"})
 """Elements that have no content, but are shown."""
-_REPLACED = frozenset({"img", "picture", "svg", "video", "iframe", "embed", "object", "canvas", "input"})
+_REPLACED = frozenset(
+    {"img", "picture", "svg", "video", "iframe", "embed", "object", "canvas", "input"}
+)
 """Elements whose content is no text of the page: colour and size of its font do not hide it."""
-_FALLBACKS = frozenset({"noembed", "noframes", "audio", "canvas", "video", "object", "progress", "meter"})
+_FALLBACKS = frozenset(
+    {"noembed", "noframes", "audio", "canvas", "video", "object", "progress", "meter"}
+)
 _NEVER_OPENED = _FALLBACKS | {"template", "dialog"}
 
 
@@ -57,10 +72,13 @@ class HiddenText:
         self._source = source
 
     def remove(self, main: _Element | None = None) -> bool:
-        """Remove the hidden elements in `main`, or in the page; False, and nothing, if `main` itself is hidden."""
+        """Remove the hidden elements in `main`, or in the page; False, and nothing, if `main`
+        itself is hidden.
+        """
         gone: dict[_Element, None] = {}
         below: set[_Element] = set()
-        removed, pages = 0, _MAX_PAGES
+        removed = 0
+        pages = _MAX_PAGES
         for element in self._candidates(main):  # in document order: ancestors come first
             if element in below:
                 continue
@@ -83,7 +101,9 @@ class HiddenText:
     def _candidates(self, main: _Element | None) -> list[_Element]:
         if main is None:
             return self._below(self._root)
-        found = [above for above in (*reversed(list(main.iterancestors())), main) if _is_hidden(above)]
+        found = [
+            above for above in (*reversed(list(main.iterancestors())), main) if _is_hidden(above)
+        ]
         found += self._below(main)
         for title in self._root.iter("h1"):
             above = [title, *title.iterancestors()]
@@ -126,7 +146,12 @@ class HiddenText:
 
     @cached_property
     def _controlled(self) -> frozenset[str]:
-        names = [ids for mark, path in _CONTROLLED if self._source.may_hold(mark) for ids in path(self._root)]
+        names = [
+            ids
+            for mark, path in _CONTROLLED
+            if self._source.may_hold(mark)
+            for ids in path(self._root)
+        ]
         return frozenset(word.lstrip("#") for ids in names for word in ids.split())
 
     def _is_page(self, element: _Element) -> bool:
@@ -138,27 +163,41 @@ class HiddenText:
         return float(_HEADS(self._root))
 
     def _is_needed(self, element: _Element) -> bool:
-        """Say whether a hidden element stays: a part of a formula, or text that screen readers get from elsewhere."""
+        """Say whether a hidden element stays: a part of a formula, or text that screen readers get
+        from elsewhere.
+        """
         if self._source.may_hold(b"math", b"katex", b"mjx", b"arithmatex"):
             for near in (element, *element.iterancestors()):
-                if near.tag == "mjx-container" or _MATH.search((near.get("class") or "")[:MAX_STYLE]):
+                if near.tag == "mjx-container" or _MATH.search(
+                    (near.get("class") or "")[:MAX_STYLE]
+                ):
                     return near in self._with_formula
         style = (element.get("style") or "")[:MAX_STYLE]
-        if element.get("aria-hidden") is None or element.get("hidden") is not None or is_unseen(style):
+        if (
+            element.get("aria-hidden") is None
+            or element.get("hidden") is not None
+            or is_unseen(style)
+        ):
             return False
         if element.tag in {"pre", "code", "kbd", "samp"} or element in self._with_pre:
             return True
         if self._source.may_hold(b"aria-label"):
             text = " ".join(inner_text(element).split())
-            if text and any(above.get("aria-label") == text for above in islice(element.iterancestors(), 2)):
+            if text and any(
+                above.get("aria-label") == text for above in islice(element.iterancestors(), 2)
+            ):
                 return True
         beside = [one for one in (element.getprevious(), element.getnext()) if one is not None]
-        is_doubled = any(not _SCREEN_READER.isdisjoint((one.get("class") or "").split()) for one in beside)
+        is_doubled = any(
+            not _SCREEN_READER.isdisjoint((one.get("class") or "").split()) for one in beside
+        )
         return is_doubled or next(element.iterancestors("pre", "code"), None) is not None
 
     @cached_property
     def _with_formula(self) -> set[_Element]:
-        return {above for found in _FORMULAS(self._root) for above in (found, *found.iterancestors())}
+        return {
+            above for found in _FORMULAS(self._root) for above in (found, *found.iterancestors())
+        }
 
     @cached_property
     def _with_pre(self) -> set[_Element]:
@@ -175,7 +214,11 @@ def _is_hidden(element: _Element) -> bool:
     if tag in {"template", "html", "head", "body"}:
         return tag == "template" and element.get("shadowrootmode") is None
     style = (element.get("style") or "")[:MAX_STYLE]
-    if tag in _FALLBACKS or element.get("popover") is not None or is_unseen(style, tag not in _REPLACED):
+    if (
+        tag in _FALLBACKS
+        or element.get("popover") is not None
+        or is_unseen(style, tag not in _REPLACED)
+    ):
         return True
     hidden = element.get("hidden")
     if hidden is not None and hidden.strip().lower() != "until-found":
@@ -184,7 +227,12 @@ def _is_hidden(element: _Element) -> bool:
         return True
     if tag == "dialog":
         return element.get("open") is None
-    return tag == "img" and {element.get("width"), element.get("height")} <= {"0", "1", "0px", "1px"}
+    return tag == "img" and {element.get("width"), element.get("height")} <= {
+        "0",
+        "1",
+        "0px",
+        "1px",
+    }
 
 
 # Inline styles that hide an element: by size, position, colour, clip or opacity.
@@ -203,7 +251,10 @@ _UNSEEN = [
     ("content-visibility", re.compile(r"\Ahidden\Z")),
     ("clip", re.compile(_CLIPPED)),
     ("clip-path", re.compile(_CLIPPED)),
-    ("transform", re.compile(r"translate[xyz3d]{0,2}\([^)]{0,80}-(?:\d{4,}px|\d{3,}(?:em|rem|vw|vh|%))")),
+    (
+        "transform",
+        re.compile(r"translate[xyz3d]{0,2}\([^)]{0,80}-(?:\d{4,}px|\d{3,}(?:em|rem|vw|vh|%))"),
+    ),
 ]
 _FLAT = re.compile(r"scale[xy]?\(0(?:\.0{1,9})?(?:,0(?:\.0{1,9})?)?\)|rotate[xy]\(-?90deg\)")
 _NO_ALPHA = re.compile(
@@ -211,7 +262,9 @@ _NO_ALPHA = re.compile(
 )
 _MOVING = ("transform", "translate", "transition", "animation", "will-change")
 _SIZES = ("height", "width", "max-height", "max-width", "block-size", "inline-size", "line-height")
-_OF_TEXT = frozenset({"color", "-webkit-text-fill-color", "font", "font-size", "line-height", "text-indent"})
+_OF_TEXT = frozenset(
+    {"color", "-webkit-text-fill-color", "font", "font-size", "line-height", "text-indent"}
+)
 _SHIFTS = ("text-indent", "margin-left", "margin-right", "margin-top", "margin")
 _PLACES = ("left", "right", "top", "bottom", "inset")
 _FAR = {"px": 999.0, "em": 60.0, "rem": 60.0, "vw": 100.0, "vh": 100.0, "%": 100.0, "pt": 700.0, "ch": 120.0,
@@ -223,7 +276,8 @@ _COLOURS = {"white": "#ffffff", "black": "#000000", "#fff": "#ffffff", "#000": "
 
 @lru_cache(maxsize=4096)
 def is_unseen(style: str, is_text: bool = True) -> bool:
-    """Say whether an inline style hides its element; `is_text` is False for a picture, which has no font.
+    """Say whether an inline style hides its element; `is_text` is False for a picture, which has no
+    font.
 
     >>> is_unseen("color:red; display : NONE !important"), is_unseen("opacity:0.5")
     (True, False)
@@ -239,7 +293,9 @@ def is_unseen(style: str, is_text: bool = True) -> bool:
         rules[name.strip()] = " ".join(value.replace("!important", " ").split()).replace(", ", ",")
     if not is_text:
         rules = {name: value for name, value in rules.items() if name not in _OF_TEXT}
-    shifts = _SHIFTS + (_PLACES if rules.get("position") in {"absolute", "fixed", "relative"} else ())
+    shifts = _SHIFTS + (
+        _PLACES if rules.get("position") in {"absolute", "fixed", "relative"} else ()
+    )
     return (
         any(pattern.search(rules.get(name, "")[:200]) for name, pattern in _UNSEEN)
         or bool("transition" not in rules and _FLAT.search(rules.get("transform", "")[:200]))
@@ -255,13 +311,17 @@ def _is_zero(value: str, most: float = 0.02) -> bool:
 
 
 def _is_tiny(rules: dict[str, str]) -> bool:
-    """Say whether the font or the box has no size; a box of one pixel counts if its overflow is hidden."""
+    """Say whether the font or the box has no size; a box of one pixel counts if its overflow is
+    hidden.
+    """
     size = rules.get("font-size", "")
     font = rules.get("font", "").partition("/")[0].rpartition(" ")[2]
     if _is_zero(size, 1.0 if "px" in size else 0.05) or _is_zero(font, 0.5):
         return True
     overflow = rules.get("overflow", rules.get("overflow-y", rules.get("overflow-x", "")))
-    sizes = [rules.get(name, "") for name in _SIZES] if overflow.startswith(("hidden", "clip")) else ()
+    sizes = (
+        [rules.get(name, "") for name in _SIZES] if overflow.startswith(("hidden", "clip")) else ()
+    )
     is_flat = any("%" not in size and _is_zero(size, 1.0) for size in sizes)
     return is_flat or _is_zero(rules.get("zoom", "")) or _is_zero(rules.get("scale", ""))
 
@@ -276,7 +336,9 @@ def _is_far(value: str) -> bool:
 
 
 def _is_transparent(rules: dict[str, str], style: str) -> bool:
-    opacity = rules.get("opacity") or rules.get("filter", "").partition("opacity(")[2].partition(")")[0]
+    opacity = (
+        rules.get("opacity") or rules.get("filter", "").partition("opacity(")[2].partition(")")[0]
+    )
     if _is_zero(opacity) and not any(name in style for name in _MOVING):
         return True
     if "text" in rules.get("background-clip", rules.get("-webkit-background-clip", "")):

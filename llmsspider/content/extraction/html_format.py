@@ -1,4 +1,6 @@
-"""`HtmlFormat`: the result of the walk as plain HTML for other engines; `MarkdownifyConverter`: one of them."""
+"""`HtmlFormat`: the result of the walk as plain HTML for other engines; `MarkdownifyConverter`: one
+of them.
+"""
 
 # ruff: noqa: D102  # what the methods of a format return is said by `MarkdownFormat`
 
@@ -72,11 +74,16 @@ class HtmlFormat(MarkdownFormat):
     def items(self, listing: Items) -> str:
         items = ""
         for blocks in listing.items:
-            first, rest = "".join(blocks[:1]), "".join(blocks[1:])
+            first = "".join(blocks[:1])
+            rest = "".join(blocks[1:])
             if listing.tight and first.startswith("<p>") and first.endswith("</p>"):
                 first = first[3:-4]
             items += f"<li>{first}{rest}</li>"
-        return f'<ol start="{listing.numbers[0]}">{items}</ol>' if listing.numbers else f"<ul>{items}</ul>"
+        return (
+            f'<ol start="{listing.numbers[0]}">{items}</ol>'
+            if listing.numbers
+            else f"<ul>{items}</ul>"
+        )
 
     def definition(self, terms: list[str], definitions: list[str]) -> str:
         texts = (text.removeprefix("<p>").removesuffix("</p>") for text in definitions)
@@ -87,7 +94,9 @@ class HtmlFormat(MarkdownFormat):
 
     def table(self, rows: list[list[str]], align: list[str]) -> str:
         head = "".join(f"<th>{cell}</th>" for cell in rows[0])
-        body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows[1:])
+        body = "".join(
+            "<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows[1:]
+        )
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
     def document(self, blocks: list[str]) -> str:
@@ -95,7 +104,9 @@ class HtmlFormat(MarkdownFormat):
 
 
 class MarkdownifyConverter(MarkdownConverter):
-    """The markdownify package: fenced code with its language, lists and tables that parse back the same."""
+    """The markdownify package: fenced code with its language, lists and tables that parse back the
+    same.
+    """
 
     class Options(MarkdownConverter.DefaultOptions):  # type: ignore[misc, name-defined]
         """ATX headings, `-` bullets, text escaped, sub- and superscripts kept as HTML."""
@@ -112,7 +123,9 @@ class MarkdownifyConverter(MarkdownConverter):
         return str(super().convert(html))
 
     def convert_pre(self, el: Any, text: str, parent_tags: set[str]) -> str:
-        """Return a fenced block with the exact text and the language of `<code class="language-…">`."""
+        """Return a fenced block with the exact text and the language of `<code
+        class="language-…">`.
+        """
         content = el.get_text()
         names = (name for child in el.find_all("code") for name in child.get("class") or ())
         language = next((name for name in names if name.startswith("language-")), "")

@@ -1,4 +1,6 @@
-"""Inline elements: links, images, code, emphasis, keys, sub- and superscripts, formulas, check boxes."""
+"""Inline elements: links, images, code, emphasis, keys, sub- and superscripts, formulas, check
+boxes.
+"""
 
 from __future__ import annotations
 
@@ -42,18 +44,33 @@ PERMALINK_SIGNS = frozenset(
      "permanent link", "direct link", "copy link", "anchor", "link to this heading"}
 )  # fmt: skip
 """Texts of links in headings that only lead to the heading itself."""
-TO_TOP = {"top", "back to top", "to top", "go to top", "return to top", "↑", "▲", "⬆", "↑ top", "top ↑"}
+TO_TOP = {
+    "top",
+    "back to top",
+    "to top",
+    "go to top",
+    "return to top",
+    "↑",
+    "▲",
+    "⬆",
+    "↑ top",
+    "top ↑",
+}
 """Texts of links to the top of their page."""
 SKIP = re.compile(
-    r"(?:skip|jump) to (?:the )?(?:main |page )?(?:contents?|navigation|search|footer)|skip navigation",
+    r"(?:skip|jump) to (?:the )?(?:main |page )?(?:contents?|navigation|search|footer)|skip"
+    r" navigation",
     re.ASCII,
 )
 """Texts of links to parts of their page, which stand above its navigation for the keyboard."""
 _SPACE = re.compile(r"[ \t\n\r\f\v]+")
 _TAGS = frozenset({"tsd-tag", "tsd-flag"})
-"""Classes of inline code that stands before a name, with a margin of its style between (TypeDoc)."""
+"""Classes of inline code that stands before a name, with a margin of its style between (TypeDoc).
+"""
 _SHORT = 64
-"""Characters up to which inline code is remembered as it was written: names repeat in the pages of a site."""
+"""Characters up to which inline code is remembered as it was written: names repeat in the pages of
+a site.
+"""
 _PROSE = BLOCKS - {"div", "ul", "ol", "li"}
 """Blocks that no code is drawn with."""
 
@@ -64,7 +81,9 @@ def _spaced(outer: str, piece: str) -> str:
 
 @converts(INLINE_TAGS, "a")
 def anchor(walk: Walk, element: _Element, before: list[str]) -> str:
-    """Return an `<a>`: a link, the text only for a heading's link to itself, or nothing for a permalink."""
+    """Return an `<a>`: a link, the text only for a heading's link to itself, or nothing for a
+    permalink.
+    """
     href = element.get("href")
     if href is None or walk.in_link:
         return walk.content(element)
@@ -92,11 +111,15 @@ def anchor(walk: Walk, element: _Element, before: list[str]) -> str:
 
 _CARD_TITLES = frozenset({"b", "strong", "span", "em", "code"})
 _CARD_WORDS = 3
-"""Minimum number of words of the text of a card: fewer may be the rest of a name (`<b>Java</b>Script`)."""
+"""Minimum number of words of the text of a card: fewer may be the rest of a name
+(`<b>Java</b>Script`).
+"""
 
 
 def _separate_title(link: _Element) -> bool:
-    """Set a space behind the title of a card, which only a style sheet does; return whether the link is such a card."""
+    """Set a space behind the title of a card, which only a style sheet does; return whether the
+    link is such a card.
+    """
     title = link[0]
     if title.tag not in _CARD_TITLES or (link.text or "").strip():
         return False
@@ -109,7 +132,8 @@ def _separate_title(link: _Element) -> bool:
 
 
 def _is_beside_link(link: _Element) -> bool:
-    before, behind = link.getprevious(), link.getnext()
+    before = link.getprevious()
+    behind = link.getnext()
     return (before is not None and before.tag == "a" and not (before.tail or "").strip()) or (
         behind is not None and behind.tag == "a" and not (link.tail or "").strip()
     )
@@ -123,7 +147,9 @@ def _behind(before: list[str], piece: str) -> str:
 
 
 def _link(walk: Walk, href: str, inner: str, text: str) -> str:
-    """Return a link to `href` around `inner`, and note it with its visible `text`; white space goes outside."""
+    """Return a link to `href` around `inner`, and note it with its visible `text`; white space goes
+    outside.
+    """
     stripped = inner.strip(" \n")
     if not stripped:
         return inner
@@ -140,14 +166,17 @@ def _link(walk: Walk, href: str, inner: str, text: str) -> str:
 
 @converts(AROUND_BLOCKS, "a")
 def card(walk: Walk, element: _Element) -> list[str] | None:
-    """Return the blocks of a link around blocks: its first line of text is the link, the rest stays."""
+    """Return the blocks of a link around blocks: its first line of text is the link, the rest
+    stays.
+    """
     if walk.in_link or not element.get("href"):
         return None
     leaves = (leaf for leaf in element.iter(*BLOCKS) if not has_blocks(leaf) and visible(leaf))
     target = next((leaf for leaf in leaves if walk.rules.kind(leaf) is not Kind.DROP), None)
     if target is not None:
         wrapper = target.makeelement("a", {"href": settable(element.get("href"))})
-        wrapper.text, target.text = settable(target.text), None
+        wrapper.text = settable(target.text)
+        target.text = None
         wrapper.extend(list(target))
         target.append(wrapper)
     element.attrib.pop("href")
@@ -159,7 +188,12 @@ def image(walk: Walk, element: _Element, before: list[str]) -> str:
     """Return an image with its alternative text; an emoji or an image without source is its text."""
     source = (element.get("src") or "").strip()
     if not source or source.startswith("data:"):
-        source = element.get("data-src") or element.get("data-lazy-src") or element.get("data-original") or ""
+        source = (
+            element.get("data-src")
+            or element.get("data-lazy-src")
+            or element.get("data-original")
+            or ""
+        )
     alt = collapsed(element.get("alt") or "").strip()
     if "emoji" in (element.get("class") or "") or not source:
         return walk.format.text(alt)
@@ -168,7 +202,9 @@ def image(walk: Walk, element: _Element, before: list[str]) -> str:
 
 
 def _flat(begin: str, end: str) -> InlineConverter:
-    """Return the converter of a block inside a line (a paragraph in a cell): its content, separated from the rest."""
+    """Return the converter of a block inside a line (a paragraph in a cell): its content, separated
+    from the rest.
+    """
 
     def convert(walk: Walk, element: _Element, before: list[str]) -> str:
         inner = walk.line(element)
@@ -184,7 +220,9 @@ converts(INLINE_TAGS, "td", "th")(_flat(" ", " "))
 
 @converts(INLINE_TAGS, "pre")
 def _flat_pre(walk: Walk, element: _Element, before: list[str]) -> str:
-    lines = [walk.format.code_span(line) for line in code.code_text(element).split("\n") if line.strip()]
+    lines = [
+        walk.format.code_span(line) for line in code.code_text(element).split("\n") if line.strip()
+    ]
     return "\n".join(["", *lines, ""]) if lines else ""
 
 
@@ -217,7 +255,11 @@ def _code_around_blocks(walk: Walk, element: _Element) -> list[str] | None:
 def _code(walk: Walk, element: _Element, before: list[str]) -> str:
     if len(element):
         may_hold_link = any(len(part) or part.tag == "a" for part in element)
-        if may_hold_link and not walk.in_link and any(link.get("href") for link in element.iter("a")):
+        if (
+            may_hold_link
+            and not walk.in_link
+            and any(link.get("href") for link in element.iter("a"))
+        ):
             return _behind(before, _linked_code(walk, element))
         text = broken_text(element)
     else:
@@ -242,7 +284,9 @@ _remembered = lru_cache(maxsize=4096)(_span)
 
 
 def _linked_code(walk: Walk, element: _Element) -> str:
-    """Return code with links in it: the links around code spans of their own, the text between two links one span."""
+    """Return code with links in it: the links around code spans of their own, the text between two
+    links one span.
+    """
     pieces = ""
     for link, parts in groupby(_code_parts(element, 100 - walk.depth), itemgetter(1)):
         span = _span(walk.format.code_span, "".join(part for part, _ in parts))
@@ -277,9 +321,12 @@ def _emphasis(mark: str) -> InlineConverter:
         following = "" if inner[-1] == " " else (element.tail or "")[:1]
         if not has_lead and before and mark not in stripped:
             inside = before[-1][len(mark) : -len(mark)]
-            if inside and mark[0] not in inside and before[-1] == f"{mark}{inside}{mark}":  # it goes on
+            if (
+                inside and mark[0] not in inside and before[-1] == f"{mark}{inside}{mark}"
+            ):  # it goes on
                 del before[-1]
-                stripped, previous = inside + stripped, before[-1][-2:] if before else ""
+                stripped = inside + stripped
+                previous = before[-1][-2:] if before else ""
         return _spaced(inner, walk.format.emphasis(stripped, mark, previous, following))
 
     return handler
@@ -322,11 +369,17 @@ def _icon(walk: Walk, element: _Element, before: list[str]) -> Piece:
     classes = element.get("class") or ""
     if "fa-check-square" in classes:
         return walk.format.checkbox(checked=True)
-    return walk.format.checkbox(checked=False) if "fa-square-o" in classes else _italic(walk, element, before)
+    return (
+        walk.format.checkbox(checked=False)
+        if "fa-square-o" in classes
+        else _italic(walk, element, before)
+    )
 
 
 @converts(INLINE_TAGS, "input")
 def _input(walk: Walk, element: _Element, before: list[str]) -> str:
-    if (element.get("type") or "").lower() != "checkbox" or next(element.iterancestors("li"), None) is None:
+    if (element.get("type") or "").lower() != "checkbox" or next(
+        element.iterancestors("li"), None
+    ) is None:
         return ""
     return walk.format.checkbox(checked=element.get("checked") is not None)

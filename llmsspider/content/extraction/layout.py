@@ -1,4 +1,6 @@
-"""What a page's layout sets around its content: pagination, breadcrumbs, tags and dates below the text."""
+"""What a page's layout sets around its content: pagination, breadcrumbs, tags and dates below the
+text.
+"""
 
 import re
 from collections import Counter
@@ -26,7 +28,9 @@ from llmsspider.content.markdown.commonmark import letters_of
 
 
 def without_layout(main: _Element, source: Source, joiner: Joiner) -> _Element:
-    """Empty pagination, breadcrumbs, placeholders and what stands below the text of `main`, and return it."""
+    """Empty pagination, breadcrumbs, placeholders and what stands below the text of `main`, and
+    return it.
+    """
     if b"next" in source.lowered or b"prev" in source.lowered:
         without_pagination(main)
     _clear_breadcrumbs(main, urlsplit(joiner.page).path, joiner)
@@ -37,29 +41,35 @@ def without_layout(main: _Element, source: Source, joiner: Joiner) -> _Element:
     return main
 
 
-# Around the content: the way from the home page to this one above the title; dates, tags and links below the text.
+# Around the content: the way from the home page to this one above the title; dates, tags and links
+# below the text.
 
 _LOADING = re.compile(r"\s*+loading(?:\.\.\.|…)\s*+", re.IGNORECASE)
 """What stands in the place of something that a script is to draw."""
 _MAX_WAY = 200  # maximum number of characters of a breadcrumb
-_MAX_BESIDE = 24  # maximum number of letters outside links of a breadcrumb, beside the title of the page
+_MAX_BESIDE = (
+    24  # maximum number of letters outside links of a breadcrumb, beside the title of the page
+)
 _NO_CRUMBS = XPath(
     "boolean(.//h1|.//h2|.//h3|.//h4|.//h5|.//h6|.//pre|.//table|.//img|.//p|.//blockquote|.//dl)"
 )
 _MUTED = re.compile(r"(?:^|[\s-])(?:muted|eyebrow|kicker)")
 """Classes of small text above a title, which names a part of the site."""
-_MAX_ENDINGS, _MAX_DEPTH = 5, 20
+_MAX_ENDINGS = 5
+_MAX_DEPTH = 20
 _CONTENT = XPath(
     "boolean(.//h1|.//h2|.//h3|.//h4|.//h5|.//h6|.//pre|.//table|.//img|.//blockquote|.//dl|.//li//li)"
 )
 _UPDATED = re.compile(
-    r"\W*(?:(?:page )?(?:was )?last (?:updated|modified|edited|changed)|updated|tags?|categor(?:y|ies))\b[^.!?]{0,40}",
+    r"\W*(?:(?:page )?(?:was )?last"
+    r" (?:updated|modified|edited|changed)|updated|tags?|categor(?:y|ies))\b[^.!?]{0,40}",
     re.IGNORECASE,
 )
 """The text of a date, or of the label of tags, below the text of a page."""
 _OF_TAG = re.compile(r"/(?:tags?|categor(?:y|ies))(?:/[^/]*)?/?\Z", re.IGNORECASE)
 _EDITS = re.compile(
-    r"\W*(?:(?:edit|improve|suggest (?:an )?edits?(?: to)?) this page\b.{0,20}|edit on \w+)\W*", re.IGNORECASE
+    r"\W*(?:(?:edit|improve|suggest (?:an )?edits?(?: to)?) this page\b.{0,20}|edit on \w+)\W*",
+    re.IGNORECASE,
 )
 
 
@@ -88,7 +98,9 @@ def _is_alone(element: _Element) -> bool:
     has_others = (
         element.getprevious() is not None or element.getnext() is not None
     )  # len() counts all of them
-    holds_more = element.tag == "span" and (parent is None or has_others or (parent.text or "").strip())
+    holds_more = element.tag == "span" and (
+        parent is None or has_others or (parent.text or "").strip()
+    )
     return (
         not holds_more
         and not (element.tail or "").strip()
@@ -103,7 +115,9 @@ def _clear_ending(main: _Element) -> None:
         while len(chain) < _MAX_DEPTH and (level := _last_child(level)) is not None:
             chain.append(level)
         small = list(
-            takewhile(lambda one: len(visible(one)) <= _LONGEST and not _CONTENT(one), reversed(chain))
+            takewhile(
+                lambda one: len(visible(one)) <= _LONGEST and not _CONTENT(one), reversed(chain)
+            )
         )
         ending = next(filter(_is_ending, reversed(small)), None)
         if ending is None:
@@ -129,7 +143,9 @@ def _last_child(element: _Element) -> _Element | None:
 
 
 def _is_ending(block: _Element) -> bool:
-    """Say whether a block below the text is made of dates, tags, links to edit, or cards of other pages."""
+    """Say whether a block below the text is made of dates, tags, links to edit, or cards of other
+    pages.
+    """
     links = [(link, broken_text(link)) for link in block.iter("a")]
     beside = " ".join("".join(_BESIDE(block)).split())
     is_dated = (
@@ -149,7 +165,9 @@ def _is_ending(block: _Element) -> bool:
 
 
 def _is_card(text: str) -> bool:
-    """Say whether a link of this text is to the next or previous page, with its title on a line of its own."""
+    """Say whether a link of this text is to the next or previous page, with its title on a line of
+    its own.
+    """
     if "\n" not in text:
         return False
     lines = [line.strip() for line in text.split("\n") if line.strip()]
@@ -158,10 +176,13 @@ def _is_card(text: str) -> bool:
 
 # Pagination: blocks of nothing but links such as "Next" or "« previous | up | next ».
 
-_TURN = re.compile(r"\W*(?:next|prev|previous)(?:\s+(?:page|chapter|section|topic|part))?\W*", re.IGNORECASE)
+_TURN = re.compile(
+    r"\W*(?:next|prev|previous)(?:\s+(?:page|chapter|section|topic|part))?\W*", re.IGNORECASE
+)
 
 _PAGE_TURN = re.compile(
-    r"\W*(?:(?:next|prev|previous|up)(?:\s+(?:page|chapter|section|topic|part))?\W*(?::.*)?|back to\b.*)",
+    r"\W*(?:(?:next|prev|previous|up)(?:\s+(?:page|chapter|section|topic|part))?\W*(?::.*)?|back"
+    r" to\b.*)",
     re.IGNORECASE,
 )
 """The text of a link to the next or previous page; after a colon the title of that page."""
@@ -171,9 +192,13 @@ _LABELS = frozenset(
 )  # fmt: skip
 """Words beside links to other pages of a sequence that are not content."""
 _OVERVIEW = re.compile(r"\W*(?:(?:table of )?contents|index|home)\W*", re.IGNORECASE)
-"""The text of a link to a list of the pages; it counts only beside a link to the next or previous page."""
+"""The text of a link to a list of the pages; it counts only beside a link to the next or previous
+page.
+"""
 _SHORT = 3
-"""Maximum length in characters of a label in such a row: a number, a letter, or an abbreviation such as `Ind`."""
+"""Maximum length in characters of a label in such a row: a number, a letter, or an abbreviation
+such as `Ind`.
+"""
 _LONGEST = 400
 """Maximum length of a block of pagination in characters."""
 _WORD = re.compile(r"[^\W\d_]+")
@@ -190,7 +215,9 @@ def without_pagination(main: _Element) -> _Element:
             numbers[parent] += 1
         if not (_PAGE_TURN.fullmatch(label) or _is_card(text)):
             continue
-        small = takewhile(lambda one: one is not main and len(visible(one)) <= _LONGEST, link.iterancestors())
+        small = takewhile(
+            lambda one: one is not main and len(visible(one)) <= _LONGEST, link.iterancestors()
+        )
         if blocks := list(filter(_is_pagination, small)):
             blocks[-1].clear(keep_tail=True)
         else:
@@ -202,12 +229,18 @@ def without_pagination(main: _Element) -> _Element:
 
 
 def _clear_line(link: _Element, main: _Element) -> None:
-    """Empty the line of a link that is directly between blocks, in no block of its own, if it is pagination."""
+    """Empty the line of a link that is directly between blocks, in no block of its own, if it is
+    pagination.
+    """
     parent = link.getparent()
     if parent is None or not (parent is main or parent.tag in WRAPPERS):
         return
     before, after = (
-        list(islice(takewhile(lambda part: part.tag in INLINE and not has_blocks(part), parts), _LONGEST))
+        list(
+            islice(
+                takewhile(lambda part: part.tag in INLINE and not has_blocks(part), parts), _LONGEST
+            )
+        )
         for parts in (link.itersiblings(preceding=True), link.itersiblings())
     )
     line = [*reversed(before), link, *after]
@@ -240,7 +273,9 @@ def _is_row_of_numbers(block: _Element) -> bool:
 
 
 def _label(link: _Element, text: str) -> str:
-    """Return the text of a link, which is `text`, white space collapsed, or what stands for its picture."""
+    """Return the text of a link, which is `text`, white space collapsed, or what stands for its
+    picture.
+    """
     shown = collapsed(text).strip(" \u200b")
     return shown or next((image.get("alt") or "" for image in link.iter("img")), "")
 

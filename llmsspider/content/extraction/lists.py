@@ -1,4 +1,6 @@
-"""Lists: bulleted, numbered (start and values kept), nested, tight or loose; definition lists and API signatures."""
+"""Lists: bulleted, numbered (start and values kept), nested, tight or loose; definition lists and
+API signatures.
+"""
 
 import re
 from dataclasses import dataclass, field
@@ -21,7 +23,9 @@ from llmsspider.content.extraction.tree import (
 from llmsspider.content.extraction.walk import BLOCK_KINDS, BLOCK_TAGS, Walk, converts
 
 _LISTS_SECTIONS = XPath("boolean(*/section | */h1 | */h2 | */h3)")
-"""Whether children of the items tell a list of page sections (Javadoc, cards) from a list of points."""
+"""Whether children of the items tell a list of page sections (Javadoc, cards) from a list of
+points.
+"""
 _FRAMES = frozenset({"blockList", "blockListLast"})
 """Classes of lists that set sections in (Javadoc to version 12)."""
 _BELOW = frozenset({"ul", "ol", "div", "p", "pre"})
@@ -73,7 +77,9 @@ def listing(walk: Walk, element: _Element) -> list[str]:
     if not items:
         return []
     alternate = _follows_list(walk, element)
-    return [walk.format.items(Items(items, numbers if element.tag == "ol" else None, tight, alternate))]
+    return [
+        walk.format.items(Items(items, numbers if element.tag == "ol" else None, tight, alternate))
+    ]
 
 
 def _loose(walk: Walk, element: _Element) -> list[str]:
@@ -81,7 +87,13 @@ def _loose(walk: Walk, element: _Element) -> list[str]:
         return []
     if element.tag in INLINE and not has_blocks(element):
         piece = walk.inline(element, [])
-        return piece if isinstance(piece, list) else [walk.format.paragraph([piece])] if piece.strip() else []
+        return (
+            piece
+            if isinstance(piece, list)
+            else [walk.format.paragraph([piece])]
+            if piece.strip()
+            else []
+        )
     return walk.block(element)
 
 
@@ -90,7 +102,9 @@ def _number(value: str | None, default: int) -> int:
 
 
 def _follows_list(walk: Walk, element: _Element) -> bool:
-    """Return True if a list of the same kind ends right before this one: the markers must differ to separate them."""
+    """Return True if a list of the same kind ends right before this one: the markers must differ to
+    separate them.
+    """
     previous = element.getprevious()
     if previous is None or previous.tag != element.tag or (previous.tail or "").strip():
         return False
@@ -100,12 +114,15 @@ def _follows_list(walk: Walk, element: _Element) -> bool:
 
 
 def entries_as_items(element: _Element) -> None:
-    """Make a `<dl>` that lists the parts of a book a bullet list; what a `<dd>` holds goes below its `<dt>`."""
+    """Make a `<dl>` that lists the parts of a book a bullet list; what a `<dd>` holds goes below
+    its `<dt>`.
+    """
     element.tag = "ul"
     item: _Element | None = None
     for child in list(element):
         if child.tag == "dt":
-            child.tag, item = "li", child
+            child.tag = "li"
+            item = child
         elif child.tag == "dd":
             child.tag = "li" if item is None else "div"
             if item is not None:
@@ -113,8 +130,10 @@ def entries_as_items(element: _Element) -> None:
 
 
 # Definition lists, and the signatures that API documentation puts into them.
-# A term with one-paragraph definitions is written as PHP Markdown Extra has it (`Term`, `: definition`), which plain
-# readers show well. A definition with code, lists or several paragraphs would need an indent that a CommonMark reader
+# A term with one-paragraph definitions is written as PHP Markdown Extra has it (`Term`, `:
+# definition`), which plain
+# readers show well. A definition with code, lists or several paragraphs would need an indent that a
+# CommonMark reader
 # takes for code, so there the term is a bold line and the definition follows as it is.
 
 _SIGNS = frozenset({"#", "¶", "§", "🔗"})
@@ -126,7 +145,9 @@ _BLOCK_START = re.compile(r"(?:[-*+>|] |#+ |\d+[.)] |```|\$\$|---|: )")
 
 @dataclass(slots=True)
 class _Entry:
-    """Terms that share definitions, which are `inline` if each is one line; `loose` are blocks that are neither."""
+    """Terms that share definitions, which are `inline` if each is one line; `loose` are blocks that
+    are neither.
+    """
 
     terms: list[str] = field(default_factory=list)
     bodies: list[list[str]] = field(default_factory=list)
@@ -150,7 +171,10 @@ def _read(walk: Walk, element: _Element) -> list[_Entry]:
     entries = [_Entry()]
     _set_bodies(element)
     # HTML allows a `<div>` around each group
-    groups = (list(child) if child.tag == "div" and _holds_entries(child) else [child] for child in element)
+    groups = (
+        list(child) if child.tag == "div" and _holds_entries(child) else [child]
+        for child in element
+    )
     for child in [child for group in groups for child in group]:
         if child.tag == "dt":
             kind = walk.kind(child)
@@ -183,12 +207,15 @@ def _set_bodies(element: _Element) -> None:
     body: _Element | None = None
     if element.text and not element.text.isspace():
         body = element.makeelement("dd", {})
-        body.text, element.text = settable(element.text), None
+        body.text = settable(element.text)
+        element.text = None
         element.insert(0, body)
     for child in element[0 if body is None else 1 :]:
         if not isinstance(child.tag, str):
             continue
-        if child.tag in INLINE or (body is not None and child.tag in _BELOW and not _holds_entries(child)):
+        if child.tag in INLINE or (
+            body is not None and child.tag in _BELOW and not _holds_entries(child)
+        ):
             if body is None:
                 body = element.makeelement("dd", {})
                 child.addprevious(body)
@@ -197,7 +224,8 @@ def _set_bodies(element: _Element) -> None:
         body = None
         if child.tail and not child.tail.isspace():
             body = element.makeelement("dd", {})
-            body.text, child.tail = settable(child.tail), None
+            body.text = settable(child.tail)
+            child.tail = None
             child.addnext(body)
 
 
@@ -219,13 +247,16 @@ def _with_delimiters(term: _Element) -> _Element:
 
 
 def _write(walk: Walk, entry: _Entry, short: bool) -> list[str]:
-    terms, bodies = entry.terms, entry.bodies
+    terms = entry.terms
+    bodies = entry.bodies
     flat = [*entry.loose, *(block for blocks in bodies for block in blocks)]
     if not terms:
         return flat
     if walk.generator.definitions == "list":
         if entry.inline and bodies and not entry.loose:
-            return [walk.format.items(Items([[f"{' '.join(terms)} : {bodies[0][0]}"]], tight=False))]
+            return [
+                walk.format.items(Items([[f"{' '.join(terms)} : {bodies[0][0]}"]], tight=False))
+            ]
         items = [[*(walk.format.paragraph([term.rstrip(":") + ":"]) for term in terms), *flat]]
         return [walk.format.items(Items(items, tight=False))]
     if short and bodies and not entry.loose:
@@ -238,7 +269,9 @@ def signature(walk: Walk, element: _Element) -> list[str]:
     asides = []
     for part in list(element.iter("a", "button", "span", "label")):
         # a link to the source, or to itself
-        is_aside = part.tag == "a" and ("viewcode" in (part.get("class") or "") or visible(part) in _SIGNS)
+        is_aside = part.tag == "a" and (
+            "viewcode" in (part.get("class") or "") or visible(part) in _SIGNS
+        )
         if is_aside or walk.drops(part):
             asides.append(part)
     remove_elements(asides)

@@ -1,4 +1,6 @@
-"""Which element holds the main content: by the generator's selector, else by where the text is; without pagination."""
+"""Which element holds the main content: by the generator's selector, else by where the text is;
+without pagination.
+"""
 
 import re
 from functools import lru_cache
@@ -32,25 +34,37 @@ _NO_TEXT = frozenset(
 )  # fmt: skip
 """Elements whose text never counts."""
 _MOST = 0.5
-"""Share (0 to 1) of the page's text outside links from which on an element is no navigation, whatever its name."""
+"""Share (0 to 1) of the page's text outside links from which on an element is no navigation,
+whatever its name.
+"""
 _FIRST_STEP = re.compile(r"\Adescendant-or-self::((?:\*|\w+)\[([^]/|]*)\])")
 """The first step of an XPath, to elements that meet a condition."""
 _VALUE = re.compile(r"@([\w-]+) = ('[^']*')")
-_TRANSLATIONS = XPath(".//a[@hreflang][contains(concat(' ', @rel, ' '), ' alternate ')]", smart_strings=False)
+_TRANSLATIONS = XPath(
+    ".//a[@hreflang][contains(concat(' ', @rel, ' '), ' alternate ')]", smart_strings=False
+)
 _MOST_OF_PARTS = 0.6
-"""Share of the text of all elements that a selector matches from which on the first is the main content."""
+"""Share of the text of all elements that a selector matches from which on the first is the main
+content.
+"""
 _SHARE = 0.8
 """Share of an element's text that one child must hold for the search to go down into it."""
 _AROUND = 40
-"""Characters outside links that may be lost where the search goes down from an element of `_LIKELY`."""
+"""Characters outside links that may be lost where the search goes down from an element of
+`_LIKELY`.
+"""
 _PARAGRAPHS = 80
 """Length of text in paragraphs that may be lost where the search goes down step by step."""
 _SWITCH = 24
-"""Maximum number of letters outside links in a block of links to translations ("Available languages")."""
+"""Maximum number of letters outside links in a block of links to translations ("Available
+languages").
+"""
 _LIKELY_SHARE = 0.6
 """Share of the page's text that an element of `_LIKELY` must hold for the search to start there."""
 _LINKED = 0.6
-"""Minimum share (0 to 1) of a block's text in links for a block named like navigation to be navigation."""
+"""Minimum share (0 to 1) of a block's text in links for a block named like navigation to be
+navigation.
+"""
 
 
 Found = tuple[_Element, Generator]
@@ -60,7 +74,9 @@ Found = tuple[_Element, Generator]
 def find_main(
     root: _Element, source: Source, meta: PageMeta, own: tuple[Generator, ...], hidden: HiddenText
 ) -> Found:
-    """Return the main content of a page, without `hidden` elements; the generators in `own` are tried first."""
+    """Return the main content of a page, without `hidden` elements; the generators in `own` are
+    tried first.
+    """
     name = (meta.generator or "").lower()
     generators = (*own, *_marked(name, source.marks.intersection(GENERATOR_MARKS)))
     found = _by_generator(root, source, generators)
@@ -71,11 +87,15 @@ def find_main(
     return _without_languages(main, source), generator
 
 
-def _by_generator(root: _Element, source: Source, generators: tuple[Generator, ...]) -> Found | None:
+def _by_generator(
+    root: _Element, source: Source, generators: tuple[Generator, ...]
+) -> Found | None:
     for generator in generators:
         if any(mark.encode() in source.body for mark in generator.marks):
             for css in generator.main:
-                found = list(dropwhile(lambda element: not _has_text(element), _matches(root, source, css)))
+                found = list(
+                    dropwhile(lambda element: not _has_text(element), _matches(root, source, css))
+                )
                 if found:
                     return _with_others(*found), generator
     return None
@@ -90,13 +110,16 @@ def _marked(meta: str, marks: frozenset[bytes]) -> tuple[Generator, ...]:
 
 @lru_cache(maxsize=512)
 def _selector(css: str) -> tuple[XPath, frozenset[bytes], tuple[bytes, ...]]:
-    """Return a selector as XPath, with the marks and byte strings that a page must contain for it to match."""
+    """Return a selector as XPath, with the marks and byte strings that a page must contain for it
+    to match.
+    """
     words = [word.encode() for word in words_of(css)]
     path = HTMLTranslator().css_to_xpath(css)
     step = _FIRST_STEP.match(path)
     value = _VALUE.search(step[2]) if step and not re.search(r"not\(| or ", step[2]) else None
     if step and value:
-        # To start at the attributes takes a fifth of the time; to step back from all of them, time by their square.
+        # To start at the attributes takes a fifth of the time; to step back from all of them, time
+        # by their square.
         values = f"(descendant-or-self::*/@{value[1]}[. = {value[2]}])[position() <= 1000]"
         path = f"{values}/parent::{step[1]}{path[step.end() :]}"
     marks = frozenset(lowered for word in words if (lowered := word.lower()) in KNOWN)
@@ -111,7 +134,9 @@ def _matches(root: _Element, source: Source, css: str) -> list[_Element]:
 
 
 def _with_others(first: _Element, *others: _Element) -> _Element:
-    """Return `first`, or what is around it and the `others` where it holds little of their text: one page in parts."""
+    """Return `first`, or what is around it and the `others` where it holds little of their text:
+    one page in parts.
+    """
     apart: list[_Element] = []
     for other in others:
         if {first, *apart[-1:]}.isdisjoint(other.iterancestors()):
@@ -130,20 +155,30 @@ def _has_text(element: _Element) -> bool:
 
 
 def _densest(root: _Element, source: Source, title: str | None, whole: str | None) -> _Element:
-    """Return the smallest element that holds nearly all text of the page that is neither link nor navigation."""
+    """Return the smallest element that holds nearly all text of the page that is neither link nor
+    navigation.
+    """
     page = page_headline(root, title, whole)
     start = root.find("body")
     start = root if start is None else start
     sizes = _measure(start, page)
     total = sizes.get(start, 0)
-    sizes = sizes or _measure(start, page, links=True)  # a list of links, or nothing: by its name alone
+    sizes = sizes or _measure(
+        start, page, links=True
+    )  # a list of links, or nothing: by its name alone
     chosen = None
     for css in _LIKELY:
-        best = max(_matches(root, source, css), key=lambda element: sizes.get(element, 0), default=None)
+        best = max(
+            _matches(root, source, css), key=lambda element: sizes.get(element, 0), default=None
+        )
         if best is None or sizes.get(best, 0) < _LIKELY_SHARE * total:
             continue
         chosen = best if chosen is None else chosen
-        if page is None or best in page.iterancestors() or outer_title(root, best, title, whole) is not None:
+        if (
+            page is None
+            or best in page.iterancestors()
+            or outer_title(root, best, title, whole) is not None
+        ):
             chosen = best if page is None else _with_headings(best, page, sizes)
             break
     start, around = (start, inf) if chosen is None else (chosen, _AROUND)
@@ -151,27 +186,37 @@ def _densest(root: _Element, source: Source, title: str | None, whole: str | Non
 
 
 def _with_headings(chosen: _Element, page: _Element, sizes: dict[_Element, int]) -> _Element:
-    """Return the element around `chosen` and `page`, its heading outside, if other headings stand between the two."""
+    """Return the element around `chosen` and `page`, its heading outside, if other headings stand
+    between the two.
+    """
     around = set(page.iterancestors())
     both = next((above for above in chosen.iterancestors() if above in around), None)
     if both is None or page in chosen.iterdescendants("h1", "h2", "h3", "h4"):
         return chosen
-    above = takewhile(lambda element: element is not chosen, both.iter("h1", "h2", "h3", chosen.tag))
+    above = takewhile(
+        lambda element: element is not chosen, both.iter("h1", "h2", "h3", chosen.tag)
+    )
     between = islice(dropwhile(lambda element: element is not page, above), 1, None)
     has_others = any(element.tag in {"h1", "h2", "h3"} and element in sizes for element in between)
     return both if has_others else chosen
 
 
 def _measure(start: _Element, page: _Element | None, *, links: bool = False) -> dict[_Element, int]:
-    """Return the length of text in each element, navigation and (without `links`) links not counted; empty for none."""
+    """Return the length of text in each element, navigation and (without `links`) links not
+    counted; empty for none.
+    """
     sizes: dict[_Element, int] = {}
     doubtful: list[_Element] = []
     for element in start.iter():  # parents come first
         if element is start or (
-            element.getparent() in sizes and element.tag not in _NO_TEXT and (links or element.tag != "a")
+            element.getparent() in sizes
+            and element.tag not in _NO_TEXT
+            and (links or element.tag != "a")
         ):
             sizes[element] = len((element.text or "").strip())
-            if element is not start and (element.tag in {"aside", "form"} or is_named_navigation(element)):
+            if element is not start and (
+                element.tag in {"aside", "form"} or is_named_navigation(element)
+            ):
                 doubtful.append(element)  # content if it has most of the text and the heading
     for element in reversed(list(start.iter())):  # children come first
         parent = element.getparent()
@@ -191,13 +236,22 @@ def _measure(start: _Element, page: _Element | None, *, links: bool = False) -> 
     return sizes if sizes[start] else {}
 
 
-def _descend(element: _Element, sizes: dict[_Element, int], page: _Element | None, around: float) -> _Element:
-    """Go down while one child holds `page`, the heading of the page, and all but `around` characters of the text."""
-    outer, beside = element, 0
+def _descend(
+    element: _Element, sizes: dict[_Element, int], page: _Element | None, around: float
+) -> _Element:
+    """Go down while one child holds `page`, the heading of the page, and all but `around`
+    characters of the text.
+    """
+    outer = element
+    beside = 0
     while True:
         best = max(element, key=lambda child: sizes.get(child, 0), default=None)
         size = sizes.get(element, 0)
-        if best is None or not _is_container(best) or sizes.get(best, 0) < max(_SHARE * size, size - around):
+        if (
+            best is None
+            or not _is_container(best)
+            or sizes.get(best, 0) < max(_SHARE * size, size - around)
+        ):
             return element
         if _holds_title(element, page) and not _holds_title(best, page):
             return element
@@ -210,17 +264,29 @@ def _descend(element: _Element, sizes: dict[_Element, int], page: _Element | Non
 
 
 def _is_container(element: _Element) -> bool:
-    """Return True for an element of the page layout: not a table of data, an admonition or a set of tabs."""
+    """Return True for an element of the page layout: not a table of data, an admonition or a set of
+    tabs.
+    """
     if element.tag == "table":
-        return next(element.iter("th"), None) is None and next(element.iter("h1", "h2"), None) is not None
+        return (
+            next(element.iter("th"), None) is None
+            and next(element.iter("h1", "h2"), None) is not None
+        )
     if element.tag not in _CONTAINERS or rules_for("").kind(element) is not Kind.PLAIN:
         return False
-    has_code = next(element.iter("pre"), None) is not None  # and nothing else: a listing, a part of a page
-    return not has_code or next(element.iter("h1", "h2", "h3", "h4", "h5", "p", "li", "dd"), None) is not None
+    has_code = (
+        next(element.iter("pre"), None) is not None
+    )  # and nothing else: a listing, a part of a page
+    return (
+        not has_code
+        or next(element.iter("h1", "h2", "h3", "h4", "h5", "p", "li", "dd"), None) is not None
+    )
 
 
 def _holds_title(element: _Element, page: _Element | None) -> bool:
-    """Return True if the heading of the page is inside, or an `<h1>` that stands above all other headings."""
+    """Return True if the heading of the page is inside, or an `<h1>` that stands above all other
+    headings.
+    """
     if page is None:
         return next(element.iter("h1"), None) is not None
     first = next(element.iter("h1", "h2", "h3", "h4"), None)
@@ -228,8 +294,12 @@ def _holds_title(element: _Element, page: _Element | None) -> bool:
 
 
 def without_navigation(main: _Element, page: _Element | None = None) -> _Element:
-    """Empty the blocks of links in `main` that are named like navigation, but for those with `page`, its heading."""
-    for element in list(main.iterdescendants("div", "section", "ul", "ol", "header", "aside", "table")):
+    """Empty the blocks of links in `main` that are named like navigation, but for those with
+    `page`, its heading.
+    """
+    for element in list(
+        main.iterdescendants("div", "section", "ul", "ol", "header", "aside", "table")
+    ):
         if (
             element.getparent() is not None
             and element.get("role") != "tablist"

@@ -1,4 +1,6 @@
-"""What a page says besides its content: its head, its links, whether it is an empty shell, its documentation."""
+"""What a page says besides its content: its head, its links, whether it is an empty shell, its
+documentation.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,12 @@ from urllib.parse import urljoin, urlsplit
 
 from lxml.etree import XPath, _Element
 
-from llmsspider.content.extraction.apis import API_WORDS, INLINE_SCRIPTS, SCRIPTS_OF_FILES, read_apis
+from llmsspider.content.extraction.apis import (
+    API_WORDS,
+    INLINE_SCRIPTS,
+    SCRIPTS_OF_FILES,
+    read_apis,
+)
 from llmsspider.content.extraction.parsing import LINKS, Source
 from llmsspider.content.extraction.tree import inner_text
 from llmsspider.content.links import Growth, Joiner
@@ -20,14 +27,18 @@ _BASE = XPath("string(/html/head/base/@href | /html/body/base/@href)", smart_str
 
 
 def read_page(root: _Element, source: Source, url: str, growth: Growth) -> tuple[Page, Joiner]:
-    """Return the metadata and links of a page fetched from `url`, without its content, and what joins its URLs."""
+    """Return the metadata and links of a page fetched from `url`, without its content, and what
+    joins its URLs.
+    """
     joiner = Joiner(url, _BASE(root), growth)
     meta = _read_head(root, joiner)
     size = text_size(root)
     if not meta.refresh and size <= SHELL_TEXT:
         meta.refresh = _leads_on(root, joiner, meta.canonical)
     may_draw = size <= SHELL_TEXT and bool(HAS_SCRIPTS(root))
-    meta.is_shell = may_draw and (size <= 40 or bool(_ROOTS(root)))  # no text at all, or a place to draw in
+    meta.is_shell = may_draw and (
+        size <= 40 or bool(_ROOTS(root))
+    )  # no text at all, or a place to draw in
     if not meta.markdown_alternate and source.may_hold(b"zero-md", b"md-block", b"wc-markdown"):
         files = [file for src in _SHOWN_FILES(root) if (file := src.strip())]
         if len(files) == 1 and size <= SHELL_TEXT:  # the page renders this one
@@ -35,7 +46,10 @@ def read_page(root: _Element, source: Source, url: str, growth: Growth) -> tuple
     if source.may_hold(*API_WORDS) or (meta.is_shell and b"documentation-topic" in source.body):
         read_apis(meta, root, source, joiner)
     meta.routes = _routes(root, joiner) if source.may_hold(b"#/", b"#!/") else []
-    return Page(markdown="", links=[], follow=_follow_links(root, joiner, source), meta=meta), joiner
+    return (
+        Page(markdown="", links=[], follow=_follow_links(root, joiner, source), meta=meta),
+        joiner,
+    )
 
 
 # What a page says about itself in its head, read from the tree that is parsed for its content.
@@ -48,20 +62,28 @@ _SITE_NAMES = (
     (frozenset("·•–—"), r"\s+[·•–—]\s+[^·•–—]+\Z"),
     (frozenset("-:"), r"\s+[-:]{1,2}\s+[^-]+\Z"),
 )
-"""Separators before the name of a site at the end of a title, with a pattern of that end; in order of preference."""
+"""Separators before the name of a site at the end of a title, with a pattern of that end; in order
+of preference.
+"""
 _LOCATION = re.compile(
-    r"(?<![\w.$])(?:(?:window|document|self|top)\.){0,3}location(?:\.href)?[ \t]{0,9}(?:=(?!=)|\.(?:replace|assign)\()"
+    r"(?<![\w.$])(?:(?:window|document|self|top)\.){0,3}location(?:\.href)?["
+    r" \t]{0,9}(?:=(?!=)|\.(?:replace|assign)\()"
     r"[ \t]{0,9}([\"'])([^\"'<>\s]{1,2000})\1(\s{0,99}\+)?"
 )
-"""A script that goes to another page: the quote, the address, and whether something is added to it."""
+"""A script that goes to another page: the quote, the address, and whether something is added to it.
+"""
 _IN_NOSCRIPT = XPath("/html/head/noscript/meta[@http-equiv]", smart_strings=False)
 
 
 def _read_head(root: _Element, joiner: Joiner) -> PageMeta:
-    """Return the `PageMeta` of a page; `title` is `<title>` without the site's suffix, `is_shell` is left False."""
+    """Return the `PageMeta` of a page; `title` is `<title>` without the site's suffix, `is_shell`
+    is left False.
+    """
     tops = [part for part in root if part.tag in {"head", "body"}]
     names = ("lang", "{http://www.w3.org/XML/1998/namespace}lang", "xml:lang")
-    languages = [root.get(name) for name in names] + [part.get("lang") for part in tops if part.tag == "body"]
+    languages = [root.get(name) for name in names] + [
+        part.get("lang") for part in tops if part.tag == "body"
+    ]
     meta = PageMeta(language=_clean(next(filter(None, languages), None)))
     site_name = None
     for element in [one for part in tops for one in part.iterchildren("meta", "link")]:
@@ -76,7 +98,9 @@ def _read_head(root: _Element, joiner: Joiner) -> PageMeta:
 
 
 def _leads_on(root: _Element, joiner: Joiner, canonical: str | None) -> str | None:
-    """Return where a page with next to no text of its own leads: all it links to, or what its one script goes to."""
+    """Return where a page with next to no text of its own leads: all it links to, or what its one
+    script goes to.
+    """
     links = {without_fragment(joiner.join(href)) for href in _LINKS(root)}
     if len(links) > 1 or joiner.page in links:
         return None
@@ -87,7 +111,9 @@ def _leads_on(root: _Element, joiner: Joiner, canonical: str | None) -> str | No
     targets = [without_scripts.refresh, *(joiner.join(found[2]) for found in gone_to), canonical]
     if links:
         return next((url for url in targets if url and {without_fragment(url)} == links), None)
-    is_alone = len(gone_to) == 1 and not gone_to[0][3] and not (SCRIPTS_OF_FILES(root) or _ROOTS(root))
+    is_alone = (
+        len(gone_to) == 1 and not gone_to[0][3] and not (SCRIPTS_OF_FILES(root) or _ROOTS(root))
+    )
     return targets[1] if is_alone and without_fragment(targets[1] or "") != joiner.page else None
 
 
@@ -141,7 +167,8 @@ def whole_title(root: _Element) -> str | None:
 def without_suffix(title: str | None, site_name: str | None = None) -> str | None:
     """Return `title` without its last part, where that part is the name of the site.
 
-    The name is `site_name` where the page gives one (og:site_name); else the part after the last separator.
+    The name is `site_name` where the page gives one (og:site_name); else the part after the last
+    separator.
     A colon counts as a separator only if there is no other.
 
     >>> without_suffix("A - B | Site")
@@ -177,25 +204,34 @@ _LOADED = XPath(
     " or @name='docfx:tocrel']/@content",
     smart_strings=False,
 )
-_SIDEBAR_ITEMS = XPath("/html/head/script/@src[contains(., 'dist/sidebar_items')]", smart_strings=False)
+_SIDEBAR_ITEMS = XPath(
+    "/html/head/script/@src[contains(., 'dist/sidebar_items')]", smart_strings=False
+)
 
 
 def _follow_links(root: _Element, joiner: Joiner, source: Source) -> list[str]:
-    """Return every http(s) URL in `a[href]`, `area[href]` and `frame[src]`: absolute, no fragment, each once."""
+    """Return every http(s) URL in `a[href]`, `area[href]` and `frame[src]`: absolute, no fragment,
+    each once.
+    """
     hrefs = (_HREFS if source.may_hold(*LINKS) else _LINKS)(root)
     if source.may_hold(b"docfx:", b"sidebar_items"):
-        # the navigation of DocFX is another page; that of ExDoc a script, beside an index that leads to the first page
+        # the navigation of DocFX is another page; that of ExDoc a script, beside an index that
+        # leads to the first page
         items = [src.partition("dist/sidebar_items")[0] for src in _SIDEBAR_ITEMS(root)]
         hrefs = [*hrefs, *_LOADED(root), *(f"{folder}index.html" for folder in items[:1])]
     return joiner.on_web([href.partition("#")[0] if "#" in href else href for href in hrefs])
 
 
 def _routes(root: _Element, joiner: Joiner) -> list[str]:
-    """Return the links of a page to its own routes (`#/guide`), absolute, each once, `MAX_ROUTES` at most."""
+    """Return the links of a page to its own routes (`#/guide`), absolute, each once, `MAX_ROUTES`
+    at most.
+    """
     hrefs = [href for href in dict.fromkeys(_HREFS(root)) if "#/" in href or "#!/" in href]
     urls = dict.fromkeys(without_fragment(joiner.join(href)) for href in hrefs)
     own = ((url, *split_route(url)) for url in urls)
-    return list(islice((url for url, page, route in own if route and page == joiner.page), MAX_ROUTES))
+    return list(
+        islice((url for url, page, route in own if route and page == joiner.page), MAX_ROUTES)
+    )
 
 
 # Empty shells: pages that hold no text of their own until a browser has run their scripts.
@@ -204,9 +240,10 @@ HAS_SCRIPTS = XPath(
     "boolean(//script[@src or @type='module' or string-length(.) > 100])", smart_strings=False
 )
 _ROOTS = XPath(
-    "boolean(//*[@id='root' or @id='app' or @id='__next' or @id='__nuxt' or @id='__docusaurus' or @id='svelte'"
-    " or @id='main' or @id='application' or @id='react-root' or @id='redoc' or @id='swagger-ui' or @id='___gatsby']"
-    "[not(normalize-space())] | //app-root | //redoc | //rapi-doc | //elements-api)"
+    "boolean(//*[@id='root' or @id='app' or @id='__next' or @id='__nuxt' or @id='__docusaurus' or"
+    " @id='svelte' or @id='main' or @id='application' or @id='react-root' or @id='redoc' or"
+    " @id='swagger-ui' or @id='___gatsby'][not(normalize-space())] | //app-root | //redoc |"
+    " //rapi-doc | //elements-api)"
 )
 _SHOWN_FILES = XPath("//zero-md/@src | //md-block/@src | //wc-markdown/@src", smart_strings=False)
 _NO_TEXT = frozenset({"script", "style", "noscript", "template", "svg", "title", "head"})
@@ -215,9 +252,12 @@ SHELL_TEXT = 200
 
 
 def text_size(root: _Element, *unread: str) -> int:
-    """Return the number of characters of visible text outside of `unread` elements, counting no further than needed."""
+    """Return the number of characters of visible text outside of `unread` elements, counting no
+    further than needed.
+    """
     body = root.find("body")
-    size, waiting = 0, [root if body is None else body]
+    size = 0
+    waiting = [root if body is None else body]
     while waiting and size <= SHELL_TEXT:
         element = waiting.pop()
         if element.text and element.tag not in _NO_TEXT:
@@ -230,9 +270,12 @@ def text_size(root: _Element, *unread: str) -> int:
     return size
 
 
-# Which documentation a page belongs to, by what the page says: its generator, its navigation, its breadcrumb.
-# People give the page they are reading. Its section is the root that its generator names; where none is named, the
-# deepest directory above it that holds most links of the navigation that lists it, or else the topmost directory of
+# Which documentation a page belongs to, by what the page says: its generator, its navigation, its
+# breadcrumb.
+# People give the page they are reading. Its section is the root that its generator names; where
+# none is named, the
+# deepest directory above it that holds most links of the navigation that lists it, or else the
+# topmost directory of
 # its breadcrumb. A page of a blog belongs to the blog, whatever the rest of the site is made with.
 
 MOST = 0.8
@@ -252,7 +295,8 @@ _NAMED_ROOTS = (
     ("Dokka", b"", (b'pathToRoot = "',)),
     ("YARD", b"yardoc.org", (b"relpath = '",)),
 )  # fmt: skip
-"""Generators whose pages name the root of the documentation, with a byte string that such a page has, and those that
+"""Generators whose pages name the root of the documentation, with a byte string that such a page
+has, and those that
 precede the root, which ends at the next occurrence of their last byte, a quotation mark.
 """
 _FILES = (
@@ -261,23 +305,30 @@ _FILES = (
     ("VitePress", b"__VP_HASH_MAP__", (b"assets/app.", b"assets/style.")),
     ("DocFX", b"docfx:navrel", (b"toc.html",)),
 )
-"""Generators with files of known names in the root of the documentation: an attribute is the root and such a name."""
+"""Generators with files of known names in the root of the documentation: an attribute is the root
+and such a name.
+"""
 MAX_ROOT_BYTES = 200
 _NAVIGATIONS = XPath(
-    "//nav | //aside | //*[@role='navigation'] | //*[contains(@class, 'sidebar') or contains(@id, 'sidebar') or "
-    "contains(@class, 'sidenav') or contains(@class, 'side-nav') or contains(@class, 'navigation') or "
-    "contains(@class, 'menu') or contains(@id, 'menu')]"
+    "//nav | //aside | //*[@role='navigation'] | //*[contains(@class, 'sidebar') or contains(@id,"
+    " 'sidebar') or contains(@class, 'sidenav') or contains(@class, 'side-nav') or contains(@class,"
+    " 'navigation') or contains(@class, 'menu') or contains(@id, 'menu')]"
 )
 _BREADCRUMBS = XPath(
-    "//*[contains(@class, 'breadcrumb') or contains(@id, 'breadcrumb') or contains(@aria-label, 'readcrumb')]"
+    "//*[contains(@class, 'breadcrumb') or contains(@id, 'breadcrumb') or contains(@aria-label,"
+    " 'readcrumb')]"
 )
 _IN_HEADER = XPath("boolean(ancestor-or-self::header | ancestor-or-self::footer)")
 _CURRENT = XPath("boolean(.//a[@aria-current='page' or @href=''])")
-_STARTS = XPath("//link[@rel='contents' or @rel='toc' or @rel='start' or @rel='home' or @rel='top']/@href")
+_STARTS = XPath(
+    "//link[@rel='contents' or @rel='toc' or @rel='start' or @rel='home' or @rel='top']/@href"
+)
 
 
 def section_of(root: _Element, body: bytes, joiner: Joiner) -> Section | None:
-    """Return the section that a page declares: a directory, its own or one above it; None without evidence."""
+    """Return the section that a page declares: a directory, its own or one above it; None without
+    evidence.
+    """
     page = joiner.page
     for url, why in _evidence(root, body, joiner):
         path = directory(urljoin(page, url))
@@ -304,7 +355,12 @@ def _named_roots(body: bytes) -> Iterator[tuple[str, str]]:
         for start in starts if mark in body else ():
             if (at := body.find(start)) >= 0:
                 at += len(start)
-                yield name, body[at : at + MAX_ROOT_BYTES].partition(start[-1:])[0].decode("utf-8", "replace")
+                yield (
+                    name,
+                    body[at : at + MAX_ROOT_BYTES]
+                    .partition(start[-1:])[0]
+                    .decode("utf-8", "replace"),
+                )
     for name, mark, files in _FILES:
         for file in files if mark in body else ():
             if (value := _before(body, file)) is not None:
@@ -312,7 +368,9 @@ def _named_roots(body: bytes) -> Iterator[tuple[str, str]]:
 
 
 def _before(body: bytes, file: bytes) -> str | None:
-    """Return the part of an attribute value before the first `file` in it: a folder, as written; None if it is far."""
+    """Return the part of an attribute value before the first `file` in it: a folder, as written;
+    None if it is far.
+    """
     at = body.find(file)
     before = body[max(at - MAX_ROOT_BYTES, 0) : at] if at >= 0 else b""
     quote = max(before.rfind(b'"'), before.rfind(b"="))
@@ -320,7 +378,9 @@ def _before(body: bytes, file: bytes) -> str | None:
 
 
 def _docusaurus(classes: str, body: bytes, joiner: Joiner) -> str | None:
-    """Return the directory of the documentation version, else the base URL if that is not the root of the host."""
+    """Return the directory of the documentation version, else the base URL if that is not the root
+    of the host.
+    """
     if "blog" in classes:
         return None
     page = urlsplit(joiner.page).path.rstrip("/").removesuffix(".html")
@@ -333,7 +393,9 @@ def _docusaurus(classes: str, body: bytes, joiner: Joiner) -> str | None:
 
 
 def _navigation(root: _Element, joiner: Joiner) -> str | None:
-    """Return the deepest directory that holds most links of the largest navigation that lists the page."""
+    """Return the deepest directory that holds most links of the largest navigation that lists the
+    page.
+    """
     page = loose_key(joiner.page)
     largest: list[str] = []
     for element in _NAVIGATIONS(root)[:50]:
@@ -360,24 +422,32 @@ def _breadcrumb(root: _Element, joiner: Joiner) -> str | None:
 
 
 def _folder(path: str) -> str:
-    """Return the directory that a page without a slash stands for: `/docs` is `/docs/`, `/docs/a.html` also."""
+    """Return the directory that a page without a slash stands for: `/docs` is `/docs/`,
+    `/docs/a.html` also.
+    """
     folder, slash, name = path.rpartition("/")
     return f"{folder}{slash}" if "." in name or path.endswith("/") else f"{path}/"
 
 
 def _in_site(element: _Element, joiner: Joiner) -> list[str]:
-    hrefs = dict.fromkeys(href for link in element.iter("a") if (href := (link.get("href") or "").strip()))
+    hrefs = dict.fromkeys(
+        href for link in element.iter("a") if (href := (link.get("href") or "").strip())
+    )
     urls = dict.fromkeys(joiner.join(href.partition("#")[0]) for href in hrefs)
     own = host(joiner.page)
     return [url for url in urls if host(url) == own]
 
 
 def _within_blog(found: Section, page: str) -> Section:
-    """Return the section of a page, that of its blog where it lies in one; `/news/` itself may be documentation."""
+    """Return the section of a page, that of its blog where it lies in one; `/news/` itself may be
+    documentation.
+    """
     segments = directory(page).split("/")
     for number, segment in enumerate(segments, 1):
         path = "/".join(segments[:number]) + "/"
         is_news = segment.lower() in {"news", "press"} and identity(page) != urljoin(page, path)
-        if (segment.lower() in {"blog", "blogs", "posts"} or is_news) and path.startswith(found.path):
+        if (segment.lower() in {"blog", "blogs", "posts"} or is_news) and path.startswith(
+            found.path
+        ):
             return Section(path, "a page of a blog belongs to the blog")
     return found

@@ -1,4 +1,6 @@
-"""The single parse of a page, bytes to lxml tree: encoding, limit of depth, and searches of the raw bytes."""
+"""The single parse of a page, bytes to lxml tree: encoding, limit of depth, and searches of the raw
+bytes.
+"""
 
 import re
 from codecs import getincrementaldecoder
@@ -6,12 +8,21 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ahocorasick_rs import BytesAhoCorasick, Implementation
-from lxml.etree import HTMLParser, ParserError, XMLSyntaxError, XPath, _Element, fromstring, iterwalk
+from lxml.etree import (
+    HTMLParser,
+    ParserError,
+    XMLSyntaxError,
+    XPath,
+    _Element,
+    fromstring,
+    iterwalk,
+)
 
 from llmsspider.content.extraction.generators import GENERATORS
 from llmsspider.content.extraction.tree import settable
 
-# The byte strings that extraction looks for in pages, in lower case. All are found in one pass (Aho-Corasick): 30 KB
+# The byte strings that extraction looks for in pages, in lower case. All are found in one pass
+# (Aho-Corasick): 30 KB
 # take 60 µs, a search for a single string that is not there 15 µs.
 
 TAGS = (b'"tag', b"'tag", b"=tag", b'tag"', b"tag'", b" tag ")
@@ -49,7 +60,9 @@ for _generator in GENERATORS:
 
 
 def words_of(css: str) -> tuple[str, ...]:
-    """Return the words of a selector that every page it matches contains, as the selector spells them."""
+    """Return the words of a selector that every page it matches contains, as the selector spells
+    them.
+    """
     return tuple(re.findall(r"[.#=]['\"]?([\w-]+)", css) or [re.split(r"[\s>\[:]", css)[-1]])
 
 
@@ -58,7 +71,8 @@ _SELECTOR_WORDS = {
     for generator in GENERATORS
     for css in generator.main
     for word in words_of(css)
-    if len(word) >= 8 and not (word.isalpha() and word.islower())  # others may be any word of the text
+    if len(word) >= 8
+    and not (word.isalpha() and word.islower())  # others may be any word of the text
 }
 _NAMES = (*TAGS, *LINKS, *CONTROLS, *SWITCHES, *ELEMENTS, *STYLES, *_BREAKS, *_WORDS)
 KNOWN = frozenset({*_NAMES, *GENERATOR_MARKS, *_SELECTOR_WORDS})
@@ -73,8 +87,10 @@ def marks_in(lowered: bytes) -> frozenset[bytes]:
     return frozenset([MARKS[number] for number in numbers])
 
 
-# The charset of East Asian text that declares none, by its commonest letters: Shift_JIS, EUC, GBK or Big5.
-# Only used if the bytes are not UTF-8 and neither header nor page names a charset. Text of each language is for
+# The charset of East Asian text that declares none, by its commonest letters: Shift_JIS, EUC, GBK
+# or Big5.
+# Only used if the bytes are not UTF-8 and neither header nor page names a charset. Text of each
+# language is for
 # the most part a few hundred letters; bytes read by the wrong charset give rare ones.
 
 CHARSETS = ("cp932", "euc_jp", "cp949", "gb18030", "big5hkscs")
@@ -106,11 +122,14 @@ _COMMON = {
     "gb18030": (frozenset(_SIMPLIFIED + _MARKS), 0.45),
     "big5hkscs": (frozenset(_TRADITIONAL + _MARKS), 0.45),
 }
-"""The common letters of a charset, and the minimum share (0 to 1) of non-ASCII letters that must be such."""
+"""The common letters of a charset, and the minimum share (0 to 1) of non-ASCII letters that must be
+such.
+"""
 
 
 def east_asian_charset(body: bytes) -> str | None:
-    """Return the one of `CHARSETS` that `body` is encoded in; None if it is none of them, or `body` is too short.
+    """Return the one of `CHARSETS` that `body` is encoded in; None if it is none of them, or `body`
+    is too short.
 
     >>> east_asian_charset("これは車輪についての説明です。".encode("euc_jp"))
     'euc_jp'
@@ -122,14 +141,22 @@ def east_asian_charset(body: bytes) -> str | None:
 
 
 def _score(sample: bytes, charset: str) -> float:
-    """Return the share of common letters among the non-ASCII ones, 1 for the least share; 0 if not decodable."""
+    """Return the share of common letters among the non-ASCII ones, 1 for the least share; 0 if not
+    decodable.
+    """
     try:
-        text = getincrementaldecoder(charset)().decode(sample)  # which ignores a cut character at the end
+        text = getincrementaldecoder(charset)().decode(
+            sample
+        )  # which ignores a cut character at the end
     except UnicodeDecodeError:
         return 0.0
     letters = [letter for letter in text if not letter.isascii() and not letter.isspace()]
     common, least = _COMMON[charset]
-    return sum(map(common.__contains__, letters)) / len(letters) / least if len(letters) >= _FEWEST else 0.0
+    return (
+        sum(map(common.__contains__, letters)) / len(letters) / least
+        if len(letters) >= _FEWEST
+        else 0.0
+    )
 
 
 # Bytes to an lxml tree: the one parse a page gets.
@@ -139,10 +166,21 @@ MAX_DEPTH = 160
 _DEEPEST = XPath("/*" * MAX_DEPTH, smart_strings=False)
 
 _BREAK = re.compile(rb"<(?:wbr\s*+|(/br)\s*+)/?>", re.IGNORECASE)
-_META_CHARSET = re.compile(rb"<meta[^<>]+charset\s*+=\s*+[\"']?+\s*+([A-Za-z0-9_.:-]+)", re.IGNORECASE)
+_META_CHARSET = re.compile(
+    rb"<meta[^<>]+charset\s*+=\s*+[\"']?+\s*+([A-Za-z0-9_.:-]+)", re.IGNORECASE
+)
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 _EMPTY = b"<html><body></body></html>"
-_WINDOWS = {"iso-8859-1", "latin-1", "latin1", "ascii", "us-ascii", "iso8859-1", "windows-1252", "cp1252"}
+_WINDOWS = {
+    "iso-8859-1",
+    "latin-1",
+    "latin1",
+    "ascii",
+    "us-ascii",
+    "iso8859-1",
+    "windows-1252",
+    "cp1252",
+}
 _ASCII_BASED = re.compile(
     r"utf-?8|windows-(?:125\d|874)|cp125\d|iso-?8859-\d{1,2}|latin-?1|(?:us-)?ascii|koi8-[ru]|shift[_-]jis"
     r"|euc-(?:jp|kr)|gb2312|gbk|gb18030|big5"
@@ -151,9 +189,14 @@ _ASCII_BASED = re.compile(
 _MULTIBYTE = re.compile(
     rb"[\xc2-\xf4](?:(?<=[\xc2-\xdf])[\x80-\xbf]|(?<=[\xe0-\xef])[\x80-\xbf]{2}|(?<=[\xf0-\xf4])[\x80-\xbf]{3})"
 )
-"""A letter beyond ASCII in UTF-8. One class of all first bytes at the beginning takes a fifth of the time."""
+"""A letter beyond ASCII in UTF-8.
+
+One class of all first bytes at the beginning takes a fifth of the time.
+"""
 _LONG_TAG = 4_096  # bytes up to which a tag is not looked at
-_MAX_ATTRIBUTES = 1_000  # maximum number of attributes of a long tag: libxml2 takes time by their square
+_MAX_ATTRIBUTES = (
+    1_000  # maximum number of attributes of a long tag: libxml2 takes time by their square
+)
 _TAG = re.compile(rb"<[A-Za-z][^>=]*+(?:=\s*+(?:\"[^\"]*+\"|'[^']*+')?+[^>=]*+)*+")
 _ATTRIBUTES = re.compile(
     rb"<(?:[^\s>=]++(?:\s*+=\s*+(?:\"[^\"]*+\"|'[^']*+'|[^\s>]*+))?+\s*+|=){%d}" % _MAX_ATTRIBUTES
@@ -183,21 +226,27 @@ class Source:
         return marks_in(self.lowered) if self.shows_names else KNOWN
 
     def may_hold(self, *names: bytes) -> bool:
-        """Return False if no tag, attribute or class in the tree holds one of `names`, of `MARKS`, as written."""
+        """Return False if no tag, attribute or class in the tree holds one of `names`, of `MARKS`,
+        as written.
+        """
         if not KNOWN.issuperset(names):
             raise KeyError(names)
         return not self.marks.isdisjoint(names)
 
     def may_name(self, attribute: str) -> bool:
-        """Return False if no element of the tree has an attribute of this name, given in lower case."""
+        """Return False if no element of the tree has an attribute of this name, given in lower
+        case.
+        """
         name = attribute.encode()
         return not self.shows_names or name in (self.marks if name in KNOWN else self.lowered)
 
 
 def read_source(body: bytes, encoding: str | None) -> Source:
-    """Return `body` ready to be parsed, its encoding chosen as browsers do (HTML standard, 13.2.3.2).
+    """Return `body` ready to be parsed, its encoding chosen as browsers do (HTML standard,
+    13.2.3.2).
 
-    BOM, `encoding` (the HTTP header's), `<meta charset>` in the first 4 KiB, UTF-8 where the body is valid, what
+    BOM, `encoding` (the HTTP header's), `<meta charset>` in the first 4 KiB, UTF-8 where the body
+    is valid, what
     `east_asian_charset` finds, else windows-1252. Between UTF-8 and windows-1252 the bytes decide.
     """
     body, name = _decode_choice(body, encoding)
@@ -211,7 +260,9 @@ def read_source(body: bytes, encoding: str | None) -> Source:
 
 
 def _may_hold_long_tag(body: bytes) -> bool:
-    """Return False if certainly no tag is much longer than `_LONG_TAG`: a `>` outside of quotes ends each in time."""
+    """Return False if certainly no tag is much longer than `_LONG_TAG`: a `>` outside of quotes
+    ends each in time.
+    """
     position = 0
     while position + _LONG_TAG < len(body):
         end = body.rfind(b">", position, position + _LONG_TAG)
@@ -219,7 +270,10 @@ def _may_hold_long_tag(body: bytes) -> bool:
             return True
         for quote in (b'"', b"'"):
             before = body.rfind(quote, position, end)
-            if before > 9 and body[before - 9 : before].rstrip()[-1:] in {b"=", b""}:  # it may open a value
+            if before > 9 and body[before - 9 : before].rstrip()[-1:] in {
+                b"=",
+                b"",
+            }:  # it may open a value
                 return True
         position = end + 1
     return False
@@ -229,9 +283,16 @@ def parse(source: Source) -> _Element:
     """Parse a page into a tree whose root is `<html>`; bad HTML never raises."""
     for candidate in (source.encoding, "utf-8"):
         try:
-            parser = HTMLParser(encoding=candidate, remove_comments=True, remove_pis=True, huge_tree=True)
+            parser = HTMLParser(
+                encoding=candidate, remove_comments=True, remove_pis=True, huge_tree=True
+            )
             root = fromstring(source.body or _EMPTY, parser)
-        except (LookupError, ValueError, ParserError, XMLSyntaxError):  # a name with control characters, too
+        except (
+            LookupError,
+            ValueError,
+            ParserError,
+            XMLSyntaxError,
+        ):  # a name with control characters, too
             continue
         if root is not None:
             for slot in root.iter("template") if b"<template #title" in source.body else ():
@@ -246,7 +307,9 @@ def parse(source: Source) -> _Element:
 
 
 def _flatten(element: _Element) -> None:
-    """Replace the descendants of `element` by copies without children, side by side; the text keeps its order."""
+    """Replace the descendants of `element` by copies without children, side by side; the text keeps
+    its order.
+    """
     last: _Element | None = None
     made: list[_Element] = []
     for event, inner in iterwalk(element, events=("start", "end")):
@@ -265,7 +328,8 @@ def _flatten(element: _Element) -> None:
 
 def _decode_choice(body: bytes, encoding: str | None) -> tuple[bytes, str]:
     if found := next((found for found in _BOMS if body.startswith(found[0])), None):
-        body, encoding = body.removeprefix(found[0]), found[1]
+        body = body.removeprefix(found[0])
+        encoding = found[1]
     elif encoding is None and (declared := _META_CHARSET.search(body, 0, 4096)):
         encoding = declared[1].decode("ascii").lower()
     if encoding is None:

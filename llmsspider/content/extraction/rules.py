@@ -19,7 +19,8 @@ from llmsspider.content.extraction.tree import (
     visible,
 )
 
-# Whether an element with a class of page furniture (chrome) is that: the name is evidence, its content decides.
+# Whether an element with a class of page furniture (chrome) is that: the name is evidence, its
+# content decides.
 
 DOUBTFUL = frozenset(
     {"ad", "ads", "article-relatives", "breadcrumb", "breadcrumbs", "comments", "cookies", "copy", "div.prompt",
@@ -29,38 +30,52 @@ DOUBTFUL = frozenset(
      "related-articles", "related-posts", "search-results", "section-index",
      "table-of-contents", "toc", "TOC"}
 )  # fmt: skip
-"""Classes and ids of page furniture (chrome) that sites give to content too; `is_content` decides."""
-CONTENTS_NAMES = frozenset({"table of contents", "contents", "on this page", "in this article", "toc"})
+"""Classes and ids of page furniture (chrome) that sites give to content too; `is_content` decides.
+"""
+CONTENTS_NAMES = frozenset(
+    {"table of contents", "contents", "on this page", "in this article", "toc"}
+)
 """Texts of the headings of tables of contents, in lower case."""
 _PROSE = 30
 """Minimum number of letters outside links of content; fewer are a label."""
 _UNLINKED = 0.3
-"""Minimum share (0 to 1) of letters outside links of content; lists of links with descriptions have it."""
+"""Minimum share (0 to 1) of letters outside links of content; lists of links with descriptions have
+it.
+"""
 _WHOLE = 400
 """Number of letters outside links from which on no button, banner or feedback form is assumed."""
 _CONTROLS = XPath("boolean(.//button | .//input | .//select | .//textarea | .//form | .//iframe)")
 _STRUCTURE = XPath("boolean(.//pre | .//th | .//dl)")
 _PAGE_CONTENTS = re.compile(r"toc|contents|breadcrumb|pag(?:er|e-nav|ination)", re.IGNORECASE)
-"""Classes and ids of lists of links, which are content only with paragraphs, code or a table inside."""
+"""Classes and ids of lists of links, which are content only with paragraphs, code or a table
+inside.
+"""
 _PARAGRAPHS = XPath("boolean(.//p | .//pre | .//th)")
 _CODE = XPath("boolean(.//pre[normalize-space()])")
 _ASKS = re.compile(
-    r"(?:was|did|is) this \w+ (?:help|use|answer)|helpful\?|rate this|(?:give|send|share|leave) (?:us |your )?feedback|"
-    r"copyright|all rights reserved|(?:powered|built|generated|created) (?:by|with)|last (?:updated|modified)|"
-    r"results (?:matching|for) \"\"|(?:use|uses|using) cookies|advertis|sponsor|\bads? by|subscribe|sign up|newsletter",
+    r"(?:was|did|is) this \w+ (?:help|use|answer)|helpful\?|rate this|(?:give|send|share|leave)"
+    r" (?:us |your )?feedback|"
+    r"copyright|all rights reserved|(?:powered|built|generated|created) (?:by|with)|last"
+    r" (?:updated|modified)|"
+    r"results (?:matching|for) \"\"|(?:use|uses|using) cookies|advertis|sponsor|\bads?"
+    r" by|subscribe|sign up|newsletter",
     re.IGNORECASE,
 )
 """Texts of chrome: requests for feedback or consent, copyright, advertisements, subscriptions."""
 
 
 def holds_title(element: _Element) -> bool:
-    """Return True if an `<h1>` is in an element, but for a table of contents or a search (`results matching ""`)."""
+    """Return True if an `<h1>` is in an element, but for a table of contents or a search (`results
+    matching ""`).
+    """
     texts = (plain_text(heading).lower() for heading in element.iter("h1"))
     return any(text not in CONTENTS_NAMES and '""' not in text for text in texts)
 
 
 def is_content(element: _Element) -> bool:
-    """Return True if a `DOUBTFUL` element holds an `<h1>`, code, much text, or prose that asks for nothing."""
+    """Return True if a `DOUBTFUL` element holds an `<h1>`, code, much text, or prose that asks for
+    nothing.
+    """
     if holds_title(element) or _CODE(element) or is_section(element):
         return True
     outside = letters_outside_links(element)
@@ -75,10 +90,15 @@ def is_content(element: _Element) -> bool:
 
 
 def is_section(element: _Element) -> bool:
-    """Return True for a heading, or a section that has its id from its heading: an author's words, not a site's."""
+    """Return True for a heading, or a section that has its id from its heading: an author's words,
+    not a site's.
+    """
     if element.tag in HEADINGS:
-        below, text = element.getnext(), plain_text(element)
-        heads_links = text.lower() in CONTENTS_NAMES and (below is None or not letters_outside_links(below))
+        below = element.getnext()
+        text = plain_text(element)
+        heads_links = text.lower() in CONTENTS_NAMES and (
+            below is None or not letters_outside_links(below)
+        )
         return not heads_links and not _ASKS.search(text)
     heading = next(element.iter(*HEADINGS), None)
     if heading is None:
@@ -91,9 +111,12 @@ def is_section(element: _Element) -> bool:
     )
 
 
-# What an element is, by tag, class, id and role: filtered, an admonition, tabs, math, or nothing special.
-# The selectors are the small ones (`tag`, `.class`, `#id`, `tag.class`, `[attr=value]`, `.class>tag`), compiled
-# to sets; the answer for a class attribute is remembered, since pages of one site repeat the same few hundred.
+# What an element is, by tag, class, id and role: filtered, an admonition, tabs, math, or nothing
+# special.
+# The selectors are the small ones (`tag`, `.class`, `#id`, `tag.class`, `[attr=value]`,
+# `.class>tag`), compiled
+# to sets; the answer for a class attribute is remembered, since pages of one site repeat the same
+# few hundred.
 
 COMMON_DROPS = (
     # permalinks
@@ -130,7 +153,9 @@ COMMON_DROPS = (
     ".noprint", ".no-print", "[role=navigation]", "[role=search]", "[role=toolbar]",
     "[role=contentinfo]", "[role=tablist]", "[role=dialog]",
 )  # fmt: skip
-"""Selectors of elements that are filtered on every site; those in `DOUBTFUL` only unless `is_content`."""
+"""Selectors of elements that are filtered on every site; those in `DOUBTFUL` only unless
+`is_content`.
+"""
 
 
 class Kind(Enum):
@@ -144,7 +169,9 @@ class Kind(Enum):
     SIGNATURE = auto()
     CODE = auto()
     GRID = auto()
-    DOUBTFUL = auto()  # filtered by its name, unless what it holds is content. `Rules.kind` never returns it
+    DOUBTFUL = (
+        auto()
+    )  # filtered by its name, unless what it holds is content. `Rules.kind` never returns it
 
 
 OVERRULED_BY_TITLE = frozenset({Kind.DROP, Kind.ADMONITION, Kind.MATH, Kind.DOUBTFUL})
@@ -157,26 +184,44 @@ _ADMONITION = re.compile(
     r"docs-callout|infobox|note-box|alert-\w+|"
     r"[a-z]+-(?:callout|admonition|alert)--?(?:note|tip|info|important|warning|caution|danger))(?=\s|$)"
 )
-_BARE_ADMONITION = {"note", "tip", "warning", "important", "caution", "danger", "information", "seealso"}
+_BARE_ADMONITION = {
+    "note",
+    "tip",
+    "warning",
+    "important",
+    "caution",
+    "danger",
+    "information",
+    "seealso",
+}
 _MATH = frozenset(
     {"math", "katex", "katex-display", "katex-block", "arithmatex", "MathJax_Preview", "MathJax",
      "MathJax_Display", "MJXc-display", "math-display", "math-container", "math-inline", "stemblock", "latex"}
 )  # fmt: skip
 GRIDS = {"two-column-summary": 2, "three-column-summary": 3, "four-column-summary": 4}
-"""Classes of a `<div>` whose children are the cells of a table (javadoc), with the number of columns."""
+"""Classes of a `<div>` whose children are the cells of a table (javadoc), with the number of
+columns.
+"""
 _KINDS = (
     (Kind.TABS, {"tabbed-set", "tab-set", "sphinx-tabs", "tabs-container", "panel-tabset", "vp-code-group", "tabs",
                  "tabset", "sd-tab-set", "book-tabs", "code-tabs", "code-group", "nextra-tabs", "tab-view"}),
     (Kind.SIGNATURE, {"sig", "sig-object", "member-signature", "memproto", "type-signature", "code-header",
-                      "method-heading", "p.src", "div.attr"}),  # those with a tag of Haddock and pdoc
+                      # those with a tag of Haddock and pdoc
+                      "method-heading", "p.src", "div.attr"}),
     (Kind.GRID, {f"div.{name}" for name in GRIDS}),
-    (Kind.CODE, {"div.fragment", "blockquote.SCodeFlow", "table.RktBlk", "table.RBoxed"}),  # Doxygen, Scribble
+    # Doxygen, Scribble
+    (Kind.CODE, {"div.fragment", "blockquote.SCodeFlow", "table.RktBlk", "table.RBoxed"}),
 )  # fmt: skip
-"""Classes that say what an element is, with a tag where the class alone says too little; the first kind counts."""
+"""Classes that say what an element is, with a tag where the class alone says too little; the first
+kind counts.
+"""
 
 
 class Rules:
-    """Classifies elements. Built once per generator, from its drop selectors and the common ones."""
+    """Classifies elements.
+
+    Built once per generator, from its drop selectors and the common ones.
+    """
 
     def __init__(self, selectors: Iterable[str]):
         self._names: set[str] = set()
@@ -197,7 +242,8 @@ class Rules:
                 self._classes.add(selector[1:])
             else:
                 self._names.add(selector)
-        # Attributes other than the class, with any value if `values` is empty, and what finds their values.
+        # Attributes other than the class, with any value if `values` is empty, and what finds their
+        # values.
         self._attributes: list[tuple[str, set[str], XPath, XPath]] = []
         for name, values in attributes.items():
             is_plain = re.fullmatch(r"[A-Za-z_][\w.-]*", name)  # not `v-on:click`
@@ -210,7 +256,9 @@ class Rules:
         return classify(element, self.by_attribute(element) if kind is Kind.PLAIN else kind)
 
     def by_name(self, tag: str, classes: str) -> Kind:
-        """Return the kind of elements with a tag and class; for kinds in `OVERRULED_BY_TITLE` call `classify` next."""
+        """Return the kind of elements with a tag and class; for kinds in `OVERRULED_BY_TITLE` call
+        `classify` next.
+        """
         names = classes.split()
         found = self._names.intersection((tag, *(f"{tag}.{name}" for name in names)))
         found = found or self._classes.intersection(names)
@@ -219,7 +267,9 @@ class Rules:
         return _special(tag, names, classes)
 
     def by_attribute(self, element: _Element) -> Kind:
-        """Return the kind of an element by attributes other than its class; only for those plain by tag and class."""
+        """Return the kind of an element by attributes other than its class; only for those plain by
+        tag and class.
+        """
         for name, values, _, _ in self._attributes:
             value = element.get(name)
             if value is not None and (not values or value in values):
@@ -237,7 +287,9 @@ class Rules:
             for element in holders(main, attributes)
         ]
         found: dict[_Element, Kind] = {
-            element: kind for element in near if (kind := self.by_attribute(element)) is not Kind.PLAIN
+            element: kind
+            for element in near
+            if (kind := self.by_attribute(element)) is not Kind.PLAIN
         }
         for name, children in self._children:
             if name.encode() in source.body:
@@ -246,7 +298,9 @@ class Rules:
 
 
 def classify(element: _Element, by_name: Kind) -> Kind:
-    """Return the kind of an element by its content; `by_name` is the kind by tag and class, not plain."""
+    """Return the kind of an element by its content; `by_name` is the kind by tag and class, not
+    plain.
+    """
     if by_name is Kind.DOUBTFUL:
         classes = element.get("class") or ""
         is_kept = is_content(element)
@@ -261,7 +315,9 @@ def _special(tag: str, names: list[str], classes: str) -> Kind:
     if tag in {"div", "aside", "blockquote", "section", "details", "figure", "p", "article"} and (
         _ADMONITION.search(classes) or (len(names) == 1 and names[0].lower() in _BARE_ADMONITION)
     ):
-        is_drawn_so = tag == "details" and "alert" in names  # Docusaurus draws every <details> as an alert
+        is_drawn_so = (
+            tag == "details" and "alert" in names
+        )  # Docusaurus draws every <details> as an alert
         return Kind.PLAIN if is_drawn_so else Kind.ADMONITION
     if tag == "dl" and "section" in names and not _BARE_ADMONITION.isdisjoint(names):
         return Kind.ADMONITION
@@ -274,6 +330,8 @@ _CONTENTS = re.compile(r"toc|contents|on-this-page|section-index", re.IGNORECASE
 
 @lru_cache(maxsize=64)
 def rules_for(drop: str, contents: bool = False) -> Rules:
-    """Return the rules of a generator with these extra selectors; `contents` keeps tables of contents."""
+    """Return the rules of a generator with these extra selectors; `contents` keeps tables of
+    contents.
+    """
     selectors = (*COMMON_DROPS, *drop.split())
     return Rules(one for one in selectors if not (contents and _CONTENTS.search(one)))

@@ -1,4 +1,6 @@
-"""The title of a page: which heading is the title, what is above that heading, and how `<title>` helps."""
+"""The title of a page: which heading is the title, what is above that heading, and how `<title>`
+helps.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +19,13 @@ from llmsspider.content.extraction.tree import (
 )
 
 _LOOKED_AT = 200
-"""Number of elements at the top of the main content that are searched for a heading without a heading tag."""
+"""Number of elements at the top of the main content that are searched for a heading without a
+heading tag.
+"""
 _HEAD_TEXT = 100
-"""Maximum number of letters outside links above the title; more are content, not the head of the site."""
+"""Maximum number of letters outside links above the title; more are content, not the head of the
+site.
+"""
 _CONTENT = XPath(
     "boolean(.//pre | .//dl | .//th"
     " | descendant-or-self::*[self::h2 or self::h3 or self::h4][not(.//a | ancestor::a)])"
@@ -34,8 +40,12 @@ _MORE_WORDS = 2
 """Maximum number of words in the heading of a page that the `<title>` does not have."""
 
 
-def outer_title(root: _Element, main: _Element, title: str | None, whole: str | None = None) -> str | None:
-    """Return the text of an `<h1>` before the main content, if it fits the `<title>` and none that is inside does."""
+def outer_title(
+    root: _Element, main: _Element, title: str | None, whole: str | None = None
+) -> str | None:
+    """Return the text of an `<h1>` before the main content, if it fits the `<title>` and none that
+    is inside does.
+    """
     wanted = (title or "").casefold()
     own = next(main.iter("h1"), None)
     before = takewhile(lambda heading: main not in heading.iterancestors(), root.iter("h1"))
@@ -44,26 +54,42 @@ def outer_title(root: _Element, main: _Element, title: str | None, whole: str | 
         text = plain_text(heading)
         is_other = text.casefold() != wanted or own is not None
         is_headed = is_other and next(main.iter("h1", "h2"), None) is not None
-        if text and wanted.startswith(text.casefold()) and not (is_headed and _in_navigation(heading)):
-            inner, last = [plain_text(one).casefold() for one in main.iter("h1", "h2")], _keys(whole)[-1:]
-            least = len(text) if _key(text) in _keys(whole or title) else 1  # a word of a part names no page
+        if (
+            text
+            and wanted.startswith(text.casefold())
+            and not (is_headed and _in_navigation(heading))
+        ):
+            inner = [plain_text(one).casefold() for one in main.iter("h1", "h2")]
+            last = _keys(whole)[-1:]
+            least = (
+                len(text) if _key(text) in _keys(whole or title) else 1
+            )  # a word of a part names no page
             names_page = any(
                 (len(one) >= least and one in wanted) or _key(one) in last for one in inner if one
             )
             is_said = _key(text) in map(_key, inner)
             return None if is_said or (names_page and _key(text) not in last) else text
-    fits = own is not None and bool(outside) and _fits_better(outside[-1], own, main, whole or title)
+    fits = (
+        own is not None and bool(outside) and _fits_better(outside[-1], own, main, whole or title)
+    )
     return plain_text(outside[-1]) if fits else None
 
 
 def _fits_better(heading: _Element, own: _Element, main: _Element, title: str | None) -> bool:
-    """Return True if a heading before `main` shares more words with the `<title>` than `own`, and is not the site."""
-    text, keys, words = plain_text(heading), _keys(title), set(_WORD.findall((title or "").casefold()))
+    """Return True if a heading before `main` shares more words with the `<title>` than `own`, and
+    is not the site.
+    """
+    text = plain_text(heading)
+    keys = _keys(title)
+    words = set(_WORD.findall((title or "").casefold()))
     if not text or _key(plain_text(own)) in (*keys, _key(text)) or _in_navigation(heading):
         return False
-    ours, theirs = (len(words.intersection(_WORD.findall(one.casefold()))) for one in (text, plain_text(own)))
+    ours, theirs = (
+        len(words.intersection(_WORD.findall(one.casefold()))) for one in (text, plain_text(own))
+    )
     is_inside = any(
-        above.tag in {"main", "article"} for above in {*main.iterancestors()} & {*heading.iterancestors()}
+        above.tag in {"main", "article"}
+        for above in {*main.iterancestors()} & {*heading.iterancestors()}
     )
     return ours >= theirs if is_inside else ours > theirs and _key(text) not in keys
 
@@ -78,7 +104,9 @@ def _leads_away(heading: _Element) -> bool:
 def _in_navigation(heading: _Element) -> bool:
     """Return True if a heading stands in a navigation: it names the site, or the page as menus do."""
     return any(
-        above.tag in {"nav", "aside"} or above.get("role") == "navigation" or is_named_navigation(above)
+        above.tag in {"nav", "aside"}
+        or above.get("role") == "navigation"
+        or is_named_navigation(above)
         for above in heading.iterancestors()
     )
 
@@ -86,11 +114,15 @@ def _in_navigation(heading: _Element) -> bool:
 def _is_above_page(heading: _Element) -> bool:
     """Return True if a heading stands in a navigation, or in a header of the site."""
     tags = {above.tag for above in heading.iterancestors()}
-    return tags.isdisjoint({"main", "article", "section"}) and ("header" in tags or _in_navigation(heading))
+    return tags.isdisjoint({"main", "article", "section"}) and (
+        "header" in tags or _in_navigation(heading)
+    )
 
 
 def headline(scope: _Element, title: str | None, whole: str | None = None) -> _Element | None:
-    """Return the heading in `scope` that equals a part of the `<title>`; of several, that of the last part."""
+    """Return the heading in `scope` that equals a part of the `<title>`; of several, that of the
+    last part.
+    """
     keys = _keys(title, whole)
     lead = [*_keys(title)[:2], *_keys(_rest(title))[:1]]
     said: dict[str, _Element] = {}
@@ -118,7 +150,9 @@ def _below_linked_name(scope: _Element) -> _Element | None:
 
 
 def page_headline(scope: _Element, title: str | None, whole: str | None = None) -> _Element | None:
-    """Return the heading in `scope` that equals the `<title>`, or one above it that adds some words to it."""
+    """Return the heading in `scope` that equals the `<title>`, or one above it that adds some words
+    to it.
+    """
     found = headline(scope, title, whole)
     if not title or next(scope.iter("h1"), None) is not None:
         return found
@@ -132,13 +166,22 @@ def page_headline(scope: _Element, title: str | None, whole: str | None = None) 
 
 @lru_cache(maxsize=64)  # a page asks several times of its own
 def _keys(*titles: str | None) -> tuple[str, ...]:
-    """Return what a heading is compared with, as keys: each title, its parts, and what follows the first of many."""
-    parts = [part for title in titles if title for part in (title, *_PARTS.split(title), _rest(title) or "")]
+    """Return what a heading is compared with, as keys: each title, its parts, and what follows the
+    first of many.
+    """
+    parts = [
+        part
+        for title in titles
+        if title
+        for part in (title, *_PARTS.split(title), _rest(title) or "")
+    ]
     return tuple(key for part in parts if (key := _key(part)))
 
 
 def _rest(title: str | None) -> str | None:
-    """Return what follows the first of three or more parts of a title: of "JSDoc: Class: Wheel" the "Class: Wheel"."""
+    """Return what follows the first of three or more parts of a title: of "JSDoc: Class: Wheel" the
+    "Class: Wheel".
+    """
     parts = _PARTS.split(title or "")
     return (title or "")[len(parts[0]) :].lstrip(" |:·–—»›-") if len(parts) > 2 else None
 
@@ -149,20 +192,25 @@ def _key(text: str) -> str:
 
 
 def set_headline(main: _Element, title: str | None, whole: str | None = None) -> None:
-    """Make the element at the top that equals the `<title>` an `<h1>`, and empty what is above it, such as a logo."""
+    """Make the element at the top that equals the `<title>` an `<h1>`, and empty what is above it,
+    such as a logo.
+    """
     if not title:
         return
     found = headline(main, title, whole)
     found = _below_linked_name(main) if found is None else page_headline(main, title, whole)
     drawn = _styled_headline(main, title) if found is None else None
     if drawn is not None:
-        drawn.tag, found = "h1", drawn
+        drawn.tag = "h1"
+        found = drawn
     if found is not None and _empty_above(found, main):
         found.tag = "h1"
 
 
 def clear_site_name(main: _Element, title: str | None, whole: str | None = None) -> bool:
-    """Empty what is above the heading that equals the `<title>`, where an `<h1>` of the site is; return whether so."""
+    """Empty what is above the heading that equals the `<title>`, where an `<h1>` of the site is;
+    return whether so.
+    """
     first = next(main.iter("h1"), None)
     if first is None or _key(plain_text(first)) in _keys(title)[:2]:  # nearly every page ends here
         return False
@@ -178,13 +226,19 @@ def _styled_headline(main: _Element, title: str) -> _Element | None:
     for element in takewhile(lambda element: element.tag not in HEADINGS, top):
         if element.tag in {"div", "p", "center", "font"} and not has_blocks(element):
             around = next(element.iterancestors())
-            if plain_text(element).casefold() == title.casefold() and around.tag not in {"a", "li", "td"}:
+            if plain_text(element).casefold() == title.casefold() and around.tag not in {
+                "a",
+                "li",
+                "td",
+            }:
                 return element
     return None
 
 
 def _empty_above(headline: _Element, main: _Element) -> bool:
-    """Empty what stands above the headline in `main`; return False, and leave it, where that is content."""
+    """Empty what stands above the headline in `main`; return False, and leave it, where that is
+    content.
+    """
     above: list[_Element] = []
     for level in takewhile(lambda level: level is not main, (headline, *headline.iterancestors())):
         above += level.itersiblings(preceding=True)
@@ -197,7 +251,9 @@ def _empty_above(headline: _Element, main: _Element) -> bool:
 
 
 def nest_sections(main: _Element) -> None:
-    """Lower the headings of sections that begin with an `<h1>`, where the title stands in none (ExDoc)."""
+    """Lower the headings of sections that begin with an `<h1>`, where the title stands in none
+    (ExDoc).
+    """
     headings = main.iter(*HEADINGS) if len(list(islice(main.iter("h1"), 2))) == 2 else ()
     begins: dict[_Element, bool] = {}
     for number, heading in enumerate(headings):
@@ -211,7 +267,8 @@ def nest_sections(main: _Element) -> None:
 
 
 def own_title(title: str | None, heading: str | None) -> str | None:
-    """Return the part of `title` that is the page's own, by the first `heading` of a page that has no `<h1>`.
+    """Return the part of `title` that is the page's own, by the first `heading` of a page that has
+    no `<h1>`.
 
     >>> own_title("Vectors (The Manual (version 7))", "19.1 Vectors")
     'Vectors'

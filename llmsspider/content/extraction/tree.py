@@ -1,4 +1,6 @@
-"""Names of elements and classes that mean the same on every site, and small functions over elements."""
+"""Names of elements and classes that mean the same on every site, and small functions over
+elements.
+"""
 
 import re
 from collections.abc import Iterable
@@ -17,65 +19,69 @@ def _words(text: str) -> frozenset[str]:
 
 
 BLOCKS = _words(
-    "address article aside blockquote body caption center dd details div dl dt fieldset figcaption figure "
-    "footer form h1 h2 h3 h4 h5 h6 header hgroup hr html legend li main menu ol p pre search section "
-    "summary table tbody td tfoot th thead tr ul"
+    "address article aside blockquote body caption center dd details div dl dt fieldset figcaption"
+    " figure footer form h1 h2 h3 h4 h5 h6 header hgroup hr html legend li main menu ol p pre"
+    " search section summary table tbody td tfoot th thead tr ul"
 )
-"""Elements that start a new block (HTML standard 15.3: display block, list-item and table parts)."""
+"""Elements that start a new block (HTML standard 15.3: display block, list-item and table parts).
+"""
 _BREAKS = BLOCKS - {"td", "th"}
 """Elements that part lines; the cells of a row stand beside each other."""
 _LINE_ENDS = _BREAKS | {"br"}
 HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 INLINE = _words(
-    "a abbr acronym b bdi bdo big br cite code data del dfn em font i img input ins kbd label mark math "
-    "mjx-container nobr output picture q rt ruby s samp small span strike strong sub sup time tt u var "
-    "wbr source track"
+    "a abbr acronym b bdi bdo big br cite code data del dfn em font i img input ins kbd label mark"
+    " math mjx-container nobr output picture q rt ruby s samp small span strike strong sub sup time"
+    " tt u var wbr source track"
 )
-"""Elements that stand in a line of text; libxml2 puts what follows `<source>` and `<track>` into them."""
+"""Elements that stand in a line of text; libxml2 puts what follows `<source>` and `<track>` into
+them.
+"""
 SKIPPED = _words(
-    "area audio base button canvas col colgroup datalist dialog embed head iframe link map meta nav "
-    "noframes noscript object option rp select style svg template textarea title video"
+    "area audio base button canvas col colgroup datalist dialog embed head iframe link map meta nav"
+    " noframes noscript object option rp select style svg template textarea title video"
 )
 """Elements that are never text of the page."""
 FLATTENED = _words(
-    "p div section ul ol dl dt dd blockquote table tr figure figcaption details summary article h1 h2 h3 "
-    "h4 h5 h6"
+    "p div section ul ol dl dt dd blockquote table tr figure figcaption details summary article h1"
+    " h2 h3 h4 h5 h6"
 )
 """Blocks that a table cell or a heading sets into its line."""
 NOT_CODE = _words(
-    "CodeMirror-linenumber RBackgroundLabel annottext blob-num boring button-holder buttons clipboard-copy code-copy "
-    "code-line-number conum copy copy-button copybtn expressive-code-copy gutter hljs-ln-line-number "
-    "hljs-ln-numbers line-num line-number line-numbers line-numbers-rows lineno linenodiv linenos "
-    "linenumber linenumbers ln lnt md-annotation__index mw-pygments-lineno numberline nums "
-    "react-syntax-highlighter-line-number shcb-line-number sr-only src-line token-line-number "
-    "tooltip-content ttc visually-hidden"
+    "CodeMirror-linenumber RBackgroundLabel annottext blob-num boring button-holder buttons"
+    " clipboard-copy code-copy code-line-number conum copy copy-button copybtn expressive-code-copy"
+    " gutter hljs-ln-line-number hljs-ln-numbers line-num line-number line-numbers"
+    " line-numbers-rows lineno linenodiv linenos linenumber linenumbers ln lnt md-annotation__index"
+    " mw-pygments-lineno numberline nums react-syntax-highlighter-line-number shcb-line-number"
+    " sr-only src-line token-line-number tooltip-content ttc visually-hidden"
 )
 """Classes inside a code block that are not its text: line numbers, copy buttons, hidden lines."""
 CODE_LINES = _words(
-    "CodeMirror-line blob-code cl code-line codeLine ec-line line react-code-line-contents token-line "
-    "view-line"
+    "CodeMirror-line blob-code cl code-line codeLine ec-line line react-code-line-contents"
+    " token-line view-line"
 )
 """Classes of elements that are one line of code."""
 CODE_SPANS = frozenset({"tt", "docutils literal"})
 """Classes of a `<span>` that is inline code (Doxygen 1.16, docutils)."""
 COMMON_LANGUAGES = _words(
-    "bash c console cpp cs csharp css dart diff dockerfile elixir go graphql groovy haskell html http ini java "
-    "javascript js json json5 jsonc jsx julia kotlin kt less lua makefile markdown md mermaid objc perl php "
-    "powershell proto py pycon python r rb rs ruby rust scala scss sh shell sql svelte swift toml ts tsx "
-    "typescript vue xml yaml yml zig zsh"
+    "bash c console cpp cs csharp css dart diff dockerfile elixir go graphql groovy haskell html"
+    " http ini java javascript js json json5 jsonc jsx julia kotlin kt less lua makefile markdown"
+    " md mermaid objc perl php powershell proto py pycon python r rb rs ruby rust scala scss sh"
+    " shell sql svelte swift toml ts tsx typescript vue xml yaml yml zig zsh"
 )
 """Languages that `<code>` may name by a class that says nothing else (TypeDoc)."""
 NOT_A_LANGUAGE = _words(
-    "active annotate astro-code auto block cell-code cell-output chroma code code-block code-with-copy "
-    "codehilite compile_fail content copy-enabled copyable default doc-text downlit dracula editable "
-    "edition2015 edition2018 edition2021 edition2024 example executable expand focus fragment github-dark "
-    "github-light has-diff has-focused-lines highlight highlighted highlighter-rouge highlightjs hljs ignore inner "
-    "item-decl lang language line-numbers linenumbers linenums listing literal literal-block makeup match-braces "
-    "monokai mt-0 myst-ansi no-highlight no_run nocopy nohighlight none nord not-prose notranslate nowrap "
-    "numberlines numbersource output overflow-auto plain playground prettyprint prettyprinted prism "
-    "programlisting rainbow-braces rouge rust-example-rendered scraped-example screen shiki shiki-themes "
-    "should_panic snippet source sourcecode tab text-sm title undefined vitesse-dark vitesse-light "
-    "vp-code vp-code-dark vp-code-light with-title wrap"
+    "active annotate astro-code auto block cell-code cell-output chroma code code-block"
+    " code-with-copy codehilite compile_fail content copy-enabled copyable default doc-text downlit"
+    " dracula editable edition2015 edition2018 edition2021 edition2024 example executable expand"
+    " focus fragment github-dark github-light has-diff has-focused-lines highlight highlighted"
+    " highlighter-rouge highlightjs hljs ignore inner item-decl lang language line-numbers"
+    " linenumbers linenums listing literal literal-block makeup match-braces monokai mt-0 myst-ansi"
+    " no-highlight no_run nocopy nohighlight none nord not-prose notranslate nowrap numberlines"
+    " numbersource output overflow-auto plain playground prettyprint prettyprinted prism"
+    " programlisting rainbow-braces rouge rust-example-rendered scraped-example screen shiki"
+    " shiki-themes should_panic snippet source sourcecode tab text-sm title undefined vitesse-dark"
+    " vitesse-light vp-code vp-code-dark vp-code-light with-title wrap"
 )
 """Class words of code blocks that name a highlighter, a theme or an option, no language."""
 
@@ -107,24 +113,34 @@ _NAVIGATION = re.compile(
     re.IGNORECASE,
 )
 _UTILITIES = re.compile(r"(?<!\S)(?:[^\s\[(:/]*+[\[(:/]\S*+|(?:bg|text|border)-\S++)")
-"""Classes that only say how an element looks (Tailwind): `lg:grid-cols-[var(--sidebar-width)_1fr]`, `bg-sidebar`."""
+"""Classes that only say how an element looks (Tailwind): `lg:grid-cols-[var(--sidebar-width)_1fr]`,
+`bg-sidebar`.
+"""
 
 
 def is_named_navigation(element: _Element) -> bool:
     """Return True if the class or id of an element names navigation, not content."""
     name = f"{element.get('class') or ''} {element.get('id') or ''}"
-    if name == " " or element.tag in {"html", "body", "main", "article"} or not _NAVIGATION.search(name):
+    if (
+        name == " "
+        or element.tag in {"html", "body", "main", "article"}
+        or not _NAVIGATION.search(name)
+    ):
         return False
     return not _UTILITIES.search(name) or bool(_NAVIGATION.search(_UTILITIES.sub(" ", name)))
 
 
 def settable(text: str | None) -> str:
-    """Return `text` without what lxml reads from HTML but refuses to set: control characters (XML 1.0, 2.2)."""
+    """Return `text` without what lxml reads from HTML but refuses to set: control characters (XML
+    1.0, 2.2).
+    """
     return _NOT_XML.sub("", text) if text else ""
 
 
 def collapsed(text: str) -> str:
-    """Return `text` with each run of white space as one space (ten times as fast as one expression)."""
+    """Return `text` with each run of white space as one space (ten times as fast as one
+    expression).
+    """
     if "\n" in text:
         text = text.replace("\n", " ")
     if "\t" in text or "\r" in text or "\f" in text:
@@ -143,7 +159,9 @@ def has_blocks(element: _Element) -> bool:
 
 
 def holders(element: _Element, attributes: XPath) -> list[_Element]:
-    """Return the elements that have the attributes of a path such as `descendant::*/@role`, five times as fast."""
+    """Return the elements that have the attributes of a path such as `descendant::*/@role`, five
+    times as fast.
+    """
     return [value.getparent() for value in attributes(element)]
 
 
@@ -151,7 +169,8 @@ def remove_elements(elements: Iterable[_Element]) -> None:
     """Remove elements that are given in document order; the text behind each stays."""
     left: dict[tuple[_Element, str], list[str]] = {}
     for element in elements:
-        parent, before = element.getparent(), element.getprevious()
+        parent = element.getparent()
+        before = element.getprevious()
         if parent is None:
             continue
         if element.tail:
@@ -163,7 +182,9 @@ def remove_elements(elements: Iterable[_Element]) -> None:
 
 
 def inner_text(element: _Element) -> str:
-    """Return the text of an element as it stands, a fifth of the time that joining `itertext()` takes."""
+    """Return the text of an element as it stands, a fifth of the time that joining `itertext()`
+    takes.
+    """
     if not len(element):
         return element.text or ""
     text: str = tostring(element, encoding="unicode", method="text", with_tail=False)
@@ -179,7 +200,9 @@ def breaks_lines(element: _Element) -> bool:
 
 
 def broken_text(element: _Element) -> str:
-    """Return the text of an element with a new line for each `<br>`, and before and after each block in it."""
+    """Return the text of an element with a new line for each `<br>`, and before and after each
+    block in it.
+    """
     if not breaks_lines(element):
         return inner_text(element)
     parts: list[str] = []

@@ -1,6 +1,8 @@
-"""The walk over the main content: every element becomes a block or an inline piece of the output format.
+"""The walk over the main content: every element becomes a block or an inline piece of the output
+format.
 
-Converters of tags and kinds register themselves: `blocks`, `inlines`, `lists` and `components` import this module.
+Converters of tags and kinds register themselves: `blocks`, `inlines`, `lists` and `components`
+import this module.
 """
 
 import re
@@ -33,17 +35,23 @@ from llmsspider.items import Link
 _FEW = 40
 """Number of letters outside links below which an element cannot be the page."""
 _THE_PAGE = 0.7
-"""Minimum share (0 to 1) of the main content's letters outside links of an element that is the page."""
+"""Minimum share (0 to 1) of the main content's letters outside links of an element that is the
+page.
+"""
 _MAX_DEPTH = 120
-"""Maximum depth of elements; deeper ones become plain text (each level takes four frames of the stack)."""
+"""Maximum depth of elements; deeper ones become plain text (each level takes four frames of the
+stack).
+"""
 _MAX_ROLES = 10_000
 
 _ITEM = re.compile(r"\s*+[-*] \d[\w.]*+ \[[^\n]*\]\(([^\s()]*+)\)\Z")
 """One line of a list of numbered links: the number, and the link."""
 _NUMBERED = re.compile(r"(?:#+ |<h\d>)\d")
 
-# The tables of converters. A block converter returns the blocks of an element. An inline converter also gets the pieces
-# before the element in its line, and returns a piece, or blocks if the element turns out to be a block (display math).
+# The tables of converters. A block converter returns the blocks of an element. An inline converter
+# also gets the pieces
+# before the element in its line, and returns a piece, or blocks if the element turns out to be a
+# block (display math).
 # Converters that are not looked up by tag return None for an element that they do not apply to.
 
 Piece = str | list[str]
@@ -62,7 +70,8 @@ AROUND_BLOCKS: dict[str, SomeBlocks] = {}
 BLOCK_KINDS: dict[Kind, SomeBlocks] = {}
 INLINE_KINDS: dict[Kind, SomeInlines] = {}
 FINDERS: dict[tuple[bytes, ...], Finder] = {}
-"""Functions that collect, before the walk begins, what converters need to know of the main content of a page that has
+"""Functions that collect, before the walk begins, what converters need to know of the main content
+of a page that has
 one of some `parsing.MARKS`.
 """
 
@@ -81,7 +90,9 @@ class Role(NamedTuple):
     """What elements of one tag and class are, and how they are converted."""
 
     kind: Kind
-    is_plain: bool  # whether `kind` is `Kind.PLAIN`: access to an enum member takes ten times as long
+    is_plain: (
+        bool  # whether `kind` is `Kind.PLAIN`: access to an enum member takes ten times as long
+    )
     flow: Flow
     block: BlockConverter
     inline: InlineConverter
@@ -89,7 +100,9 @@ class Role(NamedTuple):
 
 @dataclass(slots=True)
 class Walk:
-    """The walk over the main content of one page: `document()` returns its text, and sets `links` and the title."""
+    """The walk over the main content of one page: `document()` returns its text, and sets `links`
+    and the title.
+    """
 
     main: _Element
     rules: Rules
@@ -99,13 +112,17 @@ class Walk:
     links: list[Link] = field(default_factory=list)
     notes: dict[str, str] = field(init=False, default_factory=dict)
     """The labels of footnotes, by the id of what defines them."""
-    tabs: dict[_Element, _Element] = field(init=False, default_factory=dict)  # the tab of each panel
+    tabs: dict[_Element, _Element] = field(
+        init=False, default_factory=dict
+    )  # the tab of each panel
     title: str | None = None
     first_heading: str | None = None
     headings_only: bool = False
     generator: Generator = UNKNOWN
     has_tex: bool = False
-    headings: dict[str, int] = field(default_factory=dict)  # the level of each block that is a heading
+    headings: dict[str, int] = field(
+        default_factory=dict
+    )  # the level of each block that is a heading
     empty: set[str] = field(default_factory=set)
     """The blocks that mean nothing without the block that follows."""
     alternate: set[_Element] = field(default_factory=set)
@@ -114,7 +131,8 @@ class Walk:
     in_heading: bool = False
     depth: int = 0
     growth: Growth | None = None
-    """Bounds what is written: quotes and lists inside each other repeat their marks on each line."""
+    """Bounds what is written: quotes and lists inside each other repeat their marks on each line.
+    """
     first_blocks: list[SomeBlocks] = field(init=False, default_factory=list)
     """Converters that look at each block before that of its tag does."""
     first_inlines: list[SomeInlines] = field(init=False, default_factory=list)
@@ -128,7 +146,9 @@ class Walk:
         self.text = self._with_formulas if self.has_tex else self.format.text
 
     def document(self, title: str | None = None) -> str:
-        """Return the text of a document; `title` is that of the page's heading if that is outside of `main`."""
+        """Return the text of a document; `title` is that of the page's heading if that is outside
+        of `main`.
+        """
         self._roles = _roles_for(self.rules, self.generator.title)
         self._by_attribute = self.rules.kinds_by_attribute(self.main, self.source)
 
@@ -138,12 +158,17 @@ class Walk:
         self.title = title
         above = [self.format.heading(1, self.format.text(title))] if title else []
         blocks = self.blocks(self.main)
-        self.headings_only = all(block in self.headings or block == self.format.rule() for block in blocks)
+        self.headings_only = all(
+            block in self.headings or block == self.format.rule() for block in blocks
+        )
         return self.format.document([*above, *self._without_remains(blocks)])
 
     def _without_remains(self, blocks: list[str]) -> list[str]:
-        """Return blocks without what was around filtered content: breaks, empty and repeated headings, contents."""
-        headings, rule = self.headings, self.format.rule()
+        """Return blocks without what was around filtered content: breaks, empty and repeated
+        headings, contents.
+        """
+        headings = self.headings
+        rule = self.format.rule()
         kept: list[str] = []
         later: set[str] = set()
         for block in reversed(blocks):
@@ -164,7 +189,9 @@ class Walk:
         return (kept[:-1] if kept[-1:] == [rule] else kept)[::-1]
 
     def _below_contents(self, kept: list[str]) -> str:
-        """Return the block after a list of numbered links into the page and a thematic break; `kept`: last first."""
+        """Return the block after a list of numbered links into the page and a thematic break;
+        `kept`: last first.
+        """
         below = kept[:-4:-1]
         links = [_ITEM.match(line) for line in below[0].split("\n")]
         if all(link is not None and link[1].startswith(f"{self.joiner.page}#") for link in links):
@@ -210,13 +237,17 @@ class Walk:
     # Blocks.
 
     def blocks(self, element: _Element) -> list[str]:
-        """Return the blocks of an element's content: inline runs as paragraphs, block children as they are."""
+        """Return the blocks of an element's content: inline runs as paragraphs, block children as
+        they are.
+        """
         if self.depth >= _MAX_DEPTH:
             return self._paragraph([self.text(inner_text(element))])
         self.depth += 1
         found: list[str] = []
         text = element.text
-        run = [self.text(text)] if text and not text.isspace() else []  # white space alone starts no run
+        run = (
+            [self.text(text)] if text and not text.isspace() else []
+        )  # white space alone starts no run
         is_looked_at = bool(self.first_inlines)
         for child in element:
             role = self._role(child)
@@ -299,7 +330,9 @@ class Walk:
     def code_block(self, text: str, holder: _Element) -> str:
         """Return a code block whose language is named by `holder` or what is around it."""
         language = code.code_language(holder)
-        return self.format.code_block(text, "" if language == self.generator.unlabelled else language)
+        return self.format.code_block(
+            text, "" if language == self.generator.unlabelled else language
+        )
 
     def bold(self, line: str) -> str:
         """Return a line in bold, or as it is where it holds bold text."""
@@ -308,7 +341,9 @@ class Walk:
     # Lines.
 
     def inline(self, element: _Element, before: list[str], role: Role | None = None) -> Piece:
-        """Return `element` as an inline piece that follows the pieces `before`, or as a list of blocks."""
+        """Return `element` as an inline piece that follows the pieces `before`, or as a list of
+        blocks.
+        """
         role = self._role(element) if role is None else role
         if not role.is_plain:
             kind = classify(element, role.kind)
@@ -359,7 +394,9 @@ class Walk:
         return self.format.behind_bracket(piece) if before and before[-1][-1:] == "]" else piece
 
     def _with_formulas(self, text: str) -> str:
-        """Return character data with its white space collapsed and its TeX as it is, written for the format."""
+        """Return character data with its white space collapsed and its TeX as it is, written for
+        the format.
+        """
         formulas = code.in_text(collapsed(text)) if "\\" in text or "$$" in text else None
         write = self.format.text, self.format.math
         return "".join(write[is_tex](part) for part, is_tex in formulas or [(text, False)])

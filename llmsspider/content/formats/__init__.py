@@ -1,4 +1,6 @@
-"""Content handlers: the formats besides HTML and Markdown that are converted, and classes of users by media type."""
+"""Content handlers: the formats besides HTML and Markdown that are converted, and classes of users
+by media type.
+"""
 
 from __future__ import annotations
 
@@ -22,14 +24,19 @@ ApiDocuments = Literal["file", "tag", "operation"]
 """What of an OpenAPI file is one document: everything, what has one tag, or an operation."""
 
 Mode = Literal["off", "listed", "linked"]
-"""Which files of a format are pages: none, those that an llms.txt or sitemap lists, or linked ones too."""
+"""Which files of a format are pages: none, those that an llms.txt or sitemap lists, or linked ones
+too.
+"""
 
 _HEAD = 64 * 1024
 """Number of bytes at the beginning of a file in which `sniff` must match."""
 
 
 class LinkedFormat(NamedTuple):
-    """How a format is recognised, and the class that converts it. `sniff` must match within the first `_HEAD` bytes."""
+    """How a format is recognised, and the class that converts it.
+
+    `sniff` must match within the first `_HEAD` bytes.
+    """
 
     reader: str
     types: tuple[str, ...]
@@ -75,7 +82,9 @@ FORMATS: dict[str, LinkedFormat] = {
 
 @dataclass(slots=True, frozen=True)
 class Formats:
-    """The mode of each format: which formats are converted, and for which files; and how OpenAPI files are split."""
+    """The mode of each format: which formats are converted, and for which files; and how OpenAPI
+    files are split.
+    """
 
     modes: Mapping[str, Mode] = field(
         default_factory=lambda: {name: one.default for name, one in FORMATS.items()}
@@ -84,21 +93,25 @@ class Formats:
 
     @classmethod
     def parse(cls, value: object) -> Formats:
-        """Read the setting: modes by format, as a dict, JSON or `pdf=linked, notebook=off`; others keep their default.
+        """Read the setting: modes by format, as a dict, JSON or `pdf=linked, notebook=off`; others
+        keep their default.
 
-        The mode of `openapi` may be followed, or replaced, by what is one document: `openapi=listed operation`.
+        The mode of `openapi` may be followed, or replaced, by what is one document: `openapi=listed
+        operation`.
 
         Raises:
             ValueError: one line that says what is wrong.
         """
-        modes, openapi = dict(cls().modes), cls().openapi
+        modes = dict(cls().modes)
+        openapi = cls().openapi
         for name, given in _pairs(value):
             mode = given
             if name not in FORMATS:
                 raise ValueError(f"{name!r} is no format: accepted are {', '.join(FORMATS)}")
             *before, last = mode.split() or [""]
             if name == "openapi" and last in get_args(ApiDocuments):
-                openapi, mode = cast("ApiDocuments", last), " ".join(before) or modes[name]
+                openapi = cast("ApiDocuments", last)
+                mode = " ".join(before) or modes[name]
             if mode not in get_args(Mode):
                 raise ValueError(f"{name}={mode!r}: accepted are {', '.join(get_args(Mode))}")
             extra = FORMATS[name].extra
@@ -108,20 +121,29 @@ class Formats:
         return cls(modes, openapi)
 
     def extensions(self, mode: Mode) -> frozenset[str]:
-        """The extensions, without dot, of files that are pages if linked to (`linked`) or if listed (`listed`)."""
+        """The extensions, without dot, of files that are pages if linked to (`linked`) or if listed
+        (`listed`).
+        """
         modes = {"linked"} if mode == "linked" else {"linked", "listed"}
         on = [one for name, one in FORMATS.items() if self.modes[name] in modes]
-        return frozenset(ending.rpartition(".")[2] for one in on for ending in one.extensions) - {"txt"}
+        return frozenset(ending.rpartition(".")[2] for one in on for ending in one.extensions) - {
+            "txt"
+        }
 
     @property
     def fingerprint(self) -> str:
-        """The modes that are not the default, as text for the fingerprint of the converter; empty for the defaults."""
-        changed = [f"{name}={mode}" for name, mode in self.modes.items() if mode != FORMATS[name].default]
+        """The modes that are not the default, as text for the fingerprint of the converter; empty
+        for the defaults.
+        """
+        changed = [
+            f"{name}={mode}" for name, mode in self.modes.items() if mode != FORMATS[name].default
+        ]
         split = "" if self.openapi == "tag" else f"+openapi={self.openapi}"
         return (f"+{','.join(changed)}" if changed else "") + split
 
     def reader(self, mime_type: str | None, url: str, body: bytes, *, listed: bool) -> str | None:
-        """Return the path of the class that converts a response; None if it is of no enabled format.
+        """Return the path of the class that converts a response; None if it is of no enabled
+        format.
 
         >>> Formats().reader("text/plain", "https://e.com/guide.rst", b"Guide", listed=True)
         'llmsspider.content.formats.markup.RstHandler'
@@ -151,7 +173,8 @@ def _pairs(value: object) -> list[tuple[str, str]]:
     return [(str(name), str(mode)) for name, mode in given.items()]
 
 
-# Content handlers: user classes that convert responses to Markdown, by media type (`LLMS_CONTENT_HANDLERS`).
+# Content handlers: user classes that convert responses to Markdown, by media type
+# (`LLMS_CONTENT_HANDLERS`).
 # An exception or a timeout in one fails only the page it was converting.
 
 _UNKNOWN_TO_PYTHON = {
@@ -188,7 +211,8 @@ class Handlers:
 
     @property
     def extensions(self) -> frozenset[str]:
-        """File extensions, without dot, of the media types that have a handler; such files are crawled as pages.
+        """File extensions, without dot, of the media types that have a handler; such files are
+        crawled as pages.
 
         >>> Handlers({"application/pdf": "mine.Pdf"}).extensions
         frozenset({'pdf'})
@@ -201,20 +225,26 @@ class Handlers:
 
     @property
     def fingerprint(self) -> str:
-        """A hash of the handlers' paths and of the source of their modules, but for our own; empty without handlers."""
+        """A hash of the handlers' paths and of the source of their modules, but for our own; empty
+        without handlers.
+        """
         if not self.paths:
             return ""
         known = []
         for mime_type, path in sorted(self.paths.items()):
             source = ""
-            with contextlib.suppress(ImportError, AttributeError, ValueError):  # `check_handlers` reports it
+            with contextlib.suppress(
+                ImportError, AttributeError, ValueError
+            ):  # `check_handlers` reports it
                 source = "" if path.startswith(OURS) else source_of(find(path))
             known.append((mime_type, path, source))
         return "+" + hashlib.sha256(repr(known).encode("utf-8", "replace")).hexdigest()[:8]
 
 
 def check_handlers(given: Mapping[str, object]) -> Handlers:
-    """Return the handlers that `LLMS_CONTENT_HANDLERS` names, without those that are None; raises `ArgumentsError`."""
+    """Return the handlers that `LLMS_CONTENT_HANDLERS` names, without those that are None; raises
+    `ArgumentsError`.
+    """
     paths: dict[str, str] = {}
     problems: list[str] = []
     for mime_type, value in given.items():

@@ -1,6 +1,7 @@
 """PDF, Jupyter notebooks and the data of DocC as Markdown.
 
-Of a PDF, its text page by page, with headings from its outline (extra `pdf`: pypdf). Of a notebook (nbformat 4,
+Of a PDF, its text page by page, with headings from its outline (extra `pdf`: pypdf). Of a notebook
+(nbformat 4,
 https://nbformat.readthedocs.io/; worksheets of version 3 too), its text as it is, code in fences, outputs as far as
 they are text and not too long.
 """
@@ -35,7 +36,9 @@ _LEADER = re.compile(r"(?: ?\.){4,}+ *")
 _LABEL = re.compile(
     r"(?:chapter|section|part|appendix)? ?[\dA-Z]{0,3}(?:\.\d{1,3}){0,5}[.:]? ", re.IGNORECASE
 )
-"""What a heading of the text has before its name in the outline, or the name before that of the text."""
+"""What a heading of the text has before its name in the outline, or the name before that of the
+text.
+"""
 
 
 class PdfError(ValueError):
@@ -94,7 +97,9 @@ def _headings(reader: Any) -> dict[int, list[tuple[int, str]]]:
 
 
 def _with_headings(lines: list[str], headings: list[tuple[int, str]]) -> Iterator[str]:
-    """Yield the blocks of a page: a heading replaces the line with its text, or is inserted before the next block."""
+    """Yield the blocks of a page: a heading replaces the line with its text, or is inserted before
+    the next block.
+    """
     places: dict[str, deque[int]] = defaultdict(deque)
     for number, line in enumerate(lines if headings else ()):
         places[_name(line)].append(number)
@@ -116,16 +121,22 @@ def _block(lines: list[str]) -> Iterator[str]:
 
 
 def _name(heading: str) -> str:
-    """Return a heading without its number and case-folded, to compare the outline with the text of the page."""
+    """Return a heading without its number and case-folded, to compare the outline with the text of
+    the page.
+    """
     found = _LABEL.match(heading)
     name = heading[found.end() :] if found else heading
     return (name if len(name) > 2 else heading).casefold()
 
 
 def _tidy(text: str) -> list[str]:
-    """Return the lines of a page without page number: hyphenated words joined, dot leaders shortened."""
+    """Return the lines of a page without page number: hyphenated words joined, dot leaders
+    shortened.
+    """
     text = _BROKEN_WORD.sub("", text.replace("\0", ""))
-    lines = [_LEADER.sub(" … ", _SPACE.sub(" ", line)).strip() for line in text.strip().splitlines()]
+    lines = [
+        _LEADER.sub(" … ", _SPACE.sub(" ", line)).strip() for line in text.strip().splitlines()
+    ]
     for at in (-1, 0):
         if len(lines) > 1 and _NUMBER.match(lines[at]):
             del lines[at]
@@ -161,7 +172,12 @@ class NotebookHandler:
         if not isinstance(cells, list):
             if not isinstance(sheets := notebook.get("worksheets"), list):
                 raise NotANotebookError("it has no cells")
-            cells = [cell for sheet in sheets if isinstance(sheet, dict) for cell in sheet.get("cells") or []]
+            cells = [
+                cell
+                for sheet in sheets
+                if isinstance(sheet, dict)
+                for cell in sheet.get("cells") or []
+            ]
         return "\n\n".join(_cells(cells, _language(notebook))) + "\n"
 
 
@@ -186,7 +202,10 @@ def _cells(cells: list[Any], language: str) -> Iterator[str]:
             yield _EMBEDDED.sub("", source).strip("\n")
         elif kind == "heading":  # version 3
             level = cell.get("level")
-            yield f"{'#' * (level if isinstance(level, int) and 0 < level < 7 else 1)} {source.strip()}"
+            yield (
+                f"{'#' * (level if isinstance(level, int) and 0 < level < 7 else 1)}"
+                f" {source.strip()}"
+            )
         elif kind == "code":
             if source.strip():
                 yield code_block(source.strip("\n"), language)
@@ -220,9 +239,14 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-# DocC: the data that a page of Swift documentation is drawn from (`RenderNode`), as the HTML that a browser makes.
+# DocC: the data that a page of Swift documentation is drawn from (`RenderNode`), as the HTML that a
+# browser makes.
 
-_LINKS = {"topicSections": "Topics", "relationshipsSections": "Relationships", "seeAlsoSections": "See Also"}
+_LINKS = {
+    "topicSections": "Topics",
+    "relationshipsSections": "Relationships",
+    "seeAlsoSections": "See Also",
+}
 _TAGS = {
     "paragraph": "p", "small": "p", "emphasis": "em", "newTerm": "em", "strong": "strong", "inlineHead": "strong",
     "strikethrough": "del", "superscript": "sup", "subscript": "sub", "orderedList": "ol", "unorderedList": "ul",
@@ -238,7 +262,9 @@ class DoccHandler:
         from llmsspider.content.extraction import convert  # noqa: PLC0415
 
         node = orjson.loads(body)
-        page = "".join(_DoccPage(url.rpartition("/data/")[0], node.get("references") or {}).parts(node))
+        page = "".join(
+            _DoccPage(url.rpartition("/data/")[0], node.get("references") or {}).parts(node)
+        )
         return convert(f"<main>{page}</main>".encode(), url, "utf-8")
 
 
@@ -251,10 +277,13 @@ class _DoccPage:
     def parts(self, node: dict[str, Any]) -> Iterator[str]:
         yield f"<h1>{escape(node['metadata']['title'])}</h1><p>{self.all(node.get('abstract'))}</p>"
         if summary := node.get("deprecationSummary"):
-            yield self.html({"type": "aside", "style": "warning", "name": "Deprecated", "content": summary})
+            yield self.html(
+                {"type": "aside", "style": "warning", "name": "Deprecated", "content": summary}
+            )
         for section in node.get("primaryContentSections") or ():
             for one in section.get("declarations") or ():
-                text, syntax = "".join(token["text"] for token in one["tokens"]), one.get("languages") or [""]
+                text = "".join(token["text"] for token in one["tokens"])
+                syntax = one.get("languages") or [""]
                 yield self.html({"type": "codeListing", "code": [text], "syntax": syntax[0]})
             parameters = section.get("parameters") or ()
             yield "<h2>Parameters</h2><dl>" if parameters else ""
@@ -266,7 +295,9 @@ class _DoccPage:
             shown = [one for one in node.get(key) or () if not (is_last and one.get("generated"))]
             yield f"<h2>{title}</h2>" if shown else ""
             for one in shown:
-                yield f"<h3>{escape(one.get('title') or '')}</h3><p>{self.all(one.get('abstract'))}</p>"
+                yield (
+                    f"<h3>{escape(one.get('title') or '')}</h3><p>{self.all(one.get('abstract'))}</p>"
+                )
                 yield self.all((one.get("discussion") or {}).get("content"))
                 yield self.html({"type": "links", "items": one["identifiers"]})
 
@@ -275,7 +306,8 @@ class _DoccPage:
 
     def html(self, node: dict[str, Any]) -> str:
         """Return the HTML of a node; of a kind that is not known, what is in it."""
-        kind, tag = node["type"], _TAGS.get(node["type"])
+        kind = node["type"]
+        tag = _TAGS.get(node["type"])
         if kind in {"reference", "link", "image"}:
             return self.link(node)
         inner = self.all(node.get("inlineContent") or node.get("content"))
@@ -284,10 +316,15 @@ class _DoccPage:
             tag = f"h{node['level']}"
         elif kind == "codeListing":
             code = escape("\n".join(node["code"]))
-            inner = f'<pre><code class="language-{escape(node.get("syntax") or "")}">{code}</code></pre>'
+            inner = (
+                "<pre><code"
+                f' class="language-{escape(node.get("syntax") or "")}">{code}</code></pre>'
+            )
         elif kind == "aside":
             name = escape(node.get("name") or node["style"])
-            inner = f'<aside class="{escape(node["style"])}"><p class="label">{name}</p>{inner}</aside>'
+            inner = (
+                f'<aside class="{escape(node["style"])}"><p class="label">{name}</p>{inner}</aside>'
+            )
         elif kind == "table":
             rows = ["".join(f"<td>{self.all(cell)}</td>" for cell in row) for row in node["rows"]]
             inner = f"<table><tr>{rows[0].replace('td>', 'th>')}<tr>{'<tr>'.join(rows[1:])}</table>"
@@ -297,14 +334,18 @@ class _DoccPage:
                 inner += f"<p>{self.link({'identifier': one}, is_whole=True)}</p><p>{abstract}</p>"
         else:
             for item in node.get("items") or node.get("tabs") or node.get("columns") or ():
-                inner += f"<dt>{self.all(item['term']['inlineContent'])}<dd>" if "term" in item else ""
+                inner += (
+                    f"<dt>{self.all(item['term']['inlineContent'])}<dd>" if "term" in item else ""
+                )
                 inner += f"<p><b>{escape(item['title'])}</b></p>" if "title" in item else ""
                 content = self.all(item.get("definition", item)["content"])
                 inner += f"<li>{content}</li>" if tag in {"ol", "ul"} else content
         return f"<{tag}>{inner}</{tag}>" if tag else inner
 
     def link(self, node: dict[str, Any], *, is_whole: bool = False) -> str:
-        """Return what names a page or picture; `is_whole` has the declaration of a symbol, not its name alone."""
+        """Return what names a page or picture; `is_whole` has the declaration of a symbol, not its
+        name alone.
+        """
         named = self.references.get(node.get("identifier", ""), {})
         variants = named.get("variants") or [{}]
         url = named.get("url") or variants[0].get("url") or node.get("destination") or ""

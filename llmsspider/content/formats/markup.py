@@ -1,7 +1,9 @@
-"""reStructuredText and AsciiDoc as Markdown: headings, code with its language, links, admonitions; the rest as text.
+"""reStructuredText and AsciiDoc as Markdown: headings, code with its language, links, admonitions;
+the rest as text.
 
 https://docutils.sourceforge.io/docs/ref/rst/restructuredtext.html, https://docs.asciidoctor.org/asciidoc/latest/. Both
-are read line by line: a source holds directives and roles that only its own build knows, and includes other files.
+are read line by line: a source holds directives and roles that only its own build knows, and
+includes other files.
 """
 
 import re
@@ -18,7 +20,11 @@ class RstHandler:
     def read(self, body: bytes, url: str, mime_type: str, encoding: str | None) -> str:
         """Return the Markdown."""
         lines = [line.expandtabs(8) for line in _lines(body, encoding)]
-        targets = {_name(found[1]): found[2] for line in lines if (found := _TARGET.match(line)) and found[2]}
+        targets = {
+            _name(found[1]): found[2]
+            for line in lines
+            if (found := _TARGET.match(line)) and found[2]
+        }
         return "\n".join(_without_gaps(_RstReader(lines, [], targets).lines())).strip("\n") + "\n"
 
 
@@ -55,12 +61,15 @@ _OPTION = re.compile(r"\s*:[\w-]+:")
 _ITEM = re.compile(r"(\s*)(#\.|•)\s+")
 _LITERAL = re.compile(r"``([^`\n]+)``")
 _LINK = re.compile(r"`([^`<>\n]{1,300})<([^<>`\s]{1,1000})>`_{1,2}")
-_ROLE = re.compile(r":[a-zA-Z][\w:+.-]{0,40}:`(?:([^`<\n]{1,300})<[^>`\n]{1,300}>|([^`\n]{1,300}))`")
+_ROLE = re.compile(
+    r":[a-zA-Z][\w:+.-]{0,40}:`(?:([^`<\n]{1,300})<[^>`\n]{1,300}>|([^`\n]{1,300}))`"
+)
 _NAMED = re.compile(r"`([^`\n]{1,200})`_\b|(?<![\w`])([A-Za-z][\w.-]{0,80})_(?![\w_])")
 
 
 def _without_gaps(lines: Iterable[str]) -> Iterator[str]:
-    in_code, before = "", "x"
+    in_code = ""
+    before = "x"
     for line in lines:
         mark = line.strip()
         if mark.startswith("```"):
@@ -72,7 +81,9 @@ def _without_gaps(lines: Iterable[str]) -> Iterator[str]:
 
 
 class _RstReader:
-    """Reads lines; `levels` are the styles of headings met so far, `targets` the URLs of named links."""
+    """Reads lines; `levels` are the styles of headings met so far, `targets` the URLs of named
+    links.
+    """
 
     def __init__(self, lines: list[str], levels: list[str], targets: dict[str, str]):
         self._source = lines
@@ -99,7 +110,8 @@ class _RstReader:
                 yield self._inline(line)
 
     def _heading(self) -> str | None:
-        lines, at = self._source, self._at
+        lines = self._source
+        at = self._at
         over = _UNDERLINE.match(lines[at]) if at + 2 < len(lines) else None
         if over and lines[at + 1].strip() and lines[at + 2].strip() == lines[at].strip():
             self._at += 3
@@ -121,7 +133,9 @@ class _RstReader:
         return f"{'#' * min(self._levels.index(style) + 1, 6)} {self._inline(text.strip())}"
 
     def _directive(self, found: re.Match[str]) -> Iterator[str]:
-        indent, name, argument = found[1], found[2].lower().rpartition(":")[2], (found[3] or "").strip()
+        indent = found[1]
+        name = found[2].lower().rpartition(":")[2]
+        argument = (found[3] or "").strip()
         block = self._block(len(indent))
         while block and _OPTION.match(block[0]):
             del block[0]
@@ -137,7 +151,8 @@ class _RstReader:
         if name in _VERSIONED:
             head = f"**{self._inline(f'{_VERSIONED[name]} {argument}'.strip())}:**"
         elif _ADMONITIONS.fullmatch(name):
-            head, body = f"**{name.capitalize()}:**", f"{argument}\n{body}".strip("\n")
+            head = f"**{name.capitalize()}:**"
+            body = f"{argument}\n{body}".strip("\n")
         elif name == "admonition":
             head = f"**{self._inline(argument)}:**"
         yield f"{indent}{head}" if head else ""
@@ -150,10 +165,14 @@ class _RstReader:
         if text := line[:-2].rstrip():
             yield self._inline(text + (":" if line[-3] != " " else ""))
         indent = _indent(line)
-        yield from _fenced(textwrap.dedent("\n".join(self._block(indent))).strip("\n"), " " * indent, "")
+        yield from _fenced(
+            textwrap.dedent("\n".join(self._block(indent))).strip("\n"), " " * indent, ""
+        )
 
     def _block(self, indent: int) -> list[str]:
-        """Consume the lines indented deeper than `indent` columns; return them without empty ones at the end."""
+        """Consume the lines indented deeper than `indent` columns; return them without empty ones
+        at the end.
+        """
         begin = end = self._at
         for at in range(begin, len(self._source)):
             line = self._source[at]
@@ -169,7 +188,9 @@ class _RstReader:
         if "`" not in line and "_" not in line:
             return line
         line = _LINK.sub(lambda found: f"[{found[1].strip()}]({found[2]})", line)
-        line = _ROLE.sub(lambda found: f"`{found[1].strip() if found[1] else found[2].lstrip('~!')}`", line)
+        line = _ROLE.sub(
+            lambda found: f"`{found[1].strip() if found[1] else found[2].lstrip('~!')}`", line
+        )
         return _NAMED.sub(self._reference, _LITERAL.sub(r"`\1`", line))
 
     def _reference(self, found: re.Match[str]) -> str:
@@ -275,7 +296,9 @@ class _AsciiDocReader:
     def _inline(self, text: str) -> str:
         text = _REFERENCE.sub(lambda found: self._attributes.get(found[1], found[0]), text)
         text = _MONO.sub(r"`\1`", text)
-        text = _MACRO.sub(lambda found: f"[{found[3] or found[1] or found[2]}]({found[1] or found[2]})", text)
+        text = _MACRO.sub(
+            lambda found: f"[{found[3] or found[1] or found[2]}]({found[1] or found[2]})", text
+        )
         return _XREF.sub(_cross_reference, text)
 
 

@@ -1,4 +1,6 @@
-"""A Markdown body as a page: front matter read, banners off, links absolute, everything else as its author wrote it."""
+"""A Markdown body as a page: front matter read, banners off, links absolute, everything else as its
+author wrote it.
+"""
 
 import re
 import tomllib
@@ -8,7 +10,13 @@ from functools import cache
 
 from llmsspider.content.links import Growth, Joiner
 from llmsspider.content.markdown.commonmark import take_invisible, with_line_feeds
-from llmsspider.content.markdown.scan import Scan, looks_like_html, looks_like_markdown, one_line, scan
+from llmsspider.content.markdown.scan import (
+    Scan,
+    looks_like_html,
+    looks_like_markdown,
+    one_line,
+    scan,
+)
 from llmsspider.items import Link, Page, PageMeta
 from llmsspider.web.addresses import begins
 from llmsspider.web.urls import without_fragment
@@ -23,7 +31,9 @@ _PAIR = re.compile(r"^([\w.-]+):(.*)", re.MULTILINE)
 _LIMIT = 65_536
 """Characters of front matter read; a longer head is text."""
 MAX_LEVELS = 100
-"""Levels of lists and mappings of YAML, of tables that one key of TOML may name; a head with more is text."""
+"""Levels of lists and mappings of YAML, of tables that one key of TOML may name; a head with more
+is text.
+"""
 _UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
 """What the parsers raise on what others write."""
 
@@ -43,7 +53,10 @@ def split_front_matter(text: str) -> tuple[dict[str, object], str]:
 
 @cache
 def _yaml_reader() -> Callable[[str], object]:
-    """Return what reads YAML from strangers: no objects, no aliases, no deep levels. It is made when first needed."""
+    """Return what reads YAML from strangers: no objects, no aliases, no deep levels.
+
+    It is made when first needed.
+    """
     import yaml  # noqa: PLC0415
 
     class Loader(yaml.SafeLoader):
@@ -58,7 +71,9 @@ def _yaml_reader() -> Callable[[str], object]:
             return node
 
     Loader.yaml_implicit_resolvers = {
-        first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+        first: [
+            (tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"
+        ]
         for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
 
@@ -90,21 +105,26 @@ def _load_toml(head: str) -> dict[str, object] | None:
         return None
 
 
-# Banners for agents at the head or foot of a Markdown page: text about the site's llms.txt, not about the page.
+# Banners for agents at the head or foot of a Markdown page: text about the site's llms.txt, not
+# about the page.
 
 _ABOUT_INDEX = re.compile(
-    r"documentation index|complete (?:documentation )?index|discover all available pages|llms(?:-full)?\.txt|"
+    r"documentation index|complete (?:documentation )?index|discover all available"
+    r" pages|llms(?:-full)?\.txt|"
     r"append(?:ing)? [`'\"]?\.md|markdown versions? of",
     re.IGNORECASE,
 )
 _LLMS_URL = re.compile(r"llms(?:-[\w.]+)?\.(?:txt|md)\b", re.IGNORECASE)
 _TO_AGENTS = re.compile(
-    r"\b(?:fetch|for (?:the |a )?(?:complete|full|clean)|use this file|documentation index|are available|available as|"
+    r"\b(?:fetch|for (?:the |a )?(?:complete|full|clean)|use this file|documentation index|are"
+    r" available|available as|"
     r"see the|LLMs?|AI (?:agents?|tools?|assistants?)|agents?)\b",
     re.IGNORECASE,
 )
 _OFFER = re.compile(r"\bfetch\b|documentation index|complete index", re.IGNORECASE)
-_INDEX_HEADING = re.compile(r"\A(?:>[ \t]*)?#{1,6}[ \t]+documentation index[ \t]*#*\Z", re.IGNORECASE)
+_INDEX_HEADING = re.compile(
+    r"\A(?:>[ \t]*)?#{1,6}[ \t]+documentation index[ \t]*#*\Z", re.IGNORECASE
+)
 _AGENT_BLOCK = re.compile(
     r"(?:<AgentInstructions>.*?</AgentInstructions>"
     r"|<!--(?=[^>]*+(?<=--)>)(?=[^>]*(?:llms\.txt|AI agent))[^>]*+>)[ \t]*+\n*+",
@@ -121,7 +141,9 @@ _MOST = 50
 
 
 def without_banners(text: str) -> str:
-    """Return `text` without banners for agents: one that names llms.txt, "Agent Instructions" at the end."""
+    """Return `text` without banners for agents: one that names llms.txt, "Agent Instructions" at
+    the end.
+    """
     text = _strip_leading(text)
     block = _BLOCK.match(text)
     if block and _HEADING.match(block[1]) and "\n" not in block[1].rstrip("\n").replace("\n=", ""):
@@ -167,19 +189,25 @@ def _is_banner(block: str) -> bool:
     if len(block) > _LONGEST or block.startswith(("```", "    ", "|", "- ", "* ")):
         return False
     is_set_off = block.startswith((">", "<", "*", "_")) or _OFFER.search(block)
-    return bool(is_set_off and all(one.search(block) for one in (_LLMS_URL, _ABOUT_INDEX, _TO_AGENTS)))
+    return bool(
+        is_set_off and all(one.search(block) for one in (_LLMS_URL, _ABOUT_INDEX, _TO_AGENTS))
+    )
 
 
 # A Markdown body as a page: links made absolute in place, everything else as its author wrote it.
 
-_HTML_HREF = re.compile(r"<(?:a|area)\b[^<>]*?\bhref\s*=\s*(?:\"([^\"]*)\"|'([^']*)')", re.IGNORECASE)
+_HTML_HREF = re.compile(
+    r"<(?:a|area)\b[^<>]*?\bhref\s*=\s*(?:\"([^\"]*)\"|'([^']*)')", re.IGNORECASE
+)
 _MDX_HREF = re.compile(r"<[A-Z]\w*\b[^<>]*?\bhref\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
 _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|\Z")
 
 
 @dataclass(slots=True)
 class Draft:
-    """A parsed Markdown body: front matter, and what stands behind it, with links as they are written."""
+    """A parsed Markdown body: front matter, and what stands behind it, with links as they are
+    written.
+    """
 
     front: dict[str, object]
     found: Scan
@@ -191,16 +219,27 @@ class Draft:
         return {source[start:end].decode().strip("<>") for start, end in self.found.destinations}
 
     def page(self, join: Callable[[str], str]) -> Page:
-        """Return the page, each href as `join` makes it absolute; raises `TooLargePageError` for a long base."""
-        found, front = self.found, self.front
+        """Return the page, each href as `join` makes it absolute; raises `TooLargePageError` for a
+        long base.
+        """
+        found = self.found
+        front = self.front
         canonical = front.get("canonical_url") or front.get("canonical")
         join = Growth(2 * len(found.source)).counted(join)
         links = [Link(text, join(href)) for text, href in found.links]
         own = begins(join(""))
         links = [link for link in links if link.url.lower().startswith(own)]
-        pairs = [pair for html in found.html for one in (_HTML_HREF, _MDX_HREF) for pair in one.findall(html)]
+        pairs = [
+            pair
+            for html in found.html
+            for one in (_HTML_HREF, _MDX_HREF)
+            for pair in one.findall(html)
+        ]
         in_html = [join(quoted or apostrophed) for quoted, apostrophed in pairs]
-        linked = [*(link.url for link in links), *(url for url in in_html if url.lower().startswith(own))]
+        linked = [
+            *(link.url for link in links),
+            *(url for url in in_html if url.lower().startswith(own)),
+        ]
         markdown = found.rewritten(lambda target: _target(target, join)).strip("\n")
         page = Page(
             markdown=markdown + "\n" if markdown.strip() else "",
@@ -219,7 +258,10 @@ class Draft:
 
 
 def draft(text: str) -> Draft:
-    """Parse a Markdown body; what renders nothing, and banners, go. Links are resolved later, code stays."""
+    """Parse a Markdown body; what renders nothing, and banners, go.
+
+    Links are resolved later, code stays.
+    """
     text = with_line_feeds(text.removeprefix("\ufeff"))
     front, text = split_front_matter(text)
     return Draft(front, scan(without_banners(text)))

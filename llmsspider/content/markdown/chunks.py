@@ -17,11 +17,16 @@ from llmsspider.items import Document
 from llmsspider.web.loading import find
 from llmsspider.web.stats import ChunkChange
 
-# Each section (a heading and what stands below it, up to the next heading) is cut by itself, so that an edit changes
-# the chunks of its section alone. Within one, whole blocks are packed up to the size. A list or quote that is too
-# large is cut between its items, a paragraph between sentences, then words; code and tables are kept whole whatever
-# their size. A heading is never parted from the first block below it, and one with nothing of its own joins its first
-# subsection. A member (a paragraph that is a signature) is a section of its own, and bears its name.
+# Each section (a heading and what stands below it, up to the next heading) is cut by itself, so
+# that an edit changes
+# the chunks of its section alone. Within one, whole blocks are packed up to the size. A list or
+# quote that is too
+# large is cut between its items, a paragraph between sentences, then words; code and tables are
+# kept whole whatever
+# their size. A heading is never parted from the first block below it, and one with nothing of its
+# own joins its first
+# subsection. A member (a paragraph that is a signature) is a section of its own, and bears its
+# name.
 
 Count = Callable[[str], int]
 """The size of a text in the unit of the user's choice."""
@@ -36,9 +41,11 @@ _LEAST = 80
 
 @dataclass(slots=True, frozen=True)
 class Chunk:
-    """One chunk: `heading_path` names the headings and members it stands below, outermost first, its own included.
+    """One chunk: `heading_path` names the headings and members it stands below, outermost first,
+    its own included.
 
-    `id` (32 hex digits) follows from page, headings and text. The second of equal chunks of a page, and each after
+    `id` (32 hex digits) follows from page, headings and text. The second of equal chunks of a page,
+    and each after
     it, has its ordinal in it too.
     """
 
@@ -59,7 +66,8 @@ class Span(NamedTuple):
 def tokens(text: str) -> int:
     """Estimate the tokens of a language model, without its vocabulary.
 
-    A word counts one for each six letters begun, a number one for each three digits, any other mark one.
+    A word counts one for each six letters begun, a number one for each three digits, any other mark
+    one.
 
     >>> tokens("Install it: `pip install llmsspider`")
     11
@@ -68,7 +76,9 @@ def tokens(text: str) -> int:
 
 
 def chunks(content: str | None, page: str, *, size: int, count: Count = len) -> list[Chunk]:
-    """Cut the content of the page with the id `page` into chunks of up to `size`, counted by `count`."""
+    """Cut the content of the page with the id `page` into chunks of up to `size`, counted by
+    `count`.
+    """
     content = content or ""
     found: list[Chunk] = []
     seen: Counter[str] = Counter()
@@ -86,9 +96,16 @@ def chunks(content: str | None, page: str, *, size: int, count: Count = len) -> 
 
 
 def split(content: str, *, size: int, count: Count = len, least: int = 0) -> list[Span]:
-    """Return the pieces of a Markdown text, up to `size` where it can be cut; those below `least` characters join."""
-    cutter, sections = _Cutter(content, size, count, least), _sections(blocks_of(content), len(content))
-    found = [piece for section, first, blocks in sections for piece in cutter.pieces(section, first, blocks)]
+    """Return the pieces of a Markdown text, up to `size` where it can be cut; those below `least`
+    characters join.
+    """
+    cutter = _Cutter(content, size, count, least)
+    sections = _sections(blocks_of(content), len(content))
+    found = [
+        piece
+        for section, first, blocks in sections
+        for piece in cutter.pieces(section, first, blocks)
+    ]
     return cutter.joined(cutter.joined(found, is_any=False), is_any=True) if least else found
 
 
@@ -104,7 +121,9 @@ def _sections(nodes: list[Block], length: int) -> Iterator[tuple[Span, int, list
         begin = nodes[index].start if begin is None else begin
         first = begin
         if blocks and (head := blocks[0]).kind == "heading":
-            path = [(level, text) for level, text in path if level < head.level] + [(head.level, head.text)]
+            path = [(level, text) for level, text in path if level < head.level] + [
+                (head.level, head.text)
+            ]
             del blocks[0]
             if not blocks and level > head.level:
                 continue
@@ -141,7 +160,9 @@ class _Cutter:
             yield Span(start, reached, section.heading_path)
 
     def joined(self, spans: list[Span], *, is_any: bool) -> list[Span]:
-        """Join spans that are too short with the next one beside or below them; with either neighbour if `is_any`."""
+        """Join spans that are too short with the next one beside or below them; with either
+        neighbour if `is_any`.
+        """
         found: list[Span] = []
         for span in spans:
             joined = self._joined(found[-1], span, is_any=is_any) if found else None
@@ -154,11 +175,20 @@ class _Cutter:
     def _joined(self, first: Span, second: Span, *, is_any: bool) -> Span | None:
         paths = first.heading_path, second.heading_path
         is_near = is_any or paths[1][: len(paths[0]) - 1] == paths[0][:-1]
-        short = [len(self.content[span.start : span.end].strip()) < self.least for span in (first, second)]
-        if not (is_near and (short[0] or (is_any and short[1])) and self._fits(first.start, second.end)):
+        short = [
+            len(self.content[span.start : span.end].strip()) < self.least
+            for span in (first, second)
+        ]
+        if not (
+            is_near and (short[0] or (is_any and short[1])) and self._fits(first.start, second.end)
+        ):
             return None
         both = takewhile(lambda pair: pair[0] == pair[1], zip(*paths, strict=False))
-        return Span(first.start, second.end, tuple(one for one, _ in both) if all(short) else paths[short[0]])
+        return Span(
+            first.start,
+            second.end,
+            tuple(one for one, _ in both) if all(short) else paths[short[0]],
+        )
 
     def _fits(self, start: int, end: int) -> bool:
         return self.count(self.content[start:end].rstrip()) <= self.size
@@ -188,7 +218,9 @@ COUNTERS: dict[str, Count] = {"characters": len, "tokens": tokens}
 
 @dataclass(slots=True, frozen=True)
 class ChunkRow:
-    """One chunk, or a tombstone without text, of all chunks of the page if `id` is None (docs/how-to/chunks.md)."""
+    """One chunk, or a tombstone without text, of all chunks of the page if `id` is None
+    (docs/how-to/chunks.md).
+    """
 
     id: str | None
     page: str
@@ -215,7 +247,8 @@ class Chunker:
 
     @classmethod
     def parse(cls, value: object) -> Chunker:
-        """Read `LLMS_CHUNK_SIZE`: a number, with a unit after it where it does not count characters.
+        """Read `LLMS_CHUNK_SIZE`: a number, with a unit after it where it does not count
+        characters.
 
         >>> Chunker.parse("800 tokens").size, Chunker.parse(2000).count is len
         (800, True)
@@ -228,12 +261,16 @@ class Chunker:
 
     def ids(self, page: str, content: str | None) -> frozenset[str]:
         """The ids of the chunks of a page's content."""
-        return frozenset(chunk.id for chunk in chunks(content, page, size=self.size, count=self.count))
+        return frozenset(
+            chunk.id for chunk in chunks(content, page, size=self.size, count=self.count)
+        )
 
     def rows(
         self, document: Document, before: frozenset[str] = frozenset(), *, changes: bool = False
     ) -> Iterator[ChunkRow]:
-        """Yield deleted chunks, which were in `before`, then the present ones, with `changes` those that are new."""
+        """Yield deleted chunks, which were in `before`, then the present ones, with `changes` those
+        that are new.
+        """
         if document.change == "deleted" and not before:
             yield _row(document, "deleted")
             return
@@ -246,7 +283,9 @@ class Chunker:
                 yield _row(document, "unchanged" if kept else "new", chunk)
 
     def replay(self, document: Document) -> Iterator[ChunkRow]:
-        """Yield the rows of a document with unknown earlier chunks: those are deleted, the present ones are new."""
+        """Yield the rows of a document with unknown earlier chunks: those are deleted, the present
+        ones are new.
+        """
         if document.change != "new":
             yield _row(document, "deleted")
         for chunk in chunks(document.content, document.id, size=self.size, count=self.count):
@@ -275,7 +314,9 @@ def _row(
 
 
 def counter(unit: str) -> Count:
-    """The function that a unit names, or that is at the dotted path of one from text to int; raises `ValueError`."""
+    """The function that a unit names, or that is at the dotted path of one from text to int; raises
+    `ValueError`.
+    """
     if unit in COUNTERS:
         return COUNTERS[unit]
     try:

@@ -1,4 +1,6 @@
-"""The parser of CommonMark (pyromark); the languages of code blocks; characters that no reader sees, and letters."""
+"""The parser of CommonMark (pyromark); the languages of code blocks; characters that no reader
+sees, and letters.
+"""
 
 from __future__ import annotations
 
@@ -23,18 +25,24 @@ _PLAIN = re.compile(
 
 
 def encodable(text: str) -> str:
-    """Return a text as `events`, `events_with_range` and `definitions` take it: without lone surrogates."""
+    """Return a text as `events`, `events_with_range` and `definitions` take it: without lone
+    surrogates.
+    """
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def events(text: str) -> Iterator[Any]:
-    """Yield what is in a text: `{"Start": "Paragraph"}`, `{"Text": "a"}`, `"SoftBreak"`; raises `ConversionError`."""
+    """Yield what is in a text: `{"Start": "Paragraph"}`, `{"Text": "a"}`, `"SoftBreak"`; raises
+    `ConversionError`.
+    """
     with _panics():
         yield from _PARSER.events(text, merge_text=True)
 
 
 def events_with_range(text: str) -> Iterator[tuple[Any, Any]]:
-    """Yield the events of a text, each with its place in the text in UTF-8; raises `ConversionError`."""
+    """Yield the events of a text, each with its place in the text in UTF-8; raises
+    `ConversionError`.
+    """
     with _panics():
         yield from _PARSER.events_with_range(text, merge_text=True)
 
@@ -44,13 +52,15 @@ _BY_ITS_TEXT = {"Autolink", "Email", "Shortcut", "Collapsed"}
 
 
 def map_prose(text: str, change: Callable[[str], str]) -> str:
-    r"""Return a text with its prose changed, piece by piece: code, HTML, addresses and link targets stay.
+    r"""Return a text with its prose changed, piece by piece: code, HTML, addresses and link targets
+    stay.
 
     >>> map_prose("an `apple`\n\n    an apple\n\n[an apple](an.html)", str.upper)
     'AN `apple`\n\n    an apple\n\n[AN APPLE](an.html)'
     """
     source = encodable(text).encode()
-    pieces, done = [], 0
+    pieces = []
+    done = 0
     for event, place in events_with_range(source.decode()):
         if not isinstance(event, dict) or place["start"] < done:
             continue
@@ -68,7 +78,9 @@ def map_prose(text: str, change: Callable[[str], str]) -> str:
 
 
 def definitions(text: str) -> dict[str, Any]:
-    """Return the definitions of references by label, each with `dest`, `title`, `span`, in the order of the text."""
+    """Return the definitions of references by label, each with `dest`, `title`, `span`, in the
+    order of the text.
+    """
     with _panics():
         found: dict[str, Any] = _PARSER.reference_definitions(text) if "]:" in text else {}
     return dict(sorted(found.items(), key=lambda item: item[1]["span"]["start"]))
@@ -79,7 +91,9 @@ def _panics() -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        if type(error).__name__ == "PanicException":  # what Rust makes of a bug of its own; no Exception
+        if (
+            type(error).__name__ == "PanicException"
+        ):  # what Rust makes of a bug of its own; no Exception
             raise ConversionError(f"the Markdown parser failed: {error}") from None
         raise
 
@@ -98,13 +112,18 @@ def encoded(destination: str) -> str:
 
 
 def heading_text(text: str) -> str:
-    r"""Return the text of a heading as it is read: without marks, link targets, HTML, and the id it may end with.
+    r"""Return the text of a heading as it is read: without marks, link targets, HTML, and the id it
+    may end with.
 
     >>> heading_text(r"The [`run()`](/api.md) \_method\_ {#run .api}"), heading_text("C#")
     ('The run() _method_', 'C#')
     """
     before, mark, attributes = text.rstrip().rpartition("{")
-    if mark and attributes.endswith("}") and any(part[0] == "#" for part in attributes[:-1].split()):
+    if (
+        mark
+        and attributes.endswith("}")
+        and any(part[0] == "#" for part in attributes[:-1].split())
+    ):
         text = before
     if not _UNMARKED.match(text):
         text = "".join(
@@ -130,7 +149,9 @@ def code_block(text: str, language: str = "") -> str:
 
 
 def fence_for(text: str) -> str:
-    """Return the fence of a code block of this text: three backticks, or one more than any run of them in it."""
+    """Return the fence of a code block of this text: three backticks, or one more than any run of
+    them in it.
+    """
     return "```" if "```" not in text else "`" * (max(map(len, _BACKTICKS.findall(text))) + 1)
 
 
@@ -145,12 +166,17 @@ MAX_LANGUAGES = 50
 """Languages of one text that are named."""
 
 _FENCE = re.compile(
-    r"((?:[ \t]*(?:>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t])))*+)[ \t]*(`{3,}(?=[^`\n]*(?:\n|\Z))|~{3,})([^\n]*)"
+    r"((?:[ \t]*(?:>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t])))*+)["
+    r" \t]*(`{3,}(?=[^`\n]*(?:\n|\Z))|~{3,})([^\n]*)"
 )
-"""A line that may begin or end a block, in lists and quotes too (CommonMark, 4.5): what stands around the mark."""
+"""A line that may begin or end a block, in lists and quotes too (CommonMark, 4.5): what stands
+around the mark.
+"""
 _LANGUAGE = re.compile(r"(?:lang(?:uage)?-)?([^\W\d_][\w+#.-]{0,30}|[12]c)(?=[\s,:;{(\[=]|\Z)")
 _BRACES = re.compile(r"\{\s*(\.?)([\w+#-]{1,40})[^{}]*\}\s*(.*)")
-_DIRECTIVES = frozenset({"code-block", "code", "code-cell", "sourcecode", "literalinclude", "prompt"})
+_DIRECTIVES = frozenset(
+    {"code-block", "code", "code-cell", "sourcecode", "literalinclude", "prompt"}
+)
 _NONE = re.compile(
     "text|txt|plain|plaintext|plain-text|none|no-highlight|nohighlight|default|output|raw|code|null|undefined|auto|"
     "unknown|other"
@@ -194,7 +220,9 @@ _NAMES = {
     "php": "php3 php4 php5 php7",
     "powershell": "ps1 ps pwsh posh",
     "protobuf": "proto protocol-buffer",
-    "python": "py python3 py3 python2 py2 pycon python-console python-repl ipython ipython3 doctest",
+    "python": (
+        "py python3 py3 python2 py2 pycon python-console python-repl ipython ipython3 doctest"
+    ),
     "r": "rlang splus rconsole",
     "racket": "rkt",
     "rst": "rest restructuredtext",
@@ -203,8 +231,8 @@ _NAMES = {
     "scala": "sc",
     "scheme": "scm",
     "shell": (
-        "sh bash zsh ksh shell-script shellscript console terminal shell-session shellsession sh-session bash-session"
-        " bash-console text-console"
+        "sh bash zsh ksh shell-script shellscript console terminal shell-session shellsession"
+        " sh-session bash-session bash-console text-console"
     ),
     "typescript": "ts mts cts",
     "vb": "vbnet vb.net visual-basic visualbasic",
@@ -212,12 +240,15 @@ _NAMES = {
     "wasm": "wat webassembly",
     "yaml": "yml",
 }
-_NAMES |= dict.fromkeys(["css", "java", "json", "lua", "matlab", "mdx", "sql", "swift", "toml", "xml"], "")
+_NAMES |= dict.fromkeys(
+    ["css", "java", "json", "lua", "matlab", "mdx", "sql", "swift", "toml", "xml"], ""
+)
 _ONE_NAME = {word: name for name, words in _NAMES.items() for word in (name, *words.split())}
 
 
 def normalised(word: str) -> str:
-    """Return the one name of a language, '' for a word that names none; a word that is not known is its own name.
+    """Return the one name of a language, '' for a word that names none; a word that is not known is
+    its own name.
 
     >>> normalised("sh"), normalised("JS"), normalised("text"), normalised("brainfuck")
     ('shell', 'javascript', '', 'brainfuck')
@@ -228,7 +259,8 @@ def normalised(word: str) -> str:
 
 
 def code_languages(markdown: str) -> list[str]:
-    r"""Return the languages of the fenced code blocks of a text, each once under one name, in the order of the text.
+    r"""Return the languages of the fenced code blocks of a text, each once under one name, in the
+    order of the text.
 
     >>> code_languages("```sh\nls\n```\n\n> ~~~ {.js .wide}\n> 1\n> ~~~\n\n```bash\nls\n```\n")
     ['shell', 'javascript']
@@ -254,8 +286,11 @@ def _languages(markdown: str) -> tuple[str, ...]:
 
 
 def _fences(markdown: str) -> Iterator[tuple[str, str, str]]:
-    """Yield the lines that may begin or end a block: what stands before the mark, the mark, what stands behind it."""
-    backticks, tildes = markdown.find("```"), markdown.find("~~~")
+    """Yield the lines that may begin or end a block: what stands before the mark, the mark, what
+    stands behind it.
+    """
+    backticks = markdown.find("```")
+    tildes = markdown.find("~~~")
     while places := [place for place in (backticks, tildes) if place >= 0]:
         place = min(places)
         line = _FENCE.match(markdown, markdown.rfind("\n", 0, place) + 1)
@@ -269,7 +304,9 @@ def _fences(markdown: str) -> Iterator[tuple[str, str, str]]:
 
 @lru_cache(1024)
 def _word_of(info: str) -> str:
-    """Return the word of an info string that names the language: of CommonMark, Pandoc, knitr or MyST."""
+    """Return the word of an info string that names the language: of CommonMark, Pandoc, knitr or
+    MyST.
+    """
     braces = _BRACES.match(info)
     if braces is None:
         word = _LANGUAGE.match(info)
@@ -290,7 +327,8 @@ _ZERO_WIDTH = (
 _VARIATION = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
 _MAYBE = re.compile(f"[{_TAG}]|[{_ZERO_WIDTH}][{_ZERO_WIDTH}]|[{_VARIATION}][{_VARIATION}]")
 _INVISIBLE = re.compile(
-    f"(?<=\U0001f3f4)[{_TAG}]{{2,7}}(?=[^{_TAG}]|\\Z)"  # the flags of England, Scotland, Wales, Texas stay
+    # the flags of England, Scotland, Wales, Texas stay
+    f"(?<=\U0001f3f4)[{_TAG}]{{2,7}}(?=[^{_TAG}]|\\Z)"
     f"|([{_TAG}]+|[{_ZERO_WIDTH}]{{2,}}|[{_VARIATION}]{{2,}})"
 )
 _ANY = re.compile(f"[{_TAG}{_ZERO_WIDTH}{_VARIATION}]")
@@ -301,7 +339,8 @@ _FLAG_END = "\U000e007f"
 def without_invisible(text: str) -> tuple[str, int]:
     r"""Return a Markdown text without invisible runs outside code, and how many there were.
 
-    Single joiners, direction marks, soft hyphens and variation selectors stay: scripts and emoji need them.
+    Single joiners, direction marks, soft hyphens and variation selectors stay: scripts and emoji
+    need them.
 
     >>> without_invisible("a\U000e0041\U000e0042b `\u200b\u200b` \u200b\u200c")
     ('ab `\u200b\u200b` ', 2)
@@ -309,7 +348,9 @@ def without_invisible(text: str) -> tuple[str, int]:
     if text.isascii():
         return text, 0
     # to look only at what is not ASCII takes a twentieth of the time of a search in all of the text
-    others = text.encode(errors="surrogatepass").translate(None, _ASCII).decode(errors="surrogatepass")
+    others = (
+        text.encode(errors="surrogatepass").translate(None, _ASCII).decode(errors="surrogatepass")
+    )
     if not _ANY.search(others) or not _MAYBE.search(text):
         return text, 0
     text = encodable(text)
@@ -326,12 +367,15 @@ def without_invisible(text: str) -> tuple[str, int]:
             continue
         cleaned, count = cleaned_line(source[position:start].decode())
         pieces += cleaned, source[start:end].decode()
-        position, removed = end, removed + count
+        position = end
+        removed = removed + count
     return "".join(pieces), removed
 
 
 def take_invisible(page: Page) -> None:
-    """Take the invisible runs out of a page's Markdown, title, description and link texts; count those in Markdown."""
+    """Take the invisible runs out of a page's Markdown, title, description and link texts; count
+    those in Markdown.
+    """
     text, removed = without_invisible(page.markdown)
     if removed:  # a first or last line may have been nothing else
         text = text.strip("\n") + "\n"
@@ -341,7 +385,8 @@ def take_invisible(page: Page) -> None:
     meta.title = meta.title and cleaned_line(meta.title)[0]
     meta.description = meta.description and cleaned_line(meta.description)[0]
     page.links = [
-        one if one.text.isascii() else Link(cleaned_line(one.text)[0], one.url) for one in page.links
+        one if one.text.isascii() else Link(cleaned_line(one.text)[0], one.url)
+        for one in page.links
     ]
 
 

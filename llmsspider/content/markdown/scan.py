@@ -17,7 +17,8 @@ _HTML_START = re.compile(
 """How a page of HTML begins, behind an XML declaration, comments and white space."""
 _HTML_PARTS = re.compile(r"<(?:head|title|meta|link|script|body|html)[\s>]", re.IGNORECASE)
 _TAG_FIRST = re.compile(
-    r"\s*<(?:head|title|meta|link|script|style|div|header|nav|main|table|center)[\s>]", re.IGNORECASE
+    r"\s*<(?:head|title|meta|link|script|style|div|header|nav|main|table|center)[\s>]",
+    re.IGNORECASE,
 )
 _MARKS = (
     re.compile(r"^#{1,6}[ \t]+\S", re.MULTILINE),
@@ -29,7 +30,8 @@ _MARKS = (
     re.compile(r"(?<!\w)(?:\*\*|__)\S[^*_\n]*\S(?:\*\*|__)(?!\w)"),
 )
 _REST = re.compile(
-    r"^\.\. [\w-]+::|^:\w+:`|`[^`<\n]+ <[^`>\n]+>`_|^[=~^*+#-]{3,}\n.+\n[=~^*+#-]{3,}$", re.MULTILINE
+    r"^\.\. [\w-]+::|^:\w+:`|`[^`<\n]+ <[^`>\n]+>`_|^[=~^*+#-]{3,}\n.+\n[=~^*+#-]{3,}$",
+    re.MULTILINE,
 )
 _FRONT_MATTER = re.compile(r"\s*---\n(?:[\w.][\w.-]*+:.*\n|[ \t-].*\n)+---\n")
 _WINDOW = 16_384
@@ -50,7 +52,8 @@ def looks_like_html(text: str | bytes) -> bool:
 
 
 def looks_like_markdown(text: str) -> bool:
-    r"""Return True if a plain text is Markdown: it has headings, fences, links, tables or lists of Markdown.
+    r"""Return True if a plain text is Markdown: it has headings, fences, links, tables or lists of
+    Markdown.
 
     reStructuredText, robots.txt, JSON, XML and prose without any markup are not.
 
@@ -67,11 +70,10 @@ def looks_like_markdown(text: str) -> bool:
     return _FRONT_MATTER.match(head) is not None or found > (_REST.search(head) is not None)
 
 
-# HTML in Markdown that no reader sees: comments, empty anchors, wrappers. Where it stands, and how it is cut out.
+# HTML in Markdown that no reader sees: comments, empty anchors, wrappers. Where it stands, and how
+# it is cut out.
 
-_ATTRIBUTES = (
-    r"(?:\s+[\w:@.-]+(?:\s*=\s*(?:\"[^\"]*\"|'[^']*'|\{\{[^{}]*\}\}|\{[^{}]*\}|[^\s\"'<>{}`]+))?)*+\s*"
-)
+_ATTRIBUTES = r"(?:\s+[\w:@.-]+(?:\s*=\s*(?:\"[^\"]*\"|'[^']*'|\{\{[^{}]*\}\}|\{[^{}]*\}|[^\s\"'<>{}`]+))?)*+\s*"
 _OPENED = re.compile(
     rf"<(?:a|span)(?=[^<>]*\s(?:id|name)\s*=)(?![^<>]*\shref\s*=){_ATTRIBUTES}>", re.IGNORECASE
 )
@@ -80,7 +82,8 @@ _CLOSED = re.compile(
 )
 _END = re.compile(r"</(?:a|span)\s*>", re.IGNORECASE)
 _WRAPPER = re.compile(
-    rf"</(?:div|section|article|center)\s*>|<(?:div|section|article|center){_ATTRIBUTES}>", re.IGNORECASE
+    rf"</(?:div|section|article|center)\s*>|<(?:div|section|article|center){_ATTRIBUTES}>",
+    re.IGNORECASE,
 )
 _ANCHOR = re.compile(rf"{_OPENED.pattern}\s*{_END.pattern}|{_CLOSED.pattern}", re.IGNORECASE)
 _WORD = re.compile(rb"[0-9A-Za-z\x80-\xff]")
@@ -93,10 +96,13 @@ _LONGEST = 20_000
 
 
 def shown_text(html: str) -> str | None:
-    """Return the text that a block of HTML shows; None where it is more than plain text in wrappers.
+    """Return the text that a block of HTML shows; None where it is more than plain text in
+    wrappers.
 
-    It is empty for comments, empty anchors and tags of wrappers only. A comment that names an include stands for
-    what a generator omitted: it stays. Where Markdown would read the text as more than text, it stays: in MDX it is
+    It is empty for comments, empty anchors and tags of wrappers only. A comment that names an
+    include stands for
+    what a generator omitted: it stays. Where Markdown would read the text as more than text, it
+    stays: in MDX it is
     Markdown, elsewhere it is not.
 
     >>> [shown_text(html) for html in ("<!-- AUTO -->", "<div class='a'>simple text</div>", "<div>*a*</div>")]
@@ -108,7 +114,9 @@ def shown_text(html: str) -> str | None:
     if not text.strip(" \t\n>"):
         return ""
     lines = [line.strip() for line in text.strip().split("\n")]
-    return _PARTS.sub("\n\n", "\n".join(lines)) or None if all(map(_PLAIN.fullmatch, lines)) else None
+    return (
+        _PARTS.sub("\n\n", "\n".join(lines)) or None if all(map(_PLAIN.fullmatch, lines)) else None
+    )
 
 
 def _without_comments(html: str) -> str | None:
@@ -125,12 +133,17 @@ def _without_comments(html: str) -> str | None:
 
 
 def cuts(source: bytes, spans: list[tuple[int, int]]) -> list[tuple[int, int, bytes]]:
-    """Return the replacements (start, end, new text) that remove the unseen `spans`, and lines with nothing else."""
+    """Return the replacements (start, end, new text) that remove the unseen `spans`, and lines with
+    nothing else.
+    """
     found: list[tuple[int, int, bytes]] = []
     for start, end in _joined(source, spans):
         begin = source.rfind(b"\n", 0, start) + 1
-        stop = end if source[end - 1 : end] == b"\n" else (source.find(b"\n", end) + 1 or len(source))
-        before, after = source[begin:start], source[end:stop]
+        stop = (
+            end if source[end - 1 : end] == b"\n" else (source.find(b"\n", end) + 1 or len(source))
+        )
+        before = source[begin:start]
+        after = source[end:stop]
         if not before.strip() and not after.strip():
             blank = _BLANK.match(source, stop)
             behind = blank.end() if blank else stop
@@ -156,7 +169,8 @@ def _joined(source: bytes, spans: list[tuple[int, int]]) -> list[tuple[int, int]
     return joined
 
 
-# One pass over a Markdown text: its title, its links, its raw HTML, and where the destinations stand in it.
+# One pass over a Markdown text: its title, its links, its raw HTML, and where the destinations
+# stand in it.
 
 _TEXT = frozenset({"Text", "Code"})
 _BLOCKS = frozenset({"Paragraph", "Heading", "TableCell", "CodeBlock"})
@@ -182,10 +196,14 @@ _COMMENTS = frozenset({"//", "comment"})
 class Scan:
     """What stands in a Markdown text.
 
-    `source` is the text in UTF-8; `title` that of the first heading of level 1 that has one and stands in no
-    list or quotation; `links` are pairs of text and URL, percent-encoded, in the order of their ends; `html` the
-    HTML blocks and tags, as written; `destinations` the spans in `source` of the destinations of links, images,
-    definitions, and HTML tags with `src` or `href`, in order; `unseen` the spans of HTML that renders nothing,
+    `source` is the text in UTF-8; `title` that of the first heading of level 1 that has one and
+    stands in no
+    list or quotation; `links` are pairs of text and URL, percent-encoded, in the order of their
+    ends; `html` the
+    HTML blocks and tags, as written; `destinations` the spans in `source` of the destinations of
+    links, images,
+    definitions, and HTML tags with `src` or `href`, in order; `unseen` the spans of HTML that
+    renders nothing,
     `unwrapped` of text in wrappers, with the text.
     """
 
@@ -198,9 +216,15 @@ class Scan:
     unwrapped: list[tuple[int, int, bytes]] = field(default_factory=list)
 
     def rewritten(self, change: Callable[[str], str]) -> str:
-        """Return the text with `change` applied to each destination as written, without HTML that renders nothing."""
-        written = ((start, end, self.source[start:end].decode()) for start, end in self.destinations)
-        replaced = [(start, end, change(text).encode("utf-8", "replace")) for start, end, text in written]
+        """Return the text with `change` applied to each destination as written, without HTML that
+        renders nothing.
+        """
+        written = (
+            (start, end, self.source[start:end].decode()) for start, end in self.destinations
+        )
+        replaced = [
+            (start, end, change(text).encode("utf-8", "replace")) for start, end, text in written
+        ]
         if self.unseen or self.unwrapped:
             replaced = sorted([*replaced, *cuts(self.source, self.unseen), *self.unwrapped])
         pieces: list[bytes] = []
@@ -213,7 +237,9 @@ class Scan:
 
 
 def scan(text: str) -> Scan:
-    r"""Scan a Markdown text with `\n` line ends; raises `ConversionError` where the parser itself fails."""
+    r"""Scan a Markdown text with `\n` line ends; raises `ConversionError` where the parser itself
+    fails.
+    """
     text = commonmark.encodable(text)
     reading = _EventWalk(Scan(text.encode()))
     reading.take(commonmark.events_with_range(text))
@@ -229,15 +255,20 @@ class _EventWalk:
         self._depth = 0
         self._words: list[str] = []
         self._opened: list[tuple[dict[str, str], int]] = []
-        """Links and images that are open: what the parser says of each, and how many words stood before it."""
+        """Links and images that are open: what the parser says of each, and how many words stood
+        before it.
+        """
         self._last = 0
         """Where the event before ended: at the end of a link, its destination follows."""
         self._tag = ("", 0, 0)
         """The inline tag met last, and its span."""
 
     def take(self, events: Iterable[tuple[Any, Any]]) -> None:
-        """Take events: `{"Text": "a"}`, `{"Start": "Paragraph"}`, or a bare string such as `"SoftBreak"`."""
-        words, opened = self._words, self._opened
+        """Take events: `{"Text": "a"}`, `{"Start": "Paragraph"}`, or a bare string such as
+        `"SoftBreak"`.
+        """
+        words = self._words
+        opened = self._opened
         for event, span in events:
             if isinstance(event, str):
                 words.append(" ")
@@ -272,7 +303,8 @@ class _EventWalk:
             source = self.found.source
             html = source[start:end].decode()
             self._read_html(html, start, end)
-            text, is_alone = shown_text(html), source[start - 1 : start] in {b"", b"\n"}
+            text = shown_text(html)
+            is_alone = source[start - 1 : start] in {b"", b"\n"}
             if text == "":
                 self.found.unseen.append((start, end))
             elif text is not None and is_alone:  # else it stands in another block
@@ -284,7 +316,12 @@ class _EventWalk:
         before, begin, stop = self._tag
         if len(tag) <= _LONGEST and (_CLOSED.fullmatch(tag) or _without_comments(tag) == ""):
             self.found.unseen.append((start, end))
-        elif stop == start and len(before) <= _LONGEST and _END.fullmatch(tag) and _OPENED.fullmatch(before):
+        elif (
+            stop == start
+            and len(before) <= _LONGEST
+            and _END.fullmatch(tag)
+            and _OPENED.fullmatch(before)
+        ):
             self.found.unseen.append((begin, end))
         self._tag = tag, start, end
 
@@ -293,7 +330,9 @@ class _EventWalk:
         self.found.html.append(html)
         if not _VERBATIM.match(source, start, end):
             for found in _IN_HTML.finditer(source, start, end):
-                self.found.destinations.append(found.span(1) if found[1] is not None else found.span(2))
+                self.found.destinations.append(
+                    found.span(1) if found[1] is not None else found.span(2)
+                )
 
     def _end(self, value: Any, end: int) -> None:
         if not isinstance(value, str):
@@ -307,11 +346,16 @@ class _EventWalk:
         if value == "Link" and kind != "Email" and not data["id"].startswith("^"):
             text = one_line("".join(self._words[begin:]))
             self.found.links.append((text, commonmark.encoded(data["dest_url"])))
-        if kind == "Inline" and (written := _DESTINATION.match(self.found.source, self._last, end - 1)):
+        if kind == "Inline" and (
+            written := _DESTINATION.match(self.found.source, self._last, end - 1)
+        ):
             self.found.destinations.append(written.span(1))
 
     def take_definitions(self, definitions: dict[str, Any]) -> None:
-        """Take the definitions of references, which are no events. One without destination is a comment."""
+        """Take the definitions of references, which are no events.
+
+        One without destination is a comment.
+        """
         for label, definition in definitions.items():
             if label in _COMMENTS or definition["dest"] in {"", "#"} or label.startswith("^"):
                 continue

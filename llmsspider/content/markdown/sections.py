@@ -1,4 +1,6 @@
-"""What bounds the sections of a document: its blocks, its headings as plain text, members by their signatures."""
+"""What bounds the sections of a document: its blocks, its headings as plain text, members by their
+signatures.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +11,21 @@ from typing import cast
 
 from llmsspider.content.markdown.commonmark import heading_text
 
-# Blocks are found by one pattern: a parse of each page would cost several times as much as the rest of indexing it for
+# Blocks are found by one pattern: a parse of each page would cost several times as much as the rest
+# of indexing it for
 # the search, which may take a tenth of the crawl's time.
 
 _LINES = re.compile(
-    r"\n(?:[ \t>]*+(?:(?:[-*+]|\d{1,9}[.)])[ \t]++)?(`{3,}|~{3,})"  # a fence, as MDX has them: indented too
+    # a fence, as MDX has them: indented too
+    r"\n(?:[ \t>]*+(?:(?:[-*+]|\d{1,9}[.)])[ \t]++)?(`{3,}|~{3,})"
     r"| {0,3}(?:(#{1,6})(?=[ \t]|$)|(=+|--+)[ \t]*$)"
     r"|[ \t>]*+(?=([-*+]|\d{1,9}[.)])[ \t]))"
     r"|(?:\n[^\S\n]*+(?:>[^\S\n]*+)*+(?=\n))++",
     re.MULTILINE,
 )
-"""The line end before a fence, a heading, the underline of one, a list item, and its marks; or blank lines."""
+"""The line end before a fence, a heading, the underline of one, a list item, and its marks; or
+blank lines.
+"""
 _TABLE = re.compile(r"[ \t>]*\||[^\n|]*\|[^\n]*\n[ \t|:-]+$", re.MULTILINE)
 _NO_HEADING = ("    ", "\t", "|", ">")
 """How a line begins that is no heading, whatever is below it."""
@@ -27,7 +33,8 @@ _NO_HEADING = ("    ", "\t", "|", ">")
 _SIGNATURE = re.compile(r"`([^`]+)`|\*{0,2}\[`([^`]+)`\]\(\S+\) [—–-] \w+\*{0,2}")
 """A paragraph that is a signature, or a name with what it is (Documenter)."""
 _KINDS = re.compile(
-    r"(?:(?:abstract|abstractmethod|async|attribute|class|classmethod|const|data|def|enum|exception|extern(?: \"C\")?"
+    r"(?:(?:abstract|abstractmethod|async|attribute|class|classmethod|const|data|def|enum|exception|extern(?:"
+    r" \"C\")?"
     r"|final|fn|func|function|interface|internal|macro|method|mod|module|namespace|newtype|open|override|private|property"
     r"|protected|protocol|pub(?:\(\w+\))?|public|static|staticmethod|struct|trait|type|typealias|union|unsafe) )*"
 )
@@ -39,13 +46,16 @@ _UNKEYED = re.compile(
     r"(--?\w[\w-]*)(?=[ =,\[<]|\Z)"  # an option
     r"|([\w.]*\w)(?=: | :: )"  # a variable and its type
     r"|(\w+(?:\.\w+)+)(?= = )"  # a constant of a module
-    r"|(?:[\w.:*&?,<>\[\]]+ ){0,6}([\w.:#$~]*\w[!?]?)(?:<[^()<>]*>)?\((?![\"'\d])"  # a function, but no call
+    # a function, but no call
+    r"|(?:[\w.:*&?,<>\[\]]+ ){0,6}([\w.:#$~]*\w[!?]?)(?:<[^()<>]*>)?\((?![\"'\d])"
 )
 
 
 @dataclass(slots=True)
 class Block:
-    """A block of Markdown: a `text`, `item`, `table`, `fence`, `code` (indented), or `heading` with level and text."""
+    """A block of Markdown: a `text`, `item`, `table`, `fence`, `code` (indented), or `heading` with
+    level and text.
+    """
 
     kind: str
     start: int
@@ -54,7 +64,9 @@ class Block:
 
 
 def _add(blocks: list[Block], content: str, begin: int, end: int, kind: str) -> None:
-    """Add the block of a span of the text, if that is not empty; indented lines after such lines belong to those."""
+    """Add the block of a span of the text, if that is not empty; indented lines after such lines
+    belong to those.
+    """
     last = blocks[-1].kind if blocks else ""
     if kind == "text" and content.startswith(("    ", "\t"), begin):
         kind = "item" if last in {"item", "fence"} else "code"
@@ -65,10 +77,15 @@ def _add(blocks: list[Block], content: str, begin: int, end: int, kind: str) -> 
 
 
 def blocks_of(content: str) -> list[Block]:
-    """Return the blocks of a Markdown text, one after the other, with the levels that bound its sections."""
+    """Return the blocks of a Markdown text, one after the other, with the levels that bound its
+    sections.
+    """
     blocks: list[Block] = []
-    fence, is_quoted = "", False
-    begin, kind = 0, "text"  # of the block that is open
+    fence = ""
+    is_quoted = False
+    # of the block that is open
+    begin = 0
+    kind = "text"
     read = 0  # up to here
 
     for found in _LINES.finditer(f"\n{content}"):
@@ -80,32 +97,50 @@ def blocks_of(content: str) -> list[Block]:
         rest = content[found.end() - 1 : read].strip()
         if fence:
             # one in a quote ends with that
-            is_left = is_quoted and not any(found.groups()) and found[0].count("\n") > found[0].count(">")
-            if is_left or (mark and mark.startswith(fence) and content[start:read].strip(" \t>\n") == mark):
-                fence, kind, begin = "", "text", read
+            is_left = (
+                is_quoted and not any(found.groups()) and found[0].count("\n") > found[0].count(">")
+            )
+            if is_left or (
+                mark and mark.startswith(fence) and content[start:read].strip(" \t>\n") == mark
+            ):
+                fence = ""
+                kind = "text"
+                begin = read
         elif mark and "`" not in rest:
             _add(blocks, content, begin, start, kind)
             blocks.append(Block("fence", start))
-            fence, begin, is_quoted = mark, len(content), ">" in found[0]
+            fence = mark
+            begin = len(content)
+            is_quoted = ">" in found[0]
         elif atx:
             _add(blocks, content, begin, start, kind)
             opened = rest.rstrip("#")  # without the marks that may close it
             text = heading_text(opened if not opened or opened[-1].isspace() else rest)
             blocks.append(Block("heading", start, len(atx), text))
-            kind, begin = "text", read
+            kind = "text"
+            begin = read
         elif under:
             before = content.rfind("\n", 0, max(start - 1, 0)) + 1
             text = content[before : max(start - 1, 0)]
-            if before >= begin and kind == "text" and text.strip() and not text.startswith(_NO_HEADING):
+            if (
+                before >= begin
+                and kind == "text"
+                and text.strip()
+                and not text.startswith(_NO_HEADING)
+            ):
                 _add(blocks, content, begin, before, kind)
-                blocks.append(Block("heading", before, 1 if under[0] == "=" else 2, heading_text(text)))
+                blocks.append(
+                    Block("heading", before, 1 if under[0] == "=" else 2, heading_text(text))
+                )
                 begin = read
         elif item:
             _add(blocks, content, begin, start, kind)
-            kind, begin = "item", start
+            kind = "item"
+            begin = start
         elif not mark:
             _add(blocks, content, begin, start, kind)
-            kind, begin = "text", found.end()
+            kind = "text"
+            begin = found.end()
             read = begin
     _add(blocks, content, begin, len(content), kind)
     _set_levels(blocks, content)
@@ -113,30 +148,40 @@ def blocks_of(content: str) -> list[Block]:
 
 
 def _set_levels(blocks: list[Block], content: str) -> None:
-    """Set a first heading of level 1, the title, above all others, and make members headings below theirs."""
+    """Set a first heading of level 1, the title, above all others, and make members headings below
+    theirs.
+    """
     base = member = 0
     holder = ""
     for block, after in pairwise([*blocks, Block("", len(content))]):
         if block.kind == "heading":
             if block.level == 1 and not base:
-                block.level, base = 0, 1
+                block.level = 0
+                base = 1
             elif not member or block.level <= member:
-                base, member, holder = block.level, 0, ""
+                base = block.level
+                member = 0
+                holder = ""
         elif block.kind == "text" and content[block.start] in "`*[":
             is_example = content[max(block.start - 9, 0) : block.start].rstrip().endswith(":")
             if is_example or not (found := _member(content[block.start : after.start].strip())):
                 continue
             block.text, is_holder = found
-            is_own = holder.startswith(_IMPL) or block.text.startswith(holder.rpartition(".")[2] + ".")
+            is_own = holder.startswith(_IMPL) or block.text.startswith(
+                holder.rpartition(".")[2] + "."
+            )
             is_inside = (
-                bool(holder) and not is_holder and (is_own or ("." in holder and "." not in block.text))
+                bool(holder)
+                and not is_holder
+                and (is_own or ("." in holder and "." not in block.text))
             )
             holder = block.text if is_holder else holder
             block.kind, block.level = "heading", (member := base + 1 + is_inside)
 
 
 def _member(text: str) -> tuple[str, bool] | None:
-    """Return the name of the member whose signature a paragraph is, and whether it has members itself.
+    """Return the name of the member whose signature a paragraph is, and whether it has members
+    itself.
 
     >>> _member("`Env.step(action) → int`"), _member("`class wheels.Wheel(n)`"), _member("`pip install x`")
     (('Env.step', False), ('wheels.Wheel', True), None)

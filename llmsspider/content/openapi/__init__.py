@@ -1,6 +1,8 @@
-"""OpenAPI files (2.0, called Swagger, to 3.1; JSON or YAML) as Markdown: one document or one for each tag or operation.
+"""OpenAPI files (2.0, called Swagger, to 3.1; JSON or YAML) as Markdown: one document or one for
+each tag or operation.
 
-In: the body of a file. Out: Markdown, or a page with parts. The classes are content handlers (docs/how-to/handlers.md).
+In: the body of a file. Out: Markdown, or a page with parts. The classes are content handlers
+(docs/how-to/handlers.md).
 """
 
 import json
@@ -36,10 +38,14 @@ __all__ = ["NotOpenApiError", "OpenApiByOperation", "OpenApiByTag", "OpenApiHand
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
 
 MAX_PARTS = 2_000
-"""Maximum number of documents of one file; with more operations it is split by tag, with more tags not at all."""
+"""Maximum number of documents of one file; with more operations it is split by tag, with more tags
+not at all.
+"""
 
 MAX_GROWTH = 32
-"""Characters of Markdown that one byte of an OpenAPI file may become: operations that share schemas repeat them."""
+"""Characters of Markdown that one byte of an OpenAPI file may become: operations that share schemas
+repeat them.
+"""
 
 MAX_CHARS = 32_000_000
 """Maximum number of characters whatever the size of the file."""
@@ -51,20 +57,29 @@ class OpenApiHandler:
     by: Literal["file", "tag", "operation"] = "file"
 
     def read(self, body: bytes, url: str, mime_type: str, encoding: str | None) -> str | Page:
-        """Return the Markdown, or an overview with parts; raises `NotOpenApiError`, or `TooLargePageError`."""
+        """Return the Markdown, or an overview with parts; raises `NotOpenApiError`, or
+        `TooLargePageError`.
+        """
         if "javascript" in mime_type or url.partition("?")[0].endswith((".js", ".mjs")):
             api = next(apis_in(body.decode(encoding or "utf-8-sig", "replace")), None)
             if api is None:
                 raise NotOpenApiError("a script that holds no API")
             body = json.dumps(api).encode()
-        api, growth = read_description(body), Growth(len(body), MAX_GROWTH, MAX_CHARS)
-        by, groups, sign = self.by, _groups_of(api), "&" if "?" in url else "?"
+        api = read_description(body)
+        growth = Growth(len(body), MAX_GROWTH, MAX_CHARS)
+        by = self.by
+        groups = _groups_of(api)
+        sign = "&" if "?" in url else "?"
         documents = _documents(groups, by, sign)
         if by == "operation" and len(documents) > MAX_PARTS:
-            by, documents = "tag", _documents(groups, "tag", sign)
+            by = "tag"
+            documents = _documents(groups, "tag", sign)
         if by == "file" or not 1 < len(documents) <= MAX_PARTS:
             return _text(growth, _document(api))
-        parts = [(suffix, _text(growth, _part(api, group, some, by))) for suffix, group, some in documents]
+        parts = [
+            (suffix, _text(growth, _part(api, group, some, by)))
+            for suffix, group, some in documents
+        ]
         if _schemas_of(api):
             schemas = (f"# {_title_of(api)}: Schemas", *_schema_blocks(api, 2))
             parts.append((f"{sign}part=schemas", _text(growth, schemas)))
@@ -76,7 +91,9 @@ class OpenApiHandler:
 
 
 class OpenApiByTag(OpenApiHandler):
-    """Converts an OpenAPI file to an overview and one document per tag; without several tags, to one document."""
+    """Converts an OpenAPI file to an overview and one document per tag; without several tags, to
+    one document.
+    """
 
     by = "tag"
 
@@ -97,7 +114,9 @@ def _text(growth: Growth, blocks: Iterable[str]) -> str:
 
 
 class _Operation(NamedTuple):
-    """One operation: endpoint (`GET /ships`), `operationId`, text of its heading, its object, that of its path."""
+    """One operation: endpoint (`GET /ships`), `operationId`, text of its heading, its object, that
+    of its path.
+    """
 
     endpoint: str
     id: str
@@ -115,20 +134,31 @@ class _Group(NamedTuple):
 
 
 def _groups_of(api: Description) -> list[_Group]:
-    descriptions = {tag.get("name"): tag.get("description") for tag in map(as_dict, as_list(api.get("tags")))}
-    by_tag: dict[str | None, list[_Operation]] = {tag: [] for tag in descriptions if isinstance(tag, str)}
+    descriptions = {
+        tag.get("name"): tag.get("description") for tag in map(as_dict, as_list(api.get("tags")))
+    }
+    by_tag: dict[str | None, list[_Operation]] = {
+        tag: [] for tag in descriptions if isinstance(tag, str)
+    }
     for path, item in (*as_dict(api.get("paths")).items(), *as_dict(api.get("webhooks")).items()):
         shared = api.resolved(item)
         for method in METHODS:
             if isinstance(operation := shared.get(method), dict):
-                tag = next((tag for tag in as_list(operation.get("tags")) if isinstance(tag, str)), None)
+                tag = next(
+                    (tag for tag in as_list(operation.get("tags")) if isinstance(tag, str)), None
+                )
                 endpoint = line(f"{method.upper()} {path}")
-                name, title = line(operation.get("operationId")), line(operation.get("summary")) or endpoint
-                by_tag.setdefault(tag, []).append(_Operation(endpoint, name, title, operation, shared))
+                name = line(operation.get("operationId"))
+                title = line(operation.get("summary")) or endpoint
+                by_tag.setdefault(tag, []).append(
+                    _Operation(endpoint, name, title, operation, shared)
+                )
     has_tags = any(tag is not None and found for tag, found in by_tag.items())
     others = "Other operations" if has_tags else "Operations"
     groups = ((tag, found) for tag, found in by_tag.items() if found)
-    return [_Group(line(tag) or others, tag and descriptions.get(tag), found) for tag, found in groups]
+    return [
+        _Group(line(tag) or others, tag and descriptions.get(tag), found) for tag, found in groups
+    ]
 
 
 _Document = tuple[str, _Group, list[_Operation]]
@@ -137,7 +167,9 @@ _Document = tuple[str, _Group, list[_Operation]]
 
 def _documents(groups: list[_Group], by: str, sign: str) -> list[_Document]:
     if by == "tag":
-        return [(f"{sign}tag={quote(group.name, safe='')}", group, group.operations) for group in groups]
+        return [
+            (f"{sign}tag={quote(group.name, safe='')}", group, group.operations) for group in groups
+        ]
     ids = Counter(one.id for group in groups for one in group.operations)
     documents = []
     for group in groups:
@@ -159,9 +191,13 @@ def _document(api: Description) -> Iterator[str]:
     yield from _schema_blocks(api, 3)
 
 
-def _overview(api: Description, url: str, groups: list[_Group], documents: list[_Document]) -> Iterator[str]:
+def _overview(
+    api: Description, url: str, groups: list[_Group], documents: list[_Document]
+) -> Iterator[str]:
     yield from _introduction(api)
-    suffixes = {(one.endpoint, group.name): suffix for suffix, group, some in documents for one in some}
+    suffixes = {
+        (one.endpoint, group.name): suffix for suffix, group, some in documents for one in some
+    }
     for group in groups:
         yield f"## {group.name}"
         yield markdown_of(group.description, 3)
@@ -197,7 +233,9 @@ def _introduction(api: Description) -> Iterator[str]:
     if servers := list(_servers(api)):
         yield "## Servers"
         yield "\n".join(servers)
-    schemes = as_dict(as_dict(api.get("components")).get("securitySchemes") or api.get("securityDefinitions"))
+    schemes = as_dict(
+        as_dict(api.get("components")).get("securitySchemes") or api.get("securityDefinitions")
+    )
     rows = []
     for name, scheme in ((name, api.resolved(given)) for name, given in schemes.items()):
         how = [scheme.get(key) for key in ("type", "scheme", "in", "name")]
@@ -215,7 +253,9 @@ def _servers(api: Description) -> Iterator[str]:
             yield f"- {code(server['url'])}{after(': ', line(server.get('description')))}"
     elif isinstance(api.get("host"), str):  # 2.0
         base = api.get("basePath") if isinstance(api.get("basePath"), str) else ""
-        for scheme in [one for one in as_list(api.get("schemes")) if isinstance(one, str)] or ["https"]:
+        for scheme in [one for one in as_list(api.get("schemes")) if isinstance(one, str)] or [
+            "https"
+        ]:
             yield f"- {code(scheme + '://' + api['host'] + base)}"
 
 
@@ -235,9 +275,14 @@ def _schema_blocks(api: Description, level: int) -> Iterator[str]:
         yield from examples(api, {"schema": schema})
 
 
-def _operation_blocks(api: Description, one: _Operation, level: int, *, of: str = "") -> Iterator[str]:
-    """Yield an operation below a heading of a level that names what it is `of`: parameters, request body, responses."""
-    operation, below = one.operation, "#" * (level + 1)
+def _operation_blocks(
+    api: Description, one: _Operation, level: int, *, of: str = ""
+) -> Iterator[str]:
+    """Yield an operation below a heading of a level that names what it is `of`: parameters, request
+    body, responses.
+    """
+    operation = one.operation
+    below = "#" * (level + 1)
     yield f"{'#' * level} {of}{one.title}"
     yield code(one.endpoint)
     if operation.get("deprecated") is True:
@@ -249,7 +294,8 @@ def _operation_blocks(api: Description, one: _Operation, level: int, *, of: str 
         if isinstance(parameter.get("name"), str):
             parameters[parameter["name"], str(parameter.get("in"))] = parameter
     body = api.resolved(operation.get("requestBody"))
-    shown, fields = [], []
+    shown = []
+    fields = []
     for parameter in parameters.values():
         match parameter.get("in"):
             case "body":  # 2.0

@@ -1,4 +1,6 @@
-"""The body of an OpenAPI file as plain values, its references, and the Markdown of its schemas and examples."""
+"""The body of an OpenAPI file as plain values, its references, and the Markdown of its schemas and
+examples.
+"""
 
 import json
 import re
@@ -29,7 +31,8 @@ class Description(dict[str, Any]):
     """An API as its file describes it."""
 
     def resolved(self, value: object) -> dict[str, Any]:
-        """Return the object that `value` is or refers to inside the file; empty where there is none.
+        """Return the object that `value` is or refers to inside the file; empty where there is
+        none.
 
         >>> Description({"a": {"b": {"type": "string"}}}).resolved({"$ref": "#/a/b"})
         {'type': 'string'}
@@ -63,7 +66,9 @@ def read_description(body: bytes) -> Description:
 
 
 def _from_yaml(text: str) -> object:
-    """Return what a YAML text holds as plain values; an alias is the object of its anchor: nothing can expand."""
+    """Return what a YAML text holds as plain values; an alias is the object of its anchor: nothing
+    can expand.
+    """
     opened: list[tuple[yaml.CollectionStartEvent, list[object]]] = []
     anchors: dict[str, object] = {}
     root: object = None
@@ -78,12 +83,17 @@ def _from_yaml(text: str) -> object:
         value: object
         if isinstance(event, yaml.CollectionEndEvent):
             start, parts = opened.pop()
-            anchor, value = start.anchor, parts
+            anchor = start.anchor
+            value = parts
             if isinstance(start, yaml.MappingStartEvent):
-                keys = (key if isinstance(key, str) else json.dumps(key, default=str) for key in parts[::2])
+                keys = (
+                    key if isinstance(key, str) else json.dumps(key, default=str)
+                    for key in parts[::2]
+                )
                 value = dict(zip(keys, parts[1::2], strict=False))
         elif isinstance(event, yaml.ScalarEvent):
-            anchor, value = event.anchor, _scalar(event)
+            anchor = event.anchor
+            value = _scalar(event)
         elif isinstance(event, yaml.AliasEvent):
             value = anchors.get(event.anchor or "")
         else:
@@ -114,7 +124,9 @@ MAX_ROWS = 300
 """Maximum number of properties of one schema that are rendered."""
 
 INLINE_LEVELS = 3
-"""Maximum levels of objects without a name, rendered as `a.b.c`; what has a name is rendered once, under it."""
+"""Maximum levels of objects without a name, rendered as `a.b.c`; what has a name is rendered once,
+under it.
+"""
 
 MAX_EXAMPLE_NODES = 2_000
 """Maximum number of values of one example that are rendered."""
@@ -140,7 +152,9 @@ def type_of(schema: object, depth: int = 0) -> str:
             types = join.join(dict.fromkeys(type_of(part, depth + 1) for part in parts))
             return types or ("object" if word == "allOf" else "")
     kinds = schema.get("type") or ("object" if "properties" in schema else "any")
-    words = [str(kind) for kind in (kinds if isinstance(kinds, list) else [kinds]) if kind] or ["any"]
+    words = [str(kind) for kind in (kinds if isinstance(kinds, list) else [kinds]) if kind] or [
+        "any"
+    ]
     if words[0] == "array":
         words[0] = f"array of {type_of(schema.get('items'), depth + 1)}"
     elif isinstance(schema.get("format"), str):
@@ -151,7 +165,9 @@ def type_of(schema: object, depth: int = 0) -> str:
 def meaning_of(schema: object, description: object = None) -> str:
     """Return the description of a schema with its allowed values and bounds."""
     schema = as_dict(schema)
-    text = description if isinstance(description, str) and description else schema.get("description")
+    text = (
+        description if isinstance(description, str) and description else schema.get("description")
+    )
     parts = [text.strip()] if isinstance(text, str) and text.strip() else []
     if schema.get("deprecated") is True:
         parts.insert(0, "Deprecated.")
@@ -159,14 +175,18 @@ def meaning_of(schema: object, description: object = None) -> str:
         more = ", …" if len(values) > MAX_ROWS else ""
         parts.append(f"One of {', '.join(map(code, values[:MAX_ROWS]))}{more}.")
     bounds = ((word, schema[name]) for name, word in _BOUNDS.items() if name in schema)
-    parts += [f"{word}: {code(value)}." for word, value in bounds if not isinstance(value, dict | list)]
+    parts += [
+        f"{word}: {code(value)}." for word, value in bounds if not isinstance(value, dict | list)
+    ]
     if len(parts) < 2:
         return "".join(parts)
     return " ".join(part if part[-1] in ".!?:" else f"{part}." for part in parts)
 
 
 def schema_table(api: Description, schema: object) -> list[str]:
-    """Return the blocks of the properties of a schema, or of the items of an array; none where it has none."""
+    """Return the blocks of the properties of a schema, or of the items of an array; none where it
+    has none.
+    """
     rows = list(islice(_rows(api, schema, "", 0), MAX_ROWS + 1))
     blocks = [table(("Property", "Type", "Required", "Description"), rows[:MAX_ROWS]), "…"]
     return blocks if len(rows) > MAX_ROWS else blocks[: bool(rows)]
@@ -175,11 +195,21 @@ def schema_table(api: Description, schema: object) -> list[str]:
 def _rows(api: Description, schema: object, prefix: str, depth: int) -> Iterator[tuple[str, ...]]:
     found = api.resolved(schema)
     while found.get("type") == "array" and depth <= INLINE_LEVELS:
-        found, depth = api.resolved(found.get("items")), depth + 1
+        found = api.resolved(found.get("items"))
+        depth = depth + 1
     required: set[str] = set()
     for name, part in _properties(api, found, required, []):
-        yield code(prefix + name), type_of(part), "yes" if name in required else "no", meaning_of(part)
-        is_inline = isinstance(part, dict) and "$ref" not in part and "$ref" not in (part.get("items") or {})
+        yield (
+            code(prefix + name),
+            type_of(part),
+            "yes" if name in required else "no",
+            meaning_of(part),
+        )
+        is_inline = (
+            isinstance(part, dict)
+            and "$ref" not in part
+            and "$ref" not in (part.get("items") or {})
+        )
         if is_inline and depth < INLINE_LEVELS:
             yield from _rows(api, part, f"{prefix}{name}.", depth + 1)
 
@@ -187,7 +217,9 @@ def _rows(api: Description, schema: object, prefix: str, depth: int) -> Iterator
 def _properties(
     api: Description, schema: dict[str, Any], required: set[str], seen: list[int]
 ) -> Iterator[tuple[str, object]]:
-    """Yield the properties of a schema and of those it is composed of; adds required names to `required`."""
+    """Yield the properties of a schema and of those it is composed of; adds required names to
+    `required`.
+    """
     if id(schema) in seen or len(seen) > MAX_ROWS:
         return
     seen.append(id(schema))
@@ -209,7 +241,9 @@ def as_dict(value: object) -> dict[str, Any]:
 
 
 def contents(api: Description, holder: dict[str, Any]) -> Iterator[str]:
-    """Yield the content of a request body or response; media types with equal content are rendered once."""
+    """Yield the content of a request body or response; media types with equal content are rendered
+    once.
+    """
     by_type = as_dict(holder.get("content"))
     if "schema" in holder and not by_type:  # 2.0
         named = list(as_dict(holder.get("examples")).items())
@@ -228,7 +262,9 @@ def contents(api: Description, holder: dict[str, Any]) -> Iterator[str]:
 
 
 def examples(api: Description, media: dict[str, Any]) -> Iterator[str]:
-    """Yield the examples of a media type, or else the one of its schema, each below its name if it has one."""
+    """Yield the examples of a media type, or else the one of its schema, each below its name if it
+    has one.
+    """
     for name, value in _examples_of(api, media):
         if name:
             yield f"Example {code(name)}:"
@@ -284,8 +320,12 @@ def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
 
 
 def markdown_of(value: object, level: int) -> str:
-    """Return a Markdown description with its headings shifted, so that the highest has level `level`."""
-    lines, fence, headings = value.strip().splitlines() if isinstance(value, str) else [], "", {}
+    """Return a Markdown description with its headings shifted, so that the highest has level
+    `level`.
+    """
+    lines = value.strip().splitlines() if isinstance(value, str) else []
+    fence = ""
+    headings = {}
     for at, text in enumerate(lines):
         mark = _FENCE.match(text)
         if mark and (not fence or mark[1] == fence):

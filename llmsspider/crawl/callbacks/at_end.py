@@ -1,4 +1,6 @@
-"""What the last phases of a crawl (`crawl/ending.py`) request and yield: pages that waited, and stored pages."""
+"""What the last phases of a crawl (`crawl/ending.py`) request and yield: pages that waited, and
+stored pages.
+"""
 
 import logging
 from collections.abc import AsyncIterator, Iterable, Iterator
@@ -22,28 +24,44 @@ logger = logging.getLogger(__name__)
 
 
 class EndOfCrawl:
-    """Requests and settles the pages that waited for others, and verifies the stored pages that nothing led to."""
+    """Requests and settles the pages that waited for others, and verifies the stored pages that
+    nothing led to.
+    """
 
-    def __init__(self, spider: Any, run: Run, requests: PageRequests, documents: Documents, pages: Any):
-        self._spider, self._run = spider, run
-        self._requests, self._documents, self._pages = requests, documents, pages
+    def __init__(
+        self, spider: Any, run: Run, requests: PageRequests, documents: Documents, pages: Any
+    ):
+        self._spider = spider
+        self._run = run
+        self._requests = requests
+        self._documents = documents
+        self._pages = pages
 
     # --- pages that were not requested ---
 
     def decided(self) -> list[Request]:
-        """Return requests that waited, but for pages of copies; those of trees that are not decided yet wait on."""
-        bounds, waiting = self._run.bounds, self._run.waiting
+        """Return requests that waited, but for pages of copies; those of trees that are not decided
+        yet wait on.
+        """
+        bounds = self._run.bounds
+        waiting = self._run.waiting
         bounds.trees.accept_undecided(page.request.url for page in waiting.pages("copy"))
         taken = waiting.take("copy", where=lambda page: not bounds.is_undecided(page.request.url))
         requests = [page.request for page in taken]
-        return [one for one in requests if self._requests.admits(one.url, listed=bounds.is_listed(one.url))]
+        return [
+            one
+            for one in requests
+            if self._requests.admits(one.url, listed=bounds.is_listed(one.url))
+        ]
 
     def of_shapes(self) -> list[Request]:
-        """Return requests that waited as addresses like theirs were no pages: a few of each shape, then all or none.
+        """Return requests that waited as addresses like theirs were no pages: a few of each shape,
+        then all or none.
 
         A page whose query brings nothing is requested without it, where nothing else led there.
         """
-        run, learned = self._run, self._run.bounds.learned
+        run = self._run
+        learned = self._run.bounds.learned
         samples = learned.last_samples(page.request.url for page in run.waiting.pages("shape"))
         requests = []
         for request in [page.request for page in run.waiting.take("shape")]:
@@ -52,11 +70,15 @@ class EndOfCrawl:
                 run.waiting.keep(WaitingPage("shape", request))
                 continue
             if why is None or samples:
-                requests.append(request.replace(meta=kept_meta(request, asked=True), dont_filter=True))
+                requests.append(
+                    request.replace(meta=kept_meta(request, asked=True), dont_filter=True)
+                )
                 continue
             run.record_filtered(request.url, *why)
             plain = run.page_of(url_query_cleaner(request.url, keep_fragments=True))
-            if not run.requested(plain) and self._requests.admits(plain, listed=run.bounds.is_listed(plain)):
+            if not run.requested(plain) and self._requests.admits(
+                plain, listed=run.bounds.is_listed(plain)
+            ):
                 requests.append(self._requests.in_place_of(request, plain))
         return requests
 
@@ -75,9 +97,12 @@ class EndOfCrawl:
                 yield from self._documents.failed(page.request, *page.failure[1:])
 
     def markdown_requests(self) -> Iterator[Request]:
-        """Yield a request for the Markdown of each page whose document waits for it, where its URL is known."""
+        """Yield a request for the Markdown of each page whose document waits for it, where its URL
+        is known.
+        """
         for waiting in self._run.waiting.pages("markdown"):
-            record, spider = waiting.record, self._spider
+            record = waiting.record
+            spider = self._spider
             site = self._run.site
             if record is None or site.samples_of(record.url, "files").is_html:
                 continue
@@ -87,12 +112,15 @@ class EndOfCrawl:
                 yield once_more(record.url, spider.parse, spider.has_no_markdown, own, record.depth)
 
     async def pages(self) -> AsyncIterator[Any]:
-        """Yield the documents of pages that waited: for Markdown that does not exist, or for what other pages show.
+        """Yield the documents of pages that waited: for Markdown that does not exist, or for what
+        other pages show.
 
-        Their links were followed. Markdown that says less than its HTML, by samples of its form, is replaced by it.
+        Their links were followed. Markdown that says less than its HTML, by samples of its form, is
+        replaced by it.
         """
         for page in self._run.waiting.take("markdown", "tag", "stub"):
-            html, fuller = page.answer, page.read
+            html = page.answer
+            fuller = page.read
             if html is not None and fuller is not None:
                 try:
                     html, fuller = await self._pages.reader.fuller(page.request, html, fuller)
@@ -106,10 +134,14 @@ class EndOfCrawl:
                 yield one
 
     def walls(self) -> Iterator[Any]:
-        """Yield the results of possible bot walls: an error and the stored page, or the page as it is now."""
-        run, documents = self._run, self._documents
+        """Yield the results of possible bot walls: an error and the stored page, or the page as it
+        is now.
+        """
+        run = self._run
+        documents = self._documents
         for page in run.waiting.take("wall"):
-            suspect, record = page.suspect, page.record
+            suspect = page.suspect
+            record = page.record
             if suspect is None or record is None:
                 continue
             wall = documents.site.wall(suspect)
@@ -121,8 +153,11 @@ class EndOfCrawl:
                 continue
             if suspect.false_304:
                 run.memory.note_false_304(record.fetched_url)
-            by, depth = record.discovered_by, record.depth
-            request = self._requests.page(record.url, by=by, depth=depth, start=suspect.start, held=True)
+            by = record.discovered_by
+            depth = record.depth
+            request = self._requests.page(
+                record.url, by=by, depth=depth, start=suspect.start, held=True
+            )
             documents.retitle(record, is_start=suspect.start)
             yield from documents.with_links(record, request)
 
@@ -130,20 +165,30 @@ class EndOfCrawl:
 
     def verification(self, state: PageState) -> Request:
         """Return the one request for a stored page that nothing led to this time."""
-        own, spider = {"verify": state.key.hex()}, self._spider
-        callback, errback = spider.parse_verification, spider.verification_failed
+        own = {"verify": state.key.hex()}
+        spider = self._spider
+        callback = spider.parse_verification
+        errback = spider.verification_failed
         return once_more(state.own_url, callback, errback, own, state.depth)
 
     def verified(self, request: Request, answer: PageResponse) -> None:
-        """Record what became of a stored page: an error, another address, or a page that nothing links to."""
-        known, key = self._run.known, bytes.fromhex(info(request)["verify"])
-        own_url, redirects = known.states[key].own_url, request.meta.get("redirect_urls")
+        """Record what became of a stored page: an error, another address, or a page that nothing
+        links to.
+        """
+        known = self._run.known
+        key = bytes.fromhex(info(request)["verify"])
+        own_url = known.states[key].own_url
+        redirects = request.meta.get("redirect_urls")
         kind = kind_of_response(answer.status, answer.headers, answer.body)
         if kind is not None:
             self.not_verified(request, kind)
         elif redirects and identity(request.url) != identity(own_url):
-            known.moved(key, page_key(self._run.page_of(request.url)), for_good=is_permanent(request))
-        elif answer.kind == "html" and (target := leads_on(answer.body, answer.fetched_url, answer.encoding)):
+            known.moved(
+                key, page_key(self._run.page_of(request.url)), for_good=is_permanent(request)
+            )
+        elif answer.kind == "html" and (
+            target := leads_on(answer.body, answer.fetched_url, answer.encoding)
+        ):
             known.moved(key, page_key(self._run.page_of(target)))
         elif self._run.coverage.unseen:
             known.record_outcome(key, "kept", "not-seen")
@@ -152,5 +197,8 @@ class EndOfCrawl:
 
     def not_verified(self, request: Request, kind: ErrorKind) -> None:
         """Record that a stored page is gone, or keep it where that is not certain."""
-        is_gone, key = kind == "not_found", bytes.fromhex(info(request)["verify"])
-        self._run.known.record_outcome(key, "gone" if is_gone else "kept", "not-found" if is_gone else kind)
+        is_gone = kind == "not_found"
+        key = bytes.fromhex(info(request)["verify"])
+        self._run.known.record_outcome(
+            key, "gone" if is_gone else "kept", "not-found" if is_gone else kind
+        )

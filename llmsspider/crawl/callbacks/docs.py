@@ -1,4 +1,6 @@
-"""What the crawl does with each response: the answers of pages; the callbacks that requests name, in a JOBDIR too."""
+"""What the crawl does with each response: the answers of pages; the callbacks that requests name,
+in a JOBDIR too.
+"""
 
 import logging
 from collections import deque
@@ -18,7 +20,13 @@ from llmsspider.crawl.callbacks.at_end import EndOfCrawl
 from llmsspider.crawl.callbacks.documents import Documents, kind_of_failure
 from llmsspider.crawl.callbacks.full_text import FullTextPages
 from llmsspider.crawl.callbacks.link_sources import LinkSourcePages
-from llmsspider.crawl.callbacks.reading import PageReader, count_page, joiner, seen_beside, seen_suspect
+from llmsspider.crawl.callbacks.reading import (
+    PageReader,
+    count_page,
+    joiner,
+    seen_beside,
+    seen_suspect,
+)
 from llmsspider.crawl.callbacks.rendering import MIN_ROUTES
 from llmsspider.crawl.callbacks.requests import PageRequests
 from llmsspider.crawl.link_bases import UnsettledError
@@ -59,7 +67,9 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Pages:
-    """Yields the results of the answers of pages; settles pages by what they say, and by what is stored of them."""
+    """Yields the results of the answers of pages; settles pages by what they say, and by what is
+    stored of them.
+    """
 
     _run: Run
     _requests: PageRequests
@@ -68,9 +78,12 @@ class Pages:
     _link_sources: LinkSourcePages
 
     async def results(self, request: Request, answer: PageResponse) -> AsyncIterator[Any]:
-        """Yield the results of a page's answer: an error, the page as it is stored, or the page that is read."""
+        """Yield the results of a page's answer: an error, the page as it is stored, or the page
+        that is read.
+        """
         page = info(request)
-        named_by, rule = page.get("canonical"), page.get("uncounted")
+        named_by = page.get("canonical")
+        rule = page.get("uncounted")
         if rule and named_by and identity(named_by) != identity(request.url):
             # the page in whose place this one was requested
             self._run.record_filtered(named_by, "canonical", rule)
@@ -86,8 +99,11 @@ class Pages:
     # --- answers whose bodies need not be read ---
 
     async def _unread(self, request: Request, answer: PageResponse) -> Iterable[Any] | None:
-        """Return the results of an answer that is an error or the stored page; None where its body has to be read."""
-        documents, is_304 = self._documents, answer.status == 304
+        """Return the results of an answer that is an error or the stored page; None where its body
+        has to be read.
+        """
+        documents = self._documents
+        is_304 = answer.status == 304
         kind = kind_of_response(answer.status, answer.headers, answer.body)
         if kind is not None:
             return documents.failed(request, kind, f"HTTP status {answer.status}", answer.status)
@@ -108,12 +124,16 @@ class Pages:
         return again
 
     async def _breaks_off(self, answer: PageResponse) -> bool:
-        """Say whether the response of a stored page lacks the end that it had; its text is evidence of a wall."""
+        """Say whether the response of a stored page lacks the end that it had; its text is evidence
+        of a wall.
+        """
         run = self._run
         state = run.known.state(page_key(answer.page_url))
         if state is None or not (state.has_end_tag and answer.is_form_of(state.origin)):
             return False
-        if has_end(answer.body, answer.kind) or run.memory.is_accepted(state.key + b"end", "no end"):
+        if has_end(answer.body, answer.kind) or run.memory.is_accepted(
+            state.key + b"end", "no end"
+        ):
             return False
         with suppress(ConversionError):
             suspect = await seen_beside(run, answer, state)
@@ -121,9 +141,15 @@ class Pages:
                 self._documents.site.wall(suspect)  # it counts as seen in this run
         return True
 
-    async def _no_document_again(self, request: Request, answer: PageResponse) -> Iterable[Any] | None:
-        """Return the results of an unchanged page that is filtered as before, or request its body; None for others."""
-        run, page, is_304 = self._run, info(request), answer.status == 304
+    async def _no_document_again(
+        self, request: Request, answer: PageResponse
+    ) -> Iterable[Any] | None:
+        """Return the results of an unchanged page that is filtered as before, or request its body;
+        None for others.
+        """
+        run = self._run
+        page = info(request)
+        is_304 = answer.status == 304
         if not is_plain(request) or (is_304 and page.get("whole")):  # it was sent no validators
             return None
         found = run.readings.restored(answer, listed=bool(page.get("listed")))
@@ -134,8 +160,18 @@ class Pages:
         result = PageResult(Page("", [], reading.follow, reading.meta), "html", refused)
         answer = replace(answer, headers=headers)
         verdict = self._verdict(result, answer, request)
-        why = verdict if isinstance(verdict, Drop) else reading.why if reading.why.reason == "empty" else None
-        if why is not None and why.reason == "empty" and run.site.forms_of(request.url).is_open(request.url):
+        why = (
+            verdict
+            if isinstance(verdict, Drop)
+            else reading.why
+            if reading.why.reason == "empty"
+            else None
+        )
+        if (
+            why is not None
+            and why.reason == "empty"
+            and run.site.forms_of(request.url).is_open(request.url)
+        ):
             why = None
         if why is None or (why.reason, why.target) != (reading.why.reason, reading.why.target):
             return [self._requests.whole(request)] if is_304 else None
@@ -150,10 +186,16 @@ class Pages:
     # --- pages that are read ---
 
     async def read(self, request: Request, answer: PageResponse) -> AsyncIterator[Any]:
-        """Yield the results of an answer whose body has to be read: its document, and requests for its links."""
-        run, documents = self._run, self._documents
-        state, with_listings = run.known.state(page_key(request.url)), documents.keeps_listing(request)
-        may_be_text = state is None or state.origin == "text"  # what was a page becomes no file of data
+        """Yield the results of an answer whose body has to be read: its document, and requests for
+        its links.
+        """
+        run = self._run
+        documents = self._documents
+        state = run.known.state(page_key(request.url))
+        with_listings = documents.keeps_listing(request)
+        may_be_text = (
+            state is None or state.origin == "text"
+        )  # what was a page becomes no file of data
         listed = may_be_text and bool(info(request).get("listed"))
         try:
             read = self.reader.read(request, answer, listed=listed, with_listings=with_listings)
@@ -166,7 +208,9 @@ class Pages:
             run.count("converted")
             if isinstance(error, TooLargePageError):
                 run.count("too-large")
-            for result in documents.failed(request, kind_of_exception(error), str(error), answer.status):
+            for result in documents.failed(
+                request, kind_of_exception(error), str(error), answer.status
+            ):
                 yield result
             return
         run.count("converted")
@@ -182,8 +226,11 @@ class Pages:
                 yield result
 
     async def with_settled_links(self, *, all_pages: bool = False) -> AsyncIterator[Any]:
-        """Yield the pages that waited for what their links are relative to; with `all_pages` all evidence is in."""
-        run, bases = self._run, self._run.memory.link_bases
+        """Yield the pages that waited for what their links are relative to; with `all_pages` all
+        evidence is in.
+        """
+        run = self._run
+        bases = self._run.memory.link_bases
         if all_pages:
             for group in {page.group for page in run.waiting.pages("links")}:
                 bases.conclude(group)
@@ -192,9 +239,14 @@ class Pages:
                 async for result in self.read(page.request, page.answer):
                     yield result
 
-    def results_of(self, page: PageResult | None, answer: PageResponse, request: Request) -> Iterator[Any]:
-        """Yield the results of a page that was read; None where its other form, such as HTML, is as stored."""
-        run, documents = self._run, self._documents
+    def results_of(
+        self, page: PageResult | None, answer: PageResponse, request: Request
+    ) -> Iterator[Any]:
+        """Yield the results of a page that was read; None where its other form, such as HTML, is as
+        stored.
+        """
+        run = self._run
+        documents = self._documents
         if page is None:
             yield from documents.as_stored(documents.unchanged(answer), request, answer)
             return
@@ -212,10 +264,13 @@ class Pages:
         suspect = None if page.is_as_stored else seen_suspect(run, record, answer, request)
         verdict = settle(ReadPage(record.url, suspect=suspect), documents.site, BESIDE_STORED)
         if isinstance(verdict, Fail):
-            yield from documents.failed(request, verdict.wall.kind, verdict.wall.message, record.status)
+            yield from documents.failed(
+                request, verdict.wall.kind, verdict.wall.message, record.status
+            )
         elif isinstance(verdict, Wait):
             run.waiting.keep(WaitingPage(verdict.reason, request, record, suspect=suspect))
-            # an outage of one page does not hide those behind it: links as they are stored, of a new page as it is
+            # an outage of one page does not hide those behind it: links as they are stored, of a
+            # new page as it is
             state = run.known.state(record.key)
             known = record if state is None else run.store.load_page(state.key)
             if known is not None:
@@ -230,14 +285,19 @@ class Pages:
             if is_false:  # as it came, and as it would be stored
                 run.memory.note_false_304(record.fetched_url)
             documents.keep_text(record, is_same=page.is_as_stored)
-            yield from documents.parts(record, page.page.parts)  # before the page that stands for them
+            yield from documents.parts(
+                record, page.page.parts
+            )  # before the page that stands for them
             yield from documents.with_links(record, request, read=(answer, page))
 
     # --- pages that are no documents ---
 
     def _learn_links(self, page: PageResult, answer: PageResponse) -> None:
-        """Learn what the links of HTML say of the site; the routes of a rendered page are links too."""
-        run, meta = self._run, page.page.meta
+        """Learn what the links of HTML say of the site; the routes of a rendered page are links
+        too.
+        """
+        run = self._run
+        meta = page.page.meta
         if page.origin == "rendered" and len(meta.routes) >= MIN_ROUTES and meta.api_files is None:
             run.site.learn_routes(answer.page_url)
             page.page.follow = [*page.page.follow, *meta.routes]
@@ -246,7 +306,9 @@ class Pages:
 
     def _verdict(self, page: PageResult, answer: PageResponse, request: Request) -> Verdict:
         """Settle a page by what it says of itself, and learn the tags that it names."""
-        run, meta, asked = self._run, page.page.meta, info(request)
+        run = self._run
+        meta = page.page.meta
+        asked = info(request)
         is_worse = page.was_stub or run.site.samples_of(request.url, "files").is_html
         is_asked = is_worse or asked.get("alternate")
         is_stored = run.known.state(page_key(request.url)) is not None
@@ -268,14 +330,20 @@ class Pages:
             run.site.learn_tags(usable(meta.tags))
         return verdict
 
-    def _remember(self, why: Drop, page: PageResult, answer: PageResponse, request: Request) -> None:
+    def _remember(
+        self, why: Drop, page: PageResult, answer: PageResponse, request: Request
+    ) -> None:
         """Keep what was read of a page that is no document, for a 304 in a later run."""
         if is_plain(request):
             self._run.readings.keep(why, page, answer, listed=bool(info(request).get("listed")))
 
     def _without_document(self, why: Drop, page: PageResult, request: Request) -> Iterator[Any]:
-        """Yield the results of a page that is no document: other pages in its place, its links, or nothing."""
-        run, key, target = self._run, page_key(request.url), why.target
+        """Yield the results of a page that is no document: other pages in its place, its links, or
+        nothing.
+        """
+        run = self._run
+        key = page_key(request.url)
+        target = why.target
         if target is not None:
             is_spelling = why.reason == "canonical"
             run.known.moved(key, page_key(target))
@@ -308,10 +376,14 @@ class DocsCallbacks(ProjectSpider):
     run: Run
 
     def connect(self, crawler: Crawler, run: Run) -> None:
-        """Make the objects that the callbacks call; each gets the run and the other objects that it needs."""
+        """Make the objects that the callbacks call; each gets the run and the other objects that it
+        needs.
+        """
         self.run = run
         self.settled: deque[Iterable[Any] | AsyncIterator[Any]] = deque()
-        if type(self).parse is not DocsCallbacks.parse:  # it is to see each page's document with its response
+        if (
+            type(self).parse is not DocsCallbacks.parse
+        ):  # it is to see each page's document with its response
             run.waiting.closed |= {"links", "tag", "stub"}
         self.requests = PageRequests(self, run)
         self.reader = PageReader(crawler, run, partial(joiner, run))
@@ -324,16 +396,24 @@ class DocsCallbacks(ProjectSpider):
     # --- pages ---
 
     def parse(self, response: Response) -> AsyncIterator[Any]:
-        """Yield the results of a page's response: an error, the page as it is stored, or the page that is read."""
+        """Yield the results of a page's response: an error, the page as it is stored, or the page
+        that is read.
+        """
         return self.pages.results(*_answered(response))
 
     def failed(self, failure: Failure) -> Iterator[Any]:
-        """Yield the results of a page that failed: a request for another address, or the stored page."""
+        """Yield the results of a page that failed: a request for another address, or the stored
+        page.
+        """
         yield from self.documents.download_failed(*_request_and_error(failure))
 
     async def parse_settled(self, response: Response) -> AsyncIterator[Any]:
-        """Yield what the crawl knows without asking the site: full text, pages that waited, tombstones."""
-        results = self.settled.popleft() if self.settled else ()  # none where a JOBDIR had the request
+        """Yield what the crawl knows without asking the site: full text, pages that waited,
+        tombstones.
+        """
+        results = (
+            self.settled.popleft() if self.settled else ()
+        )  # none where a JOBDIR had the request
         if isinstance(results, Iterable):
             for result in results:
                 yield result
@@ -372,7 +452,9 @@ class DocsCallbacks(ProjectSpider):
         return self.full_texts.refreshed(*_answered(response))
 
     def full_text_failed(self, failure: Failure) -> Iterator[Any]:
-        """Count a full-text file that failed, and yield its stored pages or requests for them (`mode=refresh`)."""
+        """Count a full-text file that failed, and yield its stored pages or requests for them
+        (`mode=refresh`).
+        """
         yield from self.full_texts.failed(*_request_and_error(failure))
 
     # --- stored pages that nothing led to, at the end of the crawl ---

@@ -1,4 +1,6 @@
-"""The documents that go to the pipelines: of pages that were read, and of stored ones, also where pages failed."""
+"""The documents that go to the pipelines: of pages that were read, and of stored ones, also where
+pages failed.
+"""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,10 +15,25 @@ from llmsspider.crawl.callbacks.link_sources import LinkSourcePages
 from llmsspider.crawl.callbacks.requests import PageRequests
 from llmsspider.crawl.full_text import words_of
 from llmsspider.crawl.pages import PageResponse, PageResult, drop_reason
-from llmsspider.crawl.requests import FilteredRequest, RefusedRequest, info, is_permanent, kind_of_exception
+from llmsspider.crawl.requests import (
+    FilteredRequest,
+    RefusedRequest,
+    info,
+    is_permanent,
+    kind_of_exception,
+)
 from llmsspider.crawl.run import Run
 from llmsspider.crawl.second_requests import FORM_OF
-from llmsspider.crawl.settle import AMONG_OTHERS, Drop, Failure, ReadPage, Site, Wait, WaitingPage, settle
+from llmsspider.crawl.settle import (
+    AMONG_OTHERS,
+    Drop,
+    Failure,
+    ReadPage,
+    Site,
+    Wait,
+    WaitingPage,
+    settle,
+)
 from llmsspider.errors import ErrorKind
 from llmsspider.items import HTML_ORIGINS, MARKDOWN_ORIGINS, Change, Page, PageMeta
 from llmsspider.store import PageRecord, PageState
@@ -36,7 +53,9 @@ def site_of_run(run: Run) -> Site:
     """Return what the rules of `crawl.settle` ask about the site, answered by the run."""
 
     def is_published(url: str) -> bool:
-        return run.bounds.allowed(url) and (run.arguments.follow != "listed" or run.site.is_listed(url))
+        return run.bounds.allowed(url) and (
+            run.arguments.follow != "listed" or run.site.is_listed(url)
+        )
 
     def wall(suspect: Suspect) -> Wall | None:
         found = run.suspects.evidence(suspect)
@@ -57,7 +76,9 @@ def site_of_run(run: Run) -> Site:
 
 
 class Documents:
-    """Settles pages among the site's others: yields documents of records, and requests for what the pages link to."""
+    """Settles pages among the site's others: yields documents of records, and requests for what the
+    pages link to.
+    """
 
     def __init__(self, run: Run, requests: PageRequests, link_sources: LinkSourcePages):
         self._run = run
@@ -74,14 +95,17 @@ class Documents:
         confirmed: bool = False,
         read: tuple[PageResponse, PageResult] | None = None,
     ) -> Iterator[Any]:
-        """Yield a page's document, the requests for its links, and that for its HTML where the policy wants it.
+        """Yield a page's document, the requests for its links, and that for its HTML where the
+        policy wants it.
 
         It is as it was stored (`confirmed`), or was `read` from an answer in this run.
         """
         run = self._run
         earlier = run.waiting.pop(record)
         same = confirmed or run.known.has_text(record)
-        links = list(self._requests.links(record.follow, record.depth + 1, on=record.url, unchanged=same))
+        links = list(
+            self._requests.links(record.follow, record.depth + 1, on=record.url, unchanged=same)
+        )
         page, (answer, result) = info(request), read or (None, None)
         facts = ReadPage(
             record.url,
@@ -93,7 +117,9 @@ class Documents:
             is_undecided=result is not None and result.is_undecided,
             may_have_moved=partial(self._may_have_moved, record),
         )
-        waiting = WaitingPage("markdown", request, record, facts, confirmed, bool(links), answer, result)
+        waiting = WaitingPage(
+            "markdown", request, record, facts, confirmed, bool(links), answer, result
+        )
         yield from self.settled(waiting)
         yield from links
         if earlier is not None and earlier.shows_pages:
@@ -102,14 +128,18 @@ class Documents:
             yield from self._link_sources.request(record, start=facts.is_start, unchanged=same)
 
     def of(self, record: PageRecord, *, confirmed: bool = False) -> Iterator[Any]:
-        """Yield the document of a record; none where the run filters it, or where it waits as it may have moved."""
+        """Yield the document of a record; none where the run filters it, or where it waits as it
+        may have moved.
+        """
         moved = partial(self._may_have_moved, record)
         facts = ReadPage(record.url, is_stored=confirmed, may_have_moved=moved)
         yield from self.settled(WaitingPage("moved", None, record, facts, confirmed))
 
     def settled(self, page: WaitingPage) -> Iterator[Any]:
         """Yield the document of a page, unless the rules drop it or have it wait."""
-        run, record, facts = self._run, page.record, page.facts
+        run = self._run
+        record = page.record
+        facts = page.facts
         if record is None or facts is None:
             return
         verdict = settle(facts, self.site, AMONG_OTHERS)
@@ -127,11 +157,14 @@ class Documents:
             if run.memory.keeps_findings and not page.confirmed:
                 earlier = run.store.load_page(record.key)
                 if earlier is not None:  # this run had no discovery
-                    record.llms, record.depth = earlier.llms, earlier.depth
+                    record.llms = earlier.llms
+                    record.depth = earlier.depth
                     record.discovered_by = earlier.discovered_by
             record.moved_from = list(run.known.moved_from.get(record.key, ()))
             change: Change = "unchanged" if page.confirmed else "new"
-            yield record.item(source=run.source, run=run.id, change=change, confirmed=page.confirmed)
+            yield record.item(
+                source=run.source, run=run.id, change=change, confirmed=page.confirmed
+            )
 
     def _may_have_moved(self, record: PageRecord) -> bool:
         run = self._run
@@ -141,13 +174,17 @@ class Documents:
     def record(self, page: PageResult, answer: PageResponse, request: Request) -> PageRecord:
         """Return the record of a page, with this run's depth, `discovered_by` and entry.
 
-        Its address is spelled as it is stored, or else as a list, its canonical link, or the shortest link spells it.
+        Its address is spelled as it is stored, or else as a list, its canonical link, or the
+        shortest link spells it.
         """
         run = self._run
-        by, depth = info(request).get("by", "link"), int(request.meta.get("depth", 0))
+        by = info(request).get("by", "link")
+        depth = int(request.meta.get("depth", 0))
         entry = run.site.entries.get(identity(request.url))
         record = run.records.of_response(answer, page, depth=depth, by=by, entry=entry)
-        url, canonical, plain = record.url, page.page.meta.canonical, identity(record.url)
+        url = record.url
+        canonical = page.page.meta.canonical
+        plain = identity(record.url)
         if run.known.state(page_key(url)) is None and not run.site.is_listed(url):
             if canonical and identity(canonical) == plain:
                 record.url = without_fragment(canonical)
@@ -156,26 +193,34 @@ class Documents:
         return record
 
     def keeps_listing(self, request: Request) -> bool:
-        """Say whether a page is a document even if it only lists others: somebody wants it, or it was one."""
-        run, state = self._run, self._run.known.state(page_key(request.url))
+        """Say whether a page is a document even if it only lists others: somebody wants it, or it
+        was one.
+        """
+        run = self._run
+        state = self._run.known.state(page_key(request.url))
         is_judged_anew = not (run.known.trusted and run.ledger.has_same_settings)
         was_one = state is not None and run.known.is_usable(state) and not is_judged_anew
         is_wanted = run.arguments.listings == "keep" or bool(info(request).get("start"))
         return is_wanted or was_one or run.site.is_described(request.url)
 
     def retitle(self, record: PageRecord, *, is_start: bool) -> bool:
-        """Give a page a title of its own where the site's pages share one; return whether it is another."""
+        """Give a page a title of its own where the site's pages share one; return whether it is
+        another.
+        """
         is_other = self._run.site.titles.retitle(record, is_start=is_start)
         if is_other:
             self._run.count("titles/shared")
         return is_other
 
     def keep_text(self, record: PageRecord, *, is_same: bool = False) -> None:
-        """Keep the text that is stored of a page which comes in another form now, where it says the same.
+        """Keep the text that is stored of a page which comes in another form now, where it says the
+        same.
 
-        A full-text file that lags is another form too; while it is away for once, its pages stay whatever they say.
+        A full-text file that lags is another form too; while it is away for once, its pages stay
+        whatever they say.
         """
-        run, state = self._run, self._run.known.state(record.key)
+        run = self._run
+        state = self._run.known.state(record.key)
         is_form = state is not None and state.origin == record.origin
         if state is None or (is_form and record.key not in run.memory.lagging):
             return
@@ -186,21 +231,29 @@ class Documents:
             state.fetched_url,
             run.discovery,
         )  # a file that gave seeds in the run before, and none in this one
-        is_away = file in run.memory.files_before and found is not None and file not in found.read_files()
+        is_away = (
+            file in run.memory.files_before and found is not None and file not in found.read_files()
+        )
         is_away = is_away and state.origin == "llms-full"
         is_same = is_same or words_of(stored.content or "") == words_of(record.content or "")
         form = FORM_OF.get(state.origin)
         if is_same and form is not None and run.site.samples_of(state.url, form).is_html:
             run.recorded.said_before.add(record.key)  # the better text takes its place
         elif is_same or (is_away and not run.memory.is_accepted(record.key + b"form", "away")):
-            for name in (*TEXT, *(FORM if is_away else ())):  # it is compared with the file when that is back
+            for name in (
+                *TEXT,
+                *(FORM if is_away else ()),
+            ):  # it is compared with the file when that is back
                 setattr(record, name, getattr(stored, name))
 
     # --- documents that were made of the body of another page ---
 
     def parts(self, record: PageRecord, parts: list[tuple[str, Page]]) -> Iterator[Any]:
-        """Yield the documents made of a page's body besides its own, by what follows its address; others are gone."""
-        run, present = self._run, set()
+        """Yield the documents made of a page's body besides its own, by what follows its address;
+        others are gone.
+        """
+        run = self._run
+        present = set()
         for after, page in parts:
             part = run.records.of_part(record, after, page)
             present.add(part.key)
@@ -211,9 +264,13 @@ class Documents:
                 run.known.record_outcome(state.key, "gone", "not-found")
 
     def _stored_parts(self, url: str) -> Iterator[Any]:
-        """Yield the stored documents that were made of a page's body besides its own: it is as it was stored."""
+        """Yield the stored documents that were made of a page's body besides its own: it is as it
+        was stored.
+        """
         for state in self._parts_of(url):
-            if (record := self._load(state.key)) is not None and self._run.recorded.is_first(record):
+            if (record := self._load(state.key)) is not None and self._run.recorded.is_first(
+                record
+            ):
                 yield from self.of(record, confirmed=True)
 
     def _parts_of(self, url: str) -> list[PageState]:
@@ -225,12 +282,16 @@ class Documents:
         return self._parts.get(url, [])
 
     async def of_docsify(self, request: Request, answer: PageResponse) -> Iterator[Any] | None:
-        """Return the request for the Markdown file of a Docsify site's page; None for any other page."""
+        """Return the request for the Markdown file of a Docsify site's page; None for any other
+        page.
+        """
         if answer.kind != "html":
             return None
         site = await self._link_sources.learn_docsify(request, answer)
         is_alternate = info(request).get("alternate")
-        is_route = bool(split_route(request.url)[1]) and self._run.site.docsify_of(request.url) is not None
+        is_route = (
+            bool(split_route(request.url)[1]) and self._run.site.docsify_of(request.url) is not None
+        )
         if is_route or (site is not None and site.is_history and is_alternate):
             message = "HTML in place of its Markdown file"
             return self.failed(request, "not_found", message, answer.status)
@@ -241,34 +302,57 @@ class Documents:
     # --- stored pages ---
 
     def unchanged(self, answer: PageResponse) -> PageRecord | None:
-        """Return the stored page, under the requested address, if the answer says it has not changed; else None."""
-        run, key = self._run, page_key(answer.page_url)
+        """Return the stored page, under the requested address, if the answer says it has not
+        changed; else None.
+        """
+        run = self._run
+        key = page_key(answer.page_url)
         is_304 = answer.status == 304
         stored = run.known.validated(answer.fetched_url) if is_304 else run.known.state(key)
-        if stored and not is_304 and not run.known.same_body(key, answer.fetched_url, answer.raw_hash):
+        if (
+            stored
+            and not is_304
+            and not run.known.same_body(key, answer.fetched_url, answer.raw_hash)
+        ):
             stored = None
         record = run.store.load_page(stored.key) if stored is not None else None
         if stored is None or record is None:
             return None
         run.count("not-modified" if is_304 else "same-body")
         if stored is not run.known.state(key):  # its body was stored under another address
-            record.id, record.url = document_id(run.source, answer.page_url), answer.page_url
-            record.identity, record.content_hash = identity(answer.page_url), None
+            record.id = document_id(run.source, answer.page_url)
+            record.url = answer.page_url
+            record.identity = identity(answer.page_url)
+            record.content_hash = None
         return record
 
-    def as_stored(self, record: PageRecord | None, request: Request, answer: PageResponse) -> Iterator[Any]:
-        """Yield the results of an answer that says that a page is as stored, with the validators of this answer."""
+    def as_stored(
+        self, record: PageRecord | None, request: Request, answer: PageResponse
+    ) -> Iterator[Any]:
+        """Yield the results of an answer that says that a page is as stored, with the validators of
+        this answer.
+        """
         if record is None:
-            yield from self.failed(request, "http", "HTTP status 304 for a page that is not stored", 304)
+            yield from self.failed(
+                request, "http", "HTTP status 304 for a page that is not stored", 304
+            )
             return
-        run, headers, page, is_304 = self._run, answer.headers, info(request), answer.status == 304
+        run = self._run
+        headers = answer.headers
+        page = info(request)
+        is_304 = answer.status == 304
         if record.key not in run.ledger.left_out:
             record.etag = headers.get("etag") or (record.etag if is_304 else None)
-            record.last_modified = headers.get("last-modified") or (record.last_modified if is_304 else None)
-            record.validators_url, record.accept = answer.fetched_url, answer.accept
-            record.status, record.fetched_at = 200, answer.fetched_at
+            record.last_modified = headers.get("last-modified") or (
+                record.last_modified if is_304 else None
+            )
+            record.validators_url = answer.fetched_url
+            record.accept = answer.accept
+            record.status = 200
+            record.fetched_at = answer.fetched_at
         if not run.memory.keeps_findings:
-            record.depth, record.discovered_by = int(request.meta.get("depth", 0)), page.get("by", "link")
+            record.depth = int(request.meta.get("depth", 0))
+            record.discovered_by = page.get("by", "link")
             record.llms = run.site.entries.get(identity(request.url))
         is_same = not self.retitle(record, is_start=bool(page.get("start")))
         confirmed = is_same and record.key in run.known.states
@@ -282,14 +366,18 @@ class Documents:
             yield from self.of(record, confirmed=True)
 
     def in_place_of_failed(self, key: bytes, depth: int | None = None) -> Iterator[Any]:
-        """Yield the stored document of a page that failed, and its links: what is behind it must not look unlinked."""
+        """Yield the stored document of a page that failed, and its links: what is behind it must
+        not look unlinked.
+        """
         record = self._load(key)
         if record is not None:
             self._run.progress.kept += 1
             record.depth = record.depth if depth is None else depth
             yield from self.of(record, confirmed=True)
             yield from self._stored_parts(record.url)
-            yield from self._requests.links(record.follow, record.depth + 1, on=record.url, unchanged=True)
+            yield from self._requests.links(
+                record.follow, record.depth + 1, on=record.url, unchanged=True
+            )
 
     def _load(self, key: bytes) -> PageRecord | None:
         state = self._run.known.state(key)
@@ -298,8 +386,11 @@ class Documents:
     # --- pages that failed ---
 
     def download_failed(self, request: Request, error: BaseException) -> Iterator[Any]:
-        """Yield the results of a page whose download raised an exception: an error, unless a middleware filtered it."""
-        run, first = self._run, request.meta.get("redirect_urls", [request.url])[0]
+        """Yield the results of a page whose download raised an exception: an error, unless a
+        middleware filtered it.
+        """
+        run = self._run
+        first = request.meta.get("redirect_urls", [request.url])[0]
         is_stored = run.known.state(page_key(first)) is not None
         if isinstance(error, FilteredRequest):
             self.note_redirect(request)
@@ -315,17 +406,24 @@ class Documents:
             status = error.response.status
             yield from self.failed(request, kind_of_failure(error), f"HTTP status {status}", status)
         else:
-            yield from self.failed(request, kind_of_failure(error), str(error) or type(error).__name__)
+            yield from self.failed(
+                request, kind_of_failure(error), str(error) or type(error).__name__
+            )
 
     def failed(
         self, request: Request, kind: ErrorKind, message: str, status: int | None = None
     ) -> Iterator[Any]:
-        """Yield the results of a page that failed: another address, or, unless it is gone, the stored page.
+        """Yield the results of a page that failed: another address, or, unless it is gone, the
+        stored page.
 
-        A redirect that ends in an error has moved nothing: the error holds for all its addresses, and is reported
-        with the first one. A transient error is not counted yet; the page is retried at the end of the crawl.
+        A redirect that ends in an error has moved nothing: the error holds for all its addresses,
+        and is reported
+        with the first one. A transient error is not counted yet; the page is retried at the end of
+        the crawl.
         """
-        run, page, is_gone = self._run, info(request), kind == "not_found"
+        run = self._run
+        page = info(request)
+        is_gone = kind == "not_found"
         other = self._requests.other_address(request) if is_gone else None
         if other is not None:
             yield other
@@ -339,12 +437,20 @@ class Documents:
         key = page_key(urls[0])
         state = run.known.state(key)
         of_file = key in run.memory.lagging and (state is None or state.origin == "llms-full")
-        if is_gone and of_file and run.waiting.keep(WaitingPage("in-file", request, failure=failure)):
+        if (
+            is_gone
+            and of_file
+            and run.waiting.keep(WaitingPage("in-file", request, failure=failure))
+        ):
             return  # it is taken from the full-text file that lags
-        run.fail(urls[0], kind, message if len(urls) == 1 else f"{message} at {request.url}", status)
+        run.fail(
+            urls[0], kind, message if len(urls) == 1 else f"{message} at {request.url}", status
+        )
         if is_gone:
             if page.get("by") == "link" and not page.get("listed") and state is None:
-                also = filter(None, (page.get("md"), page.get("dead")))  # what the link was resolved to
+                also = filter(
+                    None, (page.get("md"), page.get("dead"))
+                )  # what the link was resolved to
                 run.memory.dead_links.died(urls[0], *also)
             run.bounds.trees.no_page(urls[0])
             if state is None and page.get("by") != "link" and key not in run.ledger.left_out:
@@ -362,7 +468,9 @@ class Documents:
         for url in request.meta.get("redirect_urls", ()):
             if identity(url) != identity(request.url):
                 self._run.bounds.trees.redirected(url, request.url)
-                self._run.known.moved(page_key(url), page_key(request.url), for_good=is_permanent(request))
+                self._run.known.moved(
+                    page_key(url), page_key(request.url), for_good=is_permanent(request)
+                )
 
 
 def kind_of_failure(error: BaseException) -> ErrorKind:

@@ -1,4 +1,6 @@
-"""Pages that a full-text file of the site holds, which are not fetched; llms files that are documents themselves."""
+"""Pages that a full-text file of the site holds, which are not fetched; llms files that are
+documents themselves.
+"""
 
 import asyncio
 import io
@@ -29,14 +31,20 @@ from llmsspider.web.urls import identity, page_key
 logger = logging.getLogger(__name__)
 
 FullTextRecord = tuple[str, "PageRecord | Exception", bool]
-"""The address of a page, what the store keeps of it or why it could not be read, and whether it is as stored."""
+"""The address of a page, what the store keeps of it or why it could not be read, and whether it is
+as stored.
+"""
 
 FULL_TEXT_BATCH = 16  # pages of a full-text file that are read at a time
-SAMPLED_PAGES = 32  # pages of a full-text file that are looked at to learn what its links are relative to
+SAMPLED_PAGES = (
+    32  # pages of a full-text file that are looked at to learn what its links are relative to
+)
 
 
 class FullTextPages:
-    """Yields the documents of the pages that full-text files hold, and the requests for their links."""
+    """Yields the documents of the pages that full-text files hold, and the requests for their
+    links.
+    """
 
     def __init__(self, run: Run, requests: PageRequests, documents: Documents, reader: PageReader):
         self._run = run
@@ -45,10 +53,15 @@ class FullTextPages:
         self._reader = reader
 
     async def pages(self, *, lagging: bool = False) -> AsyncIterator[Any]:
-        """Yield the pages of full-text files that do not lag; of those that do the pages answered with 404."""
-        run, only = self._run, None
+        """Yield the pages of full-text files that do not lag; of those that do the pages answered
+        with 404.
+        """
+        run = self._run
+        only = None
         if lagging:
-            only = {page_key(page.failure.url) for page in run.waiting.take("in-file") if page.failure}
+            only = {
+                page_key(page.failure.url) for page in run.waiting.take("in-file") if page.failure
+            }
         for full_text in self._found():
             if (
                 full_text.is_usable
@@ -58,10 +71,15 @@ class FullTextPages:
                     yield result
 
     async def whole(self) -> AsyncIterator[Any]:
-        """Yield each full-text file as one document where no page came; with `follow=llms` the llms files."""
-        run, as_files = self._run, self._run.arguments.follow == "llms"
+        """Yield each full-text file as one document where no page came; with `follow=llms` the llms
+        files.
+        """
+        run = self._run
+        as_files = self._run.arguments.follow == "llms"
         found = run.discovery.files if run.discovery else ()
-        lists = [file for file in found if file.kind == "index" and (as_files or file.is_called_full)]
+        lists = [
+            file for file in found if file.kind == "index" and (as_files or file.is_called_full)
+        ]
         records = [run.records.of_index(file) for file in lists]
         indexes = [record.item(source=run.source, run=run.id, change="new") for record in records]
         for document in indexes if as_files else ():
@@ -75,12 +93,20 @@ class FullTextPages:
                 yield document
 
     async def refreshed(self, request: Request, answer: PageResponse) -> AsyncIterator[Any]:
-        """Yield the stored pages of a full-text file as it is now (`mode=refresh`), and requests for the others."""
+        """Yield the stored pages of a full-text file as it is now (`mode=refresh`), and requests
+        for the others.
+        """
         run = self._run
-        states, url, body = self._stored_of_file(request.url), answer.fetched_url, answer.body
+        states = self._stored_of_file(request.url)
+        url = answer.fetched_url
+        body = answer.body
         titles = {state.url: run.store.title(state.key) or "" for state in states}
-        full_text = FullText(states[0].fetched_url, FetchResult(url, url, 200, answer.headers, body))
-        full_text.report = await asyncio.to_thread(llmsfull.inspect, io.BytesIO(body), full_text.url, titles)
+        full_text = FullText(
+            states[0].fetched_url, FetchResult(url, url, 200, answer.headers, body)
+        )
+        full_text.report = await asyncio.to_thread(
+            llmsfull.inspect, io.BytesIO(body), full_text.url, titles
+        )
         if any(state.url == state.fetched_url for state in states):
             async for result in self._whole_file(full_text):
                 yield result
@@ -92,7 +118,9 @@ class FullTextPages:
                 yield self._requests.stored(state)
 
     def failed(self, request: Request, error: BaseException) -> Iterator[Any]:
-        """Count a full-text file that failed; its stored pages stay, or are requested when it is gone."""
+        """Count a full-text file that failed; its stored pages stay, or are requested when it is
+        gone.
+        """
         kind = kind_of_failure(error)
         self._run.fail(request.url, kind, str(error))
         for state in self._stored_of_file(request.url):
@@ -106,7 +134,9 @@ class FullTextPages:
 
     def _stored_of_file(self, url: str) -> list[PageState]:
         states = self._run.known.states.values()
-        return [state for state in states if state.origin == "llms-full" and state.fetched_url == url]
+        return [
+            state for state in states if state.origin == "llms-full" and state.fetched_url == url
+        ]
 
     async def _whole_file(self, full_text: FullText) -> AsyncIterator[Any]:
         """Yield a full-text file as one document; one that is too long for that is filtered."""
@@ -114,7 +144,9 @@ class FullTextPages:
             return
         with full_text.answer.open() as body:
             try:
-                page = await asyncio.to_thread(llmsfull.read_whole, body, full_text.url, full_text.report)
+                page = await asyncio.to_thread(
+                    llmsfull.read_whole, body, full_text.url, full_text.report
+                )
             except llmsfull.UnsplittableError as error:
                 self._run.record_filtered(full_text.url, "full-text-too-long", str(error))
                 return
@@ -125,7 +157,9 @@ class FullTextPages:
         for result in self._results(records, full_text.url):
             yield result
 
-    async def _pages(self, full_text: FullText, *, only: set[bytes] | None = None) -> AsyncIterator[Any]:
+    async def _pages(
+        self, full_text: FullText, *, only: set[bytes] | None = None
+    ) -> AsyncIterator[Any]:
         if full_text.report is None:
             return
         await self.sample(full_text)
@@ -138,7 +172,9 @@ class FullTextPages:
             ahead: deque[asyncio.Task[list[FullTextRecord]]] = deque()
             try:
                 while True:
-                    while len(ahead) <= max(self._run.workers.workers, 1) and (batch := next(batches, None)):
+                    while len(ahead) <= max(self._run.workers.workers, 1) and (
+                        batch := next(batches, None)
+                    ):
                         ahead.append(asyncio.ensure_future(self._records(batch, full_text)))
                     if not ahead:
                         break
@@ -154,7 +190,9 @@ class FullTextPages:
             return
         with full_text.answer.open() as body:
             pieces = llmsfull.cut(body, full_text.report)
-            pages = (piece for piece in pieces if isinstance(piece, FullPage) and piece.url is not None)
+            pages = (
+                piece for piece in pieces if isinstance(piece, FullPage) and piece.url is not None
+            )
             sample = list(islice(pages, SAMPLED_PAGES))
         drafts = await self._run.workers.read_texts([page.text for page in sample])
         bases = self._run.memory.link_bases
@@ -171,7 +209,9 @@ class FullTextPages:
                 self._run.fail(url, "parse", str(record))
                 continue
             suspect = None if confirmed else suspect_of(self._run, record, b"")
-            wall = self._documents.site.wall(suspect) if suspect is not None and suspect.cut else None
+            wall = (
+                self._documents.site.wall(suspect) if suspect is not None and suspect.cut else None
+            )
             if wall is not None:  # the page breaks off, and did not in earlier runs
                 self._run.memory.unread(file)
                 self._run.fail(url, wall.kind, wall.message)
@@ -185,14 +225,21 @@ class FullTextPages:
     def _wanted(
         self, pieces: Iterable[FullPage | Leftover], file: str, only: set[bytes] | None
     ) -> Iterator[tuple[FullPage, str]]:
-        """Yield the pages of a full-text file that are in scope and not known yet, each with its address.
+        """Yield the pages of a full-text file that are in scope and not known yet, each with its
+        address.
 
-        All other text is filtered, with its reason. With `only` those of these keys are yielded, and nothing is
+        All other text is filtered, with its reason. With `only` those of these keys are yielded,
+        and nothing is
         filtered.
         """
-        run, left = self._run, set(only or ())
+        run = self._run
+        left = set(only or ())
         for piece in pieces:
-            url = run.page_of(piece.url) if isinstance(piece, FullPage) and piece.url is not None else ""
+            url = (
+                run.page_of(piece.url)
+                if isinstance(piece, FullPage) and piece.url is not None
+                else ""
+            )
             if only is not None:
                 if isinstance(piece, FullPage) and url and page_key(url) in left:
                     left.discard(page_key(url))
@@ -204,13 +251,19 @@ class FullTextPages:
                 why = f"{piece.title or 'a page'} has no usable address"
                 run.record_filtered(file, "full-text-unaddressed", why)
             elif run.requested(url):
-                run.record_filtered(url, "full-text-repeated", f"{file} holds a page that was taken before")
+                run.record_filtered(
+                    url, "full-text-repeated", f"{file} holds a page that was taken before"
+                )
             elif self._requests.admits(url, listed=True):
                 run.requested_pages.add(page_key(url))
                 yield piece, url
 
-    async def _records(self, batch: list[tuple[FullPage, str]], file: FullText) -> list[FullTextRecord]:
-        """Return the records of pages: the stored one where the text is the same, else as it is read."""
+    async def _records(
+        self, batch: list[tuple[FullPage, str]], file: FullText
+    ) -> list[FullTextRecord]:
+        """Return the records of pages: the stored one where the text is the same, else as it is
+        read.
+        """
         found: dict[str, FullTextRecord] = {}
         for page, url in batch:
             try:
@@ -231,8 +284,11 @@ class FullTextPages:
     async def _record_of(
         self, page: FullPage, read: Draft | ConversionError, url: str, file: FullText
     ) -> tuple[PageRecord, bool]:
-        """Return what the store keeps of a page, and whether it is as stored; raises `ConversionError`."""
-        run, is_whole = self._run, page.rule == "whole"
+        """Return what the store keeps of a page, and whether it is as stored; raises
+        `ConversionError`.
+        """
+        run = self._run
+        is_whole = page.rule == "whole"
         if isinstance(read, ConversionError):
             raise read
         try:
@@ -245,7 +301,8 @@ class FullTextPages:
         except TooLargePageError:
             run.count("too-large")
             raise
-        held, result = PageResponse(url, file.url, 200, {}, b"", utc_now()), PageResult(found, "llms-full")
+        held = PageResponse(url, file.url, 200, {}, b"", utc_now())
+        result = PageResult(found, "llms-full")
         is_same = False
         try:
             if not is_whole and self._reader.may_be_stub(found.markdown, url):
@@ -257,15 +314,22 @@ class FullTextPages:
             logger.info("%(url)s stays as it is stored: %(error)s", {"url": url, "error": error})
             return self._from_html(url, held, None)
         count_page(run, url, found)
-        title, entry = page.title, run.site.entries.get(identity(url))
+        title = page.title
+        entry = run.site.entries.get(identity(url))
         of_text = raw_hash(page.text.encode("utf-8", "surrogatepass"))
-        record = run.records.of_full_text(found, of_text, url=url, title=title, file=file, entry=entry)
+        record = run.records.of_full_text(
+            found, of_text, url=url, title=title, file=file, entry=entry
+        )
         if is_same:
             self._documents.keep_text(record, is_same=True)
         return record, False
 
-    def _from_html(self, url: str, answer: PageResponse, html: PageResult | None) -> tuple[PageRecord, bool]:
-        """Return the record of a page's HTML, the stored one where there is no result, and whether it is as stored."""
+    def _from_html(
+        self, url: str, answer: PageResponse, html: PageResult | None
+    ) -> tuple[PageRecord, bool]:
+        """Return the record of a page's HTML, the stored one where there is no result, and whether
+        it is as stored.
+        """
         run = self._run
         if html is None:
             stored = run.store.load_page(page_key(url))
@@ -274,17 +338,25 @@ class FullTextPages:
             return stored, True
         count_page(run, url, html.page)
         entry = run.site.entries.get(identity(url))
-        return run.records.of_response(answer, html, depth=0, by="llms-full.txt", entry=entry), False
+        return (
+            run.records.of_response(answer, html, depth=0, by="llms-full.txt", entry=entry),
+            False,
+        )
 
     def _same_as_stored(self, page: FullPage, url: str, file: FullText) -> PageRecord | None:
-        run, text = self._run, page.text.encode("utf-8", "surrogatepass")
+        run = self._run
+        text = page.text.encode("utf-8", "surrogatepass")
         record = self._documents.unchanged(PageResponse(url, file.url, 200, {}, text, ""))
         if record is not None:
             record.fetched_at = utc_now()
             if not run.memory.keeps_findings:
                 entry = run.site.entries.get(identity(url))
-                record.depth, record.discovered_by, record.llms = 0, "llms-full.txt", entry
+                record.depth = 0
+                record.discovered_by = "llms-full.txt"
+                record.llms = entry
         return record
 
     def _log_whole(self, url: str, why: str) -> None:
-        logger.info("no page came of the site: %(url)s is one document (%(why)s)", {"url": url, "why": why})
+        logger.info(
+            "no page came of the site: %(url)s is one document (%(why)s)", {"url": url, "why": why}
+        )

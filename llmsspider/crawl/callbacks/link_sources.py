@@ -1,4 +1,6 @@
-"""HTML that is fetched for the links in its navigation; Docsify sites, and the sidebars that they load."""
+"""HTML that is fetched for the links in its navigation; Docsify sites, and the sidebars that they
+load.
+"""
 
 import logging
 from collections.abc import Iterator
@@ -10,7 +12,14 @@ from scrapy import Request
 from llmsspider.crawl.callbacks.reading import PageReader
 from llmsspider.crawl.callbacks.requests import PageRequests
 from llmsspider.crawl.pages import PageResponse, PageResult
-from llmsspider.crawl.requests import HTML_ACCEPT, META, EngineFetch, NestedDownloadError, download_form, info
+from llmsspider.crawl.requests import (
+    HTML_ACCEPT,
+    META,
+    EngineFetch,
+    NestedDownloadError,
+    download_form,
+    info,
+)
 from llmsspider.crawl.run import Run
 from llmsspider.errors import ConversionError, RenderingError
 from llmsspider.site.discovered import Options
@@ -21,13 +30,17 @@ from llmsspider.web.urls import identity, without_fragment
 
 logger = logging.getLogger(__name__)
 
-MAX_LISTS = 1_000  # maximum number of sidebars and the like of Docsify sites that one crawl requests
+MAX_LISTS = (
+    1_000  # maximum number of sidebars and the like of Docsify sites that one crawl requests
+)
 
 
 class LinkSourcePages:
-    """Requests link sources where the policy (`crawl.second_requests.LinkSources`) wants them, and follows their links.
+    """Requests link sources where the policy (`crawl.second_requests.LinkSources`) wants them, and
+    follows their links.
 
-    Recognises Docsify sites by their pages. Counts `llms/link-sources` and `llms/link-sources/failed`.
+    Recognises Docsify sites by their pages. Counts `llms/link-sources` and
+    `llms/link-sources/failed`.
     """
 
     def __init__(self, spider: Any, run: Run, requests: PageRequests, reader: PageReader):
@@ -37,10 +50,14 @@ class LinkSourcePages:
         self._reader = reader
         self._lists: set[str] = set()  # sidebars and the like that were requested in this run
         self._scripts: dict[str, str] = {}
-        """The text of each script that was downloaded, by URL; empty if it configures no Docsify site."""
+        """The text of each script that was downloaded, by URL; empty if it configures no Docsify
+        site.
+        """
 
     async def learn_docsify(self, request: Request, answer: PageResponse) -> Docsify | None:
-        """Return the Docsify site whose page `answer` is, or None; what code configures makes the run incomplete."""
+        """Return the Docsify site whose page `answer` is, or None; what code configures makes the
+        run incomplete.
+        """
         script = ""
         for url in docsify_scripts(answer.body, answer.fetched_url):
             if url not in self._scripts:
@@ -50,7 +67,10 @@ class LinkSourcePages:
         site = self._run.site.learn_docsify(answer.body, answer.page_url, script)
         if site is not None and site.unread:
             parts = ", ".join(site.unread)
-            why = f"{site.page}: programs of its configuration ({parts}) say what some of its pages are"
+            why = (
+                f"{site.page}: programs of its configuration ({parts}) say what some of its"
+                " pages are"
+            )
             if why != self._run.coverage.cut:
                 line = f"{why}; those are not read (-a render=always renders the page)"
                 logger.warning("%(line)s", {"line": line}, extra={"spider": self._spider})
@@ -68,7 +88,8 @@ class LinkSourcePages:
 
     def request(self, record: PageRecord, *, start: bool, unchanged: bool) -> Iterator[Request]:
         """Yield the request for a Markdown page's HTML, where the policy wants its links."""
-        run, depth = self._run, record.depth
+        run = self._run
+        depth = record.depth
         site = run.site.docsify_of(record.url)
         if site is not None:
             yield from self._docsify_lists(record.url, depth, site, unchanged=unchanged)
@@ -78,7 +99,8 @@ class LinkSourcePages:
         is_all = is_all or run.site.repository_of(record.url) is not None
         if deepest or is_all or not run.follows_links:
             return
-        root, new = identity(record.url) in run.site.section_roots, record.key not in run.known.states
+        root = identity(record.url) in run.site.section_roots
+        new = record.key not in run.known.states
         if run.memory.link_sources.wanted(record.url, start=start, section_root=root, new=new):
             run.count("link-sources")
             callbacks = self._spider.parse_link_source, self._spider.link_source_failed
@@ -88,7 +110,9 @@ class LinkSourcePages:
     def _docsify_lists(
         self, page_url: str, depth: int, site: Docsify, *, unchanged: bool
     ) -> Iterator[Request]:
-        """Yield requests for the sidebars and the like of a Docsify site, each once; a folder need not have any."""
+        """Yield requests for the sidebars and the like of a Docsify site, each once; a folder need
+        not have any.
+        """
         if not self._run.follows_links:
             return
         is_root = identity(page_url) == identity(site.page)
@@ -101,24 +125,34 @@ class LinkSourcePages:
         self._lists.update(new)
         for url in new:
             self._run.count("link-sources")
-            yield _source(url, self._spider.parse_docsify_list, self._spider.docsify_list_failed, own, depth)
+            yield _source(
+                url, self._spider.parse_docsify_list, self._spider.docsify_list_failed, own, depth
+            )
 
     async def links(self, request: Request, answer: PageResponse) -> list[Request]:
-        """Return the requests for the links of a page's HTML; none where it is no HTML or cannot be read."""
+        """Return the requests for the links of a page's HTML; none where it is no HTML or cannot be
+        read.
+        """
         if answer.kind != "html":
             return []
-        unchanged, depth = info(request).get("unchanged", False), int(request.meta.get("depth", 0))
+        unchanged = info(request).get("unchanged", False)
+        depth = int(request.meta.get("depth", 0))
         site = await self.learn_docsify(request, answer)
         if site is not None and site.is_history:  # its Markdown was read before its HTML
             return list(self._docsify_lists(request.url, depth, site, unchanged=unchanged))
         try:
-            page = await self._run.workers.read_metadata(answer.body, answer.fetched_url, answer.encoding)
-            _, rendered = await self._reader.renderer.in_browser(request, answer, PageResult(page, "html"))
+            page = await self._run.workers.read_metadata(
+                answer.body, answer.fetched_url, answer.encoding
+            )
+            _, rendered = await self._reader.renderer.in_browser(
+                request, answer, PageResult(page, "html")
+            )
         except (ConversionError, RenderingError):
             self._run.count("link-sources/failed")
             return []
         self._run.memory.learn_links(rendered.page.follow, answer.page_url)
-        follow, on = rendered.page.follow, without_fragment(request.url)
+        follow = rendered.page.follow
+        on = without_fragment(request.url)
         requests = list(self._requests.links(follow, depth + 1, on=on, unchanged=unchanged))
         self._run.memory.link_sources.report(len(requests))
         return requests
@@ -143,7 +177,9 @@ class LinkSourcePages:
 
     def _count_unread(self, url: str, why: str) -> None:
         self._run.count("link-sources/failed")
-        self._run.coverage.unread = f"{url}, which links to the site's pages, could not be read ({why})"
+        self._run.coverage.unread = (
+            f"{url}, which links to the site's pages, could not be read ({why})"
+        )
 
     async def described_by(self, url: str) -> list[Request]:
         """Return requests for the seeds of an llms.txt that only a page names (`rel=describedby`)."""
@@ -162,4 +198,6 @@ class LinkSourcePages:
 
 def _source(url: str, callback: Any, errback: Any, own: Any, depth: int, **options: Any) -> Request:
     meta = {"depth": depth, META: {"source": True, **own}}
-    return Request(url, callback, errback=errback, meta=meta, priority=1 - depth, dont_filter=True, **options)
+    return Request(
+        url, callback, errback=errback, meta=meta, priority=1 - depth, dont_filter=True, **options
+    )

@@ -1,4 +1,6 @@
-"""How the page that an answer holds is read: Markdown, HTML, rendered, an OpenAPI file; answers that may be no page."""
+"""How the page that an answer holds is read: Markdown, HTML, rendered, an OpenAPI file; answers
+that may be no page.
+"""
 
 import logging
 from collections.abc import Callable
@@ -52,22 +54,32 @@ CANDIDATES = 20  # stored pages that are looked at for one that has two forms
 
 
 class Beside(NamedTuple):
-    """The HTML of a page that came as Markdown, None where there is none, and what the Markdown lacks."""
+    """The HTML of a page that came as Markdown, None where there is none, and what the Markdown
+    lacks.
+    """
 
     html: Read | None
     found: judge.Compared
 
 
 def count_page(run: Run, url: str, page: Page) -> None:
-    """Count the hidden text of a page that was read; count and log another converter than the chosen one."""
+    """Count the hidden text of a page that was read; count and log another converter than the
+    chosen one.
+    """
     if page.hidden:
         run.count("hidden-text", page.hidden)
     if not page.fallback:
         return
     logger.log(
         logging.DEBUG if run.progress.fallbacks else logging.WARNING,
-        "%(url)s was converted by %(engine)s: %(chosen)s failed on it (%(why)s); the report names all such pages",
-        {"url": url, "engine": page.converter, "chosen": run.config.converter, "why": page.fallback},
+        "%(url)s was converted by %(engine)s: %(chosen)s failed on it (%(why)s); the report names"
+        " all such pages",
+        {
+            "url": url,
+            "engine": page.converter,
+            "chosen": run.config.converter,
+            "why": page.fallback,
+        },
     )
     run.count("converter/fallback")
     run.progress.fallback(url, page.fallback)
@@ -76,9 +88,11 @@ def count_page(run: Run, url: str, page: Page) -> None:
 def joiner(
     run: Run, draft: Draft, page_url: str, fetched_url: str, origin: str, *, can_wait: bool = True
 ) -> Callable[[str], str]:
-    """Return the function that makes the hrefs of a Markdown page absolute, by `run.memory.link_bases`.
+    """Return the function that makes the hrefs of a Markdown page absolute, by
+    `run.memory.link_bases`.
 
-    A page that does not show what they are relative to waits for pages of its group that do (`UnsettledError`).
+    A page that does not show what they are relative to waits for pages of its group that do
+    (`UnsettledError`).
     """
     site = run.site.docsify_of(page_url) or run.site.repository_of(page_url)
     if site is not None:
@@ -95,9 +109,11 @@ def joiner(
 
 
 class PageReader:
-    """Reads the page that an answer holds, in the form that says most: each other form is a nested download.
+    """Reads the page that an answer holds, in the form that says most: each other form is a nested
+    download.
 
-    That is the body as it came; its HTML, where its Markdown says less (`content/judge.py`); what a browser rendered,
+    That is the body as it came; its HTML, where its Markdown says less (`content/judge.py`); what a
+    browser rendered,
     where scripts make the page; or what an OpenAPI file that it names describes.
     """
 
@@ -113,14 +129,21 @@ class PageReader:
     ) -> Read:
         """Return the page, and the answer that it was read from in the end.
 
-        Other text formats are documents too where a page is `listed`; `with_listings` reads pages that only list
-        others. Raises `ConversionError`, `RenderingError`, and `UnsettledError` where its links are relative to
+        Other text formats are documents too where a page is `listed`; `with_listings` reads pages
+        that only list
+        others. Raises `ConversionError`, `RenderingError`, and `UnsettledError` where its links are
+        relative to
         something unknown.
         """
-        is_shown = self._run.site.repository_of(answer.page_url) is not None  # links are relative to the page
+        is_shown = (
+            self._run.site.repository_of(answer.page_url) is not None
+        )  # links are relative to the page
         shown = replace(answer, fetched_url=answer.page_url) if is_shown else answer
-        workers, join = self._run.workers, self._join
-        page = await read_page(shown, workers, listed=listed, join=join, with_listings=with_listings)
+        workers = self._run.workers
+        join = self._join
+        page = await read_page(
+            shown, workers, listed=listed, join=join, with_listings=with_listings
+        )
         answer, fuller = await self.fuller(request, answer, page)
         if fuller is None:
             return answer, None
@@ -130,12 +153,16 @@ class PageReader:
             return answer, fuller
         return await self.renderer.rendered(request, answer, fuller)
 
-    async def is_as_stored(self, request: Request, answered: PageResponse, result: PageResult) -> bool:
-        """Say whether Markdown of a page that is stored as HTML has the same words, or else its HTML still has them.
+    async def is_as_stored(
+        self, request: Request, answered: PageResponse, result: PageResult
+    ) -> bool:
+        """Say whether Markdown of a page that is stored as HTML has the same words, or else its
+        HTML still has them.
 
         Raises `RenderingError` where its HTML failed.
         """
-        known, state = self._run.known, self._run.known.state(page_key(request.url))
+        known = self._run.known
+        state = self._run.known.state(page_key(request.url))
         is_new_form = state is not None and state.origin == "html"
         stored = self._run.store.load_page(state.key) if state is not None and is_new_form else None
         if state is None or stored is None or not known.is_usable(state):
@@ -147,17 +174,23 @@ class PageReader:
         return html is not None and (html[1] is None or words_of(html[1].page.markdown) == before)
 
     async def fuller(self, request: Request, answered: PageResponse, result: PageResult) -> Read:
-        """Return the better of a page's Markdown and its HTML, as samples of its host and section show.
+        """Return the better of a page's Markdown and its HTML, as samples of its host and section
+        show.
 
-        While they do not, the page waits; where it cannot, it is a sample. What may be a stub is judged by itself.
-        Raises `ConversionError`, and `RenderingError` where the HTML is what is stored, and failed this time.
+        While they do not, the page waits; where it cannot, it is a sample. What may be a stub is
+        judged by itself.
+        Raises `ConversionError`, and `RenderingError` where the HTML is what is stored, and failed
+        this time.
         """
-        run, url, text = self._run, request.url, result.page.markdown
+        run = self._run
+        url = request.url
+        text = result.page.markdown
         form = FORM_OF.get(result.origin)
         is_file = run.site.repository_of(url) is not None or run.site.docsify_of(url) is not None
         if form is None or result.filtered is not None or is_file or answered.accept == HTML_ACCEPT:
             return answered, result  # it has no other form
-        samples, beside = run.site.samples_of(url, form), self._beside.pop(url, None)
+        samples = run.site.samples_of(url, form)
+        beside = self._beside.pop(url, None)
         can_wait = run.waiting.can_keep("stub", run.limit.left)
         if beside is None:
             is_sample = samples.takes(text, any_page=not can_wait, has_room=self._room > 0)
@@ -186,16 +219,25 @@ class PageReader:
         return (NIGHTLY if self._run.known.states else first) - self._run.site.judged.in_vain
 
     def may_be_stub(self, markdown: str, url: str) -> bool:
-        """Say whether Markdown may be a stub, so that its HTML is worth a request; the last one is kept for gaps."""
-        state, room = self._run.known.state(page_key(url)), self._room
+        """Say whether Markdown may be a stub, so that its HTML is worth a request; the last one is
+        kept for gaps.
+        """
+        state = self._run.known.state(page_key(url))
+        room = self._room
         if state is not None and state.origin == "html":
             return judge.may_be_stub(markdown)  # it was one
         return room > 0 and judge.may_be_stub(markdown, judge.SHORT if room > 1 else 0)
 
     async def beside(
-        self, request: Request, answered: PageResponse, result: PageResult, *, is_sample: bool = False
+        self,
+        request: Request,
+        answered: PageResponse,
+        result: PageResult,
+        *,
+        is_sample: bool = False,
     ) -> Beside:
-        """Return the HTML of a page that came as Markdown, and what it says that the Markdown lacks.
+        """Return the HTML of a page that came as Markdown, and what it says that the Markdown
+        lacks.
 
         Raises as `fuller` does.
         """
@@ -217,24 +259,35 @@ class PageReader:
         if html is not None:
             with suppress(ConversionError):
                 found = judge.compare(markdown, html)
-        logger.debug("%(url)s: its Markdown lacks %(lost)s", {"url": url, "lost": sorted(found.lost)})
+        logger.debug(
+            "%(url)s: its Markdown lacks %(lost)s", {"url": url, "lost": sorted(found.lost)}
+        )
         self._run.site.judged.in_vain += not found.lost
         return found
 
     async def compared(self, url: str, markdown: Page) -> judge.Compared | None:
         """Compare the Markdown of a page with its HTML as that is now; None where there is none."""
         html = await self._anew(url, url, HTML_ACCEPT)
-        if html is None or html[1].origin != "html" or identity(html[0].fetched_url) != identity(url):
+        if (
+            html is None
+            or html[1].origin != "html"
+            or identity(html[0].fetched_url) != identity(url)
+        ):
             return None
         return self._compare(url, markdown, html[1].page)
 
     async def judge_again(self) -> bool:
-        """Compare both forms of one stored page, another one in each crawl; return whether that decides otherwise."""
-        run, number = self._run, self._run.known.number
+        """Compare both forms of one stored page, another one in each crawl; return whether that
+        decides otherwise.
+        """
+        run = self._run
+        number = self._run.known.number
         states = {state.url: state for state in run.known.states.values() if not state.is_part}
         again = run.site.judged.again if number % 2 else []
         turn = chosen(list(states), again, number, CANDIDATES)
-        found = ((url, other) for url in turn if (other := self._markdown_form(states[url])) is not None)
+        found = (
+            (url, other) for url in turn if (other := self._markdown_form(states[url])) is not None
+        )
         url, (form, address) = next(found, ("", ("files", "")))
         own = await self._anew(address, url) if url else None
         if own is None or own[1].origin not in FORM_OF:
@@ -248,8 +301,12 @@ class PageReader:
         return decided is not None
 
     def _markdown_form(self, state: PageState) -> tuple[Form, str] | None:
-        """Return how a stored page comes as Markdown, believed or not, and where; None where it does not."""
-        site, url, is_html = self._run.site, state.url, state.origin == "html"
+        """Return how a stored page comes as Markdown, believed or not, and where; None where it
+        does not.
+        """
+        site = self._run.site
+        url = state.url
+        is_html = state.origin == "html"
         if state.origin == "negotiated" or (is_html and site.samples_of(url, "Accept").is_html):
             return "Accept", url
         address = state.fetched_url if state.origin == "markdown" else None
@@ -262,22 +319,29 @@ class PageReader:
     async def _anew(
         self, url: str, page_url: str, accept: str | None = None
     ) -> tuple[PageResponse, PageResult] | None:
-        """Return a form of a page, requested without validators and read; None for whatever kept it from that."""
+        """Return a form of a page, requested without validators and read; None for whatever kept it
+        from that.
+        """
         headers = {"Accept": accept} if accept else None
         request = nested_request(url, headers=headers, meta={META: {"nested": True, "whole": True}})
         try:
             response = await self.crawler.engine.download_async(request)
             answer = replace(PageResponse.from_response(response, now=utc_now()), page_url=page_url)
             if kind_of_response(answer.status, answer.headers, answer.body) is None:
-                return answer, await read_page(answer, self._run.workers, listed=False, join=self._join)
+                return answer, await read_page(
+                    answer, self._run.workers, listed=False, join=self._join
+                )
         except Exception as error:
             logger.debug("No sample of %(url)s: %(error)r", {"url": url, "error": error})
         return None
 
-    def _tell(self, url: str, form: Form, samples: FormSamples | None, answered: PageResponse) -> None:
+    def _tell(
+        self, url: str, form: Form, samples: FormSamples | None, answered: PageResponse
+    ) -> None:
         if samples is None:
             return
-        by, place = converter(answered.headers), host(url)
+        by = converter(answered.headers)
+        place = host(url)
         if samples.above is not None:
             place += self._run.site.section_of(url)
         made = f", converted on the way ({by})," if by and form == "Accept" else ""
@@ -286,7 +350,8 @@ class PageReader:
         self._run.note(f"Markdown {comes} at {place}{made} {samples.evidence}{then}")
 
     async def _read_html(self, request: Request, answered: PageResponse) -> Read | None:
-        """Return a page's HTML as it was read, without a result where it is as it is stored; None where there is none.
+        """Return a page's HTML as it was read, without a result where it is as it is stored; None
+        where there is none.
 
         Raises as `fuller` does.
         """
@@ -305,18 +370,25 @@ class PageReader:
             break
         return None  # the page has its Markdown
 
-    async def _html(self, url: str, request: Request, answered: PageResponse) -> PageResponse | None:
-        """Return the answer with a page's HTML, or the 304 for the stored HTML; None where there is no HTML.
+    async def _html(
+        self, url: str, request: Request, answered: PageResponse
+    ) -> PageResponse | None:
+        """Return the answer with a page's HTML, or the 304 for the stored HTML; None where there is
+        no HTML.
 
-        Raises `RenderingError` where the page is stored as HTML: a stub must not take its place in an outage.
+        Raises `RenderingError` where the page is stored as HTML: a stub must not take its place in
+        an outage.
         """
         known = self._run.known
         wrong: ErrorKind | None
         try:
-            html = await download_form(self.crawler, url, request, answered, headers={"Accept": HTML_ACCEPT})
+            html = await download_form(
+                self.crawler, url, request, answered, headers={"Accept": HTML_ACCEPT}
+            )
         except NestedDownloadError as error:
             logger.debug("No HTML at %(url)s: %(error)r", {"url": url, "error": error.__cause__})
-            wrong, why = error.kind, str(error)
+            wrong = error.kind
+            why = str(error)
         else:
             if html.status == 304:
                 return html if known.validated(html.fetched_url) is not None else None
@@ -331,25 +403,34 @@ class PageReader:
         return None  # the page has its Markdown
 
 
-# --- answers that may stand in place of their pages; what the evidence makes of one is in `crawl/bot_walls.py` ---
+# --- answers that may stand in place of their pages; what the evidence makes of one is in
+# `crawl/bot_walls.py` ---
 
 
-def seen_suspect(run: Run, record: PageRecord, answer: PageResponse, request: Request) -> Suspect | None:
-    """Return the suspect of a page's answer, and record it as evidence; None for an answer without suspicion."""
+def seen_suspect(
+    run: Run, record: PageRecord, answer: PageResponse, request: Request
+) -> Suspect | None:
+    """Return the suspect of a page's answer, and record it as evidence; None for an answer without
+    suspicion.
+    """
     suspect = suspect_of(run, record, answer.body)
     if suspect is None or suspect.cut:
         return suspect
     suspect.start = bool(info(request).get("start"))
     start = run.discovery.start if run.discovery is not None else None
     led = suspect.start and start is not None and start.url != start.final_url
-    suspect.redirected = (led or "redirect_urls" in request.meta) and record.url not in run.bounds.links
+    suspect.redirected = (
+        led or "redirect_urls" in request.meta
+    ) and record.url not in run.bounds.links
     suspect.false_304 = run.known.is_false(record, answer.headers)
     run.suspects.see(suspect)
     return suspect
 
 
 async def seen_beside(run: Run, answer: PageResponse, state: PageState) -> Suspect | None:
-    """Record as evidence the response for a stored page that has no document in this run, and return the suspect."""
+    """Record as evidence the response for a stored page that has no document in this run, and
+    return the suspect.
+    """
     page = await read_page(answer, run.workers, listed=True)
     record = run.records.of_response(answer, page, depth=state.depth, by="link")
     record = replace(record, identity=identity(state.url))
@@ -361,13 +442,18 @@ async def seen_beside(run: Run, answer: PageResponse, state: PageState) -> Suspe
 
 
 def suspect_of(run: Run, record: PageRecord, body: bytes) -> Suspect | None:
-    """Return the suspect of a response whose text differs from the stored one, or is new and short; else None."""
-    text, state = record.content or "", run.known.state(record.key)
+    """Return the suspect of a response whose text differs from the stored one, or is new and short;
+    else None.
+    """
+    text = record.content or ""
+    state = run.known.state(record.key)
     is_same = state is not None and (
         state.markdown_hash == bytes.fromhex(content_hash(text))
         or (state.raw_hash is not None and state.raw_hash == bytes.fromhex(record.raw_hash or ""))
     )  # as stored: its Markdown, or the body that another version made Markdown of
-    if state is None or state.source_hash is not None:  # new, or stored as pipelines of the user altered it
+    if (
+        state is None or state.source_hash is not None
+    ):  # new, or stored as pipelines of the user altered it
         is_long = len(text) > bot_walls.MAX_NEW_TEXT or run.bounds.is_alike(record.url)
         if is_same or is_long or not run.known.states:
             return None
@@ -389,7 +475,11 @@ def suspect_of(run: Run, record: PageRecord, body: bytes) -> Suspect | None:
     suspect.kind = bot_walls.own_evidence(before, text, record.title, body)
     if reason is None:  # one without text is seen twice anyway
         shrunk = bot_walls.is_shrunk(before, text)
-        is_less = record.origin in MARKDOWN_ORIGINS and state.origin == "html"  # it has no navigation
-        suspect.bare = shrunk or (not is_less and bot_walls.has_lost_links(stored.follow, record.follow))
+        is_less = (
+            record.origin in MARKDOWN_ORIGINS and state.origin == "html"
+        )  # it has no navigation
+        suspect.bare = shrunk or (
+            not is_less and bot_walls.has_lost_links(stored.follow, record.follow)
+        )
         suspect.blank = shrunk and not record.follow
     return suspect

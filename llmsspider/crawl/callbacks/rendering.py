@@ -1,4 +1,6 @@
-"""Pages without text until scripts have run: made from the OpenAPI file that they name, or rendered in a browser."""
+"""Pages without text until scripts have run: made from the OpenAPI file that they name, or rendered
+in a browser.
+"""
 
 import asyncio
 import logging
@@ -40,7 +42,9 @@ logger = logging.getLogger(__name__)
 
 
 SOME_TEXT = 40
-"""Least number of characters of a shell that is a document without a browser; a shorter one is a loading notice."""
+"""Least number of characters of a shell that is a document without a browser; a shorter one is a
+loading notice.
+"""
 
 ENOUGH_TEXT = 200
 """Characters from which a page is a document although some of its own data failed to load."""
@@ -49,13 +53,17 @@ NOT_THERE = frozenset({"HTTP status 404", "HTTP status 410"})
 """What fails with these fails again: a page is not rendered twice for it."""
 
 MAX_IN_VAIN = 5
-"""Consecutive pages whose second rendering failed like the first, after which none is rendered twice."""
+"""Consecutive pages whose second rendering failed like the first, after which none is rendered
+twice.
+"""
 
 MAX_FILES = 3  # OpenAPI files of one page that are read
 MAX_UNREAD = 1_000  # maximum number of files whose read errors are kept
 
 MIN_ROUTES = 2
-"""Least number of links to routes (`#/name`) that makes the routes of a page pages; fewer are places on the page."""
+"""Least number of links to routes (`#/name`) that makes the routes of a page pages; fewer are
+places on the page.
+"""
 
 _BYTES = re.compile(r"\breceive (\d+) bytes")
 
@@ -64,25 +72,34 @@ _Files = Sequence[str | PageResponse]
 
 
 class Renderer:
-    """Decides which pages the browser renders or OpenAPI files describe, and reads them; all by nested downloads.
+    """Decides which pages the browser renders or OpenAPI files describe, and reads them; all by
+    nested downloads.
 
-    `render=auto` renders the empty shells (`PageMeta.is_shell`) and API references that name no file, `always` every
-    HTML page, `never` none. What may be incomplete is rejected where it has next to no text, or much less than the
-    stored page. An API embedded in a script of the page precedes the OpenAPI files that HTML, scripts or browser name.
+    `render=auto` renders the empty shells (`PageMeta.is_shell`) and API references that name no
+    file, `always` every
+    HTML page, `never` none. What may be incomplete is rejected where it has next to no text, or
+    much less than the
+    stored page. An API embedded in a script of the page precedes the OpenAPI files that HTML,
+    scripts or browser name.
     """
 
     def __init__(self, crawler: Crawler, run: Run):
         self.crawler = crawler
         self.run = run
-        self._places = asyncio.Semaphore(crawler.settings.getint("PLAYWRIGHT_MAX_PAGES_PER_CONTEXT", 4))
+        self._places = asyncio.Semaphore(
+            crawler.settings.getint("PLAYWRIGHT_MAX_PAGES_PER_CONTEXT", 4)
+        )
         self._max_size = crawler.settings.getint("DOWNLOAD_MAXSIZE")
         self._warned = False
         self._in_vain = 0
-        self._unread: dict[str, str] = {}  # why OpenAPI files could not be read, by URL, in one line each
+        self._unread: dict[
+            str, str
+        ] = {}  # why OpenAPI files could not be read, by URL, in one line each
 
     async def rendered(self, request: Request, answered: PageResponse, result: PageResult) -> Read:
         """Return a page made from its OpenAPI file, else as the browser rendered it (`in_browser`)."""
-        meta, config = result.page.meta, self.run.config
+        meta = result.page.meta
+        config = self.run.config
         is_page = result.origin in HTML_ORIGINS and is_documentation(result, answered, config)
         named, texts = (meta.api_files, meta.held_apis) if is_page else (None, [])
         header = {"content-type": "application/json"}
@@ -97,7 +114,11 @@ class Renderer:
         if made is not None:
             return made
         unread = next((self._unread[file] for file in files if file in self._unread), None)
-        if unread and unread.endswith("status 404") and self.run.site.shell_of(answered.page_url) is not None:
+        if (
+            unread
+            and unread.endswith("status 404")
+            and self.run.site.shell_of(answered.page_url) is not None
+        ):
             raise RenderingError(unread, kind="not_found")
         rendered, page = await self.in_browser(request, answered, result, unread)
         is_page = page.origin in HTML_ORIGINS and is_documentation(page, rendered, config)
@@ -110,14 +131,23 @@ class Renderer:
     # --- in the browser ---
 
     async def in_browser(
-        self, request: Request, answered: PageResponse, result: PageResult, unread: str | None = None
+        self,
+        request: Request,
+        answered: PageResponse,
+        result: PageResult,
+        unread: str | None = None,
     ) -> tuple[PageResponse, PageResult]:
-        """Return a page as the browser rendered it, or as it is where it needs no browser or there is none.
+        """Return a page as the browser rendered it, or as it is where it needs no browser or there
+        is none.
 
-        Where the page's own scripts led elsewhere, the result's `meta.refresh` names that address. `unread` says why
-        the OpenAPI file that it names could not be used instead. Raises `RenderingError` and `ConversionError`.
+        Where the page's own scripts led elsewhere, the result's `meta.refresh` names that address.
+        `unread` says why
+        the OpenAPI file that it names could not be used instead. Raises `RenderingError` and
+        `ConversionError`.
         """
-        run, meta, policy = self.run, result.page.meta, self.run.arguments.render
+        run = self.run
+        meta = result.page.meta
+        policy = self.run.arguments.render
         is_first = not (info(request).get("alternate") or info(request).get("source"))
         if (
             result.origin != "html"
@@ -136,14 +166,17 @@ class Renderer:
                 rendered, failed, is_stopped = await self._browse(request, answered)
                 self._in_vain = self._in_vain + 1 if failed else 0
             page = replace(await read_page(rendered, run.workers, listed=False), origin="rendered")
-            own = {identity(split_route(url)[0]) for url in (answered.fetched_url, answered.page_url)}
+            own = {
+                identity(split_route(url)[0]) for url in (answered.fetched_url, answered.page_url)
+            }
             if identity(split_route(rendered.fetched_url)[0]) not in own:
                 page.page.meta.refresh = rendered.fetched_url
             is_api = page.page.meta.api_files is not None  # its file may be read without the page
             if failed or (is_stopped and not is_api):
                 self._check_size(request, page, failed)
         except BrowserUnavailableError as error:
-            level, spider = logging.DEBUG if self._warned else logging.WARNING, self.crawler.spider
+            level = logging.DEBUG if self._warned else logging.WARNING
+            spider = self.crawler.spider
             why = "Pages that need JavaScript are filtered: %(error)s"
             logger.log(level, why, {"error": error}, extra={"spider": spider})
             self._warned = True
@@ -160,7 +193,9 @@ class Renderer:
     async def _browse(
         self, request: Request, answered: PageResponse
     ) -> tuple[PageResponse, dict[str, str], bool]:
-        """Return a page as the browser rendered it, what of its own site failed to load, and if it was stopped."""
+        """Return a page as the browser rendered it, what of its own site failed to load, and if it
+        was stopped.
+        """
         url = split_route(answered.fetched_url)[0] + split_route(request.url)[1]
         nested = nested_request(url, request, meta={"playwright": True})
         try:
@@ -173,7 +208,9 @@ class Renderer:
             raise RenderingError(message, kind=kind_of_exception(error)) from error
         rendered = PageResponse.from_response(response, now=answered.fetched_at)
         if not rendered.fetched_url.startswith(("http://", "https://")):
-            raise RenderingError("its scripts led to an address that could not be loaded", kind="network")
+            raise RenderingError(
+                "its scripts led to an address that could not be loaded", kind="network"
+            )
         why = fault(rendered.fetched_url)
         if why is not None:
             raise RenderingError(f"its scripts led to an invalid URL: {why}", kind="invalid_url")
@@ -181,16 +218,24 @@ class Renderer:
         if kind is not None:
             raise RenderingError(f"HTTP status {rendered.status} in the browser", kind=kind)
         if len(rendered.body) > self._max_size:
-            raise RenderingError("what the browser rendered is larger than DOWNLOAD_MAXSIZE", kind="blocked")
+            raise RenderingError(
+                "what the browser rendered is larger than DOWNLOAD_MAXSIZE", kind="blocked"
+            )
         headers = _without_validators(rendered)
-        data, failed = tuple(info(nested).get("data", ())), info(nested).get("failed", {})
+        data = tuple(info(nested).get("data", ()))
+        failed = info(nested).get("failed", {})
         own = {url: why for url, why in failed.items() if same_site(url, answered.fetched_url)}
-        page = replace(rendered, page_url=answered.page_url, headers=headers, accept=None, data=data)
+        page = replace(
+            rendered, page_url=answered.page_url, headers=headers, accept=None, data=data
+        )
         return page, own, bool(info(nested).get("stopped"))
 
     def _check_size(self, request: Request, result: PageResult, failed: dict[str, str]) -> None:
-        """Raise `RenderingError` for a possibly incomplete page with too little text (next to none, or under half)."""
-        enough, key = ENOUGH_TEXT if failed else SOME_TEXT, page_key(request.url)
+        """Raise `RenderingError` for a possibly incomplete page with too little text (next to none,
+        or under half).
+        """
+        enough = ENOUGH_TEXT if failed else SOME_TEXT
+        key = page_key(request.url)
         if self.run.known.state(key) is not None:
             stored = self.run.store.load_page(key)
             enough = max(enough, len(stored.content or "") // 2 if stored is not None else 0)
@@ -204,8 +249,11 @@ class Renderer:
         raise RenderingError(f"the page {why} shows next to nothing", kind="network")
 
     def _unrendered(self, request: Request, result: PageResult, why: str) -> PageResult:
-        """Return the page as it is without a browser; a stored rendering is preferred to a shell's loading notice."""
-        state, meta = self.run.known.state(page_key(request.url)), result.page.meta
+        """Return the page as it is without a browser; a stored rendering is preferred to a shell's
+        loading notice.
+        """
+        state = self.run.known.state(page_key(request.url))
+        meta = result.page.meta
         if not meta.is_shell:
             return result
         if info(request).get("start") or len(meta.routes) >= MIN_ROUTES:
@@ -213,12 +261,18 @@ class Renderer:
             self.run.coverage.incomplete(f"{pages} are rendered by scripts ({why})")
         text = "".join(result.page.markdown.split())
         is_enough = len(text) >= SOME_TEXT and (state is None or state.origin != "rendered")
-        return result if is_enough else PageResult(result.page, "html", Filtered("needs-browser", why))
+        return (
+            result if is_enough else PageResult(result.page, "html", Filtered("needs-browser", why))
+        )
 
     # --- from OpenAPI files ---
 
-    async def _in_scripts(self, request: Request, answered: PageResponse, urls: Sequence[str]) -> _Files:
-        """Return the files that the scripts of a page's own site name, or a script that holds the API itself."""
+    async def _in_scripts(
+        self, request: Request, answered: PageResponse, urls: Sequence[str]
+    ) -> _Files:
+        """Return the files that the scripts of a page's own site name, or a script that holds the
+        API itself.
+        """
         from llmsspider.content.extraction import apis  # noqa: PLC0415  # loads the converters
 
         for url in urls:
@@ -242,14 +296,18 @@ class Renderer:
         """Return what is made from the files of a page, None where none of them describes an API."""
         made: list[tuple[PageResponse, Page]] = []
         for named in files:
-            file = await self._download(named, request, answered) if isinstance(named, str) else named
+            file = (
+                await self._download(named, request, answered) if isinstance(named, str) else named
+            )
             if file is None:
                 continue
             if file.status == 304:
                 return file, None
             type_ = file.mime_type or ""
             try:
-                page = await self.run.workers.read_api(file.body, file.fetched_url, type_, file.encoding)
+                page = await self.run.workers.read_api(
+                    file.body, file.fetched_url, type_, file.encoding
+                )
             except ConversionError as error:
                 self._note_unread(file.fetched_url, str(error))
             else:
@@ -265,9 +323,12 @@ class Renderer:
             if is_docc:
                 self.run.site.learn_shell(f"{root}documentation/", answered.body)
                 if host(answered.page_url) in self.run.site.with_slash:  # as it redirects
-                    page.follow = [f"{url}/" if shape(url) == "bare" else url for url in page.follow]
+                    page.follow = [
+                        f"{url}/" if shape(url) == "bare" else url for url in page.follow
+                    ]
             return made[0][0], PageResult(page, "text")
-        # its own text, unless it has none, and the documents of its files; no validators: those of one part do not
+        # its own text, unless it has none, and the documents of its files; no validators: those of
+        # one part do not
         # cover the others
         own = [] if html.meta.is_shell or result.origin == "rendered" else [html]
         parts = [*own, *(part for _, part in made)]
@@ -281,8 +342,12 @@ class Renderer:
         answer = replace(answered, headers=_without_validators(answered), body=body)
         return answer, PageResult(page, "text")
 
-    async def _download(self, url: str, request: Request, answered: PageResponse) -> PageResponse | None:
-        """Return the answer with the file, or the 304 for the stored file; None where there is no file."""
+    async def _download(
+        self, url: str, request: Request, answered: PageResponse
+    ) -> PageResponse | None:
+        """Return the answer with the file, or the 304 for the stored file; None where there is no
+        file.
+        """
         try:
             file = await download_form(self.crawler, url, request, answered)
         except NestedDownloadError as error:
@@ -304,7 +369,9 @@ class Renderer:
         if len(self._unread) < MAX_UNREAD:
             self._unread[url] = f"no OpenAPI file at {url}: {why}"
         what = {"url": url, "why": why}
-        logger.info("No OpenAPI file at %(url)s: %(why)s", what, extra={"spider": self.crawler.spider})
+        logger.info(
+            "No OpenAPI file at %(url)s: %(why)s", what, extra={"spider": self.crawler.spider}
+        )
 
 
 def _without_validators(answer: PageResponse) -> dict[str, str]:

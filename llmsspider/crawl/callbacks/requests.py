@@ -1,4 +1,7 @@
-"""The requests of the spider `docs`: pages, seeds, stored pages, links. Each names a callback of the spider."""
+"""The requests of the spider `docs`: pages, seeds, stored pages, links.
+
+Each names a callback of the spider.
+"""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -23,16 +26,24 @@ _KEPT_META = ("depth", "handle_httpstatus_list", *CARRIED)
 
 
 class PageRequests:
-    """Makes the requests of a crawl. A URL that is filtered is counted with its reason, and gets none."""
+    """Makes the requests of a crawl.
+
+    A URL that is filtered is counted with its reason, and gets none.
+    """
 
     def __init__(self, spider: Any, run: Run):
         self._spider = spider
-        self._parse, self._failed = spider.parse, spider.failed
-        """Scrapy reads the source of an errback that is a generator, once for each object that it is."""
+        self._parse = spider.parse
+        self._failed = spider.failed
+        """Scrapy reads the source of an errback that is a generator, once for each object that it
+        is.
+        """
         self._run = run
 
     def page(self, url: str, *, by: str, depth: int, listed: bool = False, **extra: Any) -> Request:
-        """Return the request for a page; its priority makes the crawl breadth-first, the rest is `meta["llms"]`."""
+        """Return the request for a page; its priority makes the crawl breadth-first, the rest is
+        `meta["llms"]`.
+        """
         own = {"by": by, "listed": listed, **extra}
         meta = {"depth": depth, "handle_httpstatus_list": ALLOWED_STATUSES, META: own}
         return Request(url, callback=self._parse, errback=self._failed, meta=meta, priority=-depth)
@@ -40,11 +51,14 @@ class PageRequests:
     def start_page(self, url: str) -> Request:
         """Return the request for the start page, which is fetched whatever the scope."""
         page = self._run.page_of(url)
-        listed, form = self._run.bounds.is_listed(page), _named_form(page, url)
+        listed = self._run.bounds.is_listed(page)
+        form = _named_form(page, url)
         return self.page(page, by="start", depth=0, listed=listed, start=True, **form)
 
     def seed(self, seed: Seed) -> Request | None:
-        """Return the request for a seed, at depth 0; None for one that is filtered or was requested before."""
+        """Return the request for a seed, at depth 0; None for one that is filtered or was requested
+        before.
+        """
         run = self._run
         url = run.page_of(seed.url)
         listed = run.bounds.is_listed(url)
@@ -55,25 +69,34 @@ class PageRequests:
         return None if self._waits_for_copies(request) else request
 
     def _waits_for_copies(self, request: Request) -> bool:
-        """Keep a request whose page may be of another language or version, until the rest of the site is known."""
+        """Keep a request whose page may be of another language or version, until the rest of the
+        site is known.
+        """
         run = self._run
-        return run.bounds.is_undecided(request.url) and run.waiting.keep(WaitingPage("copy", request))
+        return run.bounds.is_undecided(request.url) and run.waiting.keep(
+            WaitingPage("copy", request)
+        )
 
     def refresh(self) -> Iterator[Request]:
-        """Yield a request for each stored page, and one for each full-text file that holds stored pages."""
+        """Yield a request for each stored page, and one for each full-text file that holds stored
+        pages.
+        """
         files: dict[str, None] = {}
         for state in self._run.known.states.values():
             if state.origin == "llms-full":
                 files[state.fetched_url] = None
             elif not state.is_part:
                 yield self.stored(state)
-        callback, errback = self._spider.parse_full_text_again, self._spider.full_text_failed
+        callback = self._spider.parse_full_text_again
+        errback = self._spider.full_text_failed
         for file in files:
             meta = {META: {"source": True}, "download_maxsize": MAX_FULL_BYTES}
             yield Request(file, callback, errback=errback, meta=meta, dont_filter=True)
 
     def failed_before(self) -> Iterator[Request]:
-        """Yield a request for each page that failed in the last run, as far as the store has their URLs."""
+        """Yield a request for each page that failed in the last run, as far as the store has their
+        URLs.
+        """
         run = self._run
         for url in self._valid(run.memory.failed_before()):
             state = run.known.state(page_key(url))
@@ -85,28 +108,40 @@ class PageRequests:
         return self.page(state.url, by="link", depth=state.depth, listed=True, **form)
 
     def retry(self, request: Request, url: str) -> Request:
-        """Return the request that retries a failed page at the end of the crawl, by the URL first requested."""
-        own, depth = {**info(request), "late": True}, request.meta.get("depth")
+        """Return the request that retries a failed page at the end of the crawl, by the URL first
+        requested.
+        """
+        own = {**info(request), "late": True}
+        depth = request.meta.get("depth")
         again = once_more(url, self._parse, self._failed, own, depth)
-        again.meta["max_retry_times"], again.priority = 0, request.priority
+        again.meta["max_retry_times"] = 0
+        again.priority = request.priority
         return again
 
     def whole(self, request: Request) -> Request:
         """Return the request for a page again, without validators: its body is needed."""
-        unconditional = {name: value for name, value in request.headers.items() if name not in VALIDATED_BY}
+        unconditional = {
+            name: value for name, value in request.headers.items() if name not in VALIDATED_BY
+        }
         whole = kept_meta(request, whole=True)
         return request.replace(headers=unconditional, meta=whole, dont_filter=True)
 
     # --- one page in place of another ---
 
     def markdown_of(self, url: str, request: Request, links: list[str]) -> Iterator[Request]:
-        """Yield the request for the Markdown that an HTML page names, once, and those for the links of its HTML."""
+        """Yield the request for the Markdown that an HTML page names, once, and those for the links
+        of its HTML.
+        """
         again = kept_meta(request, md=url, alternate=True)
         yield request.replace(meta=again, dont_filter=True, priority=request.priority + 1)
         yield from self.links(links, int(request.meta.get("depth", 0)) + 1, on=request.url)
 
-    def instead(self, target: str, request: Request, *, uncounted: str | None = None) -> Iterator[Request]:
-        """Yield the request for the page that this one stands for; `uncounted` is why this one is filtered then."""
+    def instead(
+        self, target: str, request: Request, *, uncounted: str | None = None
+    ) -> Iterator[Request]:
+        """Yield the request for the page that this one stands for; `uncounted` is why this one is
+        filtered then.
+        """
         url = self._run.page_of(without_fragment(target))
         self._run.hand_over(url, int(request.meta.get("depth", 0)))
         if self._run.requested(url) or not self.admits(url, listed=self._run.bounds.is_listed(url)):
@@ -117,18 +152,29 @@ class PageRequests:
 
     def in_place_of(self, request: Request, url: str, **extra: Any) -> Request:
         """Return the request for a page that takes the place of a requested one."""
-        page, depth = info(request), int(request.meta.get("depth", 0))
-        by, listed = page.get("by", "link"), page.get("listed", False)
+        page = info(request)
+        depth = int(request.meta.get("depth", 0))
+        by = page.get("by", "link")
+        listed = page.get("listed", False)
         there = self.page(url, by=by, depth=depth, listed=listed, **extra)
-        return there.replace(priority=request.priority + 1)  # what it is says what others like it are
+        return there.replace(
+            priority=request.priority + 1
+        )  # what it is says what others like it are
 
     def other_address(self, request: Request) -> Request | None:
-        """Return the request for another address of a page that is not found, by what named or spelled it; or None."""
-        run, page = self._run, info(request)
-        spelled, named_by = page.get("spelled"), page.get("canonical")
+        """Return the request for another address of a page that is not found, by what named or
+        spelled it; or None.
+        """
+        run = self._run
+        page = info(request)
+        spelled = page.get("spelled")
+        named_by = page.get("canonical")
         if spelled and not is_markdown_url(spelled):
             run.site.respelled.add(identity(spelled))
-            meta = {**request.meta, META: {name: value for name, value in page.items() if name != "spelled"}}
+            meta = {
+                **request.meta,
+                META: {name: value for name, value in page.items() if name != "spelled"},
+            }
             return request.replace(url=spelled, meta=meta, dont_filter=True)
         if named_by and identity(named_by) != identity(request.url):
             run.bounds.trees.no_page(request.url)
@@ -147,9 +193,15 @@ class PageRequests:
 
     # --- links ---
 
-    def links(self, urls: list[str], depth: int, *, on: str, unchanged: bool = False) -> Iterator[Request]:
-        """Yield requests for those links of the page `on`, which may be `unchanged`, that are new and in scope."""
-        run, bounds, limit = self._run, self._run.bounds, self._run.limit
+    def links(
+        self, urls: list[str], depth: int, *, on: str, unchanged: bool = False
+    ) -> Iterator[Request]:
+        """Yield requests for those links of the page `on`, which may be `unchanged`, that are new
+        and in scope.
+        """
+        run = self._run
+        bounds = self._run.bounds
+        limit = self._run.limit
         if not run.follows_links:
             return
         if run.arguments.max_depth is not None and depth > run.arguments.max_depth:
@@ -161,7 +213,9 @@ class PageRequests:
                 run.coverage.incomplete(limit.why)
                 return
             is_new = run.known.state(page_key(url)) is None
-            trap = bounds.trap(url) if is_new else None  # a stored page is no trap, it was a document
+            trap = (
+                bounds.trap(url) if is_new else None
+            )  # a stored page is no trap, it was a document
             if trap is not None:
                 run.record_filtered(url, trap.reason, trap.rule)
                 continue
@@ -180,18 +234,25 @@ class PageRequests:
     def _new_links(
         self, urls: Iterable[str], depth: int, *, on: str, unchanged: bool
     ) -> Iterator[tuple[str, str]]:
-        """Yield the links that are new to this run and in scope, each with the page that it stands for."""
-        run, bounds, dead = self._run, self._run.bounds, self._run.memory.dead_links
+        """Yield the links that are new to this run and in scope, each with the page that it stands
+        for.
+        """
+        run = self._run
+        bounds = self._run.bounds
+        dead = self._run.memory.dead_links
         if unchanged or not dead.skipped:
             urls = bounds.links.missing(urls)
-        for link in self._valid(link for link in urls if not self._is_known(link, unchanged=unchanged)):
+        for link in self._valid(
+            link for link in urls if not self._is_known(link, unchanged=unchanged)
+        ):
             if not bounds.links.add(link) and (unchanged or link not in dead.skipped):
                 continue
             url = run.page_of(without_session_id(link))
             why = bounds.refusal(url)
             if why is None or why.reason != "offsite":
                 if run.site.is_seed(url) or run.requested(url):
-                    continue  # a listed page is a seed: it enters at depth 0 with what the list says of it
+                    # a listed page is a seed: it enters at depth 0 with what the list says of it
+                    continue
                 if unchanged and run.known.state(page_key(url)) is None and dead.skip(link, url):
                     continue
             if why is None:
@@ -202,16 +263,22 @@ class PageRequests:
             run.record_filtered(url, *why)
 
     def handed(self, url: str, depth: int, on: str) -> Iterator[Request]:
-        """Yield the request for a page that another section handed over; it was not linked to where `on` is empty."""
+        """Yield the request for a page that another section handed over; it was not linked to where
+        `on` is empty.
+        """
         if on:
             yield from self.links([url], depth, on=on)
         elif not self._run.requested(url) and self.admits(url, listed=True):
             yield self.page(url, by="link", depth=depth, listed=True)
 
     def _is_known(self, link: str, *, unchanged: bool) -> bool:
-        """Say whether a link was seen in this run exactly as it is written, which most were, and may be passed over."""
+        """Say whether a link was seen in this run exactly as it is written, which most were, and
+        may be passed over.
+        """
         run = self._run
-        is_known = link in run.bounds.links and (unchanged or link not in run.memory.dead_links.skipped)
+        is_known = link in run.bounds.links and (
+            unchanged or link not in run.memory.dead_links.skipped
+        )
         return is_known and not run.bounds.links.add(link)  # it stays among those seen lately
 
     def _valid(self, urls: Iterable[str]) -> Iterator[str]:

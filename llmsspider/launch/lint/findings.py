@@ -1,4 +1,5 @@
-"""Findings of the lint: the rules, each with level and remedy, what was found, and its text, JSON, annotations, SARIF.
+"""Findings of the lint: the rules, each with level and remedy, what was found, and its text, JSON,
+annotations, SARIF.
 
 docs/reference/lint.md has an entry for each rule.
 """
@@ -44,7 +45,8 @@ def is_as_bad(level: Level, limit: Level) -> bool:
     return LEVELS.index(level) <= LEVELS.index(limit)
 
 
-MAX_NAMED, SHOWN_URLS = 20, 3
+MAX_NAMED = 20
+SHOWN_URLS = 3
 """Maximum number of URLs of each finding, and of those that its text names."""
 
 
@@ -52,7 +54,8 @@ MAX_NAMED, SHOWN_URLS = 20, 3
 class Finding:
     """One finding: what is wrong, where, how often, and some of the URLs.
 
-    `file` is a path or URL; `line` and `column` count from 1 and are 0 where there is no place in it.
+    `file` is a path or URL; `line` and `column` count from 1 and are 0 where there is no place in
+    it.
     """
 
     rule: str
@@ -80,7 +83,9 @@ Place = tuple[int, int]
 
 @dataclass(slots=True)
 class Places:
-    """Turns offsets in UTF-8 into lines and columns; the cost is that of the distance from the last one."""
+    """Turns offsets in UTF-8 into lines and columns; the cost is that of the distance from the last
+    one.
+    """
 
     source: bytes
     _lines: list[int] = field(init=False)
@@ -91,12 +96,16 @@ class Places:
 
     def __getitem__(self, offset: int) -> Place:
         line = max(bisect_right(self._lines, offset) - 1, 0)
-        begin, column = self._last if self._lines[line] <= self._last[0] <= offset else (self._lines[line], 1)
+        begin, column = (
+            self._last if self._lines[line] <= self._last[0] <= offset else (self._lines[line], 1)
+        )
         self._last = offset, column + len(self.source[begin:offset].decode("utf-8", "replace"))
         return line + 1, self._last[1]
 
 
-def finding(rule: str, file: str, problem: str, place: Place = (0, 0), urls: Sequence[str] = ()) -> Finding:
+def finding(
+    rule: str, file: str, problem: str, place: Place = (0, 0), urls: Sequence[str] = ()
+) -> Finding:
     """Make a finding about some URLs, each of which counts."""
     return Finding(rule, file, problem, *place, max(len(urls), 1), tuple(urls[:MAX_NAMED]))
 
@@ -104,7 +113,9 @@ def finding(rule: str, file: str, problem: str, place: Place = (0, 0), urls: Seq
 def ordered(findings: Iterable[Finding]) -> list[Finding]:
     """The findings, each once, the worst first, then by place."""
     unique = dict.fromkeys(findings)
-    return sorted(unique, key=lambda one: (LEVELS.index(one.level), one.file, one.line, one.column, one.rule))
+    return sorted(
+        unique, key=lambda one: (LEVELS.index(one.level), one.file, one.line, one.column, one.rule)
+    )
 
 
 PAGE = "docs/reference/lint.md"
@@ -126,7 +137,9 @@ def text(findings: Sequence[Finding], notes: Sequence[str]) -> str:
 def summary(findings: Sequence[Finding]) -> str:
     """How many findings there are of each level."""
     counts = Counter(one.level for one in findings)
-    parts = [f"{counts[level]} {level}{'s' * (counts[level] != 1)}" for level in LEVELS if counts[level]]
+    parts = [
+        f"{counts[level]} {level}{'s' * (counts[level] != 1)}" for level in LEVELS if counts[level]
+    ]
     return ", ".join(parts) or "nothing to mend"
 
 
@@ -137,7 +150,12 @@ def _place(one: Finding) -> str:
 def as_json(findings: Sequence[Finding], notes: Sequence[str]) -> str:
     """An object with `findings` (each with its level, remedy and page) and `notes`."""
     found = [
-        dataclasses.asdict(one) | {"level": one.level, "remedy": one.remedy, "page": f"{PAGE}#{one.rule}"}
+        dataclasses.asdict(one)
+        | {
+            "level": one.level,
+            "remedy": one.remedy,
+            "page": f"{PAGE}#{one.rule}",
+        }
         for one in findings
     ]
     whole = {"findings": found, "notes": list(notes)}
@@ -153,8 +171,12 @@ def github(findings: Sequence[Finding], notes: Sequence[str]) -> str:
     for one in findings:
         is_file = "://" not in one.file
         place = {"file": one.file, "line": one.line, "col": one.column} if is_file else {}
-        values = ((name, _message(str(it))) for name, it in (place | {"title": one.rule}).items() if it)
-        said = ",".join(f"{name}={it.replace(':', '%3A').replace(',', '%2C')}" for name, it in values)
+        values = (
+            (name, _message(str(it))) for name, it in (place | {"title": one.rule}).items() if it
+        )
+        said = ",".join(
+            f"{name}={it.replace(':', '%3A').replace(',', '%2C')}" for name, it in values
+        )
         message = f"{f'{_place(one)}: ' * (not is_file)}{one.problem}. {one.remedy}"
         lines.append(f"::{one.level.replace('hint', 'notice')} {said}::{_message(message)}")
     lines += [f"::notice::{_message(note)}" for note in notes]
@@ -179,7 +201,11 @@ def sarif(findings: Sequence[Finding], notes: Sequence[str]) -> str:
     if notes:
         said = [{"message": {"text": note}} for note in notes]
         run["invocations"] = [{"executionSuccessful": True, "toolExecutionNotifications": said}]
-    log = {"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [run]}
+    log = {
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [run],
+    }
     return orjson.dumps(log, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
 
 

@@ -1,6 +1,8 @@
-"""An llms.txt on its site: what its links answer, their Markdown and HTML side by side, the other files beside it.
+"""An llms.txt on its site: what its links answer, their Markdown and HTML side by side, the other
+files beside it.
 
-Everything is fetched through every downloader middleware, a few links at a time and within limits; what the store knows
+Everything is fetched through every downloader middleware, a few links at a time and within limits;
+what the store knows
 of a page from its last crawl is not fetched again.
 """
 
@@ -38,8 +40,11 @@ from llmsspider.web.page_forms import Form, Shape, is_markdown_url, page_candida
 from llmsspider.web.rights import of_page, opt_out
 from llmsspider.web.urls import identity, without_fragment
 
-AT_ONCE, MAX_COMPARED = 8, 20
-"""Maximum number of links fetched at the same time, and of pages whose Markdown and HTML are compared."""
+AT_ONCE = 8
+MAX_COMPARED = 20
+"""Maximum number of links fetched at the same time, and of pages whose Markdown and HTML are
+compared.
+"""
 GIVE_UP_AFTER = 5
 """Number of pages of one form without Markdown after which that of the others is not requested."""
 MAX_BODY = 8 * 1024 * 1024
@@ -56,7 +61,8 @@ HEALTH_RULES = {"dead": "dead-link", "failing": "failing-link", "opted-out": "op
 class Checked:
     """The result for a listed page.
 
-    `markdown` is the URL of its Markdown where it is HTML, `named` whether the page names it. `misses` is what its
+    `markdown` is the URL of its Markdown where it is HTML, `named` whether the page names it.
+    `misses` is what its
     Markdown and its HTML miss of each other, where both were read: rules and words.
     """
 
@@ -76,9 +82,14 @@ class Checked:
         if self.wrong_type:
             yield "wrong-content-type", f"Markdown addresses served as {self.wrong_type}"
         if self.lacks_vary:
-            yield "no-vary", "pages that are Markdown or HTML by the Accept header without `Vary: Accept`"
+            yield (
+                "no-vary",
+                "pages that are Markdown or HTML by the Accept header without `Vary: Accept`",
+            )
         if self.is_html and not is_markdown_url(self.url):
-            rule, what = ("html-link", "that have a") if self.markdown else ("no-markdown", "without a")
+            rule, what = (
+                ("html-link", "that have a") if self.markdown else ("no-markdown", "without a")
+            )
             yield rule, f"links to HTML pages {what} Markdown version"
         if self.markdown is not None and not self.named:
             yield "no-alternate", "pages that do not name their Markdown version"
@@ -87,8 +98,10 @@ class Checked:
 class LintSpider(ProjectSpider):
     """Checks the site of `url`; `findings` is what it found, None when it did not come to an end.
 
-    `llms_txt` is the llms.txt to begin with; None looks for it. At most `max_links` links are checked, `unchecked` is
-    the number of the others. `known` is what the store knows of pages, by identity; those are not fetched.
+    `llms_txt` is the llms.txt to begin with; None looks for it. At most `max_links` links are
+    checked, `unchecked` is
+    the number of the others. `known` is what the store knows of pages, by identity; those are not
+    fetched.
     """
 
     name = "lint"
@@ -96,10 +109,18 @@ class LintSpider(ProjectSpider):
     download: Fetch
 
     def __init__(
-        self, url: str, max_links: int, known: Mapping[str, Checked], llms_txt: str | None, **kwargs: Any
+        self,
+        url: str,
+        max_links: int,
+        known: Mapping[str, Checked],
+        llms_txt: str | None,
+        **kwargs: Any,
     ):
         super().__init__(**kwargs)
-        self.url, self.max_links, self.known, self.llms_txt = url, max_links, known, llms_txt
+        self.url = url
+        self.max_links = max_links
+        self.known = known
+        self.llms_txt = llms_txt
         self.findings: list[Finding] | None = None
         self.checked: dict[str, Checked] = {}
         self.unchecked = 0
@@ -144,12 +165,15 @@ class LintSpider(ProjectSpider):
         return answer
 
     async def _lint(self, discovery: Discovery) -> list[Finding]:
-        start, found = discovery.start, list[Finding]()
+        start = discovery.start
+        found = list[Finding]()
         if not discovery.files and start.error:
             why = start.message or start.error
             return [finding("unreachable", start.final_url, f"{start.final_url} failed: {why}")]
         if not discovery.files:
-            tried = ", ".join(f"{one.url} ({one.reason})" for one in discovery.tried[:4] if one.reason)
+            tried = ", ".join(
+                f"{one.url} ({one.reason})" for one in discovery.tried[:4] if one.reason
+            )
             problem = f"no llms.txt was found: {tried or 'nothing answered'}"
             return [finding("not-found", start.final_url, problem)]
         for file in discovery.files:
@@ -164,7 +188,9 @@ class LintSpider(ProjectSpider):
         if main is not None and is_page and not describing_files(start)[0]:
             found.append(finding("no-describedby", main.url, f"{start.final_url} does not name it"))
         indexes = [file for file in discovery.files if file.kind == "index"]
-        urls = dict.fromkeys(without_fragment(entry.url) for file in indexes for entry in file.entries)
+        urls = dict.fromkeys(
+            without_fragment(entry.url) for file in indexes for entry in file.entries
+        )
         listed = [url for url in urls if not is_llms_url(url)]
         self.unchecked = max(len(listed) - self.max_links, 0)
         await self._check_all(listed[: self.max_links])
@@ -194,20 +220,24 @@ class LintSpider(ProjectSpider):
             return found
         body = answer.head(MAX_BODY)
         headers = {name: [value] for name, value in answer.headers.items()}
-        kind = page_forms.classify(answer.content_type, body, markdown_form=is_markdown_url(answer.final_url))
+        kind = page_forms.classify(
+            answer.content_type, body, markdown_form=is_markdown_url(answer.final_url)
+        )
         if kind == "html":
             await self._html(found, answer, body, headers)
         elif kind in {"markdown", "text"}:
             await self._markdown(found, answer, body)
         if found.health == "fine" and (reason := opt_out(of_page(headers))):
-            found.health, found.why = "opted-out", reason
+            found.health = "opted-out"
+            found.why = reason
         return found
 
     async def _markdown(self, found: Checked, answer: FetchResult, body: bytes) -> None:
         text = body.decode("utf-8", "replace")
         title = next((line[2:] for line in text.splitlines()[:20] if line.startswith("# ")), None)
         if (refusal := drop_reason(text, title)) is not None:
-            found.health, found.why = "dead", refusal.rule
+            found.health = "dead"
+            found.why = refusal.rule
         elif is_markdown_url(answer.final_url):
             if answer.content_type not in TEXT_TYPES:
                 found.wrong_type = answer.content_type or "no type"
@@ -225,14 +255,18 @@ class LintSpider(ProjectSpider):
         if (page := await self._converted(answer, body)) is None:
             return
         if (refusal := drop_reason(page.markdown, page.meta.title)) is not None:
-            found.health, found.why = "dead" if refusal.reason == "soft-404" else "fine", refusal.rule
+            found.health = "dead" if refusal.reason == "soft-404" else "fine"
+            found.why = refusal.rule
             return
         if reason := opt_out(of_page(headers, page.meta.robots)):
-            found.health, found.why = "opted-out", reason
+            found.health = "opted-out"
+            found.why = reason
             return
         named = _alternate(page, answer)
         found.named = bool(named)
-        text = None if found.wrong_type else await self._read_markdown(found, named, answer.final_url)
+        text = (
+            None if found.wrong_type else await self._read_markdown(found, named, answer.final_url)
+        )
         if text is not None and next(self._compared) < MAX_COMPARED:
             found.misses = tuple(missing(page.markdown, text, found.url))
 
@@ -243,7 +277,9 @@ class LintSpider(ProjectSpider):
             return None
 
     async def _read_markdown(self, found: Checked, named: str | None, url: str) -> str | None:
-        """Find the Markdown of an HTML page: what it names, else the form that the site has for such addresses."""
+        """Find the Markdown of an HTML page: what it names, else the form that the site has for
+        such addresses.
+        """
         kind = shape(url)
         forms: list[Form | None] = [None] if named else []
         if kind is not None and not named and self._without[kind] < GIVE_UP_AFTER:
@@ -286,7 +322,9 @@ class LintSpider(ProjectSpider):
                 yield finding(HEALTH_RULES[one.health], file, f"{url}: {one.why}", place, [url])
                 continue
             if one.final_url and identity(one.final_url) != identity(url):
-                yield finding("redirected-link", file, f"{url} leads to {one.final_url}", place, [url])
+                yield finding(
+                    "redirected-link", file, f"{url} leads to {one.final_url}", place, [url]
+                )
             yield from (finding(rule, file, problem, place, [url]) for rule, problem in one.misses)
             for trait in one.traits():
                 groups.setdefault(trait, []).append(url)
@@ -316,7 +354,9 @@ def _beside(discovery: Discovery) -> Iterator[Finding]:
     start = [discovery.start.final_url]
     in_sitemap = [seed.url for seed in discovery.seeds if seed.in_sitemap]
     in_llms = [seed.url for seed in listed]
-    sitemap_pages = {identity(_page(url)) for url in in_sitemap + start * discovery.start_in_sitemap}
+    sitemap_pages = {
+        identity(_page(url)) for url in in_sitemap + start * discovery.start_in_sitemap
+    }
     llms_pages = {identity(_page(url)) for url in in_llms + start * bool(discovery.start_entry)}
     pages = [url for url in in_llms if not is_llms_url(url) and same_site(url, main)]
     for rule, what, urls, others in (
@@ -328,13 +368,17 @@ def _beside(discovery: Discovery) -> Iterator[Finding]:
 
 
 def missing(page: str, markdown: str, url: str) -> Iterator[tuple[str, str]]:
-    """Yield rule and words of what the text of a page, converted, and its Markdown at `url` miss of each other."""
+    """Yield rule and words of what the text of a page, converted, and its Markdown at `url` miss of
+    each other.
+    """
     for rule, side, other, of, by in (
         ("markdown-misses-content", f"the Markdown of {url}", "the page", page, markdown),
         ("page-misses-content", "the page", f"its Markdown {url}", markdown, page),
     ):
-        words, others = _words(of), _words(by)
-        missed, total = (words - others).total(), words.total()
+        words = _words(of)
+        others = _words(by)
+        missed = (words - others).total()
+        total = words.total()
         if missed >= 30 and missed > 0.15 * total:  # menus and the like differ always
             lines = ((line.strip()[:100], _words(line)) for line in of.splitlines())
             long = ((line, held) for line, held in lines if held.total() >= 5)

@@ -1,4 +1,6 @@
-"""The rules of texts: an llms.txt point by point (https://llmstxt.org), with places; Markdown beside its page."""
+"""The rules of texts: an llms.txt point by point (https://llmstxt.org), with places; Markdown
+beside its page.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,11 @@ from llmsspider.site.llmstxt_links import absolute_url
 from llmsspider.web.addresses import same_site
 from llmsspider.web.urls import InvalidUrl
 
-LARGE_TOKENS, FULL_TOKENS = 25_000, 1_000_000
-"""An index, and a full text, of more tokens is more than most tools read of one file; a token is four characters."""
+LARGE_TOKENS = 25_000
+FULL_TOKENS = 1_000_000
+"""An index, and a full text, of more tokens is more than most tools read of one file; a token is
+four characters.
+"""
 UNKNOWN = "https://site.invalid/llms.txt"
 """The base of relative links where the address of a file is not known."""
 
@@ -31,12 +36,15 @@ _BLANKED = re.compile(r"[^\n]")
 
 
 def lint_body(body: bytes, file: str, url: str | None) -> list[Finding]:
-    """Check a file, an index or full text, by its bytes; `file` is its path or URL, `url` its URL where it is known."""
+    """Check a file, an index or full text, by its bytes; `file` is its path or URL, `url` its URL
+    where it is known.
+    """
     why = llmstxt.reject_reason(200, url or UNKNOWN, url or UNKNOWN, "text/plain", body)
     if why is not None:
         return [finding("not-llms-txt", file, f"this is no llms.txt: {why}")]
     try:
-        text, found = body.decode("utf-8-sig"), []
+        text = body.decode("utf-8-sig")
+        found = []
     except UnicodeDecodeError as error:
         before = body[: error.start]
         place = (before.count(b"\n") + 1, error.start - before.rfind(b"\n"))
@@ -47,7 +55,9 @@ def lint_body(body: bytes, file: str, url: str | None) -> list[Finding]:
     if not is_full or llmstxt.classify(text) != "full":
         return ordered([*found, *_Index(text, file, url).found])
     if len(text) // 4 > FULL_TOKENS:
-        found.append(finding("full-text-too-large", file, f"the file has about {len(text) // 4:,} tokens"))
+        found.append(
+            finding("full-text-too-large", file, f"the file has about {len(text) // 4:,} tokens")
+        )
     report = llmsfull.inspect(io.BytesIO(text.encode()), url or UNKNOWN)
     if report.rule is None:
         problem = f"its pages cannot be split: {report.reason or 'no rule fits'}"
@@ -105,7 +115,9 @@ class _Index:
         if not outline.quotes:
             self._add("no-summary", "there is no summary", titles[0].place if titles else (1, 1))
         elif titles and outline.after_title != "BlockQuote":
-            self._add("summary-misplaced", "the summary does not follow the title", outline.quotes[0])
+            self._add(
+                "summary-misplaced", "the summary does not follow the title", outline.quotes[0]
+            )
         if outline.html:
             self._add("html", f"HTML in the file: {len(outline.html)} times", outline.html[0])
 
@@ -113,16 +125,22 @@ class _Index:
         sections = [heading for heading in outline.headings if heading.level > 1]
         for heading in sections:
             if not heading.blocks and not heading.has_children:
-                self._add("empty-section", f"nothing stands below {_short(heading.text)}", heading.place)
+                self._add(
+                    "empty-section", f"nothing stands below {_short(heading.text)}", heading.place
+                )
             elif not heading.links and heading.level == 2:
-                self._add("section-without-links", f"{_short(heading.text)} has no link", heading.place)
+                self._add(
+                    "section-without-links", f"{_short(heading.text)} has no link", heading.place
+                )
         if deep := [heading for heading in sections if heading.level > 2]:
             self._add("deep-heading", f"headings deeper than `##`: {len(deep)}", deep[0].place)
         optional = [one.place for one in sections if one.text.strip(" :.").casefold() == "optional"]
         listing = {one.place for one in sections if one.level == 2 and one.links}
         others = listing.difference(optional)
         if optional and listing and not others:
-            self._add("everything-optional", "every link stands in the Optional section", optional[0])
+            self._add(
+                "everything-optional", "every link stands in the Optional section", optional[0]
+            )
         elif optional and max(others, default=optional[0]) > optional[0]:
             self._add("optional-not-last", "sections follow the Optional section", optional[0])
 
@@ -133,7 +151,8 @@ class _Index:
         groups: dict[tuple[str, str], list[Link]] = defaultdict(list)
         pages: list[tuple[Link, str]] = []
         for link in outline.links:
-            target, href = absolute_url(link.href, base), link.href.lower()
+            target = absolute_url(link.href, base)
+            href = link.href.lower()
             if isinstance(target, InvalidUrl):
                 self._add("invalid-url", f"{_short(link.href)} is no URL: {target.why}", link.place)
             elif target is None and (not href or href.startswith("#")):
@@ -157,7 +176,9 @@ class _Index:
         by_url: dict[str, Link] = {}
         by_title: dict[tuple[int | None, str], dict[str, Link]] = defaultdict(dict)
         by_notes: dict[str, dict[str, Link]] = defaultdict(dict)
-        entries = [(link, target) for link, target in pages if link.section is not None and link.is_first]
+        entries = [
+            (link, target) for link, target in pages if link.section is not None and link.is_first
+        ]
         for link, target in entries:
             fragment = link.href.partition("#")[2]  # may distinguish two entries of a page
             url = f"{target}#{fragment}" if fragment else target
@@ -176,7 +197,9 @@ class _Index:
         for found in by_notes.values():
             first, *others = same = list(found.values())
             if others and first.notes:
-                self._add_group("equal-notes", f"links with the notes {_short(first.notes)!r}", same)
+                self._add_group(
+                    "equal-notes", f"links with the notes {_short(first.notes)!r}", same
+                )
         without_notes = [link for link, _ in entries if not link.notes]
         self._add_group("missing-notes", f"links without notes, of {len(entries)}", without_notes)
         loose = [link for link, _ in pages if link.section is not None and not link.in_list]
@@ -210,11 +233,16 @@ def places(text: str, url: str) -> dict[str, Place]:
     return found
 
 
-# What stands in an llms.txt, with the place of everything: headings, quotations, list items, links, raw HTML.
+# What stands in an llms.txt, with the place of everything: headings, quotations, list items, links,
+# raw HTML.
 
-_BLOCKS = frozenset({"Paragraph", "Heading", "CodeBlock", "Table", "HtmlBlock", "BlockQuote", "List"})
+_BLOCKS = frozenset(
+    {"Paragraph", "Heading", "CodeBlock", "Table", "HtmlBlock", "BlockQuote", "List"}
+)
 _CONTAINERS = frozenset({"BlockQuote", "List", "Item"})
-_BROKEN = re.compile(r"\[([^\[\]\n]{1,200})\](?:\s\((?=https?://)|\()((?:https?://|/)[^()\n]{1,400})\)")
+_BROKEN = re.compile(
+    r"\[([^\[\]\n]{1,200})\](?:\s\((?=https?://)|\()((?:https?://|/)[^()\n]{1,400})\)"
+)
 _COMMENT = re.compile(r"\s*<!--")
 _NOTES = re.compile(r"\s*(?:[:\-–—|•·→]|=>)+\s*(?=\S)")
 _LIST_ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
@@ -222,7 +250,9 @@ _LIST_ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
 
 @dataclass(slots=True)
 class Link:
-    """A link as it is written. `notes` is what follows it in its list item; `section` the index of its heading."""
+    """A link as it is written. `notes` is what follows it in its list item; `section` the index of
+    its heading.
+    """
 
     href: str
     title: str
@@ -235,7 +265,9 @@ class Link:
 
 @dataclass(slots=True)
 class Heading:
-    """A heading, and the numbers of links and of blocks below it up to the next of its level or a higher one."""
+    """A heading, and the numbers of links and of blocks below it up to the next of its level or a
+    higher one.
+    """
 
     level: int
     text: str
@@ -246,14 +278,18 @@ class Heading:
 
 
 class Outline:
-    r"""What stands in an llms.txt with `\n` line ends, in its order; raises `ConversionError` where the parser fails.
+    r"""What stands in an llms.txt with `\n` line ends, in its order; raises `ConversionError` where
+    the parser fails.
 
-    `first` is the kind of the first block that is no front matter, `after_title` of the one that follows the H1;
+    `first` is the kind of the first block that is no front matter, `after_title` of the one that
+    follows the H1;
     `quotes` are the places of quotations before the first section.
     """
 
     def __init__(self, text: str):
-        if matter := llmstxt_parser.FRONT_MATTER.match(text):  # becomes empty lines, so that places stay
+        if matter := llmstxt_parser.FRONT_MATTER.match(
+            text
+        ):  # becomes empty lines, so that places stay
             text = _BLANKED.sub(" ", matter[0]) + text[matter.end() :]
         text = commonmark.encodable(text)
         self.headings: list[Heading] = []
@@ -276,7 +312,9 @@ class Outline:
                 case str():
                     self._text("\n", span["start"])
                 case {"Start": value}:
-                    self._start(value if isinstance(value, str) else next(iter(value)), value, span["start"])
+                    self._start(
+                        value if isinstance(value, str) else next(iter(value)), value, span["start"]
+                    )
                 case {"End": value}:
                     self._end(value if isinstance(value, str) else next(iter(value)), span["end"])
                 case {"Text": value} | {"Code": value}:
@@ -299,7 +337,11 @@ class Outline:
             self._heading = (int(value["Heading"]["level"][1]), start, [])
         elif name == "Link":
             data = value["Link"]
-            self._link = (("mailto:" if data["link_type"] == "Email" else "") + data["dest_url"], start, [])
+            self._link = (
+                ("mailto:" if data["link_type"] == "Email" else "") + data["dest_url"],
+                start,
+                [],
+            )
         elif name == "CodeBlock":
             self._code += 1
 
@@ -328,7 +370,9 @@ class Outline:
             self._heading = None
             if self.headings:
                 self.headings[-1].has_children = level > self.headings[-1].level
-            self.headings.append(Heading(level, " ".join("".join(text).split()), self._places[start]))
+            self.headings.append(
+                Heading(level, " ".join("".join(text).split()), self._places[start])
+            )
             self._above = [*(one for one in self._above if one.level < level), self.headings[-1]]
             self._section = len(self.headings) - 1 if level > 1 else None
         elif name == "Link" and self._link is not None:
