@@ -33,6 +33,7 @@ from llmsspider.site.llmstxt_parser import LlmsTxt
 from llmsspider.store import PageRecord
 from llmsspider.store import Reading as StoredReading
 from llmsspider.web.outcomes import says_unchanged
+from llmsspider.web.foreign import valid_text
 from llmsspider.web.rights import of_page
 from llmsspider.web.stats import FilterReason
 from llmsspider.web.urls import document_id, identity
@@ -60,18 +61,20 @@ class Records:
     ) -> PageRecord:
         """Return what the store keeps of any page; of where it came from, its URL and the time."""
         meta = page.meta
+        named = meta.title or title or (entry.title if entry else None) or title_from_url(url)
+        said = meta.description or (entry.description if entry else None)
         return PageRecord(
             id=document_id(self.source, url),
             identity=identity(url),
             url=url,
             fetched_url=url,
-            title=meta.title or title or (entry.title if entry else None) or title_from_url(url),
-            description=meta.description or (entry.description if entry else None),
-            language=meta.language,
-            content=page.markdown,
+            title=valid_text(named),
+            description=valid_text(said) if said else said,
+            language=valid_text(meta.language) if meta.language else meta.language,
+            content=valid_text(page.markdown),
             raw_hash=body_hash,
             llms=entry,
-            links=page.links,
+            links=[_valid_link(link) for link in page.links],
             follow=page.follow,
             extractor_version=self.extractor_version,
             fetched_at=utc_now(),
@@ -172,6 +175,10 @@ class Records:
         record.language = None
         record.follow = []
         return record
+
+
+def _valid_link(link: Link) -> Link:
+    return link if link.text.isascii() else replace(link, text=valid_text(link.text))
 
 
 def title_from_url(url: str) -> str:

@@ -23,7 +23,7 @@ from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote, unquote_to_bytes, urlsplit
 
 from scrapy.core.downloader.handlers.base import BaseDownloadHandler
 from scrapy.exceptions import DownloadCancelledError
@@ -33,7 +33,6 @@ from scrapy.utils.asyncio import run_in_thread
 
 from llmsspider.crawl.requests import RefusedRequest, run_of
 from llmsspider.errors import RenderingError
-from llmsspider.web.page_forms import extension
 from llmsspider.web.urls import INDEX_FILES, directory
 
 if TYPE_CHECKING:
@@ -69,7 +68,7 @@ class Folder:
 
     def __init__(self, url: str):
         self.place = directory(url)
-        self.path = unquote(self.place)
+        self.path = _file_path(self.place)
         self.root = os.path.realpath(self.path)
         self._own_link = None
         self._mark = 0
@@ -104,18 +103,19 @@ class Folder:
 
         Raises `DownloadCancelledError`.
         """
-        path = unquote(urlsplit(url).path)
+        path = _file_path(urlsplit(url).path)
         real = self.file(path)
         try:
             if real is not None and real.is_dir():
                 if not path.endswith("/"):
-                    to = escape(f"{quote(Path(path).name)}/")
+                    to = escape(f"{quote(os.fsencode(Path(path).name))}/")
                     return _page(f'<meta http-equiv="refresh" content="0; url={to}">')
                 real = next(
                     filter(None, (self.file(f"{path}{name}") for name in INDEX_FILES)), None
                 )
                 if real is None and path == self.path:
-                    return _page(f"<title>{escape(Path(path).name)}</title>")
+                    name = os.fsencode(Path(path).name).decode("utf-8", "replace")
+                    return _page(f"<title>{escape(name)}</title>")
             if real is not None:
                 return self._read(real, known, max_bytes)
             if path == f"{self.path}sitemap.xml" and self.file(f"{self.path}index.html") is None:
@@ -134,7 +134,7 @@ class Folder:
             if not stat.S_ISREG(about.st_mode):
                 return 404, {}, b""
             kind = (
-                TYPES.get(extension(real.name))
+                TYPES.get(_extension(real.name))
                 or mimetypes.guess_type(real)[0]
                 or "application/octet-stream"
             )
@@ -153,17 +153,19 @@ class Folder:
         return 200, headers, body
 
     def _listed(self) -> Iterator[str]:
-        """Yield the entry of each page in a sitemap of the folder."""
-        for here, folders, names in os.walk(self.root):
+        """Yield the entry of each page in a sitemap of the folder.
+
+        Raises `OSError` where a folder below it cannot be listed: a part is no list.
+        """
+        for here, folders, names in os.walk(self.root, onerror=_raise):
             folders.sort()
             for name in sorted(names):
                 path = os.path.relpath(f"{here}/{name}", self.root)
-                real = self.file(f"{self.path}{path}") if extension(name) in PAGES else None
+                real = self.file(f"{self.path}{path}") if _extension(name) in PAGES else None
                 if real is not None and real.is_file():
                     date = datetime.fromtimestamp(real.stat().st_mtime, UTC).isoformat()
-                    yield (
-                        f"<url><loc>{self.place}{quote(path)}</loc><lastmod>{date}</lastmod></url>"
-                    )
+                    page = f"{self.place}{quote(os.fsencode(path))}"
+                    yield f"<url><loc>{page}</loc><lastmod>{date}</lastmod></url>"
 
     def _published(self) -> list[bytes]:
         """Return the addresses that the folder is published at: most of what its files name below
@@ -179,7 +181,7 @@ class Folder:
             folders = path.split(b"/")
             for depth in range(min(len(folders), MAX_BASE_DEPTH + 1)):
                 base = b"/".join((origin, *folders[:depth], b""))
-                rest = unquote(b"/".join(folders[depth:]).decode("utf-8", "replace"))
+                rest = os.fsdecode(unquote_to_bytes(b"/".join(folders[depth:])))
                 below[base] += 1
                 there[base] += bool(rest) and self.file(f"{self.path}{rest}") is not None
         likely = [
@@ -189,6 +191,19 @@ class Folder:
         ]
         best = sorted(likely, key=lambda base: there[base])
         return list({base.partition(b"//")[2].partition(b"/")[0]: base for base in best}.values())
+
+
+def _file_path(path: str) -> str:
+    """Return the path of a file that a URL's path names; names need not be UTF-8."""
+    return os.fsdecode(unquote_to_bytes(path))
+
+
+def _extension(name: str) -> str:
+    return os.path.splitext(name)[1].removeprefix(".").lower()
+
+
+def _raise(error: OSError) -> None:
+    raise error
 
 
 def _page(head: str) -> Answer:

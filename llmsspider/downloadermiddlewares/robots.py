@@ -19,10 +19,12 @@ from scrapy.utils.misc import load_object
 from llmsspider.crawl.requests import META, RefusedRequest, kind_of_exception, run_of
 from llmsspider.downloadermiddlewares.headers import robots_user_agent
 from llmsspider.errors import ErrorKind
-from llmsspider.web import stats
+from llmsspider.web import foreign, stats
+from llmsspider.web.foreign import bounded_robots
 from llmsspider.web.outcomes import explained, kind_of_response
 from llmsspider.web.rights import (
     HEADERS,
+    Declaration,
     SiteRights,
     of_page,
     of_robots,
@@ -138,10 +140,11 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
         if kind in {"network", "rate_limited"}:
             self._give_up(netloc, kind, f"it answered {response.status}")
             body = DISALLOW_ALL
-        self._texts[netloc] = text = body.decode("utf-8", "replace")
+        text = bounded_robots(body.decode("utf-8", "replace"), self._token)
+        self._texts[netloc] = text
         declared = of_robots(text, self._token, url)
         if netloc not in self._unreachable:
-            declared += of_tdmrep(await self._file(urljoin(url, TDMREP)))
+            declared += await self._reservations(urljoin(url, TDMREP))
             licences = [
                 one.line.partition(": ")[2] for one in declared if one.line.startswith("License")
             ]
@@ -161,11 +164,24 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
             )
         self.crawler.stats.inc_value("robotstxt/response_count")
         self.crawler.stats.inc_value(f"robotstxt/response_status_count/{response.status}")
-        rules: RobotParser = self._parser.from_crawler(self.crawler, body)
+        rules: RobotParser = self._parser.from_crawler(self.crawler, text.encode())
         await self.crawler.signals.send_catch_log_async(
             signal=signals.robots_parsed, robotparser=rules, request=request
         )
         return rules
+
+    async def _reservations(self, url: str) -> list[Declaration]:
+        """Return what the tdmrep.json of a host declares; one that is wrong is said in one line."""
+        body = await self._file(url)
+        try:
+            return foreign.read(of_tdmrep, body) if body.lstrip()[:1] == b"[" else []
+        except foreign.UnreadableError as error:
+            logger.info(
+                "%(url)s says nothing: %(why)s",
+                {"url": url, "why": str(error)},
+                extra={"spider": self.crawler.spider},
+            )
+            return []
 
     async def _file(self, url: str) -> bytes:
         """Return a file that may declare something, empty where there is none or it cannot be had."""

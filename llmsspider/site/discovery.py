@@ -6,9 +6,9 @@ to the one before.
 
 import asyncio
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import BinaryIO, Literal
 from urllib.parse import urljoin, urlsplit
 
 from llmsspider.errors import DiscoveryError
@@ -29,7 +29,9 @@ from llmsspider.site.discovered import (
 from llmsspider.site.llmstxt import MAX_CANDIDATES, decode, is_llms_url
 from llmsspider.site.llmstxt_parser import Entry, LlmsTxt, is_full_name, parse
 from llmsspider.site.sitemaps import SitemapStep, alias_of
+from llmsspider.web import foreign
 from llmsspider.web.addresses import same_site
+from llmsspider.web.foreign import UnreadableError
 from llmsspider.web.page_forms import HTML_TYPES, is_markdown_url, page_candidates
 from llmsspider.web.stats import FilterReason
 from llmsspider.web.urls import InvalidUrl, identity
@@ -107,12 +109,16 @@ async def read_described(fetch: Fetch, url: str, found: Discovery, options: Opti
     found.linked_files.append(url)
     found.requests += 1
     answer = await fetch(url, max_bytes=llmstxt.MAX_BYTES)
-    kind, reason = classify_file(answer, url, main=True)
+    kind, reason = _classified(answer, url, main=True)
     if kind != "index":
         found.tried.append(Probe(url, "rejected", reason or "full text"))
         return []
+    try:
+        file = await _parsed(answer, "index")
+    except UnreadableError as error:
+        found.tried.append(Probe(url, "rejected", str(error)))
+        return []
     found.tried.append(Probe(url, "found"))
-    file = await _parsed(answer, "index")
     more = Discovery(found.start, found.start_url)
     seeds = SeedList(more, options.optional, found.seeds)
     seeds.add_entries(file)
@@ -160,12 +166,22 @@ def classify_file(
     return kind, None
 
 
+def _classified(
+    answer: FetchResult, url: str, *, main: bool
+) -> tuple[Literal["index", "full"] | None, str | None]:
+    """Return what `classify_file` does; a file that it cannot read is no llms file."""
+    try:
+        return foreign.read(classify_file, answer, url, main=main)
+    except UnreadableError as error:
+        return None, str(error)
+
+
 async def _parsed(answer: FetchResult, kind: Literal["index", "full"]) -> LlmsTxt:
     """Parse a file of a known kind; full text is not searched for entries unless it is short."""
     if kind == "full" and answer.size > SAMPLE_BYTES:
         return LlmsTxt(answer.final_url, None, None, (), kind=kind)
     text = answer.text
-    file = await asyncio.to_thread(parse, text, answer.final_url)
+    file = await asyncio.to_thread(foreign.read, parse, text, answer.final_url)
     alias = alias_of(answer.final_url, (entry.url for entry in file.entries))
     if alias is not None:
         file = replace(
@@ -243,13 +259,17 @@ class _Cascade:
 
     async def _read(self, answer: FetchResult, url: str, *, main: bool) -> LlmsTxt | None:
         """Classify an answer, record the outcome, and take in what the file holds."""
-        kind, reason = classify_file(answer, url, main=main)
+        kind, reason = _classified(answer, url, main=main)
         if kind is None:
             failed = answer.error is not None or answer.status != 200
             self.found.tried.append(Probe(url, "failed" if failed else "rejected", reason))
             return None
+        try:
+            file = await _parsed(answer, kind)
+        except UnreadableError as error:
+            self.found.tried.append(Probe(url, "rejected", str(error)))
+            return None
         self.found.tried.append(Probe(url, "found"))
-        file = await _parsed(answer, kind)
         if any(known.url == file.url for known in self.found.files):
             return None
         self.found.files.append(file)
@@ -358,9 +378,7 @@ class _Cascade:
         titles = {**listed, **{seed.url: "" for seed in self.found.seeds if seed.url not in listed}}
         for full_text in self.found.full_texts:
             with full_text.answer.open() as body:
-                full_text.report = await asyncio.to_thread(
-                    llmsfull.inspect, body, full_text.url, titles
-                )
+                full_text.report = await asyncio.to_thread(_inspected, body, full_text.url, titles)
             report = full_text.report
             says = f"full text at {self._short(full_text.url)}"
             if not full_text.is_usable:
@@ -419,6 +437,13 @@ class _Cascade:
         parts = urlsplit(url)
         start = urlsplit(self.found.start_url)
         return parts.path if parts.netloc == start.netloc else url
+
+
+def _inspected(body: BinaryIO, url: str, titles: Mapping[str, str]) -> llmsfull.SplitReport:
+    try:
+        return foreign.read(llmsfull.inspect, body, url, titles)
+    except UnreadableError as error:
+        return llmsfull.SplitReport("markdown", None, 0, (), str(error))
 
 
 def _completeness(full_text: FullText) -> int:

@@ -25,7 +25,9 @@ from llmsspider.site.discovered import (
     SeedList,
     Session,
 )
+from llmsspider.web import foreign
 from llmsspider.web.addresses import same_site
+from llmsspider.web.foreign import UnreadableError, bounded_robots
 from llmsspider.web.stats import FilterReason
 from llmsspider.web.trees import VERSION_NAMES, axis_of, directory_of, tree_of
 from llmsspider.web.urls import InvalidUrl, parse
@@ -51,7 +53,7 @@ _ROOTS = frozenset({"urlset", "sitemapindex"})
 _URL_LINE = re.compile(r"https?://\S+", re.IGNORECASE)
 
 
-class SitemapError(ValueError):
+class SitemapError(UnreadableError):
     """The document is no sitemap or is refused; the message says why."""
 
 
@@ -283,7 +285,8 @@ class SitemapStep:
         answer = await self._session.get(url, 512 * 1024)
         if not answer.ok or not same_site(url, answer.final_url):
             return []
-        lines = dict.fromkeys(Protego.parse(answer.text[: 512 * 1024]).sitemaps)
+        text = bounded_robots(answer.text[: 512 * 1024], agent="")
+        lines = dict.fromkeys(Protego.parse(text).sitemaps)
         named = [parse(line, answer.final_url) for line in lines]
         self._found.cut += [
             FilteredLink.invalid(url) for url in named if isinstance(url, InvalidUrl)
@@ -322,27 +325,30 @@ class SitemapStep:
             self._found.tried.append(Probe(url, "failed", reason))
             return inner
         try:
-            if not same_site(url, answer.final_url):
-                raise SitemapError("redirected to another site")
-            alias = _alias(answer)
-            with answer.open() as body:
-                for entry in read(body, answer.final_url):
-                    if isinstance(entry, InvalidUrl):
-                        self._found.cut.append(FilteredLink.invalid(entry))
-                    elif entry.is_sitemap:
-                        inner.append(entry.url)
-                    elif same_site(entry.url, self._page_url):
-                        page = entry.url if alias is None else alias.of(entry.url)
-                        self._seeds.add_page(page, entry.lastmod, entry.alternates)
+            foreign.read(self._take, url, answer, inner)
         except SitemapCutError as error:
             self._found.broken.append(answer.final_url)
             self._found.warnings.append(f"{answer.final_url} {error}")
-        except SitemapError as error:
+        except UnreadableError as error:
             self._found.tried.append(Probe(url, "rejected", str(error)))
             return inner
         self._found.tried.append(Probe(url, "found"))
         self._found.sitemaps.append(answer.final_url)
         return inner
+
+    def _take(self, url: str, answer: FetchResult, inner: list[str]) -> None:
+        if not same_site(url, answer.final_url):
+            raise SitemapError("redirected to another site")
+        alias = _alias(answer)
+        with answer.open() as body:
+            for entry in read(body, answer.final_url):
+                if isinstance(entry, InvalidUrl):
+                    self._found.cut.append(FilteredLink.invalid(entry))
+                elif entry.is_sitemap:
+                    inner.append(entry.url)
+                elif same_site(entry.url, self._page_url):
+                    page = entry.url if alias is None else alias.of(entry.url)
+                    self._seeds.add_page(page, entry.lastmod, entry.alternates)
 
 
 class Alias(NamedTuple):

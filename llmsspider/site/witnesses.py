@@ -28,7 +28,9 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 import orjson
 
+from llmsspider.web import foreign
 from llmsspider.web.addresses import same_site
+from llmsspider.web.foreign import UnreadableError
 from llmsspider.web.urls import identity, loose_key, parse
 
 MAX_BYTES = 32 * 1024 * 1024  # the largest file that is read, in bytes
@@ -93,10 +95,6 @@ the deploy.
 def stamp_of(body: bytes) -> str:
     """Return what stands for a whole file."""
     return blake2b(body, digest_size=8).hexdigest()
-
-
-class UnreadableError(ValueError):
-    """The file is none that says anything of pages; the message says why."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -210,7 +208,9 @@ async def find(
         if answer.ok:
             found = Place(answer.final_url, place.root)
             try:
-                yield answer.final_url, await asyncio.to_thread(read, answer.head(-1), found, body)
+                body_read = answer.head(-1)
+                said = await asyncio.to_thread(foreign.read, read, body_read, found, body)
+                yield answer.final_url, said
             except UnreadableError as error:
                 yield answer.final_url, str(error)
 

@@ -18,12 +18,13 @@ so what says no to a purpose of `OPT_OUT` is an opt-out; `ai-train=no` on its ow
 nothing of other uses.
 """
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 from urllib.parse import urljoin, urlsplit
+
+from llmsspider.web.foreign import bounded_robots, json_value
 
 OPT_OUT = frozenset({"ai", "ai-all", "ai-input", "ai-output", "ai-use", "all", "bots", "tdm"})
 """Purposes whose refusal leaves a page out (`LLMS_OBEY_AI_OPTOUT`)."""
@@ -56,6 +57,7 @@ _WITH_VALUE = frozenset(
     {"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"}
 )
 MAX_LICENCES = 10
+MAX_DECLARATIONS = 200  # of one file
 
 
 class Declaration(NamedTuple):
@@ -207,7 +209,7 @@ def of_robots(robots_txt: str, user_agent: str, url: str) -> list[Declaration]:
     groups: dict[str | None, list[tuple[str, str]]] = {None: []}
     agents: list[str | None] = [None]
     has_rules = True
-    for text in robots_txt.splitlines():
+    for text in bounded_robots(robots_txt, user_agent).splitlines():
         name, _, value = (part.strip() for part in text.partition("#")[0].partition(":"))
         if name.lower() == "user-agent":
             agent = value.partition("/")[0].lower()
@@ -225,21 +227,21 @@ def of_robots(robots_txt: str, user_agent: str, url: str) -> list[Declaration]:
         else:
             path, _, rest = value.partition(" ") if value.startswith("/") else ("", "", value)
             found += [one._replace(path=path) for one in signals(rest, where)]
-    return found
+    return list(dict.fromkeys(found))[:MAX_DECLARATIONS]
 
 
 def of_tdmrep(body: bytes) -> list[Declaration]:
-    """Return what `/.well-known/tdmrep.json` says; anything else than such a file says nothing."""
-    try:
-        rules = json.loads(body)
-    except ValueError:
-        return []
+    """Return what `/.well-known/tdmrep.json` says.
+
+    Raises `UnreadableError` where it is no JSON.
+    """
+    rules = json_value(body)
     found = []
-    for rule in rules[:200] if isinstance(rules, list) else ():
+    for rule in rules[:MAX_DECLARATIONS] if isinstance(rules, list) else ():
         path = rule.get("location") if isinstance(rule, dict) else None
-        if not isinstance(path, str) or rule.get("tdm-reservation") not in {0, 1}:
+        reserved = rule.get("tdm-reservation") if isinstance(rule, dict) else None
+        if not isinstance(path, str) or reserved not in (0, 1):
             continue
-        reserved = rule["tdm-reservation"]
         policy = rule.get("tdm-policy")
         line = f"tdmrep.json: tdm-reservation={reserved} for {path[:200]}"
         found.append(Declaration("tdm", not reserved, line, path))

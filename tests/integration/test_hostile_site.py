@@ -93,3 +93,34 @@ def test_a_hostile_site_ends_by_itself_with_its_good_pages(serve, tmp_path):
     assert stats["llms/filtered/trap"] >= 1
     assert stats["llms/filtered/block"] == 10_000
     assert stats["memusage/max"] < stats["memusage/startup"] + 500e6
+
+
+def test_files_beside_the_pages_that_are_wrong_cost_nothing_but_themselves(serve, run_crawl):
+    nested = b'[{"url":"/a","text":"x","more":' + b"[" * 400 + b"]" * 400 + b"}]"
+    agents = "".join(f"User-agent: bot{number}\n" for number in range(2000))
+    licences = "".join(f"License: https://e.com/{number}\n" for number in range(2000))
+    site = serve(
+        {
+            "/": html(
+                "Home",
+                "<p>Welcome to the documentation.</p><a href='/a'>a</a><a href='/b.md'>b</a>"
+                "<script src='/search.json'></script>",
+            ),
+            "/a": html("A", "<p>The first page of this documentation.</p>"),
+            "/b.md": Reply(
+                b'---\ntitle: "half \\ud800 a character"\n---\n\n# B\n\nThe second page.\n',
+                content_type="text/markdown",
+            ),
+            "/robots.txt": agents + licences,
+            "/search.json": Reply(nested, content_type="application/json"),
+            "/.well-known/tdmrep.json": Reply(b"[" * 100_000, content_type="application/json"),
+        }
+    )
+    done = run_crawl(f"{site.url}/", settings={"LLMS_REPORT": "report.html"})
+    documents = done.by_path(site.url)
+    assert len(documents) == 3
+    assert "half \N{REPLACEMENT CHARACTER} a character" in {
+        document["title"] for document in documents.values()
+    }
+    assert done.exit_code == 0
+    assert "Traceback" not in done.log

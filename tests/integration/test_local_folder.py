@@ -199,3 +199,18 @@ def test_no_browser_opens_files(run_crawl, tmp_path, render):
     write(folder, {"a.md": "# A\n\nThe text of a.\n"})
     outcome = run_crawl(str(folder), arguments={"render": render})
     assert [page["title"] for page in outcome.documents] == ["A"]
+
+
+ODD_NAMES = ["C#.md", "Why?.md", "100%.md", "a b.md", "%41.md", "C++.HTML", "ü.md"]
+
+
+def test_a_file_of_any_name_is_a_page_on_every_night(run_crawl, tmp_path):
+    folder = write(tmp_path / "docs", {name: f"# {name}\n\nText of {name}." for name in ODD_NAMES})
+    unnamed = os.fsencode(folder) + b"/caf\xe9.md"
+    Path(os.fsdecode(unnamed)).write_text("# Latin\n\nA name that is not UTF-8.")
+    for night in range(4):
+        done = run_crawl(str(folder))
+        changes = {document["title"]: document["change"] for document in done.documents}
+        assert len(done.documents) == len(ODD_NAMES) + 1, changes
+        assert set(changes.values()) == {"unchanged" if night else "new"}
+        assert done.exit_code == 0

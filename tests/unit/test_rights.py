@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from llmsspider.web.foreign import UnreadableError
 from llmsspider.web.rights import (
     SiteRights,
     of_llms_txt,
@@ -236,8 +237,11 @@ def test_tdmrep_json_and_its_policy():
     assert opt_out(host.at(URL)) == "tdmrep.json: tdm-reservation=1 for /guide/"
     assert summary(host.at(URL))["licences"] == ["https://provider.com/policies/policy.json"]
     assert opt_out(host.at("https://docs.example.com/other")) is None
-    for broken in (b"", b"<html>", b"{}", b"[[]]", b"\xff"):
-        assert of_tdmrep(broken) == []
+    for other in (b"{}", b"[[]]", b'[{"location": "/x", "tdm-reservation": []}]'):
+        assert of_tdmrep(other) == []
+    for broken in (b"", b"<html>", b"\xff", b"[" * 100_000):
+        with pytest.raises(UnreadableError):
+            of_tdmrep(broken)
 
 
 def test_a_licence_file_says_what_it_prohibits_and_permits_without_payment():

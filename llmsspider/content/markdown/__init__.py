@@ -19,6 +19,7 @@ from llmsspider.content.markdown.scan import (
 )
 from llmsspider.items import Link, Page, PageMeta
 from llmsspider.web.addresses import begins
+from llmsspider.web.foreign import valid
 from llmsspider.web.urls import without_fragment
 
 __all__ = ["Draft", "draft", "looks_like_html", "looks_like_markdown", "read"]
@@ -90,7 +91,7 @@ def _load_yaml(head: str) -> dict[str, object] | None:
     if not head.strip():
         return {}
     try:
-        values = _yaml_reader()(head)
+        values = valid(_yaml_reader()(head))
     except _UNREADABLE:  # an unquoted colon in a title: the lines `key: value`
         return {found[1]: found[2].strip().strip("\"'") for found in _PAIR.finditer(head)} or None
     return {str(key): value for key, value in values.items()} if isinstance(values, dict) else None
