@@ -151,6 +151,7 @@ FEED_EXPORTERS_BASE = {
     "chunks": "llmsspider.output.feeds.ChunksExporter",
     "graph": "llmsspider.output.feeds.GraphExporter",
     "md": "llmsspider.output.feeds.MarkdownExporter",
+    "xml": "llmsspider.output.feeds.XmlExporter",
     "parquet": "llmsspider.output.feeds.ParquetExporter",
 }
 

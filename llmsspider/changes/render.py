@@ -3,7 +3,6 @@ feed.
 """
 
 import dataclasses
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -18,6 +17,7 @@ from llmsspider.changes.compare import Hunk, Words
 from llmsspider.changes.source import Kind, PageChange, SourceChanges
 from llmsspider.content.extraction.formats import escape
 from llmsspider.content.markdown.commonmark import fence_for
+from llmsspider.web.text import xml_text
 
 MARKS: dict[Kind, str] = {"new": "+", "changed": "~", "moved": ">", "deleted": "-"}
 MAX_FOLDED = 5  # folded lines that are shown by name
@@ -190,8 +190,6 @@ MAX_PER_RUN = 100  # pages of one run with an entry of their own; one entry coun
 MAX_HUNKS = 30  # changes inside of a page that its entry shows
 MAX_TEXT = 2_000  # characters shown of a block
 
-_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-
 
 class NotAFeedError(ValueError):
     """The file that is to be replaced is no feed of this source."""
@@ -288,7 +286,7 @@ def _add(
     parent: etree._Element, name: str, text: str | None = None, **attributes: str
 ) -> etree._Element:
     """Add an element, its texts without what XML has no form for."""
-    given = {key: _NO_XML.sub("", value) for key, value in attributes.items()}
+    given = {key: xml_text(value) for key, value in attributes.items()}
     made = etree.SubElement(parent, f"{{{ATOM}}}{name}", given)
-    made.text = None if text is None else _NO_XML.sub("", text)
+    made.text = None if text is None else xml_text(text)
     return made

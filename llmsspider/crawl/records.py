@@ -33,9 +33,9 @@ from llmsspider.site.llmstxt_parser import LlmsTxt
 from llmsspider.store import PageRecord
 from llmsspider.store import Reading as StoredReading
 from llmsspider.web.outcomes import says_unchanged
-from llmsspider.web.foreign import valid_text
 from llmsspider.web.rights import of_page
 from llmsspider.web.stats import FilterReason
+from llmsspider.web.text import valid_text
 from llmsspider.web.urls import document_id, identity
 
 

@@ -82,10 +82,7 @@ class Folder:
         all else.
         """
         inside = path.removeprefix(self.path)
-        is_hidden = any(
-            name.startswith(".") and name != ".well-known" for name in inside.split("/")
-        )
-        if not path.startswith(self.path) or is_hidden or "\0" in path:
+        if not path.startswith(self.path) or _is_hidden(inside) or "\0" in path:
             return None
         named = f"{self.root}/{inside}".rstrip("/")
         ways = [named, f"{named}.html"]
@@ -96,7 +93,9 @@ class Folder:
         ):
             ways.reverse()
         real = next(filter(Path.exists, map(Path, map(os.path.realpath, ways))), None)
-        return real if real is not None and real.is_relative_to(self.root) else None
+        if real is None or not real.is_relative_to(self.root):
+            return None
+        return None if _is_hidden(os.path.relpath(real, self.root)) else real
 
     def answer(self, url: str, known: str, max_bytes: int) -> Answer:
         """Return the answer for an address; `known` is the ETag of what is stored.
@@ -198,8 +197,14 @@ def _file_path(path: str) -> str:
     return os.fsdecode(unquote_to_bytes(path))
 
 
+def _is_hidden(path: str) -> bool:
+    """Return whether a path below the folder has a hidden name; a link may lead to one."""
+    visible = {"", ".", ".well-known"}
+    return any(name.startswith(".") and name not in visible for name in path.split("/"))
+
+
 def _extension(name: str) -> str:
-    return os.path.splitext(name)[1].removeprefix(".").lower()
+    return Path(name).suffix.removeprefix(".").lower()
 
 
 def _raise(error: OSError) -> None:

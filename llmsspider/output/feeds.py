@@ -12,13 +12,14 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import fields
 from pathlib import Path
 from typing import IO, Any, Self
+from xml.sax.saxutils import XMLGenerator  # it writes
 
 import orjson
 from itemadapter import ItemAdapter
 from scrapy import Spider
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
-from scrapy.exporters import BaseItemExporter, CsvItemExporter
+from scrapy.exporters import BaseItemExporter, CsvItemExporter, XmlItemExporter
 from scrapy.extensions.feedexport import FileFeedStorage, S3FeedStorage
 from scrapy.settings import BaseSettings
 from scrapy.utils.defer import ensure_awaitable
@@ -31,6 +32,7 @@ from llmsspider.output.exports import EXTRA, flat_row, write_flat
 from llmsspider.output.graph import write_json
 from llmsspider.web import stats
 from llmsspider.web.loading import Extra, missing_extra, own_code
+from llmsspider.web.text import xml_text
 
 logger = logging.getLogger(__name__)
 
@@ -292,6 +294,19 @@ class JsonLinesExporter(FileExporter):
         else:
             row = dict(self.get_serialized_fields(item, default_value=None, include_empty=True))
         self.file.write(orjson.dumps(row, default=_plain, option=orjson.OPT_APPEND_NEWLINE))
+
+
+class XmlExporter(XmlItemExporter):
+    """Scrapy's, without the characters that XML has no form for."""
+
+    def __init__(self, file: io.BytesIO, **options: Any):
+        super().__init__(file, **options)
+        self.xg = _XmlTextWriter(self.stream, encoding=self.encoding or "utf-8")
+
+
+class _XmlTextWriter(XMLGenerator):
+    def characters(self, content: str) -> None:
+        super().characters(xml_text(content))
 
 
 class CsvExporter(CsvItemExporter):

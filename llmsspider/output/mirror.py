@@ -8,6 +8,7 @@ import contextlib
 from collections import Counter
 from collections.abc import Callable, Container, Iterable
 from dataclasses import astuple, dataclass, field
+from errno import ELOOP
 from itertools import chain, count
 from pathlib import Path, PurePosixPath
 from typing import Literal
@@ -73,7 +74,7 @@ class Manifest:
             "main_host": self.main_host,
             "pages": pages,
         }
-        replace_file(folder / MANIFEST, orjson.dumps(body))
+        replace_file(folder, MANIFEST, orjson.dumps(body))
 
 
 def read_manifest(folder: Path) -> Manifest | None:
@@ -152,14 +153,28 @@ def folder_problem(folder: Path, source: str, kind: Kind | None = "tree") -> str
     )
 
 
-def replace_file(path: Path, body: bytes) -> None:
-    """Write `body` beside `path` and put it in its place in one step; folders are made."""
+def replace_file(folder: Path, name: str, body: bytes) -> None:
+    """Write a file below `folder` beside its place and put it there in one step; folders are made.
+
+    Raises `OSError`, also where one of the folders between is a symbolic link.
+    """
+    path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
+    if not is_below(folder, path):
+        raise OSError(ELOOP, "a symbolic link leads elsewhere; remove it", str(path.parent))
     part = path.with_name(PART)
     part.unlink(missing_ok=True)
     with part.open("xb") as file:  # a new file: a link that somebody laid there is not followed
         file.write(body)
     part.replace(path)
+
+
+def is_below(folder: Path, path: Path) -> bool:
+    """Return whether a file lies where its path says, with no symbolic link on the way from
+    `folder`.
+    """
+    way = path.parent.relative_to(folder)
+    return path.parent.resolve() == folder.resolve() / way
 
 
 # Bringing a tree in step with the store: what differs is replaced, what is gone removed, the rest
@@ -251,7 +266,7 @@ class _Folder:
             self.report.untouched += 1
             return
         body = text.encode("utf-8", "replace")
-        replace_file(self.folder / entry.file, body)
+        replace_file(self.folder, entry.file, body)
         entry.digest = digest
         entry.size = len(body)
         self.report.written.append(entry.file)
@@ -262,7 +277,8 @@ class _Folder:
         """
         for key in [key for key in self.entries if key not in living]:
             file = self.entries.pop(key).file
-            (self.folder / file).unlink(missing_ok=True)
+            if is_below(self.folder, self.folder / file):
+                (self.folder / file).unlink(missing_ok=True)
             self.report.removed.append(file)
             for parent in PurePosixPath(file).parents[:-1]:
                 with contextlib.suppress(OSError):  # it holds other files
@@ -302,7 +318,7 @@ def _update_tree(kept: _Folder) -> None:
     table = mirror_files.contents(lines, source.url, source.introduction).encode("utf-8", "replace")
     path = kept.folder / mirror_files.CONTENTS
     if not path.exists() or path.read_bytes() != table:
-        replace_file(path, table)
+        replace_file(kept.folder, mirror_files.CONTENTS, table)
     kept.remove_others(living)
 
 

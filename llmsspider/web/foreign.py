@@ -12,6 +12,8 @@ from typing import ParamSpec, TypeVar
 
 import orjson
 
+from llmsspider.web.text import valid_text
+
 MAX_JSON_BYTES = 32 * 1024 * 1024
 """Size of the largest JSON file that is read, in bytes."""
 MAX_REASON = 200
@@ -53,45 +55,18 @@ def json_value(body: bytes | str) -> object:
         raise UnreadableError(f"it is no JSON ({error})"[:MAX_REASON]) from None
 
 
-def valid_text(text: str) -> str:
-    r"""Return text that every encoding can hold: halves of a character that belong together become
-    it, a lone half becomes U+FFFD, as does NUL.
-
-    >>> valid_text("a\ud800b"), valid_text("\ud83d\ude00"), valid_text("a\0b")
-    ('a�b', '😀', 'a�b')
-    """
-    if text.isascii():
-        return text.replace("\0", "\ufffd")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return text.replace("\0", "\ufffd")
-
-
-def valid(value: object) -> object:
-    """Return a value of lists, mappings and scalars with every text in it made valid."""
-    if isinstance(value, str):
-        return valid_text(value)
-    if isinstance(value, dict):
-        return {valid(name): valid(one) for name, one in value.items()}
-    if isinstance(value, list):
-        return [valid(one) for one in value]
-    return value
-
-
 _NAMES_CRAWLER = re.compile(r"\s*user[- ]?agent\s*:?\s*([^#]*)", re.IGNORECASE)
 _SITE_WIDE = re.compile(r"\s*(?:#|sitemap\b|host\b|$)", re.IGNORECASE)
 
 
 def bounded_robots(text: str, agent: str) -> str:
-    """Return a robots.txt in which each group names few crawlers: those that `agent`, a product
+    r"""Return a robots.txt in which each group names few crawlers: those that `agent`, a product
     token, may be matched by, and one other.
 
     Parsers give each rule of a group to each crawler that it names: so many times so many.
 
-    >>> bounded_robots("User-agent: a\\nUser-agent: b\\nUser-agent: us\\nDisallow: /x", "us")
-    'User-agent: a\\nUser-agent: us\\nDisallow: /x'
+    >>> bounded_robots("User-agent: a\nUser-agent: b\nUser-agent: us\nDisallow: /x", "us")
+    'User-agent: a\nUser-agent: us\nDisallow: /x'
     """
     kept: list[str] = []
     named: set[str] = set()

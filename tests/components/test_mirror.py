@@ -97,12 +97,25 @@ def test_the_placeholder_is_a_safe_name_of_the_source():
     assert folder.parent == Path("trees") and ".." not in folder.name
 
 
+@pytest.mark.parametrize("target", ["outside", "tree/other"])
+def test_nothing_is_written_or_removed_through_a_folder_that_became_a_link(store, tmp_path, target):
+    sync(store, tmp_path / "tree")
+    (tmp_path / "tree/docs").rename(tmp_path / "moved")
+    elsewhere = tmp_path / target
+    elsewhere.mkdir()
+    (elsewhere / "a.md").write_text("mine")
+    (tmp_path / "tree/docs").symlink_to(elsewhere)
+    with pytest.raises(MirrorError, match="symbolic link"):
+        sync(store, tmp_path / "tree")
+    assert [path.name for path in elsewhere.iterdir()] == ["a.md"]
+
+
 def test_a_link_in_the_place_of_the_part_file_is_not_followed(tmp_path):
     outside = tmp_path / "outside"
     outside.write_text("precious")
     folder = tmp_path / "tree"
     folder.mkdir()
     (folder / PART).symlink_to(outside)
-    replace_file(folder / "page.md", b"text")
+    replace_file(folder, "page.md", b"text")
     assert ((folder / "page.md").read_bytes(), outside.read_text()) == (b"text", "precious")
     assert not (folder / "page.md").is_symlink()

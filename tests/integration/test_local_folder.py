@@ -119,7 +119,7 @@ def test_nothing_outside_the_folder_is_read(run_crawl, tmp_path):
     ways = [
         "file:///etc/passwd", (outside / "secret.html").as_uri(), "../outside/secret.html",
         "%2e%2e/outside/secret.html", "..%2foutside%2fsecret.html", "out/secret.html", "linked.html",
-        ".env.html", "pipe.html", "huge.html", "closed.html", "good.html", "//outside/secret.html",
+        ".env.html", "env.html", "seen/page.html", "pipe.html", "huge.html", "closed.html", "good.html", "//outside/secret.html",
         "file://localhost/etc/passwd", "a%00.html",
     ]  # fmt: skip
     links = "".join(f'<a href="{way}">{way}</a> ' for way in ways)
@@ -144,6 +144,9 @@ def test_nothing_outside_the_folder_is_read(run_crawl, tmp_path):
     )
     (folder / "out").symlink_to(outside)
     (folder / "linked.html").symlink_to(outside / "secret.html")
+    (folder / "env.html").symlink_to(".env.html")
+    write(folder / ".hidden", {"page.html": html("Hidden", SECRET)})
+    (folder / "seen").symlink_to(".hidden")
     os.mkfifo(folder / "pipe.html")
     with (folder / "huge.html").open("wb") as file:
         file.truncate(1 << 32)

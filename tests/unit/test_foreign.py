@@ -14,8 +14,9 @@ from llmsspider.content.markdown import split_front_matter
 from llmsspider.content.openapi.description import read_description
 from llmsspider.site import llmsfull, llmstxt, sitemaps, witnesses
 from llmsspider.site.llmstxt_parser import parse
-from llmsspider.web.foreign import UnreadableError, bounded_robots, json_value, read, valid_text
+from llmsspider.web.foreign import UnreadableError, bounded_robots, json_value, read
 from llmsspider.web.rights import of_robots, of_tdmrep
+from llmsspider.web.text import valid_text
 
 URL = "https://docs.example.com/guide/"
 PLACE = witnesses.Place("https://docs.example.com/search.json", URL)
@@ -37,6 +38,16 @@ PARSERS = {
     "OpenAPI": read_description,
     "JSON": json_value,
 }
+
+
+def reason_against(name: str, body: bytes) -> str:
+    """Why a parser could not read it, empty where it could; any other error fails the test."""
+    try:
+        read(PARSERS[name], body)
+    except UnreadableError as error:
+        return str(error)
+    return ""
+
 
 HOSTILE = [
     b"[" * 100_000,
@@ -60,20 +71,15 @@ HOSTILE = [
 )
 @example(b"")
 def test_any_bytes_are_read_or_unreadable(name: str, body: bytes) -> None:
-    try:
-        read(PARSERS[name], body)
-    except UnreadableError as error:
-        assert "\n" not in str(error)
-        str(error).encode()
+    reason = reason_against(name, body)
+    assert "\n" not in reason
+    reason.encode()
 
 
 @pytest.mark.parametrize("body", HOSTILE, ids=range(len(HOSTILE)))
 @pytest.mark.parametrize("name", PARSERS)
 def test_each_hostile_file_costs_itself(name: str, body: bytes) -> None:
-    try:
-        read(PARSERS[name], body)
-    except UnreadableError as error:
-        assert len(str(error)) < 400
+    assert len(reason_against(name, body)) < 400
 
 
 def named_lines(field: str) -> list[str]:
@@ -98,7 +104,6 @@ def test_a_group_of_many_crawlers_is_a_group_of_few(field: str) -> None:
     [
         ("User-agent: a\nUser-agent: llmsspider\nDisallow: /x", False),
         ("User-agent: LLMSspider\nDisallow: /x", False),
-        ("User-agent: spider\nUser-agent: c\nDisallow: /x", False),
         ("User-agent: llmsspider\nSitemap: /s.xml\nUser-agent: b\nDisallow: /x", False),
         ("User-agent: llmsspider\nDisallow: /y\nUser-agent: b\nDisallow: /x", True),
         ("User-agent: b\n\nUser-agent: *\n# c\nDisallow: /x", False),

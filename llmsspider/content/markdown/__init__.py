@@ -19,7 +19,7 @@ from llmsspider.content.markdown.scan import (
 )
 from llmsspider.items import Link, Page, PageMeta
 from llmsspider.web.addresses import begins
-from llmsspider.web.foreign import valid
+from llmsspider.web.text import valid
 from llmsspider.web.urls import without_fragment
 
 __all__ = ["Draft", "draft", "looks_like_html", "looks_like_markdown", "read"]

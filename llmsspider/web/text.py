@@ -1,0 +1,41 @@
+"""Text that every encoding, and what XML, can hold. Pure."""
+
+import re
+
+_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def valid_text(text: str) -> str:
+    r"""Return text that every encoding can hold: halves of a character that belong together become
+    it, a lone half becomes U+FFFD, as does NUL.
+
+    >>> valid_text("a\ud800b"), valid_text("\ud83d\ude00"), valid_text("a\0b")
+    ('a�b', '😀', 'a�b')
+    """
+    if text.isascii():
+        return text.replace("\0", "\ufffd")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text.replace("\0", "\ufffd")
+
+
+def valid(value: object) -> object:
+    """Return a value of lists, mappings and scalars with every text in it made valid."""
+    if isinstance(value, str):
+        return valid_text(value)
+    if isinstance(value, dict):
+        return {valid(name): valid(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [valid(one) for one in value]
+    return value
+
+
+def xml_text(text: str) -> str:
+    r"""Return text without the characters that XML 1.0 has no form for (section 2.2).
+
+    >>> xml_text("a\x1bb\tc")
+    'ab\tc'
+    """
+    return _NO_XML.sub("", text)
