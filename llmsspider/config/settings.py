@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import difflib
 import os
-import tomllib
 from functools import cached_property
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -296,9 +294,6 @@ DEFAULTS: dict[str, Any] = {
 }
 """The default of each setting by its name; None for those that are not set."""
 
-REMOVED = tomllib.loads(files("llmsspider.config").joinpath("removed.toml").read_text("utf-8"))
-"""What holds now, for each setting that earlier versions had."""
-
 
 def take_environment(settings: SettingsLike) -> list[str]:
     """Put the `LLMS_` environment variables into `settings`; returns a line for each name that is
@@ -310,29 +305,22 @@ def take_environment(settings: SettingsLike) -> list[str]:
     setting is not.
     """
     given = sorted(name for name in map(str, settings) if name.upper().startswith("LLMS_"))
-    problems = [
-        (
-            f"setting {name} was removed: {REMOVED[name]}"
-            if name in REMOVED
-            else f"setting {name} is unknown"
-            + (
-                f"; did you mean {near}?"
-                if (near := _nearest(name))
-                else " (docs/reference/settings.md lists all)"
-            )
-        )
-        for name in given
-        if name not in DEFAULTS
-    ]
+    problems = [_unknown_setting(name) for name in given if name not in DEFAULTS]
     for name, value in from_environment().items():
         if (settings.getpriority(name) or 0) < ENVIRONMENT_PRIORITY:
             settings.set(name, value, priority=ENVIRONMENT_PRIORITY)
-    for name in sorted(os.environ):
-        if name in REMOVED:
-            problems.append(f"environment variable {name} was removed: {REMOVED[name]}")
-        elif name.startswith("LLMS_") and name not in DEFAULTS and (close := _nearest(name, 0.9)):
-            problems.append(f"environment variable {name} is no setting; did you mean {close}?")
+    problems.extend(
+        f"environment variable {name} is no setting; did you mean {close}?"
+        for name in sorted(os.environ)
+        if name.startswith("LLMS_") and name not in DEFAULTS and (close := _nearest(name, 0.9))
+    )
     return problems
+
+
+def _unknown_setting(name: str) -> str:
+    if near := _nearest(name):
+        return f"setting {name} is unknown; did you mean {near}?"
+    return f"setting {name} is unknown (docs/reference/settings.md lists all)"
 
 
 def from_environment() -> dict[str, str]:

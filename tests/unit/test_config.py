@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from scrapy.settings import Settings
 
-from llmsspider.config.settings import DEFAULTS, REMOVED, Config
+from llmsspider.config.settings import DEFAULTS, Config
 from llmsspider.config.sources import load_profile
 from llmsspider.errors import ArgumentsError
 
@@ -91,13 +91,6 @@ def test_the_line_says_where_a_wrong_value_came_from(monkeypatch):
 def test_no_secret_is_shown(name):
     lines = problems_of(project(**{name: "http://:hunter2@host"}, LLMS_LINK_DEPTH="deep"))
     assert "hunter2" not in "".join(lines)
-
-
-@pytest.mark.parametrize("name", REMOVED)
-def test_a_setting_that_was_removed_gets_one_line_that_says_what_holds_now(name, monkeypatch):
-    assert problems_of(project(**{name: "any"})) == [f"setting {name} was removed: {REMOVED[name]}"]
-    monkeypatch.setenv(name, "any")
-    assert problems_of(project()) == [f"environment variable {name} was removed: {REMOVED[name]}"]
 
 
 # --- the environment ---
