@@ -28,7 +28,6 @@ from llmsspider.web.rights import (
     SiteRights,
     of_page,
     of_robots,
-    of_rsl,
     of_tdmrep,
     opt_out,
 )
@@ -145,10 +144,6 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
         declared = of_robots(text, self._token, url)
         if netloc not in self._unreachable:
             declared += await self._reservations(urljoin(url, TDMREP))
-            licences = [
-                one.line.partition(": ")[2] for one in declared if one.line.startswith("License")
-            ]
-            declared += of_rsl(await self._file(licences[0])) if licences else []
         self._rights.add(netloc, declared)
         if self._obey_opt_out and declared:
             self._declaring.add(netloc)
@@ -185,7 +180,12 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
 
     async def _file(self, url: str) -> bytes:
         """Return a file that may declare something, empty where there is none or it cannot be had."""
-        meta = {"dont_obey_robotstxt": True, "max_retry_times": 0, "download_timeout": FILE_SECS}
+        meta = {
+            "dont_obey_robotstxt": True,
+            "max_retry_times": 0,
+            "download_timeout": FILE_SECS,
+            "download_maxsize": ROBOTS_MAX_BYTES,
+        }
         request = Request(url, priority=self.DOWNLOAD_PRIORITY, meta=meta, callback=NO_CALLBACK)
         assert self.crawler.engine is not None  # noqa: S101  # there is one whenever a request is sent
         with contextlib.suppress(Exception):  # whatever a download raises

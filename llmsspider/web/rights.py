@@ -4,7 +4,7 @@ noindex. Pure.
     robots.txt, header      Content-Signal: search=yes, ai-input=no     contentsignals.org
     robots.txt, header      Content-Usage: train-ai=n                   AIPREF,
     draft-ietf-aipref-attach
-    robots.txt              License: URL                                RSL 1.0; its file says more
+    robots.txt              License: URL                                RSL 1.0; its file is not read
     header, meta            X-Robots-Tag: noai                          may be addressed to one
     crawler
     header, meta, file      TDM-Reservation: 1, TDM-Policy: URL         TDMRep,
@@ -58,6 +58,7 @@ _WITH_VALUE = frozenset(
 )
 MAX_LICENCES = 10
 MAX_DECLARATIONS = 200  # of one file
+MAX_ADDRESS = 2000  # characters of a path or URL that is declared
 
 
 class Declaration(NamedTuple):
@@ -132,7 +133,9 @@ def _is_licence(parameters: str) -> bool:
 
 
 def licence(target: str, where: str, base: str) -> Declaration | None:
-    """Return the declaration of a licence, None where it has no http(s) URL."""
+    """Return the declaration of a licence, None where it has no http(s) URL of usual length."""
+    if len(target) > MAX_ADDRESS:
+        return None
     try:
         address = urljoin(base, target.strip())
         is_web = urlsplit(address).scheme in {"http", "https"}
@@ -192,7 +195,7 @@ def summary(declared: Iterable[Declaration], robots: str | None = None) -> dict[
     return {"licences": list(licences), "signals": found, "robots": robots}
 
 
-# --- a host: its robots.txt, tdmrep.json and licence file ---
+# --- a host: its robots.txt and tdmrep.json ---
 
 _FIELDS = {
     "content-signal": "Content-Signal",
@@ -240,41 +243,13 @@ def of_tdmrep(body: bytes) -> list[Declaration]:
     for rule in rules[:MAX_DECLARATIONS] if isinstance(rules, list) else ():
         path = rule.get("location") if isinstance(rule, dict) else None
         reserved = rule.get("tdm-reservation") if isinstance(rule, dict) else None
-        if not isinstance(path, str) or reserved not in (0, 1):
+        if not isinstance(path, str) or len(path) > MAX_ADDRESS or reserved not in (0, 1):
             continue
         policy = rule.get("tdm-policy")
         line = f"tdmrep.json: tdm-reservation={reserved} for {path[:200]}"
         found.append(Declaration("tdm", not reserved, line, path))
         one = licence(policy, "tdm-policy in tdmrep.json", "") if isinstance(policy, str) else None
         found += [one._replace(path=path)] if one else []
-    return found
-
-
-def of_rsl(body: bytes) -> list[Declaration]:
-    """Return what an RSL file prohibits, and permits without payment; anything else than such a
-    file says nothing.
-    """
-    from lxml import etree  # noqa: PLC0415  # few sites have one
-
-    try:
-        parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False)
-        contents = list(etree.fromstring(body, parser).iter("{*}content"))[:200]
-    except (etree.XMLSyntaxError, ValueError):
-        return []
-    found = []
-    for content in contents:
-        path = urlsplit(content.get("url") or "/").path or "/"
-        for terms in content.iter("{*}license"):
-            paid = {node.get("type") for node in terms.iter("{*}payment")} - {
-                None,
-                "free",
-                "attribution",
-            }
-            for tag in ("prohibits",) if paid else ("prohibits", "permits"):
-                said = [one.text for one in terms.iter(f"{{*}}{tag}") if one.get("type") == "usage"]
-                for use in re.findall(r"[a-z-]{2,40}", " ".join(filter(None, said)).lower()):
-                    line = f"RSL licence: {tag} {use}"
-                    found.append(Declaration(SAME.get(use, use), tag == "permits", line, path))
     return found
 
 

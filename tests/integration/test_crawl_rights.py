@@ -17,17 +17,13 @@ Content-Signal: search=yes, ai-train=no
 Content-Usage: /closed/ ai=n
 License: {base}/rsl.xml
 """
-RSL = """<rsl xmlns="https://rslstandard.org/rsl"><content url="/paid/"><license>
-<prohibits type="usage">ai-input</prohibits></license></content></rsl>"""
 TDMREP = '[{"location": "/mined/", "tdm-reservation": 1, "tdm-policy": "https://e.com/policy"}]'
 LICENCE = "https://creativecommons.org/licenses/by/4.0/"
 LINKS = "".join(
-    f"<a href='{path}'>x</a> "
-    for path in ("/closed/a", "/paid/a", "/mined/a", "/no.html", "/by.html")
+    f"<a href='{path}'>x</a> " for path in ("/closed/a", "/mined/a", "/no.html", "/by.html")
 )
 LEFT_OUT = {
     "/closed/a": "Content-Usage in robots.txt: ai=n",
-    "/paid/a": "RSL licence: prohibits ai-input",
     "/mined/a": "tdmrep.json: tdm-reservation=1 for /mined/",
     "/no.html": "Content-Signal: ai-input=disallow",
 }
@@ -40,7 +36,6 @@ def site(serve):
         {
             "/": html("Home", f"<p>Welcome to the documentation of this thing.</p>{LINKS}"),
             "/robots.txt": ROBOTS,
-            "/rsl.xml": Reply(RSL, content_type="application/rsl+xml"),
             "/.well-known/tdmrep.json": TDMREP,
             "/by.html": page.replace("<head>", f"<head><link rel='license' href='{LICENCE}'>"),
             "/no.html": Reply(page, headers={"Content-Signal": "ai-input=disallow"}),
@@ -66,8 +61,9 @@ def test_rights_are_obeyed_recorded_listed_and_shown(site, run_crawl, tmp_path):
     }
     assert documents["/by.html"]["rights"]["licences"] == [f"{site.url}/rsl.xml", LICENCE]
     assert first.stats["llms/filtered/ai-opt-out"] == len(LEFT_OUT)
-    assert site.paths().count("/.well-known/tdmrep.json") == site.paths().count("/rsl.xml") == 1
-    assert not {"/closed/a", "/paid/a", "/mined/a"} & set(site.paths()), (
+    assert site.paths().count("/.well-known/tdmrep.json") == 1
+    assert "/rsl.xml" not in site.paths(), "a licence is recorded by its URL"
+    assert not {"/closed/a", "/mined/a"} & set(site.paths()), (
         "robots.txt and its files: not even asked"
     )
     run = json.loads((tmp_path / "run.json").read_text())

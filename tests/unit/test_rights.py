@@ -14,7 +14,6 @@ from llmsspider.web.rights import (
     of_llms_txt,
     of_page,
     of_robots,
-    of_rsl,
     of_tdmrep,
     opt_out,
     robots_directives,
@@ -224,12 +223,6 @@ TDMREP = """[
   {"location": "/guide/", "tdm-reservation": 1, "tdm-policy": "https://provider.com/policies/policy.json"},
   {"location": "/guide/free/*", "tdm-reservation": 0}, {"location": 7, "tdm-reservation": 1}, "nothing"
 ]"""
-RSL = """<rsl xmlns="https://rslstandard.org/rsl">
- <content url="/"><license><permits type="usage">search</permits><prohibits type="usage">ai-train ai-input</prohibits>
- </license></content>
- <content url="/paid/*"><license><permits type="usage">ai-index</permits><payment type="subscription"/></license>
- </content>
-</rsl>"""
 
 
 def test_tdmrep_json_and_its_policy():
@@ -239,29 +232,16 @@ def test_tdmrep_json_and_its_policy():
     assert opt_out(host.at("https://docs.example.com/other")) is None
     for other in (b"{}", b"[[]]", b'[{"location": "/x", "tdm-reservation": []}]'):
         assert of_tdmrep(other) == []
+    long = json.dumps(
+        [{"location": "/" + "a" * 2000, "tdm-reservation": 1}]
+        + [{"location": "/b", "tdm-reservation": 0, "tdm-policy": "https://e.com/" + "p" * 2000}]
+        * 900
+    )
+    assert {one.path for one in of_tdmrep(long.encode())} == {"/b"}
+    assert len(of_tdmrep(long.encode())) < 200
     for broken in (b"", b"<html>", b"\xff", b"[" * 100_000):
         with pytest.raises(UnreadableError):
             of_tdmrep(broken)
-
-
-def test_a_licence_file_says_what_it_prohibits_and_permits_without_payment():
-    host = site_of(of_rsl(RSL.encode()))
-    found = {
-        one.purpose: (one.allowed, one.line) for one in host.at("https://docs.example.com/paid/x")
-    }
-    assert found == {
-        "search": (True, "RSL licence: permits search"),
-        "ai-train": (False, "RSL licence: prohibits ai-train"),
-        "ai-input": (False, "RSL licence: prohibits ai-input"),
-    }
-    assert opt_out(host.at(URL)) == "RSL licence: prohibits ai-input"
-    for broken in (
-        b"",
-        b"<rsl",
-        b"<!DOCTYPE a [<!ENTITY b SYSTEM 'file:///etc/passwd'>]><rsl>&b;</rsl>",
-        b"{}",
-    ):
-        assert of_rsl(broken) == []
 
 
 LICENCES = {
