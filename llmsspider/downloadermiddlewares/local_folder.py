@@ -118,13 +118,20 @@ class Folder:
             if real is not None:
                 return self._read(real, known, max_bytes)
             if path == f"{self.path}sitemap.xml" and self.file(f"{self.path}index.html") is None:
-                sitemap = f"<urlset>{''.join(self._listed())}</urlset>"
-                return 200, {"Content-Type": "application/xml"}, sitemap.encode()
+                return self._sitemap()
         except PermissionError:
             return 403, {}, b""
         except OSError:  # it is gone, or was replaced by a symbolic link
             pass
         return 404, {}, b""
+
+    def _sitemap(self) -> Answer:
+        """Return the list of all pages; an error of the server where it cannot be made whole."""
+        try:
+            entries = "".join(self._listed())
+        except OSError:
+            return 503, {}, b""
+        return 200, {"Content-Type": "application/xml"}, f"<urlset>{entries}</urlset>".encode()
 
     def _read(self, real: Path, known: str, max_bytes: int) -> Answer:
         descriptor = os.open(real, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
