@@ -431,6 +431,7 @@ class Run(RunState):
         """
         self.discovery = discovery
         self.memory.unread(*discovery.broken)
+        self.memory.unreadable(discovery.unreadable)
         self.progress.discovered(discovery)
         self.site.discovered(discovery, usable(start_page.follow))
         self.start_links = list(start_page.follow)

@@ -137,6 +137,10 @@ only.
 """
 
 
+LOST_LIST_RUNS = 10
+"""Runs in a row in which a list answers with something else, after which it counts as gone."""
+
+
 @dataclass(frozen=True, slots=True)
 class StartHistory:
     """What is remembered of a start page; empty strings are unknown.
@@ -350,6 +354,14 @@ class SourceMemory:
         not matter.
         """
         self.unread_files += [file for file in files if file in self.files_before]
+
+    def unreadable(self, files: Iterable[str]) -> None:
+        """Note lists that answered with something else: not read, until enough runs in a row had
+        that.
+        """
+        for file in set(self.files_before).intersection(files):
+            if not self.is_accepted(page_key(file) + b"list", "no list", LOST_LIST_RUNS):
+                self.unread(file)
 
     def passes_over(self, file: str) -> bool:
         """Say whether a file that discovery looks for is left out in this run: it was not there

@@ -209,7 +209,8 @@ class Discovery:
     that was requested.
     `seeds` holds each URL once, without the start page and llms files; `external` are llms files on
     other sites,
-    `broken` sitemaps that break off.
+    `broken` sitemaps that break off, `unreadable` the addresses of lists that answered with
+    something else than a list or its absence.
     """
 
     start: FetchResult
@@ -229,6 +230,7 @@ class Discovery:
     external: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
+    unreadable: list[str] = field(default_factory=list)
     witnesses: list[Witness] = field(default_factory=list, repr=False)
     requests: int = 0
 
@@ -236,6 +238,11 @@ class Discovery:
     def main_file(self) -> LlmsTxt | None:
         """The llms.txt or llms-full.txt that was found first, which says what the site is."""
         return next((file for file in self.files if file.url == self.discovered_file), None)
+
+    def note_unreadable(self, answer: FetchResult) -> None:
+        """Note the answer for a list that is none, unless it says that there is none."""
+        if answer.error != "not_found":
+            self.unreadable += [answer.url, answer.final_url]
 
     def read_files(self) -> list[str]:
         """Return the URLs of the files that gave seeds or documents: llms files and sitemaps."""

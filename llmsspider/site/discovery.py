@@ -263,11 +263,13 @@ class _Cascade:
         if kind is None:
             failed = answer.error is not None or answer.status != 200
             self.found.tried.append(Probe(url, "failed" if failed else "rejected", reason))
+            self.found.note_unreadable(answer)
             return None
         try:
             file = await _parsed(answer, kind)
         except UnreadableError as error:
             self.found.tried.append(Probe(url, "rejected", str(error)))
+            self.found.note_unreadable(answer)
             return None
         self.found.tried.append(Probe(url, "found"))
         if any(known.url == file.url for known in self.found.files):

@@ -323,6 +323,7 @@ class SitemapStep:
         if not answer.ok:
             reason = answer.message or answer.error or f"status {answer.status}"
             self._found.tried.append(Probe(url, "failed", reason))
+            self._found.note_unreadable(answer)
             return inner
         try:
             foreign.read(self._take, url, answer, inner)
@@ -331,6 +332,7 @@ class SitemapStep:
             self._found.warnings.append(f"{answer.final_url} {error}")
         except UnreadableError as error:
             self._found.tried.append(Probe(url, "rejected", str(error)))
+            self._found.note_unreadable(answer)
             return inner
         self._found.tried.append(Probe(url, "found"))
         self._found.sitemaps.append(answer.final_url)
