@@ -1,5 +1,4 @@
-"""What a change means: names and versions that appear or vanish, and what is deprecated; or
-nothing, where it is noise.
+"""What a change means: of which kinds it is, or nothing, where it is noise.
 
 Noise: dates, counters and hashes changing with every build, recognised by what the contents of a
 page were before.
@@ -25,78 +24,6 @@ from llmsspider.changes.compare import (
 )
 from llmsspider.content.markdown import commonmark
 from llmsspider.items import ChangeKind
-
-MAX_NAMES = 30
-"""Maximum number of names of one page, of each kind."""
-MAX_SENTENCE = 240
-
-_SPAN = re.compile(r"`([^`\n]{1,80})`")
-_FLAG = re.compile(r"(?<![\w-])--[A-Za-z][\w-]+")
-_CALL = re.compile(r"(?<![\w.])([A-Za-z_][\w.]*)\(")
-_KEYWORD = re.compile(r"[(,]\s*([A-Za-z_]\w*)\s*(?::[^,()=\n]{1,60})?=(?!=)")
-_SIGNATURE = re.compile(r"(?<![\w.])([A-Za-z_][\w.]*)\(([^()\n]{0,400})\)")
-_PARAMETER = re.compile(r"^\*{0,2}([A-Za-z_]\w*)\s*(?::|$)")
-_NAME = re.compile(r"[A-Za-z_$][\w.$-]*(?:\(\))?\Z")
-_VERSION = re.compile(
-    r"(?<![\w.])v?\d{1,4}\.\d{1,4}(?:\.\d{1,5}){0,2}(?:[-.]?(?:a|b|rc|alpha|beta|dev|post)[.\d]*)?(?![\w.]*\w)"
-)
-_DEPRECATED = re.compile(
-    r"\bdeprecat\w+|\bobsolete\b|\bend[- ]of[- ]life\b|\bno longer"
-    r" (?:supported|available|maintained|recommended)\b|"
-    r"\b(?:will be|was|were|has been|have been) removed\b|\bremoved in (?:v|version )?\d",
-    re.IGNORECASE,
-)
-_SENTENCE = re.compile(r"(?<=[.!?])\s+")
-
-
-@dataclass(slots=True, frozen=True)
-class Names:
-    """Names in signatures and code, and versions, that appeared on a page or vanished; and what it
-    deprecates.
-    """
-
-    appeared: tuple[str, ...] = ()
-    vanished: tuple[str, ...] = ()
-    deprecated: tuple[str, ...] = ()
-
-
-def names(before: Iterable[Block], after: Iterable[Block], hunks: Iterable[Hunk]) -> Names:
-    """Compare what two contents of a page name."""
-    old = dict.fromkeys(_named(before))
-    new = dict.fromkeys(_named(after))
-    appeared = tuple(name for name in new if name not in old)
-    vanished = tuple(name for name in old if name not in new)
-    texts = (
-        hunk.after for hunk in hunks if hunk.kind != "code" and not _DEPRECATED.search(hunk.before)
-    )
-    sentences = (
-        sentence for text in texts for sentence in _SENTENCE.split(text.replace("\n", " "))
-    )
-    deprecated = dict.fromkeys(one[:MAX_SENTENCE] for one in sentences if _DEPRECATED.search(one))
-    return Names(appeared[:MAX_NAMES], vanished[:MAX_NAMES], tuple(deprecated)[:MAX_NAMES])
-
-
-def _named(found: Iterable[Block]) -> Iterator[str]:
-    for block in found:
-        if block.kind == "code":
-            yield from _in_code(block.text)
-            continue
-        for span in _SPAN.findall(block.text):
-            yield from [span] if _NAME.match(span) else _in_code(span)
-        if block.kind == "heading":
-            yield from _in_code(block.text.replace("`", "").replace("\\", ""))
-
-
-def _in_code(text: str) -> Iterator[str]:
-    yield from _FLAG.findall(text)
-    yield from _VERSION.findall(text)
-    yield from (f"{name}()" for name in _CALL.findall(text))
-    yield from (f"{name}=" for name in _KEYWORD.findall(text))
-    for _, parameters in _SIGNATURE.findall(text):
-        for part in parameters.split(","):
-            if "=" not in part and (name := _PARAMETER.match(part.strip())):
-                yield f"{name[1]}="
-
 
 PAGES = 3
 """Pages on which a labelled line has to change at the same time to be noise without any earlier

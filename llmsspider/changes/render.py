@@ -40,10 +40,6 @@ def in_words(page: PageChange) -> list[str]:
     if page.kind == "deleted":
         return [page.reason.replace("-", " ")] if page.reason else []
     found = [f"was {page.moved_from}"] if page.moved_from else []
-    found += [f"deprecated: {sentence}" for sentence in page.names.deprecated[:2]]
-    for label, names in (("new", page.names.appeared), ("gone", page.names.vanished)):
-        more = f" and {len(names) - 6} more" * (len(names) > 6)
-        found += [f"{label}: {', '.join(f'`{name}`' for name in names[:6])}{more}"] * bool(names)
     if page.title_before:
         found.append(f"title was {page.title_before}")
     if page.hunks and page.kind != "new":

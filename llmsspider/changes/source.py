@@ -11,9 +11,7 @@ from urllib.parse import urlsplit
 from llmsspider.changes.compare import MAX_PAIRS, Hunk, blocks, compare, most_similar, word_counts
 from llmsspider.changes.meaning import (
     Evidence,
-    Names,
     evidence,
-    names,
     noise_of,
     volatile_lines,
     without,
@@ -113,7 +111,6 @@ class PageChange:
     hunks: list[Hunk] = field(default_factory=list)
     folded: list[Hunk] = field(default_factory=list)
     shifted: int = 0
-    names: Names = field(default_factory=Names)
     unknown: str | None = None
     remade: bool = False
     reason: str | None = None
@@ -249,7 +246,6 @@ def _compared(
     new = contents[-1]
     change.hunks, change.shifted = compare(old, new)
     change.remade = before.extractor_version != record.extractor_version
-    change.names = names(old, new, change.hunks)
     if before.title and before.title != record.title:
         change.title_before = before.title
     return _Compared(change, evidence(contents))

@@ -1,11 +1,11 @@
-"""Two contents of a page in words: blocks, words inside of them, noise that earlier contents prove, names."""
+"""Two contents of a page in words: blocks, words inside of them, noise that earlier contents prove."""
 
 from __future__ import annotations
 
 import pytest
 
 from llmsspider.changes.compare import blocks, compare, compare_words, mask
-from llmsspider.changes.meaning import change_kinds, evidence, names, volatile_lines, without
+from llmsspider.changes.meaning import change_kinds, evidence, volatile_lines, without
 from llmsspider.changes.meaning import noise_of as noise_of_pages
 from llmsspider.content.links import without_built_names
 
@@ -276,33 +276,6 @@ def test_a_label_that_changes_on_three_pages_at_once_is_noise_on_each():
 def test_a_block_of_nothing_but_dates_is_one_that_changed():
     (hunk,) = hunks("Nov 21, 2026\n", "Dec 2, 2026\n")
     assert hunk.change == "changed"
-
-
-def named(before: str, after: str):
-    old, new = blocks(before), blocks(after)
-    return names(old, new, compare(old, new)[0])
-
-
-def test_parameters_and_versions_that_appear_or_vanish():
-    after = PAGE.replace("timeout=10", "timeout=10, proxy=None").replace(
-        "- `retries` is 3", "- `backoff` is 3"
-    )
-    found = named(PAGE + "\n`--old`\n", after + "\n`--new` since `2.1.0`\n")
-    assert set(found.appeared) == {"proxy=", "backoff", "--new", "2.1.0"}
-    assert set(found.vanished) == {"retries", "--old"}
-
-
-def test_the_parameters_of_a_signature_are_known_without_defaults():
-    found = named("### `connect(host, port)`\n", "### `connect(host, port, tls: bool, *extra)`\n")
-    assert set(found.appeared) == {"tls=", "extra="}
-
-
-def test_deprecations_are_told_in_their_sentence():
-    found = named(
-        PAGE, PAGE + "\nUse `open()`. The function `run()` is deprecated since 3.0. Nothing else.\n"
-    )
-    assert found.deprecated == ("The function `run()` is deprecated since 3.0.",)
-    assert not named(PAGE + "\nIt is deprecated.\n", PAGE + "\nIt is now deprecated.\n").deprecated
 
 
 KINDS = {
