@@ -130,7 +130,7 @@ class Config(BaseModel):
     formats: types.FormatModes = setting(
         "LLMS_FORMATS",
         {},
-        "By format (openapi, notebook, rst, asciidoc, pdf): off, listed (files that are listed are"
+        "By format (openapi, notebook, pdf): off, listed (files that are listed are"
         " pages) or linked.",
     )
     handlers: types.ContentHandlers = setting(

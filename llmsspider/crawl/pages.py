@@ -27,7 +27,14 @@ from llmsspider.items import HTML_ORIGINS, MARKDOWN_ORIGINS, Origin, Page, PageM
 from llmsspider.site.llmstxt import is_llms_url
 from llmsspider.web import page_forms
 from llmsspider.web.addresses import same_site
-from llmsspider.web.page_forms import TEXT_EXTENSIONS, Kind, classify, extension, is_markdown_url
+from llmsspider.web.page_forms import (
+    MARKUP_TYPES,
+    TEXT_EXTENSIONS,
+    Kind,
+    classify,
+    extension,
+    is_markdown_url,
+)
 from llmsspider.web.rights import of_page, opt_out, robots_directives
 from llmsspider.web.stats import Filtered
 from llmsspider.web.urls import InvalidUrl, identity, parse, redacted, without_fragment
@@ -80,8 +87,13 @@ class PageResponse:
 
     @property
     def mime_type(self) -> str | None:
-        """Media type without parameters, lower-case."""
-        return self.headers.get("content-type", "").partition(";")[0].strip().lower() or None
+        """Media type without parameters, lower-case; that of the extension for markup which the
+        server does not know.
+        """
+        declared = self.headers.get("content-type", "").partition(";")[0].strip().lower() or None
+        if declared in {None, "text/plain", "application/octet-stream"}:
+            return MARKUP_TYPES.get(extension(self.fetched_url), declared)
+        return declared
 
     @property
     def encoding(self) -> str | None:

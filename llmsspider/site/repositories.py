@@ -15,6 +15,7 @@ from urllib.parse import quote, unquote, urljoin, urlsplit
 
 from llmsspider.errors import DiscoveryError
 from llmsspider.site.discovered import Discovery, Fetch, FetchResult, Seed
+from llmsspider.web.page_forms import MARKUP_TYPES
 from llmsspider.web.urls import without_fragment
 
 Kind = Literal["github", "gitlab", "off"]
@@ -342,7 +343,7 @@ async def discover_repository(
     """
     api = _Api(fetch, address)
     ref, folder, listed = await _listing(api)
-    endings = frozenset(extensions) | {"md", "markdown", "mdx"}
+    endings = frozenset(extensions) | MARKUP_TYPES.keys() | {"md", "markdown", "mdx"}
     paths = (
         entry.path for entry in listed if not entry.is_folder and _is_page(entry.path, endings)
     )

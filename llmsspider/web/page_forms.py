@@ -36,9 +36,17 @@ _BINARY = (
 BINARY_EXTENSIONS = frozenset(_BINARY.split())
 """Extensions of files that are never a page of documentation."""
 
+MARKUP_TYPES = {
+    "rst": "text/x-rst",
+    "rest": "text/x-rst",
+    "adoc": "text/asciidoc",
+    "asciidoc": "text/asciidoc",
+}
+"""Media types of markup that stays text, by extension: many servers do not know them."""
+
 TEXT_EXTENSIONS = frozenset(
-    "txt text rst rest adoc asciidoc json yaml yml toml xml csv tsv graphql proto".split()  # noqa: SIM905
-)
+    "txt text json yaml yml toml xml csv tsv graphql proto".split()  # noqa: SIM905
+) | frozenset(MARKUP_TYPES)
 """Text formats that become documents only where an llms.txt lists them."""
 
 MARKDOWN_TYPES = frozenset({"text/markdown", "text/x-markdown", "text/mdx"})

@@ -200,10 +200,10 @@ def test_readme_and_docs_are_read_from_raw_files_and_their_links_are_kept(host, 
         "[elsewhere](https://e.com/x)",
     ):
         assert link in guide
-    assert f"]({blob}docs/api.md)" in found["docs/notes.rst"]["content"]
-    assert "```python\nrun()\n```" in found["docs/notes.rst"]["content"]
+    assert found["docs/notes.rst"]["content"] == FILES["docs/notes.rst"]
+    assert found["docs/notes.rst"]["mime_type"] == "text/x-rst"
     assert f"[api]({blob}docs/api.md)" in found["docs/try.ipynb"]["content"]
-    assert f"[more]({blob}docs/guide/more.md)" in found["docs/guide/usage.adoc"]["content"]
+    assert found["docs/guide/usage.adoc"]["content"] == FILES["docs/guide/usage.adoc"]
     assert found["docs/api.md"]["fetched_url"] == f"{raw}docs/api.md"
     assert {row["discovered_by"] for row in found.values()} == {"start", "repository"}
     assert not any(

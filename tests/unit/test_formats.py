@@ -1,4 +1,4 @@
-"""Notebooks, reStructuredText, AsciiDoc and PDF as Markdown; which files of which formats are read."""
+"""Notebooks and PDF as Markdown; which files of which formats are read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from llmsspider.content.formats.documents import (
     PdfError,
     PdfHandler,
 )
-from llmsspider.content.formats.markup import AsciiDocHandler, RstHandler
 from llmsspider.content.openapi import OpenApiHandler
 
 
@@ -103,112 +102,6 @@ def test_cells_that_are_none_are_passed_over():
     )  # type: ignore[arg-type]
 
 
-RST = """
-=====
-Guide
-=====
-
-See `the site <https://e.com/a>`_, :func:`~pkg.run`, :ref:`More <more>` and ``x = 1``. Or Python_.
-
-.. _Python: https://python.org
-.. a comment
-   that goes on
-
-Install
--------
-
-#. first
-#. second
-
-.. code-block:: python
-   :linenos:
-
-   import x
-
-   x.run()
-
-Then::
-
-    $ run --fast
-
-.. note:: Be careful
-   with it.
-
-.. toctree::
-   :maxdepth: 2
-
-   a
-   b
-
-.. versionadded:: 2.1
-
-Deeper
-~~~~~~
-
-.. function:: run(wait=1)
-
-   Runs it.
-"""
-
-
-def test_restructuredtext_keeps_headings_code_links_and_notes():
-    assert read(RstHandler(), RST) == (
-        "# Guide\n\n"
-        "See [the site](https://e.com/a), `pkg.run`, `More` and `x = 1`. Or [Python](https://python.org).\n\n"
-        "## Install\n\n1. first\n1. second\n\n```python\nimport x\n\nx.run()\n```\n\nThen:\n\n"
-        "```\n$ run --fast\n```\n\n**Note:**\n\nBe careful\nwith it.\n\n**Added in 2.1:**\n\n"
-        "### Deeper\n\n`run(wait=1)`\n\nRuns it.\n"
-    )
-
-
-ADOC = """= Guide
-:source-language: ruby
-:name: World
-
-Hello {name}, see https://e.com[the site] and xref:other.adoc#part[other] or <<part,the part>>.
-
-[source,python]
-----
-import x
-----
-
-[source]
-----
-puts 1
-----
-
-== Steps
-
-* one
-** deeper
-. first
-
-NOTE: Careful.
-
-[WARNING]
-====
-Hot.
-====
-
-.Title of it
-....
-as is
-....
-
-term:: what it is
-// a comment
-include::other.adoc[]
-"""
-
-
-def test_asciidoc_keeps_headings_code_links_and_notes():
-    assert read(AsciiDocHandler(), ADOC) == (
-        "# Guide\n\nHello World, see [the site](https://e.com) and [other](other.adoc#part) or the part.\n\n"
-        "```python\nimport x\n```\n\n```ruby\nputs 1\n```\n\n## Steps\n\n- one\n   - deeper\n1. first\n\n"
-        "**Note:** Careful.\n\n**Warning:** Hot.\n\n**Title of it**\n\n```\nas is\n```\n\n- **term**: what it is\n"
-    )
-
-
 def pdf(*texts: str, password: str | None = None) -> bytes:
     """A PDF with a page for each text, and an outline entry for each."""
     from pypdf import PdfWriter
@@ -285,9 +178,8 @@ def test_an_openapi_file_whose_references_turn_in_circles_ends():
         ("application/json", "a.json", b'{"openapi": "3.0.0"}', True, "openapi"),
         ("application/json", "a.json", b'{"other": 1}', True, None),
         ("text/plain", "a.yaml", b"swagger: '2.0'", True, "openapi"),
-        ("text/plain", "_sources/a.rst.txt", b"A\n=", True, "rst"),
-        ("text/asciidoc", "a", b"= A", True, "asciidoc"),
-        ("text/html", "a.rst", b"<p>", True, None),
+        ("text/x-rst", "a.rst", b"A\n=", True, None),
+        ("text/html", "a.ipynb", b"<p>", True, None),
         ("application/pdf", "a.pdf", b"%PDF", True, None),
     ],
 )
@@ -302,15 +194,15 @@ def test_a_mode_says_which_files_are_pages():
     formats = Formats.parse("pdf=linked, notebook = off")
     assert formats.extensions("linked") == {"pdf"}
     assert "ipynb" not in formats.extensions("listed")
-    assert {"pdf", "rst", "adoc", "json"} <= formats.extensions("listed")
+    assert {"pdf", "json"} <= formats.extensions("listed")
     assert formats.reader("application/pdf", "https://e.com/a", b"%PDF", listed=False)
     assert (
         formats.reader("application/json", "https://e.com/a.ipynb", b'{"cells": []}', listed=True)
         is None
     )
     assert (
-        Formats.parse('{"rst": "off"}').modes["rst"]
-        == Formats.parse({"rst": "off"}).modes["rst"]
+        Formats.parse('{"openapi": "off"}').modes["openapi"]
+        == Formats.parse({"openapi": "off"}).modes["openapi"]
         == "off"
     )
     assert Formats().fingerprint == "" != formats.fingerprint
@@ -319,7 +211,7 @@ def test_a_mode_says_which_files_are_pages():
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        ("word=linked", "'word' is no format: accepted are openapi, notebook, rst, asciidoc, pdf"),
+        ("word=linked", "'word' is no format: accepted are openapi, notebook, pdf"),
         ("pdf=on", "pdf='on': accepted are off, listed, linked"),
         ("pdf", "pdf='': accepted are"),
         ("{", "a mode by format is accepted"),

@@ -19,6 +19,7 @@ from urllib.parse import unquote, urlsplit
 from llmsspider.errors import ArgumentsError
 from llmsspider.items import Page
 from llmsspider.web.loading import OURS, Extra, find, missing_extra, path_of, source_of
+from llmsspider.web.page_forms import MARKUP_TYPES
 
 ApiDocuments = Literal["file", "tag", "operation"]
 """What of an OpenAPI file is one document: everything, what has one tag, or an operation."""
@@ -58,16 +59,6 @@ FORMATS: dict[str, LinkedFormat] = {
         ("application/x-ipynb+json",),
         ("ipynb",),
         sniff=re.compile(rb'"(?:cells|nbformat|worksheets)"\s{0,9}:'),
-    ),
-    "rst": LinkedFormat(
-        "llmsspider.content.formats.markup.RstHandler",
-        ("text/x-rst", "text/prs.fallenstein.rst"),
-        ("rst", "rest", "rst.txt"),
-    ),
-    "asciidoc": LinkedFormat(
-        "llmsspider.content.formats.markup.AsciiDocHandler",
-        ("text/asciidoc", "text/x-asciidoc"),
-        ("adoc", "asciidoc"),
     ),
     "pdf": LinkedFormat(
         "llmsspider.content.formats.documents.PdfHandler",
@@ -126,9 +117,7 @@ class Formats:
         """
         modes = {"linked"} if mode == "linked" else {"linked", "listed"}
         on = [one for name, one in FORMATS.items() if self.modes[name] in modes]
-        return frozenset(ending.rpartition(".")[2] for one in on for ending in one.extensions) - {
-            "txt"
-        }
+        return frozenset(ending for one in on for ending in one.extensions)
 
     @property
     def fingerprint(self) -> str:
@@ -145,8 +134,8 @@ class Formats:
         """Return the path of the class that converts a response; None if it is of no enabled
         format.
 
-        >>> Formats().reader("text/plain", "https://e.com/guide.rst", b"Guide", listed=True)
-        'llmsspider.content.formats.markup.RstHandler'
+        >>> Formats().reader("text/plain", "https://e.com/a.ipynb", b'{"cells": []}', listed=True)
+        'llmsspider.content.formats.documents.NotebookHandler'
         """
         name = unquote(urlsplit(url).path).rpartition("/")[2].lower()
         for key, one in FORMATS.items():
@@ -183,8 +172,7 @@ _UNKNOWN_TO_PYTHON = {
     ".xml": "application/xml",
     ".toml": "application/toml",
     ".ipynb": "application/x-ipynb+json",
-    ".rst": "text/x-rst",
-    ".adoc": "text/asciidoc",
+    **{f".{ending}": mime_type for ending, mime_type in MARKUP_TYPES.items()},
 }
 
 
