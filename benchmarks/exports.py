@@ -40,8 +40,6 @@ FORMATS = {
     "flat depth": ("--format", "flat", "--order", "depth"),
     "graph json": ("--format", "graph", "--as", "json"),
     "graph ascii": ("--format", "graph", "--as", "ascii"),
-    "graph svg": ("--format", "graph", "--as", "svg"),
-    "graph html": ("--format", "graph", "--as", "html"),
     "tree": ("--format", "tree"),
     "tree again": ("--format", "tree"),
 }

@@ -49,8 +49,8 @@ VECTOR_STORES = {
     "lancedb": "llmsspider.integrations.lancedb.LanceDBPipeline",
 }
 
-GRAPHS = {"json": graph.write_json, "ascii": graph.write_ascii, "svg": graph.write_svg}
-"""Forms of a graph beside `html`."""
+GRAPHS = {"json": graph.write_json, "ascii": graph.write_ascii}
+"""Forms of a graph."""
 
 
 class Command(OneLineCommand):
@@ -61,9 +61,7 @@ class Command(OneLineCommand):
     options = (
         option("--since", "only what changed after sequence number N", metavar="N"),
         option("--format", f"one of: {', '.join(FORMATS)} (default: jsonl)", default="jsonl"),
-        option(
-            "--as", f"graph: {', '.join(GRAPHS)}, html (default: json)", dest="form", default="json"
-        ),
+        option("--as", f"graph: {', '.join(GRAPHS)} (default: json)", dest="form", default="json"),
         option("--order", "flat: breadth (default) or depth first", default="breadth"),
         option(
             "--max-tokens", "flat, skill: omit the pages that would exceed N tokens", metavar="N"
@@ -83,7 +81,7 @@ class Command(OneLineCommand):
         source = one_source(args)
         problems = choice_problems(
             ("--format", opts.format, FORMATS),
-            ("--as", opts.form, (*GRAPHS, "html")),
+            ("--as", opts.form, tuple(GRAPHS)),
             ("--order", opts.order, ("breadth", "depth")),
         )
         if opts.since is not None and opts.format not in ROWS:
@@ -156,9 +154,7 @@ class Command(OneLineCommand):
                         f"--max-tokens {budget} omits every page: the first one needs more", 1
                     )
             elif opts.format == "graph":
-                from llmsspider.output.report import write_graph  # few exports are pages
-
-                GRAPHS.get(opts.form, write_graph)(store, out)
+                GRAPHS[opts.form](store, out)
             else:
                 write = self._writer(opts.format, store, replay=since is not None)
                 write(documents(store, source, since), out)

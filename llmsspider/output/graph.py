@@ -1,16 +1,12 @@
 """The knowledge graph of a source, and its pages in the order of their links."""
 
 import contextlib
-import html
-import math
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from functools import lru_cache
-from itertools import islice, tee
+from itertools import tee
 from typing import IO, Any, BinaryIO, Literal
-from urllib.parse import urlsplit
 
 import orjson
 
@@ -125,12 +121,6 @@ class SiteTree:
 
 # The knowledge graph of a source: its pages, the pages that failed, and the links between them.
 
-PICTURE_NODES = 2000
-"""Maximum number of nodes in a picture; more could not be distinguished."""
-
-_ROW = 18
-_COLUMN = 260
-
 
 def nodes(store: Store) -> Iterator[dict[str, Any]]:
     """Yield the nodes breadth-first, then those of pages that failed in the last run.
@@ -210,131 +200,9 @@ def write_ascii(store: Store, out: BinaryIO) -> None:
         out.write(f"! {error.url} ({error.kind}{status})\n".encode("utf-8", "replace"))
 
 
-def write_svg(store: Store, out: BinaryIO) -> None:
-    """A picture of the tree: a column for each level, a line to the page that links to it."""
-    tree = SiteTree(store)
-    rows: dict[int, tuple[int, int]] = {}
-    parts: list[str] = []
-    for place, level, record in islice(tree.pages("depth", OUTLINE), PICTURE_NODES):
-        x = 10 + level * _COLUMN // 8
-        y = 20 + len(rows) * _ROW
-        rows[place] = x, y
-        if tree.parents[place] in rows:
-            above = rows[tree.parents[place]]
-            parts.append(f'<path d="M{above[0]} {above[1]}V{y}H{x}" fill="none" stroke="#bbb"/>')
-        parts.append(_text(x + 8, y, record.title or record.url, record.url, "#036"))
-        parts.append(f'<circle cx="{x}" cy="{y}" r="3" fill="#036"/>')
-    failed = failures(store, tree)
-    errors = failed[: PICTURE_NODES - len(rows)]
-    for number, error in enumerate(errors, len(rows)):
-        parts.append(
-            _text(18, 20 + number * _ROW, f"{error.url} ({error.kind})", error.url, "#b00")
-        )
-    height = 40 + (len(rows) + len(errors)) * _ROW
-    if omitted := len(tree) + len(failed) - len(rows) - len(errors):
-        parts.append(f'<text x="18" y="{height}">and {omitted} more: --as json has them all</text>')
-        height += _ROW
-    width = 700 + max((x for x, _ in rows.values()), default=0)
-    size = f'width="{width}" height="{height}" font-family="sans-serif" font-size="12"'
-    svg = [f'<svg xmlns="http://www.w3.org/2000/svg" {size}>', *parts, "</svg>\n"]
-    out.write("\n".join(svg).encode("utf-8", "replace"))
-
-
-def _text(x: int, y: int, text: str, url: str, colour: str) -> str:
-    target, shown = (html.escape(_printable(one)) for one in (url, " ".join(text.split())[:100]))
-    return f'<a href="{target}"><text x="{x}" y="{y + 4}" fill="{colour}">{shown}</text></a>'
-
-
 def _printable(text: str) -> str:
     return "".join(character for character in text if character.isprintable())
 
 
 def _label(record: PageRecord) -> str:
     return f"{_printable(' '.join((record.title or '').split()))} <{record.url}>".strip()
-
-
-# The picture of a site in its report: pages as a tree of paths in a circle, with the links between
-# them.
-
-MAX_NODES, MAX_LINKS = 3000, 9000  # nodes and links the picture shows; what is beyond is counted
-RING = 100.0  # distance between two levels of the tree
-
-
-@dataclass(slots=True)
-class _Node:
-    name: str
-    parent: int
-    level: int
-    page: int = -1
-    children: dict[str, int] = field(default_factory=dict)
-    leaves: int = 0
-
-
-def site_tree(urls: Sequence[str], links: Iterable[tuple[int, int]]) -> dict[str, Any]:
-    """Lay out the pages with these addresses, and links as pairs of indexes into them; returns
-    JSON-ready columns.
-
-    `nodes` holds [name, parent, index of the page or -1, x, y] with the root first; `links` pairs
-    of nodes; what is not
-    in the picture is counted.
-    """
-    nodes = [_Node("", -1, 0)]
-    of_page: dict[int, int] = {}
-    with_host = len({urlsplit(url).netloc for url in urls[:MAX_NODES]}) > 1
-    for index, url in enumerate(urls):
-        if len(nodes) >= MAX_NODES:
-            break
-        parts = urlsplit(url)
-        path = [
-            parts.netloc * with_host,
-            *parts.path.split("/"),
-            f"?{parts.query}" * bool(parts.query),
-        ]
-        here = 0
-        for name in [name for name in path if name][:30]:
-            if name not in nodes[here].children:
-                nodes[here].children[name] = len(nodes)
-                nodes.append(_Node(name[:80], here, nodes[here].level + 1))
-            here = nodes[here].children[name]
-        nodes[here].page = index if nodes[here].page < 0 else nodes[here].page
-        of_page[index] = here
-    shown: list[list[int]] = []
-    left = 0
-    for source, target in links:
-        if source in of_page and target in of_page and len(shown) < MAX_LINKS:
-            shown.append([of_page[source], of_page[target]])
-        else:
-            left += 1
-    return {
-        "nodes": [
-            [one.name, one.parent, one.page, *place]
-            for one, place in zip(nodes, _places(nodes), strict=True)
-        ],
-        "links": shown,
-        "pages_left": len(urls) - len(of_page),
-        "links_left": left,
-    }
-
-
-def _places(nodes: list[_Node]) -> list[tuple[float, float]]:
-    """Give each node a share of the circle by its leaves; a parent stands in the middle of its
-    children.
-    """
-    for node in reversed(nodes):  # children come after their parents
-        node.leaves = node.leaves or 1
-        if node.parent >= 0:
-            nodes[node.parent].leaves += node.leaves
-    deepest = max(node.level for node in nodes) or 1
-    ring = max(RING, nodes[0].leaves * 14 / (2 * math.pi * deepest))
-    begins = [0.0] * len(nodes)
-    used = [0.0] * len(nodes)
-    places: list[tuple[float, float]] = []
-    for index, node in enumerate(nodes):
-        share = node.leaves / nodes[0].leaves
-        if node.parent >= 0:
-            begins[index] = begins[node.parent] + used[node.parent]
-            used[node.parent] += share
-        angle = 2 * math.pi * (begins[index] + share / 2)
-        radius = ring * node.level
-        places.append((round(radius * math.cos(angle), 1), round(radius * math.sin(angle), 1)))
-    return places

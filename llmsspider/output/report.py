@@ -16,7 +16,7 @@ from functools import cache
 from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import orjson
 from jinja2 import Environment, FunctionLoader, StrictUndefined
@@ -25,17 +25,15 @@ from markupsafe import Markup
 from llmsspider.crawl.progress import Example, duration
 from llmsspider.crawl.run import Run
 from llmsspider.output.exports import staged
-from llmsspider.output.graph import site_tree
 from llmsspider.output.metrics import metrics
 from llmsspider.output.mirror import path_for
 from llmsspider.output.status import Conversion, RunReport, RunStatus, run_report, stored_status
 from llmsspider.site.discovered import Discovery, Probe
-from llmsspider.store import LINKS, PageError, PageRecord, Store
+from llmsspider.store import OUTLINE, PageRecord, Store
 from llmsspider.web.rights import SiteDeclaration
 from llmsspider.web.urls import identity
 
 MAX_PER_OUTCOME = 200  # maximum number of URLs in each list; counts are exact
-LINKS_PER_PAGE = 20  # links of one page that the picture may show
 NOT_REACHED = "not reached"  # the `change` of a stored page that the run did not reach
 
 
@@ -130,9 +128,9 @@ class RunData:
     oldest_check: str | None
 
 
-def gather(run: Run) -> tuple[RunData, list[list[Any]], dict[str, Any]]:
-    """Return what run.json holds of a run that is closed, a row for each page, and the graph;
-    raises `StoreError`.
+def gather(run: Run) -> tuple[RunData, list[list[Any]]]:
+    """Return what run.json holds of a run that is closed, and a row for each page; raises
+    `StoreError`.
 
     The columns are title, URL, section, origin, change, depth, and what it was found by (the reason
     when deleted).
@@ -169,8 +167,7 @@ def gather(run: Run) -> tuple[RunData, list[list[Any]], dict[str, Any]]:
         rights=run.rights.table(),
         oldest_check=pages.oldest_check,
     )
-    tree = site_tree([row[1] for row in pages.rows if row[4] != "deleted"], pages.links())
-    return data, pages.rows, tree
+    return data, pages.rows
 
 
 def _discovery(run: Run, discovery: Discovery) -> DiscoveryReport:
@@ -254,47 +251,26 @@ def compare(
 
 
 class StoredPages:
-    """The pages of the store as rows (see `gather`), those this run deleted or failed on at the
-    end; links by row.
-    """
+    """The pages of the store as rows (see `gather`), those this run deleted at the end."""
 
     def __init__(self, store: Store, run: str | None, seen: Container[bytes] | None):
         self.rows: list[list[Any]] = []
         self.oldest_check: str | None = None
-        self._places: dict[str, int] = {}
-        self._targets: list[list[str]] = []
-        for page in store.iter_pages("depth", LINKS):
+        for page in store.iter_pages("depth", OUTLINE):
             reached = seen is None or page.record.key in seen
             self.oldest_check = min(
                 self.oldest_check or page.record.fetched_at, page.record.fetched_at
             )
             change = page.change if page.run == run else "unchanged" if reached else NOT_REACHED
-            self._places[page.record.identity] = len(self.rows)
             self.rows.append(
                 [*_row(page.record), change, page.record.depth, page.record.discovered_by]
             )
-            self._targets.append([link.url for link in page.record.links[: LINKS_PER_PAGE * 2]])
 
     def add_deleted(self, store: Store, run: RunReport) -> None:
         """Add the pages that the run deleted."""
         for page in store.changes_since(run.seq_before):
             if page.change == "deleted" and page.run == run.id:
                 self.rows.append([*_row(page.record), "deleted", page.record.depth, page.reason])
-
-    def add_failed(self, errors: Iterable[PageError]) -> None:
-        """Add the pages that failed, once each, and are not stored; the kind of their error stands
-        for their origin.
-        """
-        for error in errors:
-            place = self._places.setdefault(identity(error.url), len(self.rows))
-            if place == len(self.rows):
-                self.rows.append(["", error.url, "", error.kind, "failed", None, None])
-
-    def links(self) -> Iterator[tuple[int, int]]:
-        """Yield the links between pages as pairs of rows."""
-        for source, urls in enumerate(self._targets):
-            targets = {self._places.get(identity(url), source) for url in urls} - {source}
-            yield from ((source, target) for target in sorted(targets)[:LINKS_PER_PAGE])
 
 
 def _row(record: PageRecord) -> list[Any]:
@@ -317,24 +293,6 @@ def environment() -> Environment:
     return made
 
 
-def _page(
-    template: str, script: str, documents: list[list[Any]], tree: dict[str, Any], **values: Any
-) -> str:
-    """Return a page with the graph; it allows itself this script alone."""
-    return (
-        environment()
-        .get_template(template)
-        .render(
-            left_out=tree["pages_left"],
-            payload=embedded({"documents": documents, "tree": tree}),
-            style=Markup(_text("report.css")),  # noqa: S704  # our own
-            script=Markup(script),  # noqa: S704  # our own
-            script_hash=csp_hash(script),
-            **values,
-        )
-    )
-
-
 def embedded(value: Any) -> Markup:
     r"""Return JSON that may stand in a `<script type="application/json">`.
 
@@ -350,30 +308,7 @@ def embedded(value: Any) -> Markup:
 @cache
 def report_script() -> str:
     """Return the script of the report."""
-    return "".join(map(_text, ("common.js", "report.js", "graph.js")))
-
-
-def write_graph(store: Store, out: BinaryIO) -> None:
-    """Write the stored pages of a source, and those that failed in its last run, as a page with the
-    graph.
-    """
-    source = store.source_record()
-    runs = store.runs()
-    pages = StoredPages(store, runs[-1].id if runs else None, None)
-    stored = len(pages.rows)
-    pages.add_failed(store.errors(runs[-1]) if runs else [])
-    tree = site_tree([row[1] for row in pages.rows], pages.links())
-    html = _page(
-        "graph_page.html.j2",
-        _text("common.js") + _text("graph.js"),
-        pages.rows,
-        tree,
-        source=source.name if source else "",
-        pages=stored,
-        failed=len(pages.rows) - stored,
-        links=len(tree["links"]) + tree["links_left"],
-    )
-    out.write(html.encode("utf-8", "replace"))
+    return _text("report.js")
 
 
 def csp_hash(script: str) -> str:
@@ -393,23 +328,28 @@ def write_report(run: Run, setting: str) -> tuple[Path, str]:
     `OSError` and
     `StoreError`.
     """
-    data, documents, tree = gather(run)
+    data, documents = gather(run)
     page = path_for(setting, data.source)
     if page.suffix.lower() not in {".html", ".htm"}:
         page /= "report.html"
     page.parent.mkdir(parents=True, exist_ok=True)
     living = [row for row in documents if row[4] != "deleted"]
-    text = _page(
-        "report.html.j2",
-        report_script(),
-        documents,
-        tree,
-        data=data,
-        run=data.run,
-        living=len(living),
-        origins=Counter(row[3] for row in living),
-        changes=Counter(row[4] for row in documents),
-        sections=dict(Counter(row[2] or "(none)" for row in living).most_common(30)),
+    script = report_script()
+    text = (
+        environment()
+        .get_template("report.html.j2")
+        .render(
+            payload=embedded({"documents": documents}),
+            style=Markup(_text("report.css")),  # noqa: S704  # our own
+            script=Markup(script),  # noqa: S704  # our own
+            script_hash=csp_hash(script),
+            data=data,
+            run=data.run,
+            living=len(living),
+            origins=Counter(row[3] for row in living),
+            changes=Counter(row[4] for row in documents),
+            sections=dict(Counter(row[2] or "(none)" for row in living).most_common(30)),
+        )
     )
     with staged(page.with_name("run.prom")) as out:
         out.write(metrics(data.run, data.source, data.oldest_check).encode("utf-8", "replace"))

@@ -24,7 +24,6 @@ from llmsspider.crawl.settle import same_page_elsewhere
 from llmsspider.crawl.shapes import LookAlikes
 from llmsspider.crawl.site import SiteKnowledge
 from llmsspider.items import Page, PageMeta
-from llmsspider.output.graph import site_tree
 from llmsspider.output.mirror_files import safe_name
 from llmsspider.site import llmstxt, llmstxt_parser, sitemaps
 from llmsspider.site.llmsfull_rules import Locator
@@ -221,7 +220,7 @@ def use(url: str) -> None:
             assert fault(page) is None
         SiteKnowledge().page_of(known)
         tree_of(known), directory_above(known, ["language", "version"]), title_from_url(known)
-        safe_name(known, "example.com"), site_tree([known], [])
+        (safe_name(known, "example.com"),)
         (
             Credentials().headers_for(known),
             of_robots("User-agent: *\nLicense: /l", "x", known),
