@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 
 import orjson
+from scrapy.addons import AddonManager
 from scrapy.commands.crawl import Command as CrawlCommand
 from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.utils.log import configure_logging, log_scrapy_info
@@ -88,13 +89,16 @@ class Command(DescribedCommand, CrawlCommand):
             opts.spargs.append(f"{self.word}={args[0]}")
         super().process_options(args, opts)
         self._spider = args[0] if self.word == "spider" else "docs"
-        loader = load_object(self.settings["SPIDER_LOADER_CLASS"]).from_settings(self.settings)
+        # add-ons have their say when the crawl is made, later than this
+        settings = self.settings.copy()
+        AddonManager.load_pre_crawler_settings(settings)
+        loader = load_object(settings["SPIDER_LOADER_CLASS"]).from_settings(settings)
         if self._spider not in loader.list():
             self._refuse([spider_problem(self._spider, loader.list())], 2)
         if unloaded := scrapy_cloud.load(self.settings):
             self._refuse([unloaded], 2)
         try:
-            if problems := crawl_problems(self.settings, loader.load(self._spider), opts.spargs):
+            if problems := crawl_problems(settings, loader.load(self._spider), opts.spargs):
                 self._refuse(problems, 2)
         except StoreError as error:
             self._refuse([str(error)], 1)

@@ -16,7 +16,7 @@ import orjson
 from llmsspider.crawl.deletions import Moves, outage
 from llmsspider.crawl.known_pages import KnownPages, RecordedPages
 from llmsspider.crawl.pages import drop_reason
-from llmsspider.crawl.plan import Plan
+from llmsspider.crawl.plan import WITHOUT_DOCUMENTS, Plan, advice
 from llmsspider.crawl.progress import succeeded
 from llmsspider.crawl.records import Readings
 from llmsspider.crawl.revisit import Ledger
@@ -275,7 +275,12 @@ class Run(RunState):
         self.outputs.delivered = delivered
         self.progress.enter("finished")
         self._conclude_night(store)
-        counts = {**self.counts(), "delivered": self.outputs.delivered}
+        counts = {
+            **self.counts(),
+            "delivered": self.outputs.delivered,
+            "undelivered": self.outputs.undelivered,
+        }
+        is_vain = self.outcome in WITHOUT_DOCUMENTS
         try:
             self._close_section(self.section, store)
             if self.section.is_last:
@@ -287,7 +292,7 @@ class Run(RunState):
             store.finish_run(
                 self.outcome,
                 complete=self.coverage.complete,
-                why=self.coverage.why_incomplete,
+                why=advice(self) if is_vain else self.coverage.why_incomplete,
                 counts=counts,
             )
         except StoreError as error:  # the pages are stored, how the run ended is not

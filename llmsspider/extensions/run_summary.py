@@ -205,7 +205,9 @@ def delivered(
     failed = any(
         name.startswith("feedexport/failed_count/") and number for name, number in stats.items()
     )
-    return active and not failed and not undelivered if feeds else None
+    if undelivered:
+        return False
+    return active and not failed if feeds else None
 
 
 def _has_output(crawler: Crawler) -> bool:

@@ -8,7 +8,11 @@ import asyncio
 import logging
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+from filelock import FileLock
 
 from llmsspider.answers.embedding import BATCH, Embedder, embedded, embedder_of
 from llmsspider.answers.library import store_id
@@ -26,6 +30,9 @@ if TYPE_CHECKING:
     from llmsspider.store import Store, Stores
 
 logger = logging.getLogger(__name__)
+
+FOLDER_WAIT_SECS = 1800.0
+"""How long a delivery to a folder waits for those of other crawls."""
 
 PAGES = 20
 """Pages that are delivered, and noted as delivered, at a time."""
@@ -117,11 +124,11 @@ class VectorStorePipeline(RunComponent):
             run.flush()
             written, removed = await asyncio.to_thread(self.bring, run.config.stores, run.source)
         except Exception as error:  # whatever the client of a vector store raises
-            text = str(error).strip().partition("\n")[0]
+            text = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
             logger.error(
-                "vector store: not delivered, the next crawl does it: %(error)s",
-                {"error": f"{type(error).__name__}: {text}"},
+                "vector store: not delivered, the next crawl does it: %(error)s", {"error": text}
             )
+            run.outputs.undelivered.append(f"vector store: {text}")
             run.count("vectors/failed")
             return
         run.count("vectors/written", written)
@@ -132,8 +139,9 @@ class VectorStorePipeline(RunComponent):
         """Open the vector store and deliver a source to it; returns how many rows were written and
         removed.
         """
-        with stores.open(source, create=False) as store:
-            self.connect(str(self.run.config.vector_store))
+        target = str(self.run.config.vector_store)
+        with stores.open(source, create=False) as store, _turn(target):
+            self.connect(target)
             try:
                 return self.deliver(store, source)
             finally:
@@ -192,6 +200,18 @@ class VectorStorePipeline(RunComponent):
             for row, vector in zip(part, embedded(self.embedder, texts), strict=True):
                 made[str(row.id)] = vector.tolist()
         return made
+
+
+def _turn(target: str) -> AbstractContextManager[object]:
+    """Return what waits until no other crawl delivers to a folder: an embedded engine is for one
+    process. A server is for many.
+    """
+    address, _ = place(target)
+    if "://" in address:
+        return nullcontext()
+    folder = Path(address)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    return FileLock(folder.with_name(f"{folder.name}.lock"), timeout=FOLDER_WAIT_SECS)
 
 
 def payload(row: ChunkRow) -> dict[str, Any]:

@@ -229,8 +229,13 @@ def failure_of(run: RunRecord) -> str:
     """The reason why a finished run counts as failed; empty for one that succeeded."""
     outcome = run.outcome or ""
     if outcome != "finished" and not outcome.startswith("closespider_"):
-        return outcome or "the run did not end"
-    return "its documents were not delivered" if run.counts.get("delivered") is False else ""
+        why = f": {run.why}" if run.why and outcome else ""
+        return f"{outcome or 'the run did not end'}{why}"
+    if run.counts.get("delivered") is not False:
+        return ""
+    lost = run.counts.get("undelivered")
+    which = f": {lost[0]}" if isinstance(lost, list) and lost else ""
+    return f"its documents were not delivered{which}"
 
 
 # --- the sync: a place that fails hands its sources to the others ---

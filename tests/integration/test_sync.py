@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import threading
 from pathlib import Path
 from time import monotonic
 from typing import Any
 
+import own_classes
 import pytest
 from crawling import Outcome, begin, command
 from sites import MARKDOWN, PLAIN, html
@@ -61,7 +63,9 @@ def test_every_source_is_crawled_and_the_next_sync_is_a_recrawl(serve, tmp_path:
     assert (report["ok"], report["failed"], report["skipped"]) == (2, 1, 0), first.log
     found = {row["source"]: row for row in report["sources"]}
     assert found["plain"]["changes"] == {"new": 3}, "block= holds"
-    assert found["nobody"]["reason"] == "start_failed"
+    said = f"start_failed: nothing was obtained from {empty.url}/: "
+    assert found["nobody"]["reason"].startswith(said)
+    assert f"failed: nobody ({said}" in first.log
     assert "3/3 " in first.log
     assert sorted(
         path.name.partition("-")[0] for path in (tmp_path / "store" / "logs").iterdir()
@@ -238,3 +242,44 @@ def test_a_sync_that_is_stopped_ends_its_crawls_cleanly(serve, tmp_path: Path):
     log = log_of(tmp_path, "s")
     assert "incomplete (shutdown)" in log
     assert "never retrieved" not in log and "pending" not in log
+
+
+@pytest.mark.parametrize("engine", ["qdrant.QdrantPipeline", "lancedb.LanceDBPipeline"])
+def test_crawls_side_by_side_deliver_to_one_folder_of_vectors(serve, tmp_path: Path, engine):
+    shutil.copy(own_classes.__file__, tmp_path)
+    sites = [serve(PLAIN) for _ in range(4)]
+    listed = "".join(
+        f'[[sources]]\nurl = "{site.url}/"\nsource = "s{number}"\n'
+        for number, site in enumerate(sites)
+    )
+    (tmp_path / "sources.toml").write_text(listed)
+    pipelines = json.dumps({f"llmsspider.integrations.{engine}": 950})
+    vectors = {
+        "ITEM_PIPELINES": pipelines,
+        "LLMS_EMBEDDER": "own_classes.HashedWords",
+        "LLMS_VECTOR_STORE": str(tmp_path / "vectors"),
+    }
+    given = [part for pair in vectors.items() for part in ("-s", "=".join(pair))]
+    done = sync(tmp_path, "sources.toml", "--jobs", "2", "--json", *given)
+    assert json.loads(done.stdout)["ok"] == len(sites), done.log
+    logs = [log_of(tmp_path, f"s{number}") for number in range(len(sites))]
+    assert [log.count("chunks written, 0 removed") for log in logs] == [1] * len(sites)
+
+
+def test_a_source_whose_vectors_were_not_delivered_has_failed(serve, tmp_path: Path):
+    shutil.copy(own_classes.__file__, tmp_path)
+    (tmp_path / "sources.toml").write_text(f'[[sources]]\nurl = "{serve(PLAIN).url}/"\n')
+    given = [
+        "-s",
+        'ITEM_PIPELINES={"llmsspider.integrations.qdrant.QdrantPipeline": 950}',
+        "-s",
+        "LLMS_EMBEDDER=own_classes.HashedWords",
+        "-s",
+        "LLMS_VECTOR_STORE=http://127.0.0.1:9",
+    ]
+    done = sync(tmp_path, "sources.toml", "--json", *given)
+    assert done.exit_code == 1
+    (row,) = json.loads(done.stdout)["sources"]
+    assert row["state"] == "failed"
+    assert row["reason"].startswith("its documents were not delivered: vector store: ")
+    assert "its documents were not delivered: vector store: " in done.log
