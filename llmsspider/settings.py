@@ -42,8 +42,8 @@ TELNETCONSOLE_ENABLED = False
 REMOTE_CONTROL_ENABLED = False  # it runs Python sent over HTTP
 DOWNLOAD_HANDLERS_BASE: dict[str, str | None] = {
     **scrapys.DOWNLOAD_HANDLERS_BASE,
-    "http": "llmsspider.downloadermiddlewares.headers.DownloadHandler",  # Scrapy's; signs, renders
-    "https": "llmsspider.downloadermiddlewares.headers.DownloadHandler",
+    "http": "llmsspider.downloadermiddlewares.download_handler.DownloadHandler",  # Scrapy's; signs, renders
+    "https": "llmsspider.downloadermiddlewares.download_handler.DownloadHandler",
     # of the folder that `url` names
     "file": "llmsspider.downloadermiddlewares.local_folder.FolderDownloadHandler",
     "data": None,
@@ -90,16 +90,16 @@ DOWNLOADER_MIDDLEWARES_BASE: dict[str, int | None] = {
     "llmsspider.downloadermiddlewares.address_guard.AddressGuardMiddleware": 20,
     "llmsspider.downloadermiddlewares.redirect.ScopeMiddleware": 40,
     "llmsspider.downloadermiddlewares.robots.RobotsTxtMiddleware": 100,
-    "llmsspider.downloadermiddlewares.headers.UserAgentMiddleware": 500,
+    "llmsspider.downloadermiddlewares.user_agent.UserAgentMiddleware": 500,
     "llmsspider.downloadermiddlewares.robots.AiOptOutMiddleware": 520,
     "llmsspider.downloadermiddlewares.markdown_negotiation.MarkdownNegotiationMiddleware": 540,
     "llmsspider.downloadermiddlewares.revalidation.RevalidationMiddleware": 545,
     "llmsspider.downloadermiddlewares.backoff.BackoffMiddleware": 560,
     "llmsspider.downloadermiddlewares.redirect.MetaRefreshMiddleware": 580,
-    "llmsspider.downloadermiddlewares.headers.HttpCompressionMiddleware": 590,
+    "llmsspider.downloadermiddlewares.http_compression.HttpCompressionMiddleware": 590,
     "llmsspider.downloadermiddlewares.redirect.RedirectMiddleware": 600,
-    "llmsspider.downloadermiddlewares.headers.CookiesMiddleware": 700,
-    "llmsspider.downloadermiddlewares.headers.HostAuthMiddleware": 710,  # after the cookies
+    "llmsspider.downloadermiddlewares.cookies.CookiesMiddleware": 700,
+    "llmsspider.downloadermiddlewares.host_auth.HostAuthMiddleware": 710,  # after the cookies
     "llmsspider.downloadermiddlewares.address_guard.ConnectionGuardMiddleware": 950,
 }
 DOWNLOADER_MIDDLEWARES_BASE |= dict.fromkeys(

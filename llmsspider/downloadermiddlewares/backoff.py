@@ -24,8 +24,8 @@ from scrapy.utils.httpobj import urlparse_cached
 from twisted.internet.defer import Deferred
 
 from llmsspider.crawl.requests import META, RefusedRequest, run_of
-from llmsspider.downloadermiddlewares.headers import robots_user_agent
 from llmsspider.downloadermiddlewares.turns import SharedTurns, Turns, shared_file
+from llmsspider.downloadermiddlewares.user_agent import robots_user_agent
 from llmsspider.web import stats
 from llmsspider.web.addresses import is_global, parse_host
 

@@ -8,7 +8,7 @@ from engine_crawl import engine_crawl
 from loopback import Answer, Arrived, loopback
 from scrapy import Request
 
-from llmsspider.downloadermiddlewares.headers import HostAuthMiddleware
+from llmsspider.downloadermiddlewares.host_auth import HostAuthMiddleware
 from llmsspider.web.credentials import Credentials
 
 OPEN = {"LLMS_ALLOW_PRIVATE_ADDRESSES": "127.0.0.0/8", "LOG_LEVEL": "DEBUG"}

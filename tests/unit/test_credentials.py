@@ -5,7 +5,7 @@ import logging
 
 import pytest
 
-from llmsspider.downloadermiddlewares.headers import REDACTED, SecretsFilter
+from llmsspider.downloadermiddlewares.host_auth import REDACTED, SecretsFilter
 from llmsspider.errors import ArgumentsError
 from llmsspider.web.credentials import Credentials
 

@@ -9,7 +9,7 @@ import brotli
 import pytest
 from backports import zstd
 
-from llmsspider.downloadermiddlewares.headers import (
+from llmsspider.downloadermiddlewares.decompression import (
     BodyTooLargeError,
     BrokenEncodingError,
     decompress,

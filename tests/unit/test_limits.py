@@ -14,12 +14,12 @@ from llmsspider.content.extraction.parsing import MAX_DEPTH, parse, read_source
 from llmsspider.content.links import SMALL_CHARS
 from llmsspider.content.markdown import MAX_LEVELS, read, split_front_matter
 from llmsspider.crawl.requests import RefusedRequest
-from llmsspider.downloadermiddlewares.headers import (
+from llmsspider.downloadermiddlewares.decompression import (
     MAX_MEMBERS,
     BodyTooLargeError,
-    HttpCompressionMiddleware,
     decompress,
 )
+from llmsspider.downloadermiddlewares.http_compression import HttpCompressionMiddleware
 from llmsspider.errors import TooLargePageError
 from llmsspider.site.llmsfull import cut, inspect
 from llmsspider.site.llmsfull_marks import MAX_HEADER_LINES

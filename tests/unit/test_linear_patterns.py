@@ -34,7 +34,7 @@ NOT_YET = {
 """Patterns that take more than linear work today. None may be added."""
 
 NOT_CONSTANT = {
-    "llmsspider.downloadermiddlewares.headers.__init__": "secrets of the user's own, joined",
+    "llmsspider.downloadermiddlewares.host_auth.__init__": "secrets of the user's own, joined",
     "llmsspider.downloadermiddlewares.local_folder.__init__": "the address that the user gives the folder, escaped",
     "llmsspider.content.extraction.metadata.without_suffix": "parts of titles, of MAX_TITLE characters at most",
     "llmsspider.web.outcomes.explained": "a few constants, on the one line of an exception",
