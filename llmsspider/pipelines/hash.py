@@ -20,6 +20,7 @@ from llmsspider.errors import StoreError
 from llmsspider.items import Link, LlmsEntry, added_fields, content_hash
 from llmsspider.pipelines import CountedDrop
 from llmsspider.store import PageItem, PageRecord
+from llmsspider.store.records import clear_content, derive_fields
 from llmsspider.web import stats
 from llmsspider.web.loading import OURS
 
@@ -98,10 +99,7 @@ class HashPipeline(RunComponent):
                 )
         if item.change == "deleted":
             item.seq = self.run.recorded.delete(record)
-            item.content = None
-            item.content_hash = None
-            item.links = []
-            item.code_languages = []
+            clear_content(item)
             vars(item).clear()
             return item
         self._update(item, record)
@@ -129,8 +127,9 @@ class HashPipeline(RunComponent):
                     setattr(record, name, getattr(delivered, name))
         elif record.content_hash is None:  # changed since it was read from the store
             record.content_hash = content_hash(record.content or "")
-        for name in (*FIXED, *FOLLOWED, "content_hash", "code_languages"):
+        for name in (*FIXED, *FOLLOWED, "content_hash"):
             setattr(item, name, getattr(record, name))
+        derive_fields(item, record)
         if is_reverted:
             vars(item).clear()
             vars(item).update(record.extra)

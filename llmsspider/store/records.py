@@ -6,7 +6,7 @@ Plain data, no database in sight.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from datetime import datetime
 from typing import Any, Literal
 
@@ -291,10 +291,7 @@ class PageRecord:
         kind = OpenDocument if self.extra and change != "deleted" else Document
         made = kind(source=source, run=run, seq=seq, change=change, **self._own_fields())
         if change == "deleted":
-            made.content = None
-            made.content_hash = None
-            made.links = []
-            made.code_languages = []
+            clear_content(made)
         elif isinstance(made, OpenDocument):
             vars(made).update(self.extra)
         return made
@@ -343,6 +340,28 @@ class PageItem(OpenDocument):
     record: PageRecord
     confirmed: bool
     stored: bool
+
+
+DERIVED = tuple(
+    one for one in fields(Document) if isinstance(getattr(PageRecord, one.name, None), property)
+)
+"""The fields of documents that follow from `content`: properties of `PageRecord`."""
+
+
+def derive_fields(document: Document, record: PageRecord) -> None:
+    """Set the fields of a document that follow from its content, once that is what is stored."""
+    for one in DERIVED:
+        setattr(document, one.name, getattr(record, one.name))
+
+
+def clear_content(document: Document) -> None:
+    """Make a document one that has nothing of its content: a tombstone."""
+    document.content = None
+    document.content_hash = None
+    document.links = []
+    for one in DERIVED:
+        empty = one.default if one.default_factory is MISSING else one.default_factory()
+        setattr(document, one.name, empty)
 
 
 @dataclass(slots=True, frozen=True)
