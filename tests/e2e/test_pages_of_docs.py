@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -87,7 +88,11 @@ class Step(NamedTuple):
 
 def steps(page: str) -> Iterator[Step]:
     """Yield what a page tells to type, in order."""
-    text = PAGES[page].read_text(encoding="utf-8")
+    yield from steps_of(PAGES[page].read_text(encoding="utf-8"))
+
+
+def steps_of(text: str) -> Iterator[Step]:
+    """Yield what a text tells to type, in order."""
     for found in re.finditer(
         r"^```python\n((?:(?!```).*\n)*)```|((?:^ {4}.*\n(?:\n(?= {4}))*)+)", text, re.MULTILINE
     ):
@@ -214,6 +219,26 @@ def test_a_page_runs_from_top_to_bottom(
                 place.do(step)
                 ran += step.kind != "file"
     assert ran
+
+
+def test_the_first_screen_of_the_readme_runs_in_a_checkout(
+    programs: Path, serve: Callable[[dict[str, str]], Site], tmp_path: Path
+) -> None:
+    checkout = tmp_path / "checkout"
+    others = shutil.ignore_patterns(".*", "__pycache__", "build", "dist")
+    shutil.copytree(ROOT, checkout, ignore=others)
+    host = serve(SITE).url.removeprefix("http://")
+    place = Place(checkout, programs, {"https://docs.example.com": f"http://{host}"})
+    (checkout / "home").mkdir()
+    (checkout / "home" / "llmsspider").symlink_to(programs.parent)
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    first, then = readme.partition("## Without installing")[0], readme.partition("Run it again")[2]
+    lines = [step for step in steps_of(first) if not elsewhere(step.text)]
+    assert [step.text.split()[0] for step in lines] == ["export", "llmsspider"]
+    asked = re.search(r"`(llmsspider search .*?)`", then)
+    assert asked
+    for step in [*lines, lines[-1], Step("sh", asked[1])]:
+        place.do(step)
 
 
 def test_the_pages_that_are_run_are_all_that_can_be() -> None:
