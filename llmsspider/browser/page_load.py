@@ -12,6 +12,7 @@ import asyncio
 import contextlib
 import json
 import time
+from collections import Counter
 from importlib.resources import files
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
@@ -20,6 +21,7 @@ from playwright.async_api import CDPSession, Error, Page, Request, Response, Rou
 from scrapy_playwright.handler import ScrapyPlaywrightDownloadHandler
 
 from llmsspider.errors import RenderingError
+from llmsspider.web.addresses import same_site
 
 IDLE_TIMEOUT_SECS = 15.0
 """Longest time a page is given after its answer began."""
@@ -29,11 +31,8 @@ QUIET_SECS = 0.5
 
 STILL_SECS = 2.0
 """Time without a change after which a page that shows text is done, whatever still loads besides
-its data.
+what its text is made from (`Traffic.awaited`).
 """
-
-DATA_SECS = 8.0
-"""Time such a page waits for one request of its scripts for data."""
 
 BUSY_SECS = 0.25
 """Time to answer above which a page is busy: it computes, and neither changes nor requests anything
@@ -58,6 +57,12 @@ STAY_OPEN = frozenset({"eventsource", "websocket"})
 
 DATA = frozenset({"fetch", "xhr"})
 """Types of requests that scripts make for data."""
+
+STREAMS = ("text/event-stream", "multipart/x-mixed-replace")
+"""Media types of answers that stay open: nobody waits for their end."""
+
+POLLS = 2
+"""Answers of one address after which a further request to it is a poll."""
 
 MAX_LOADS = 4
 """Maximum number of loads of a page, reloads and navigations by its scripts included; further ones
@@ -106,8 +111,8 @@ def is_framed(request: Request) -> bool:
 class Traffic:
     """The requests a page makes.
 
-    `failed` maps the URL of each script or data request that failed to the reason; `data` lists the
-    URLs of data that
+    `failed` maps the URL of each script or data request that failed to the reason; `pending` lists
+    the URLs of those that were under way when the page was read; `data` lists the URLs of data that
     was loaded; `is_stopped` says whether the page was read before its scripts had finished.
     """
 
@@ -118,8 +123,11 @@ class Traffic:
         self.refused: WeakSet[Request] = WeakSet()
         """Requests that would load the page more than `MAX_LOADS` times."""
         self.failed: dict[str, str] = {}
+        self.pending: list[str] = []
         self.data: list[str] = []
         self.is_stopped = False
+        self._polled: Counter[tuple[str, ...]] = Counter()
+        self._endless: WeakSet[Request] = WeakSet()
         self.last_secs = time.monotonic()
         """When the last request began or ended (monotonic clock)."""
         page.on("request", self._begins)
@@ -134,17 +142,25 @@ class Traffic:
         return 0.0 if is_waiting else time.monotonic() - self.last_secs
 
     @property
-    def awaits_data(self) -> bool:
-        """Whether a request for data is under way that began less than `DATA_SECS` ago."""
-        late = time.monotonic() - DATA_SECS
-        return any(
-            request.resource_type in DATA and began > late for request, began in self._open.items()
-        )
+    def awaited(self) -> list[Request]:
+        """Requests under way that the text of the page may be made from: the page itself, data, and
+        scripts of its own site (chunks, JSONP). Polls and streams do not count: they never end.
+        """
+        return [
+            request
+            for request in self._open
+            if request not in self._endless
+            and (
+                request.resource_type in DATA | {"document"}
+                or (request.resource_type == "script" and same_site(request.url, self._page.url))
+            )
+        ]
 
     def end(self) -> None:
         """Stop recording: requests that are still under way when the page was read end when it is
         closed.
         """
+        self.pending = [request.url for request in self.awaited][:MAX_NOTED]
         self._page.remove_listener("response", self._answered)
         self._page.remove_listener("requestfailed", self._fails)
 
@@ -154,9 +170,14 @@ class Traffic:
             if self._loads > MAX_LOADS:
                 self.refused.add(request)
                 return
+        if self._polled[_address(request)] >= POLLS:
+            self._endless.add(request)
         self._open[request] = self.last_secs = time.monotonic()
 
     def _answered(self, response: Response) -> None:
+        self._polled[_address(response.request)] += 1
+        if response.headers.get("content-type", "").startswith(STREAMS):
+            self._endless.add(response.request)
         if response.status >= 400:
             self._note(response.request, f"HTTP status {response.status}")
         elif response.request.resource_type in DATA and len(self.data) < MAX_NOTED:
@@ -174,6 +195,11 @@ class Traffic:
     def _note(self, request: Request, why: str) -> None:
         if request.resource_type in DATA | {"script"} and len(self.failed) < MAX_NOTED:
             self.failed[request.url] = why
+
+
+def _address(request: Request) -> tuple[str, ...]:
+    """Return what is the same of each request of a poll: what it asks, without the query."""
+    return request.method, request.url.partition("?")[0], request.post_data or ""
 
 
 class Scripts:
@@ -258,7 +284,7 @@ async def wait_until_loaded(scripts: Scripts, traffic: Traffic) -> bool:
                 still = now - since
                 shown = look[2] if look else 0
                 quiet = QUIET_SECS if shown else STILL_SECS
-                has_text = still >= STILL_SECS and shown >= ENOUGH_TEXT and not traffic.awaits_data
+                has_text = still >= STILL_SECS and shown >= ENOUGH_TEXT and not traffic.awaited
                 if has_text or min(still, traffic.quiet_secs) >= quiet:
                     return True
                 await asyncio.sleep(POLL_SECS)

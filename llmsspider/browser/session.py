@@ -170,6 +170,7 @@ class BrowserSession:
         for loaded in traffic[-1:]:
             noted = {
                 "failed": dict(loaded.failed),
+                "pending": list(loaded.pending),
                 "data": list(loaded.data),
                 "stopped": loaded.is_stopped,
             }

@@ -55,6 +55,7 @@ class RequestMeta(TypedDict, total=False):
     data: list[str]  # URLs of the data that the browser loaded for the page it rendered
     dead: str  # URL of its Markdown, which was not found; other pages it may belong to are tried
     failed: dict[str, str]  # what failed to load in the browser: why, by URL
+    pending: list[str]  # URLs of what was under way when the browser read it
     held: bool  # came as HTML; its Markdown is requested once more at the end of the crawl
     asked: bool  # requested though its shape was no page elsewhere
     late: bool  # requested once more at the end of the crawl

@@ -172,7 +172,9 @@ def test_pages_that_never_end_cost_their_time_and_no_more(serve, run_crawl):
             "/served": shell("while (true) {}").replace("<div", f"<p>{NOTICE}</p><div"),
             "/told": shell(draw("Told") + "setInterval(() => { while (true) {} })"),
             "/works": shell(draw("Works") + WORKS),
-            "/hangs": shell(draw("Hangs"), "<script src='/never.js' async></script>"),
+            "/hangs": shell(
+                draw("Hangs", f"<p>{NOTICE * 4}</p>"), "<script src='/never.js' async></script>"
+            ),
             "/grows": shell(
                 draw("Grows") + "setInterval(() => { app.append(document.createElement('p')) }, 50)"
             ),

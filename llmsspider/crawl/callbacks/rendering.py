@@ -6,7 +6,7 @@ import asyncio
 import logging
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from urllib.parse import urljoin
 
 from scrapy import Request
@@ -69,6 +69,30 @@ _BYTES = re.compile(r"\breceive (\d+) bytes")
 
 _Files = Sequence[str | PageResponse]
 """OpenAPI files: their URLs, or answers that hold them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rendering:
+    """A page as the browser rendered it.
+
+    `failed` maps the URL of each script or data request of its own site that failed to the reason;
+    `pending` lists the URLs of those that were under way when it was read; `is_stopped` says
+    whether its scripts had not come to rest.
+    """
+
+    page: PageResponse
+    failed: dict[str, str]
+    pending: list[str]
+    is_stopped: bool
+
+    @property
+    def lacks(self) -> str | None:
+        """What the page may lack, in words; None for a page that loaded whole."""
+        if self.pending:
+            return f"waits for {self.pending[0]}"
+        for url, why in self.failed.items():
+            return f"could not load {url} ({why})"
+        return "did not come to rest" if self.is_stopped else None
 
 
 class Renderer:
@@ -160,20 +184,20 @@ class Renderer:
         if policy == "never":
             return answered, self._unrendered(request, result, f"render=never{besides}")
         try:
-            rendered, failed, is_stopped = await self._browse(request, answered)
+            rendering = await self._browse(request, answered)
+            failed = rendering.failed
             if not NOT_THERE.issuperset(failed.values()) and self._in_vain < MAX_IN_VAIN:
                 run.count("rendering/again")
-                rendered, failed, is_stopped = await self._browse(request, answered)
-                self._in_vain = self._in_vain + 1 if failed else 0
+                rendering = await self._browse(request, answered)
+                self._in_vain = self._in_vain + 1 if rendering.failed else 0
+            rendered = rendering.page
             page = replace(await read_page(rendered, run.workers, listed=False), origin="rendered")
             own = {
                 identity(split_route(url)[0]) for url in (answered.fetched_url, answered.page_url)
             }
             if identity(split_route(rendered.fetched_url)[0]) not in own:
                 page.page.meta.refresh = rendered.fetched_url
-            is_api = page.page.meta.api_files is not None  # its file may be read without the page
-            if failed or (is_stopped and not is_api):
-                self._check_size(request, page, failed)
+            self._check_size(request, page, rendering)
         except BrowserUnavailableError as error:
             level = logging.DEBUG if self._warned else logging.WARNING
             spider = self.crawler.spider
@@ -190,12 +214,8 @@ class Renderer:
         run.count("rendering/pages")
         return rendered, page
 
-    async def _browse(
-        self, request: Request, answered: PageResponse
-    ) -> tuple[PageResponse, dict[str, str], bool]:
-        """Return a page as the browser rendered it, what of its own site failed to load, and if it
-        was stopped.
-        """
+    async def _browse(self, request: Request, answered: PageResponse) -> Rendering:
+        """Return a page as the browser rendered it. Raises `RenderingError` where it did not."""
         url = split_route(answered.fetched_url)[0] + split_route(request.url)[1]
         nested = nested_request(url, request, meta={"playwright": True})
         try:
@@ -228,13 +248,20 @@ class Renderer:
         page = replace(
             rendered, page_url=answered.page_url, headers=headers, accept=None, data=data
         )
-        return page, own, bool(info(nested).get("stopped"))
+        pending = info(nested).get("pending", [])
+        return Rendering(page, own, pending, bool(info(nested).get("stopped")))
 
-    def _check_size(self, request: Request, result: PageResult, failed: dict[str, str]) -> None:
+    def _check_size(self, request: Request, result: PageResult, rendering: Rendering) -> None:
         """Raise `RenderingError` for a possibly incomplete page with too little text (next to none,
         or under half).
         """
-        enough = ENOUGH_TEXT if failed else SOME_TEXT
+        lacks = rendering.lacks
+        if lacks is None:
+            return
+        is_known_lack = bool(rendering.failed or rendering.pending)
+        if not is_known_lack and result.page.meta.api_files is not None:
+            return  # its file may be read without the page
+        enough = ENOUGH_TEXT if is_known_lack else SOME_TEXT
         key = page_key(request.url)
         if self.run.known.state(key) is not None:
             stored = self.run.store.load_page(key)
@@ -242,11 +269,7 @@ class Renderer:
         if len(result.page.markdown) >= enough:
             return
         self.run.count("rendering/incomplete")
-        why = "did not come to rest, and"
-        if failed:
-            url, error = next(iter(failed.items()))
-            why = f"could not load {url} ({error}) and"
-        raise RenderingError(f"the page {why} shows next to nothing", kind="network")
+        raise RenderingError(f"the page {lacks} and shows next to nothing", kind="network")
 
     def _unrendered(self, request: Request, result: PageResult, why: str) -> PageResult:
         """Return the page as it is without a browser; a stored rendering is preferred to a shell's

@@ -1,0 +1,137 @@
+"""Pages that are read while something that they are drawn from is still under way."""
+
+from __future__ import annotations
+
+import threading
+from itertools import product
+
+import pytest
+from chromium import browser, shell  # noqa: F401  # the fixture is autouse
+from forked import HANGS_SECS
+from site_server import Reply
+from sites import html
+
+pytestmark = pytest.mark.browser
+
+SETTLES = {"llmsspider.browser.page_load.IDLE_TIMEOUT_SECS": 3.5}
+"""So long is waited for a page that does not come to rest; usually 15 seconds."""
+PATIENCE = {"RETRY_TIMES": 0, "DOWNLOAD_TIMEOUT": HANGS_SECS}
+LATE_SECS = 3.0
+"""Longer than a page that shows text is waited for where nothing of it is under way."""
+
+MENU = "".join(f"<a href='/'>Chapter {number} of the handbook</a> " for number in range(12))
+NOTICES = {"bare": "Loading…", "paragraph": "<p>Loading…</p>"}
+LOADS = {
+    "data": "fetch('/part/data').then(answer => answer.json()).then(draw)",
+    "chunk": "import('/part/chunk').then(chunk => draw(chunk.default))",
+    "jsonp": """
+        window.back = draw;
+        document.head.append(Object.assign(document.createElement('script'), {src: '/part/jsonp'}))
+    """,
+}
+"""How a page gets what it is drawn from, after its menu and a notice."""
+
+PART = '{"text": "Text of the chapter, which is drawn when it has come. It is long enough."}'
+BODIES = {
+    "data": (PART, "application/json"),
+    "chunk": (f"export default {PART}", "text/javascript"),
+    "jsonp": (f"back({PART})", "text/javascript"),
+}
+
+
+def late_page(notice: str, load: str) -> str:
+    script = f"""
+        const app = document.getElementById('app');
+        app.innerHTML = "<nav>{MENU}</nav><main>{notice}</main>";
+        const draw = part => {{
+          app.lastChild.innerHTML = '<h1>Chapter</h1>' + `<p>${{part.text}}</p>`.repeat(4);
+        }};
+        {load};
+    """
+    return shell(script)
+
+
+@pytest.fixture
+def handbook(serve):
+    """A site whose pages wait for what `waits` says: nothing, a moment, or the end of the test."""
+    waits = {"data": 0.0, "chunk": 0.0, "jsonp": 0.0}
+    over = threading.Event()
+
+    def part(name):
+        def answer(_seen):
+            over.wait(waits[name])
+            body, kind = BODIES[name]
+            return Reply(body, content_type=kind)
+
+        return answer
+
+    names = [f"/{load}-{notice}" for load, notice in product(LOADS, NOTICES)]
+    links = "".join(f"<a href='{name}'>x</a>" for name in names)
+    site = serve(
+        {
+            "/": html("Home", f"<p>Home.</p>{links}"),
+            **{
+                f"/{load}-{notice}": late_page(NOTICES[notice], LOADS[load])
+                for load, notice in product(LOADS, NOTICES)
+            },
+            **{f"/part/{name}": part(name) for name in LOADS},
+        }
+    )
+    yield site, waits
+    over.set()
+
+
+def test_what_comes_late_is_waited_for(handbook, run_crawl):
+    site, waits = handbook
+    waits.update(dict.fromkeys(waits, LATE_SECS))
+    documents = run_crawl(f"{site.url}/", settings=PATIENCE).by_path(site.url)
+    assert len(documents) == 1 + len(LOADS) * len(NOTICES)
+    for path in set(documents) - {"/"}:
+        assert documents[path]["content"].startswith("# Chapter\n\nText of the chapter"), path
+
+
+def test_a_page_that_still_waits_is_an_error_and_never_its_notice(handbook, run_crawl):
+    site, waits = handbook
+    url = f"{site.url}/"
+    waits["chunk"] = HANGS_SECS
+    first = run_crawl(url, settings=PATIENCE, constants=SETTLES)
+    assert set(first.by_path(site.url)) == {
+        "/",
+        *(f"/{load}-{notice}" for load, notice in product(("data", "jsonp"), NOTICES)),
+    }
+    assert first.stats["llms/errors/network"] == len(NOTICES)
+    waits.update(data=HANGS_SECS, chunk=0.0, jsonp=HANGS_SECS)
+    for night in (2, 3):
+        outcome = run_crawl(url, settings=PATIENCE, constants=SETTLES)
+        changes = {path: page["change"] for path, page in outcome.by_path(site.url).items()}
+        assert set(changes.values()) <= {"new", "unchanged"}, night
+        assert len(changes) == 1 + len(LOADS) * len(NOTICES)
+        assert outcome.stats["llms/errors/network"] == 2 * len(NOTICES)
+
+
+def test_polls_and_streams_are_not_waited_for(serve, run_crawl):
+    over = threading.Event()
+
+    def slow(_seen):
+        over.wait(1.0)
+        return Reply("{}", content_type="application/json")
+
+    text = "Text of a page that keeps asking for more than it shows. " * 6
+    polls = (
+        f"document.getElementById('app').innerHTML = '<main><h1>Polls</h1><p>{text}</p></main>';"
+    )
+    polls += "const ask = () => fetch('/poll?' + Math.random()).finally(ask); ask();"
+    site = serve(
+        {
+            "/": html("Home", "<p>Home.</p><a href='/polls'>x</a>"),
+            "/polls": shell(polls),
+            "/poll": slow,
+        }
+    )
+    try:
+        constants = {"llmsspider.browser.page_load.IDLE_TIMEOUT_SECS": HANGS_SECS}
+        settings = {"RETRY_TIMES": 0, "DOWNLOAD_TIMEOUT": HANGS_SECS / 2}
+        documents = run_crawl(f"{site.url}/", settings=settings, constants=constants)
+    finally:
+        over.set()
+    assert set(documents.by_path(site.url)) == {"/", "/polls"}
