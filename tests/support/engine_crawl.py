@@ -26,10 +26,10 @@ SETTINGS: dict[str, Any] = {
         "scrapy.downloadermiddlewares.useragent.UserAgentMiddleware": None,
         f"{MIDDLEWARES}.address_guard.AddressGuardMiddleware": 20,
         f"{MIDDLEWARES}.robots.RobotsTxtMiddleware": 100,
-        f"{MIDDLEWARES}.headers.UserAgentMiddleware": 500,
+        f"{MIDDLEWARES}.user_agent.UserAgentMiddleware": 500,
         f"{MIDDLEWARES}.robots.AiOptOutMiddleware": 520,
         f"{MIDDLEWARES}.backoff.BackoffMiddleware": 560,
-        f"{MIDDLEWARES}.headers.HostAuthMiddleware": 710,
+        f"{MIDDLEWARES}.host_auth.HostAuthMiddleware": 710,
         f"{MIDDLEWARES}.address_guard.ConnectionGuardMiddleware": 950,
     },
 }
