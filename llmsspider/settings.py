@@ -50,7 +50,7 @@ DOWNLOAD_HANDLERS_BASE: dict[str, str | None] = {
     "ftp": None,
     "s3": None,
 }
-TWISTED_DNS_RESOLVER = "llmsspider.downloadermiddlewares.address_guard.AddressGuardResolver"
+TWISTED_DNS_RESOLVER = "llmsspider.downloadermiddlewares.resolver.AddressGuardResolver"
 
 # --- the browser, which starts with the first page that needs it (docs/explanation/rendering.md)
 # ---
@@ -86,21 +86,21 @@ SPIDER_MIDDLEWARES_BASE: dict[str, int | None] = {
 }
 DOWNLOADER_MIDDLEWARES_BASE: dict[str, int | None] = {
     **scrapys.DOWNLOADER_MIDDLEWARES_BASE,
-    "llmsspider.downloadermiddlewares.redirect.SyntheticMiddleware": 10,
+    "llmsspider.downloadermiddlewares.synthetic.SyntheticMiddleware": 10,
     "llmsspider.downloadermiddlewares.address_guard.AddressGuardMiddleware": 20,
-    "llmsspider.downloadermiddlewares.redirect.ScopeMiddleware": 40,
+    "llmsspider.downloadermiddlewares.scope.ScopeMiddleware": 40,
     "llmsspider.downloadermiddlewares.robots.RobotsTxtMiddleware": 100,
     "llmsspider.downloadermiddlewares.user_agent.UserAgentMiddleware": 500,
-    "llmsspider.downloadermiddlewares.robots.AiOptOutMiddleware": 520,
+    "llmsspider.downloadermiddlewares.ai_optout.AiOptOutMiddleware": 520,
     "llmsspider.downloadermiddlewares.markdown_negotiation.MarkdownNegotiationMiddleware": 540,
     "llmsspider.downloadermiddlewares.revalidation.RevalidationMiddleware": 545,
     "llmsspider.downloadermiddlewares.backoff.BackoffMiddleware": 560,
-    "llmsspider.downloadermiddlewares.redirect.MetaRefreshMiddleware": 580,
+    "llmsspider.downloadermiddlewares.meta_refresh.MetaRefreshMiddleware": 580,
     "llmsspider.downloadermiddlewares.http_compression.HttpCompressionMiddleware": 590,
     "llmsspider.downloadermiddlewares.redirect.RedirectMiddleware": 600,
     "llmsspider.downloadermiddlewares.cookies.CookiesMiddleware": 700,
     "llmsspider.downloadermiddlewares.host_auth.HostAuthMiddleware": 710,  # after the cookies
-    "llmsspider.downloadermiddlewares.address_guard.ConnectionGuardMiddleware": 950,
+    "llmsspider.downloadermiddlewares.connection_guard.ConnectionGuardMiddleware": 950,
 }
 DOWNLOADER_MIDDLEWARES_BASE |= dict.fromkeys(
     (
@@ -175,7 +175,7 @@ AUTOTHROTTLE_TARGET_CONCURRENCY = (
     2.0  # requests under way at a time to a host with a bound; Scrapy's default is 1
 )
 DOWNLOADER = (  # holds CONCURRENT_REQUESTS_PER_DOMAIN
-    "llmsspider.downloadermiddlewares.backoff.Downloader"
+    "llmsspider.downloadermiddlewares.downloader.Downloader"
 )
 DOWNLOAD_VERIFY_CERTIFICATES = True  # Scrapy's default is False
 

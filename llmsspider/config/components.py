@@ -32,7 +32,7 @@ REQUIRED = {
         "llmsspider.spidermiddlewares.llms_txt_start.LlmsTxtStart": "nothing would be requested"
     },
     "DOWNLOADER_MIDDLEWARES": {
-        "llmsspider.downloadermiddlewares.redirect.SyntheticMiddleware": "no crawl would end"
+        "llmsspider.downloadermiddlewares.synthetic.SyntheticMiddleware": "no crawl would end"
     },
     "ITEM_PIPELINES": {
         STORE_PIPELINE: "nothing would be stored, and the next crawl would take every page for new",
@@ -62,7 +62,7 @@ STAND_INS = {
         "the spellings of a page's address are requested one by one",
     ),
     "DOWNLOADER": (
-        "llmsspider.downloadermiddlewares.backoff.Downloader",
+        "llmsspider.downloadermiddlewares.downloader.Downloader",
         (
             "requests do not wait for their turns: no Crawl-delay, no Retry-After, no limit for"
             " each host"

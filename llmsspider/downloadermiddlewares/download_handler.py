@@ -9,7 +9,7 @@ from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 
-from llmsspider.downloadermiddlewares.address_guard import guarded_resolver
+from llmsspider.downloadermiddlewares.resolver import guarded_resolver
 from llmsspider.web.credentials import Signer
 
 if TYPE_CHECKING:

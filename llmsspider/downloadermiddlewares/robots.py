@@ -1,16 +1,15 @@
-"""What a site permits: robots.txt as RFC 9309 has it, and answers that say they are not for AI."""
+"""What the robots.txt of a host permits, as RFC 9309 has it, and its tdmrep.json."""
 
 import asyncio
 import contextlib
 import logging
-from typing import Literal, Self
+from typing import Literal
 from urllib.parse import urljoin, urlsplit
 
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares import robotstxt
-from scrapy.exceptions import IgnoreRequest, NotConfigured
-from scrapy.http import Response
+from scrapy.exceptions import IgnoreRequest
 from scrapy.http.request import NO_CALLBACK
 from scrapy.robotstxt import RobotParser
 from scrapy.utils.httpobj import urlparse_cached
@@ -23,10 +22,8 @@ from llmsspider.web import foreign, stats
 from llmsspider.web.foreign import bounded_robots
 from llmsspider.web.outcomes import explained, kind_of_response
 from llmsspider.web.rights import (
-    HEADERS,
     Declaration,
     SiteRights,
-    of_page,
     of_robots,
     of_tdmrep,
     opt_out,
@@ -34,6 +31,7 @@ from llmsspider.web.rights import (
 from llmsspider.web.stats import BlockReason
 
 logger = logging.getLogger(__name__)
+
 
 DISALLOW_ALL = b"User-agent: *\nDisallow: /\n"
 """What an unreachable robots.txt means (RFC 9309, section 2.3.1.4)."""
@@ -216,37 +214,3 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
     def _blocked(self, message: str, reason: BlockReason, kind: ErrorKind) -> RefusedRequest:
         stats.count(self.crawler.stats, stats.blocked(reason))
         return RefusedRequest(message, reason=reason, kind=kind)
-
-
-class AiOptOutMiddleware:
-    """Refuse answers with an AI opt-out in their headers, unless `LLMS_OBEY_AI_OPTOUT` is False.
-
-    The spider counts it (`llms/filtered/ai-opt-out`), so that a page requested in two forms counts
-    once.
-    """
-
-    def __init__(self, crawler: Crawler):
-        if not crawler.settings.getbool("LLMS_OBEY_AI_OPTOUT", True):
-            raise NotConfigured("LLMS_OBEY_AI_OPTOUT is False")
-        self.crawler = crawler
-        self.user_agent = robots_user_agent(crawler.settings)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        """Read `LLMS_OBEY_AI_OPTOUT`."""
-        return cls(crawler)
-
-    def process_response(self, request: Request, response: Response) -> Response:
-        """Raise `RefusedRequest` for an answer that opts out."""
-        is_error = response.status >= 300 and response.status != 304
-        if is_error or urlparse_cached(request).path in {"/robots.txt", TDMREP}:
-            return response
-        headers = {
-            name.lower(): [value.decode("latin-1") for value in response.headers.getlist(name)]
-            for name in HEADERS
-            if name in response.headers
-        }
-        reason = opt_out(of_page(headers, user_agent=self.user_agent)) if headers else None
-        if reason:
-            raise RefusedRequest(f"{reason} (LLMS_OBEY_AI_OPTOUT)", reason="ai-opt-out")
-        return response

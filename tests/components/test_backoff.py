@@ -14,7 +14,7 @@ from itertools import pairwise
 from engine_crawl import engine_crawl
 from loopback import Answer, Arrived, Loopback, loopback, page
 
-from llmsspider.downloadermiddlewares.backoff import FIRST_DELAY_SECS, MAX_FORBIDDEN
+from llmsspider.downloadermiddlewares.host_pace import FIRST_DELAY_SECS, MAX_FORBIDDEN
 
 OPEN = {"LLMS_ALLOW_PRIVATE_ADDRESSES": "127.0.0.0/8"}
 SLACK = 0.02

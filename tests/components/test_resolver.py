@@ -10,7 +10,7 @@ from twisted.internet.address import IPv4Address, IPv6Address
 from twisted.internet.interfaces import IHostnameResolver, IResolutionReceiver
 from zope.interface import implementer
 
-from llmsspider.downloadermiddlewares.address_guard import AddressGuardResolver
+from llmsspider.downloadermiddlewares.resolver import AddressGuardResolver
 from llmsspider.web.addresses import AllowedAddresses
 
 

@@ -12,8 +12,8 @@ from forked import ROOT, fork
 
 MIDDLEWARES = "llmsspider.downloadermiddlewares"
 SETTINGS: dict[str, Any] = {
-    "DOWNLOADER": "llmsspider.downloadermiddlewares.backoff.Downloader",
-    "TWISTED_DNS_RESOLVER": "llmsspider.downloadermiddlewares.address_guard.AddressGuardResolver",
+    "DOWNLOADER": "llmsspider.downloadermiddlewares.downloader.Downloader",
+    "TWISTED_DNS_RESOLVER": "llmsspider.downloadermiddlewares.resolver.AddressGuardResolver",
     "DOWNLOAD_HANDLERS": {"file": None, "data": None, "ftp": None, "s3": None},
     "DOWNLOAD_VERIFY_CERTIFICATES": True,
     "TELNETCONSOLE_ENABLED": False,
@@ -27,10 +27,10 @@ SETTINGS: dict[str, Any] = {
         f"{MIDDLEWARES}.address_guard.AddressGuardMiddleware": 20,
         f"{MIDDLEWARES}.robots.RobotsTxtMiddleware": 100,
         f"{MIDDLEWARES}.user_agent.UserAgentMiddleware": 500,
-        f"{MIDDLEWARES}.robots.AiOptOutMiddleware": 520,
+        f"{MIDDLEWARES}.ai_optout.AiOptOutMiddleware": 520,
         f"{MIDDLEWARES}.backoff.BackoffMiddleware": 560,
         f"{MIDDLEWARES}.host_auth.HostAuthMiddleware": 710,
-        f"{MIDDLEWARES}.address_guard.ConnectionGuardMiddleware": 950,
+        f"{MIDDLEWARES}.connection_guard.ConnectionGuardMiddleware": 950,
     },
 }
 

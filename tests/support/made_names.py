@@ -18,7 +18,7 @@ from twisted.internet.address import IPv4Address
 from twisted.internet.interfaces import IHostnameResolver
 from zope.interface import implementer
 
-from llmsspider.downloadermiddlewares.address_guard import AddressGuardResolver
+from llmsspider.downloadermiddlewares.resolver import AddressGuardResolver
 
 
 @implementer(IHostnameResolver)

@@ -19,7 +19,7 @@ from llmsspider.changes.compare import most_similar, word_counts
 from llmsspider.content.extraction import titles
 from llmsspider.content.extraction.parsing import parse, read_source
 from llmsspider.crawl.pages import has_end
-from llmsspider.downloadermiddlewares.backoff import retry_after_secs
+from llmsspider.downloadermiddlewares.host_pace import retry_after_secs
 from llmsspider.site import discovery
 from llmsspider.site.discovered import FetchResult
 from llmsspider.site.llmsfull import cut

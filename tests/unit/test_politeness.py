@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmsspider.downloadermiddlewares.backoff import (
+from llmsspider.downloadermiddlewares.host_pace import (
     DEFAULT_RATE,
     FIRST_DELAY_SECS,
     FORBIDDEN_SLOWS,

@@ -1,0 +1,71 @@
+"""Redirects out of scope, and requests beyond a limit, are filtered."""
+
+from scrapy import Request, signals
+from scrapy.crawler import Crawler
+from scrapy.http import Response
+
+from llmsspider.crawl.requests import META, FilteredRequest, RunComponent
+from llmsspider.crawl.run import Run
+from llmsspider.crawl.settle import WaitingPage
+from llmsspider.web.stats import Filtered
+from llmsspider.web.urls import page_key
+
+
+class ScopeMiddleware(RunComponent):
+    """Filter pages that were redirected out of scope, and queued ones beyond a limit.
+
+    The limits are `max_pages`, `max_requests`, whose requests are counted here, and look-alikes.
+    Links and seeds are
+    checked before their requests exist; a page is known by where it ended.
+    """
+
+    def __init__(self, crawler: Crawler, run: Run):
+        super().__init__(crawler, run)
+        crawler.signals.connect(self.request_reached_downloader, signals.request_reached_downloader)
+        crawler.signals.connect(self.response_downloaded, signals.response_downloaded)
+
+    def request_reached_downloader(self, request: Request) -> None:
+        """Count a request that is sent for a page: its Markdown form, HTML, redirects and retries."""
+        page = request.meta.get(META, {})
+        self.run.progress.requests += 1
+        if page and not page.get("discovery") and not page.get("verify"):
+            self.run.limit.requests += 1
+
+    def response_downloaded(self, response: Response) -> None:
+        """Count the bytes of an answer, before it is decompressed."""
+        self.run.progress.received += len(response.body)
+
+    def process_request(self, request: Request) -> None:
+        """Raise `FilteredRequest` for a request that may not be followed."""
+        run = self.run
+        page = request.meta.get(META, {})
+        if run.bounds.scope is None or not page:
+            return
+        if any(page.get(key) for key in ("nested", "synthetic", "verify", "source")):
+            return
+        if run.limit.reached:
+            run.coverage.incomplete(run.limit.why)
+            raise FilteredRequest(run.limit.refusal)
+        why = None
+        if request.meta.get("redirect_times"):
+            why = run.bounds.scope.refusal(request.url, listed=page.get("listed", False))
+            if why is None and run.section.job and run.section.leaves(request.url):
+                run.hand_over(run.page_of(request.url), int(request.meta.get("depth", 0)))
+                why = Filtered("other-section", "another section has it")
+        elif alike := page.get("alike"):
+            why = run.bounds.crowded(request.url, listed=alike == "listed")
+            run.coverage.unseen.update({"trap"} if why else ())
+        if why is not None or self._waits(run, request):
+            raise FilteredRequest(why)
+
+    def _waits(self, run: Run, request: Request) -> bool:
+        """Keep a request whose address has a shape that was no page here; say whether it waits."""
+        page = request.meta[META]
+        learned = run.bounds.learned
+        if "by" not in page or any(
+            page.get(key) for key in ("start", "listed", "asked", "canonical", "late", "held")
+        ):
+            return False
+        if request.meta.get("redirect_times") or run.known.state(page_key(request.url)) is not None:
+            return False
+        return learned.waits(request.url) and run.waiting.keep(WaitingPage("shape", request))
