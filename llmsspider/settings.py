@@ -125,19 +125,19 @@ EXTENSIONS_BASE: dict[str, int | None] = {
     "scrapy.extensions.remote_control.RemoteControl": None,  # off; a web server
     # counts downloads, discovery and attempts included
     "scrapy.extensions.logstats.LogStats": None,
-    "llmsspider.extensions.run_summary.PrintableLog": -30,  # before any other logs what a site sent
+    "llmsspider.extensions.printable_log.PrintableLog": -30,  # before any other logs what a site sent
     # gives the terminal back before the summary
-    "llmsspider.extensions.run_summary.TerminalProgress": -20,
-    "llmsspider.pipelines.hash.PipelineOutcomes": -15,  # before the feed exporter, too
+    "llmsspider.extensions.terminal_progress.TerminalProgress": -20,
+    "llmsspider.pipelines.outcomes.PipelineOutcomes": -15,  # before the feed exporter, too
     # before Scrapy's feed exporter, which is at 0
     "llmsspider.extensions.run_summary.RunSummary": -10,
-    "llmsspider.extensions.run_summary.Heartbeat": 0,
+    "llmsspider.extensions.heartbeat.Heartbeat": 0,
     # after the summary, which says that documents are there
-    "llmsspider.extensions.run_summary.SearchIndex": 15,
-    "llmsspider.extensions.run_summary.ChangeNews": 17,
+    "llmsspider.extensions.search_index.SearchIndex": 15,
+    "llmsspider.extensions.change_news.ChangeNews": 17,
     # after the summary: its path is the last line
-    "llmsspider.extensions.run_summary.ReportWriter": 20,
-    "llmsspider.extensions.console.LivePage": 30,  # its last event links the report
+    "llmsspider.extensions.report_writer.ReportWriter": 20,
+    "llmsspider.extensions.live_page.LivePage": 30,  # its last event links the report
 }
 CONCURRENT_ITEMS = (
     1  # Scrapy starts as many tasks for each response, and one has one document at most
@@ -156,9 +156,9 @@ FEED_EXPORTERS_BASE = {
 }
 
 # --- stats, logs and feeds ---
-STATS_CLASS = "llmsspider.extensions.PlainStatsCollector"  # Scrapy's, without a check of each call
+STATS_CLASS = "llmsspider.extensions.stats_collector.PlainStatsCollector"  # Scrapy's, without a check of each call
 LOG_LEVEL = "INFO"
-LOG_FORMATTER = "llmsspider.extensions.run_summary.ShortLogFormatter"
+LOG_FORMATTER = "llmsspider.extensions.log_formatter.ShortLogFormatter"
 FEED_EXPORT_ENCODING = "utf-8"
 FEED_STORE_EMPTY = False  # a crawl without a document leaves yesterday's file alone
 FEED_STORAGES_BASE = {
@@ -191,7 +191,7 @@ if os.environ.get("SHUB_JOBKEY"):
         "llmsspider.extensions.scrapy_cloud.ScrapyCloud": 100,
         "scrapy.extensions.memusage.MemoryUsage": None,
         # the limit is for all processes of the job
-        "llmsspider.extensions.scrapy_cloud.JobMemory": 0,
+        "llmsspider.extensions.job_memory.JobMemory": 0,
     }
 
 __all__ = [

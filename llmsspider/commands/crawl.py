@@ -30,7 +30,7 @@ from llmsspider.config.sources import default_name
 from llmsspider.crawl.requests import run_of
 from llmsspider.crawl.spiderrun import on_scrapy_cloud
 from llmsspider.errors import StoreError
-from llmsspider.extensions import console, scrapy_cloud
+from llmsspider.extensions import console, dot_scrapy
 from llmsspider.launch.checking import crawl_problems, pair_problems, spider_problem, value_problem
 from llmsspider.launch.processes import ALIVE
 from llmsspider.launch.storecommand import FAILED, DescribedCommand, no_option
@@ -95,7 +95,7 @@ class Command(DescribedCommand, CrawlCommand):
         loader = load_object(settings["SPIDER_LOADER_CLASS"]).from_settings(settings)
         if self._spider not in loader.list():
             self._refuse([spider_problem(self._spider, loader.list())], 2)
-        if unloaded := scrapy_cloud.load(self.settings):
+        if unloaded := dot_scrapy.load(self.settings):
             self._refuse([unloaded], 2)
         try:
             if problems := crawl_problems(settings, loader.load(self._spider), opts.spargs):

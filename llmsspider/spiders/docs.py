@@ -14,7 +14,7 @@ from llmsspider.crawl.callbacks.docs import DocsCallbacks
 from llmsspider.crawl.requests import counter
 from llmsspider.crawl.run import Run
 from llmsspider.crawl.scheduler import queued_requests, resumed_run
-from llmsspider.pipelines import register
+from llmsspider.pipelines.item_adapter import register
 from llmsspider.web.loading import own_arguments
 
 OUTPUTS = (

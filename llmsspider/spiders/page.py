@@ -45,7 +45,7 @@ from llmsspider.crawl.scheduler import queued_requests
 from llmsspider.crawl.spiderrun import ProjectSpider
 from llmsspider.errors import ConversionError, ErrorKind, RenderingError
 from llmsspider.items import Origin, Page
-from llmsspider.pipelines import register
+from llmsspider.pipelines.item_adapter import register
 from llmsspider.site import llmstxt, llmstxt_parser
 from llmsspider.site.discovered import Fetch, FetchResult
 from llmsspider.site.discovery import classify_file

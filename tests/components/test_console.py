@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from llmsspider.extensions.run_summary import ShortLogFormatter
+from llmsspider.extensions.log_formatter import ShortLogFormatter
 from llmsspider.items import Document, Link, LlmsEntry
 
 

@@ -117,7 +117,9 @@ def test_what_makes_no_sense_is_one_line(name, value, said):
 def test_what_can_be_spared_is_taken_out_without_a_word():
     settings = project()
     settings.set("ITEM_PIPELINES", {OURS[0]: None}, priority="cmdline")
-    settings.set("EXTENSIONS", {"llmsspider.extensions.console.LivePage": None}, priority="cmdline")
+    settings.set(
+        "EXTENSIONS", {"llmsspider.extensions.live_page.LivePage": None}, priority="cmdline"
+    )
     assert crawl_problems(settings, DocsSpider, {"url": "https://e.com/"}) == []
     assert enabled(settings) == OURS[1:]
 

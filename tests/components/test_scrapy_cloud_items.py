@@ -13,7 +13,8 @@ from scrapy.exceptions import NotConfigured
 from scrapy.settings import Settings
 
 from llmsspider.crawl.run import Run
-from llmsspider.extensions.scrapy_cloud import MAX_ITEM_BYTES, ScrapyCloud, descendants
+from llmsspider.extensions.job_memory import descendants
+from llmsspider.extensions.scrapy_cloud import MAX_ITEM_BYTES, ScrapyCloud
 from llmsspider.items import Document
 
 

@@ -21,7 +21,7 @@ from sites import html
 from terminal import in_terminal
 
 from llmsspider.crawl.progress import Progress
-from llmsspider.extensions.console import view
+from llmsspider.extensions.display import view
 from llmsspider.output.status import run_status
 from llmsspider.store import RunRecord
 

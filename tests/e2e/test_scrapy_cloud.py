@@ -294,4 +294,4 @@ def test_the_memory_limit_of_a_job_ends_it_cleanly(scrapy_cloud: ScrapyCloud, se
     job = scrapy_cloud.run({"url": f"{serve(dict(PAGES)).url}/"}, SHUB_JOB_MEMORY_LIMIT="40")
     assert job.outcome == "memusage_exceeded", job.log
     assert "incomplete (memusage_exceeded)" in job.log
-    assert "llmsspider.extensions.scrapy_cloud.JobMemory" in job.log
+    assert "llmsspider.extensions.job_memory.JobMemory" in job.log

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmsspider.extensions.scrapy_cloud import ItemTooLargeError, encoded_size, in_parts
+from llmsspider.extensions.item_parts import ItemTooLargeError, encoded_size, split_document
 from llmsspider.items import Document, Link
 
 DOCUMENT = asdict(
@@ -42,12 +42,12 @@ def link(number: int) -> dict[str, str]:
 
 def test_a_document_that_is_small_enough_stays_as_it_is():
     document = {**DOCUMENT, "content": "x" * 500}
-    assert in_parts(document, LIMIT) == [document]
+    assert split_document(document, LIMIT) == [document]
 
 
 def test_a_deleted_document_has_no_content_to_cut():
     document = {**DOCUMENT, "content": None}
-    assert in_parts(document, LIMIT) == [document]
+    assert split_document(document, LIMIT) == [document]
 
 
 @given(
@@ -60,7 +60,7 @@ def test_parts_are_small_enough_and_joined_give_the_document(lines: list[str], l
         "content": "\n".join(lines),
         "links": [link(number) for number in range(links)],
     }
-    parts = in_parts(document, LIMIT)
+    parts = split_document(document, LIMIT)
     assert all(len(json.dumps(part)) <= LIMIT for part in parts)
     assert "".join(part["content"] for part in parts) == document["content"]
     assert [each for part in parts for each in part["links"]] == document["links"]
@@ -79,16 +79,16 @@ def test_parts_are_small_enough_and_joined_give_the_document(lines: list[str], l
 
 def test_lines_stay_whole_where_they_fit():
     lines = [f"line {number}\n" for number in range(400)]
-    for part in in_parts({**DOCUMENT, "content": "".join(lines)}, LIMIT):
+    for part in split_document({**DOCUMENT, "content": "".join(lines)}, LIMIT):
         assert part["content"].startswith("line ")
         assert part["content"].endswith("\n")
 
 
 def test_what_cannot_be_cut_is_refused():
     with pytest.raises(ItemTooLargeError, match="fields other than content and links have 3"):
-        in_parts({**DOCUMENT, "title": "x" * 2500}, LIMIT)
+        split_document({**DOCUMENT, "title": "x" * 2500}, LIMIT)
     with pytest.raises(ItemTooLargeError, match="one of its links has 3"):
-        in_parts({**DOCUMENT, "links": [{"text": "x" * 3000, "url": ""}]}, LIMIT)
+        split_document({**DOCUMENT, "links": [{"text": "x" * 3000, "url": ""}]}, LIMIT)
 
 
 def test_a_link_is_the_same_on_the_other_side_of_a_process():

@@ -1,0 +1,42 @@
+"""Heartbeats: the counts of a run, written to the store while it goes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scrapy.utils.asyncio import create_looping_call
+
+from llmsspider.crawl.requests import RunExtension
+from llmsspider.errors import StoreError
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+    from llmsspider.crawl.run import Run
+
+
+HEARTBEAT_SECS = 5.0
+"""Time between two heartbeats; a run without one for a minute counts as lost."""
+
+
+class Heartbeat(RunExtension):
+    """Write the counts of the run to the store every five seconds."""
+
+    def __init__(self, crawler: Crawler, run: Run):
+        super().__init__(crawler, run)
+        self._task = create_looping_call(self._beat)
+
+    def spider_opened(self) -> None:
+        """Start."""
+        self._task.start(HEARTBEAT_SECS, now=False)
+
+    def engine_stopped(self) -> None:
+        """Stop; the feeds, which may take long to upload, are stored by then."""
+        if self._task.running:
+            self._task.stop()
+
+    def _beat(self) -> None:
+        try:
+            self.run.heartbeat()
+        except StoreError:  # the writer logged it; the next page to be stored ends the crawl
+            self._task.stop()

@@ -1,0 +1,45 @@
+"""The report of a run is written when it is in the store."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from llmsspider.crawl.requests import RunExtension
+from llmsspider.errors import StoreError
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+    from llmsspider.crawl.run import Run
+
+
+class ReportWriter(RunExtension):
+    """Write the report at `engine_stopped`, when the run is in the store, to the path of
+    `LLMS_REPORT`.
+    """
+
+    log = logging.getLogger(__name__)
+
+    def __init__(self, crawler: Crawler, run: Run):
+        super().__init__(crawler, run)
+        self._setting = str(crawler.settings.get("LLMS_REPORT") or "")
+
+    def is_wanted(self) -> bool:
+        """Return whether a place was given."""
+        return self.run.watched and bool(self._setting)
+
+    def engine_stopped(self) -> None:
+        """Write it; Jinja2 is imported here, since a crawl without a report does without."""
+        from llmsspider.output.report import write_report  # noqa: PLC0415
+
+        if not self.run.id:
+            self.log_line(logging.WARNING, "no report: the run did not begin")
+            return
+        try:
+            path, html = write_report(self.run, self._setting)
+        except (OSError, StoreError) as error:
+            self.log_line(logging.ERROR, f"the report could not be written: {error}")
+            return
+        self.run.outputs.report = path, html
+        self.log_line(logging.INFO, f"report: {path}")

@@ -1,0 +1,81 @@
+"""The progress of a crawl in the terminal: a display, or lines of the log."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from scrapy.utils.asyncio import create_looping_call
+
+from llmsspider.crawl.requests import RunExtension
+from llmsspider.crawl.spiderrun import is_terminal
+from llmsspider.extensions.display import Display
+from llmsspider.output.status import progress_line, run_report
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+    from llmsspider.crawl.run import Run
+
+
+REFRESH_SECS = 0.5
+"""Time between two states of the display."""
+
+
+class TerminalProgress(RunExtension):
+    """Show snapshots of the run; they take the place of Scrapy's LogStats.
+
+    A line is logged at INFO every `LOGSTATS_INTERVAL` seconds and when a phase begins with
+    documents there. With a
+    terminal a display of rich stands below the log in its place, and log lines are written above it
+    as they are.
+    """
+
+    log = logging.getLogger(__name__)
+
+    def __init__(self, crawler: Crawler, run: Run):
+        super().__init__(crawler, run)
+        feeds = {str(uri).partition(":")[0] for uri in crawler.settings.getdict("FEEDS")}
+        is_shared = {"-", "stdout"} & feeds and is_terminal(
+            sys.stdout
+        )  # documents are written there
+        is_plain = os.environ.get("TERM", "dumb") == "dumb" or not is_terminal(sys.stderr)
+        self._display = None if is_plain or is_shared else Display(run)
+        self._interval = crawler.settings.getfloat("LOGSTATS_INTERVAL")
+        self._logged_phase = ""
+        self._logged_secs = 0.0
+        self._task = create_looping_call(self.tick)
+
+    def is_wanted(self) -> bool:
+        """Return False for a plan or a single page."""
+        return self.run.watched
+
+    def spider_opened(self) -> None:
+        """Start the display, or the lines in its place."""
+        if self._display is not None:
+            self._display.start()
+        self._task.start(REFRESH_SECS if self._display is not None else 1.0)
+
+    def engine_stopped(self) -> None:
+        """Show the final state and restore the terminal; the run is closed by now."""
+        if self._task.running:
+            self._task.stop()
+        self.run.progress.sample()
+        if self._display is not None:
+            self._display.stop()
+
+    def tick(self) -> None:
+        """Add a point to the timeline; refresh the display or log a line when one is due."""
+        progress = self.run.progress
+        progress.sample()
+        if self._display is not None:
+            self._display.refresh()
+            return
+        due = self._interval and progress.elapsed_secs - self._logged_secs >= self._interval
+        is_new = self._logged_phase not in {"", "starting"} and self._logged_phase != progress.phase
+        if due or (is_new and progress.documents):  # a first line of zeros is of no use
+            self._logged_secs = progress.elapsed_secs
+            self.log_line(logging.INFO, progress_line(run_report(self.run)))
+        self._logged_phase = progress.phase
