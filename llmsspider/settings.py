@@ -98,6 +98,8 @@ DOWNLOADER_MIDDLEWARES_BASE: dict[str, int | None] = {
     "llmsspider.downloadermiddlewares.meta_refresh.MetaRefreshMiddleware": 580,
     "llmsspider.downloadermiddlewares.http_compression.HttpCompressionMiddleware": 590,
     "llmsspider.downloadermiddlewares.redirect.RedirectMiddleware": 600,
+    # before redirects are followed and bodies decompressed
+    "llmsspider.downloadermiddlewares.accept_refusal.AcceptRefusalMiddleware": 650,
     "llmsspider.downloadermiddlewares.cookies.CookiesMiddleware": 700,
     "llmsspider.downloadermiddlewares.host_auth.HostAuthMiddleware": 710,  # after the cookies
     "llmsspider.downloadermiddlewares.connection_guard.ConnectionGuardMiddleware": 950,

@@ -276,7 +276,10 @@ class EngineFetch:
             meta["download_maxsize"] = max_bytes
         if self.api and url.startswith(self.api):
             meta["dont_obey_robotstxt"] = True
-        if url == self.start_url and self.run.site.samples_of(url, "Accept").is_html:
+        is_refused = self.run.memory.accept_refusals.refuses(url)
+        if url == self.start_url and (
+            is_refused or self.run.site.samples_of(url, "Accept").is_html
+        ):
             accept = HTML_ACCEPT
         headers = {"Accept": accept} if accept else None
         request = nested_request(

@@ -10,6 +10,7 @@ from typing import Any, Self
 from urllib.parse import urlsplit
 
 from llmsspider.config.arguments import DocsArguments
+from llmsspider.crawl.accept_refusals import AcceptRefusals
 from llmsspider.crawl.bot_walls import CONFIRM_RUNS, Suspect, Wall
 from llmsspider.crawl.link_bases import LinkBases
 from llmsspider.crawl.second_requests import DeadLinks, Judged, LinkSources
@@ -232,6 +233,9 @@ class SourceMemory:
         self.dead_links = DeadLinks(found.get("dead_links"), trusted=not run.arguments.full)
         self.doubts = Doubts(found.get("doubts"))
         """What pages answered in earlier runs that was not accepted, and in this one."""
+        self.accept_refusals = AcceptRefusals(
+            None if run.arguments.full else found.get("accept_refusals")
+        )
         hosts = found.get("unbelieved")  # those whose 304 was false
         self.unbelieved = set(map(str, hosts)) if isinstance(hosts, list) else set()
         self.lagging: set[bytes] = set()
@@ -313,6 +317,7 @@ class SourceMemory:
         complete = run.deletions is not None and not run.section.failed
         kept["doubts"] = self.doubts.to_keep(complete=complete, listed=listed, seen=seen)
         kept["unbelieved"] = sorted(self.unbelieved)
+        kept["accept_refusals"] = self.accept_refusals.to_keep()
         if "link_bases" in vars(self) and (bases := self.link_bases.learned()):
             kept["link_bases"] = dict(bases)
         if discovery is None:

@@ -8,14 +8,19 @@ from scrapy.downloadermiddlewares import redirect
 from scrapy.http import Response
 
 from llmsspider.crawl.bot_walls import leads_to_login
-from llmsspider.crawl.requests import META, RefusedRequest, run_of
+from llmsspider.crawl.requests import META, RefusedRequest, download_nested, run_of
+from llmsspider.crawl.run import Run
 from llmsspider.web import stats
-from llmsspider.web.urls import INVALID_URL, fault, identity, page_key
+from llmsspider.web.urls import INVALID_URL, fault, identity, loose_key, page_key
+
+
+VALIDATORS = ("If-None-Match", "If-Modified-Since")
+"""Conditional headers: each belongs to one URL (RFC 9110, section 13.1)."""
 
 
 class NoReferer(redirect.BaseRedirectMiddleware):
-    """The project sends no Referer, so a redirect has none to keep; what its target must not be is
-    refused here.
+    """The project sends no Referer, so a redirect has none to keep, nor the validators of the URL
+    before; what its target must not be is refused here.
     """
 
     @classmethod
@@ -32,6 +37,8 @@ class NoReferer(redirect.BaseRedirectMiddleware):
         password included.
         """
         request.headers.pop("Referer", None)
+        for name in VALIDATORS:
+            request.headers.pop(name, None)
         why = fault(request.url)
         if why is not None:
             raise _refused(why)
@@ -41,10 +48,11 @@ class RedirectMiddleware(NoReferer, redirect.RedirectMiddleware):
     """Scrapy's, which sends no Referer; a redirect in a circle, to a login, or to what the gate
     refuses is an error.
 
-    One to the page that named the redirecting address as its own passes the duplicate filter.
+    One to the page that named the redirecting address as its own passes the duplicate filter. One
+    from a stored page to another spelling of its address is answered as that page: it did not move.
     """
 
-    def process_response(
+    async def process_response(
         self, request: Request, response: Response, spider: Spider | None = None
     ) -> Request | Response:
         """Return the redirected request, or the response; raises `RefusedRequest`."""
@@ -62,6 +70,9 @@ class RedirectMiddleware(NoReferer, redirect.RedirectMiddleware):
             raise RefusedRequest(why, reason="redirect-loop", kind="http")
         run = run_of(self.crawler)
         if run is not None:
+            if is_respelled(run, request, answer.url):
+                page = await download_nested(self.crawler, answer.url, request)
+                return page.replace(request=request)
             if "by" in request.meta.get(META, {}) and page_key(request.url) != page_key(answer.url):
                 run.counts_as[page_key(request.url)] = page_key(answer.url), "", 0
             page = request.meta.get(META, {}).get("canonical")
@@ -71,6 +82,19 @@ class RedirectMiddleware(NoReferer, redirect.RedirectMiddleware):
             ):  # it is the document
                 return answer.replace(dont_filter=True)
         return answer
+
+
+def is_respelled(run: Run, request: Request, target: str) -> bool:
+    """Return whether a stored page is to be had at another spelling of its address, which is not
+    stored.
+    """
+    known = run.known
+    return (
+        "by" in request.meta.get(META, {})
+        and loose_key(request.url) == loose_key(target)
+        and known.state(page_key(request.url)) is not None
+        and known.state(page_key(target)) is None
+    )
 
 
 def _refused(why: str) -> RefusedRequest:

@@ -1,0 +1,77 @@
+"""Hosts that refuse `Accept: text/markdown`: which they are, and how often HTML is asked for in vain.
+
+A host that answers 406 to it is not at fault (RFC 9110, section 15.5.7), others answer 404, 500, an
+empty body, JSON or a redirect to their llms.txt. The page is asked for once more as HTML; a host
+that has it then gets no other Accept any more, in later runs neither.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from urllib.parse import urljoin
+
+from llmsspider.site.llmstxt import is_llms_url
+from llmsspider.web.urls import host
+
+MAX_IN_VAIN = 3
+"""Pages of one host and run that are asked for as HTML without being there."""
+
+OF_ACCEPT = frozenset({406, 415})
+"""Statuses that speak of the Accept header, whatever else the host answers."""
+
+NOT_OF_ACCEPT = frozenset({401, 407, 408, 425, 426, 429, 451, 503, 504})
+"""Statuses that speak of other things: credentials, pace, law, an outage."""
+
+
+class AcceptRefusals:
+    """What is learned of hosts by their answers to `Accept: text/markdown`."""
+
+    def __init__(self, kept: object = None):
+        known = kept if isinstance(kept, dict) else {}
+        self._refusing = set(map(str, known.get("refusing", ())))
+        self._honest = set(map(str, known.get("honest", ())))
+        """Hosts where HTML was asked for in vain: of those only stored pages are, from then on."""
+        self._in_vain = Counter[str]()
+
+    def refuses(self, url: str) -> bool:
+        """Return whether pages of this host are requested as HTML."""
+        return host(url) in self._refusing
+
+    def is_refusal(
+        self, url: str, status: int, headers: Mapping[str, str], body: bytes, *, is_stored: bool
+    ) -> bool:
+        """Return whether an answer may be one to the Accept header and not to the URL, and is worth
+        another request; `headers` by lower-case names, `body` as it came.
+        """
+        name = host(url)
+        if name in self._refusing or self._in_vain[name] >= MAX_IN_VAIN:
+            return False
+        if status in OF_ACCEPT:
+            return True
+        return (is_stored or name not in self._honest) and _is_odd(url, status, headers, body)
+
+    def learn(self, url: str, *, has_html: bool) -> None:
+        """Note whether a page came when it was requested as HTML."""
+        if has_html:
+            self._refusing.add(host(url))
+        else:
+            self._in_vain[host(url)] += 1
+
+    def to_keep(self) -> dict[str, list[str]]:
+        """Return what the next run is to know."""
+        honest = {name for name, number in self._in_vain.items() if number >= MAX_IN_VAIN}
+        honest = (honest | self._honest) - self._refusing
+        return {"refusing": sorted(self._refusing), "honest": sorted(honest)}
+
+
+def _is_odd(url: str, status: int, headers: Mapping[str, str], body: bytes) -> bool:
+    if status >= 400:
+        return status not in NOT_OF_ACCEPT
+    if status >= 300:
+        target = urljoin(url, headers.get("location", ""))
+        return is_llms_url(target) and not is_llms_url(url)
+    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if status != 200 or is_llms_url(url):
+        return False
+    is_compressed = body.startswith(b"\x1f\x8b") and "content-encoding" not in headers
+    is_data = kind.endswith(("/json", "+json"))
+    return not body.strip() or is_data or (is_compressed and kind.startswith("text/"))

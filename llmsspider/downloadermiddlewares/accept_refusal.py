@@ -1,0 +1,86 @@
+"""Ask for a page as HTML where its host refuses `Accept: text/markdown`."""
+
+import logging
+
+from scrapy import Request
+from scrapy.http import Response
+
+from llmsspider.crawl.pages import text_headers
+from llmsspider.crawl.requests import (
+    HTML_ACCEPT,
+    META,
+    NestedDownloadError,
+    RunComponent,
+    download_nested,
+)
+from llmsspider.web.page_forms import HTML_TYPES, is_markdown_url
+from llmsspider.web.urls import host, identity, page_key
+
+logger = logging.getLogger(__name__)
+
+
+class AcceptRefusalMiddleware(RunComponent):
+    """Request a page once more, as HTML, where the answer may be one to its Accept header.
+
+    It stands next to the downloader: it sees redirects and bodies as they came. A host where that
+    helps is remembered (`AcceptRefusals`). Counts `llms/markdown/accept-refused`.
+    """
+
+    async def process_response(self, request: Request, response: Response) -> Response:
+        """Return the HTML of the page where there is some, else the answer."""
+        if not self._asks_for_markdown(request):
+            return response
+        refusals = self.run.memory.accept_refusals
+        headers = text_headers(response)
+        is_stored = self.run.known.state(page_key(request.url)) is not None
+        if not refusals.is_refusal(
+            request.url, response.status, headers, response.body, is_stored=is_stored
+        ):
+            return response
+        page = await self._as_html(request)
+        refusals.learn(request.url, has_html=page is not None)
+        if page is None:
+            return response
+        self.run.count("markdown/accept-refused")
+        logger.info(
+            "%(host)s refuses Accept: text/markdown (status %(status)d): its pages are requested as"
+            " HTML",
+            {"host": host(request.url), "status": response.status},
+            extra={"spider": self.crawler.spider},
+        )
+        request.headers["Accept"] = HTML_ACCEPT
+        return page.replace(request=request)
+
+    async def _as_html(self, request: Request) -> Response | None:
+        """Return the page as HTML, or the redirect that leads on to it."""
+        is_discovery = bool(request.meta.get(META, {}).get("discovery"))
+        try:
+            response = await download_nested(
+                self.crawler,
+                request.url,
+                request,
+                headers={"Accept": HTML_ACCEPT},
+                meta={"dont_redirect": True, "dont_retry": True},
+                discovery=is_discovery,
+            )
+        except NestedDownloadError:
+            return None
+        is_page = response.status == 200 and _is_html(text_headers(response))
+        leads_on = 300 <= response.status < 400 and "Location" in response.headers
+        return response if is_page or leads_on else None
+
+    def _asks_for_markdown(self, request: Request) -> bool:
+        """Return whether it is the request of a page, by the Accept header that asks for Markdown."""
+        if b"text/markdown" not in (request.headers.get("Accept") or b""):
+            return False
+        page = request.meta.get(META, {})
+        if is_markdown_url(request.url) or page.get("source"):
+            return False
+        if "by" in page or page.get("verify"):
+            return True
+        first = next(iter(request.meta.get("redirect_urls", ())), request.url)
+        return bool(page) and identity(first) == identity(self.run.arguments.url or "")
+
+
+def _is_html(headers: dict[str, str]) -> bool:
+    return headers.get("content-type", "").partition(";")[0].strip().lower() in HTML_TYPES
