@@ -36,14 +36,14 @@ class AcceptRefusals:
         """Return whether pages of this host are requested as HTML."""
         return host(url) in self._refusing
 
-    def is_refusal(
+    def may_be_refusal(
         self, url: str, status: int, headers: Mapping[str, str], body: bytes, *, is_stored: bool
     ) -> bool:
         """Return whether an answer may be one to the Accept header and not to the URL, and is worth
         another request; `headers` by lower-case names, `body` as it came.
         """
         name = host(url)
-        if name in self._refusing or self._in_vain[name] >= MAX_IN_VAIN:
+        if self._in_vain[name] >= MAX_IN_VAIN:
             return False
         if status in OF_ACCEPT:
             return True
@@ -53,6 +53,7 @@ class AcceptRefusals:
         """Note whether a page came when it was requested as HTML."""
         if has_html:
             self._refusing.add(host(url))
+            self._in_vain[host(url)] = 0
         else:
             self._in_vain[host(url)] += 1
 

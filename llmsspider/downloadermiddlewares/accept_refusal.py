@@ -1,8 +1,11 @@
 """Ask for a page as HTML where its host refuses `Accept: text/markdown`."""
 
+import asyncio
 import logging
+from collections import defaultdict
 
 from scrapy import Request
+from scrapy.crawler import Crawler
 from scrapy.http import Response
 
 from llmsspider.crawl.pages import text_headers
@@ -13,6 +16,7 @@ from llmsspider.crawl.requests import (
     RunComponent,
     download_nested,
 )
+from llmsspider.crawl.run import Run
 from llmsspider.web.page_forms import HTML_TYPES, is_markdown_url
 from llmsspider.web.urls import host, identity, page_key
 
@@ -26,30 +30,40 @@ class AcceptRefusalMiddleware(RunComponent):
     helps is remembered (`AcceptRefusals`). Counts `llms/markdown/accept-refused`.
     """
 
+    def __init__(self, crawler: Crawler, run: Run):
+        super().__init__(crawler, run)
+        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+
     async def process_response(self, request: Request, response: Response) -> Response:
-        """Return the HTML of the page where there is some, else the answer."""
-        if not self._asks_for_markdown(request):
+        """Return the HTML of the page where there is some, else the answer.
+
+        One page of a host at a time tries; the others wait for what comes of it.
+        """
+        if not self._asks_for_markdown(request) or not self._may_be_refusal(request, response):
             return response
-        refusals = self.run.memory.accept_refusals
-        headers = text_headers(response)
-        is_stored = self.run.known.state(page_key(request.url)) is not None
-        if not refusals.is_refusal(
-            request.url, response.status, headers, response.body, is_stored=is_stored
-        ):
-            return response
-        page = await self._as_html(request)
-        refusals.learn(request.url, has_html=page is not None)
+        async with self._locks[host(request.url)]:
+            if not self._may_be_refusal(request, response):
+                return response
+            page = await self._as_html(request)
+            self.run.memory.accept_refusals.learn(request.url, has_html=page is not None)
         if page is None:
             return response
         self.run.count("markdown/accept-refused")
-        logger.info(
-            "%(host)s refuses Accept: text/markdown (status %(status)d): its pages are requested as"
-            " HTML",
-            {"host": host(request.url), "status": response.status},
-            extra={"spider": self.crawler.spider},
+        logger.debug(
+            "%(url)s: HTTP status %(status)d for Accept: text/markdown, requested as HTML",
+            {"url": request.url, "status": response.status},
         )
         request.headers["Accept"] = HTML_ACCEPT
         return page.replace(request=request)
+
+    def _may_be_refusal(self, request: Request, response: Response) -> bool:
+        return self.run.memory.accept_refusals.may_be_refusal(
+            request.url,
+            response.status,
+            text_headers(response),
+            response.body,
+            is_stored=self.run.known.state(page_key(request.url)) is not None,
+        )
 
     async def _as_html(self, request: Request) -> Response | None:
         """Return the page as HTML, or the redirect that leads on to it."""

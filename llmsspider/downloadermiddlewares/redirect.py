@@ -13,7 +13,6 @@ from llmsspider.crawl.run import Run
 from llmsspider.web import stats
 from llmsspider.web.urls import INVALID_URL, fault, identity, loose_key, page_key
 
-
 VALIDATORS = ("If-None-Match", "If-Modified-Since")
 """Conditional headers: each belongs to one URL (RFC 9110, section 13.1)."""
 
@@ -52,7 +51,7 @@ class RedirectMiddleware(NoReferer, redirect.RedirectMiddleware):
     from a stored page to another spelling of its address is answered as that page: it did not move.
     """
 
-    async def process_response(
+    async def process_response(  # type: ignore[override]  # Scrapy awaits it
         self, request: Request, response: Response, spider: Spider | None = None
     ) -> Request | Response:
         """Return the redirected request, or the response; raises `RefusedRequest`."""

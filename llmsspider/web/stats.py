@@ -55,7 +55,8 @@ PREFIX = "llms/"
 
 Stat = Literal[
     "documents", "items", "altered-after-store", "stored-at-stop", "titles/shared", "twice",
-    "markdown/hit", "markdown/miss", "markdown/asked-again", "markdown/stub", "markdown/stub/html", "markdown/samples",
+    "markdown/hit", "markdown/miss", "markdown/asked-again",
+    "markdown/accept-refused", "markdown/stub", "markdown/stub/html", "markdown/samples",
     "link-sources", "link-sources/failed", "openapi/documents", "openapi/failed",
     "rendering/pages", "rendering/failed", "rendering/again", "rendering/incomplete",
     "revalidated", "head/refused", "not-modified", "same-body", "walls", "unbelieved-hosts",
