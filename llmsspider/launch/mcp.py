@@ -271,7 +271,8 @@ class CrawlProcesses:
 
         Url: any page of it. name: of the source (name@version for a version).
         """
-        source = name or default_name(require_http_url(url))
+        url = require_http_url(url)  # a folder of this machine is for its user to name
+        source = name or default_name(url)
         if source in self._library.names():
             raise SearchError(f"source {source!r} is there already; use recrawl_source")
         limit = {} if max_pages is None else {"max_pages": str(max_pages)}

@@ -126,7 +126,11 @@ def test_a_client_adds_a_site_searches_it_reads_on_and_sees_what_changed(
             assert "nothing has been crawled yet" in await refusal(
                 session, "search", query="x", source="docs"
             )
-            assert "is a file" in await refusal(session, "add_source", url="file:///etc/passwd")
+            for given in ({}, {"name": "x1"}):
+                local = {"url": str(tmp_path), **given}
+                assert "not an absolute http" in await refusal(session, "add_source", **local)
+                local = {"url": tmp_path.as_uri(), **given}
+                assert "is a file" in await refusal(session, "add_source", **local)
             text, data = await answer(session, "add_source", url=site.url, name="docs")
             assert data == {"source": "docs", "started": True}
             assert (await ended(session))["status"] == "INDEXED"
