@@ -285,7 +285,7 @@ class Page:
 
 # --- version of stored documents ---
 
-EXTRACTOR_VERSION = 16
+EXTRACTOR_VERSION = 17
 """Grows with each change of the Markdown made from the same page: stored pages of another version
 are made again.
 """

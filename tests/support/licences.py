@@ -17,7 +17,8 @@ Under the LGPL is psycopg, with the extra `postgresql`; it is used unchanged, as
 pyromark, which reads Markdown, is one author's binding (41 releases, 0.10.3 the last) of pulldown-cmark, the parser of
 rustdoc and mdBook; a failure costs one page, and all calls stand in `llmsspider/content/markdown/commonmark.py`. pebble
 is no longer needed: the workers are our own. ahocorasick-rs binds the crate aho-corasick, which ripgrep searches with;
-it is called in `llmsspider/content/extraction/parsing.py` alone.
+it is called in `llmsspider/content/extraction/parsing.py` alone, as is selectolax, the binding of lexbor, which reads
+end tags as browsers do where libxml2 does not.
 
 | package | version | licence |
 |---|---|---|

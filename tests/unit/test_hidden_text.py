@@ -239,11 +239,14 @@ def test_definitions_that_are_comments_stay_as_they_are():
 def test_what_is_hidden_inside_each_other_is_looked_at_once(monkeypatch):
     asked: Counter[str] = Counter()
     monkeypatch.setattr(hidden, "_FORMULAS", lambda _: asked.update(["formula"]) or [])
-    monkeypatch.setattr(hidden.HiddenText, "_is_page", lambda *_: asked.update(["page"]) or True)
+    read_pages = hidden.HiddenText._pages
+    monkeypatch.setattr(
+        hidden.HiddenText, "_pages", lambda *of: asked.update(["page"]) or read_pages(*of)
+    )
     spans = "<span aria-hidden=true>a</span>" * 1_000
 
     found = convert(
-        page(f"{'<div hidden>' * 50}{SAID}{'</div>' * 50}<p class=math>{spans}</p>"), URL, None
+        page(f"{'<div hidden>' * 50}{SAID * 50}{'</div>' * 50}<p class=math>{spans}</p>"), URL, None
     )
 
     assert found.hidden == 1_000 + 1

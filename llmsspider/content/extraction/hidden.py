@@ -6,13 +6,22 @@ elements that a control of the page names (docs/explanation/extraction.md has th
 """
 
 import re
+from collections import Counter
 from functools import cached_property, lru_cache
 from itertools import islice
 
 from lxml.etree import XPath, _Element
 
 from llmsspider.content.extraction.parsing import CONTROLS, ELEMENTS, STYLES, SWITCHES, Source
-from llmsspider.content.extraction.tree import holders, inner_text, remove_elements
+from llmsspider.content.extraction.tree import (
+    LEAST_PAGE,
+    NO_PROSE,
+    holders,
+    inner_text,
+    is_named_navigation,
+    prose,
+    remove_elements,
+)
 
 _MARKED = (
     *(
@@ -27,7 +36,6 @@ one.
 """
 _HIDDEN = re.compile(rb"hidden(?<![\w-]hidden)(?![\w-])(?!(?<=type=.hidden)[\"'])")
 """Matches a page, in lower case, that may have an attribute `hidden`."""
-_HEADS = XPath("count(descendant-or-self::main | descendant::h1)")
 _FORMULAS = XPath(
     "descendant::math | descendant::script[starts-with(@type, 'math/')] |"
     " descendant::*[@data-latex]"
@@ -44,7 +52,7 @@ _OPENED = re.compile(
     re.IGNORECASE,
 )
 _MAX_PAGES = 5
-"""Maximum number of hidden elements kept because they hold the page; they are nested."""
+"""Maximum number of hidden elements inside each other that are kept because they hold the page."""
 _MATH = re.compile(
     r"(?:^|\s)(?:math|katex|mathjax|mjx|mwe-math|mathml|arithmatex|MJX)", re.IGNORECASE
 )
@@ -75,28 +83,60 @@ class HiddenText:
         """Remove the hidden elements in `main`, or in the page; False, and nothing, if `main`
         itself is hidden.
         """
-        gone: dict[_Element, None] = {}
+        candidates = self._candidates(main)
+        gone = self._unseen(candidates, set())
+        shown: set[_Element] = set()
+        for _ in range(_MAX_PAGES):
+            pages = self._pages(gone)
+            if not pages:
+                break
+            shown |= pages
+            gone = self._unseen(candidates, shown)
+        if main is not None and not gone.keys().isdisjoint((main, *main.iterancestors())):
+            return False
+        remove_elements(gone)
+        self.removed += sum(gone.values())
+        return True
+
+    def _unseen(self, candidates: list[_Element], shown: set[_Element]) -> dict[_Element, bool]:
+        """Return the outermost candidates that nobody sees, with whether they have text; `shown`
+        are seen.
+        """
+        gone: dict[_Element, bool] = {}
         below: set[_Element] = set()
-        removed = 0
-        pages = _MAX_PAGES
-        for element in self._candidates(main):  # in document order: ancestors come first
-            if element in below:
+        for element in candidates:  # in document order: ancestors come first
+            if element in below or element in shown:
                 continue
             has_text = bool(inner_text(element).strip())
             is_shown = has_text or len(element) or element.tag in _VOID
             if is_shown and (self._can_be_opened(element) or self._is_needed(element)):
                 continue
-            if pages and len(element) and self._is_page(element):
-                pages -= 1
-                continue
-            gone[element] = None
+            gone[element] = has_text
             below.update(element.iterdescendants())
-            removed += has_text
-        if main is not None and not gone.keys().isdisjoint((main, *main.iterancestors())):
-            return False
-        remove_elements(gone)
-        self.removed += removed
-        return True
+        return gone
+
+    def _pages(self, gone: dict[_Element, bool]) -> set[_Element]:
+        """Return the elements that are the page, until its scripts show it: they have more prose
+        than all that is seen. What fades in counts together.
+        """
+        sizes = {
+            element: prose(element)
+            for element, has_text in gone.items()
+            if has_text
+            and element.tag not in NO_PROSE | _NEVER_OPENED
+            and element.get("role") != "dialog"
+        }
+        groups: Counter[object] = Counter()
+        for element, size in sizes.items():
+            groups[_fading(element) or element] += 0 if is_named_navigation(element) else size
+        if max(groups.values(), default=0) <= LEAST_PAGE:
+            return set()
+        least = max(LEAST_PAGE, self._prose - sum(sizes.values()))
+        return {element for element in sizes if groups[_fading(element) or element] > least}
+
+    @cached_property
+    def _prose(self) -> int:
+        return prose(self._root)
 
     def _candidates(self, main: _Element | None) -> list[_Element]:
         if main is None:
@@ -154,14 +194,6 @@ class HiddenText:
         ]
         return frozenset(word.lstrip("#") for ids in names for word in ids.split())
 
-    def _is_page(self, element: _Element) -> bool:
-        has_heads = self._heads and _HEADS(element) == self._heads
-        return bool(has_heads) and 2 * len(inner_text(element)) > len(inner_text(self._root))
-
-    @cached_property
-    def _heads(self) -> float:
-        return float(_HEADS(self._root))
-
     def _is_needed(self, element: _Element) -> bool:
         """Say whether a hidden element stays: a part of a formula, or text that screen readers get
         from elsewhere.
@@ -202,6 +234,12 @@ class HiddenText:
     @cached_property
     def _with_pre(self) -> set[_Element]:
         return {above for pre in self._root.iter("pre") for above in pre.iterancestors()}
+
+
+def _fading(element: _Element) -> str | None:
+    """Return the style of an element that a script fades in; None for others."""
+    style = element.get("style") or ""
+    return style if "opacity" in style or "visibility" in style else None
 
 
 @lru_cache(maxsize=4096)

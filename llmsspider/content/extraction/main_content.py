@@ -37,6 +37,8 @@ _MOST = 0.5
 """Share (0 to 1) of the page's text outside links from which on an element is no navigation,
 whatever its name.
 """
+_MOST_WITHOUT_HEADING = 0.6
+"""The same where the heading of the page stands elsewhere."""
 _FIRST_STEP = re.compile(r"\Adescendant-or-self::((?:\*|\w+)\[([^]/|]*)\])")
 """The first step of an XPath, to elements that meet a condition."""
 _VALUE = re.compile(r"@([\w-]+) = ('[^']*')")
@@ -227,7 +229,8 @@ def _measure(start: _Element, page: _Element | None, *, links: bool = False) -> 
     headed = {above for title in titles for above in title.iterancestors()}
     for element in doubtful:
         size = sizes.get(element, 0)
-        is_main = size >= _MOST * total and (element in headed or not headed)
+        is_headed = element in headed or not headed
+        is_main = size >= (_MOST if is_headed else _MOST_WITHOUT_HEADING) * total
         if element in sizes and not is_main:
             for above in takewhile(sizes.__contains__, element.iterancestors()):
                 sizes[above] -= size

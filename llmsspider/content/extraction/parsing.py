@@ -9,6 +9,7 @@ from functools import cached_property
 
 from ahocorasick_rs import BytesAhoCorasick, Implementation
 from lxml.etree import (
+    ErrorTypes,
     HTMLParser,
     ParserError,
     XMLSyntaxError,
@@ -17,8 +18,10 @@ from lxml.etree import (
     fromstring,
     iterwalk,
 )
+from selectolax.lexbor import LexborHTMLParser
 
 from llmsspider.content.extraction.generators import GENERATORS
+from llmsspider.content.extraction.shown import is_streamed, show
 from llmsspider.content.extraction.tree import settable
 
 # The byte strings that extraction looks for in pages, in lower case. All are found in one pass
@@ -164,6 +167,14 @@ def _score(sample: bytes, charset: str) -> float:
 MAX_DEPTH = 160
 """Maximum depth of the tree; deeper elements become siblings, as in browsers from level 512 on."""
 _DEEPEST = XPath("/*" * MAX_DEPTH, smart_strings=False)
+_MISNESTED = ("Opening and ending tag mismatch", "Unexpected end tag : a")
+"""What libxml2 says of end tags that it reads in another way than the HTML standard."""
+_MISPLACED = XPath(
+    "boolean(//p//div | //table/*[self::p or self::pre or self::div or self::td]"
+    " | //td[not(parent::tr)] | //tr[not(parent::table or parent::tbody or parent::thead or"
+    " parent::tfoot)] | //tr/*[not(self::td or self::th or self::script or self::template)])"
+)
+"""Elements where the HTML standard puts none, of which libxml2 logs nothing."""
 
 _BREAK = re.compile(rb"<(?:wbr\s*+|(/br)\s*+)/?>", re.IGNORECASE)
 _META_CHARSET = re.compile(
@@ -281,12 +292,24 @@ def _may_hold_long_tag(body: bytes) -> bool:
 
 def parse(source: Source) -> _Element:
     """Parse a page into a tree whose root is `<html>`; bad HTML never raises."""
+    root = _tree(source)
+    for slot in root.iter("template") if b"<template #title" in source.body else ():
+        slot.tag = "strong" if "#title" in slot.attrib else slot.tag  # Vue draws it (Retype)
+    for element in _DEEPEST(root):
+        if len(element):
+            _flatten(element)
+    show(root, source.body)
+    return root
+
+
+def _tree(source: Source) -> _Element:
+    """Return the tree as the HTML standard builds it (13.2.6); a deep one as libxml2 does."""
     for candidate in (source.encoding, "utf-8"):
         try:
-            parser = HTMLParser(
-                encoding=candidate, remove_comments=True, remove_pis=True, huge_tree=True
-            )
-            root = fromstring(source.body or _EMPTY, parser)
+            root, is_misnested = _read(source.body or _EMPTY, candidate)
+            if is_misnested and not _DEEPEST(root):  # lexbor takes time by the square of the depth
+                html = LexborHTMLParser(source.body.decode(candidate, "replace")).html or ""
+                root, _ = _read(html.encode("utf-8", "replace"), "utf-8")
         except (
             LookupError,
             ValueError,
@@ -294,16 +317,24 @@ def parse(source: Source) -> _Element:
             XMLSyntaxError,
         ):  # a name with control characters, too
             continue
-        if root is not None:
-            for slot in root.iter("template") if b"<template #title" in source.body else ():
-                slot.tag = (
-                    "strong" if "#title" in slot.attrib else slot.tag
-                )  # a label that Vue draws (Retype)
-            for element in _DEEPEST(root):
-                if len(element):
-                    _flatten(element)
-            return root
+        return root
     return fromstring(_EMPTY, HTMLParser())
+
+
+def _read(body: bytes, encoding: str) -> tuple[_Element, bool]:
+    """Return the tree that libxml2 builds, and whether the HTML standard has another for it."""
+    parser = HTMLParser(
+        encoding=encoding,
+        remove_comments=not is_streamed(body),
+        remove_pis=True,
+        huge_tree=True,
+    )
+    root = fromstring(body, parser)
+    if root is None:
+        raise ValueError("no element")
+    mismatches = parser.error_log.filter_types([ErrorTypes.ERR_TAG_NAME_MISMATCH])
+    is_misnested = any(error.message.startswith(_MISNESTED) for error in mismatches)
+    return root, is_misnested or bool(_MISPLACED(root))
 
 
 def _flatten(element: _Element) -> None:

@@ -231,6 +231,28 @@ def letters_outside_links(element: _Element) -> int:
     return letters(element) - letters_of("".join(texts))
 
 
+LEAST_PAGE = 20
+"""Minimum number of letters of prose that a page has."""
+NO_PROSE = SKIPPED | {"a", "footer", "script"}
+"""Elements whose text is no prose of a page, besides links."""
+
+
+def prose(element: _Element) -> int:
+    """Return how many letters and digits of an element are text for readers: outside of links,
+    navigation and controls.
+    """
+    texts: list[str] = []
+    waiting = [element]
+    while waiting:
+        around = waiting.pop()
+        texts.append(around.text or "")
+        for child in around:
+            texts.append(child.tail or "")
+            if child.tag not in NO_PROSE:
+                waiting.append(child)
+    return letters_of("".join(texts))
+
+
 def visible(element: _Element) -> str:
     """Return the text of an element, white space collapsed."""
     if not len(element):

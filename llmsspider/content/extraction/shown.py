@@ -1,0 +1,125 @@
+"""The tree of a page as a browser shows it: streamed parts at their place, the page in
+`<noscript>`, headings without blocks.
+"""
+
+import re
+from itertools import takewhile
+
+from lxml.etree import XPath, _Comment, _Element
+
+from llmsspider.content.extraction.tree import (
+    HEADINGS,
+    inner_text,
+    prose,
+    remove_elements,
+)
+
+_PLACED = re.compile(r"\$R[CRS]\(\s*[\"']([^\"']{1,200})[\"']\s*,\s*[\"']([^\"']{1,200})[\"']")
+"""The call that places a part: the ids of the place and the part, or of the part and the place."""
+_SCRIPTS = XPath("//script[not(@src)]/text()", smart_strings=False)
+_OF_BODY = XPath("/html/body//noscript")
+_COMMENTS = XPath("//comment()")
+_NOTICE = 160
+"""Number of letters up to which the text of `<noscript>` is a notice."""
+_APART = frozenset({"details", "dl", "nav", "ol", "pre", "table", "ul"})
+"""Blocks that are not a part of the heading they stand in."""
+
+
+def is_streamed(body: bytes) -> bool:
+    """Say whether the bytes of a page may have parts that React puts at their place later."""
+    return b"$RC(" in body or b"$RS(" in body
+
+
+def show(root: _Element, body: bytes) -> None:
+    """Change a parsed page into what its readers see; `body` is its bytes."""
+    if is_streamed(body):
+        _place_parts(root)
+    if b"<noscript" in body:
+        _show_noscript(root)
+    for heading in list(root.iter(*HEADINGS)):
+        if len(heading):
+            _move_blocks_out(heading)
+
+
+def _place_parts(root: _Element) -> None:
+    """Move streamed parts of a page to their places (React's `$RC` and `$RS`), and drop the
+    comments that were kept to tell where fallbacks end.
+    """
+    calls = [call for text in _SCRIPTS(root) if "$R" in text for call in _PLACED.findall(text)]
+    named = {element.get("id"): element for element in root.iter() if element.get("id")}
+    for names in calls:
+        first, second = map(named.get, names)
+        if first is None or second is None or "template" not in {first.tag, second.tag}:
+            continue
+        place, part = (first, second) if first.tag == "template" else (second, first)
+        if part not in place.iterancestors():
+            _clear_fallback(place)
+            _put(part, place)
+    remove_elements(_COMMENTS(root))
+
+
+def _clear_fallback(place: _Element) -> None:
+    """Remove what follows a place up to the end of its boundary (`<!--/$-->`)."""
+    if not _begins_boundary(place.getprevious()):
+        return
+    depth = 0
+    while (following := place.getnext()) is not None:
+        if isinstance(following, _Comment):
+            text = following.text or ""
+            depth += _begins_boundary(following) - (text == "/$")
+            if depth < 0:
+                break
+        place.tail = None
+        following.tail = None
+        remove_elements([following])
+    place.tail = None
+
+
+def _begins_boundary(element: _Element | None) -> bool:
+    return isinstance(element, _Comment) and (element.text or "") in {"$", "$?", "$!", "$~"}
+
+
+def _put(part: _Element, place: _Element) -> None:
+    """Put the content of `part` where `place` is, and remove both."""
+    around = place.getparent()
+    if around is None:
+        return
+    before = place.getprevious()
+    if part.text and before is not None:
+        before.tail = (before.tail or "") + part.text
+    elif part.text:
+        around.text = (around.text or "") + part.text
+    for child in part:
+        place.addprevious(child)
+    remove_elements([place])
+    remove_elements([part])
+
+
+def _show_noscript(root: _Element) -> None:
+    """Make the `<noscript>` that holds the page a part of it; others stay as they are."""
+    body = root.find("body")
+    if body is None:
+        return
+    shown = prose(body)
+    for element in _OF_BODY(root):
+        if prose(element) > max(shown, _NOTICE):
+            element.tag = "div"
+
+
+def _move_blocks_out(heading: _Element) -> None:
+    """Put lists, tables and folded parts that stand in a heading behind it, unless they are all it
+    has.
+    """
+    blocks = [block for block in heading.iter(*_APART) if _is_outermost(block, heading)]
+    inner = sum(len(inner_text(block).strip()) for block in blocks)
+    if not blocks or inner >= len(inner_text(heading).strip()):
+        return
+    remove_elements(blocks)
+    for block in reversed(blocks):
+        block.tail = None
+        heading.addnext(block)
+
+
+def _is_outermost(block: _Element, heading: _Element) -> bool:
+    inside = takewhile(lambda above: above is not heading, block.iterancestors())
+    return all(above.tag not in _APART for above in inside)
