@@ -36,9 +36,9 @@ from measuring import measure as cost_of  # noqa: E402
 
 from llmsspider.commands.sync import PROCESS  # noqa: E402
 from llmsspider.config.sources import SourceEntry  # noqa: E402
-from llmsspider.launch.nightly import Nightly  # noqa: E402
-from llmsspider.launch.processes import LocalProcesses  # noqa: E402
 from llmsspider.store import Stores  # noqa: E402
+from llmsspider.sync.local import LocalProcesses  # noqa: E402
+from llmsspider.sync.nightly import Nightly  # noqa: E402
 
 PROJECT = {"SCRAPY_SETTINGS_MODULE": "llmsspider.settings", "PYTHONPATH": str(ROOT)}
 SMALLEST, LARGEST, EXPONENT = 5, 300, 1.9

@@ -29,8 +29,8 @@ from measuring import descendants  # noqa: E402
 from postgresql_server import Server, new_database, running_server  # noqa: E402
 from site_server import Seen, Site, serving  # noqa: E402
 
+from llmsspider.api import stored as api  # noqa: E402
 from llmsspider.errors import StoreError  # noqa: E402
-from llmsspider.launch import api  # noqa: E402
 
 PROJECT = {"SCRAPY_SETTINGS_MODULE": "llmsspider.settings", "PYTHONPATH": str(ROOT)}
 SITES, PAGES, KILLS, TRIES = 10, 40, 3, 8

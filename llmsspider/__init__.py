@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from llmsspider.api.crawls import acrawl, crawl, page, resolve
+    from llmsspider.api.stored import changes, documents, search
     from llmsspider.crawl.spiderrun import Addon
     from llmsspider.items import Document
-    from llmsspider.launch.api import changes, documents, search
-    from llmsspider.launch.crawls import acrawl, crawl, page, resolve
 
 __all__ = [
     "Addon",
@@ -28,13 +28,13 @@ __all__ = [
 _MODULES = {
     "Addon": "llmsspider.crawl.spiderrun",
     "Document": "llmsspider.items",
-    "changes": "llmsspider.launch.api",
-    "documents": "llmsspider.launch.api",
-    "search": "llmsspider.launch.api",
-    "resolve": "llmsspider.launch.crawls",
-    "acrawl": "llmsspider.launch.crawls",
-    "crawl": "llmsspider.launch.crawls",
-    "page": "llmsspider.launch.crawls",
+    "changes": "llmsspider.api.stored",
+    "documents": "llmsspider.api.stored",
+    "search": "llmsspider.api.stored",
+    "resolve": "llmsspider.api.crawls",
+    "acrawl": "llmsspider.api.crawls",
+    "crawl": "llmsspider.api.crawls",
+    "page": "llmsspider.api.crawls",
 }
 
 

@@ -9,7 +9,7 @@ def main() -> int:
     """Run what was typed; returns the exit code."""
     try:
         # half a second, in which Ctrl-C is pressed too
-        from llmsspider.launch import cli  # noqa: PLC0415
+        from llmsspider.cli import main as cli  # noqa: PLC0415
     except KeyboardInterrupt:
         return 130
     return cli.main()

@@ -33,7 +33,7 @@ from llmsspider.crawl.plan import Plan
 from llmsspider.errors import ErrorKind
 from llmsspider.extensions.live_server import LiveStatus
 from llmsspider.items import Change, DiscoveredBy, Document, Origin
-from llmsspider.launch.lint.findings import RULES
+from llmsspider.lint.findings import RULES
 from llmsspider.output.report import RunData
 from llmsspider.output.status import SourceStatus
 from llmsspider.store.store import METHODS

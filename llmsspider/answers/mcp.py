@@ -2,7 +2,7 @@
 
 What the tools answer is in `answers.tools`; those that start crawls are passed in. The SDK is an
 extra, which
-`llmsspider mcp` (`launch/mcp.py`) needs.
+`llmsspider mcp` (`cli/mcp.py`) needs.
 """
 
 from __future__ import annotations

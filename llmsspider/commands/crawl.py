@@ -26,16 +26,18 @@ from scrapy.utils.misc import load_object
 from scrapy.utils.project import get_project_settings
 
 from llmsspider import errors
+from llmsspider.cli.checking import crawl_problems, spider_problem
+from llmsspider.cli.command import FAILED, DescribedCommand
+from llmsspider.cli.options import no_option
+from llmsspider.cli.scrapy_values import pair_problems, value_problem
 from llmsspider.config.sources import default_name
 from llmsspider.crawl.requests import run_of
 from llmsspider.crawl.spiderrun import on_scrapy_cloud
 from llmsspider.errors import StoreError
 from llmsspider.extensions import console, dot_scrapy
-from llmsspider.launch.checking import crawl_problems, pair_problems, spider_problem, value_problem
-from llmsspider.launch.processes import ALIVE
-from llmsspider.launch.storecommand import FAILED, DescribedCommand, no_option
 from llmsspider.output import status
 from llmsspider.store import resolve_data_dir
+from llmsspider.sync.local import ALIVE
 from llmsspider.web.urls import start_url
 
 if TYPE_CHECKING:

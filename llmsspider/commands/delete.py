@@ -4,7 +4,8 @@ import argparse
 import sys
 
 from llmsspider.answers import delete_index
-from llmsspider.launch.storecommand import OneLineCommand, flag, one_source
+from llmsspider.cli.command import OneLineCommand
+from llmsspider.cli.options import flag, one_source
 from llmsspider.store.database import resolve_data_dir, source_slug
 
 

@@ -6,8 +6,9 @@ from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 
+from llmsspider.cli.command import OneLineCommand
+from llmsspider.cli.options import option
 from llmsspider.errors import ArgumentsError
-from llmsspider.launch.storecommand import OneLineCommand, option
 
 NAMES = ("index", "install", "brew", "settings", "errors")
 LLMS_TXT = (
@@ -27,7 +28,7 @@ def answer(path: str) -> tuple[str, str] | None:
         return "text/plain", LLMS_TXT
     if (page := name.removesuffix(".md")) not in NAMES:
         return None
-    text = files("llmsspider").joinpath(f"launch/templates/demo/{page}.md").read_text("utf-8")
+    text = files("llmsspider").joinpath(f"cli/templates/demo/{page}.md").read_text("utf-8")
     if name.endswith(".md"):
         return "text/markdown", text
     from markdown_it import MarkdownIt  # every command is imported with each of them

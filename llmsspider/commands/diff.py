@@ -4,15 +4,10 @@ import argparse
 import sys
 from pathlib import Path
 
+from llmsspider.cli.command import OneLineCommand
+from llmsspider.cli.options import choice_problems, flag, one_source, option
+from llmsspider.cli.printing import as_json
 from llmsspider.errors import ArgumentsError
-from llmsspider.launch.storecommand import (
-    OneLineCommand,
-    as_json,
-    choice_problems,
-    flag,
-    one_source,
-    option,
-)
 
 FORMATS = ("text", "markdown", "json", "html")
 

@@ -14,16 +14,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, BinaryIO
 
+from llmsspider.cli.command import FAILED, OneLineCommand
+from llmsspider.cli.options import choice_problems, number, one_source, option
 from llmsspider.config.settings import Config
 from llmsspider.errors import ArgumentsError, LlmsspiderError
-from llmsspider.launch.storecommand import (
-    FAILED,
-    OneLineCommand,
-    choice_problems,
-    number,
-    one_source,
-    option,
-)
 from llmsspider.output import graph
 from llmsspider.output.exports import (
     documents,

@@ -9,10 +9,10 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from llmsspider import __version__
+from llmsspider.cli.command import OneLineCommand
 from llmsspider.errors import ArgumentsError
-from llmsspider.launch.storecommand import OneLineCommand
 
-TEMPLATES = "launch/templates/project"
+TEMPLATES = "cli/templates/project"
 SUFFIX = ".tmpl"
 DOT = "dot-"  # how the names of hidden files begin: build tools omit those that are hidden
 MODULE = "module"  # the folder that gets the name of the project

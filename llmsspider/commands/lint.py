@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from llmsspider import errors
+from llmsspider.cli.command import OneLineCommand
+from llmsspider.cli.options import choice_problems, number, option
 from llmsspider.errors import ArgumentsError, InvalidUrlError
 from llmsspider.items import HTML_ORIGINS
-from llmsspider.launch.storecommand import OneLineCommand, choice_problems, number, option
 from llmsspider.web.urls import identity, require_http_url
 
 if TYPE_CHECKING:
-    from llmsspider.launch.lint.findings import Finding
-    from llmsspider.launch.lint.site import Checked
+    from llmsspider.lint.findings import Finding
+    from llmsspider.lint.site import Checked
     from llmsspider.store import Store
 
 NEVER = "never"
@@ -42,7 +43,7 @@ class Command(OneLineCommand):
 
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
         """Check the arguments, lint, print, and set the exit code."""
-        from llmsspider.launch.lint.findings import FORMATS, LEVELS, is_as_bad
+        from llmsspider.lint.findings import FORMATS, LEVELS, is_as_bad
 
         problems = []
         if len(args) != 1 or not args[0].strip():
@@ -77,7 +78,7 @@ class Command(OneLineCommand):
             self.exitcode = 1
 
     def _file(self, path: Path, opts: argparse.Namespace) -> list[Finding] | None:
-        from llmsspider.launch.lint.text import lint_body
+        from llmsspider.lint.text import lint_body
         from llmsspider.site.discovery import MAX_FULL_BYTES
 
         if path.is_dir():
@@ -112,7 +113,7 @@ class Command(OneLineCommand):
         opts: argparse.Namespace,
         notes: list[str],
     ) -> list[Finding] | None:
-        from llmsspider.launch.lint.site import LintSpider
+        from llmsspider.lint.site import LintSpider
         from llmsspider.site.llmstxt import is_llms_url
 
         self.stores()  # the settings are right
@@ -141,7 +142,7 @@ class Command(OneLineCommand):
 
 def known_pages(store: Store) -> dict[str, Checked]:
     """What the last crawl knew of the pages of a source, by the identity of their addresses."""
-    from llmsspider.launch.lint.site import Checked
+    from llmsspider.lint.site import Checked
     from llmsspider.store import OUTLINE
 
     known: dict[str, Checked] = {}

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from scrapy.commands.parse import Command as ParseCommand
 
+from llmsspider.cli.checking import crawl_problems
+from llmsspider.cli.command import DescribedCommand
+from llmsspider.cli.options import WRONG, without_options
 from llmsspider.errors import ArgumentsError, StoreError
-from llmsspider.launch.checking import crawl_problems
-from llmsspider.launch.storecommand import WRONG, DescribedCommand, without_options
 from llmsspider.spiders.docs import DocsSpider
 from llmsspider.spiders.page import PageSpider
 

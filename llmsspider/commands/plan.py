@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from llmsspider import errors
+from llmsspider.cli.options import flag
 from llmsspider.commands.crawl import Command as CrawlCommand
 from llmsspider.config.arguments import PLAN_ONLY
 from llmsspider.crawl.plan import nothing_obtained
 from llmsspider.crawl.requests import run_of
 from llmsspider.extensions import console
-from llmsspider.launch.storecommand import flag
 from llmsspider.output import printable
 
 if TYPE_CHECKING:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import orjson
 
 from llmsspider import errors
+from llmsspider.cli.command import OneLineCommand
+from llmsspider.cli.options import flag, number, option
 from llmsspider.errors import ArgumentsError
-from llmsspider.launch.storecommand import OneLineCommand, flag, number, option
 
 if TYPE_CHECKING:
     from llmsspider.answers.ranking import SearchResult

@@ -8,8 +8,10 @@ import sys
 from datetime import timedelta
 from pathlib import Path
 
+from llmsspider.cli.command import OneLineCommand
+from llmsspider.cli.options import number, option
+from llmsspider.cli.printing import as_json
 from llmsspider.errors import ArgumentsError
-from llmsspider.launch.storecommand import OneLineCommand, as_json, number, option
 
 WELL_KNOWN = "/.well-known/http-message-signatures-directory"
 

@@ -7,8 +7,10 @@ import dataclasses
 import sys
 from typing import TYPE_CHECKING, Any
 
+from llmsspider.cli.command import OneLineCommand
+from llmsspider.cli.options import flag
+from llmsspider.cli.printing import aligned, as_json
 from llmsspider.errors import ArgumentsError
-from llmsspider.launch.storecommand import OneLineCommand, aligned, as_json, flag
 
 if TYPE_CHECKING:
     from llmsspider.store import SourceRecord

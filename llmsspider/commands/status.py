@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 
 import orjson
 
+from llmsspider.cli.command import OneLineCommand
+from llmsspider.cli.options import flag
+from llmsspider.cli.printing import as_json
 from llmsspider.errors import ArgumentsError
-from llmsspider.launch.storecommand import OneLineCommand, as_json, flag
 
 if TYPE_CHECKING:
     from llmsspider.output.status import SourceStatus

@@ -17,13 +17,15 @@ from typing import TYPE_CHECKING, Any
 from w3lib.url import canonicalize_url
 
 from llmsspider import errors
+from llmsspider.cli.command import OneLineCommand
+from llmsspider.cli.options import flag, option
+from llmsspider.cli.printing import aligned, as_json
 from llmsspider.commands.crawl import INCOMPLETE
 from llmsspider.config.settings import Config
 from llmsspider.config.sources import read_entries
 from llmsspider.crawl.progress import duration
 from llmsspider.errors import ArgumentsError
 from llmsspider.extensions.console import LOGS
-from llmsspider.launch.storecommand import OneLineCommand, aligned, as_json, flag, option
 from llmsspider.store import Stores, resolve_data_dir
 from llmsspider.web.urls import parse, printable_url, without_user
 
@@ -31,7 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from llmsspider.config.sources import SourceEntry
-    from llmsspider.launch.nightly import Place, Result
+    from llmsspider.sync.nightly import Place
+    from llmsspider.sync.results import Result
 
 # names of variables
 USER = "SCRAPYD_USERNAME"
@@ -58,7 +61,7 @@ class Command(OneLineCommand):
 
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
         """Check everything, then crawl and print the summary."""
-        from llmsspider.launch.nightly import one_at_a_time
+        from llmsspider.sync.lock import one_at_a_time
 
         if not args and "".join(opts.scrapyd[-1:]).endswith(
             ".toml"
@@ -108,7 +111,7 @@ class Command(OneLineCommand):
         """Raise `ArgumentsError` for settings that no crawl would accept, and for nodes without a
         common store.
         """
-        from llmsspider.launch.checking import value_problems
+        from llmsspider.cli.scrapy_values import value_problems
 
         config = Config.from_settings(self.settings)
         problems = value_problems(self.settings)
@@ -127,8 +130,8 @@ class Command(OneLineCommand):
             raise ArgumentsError(problems)
 
     def _places(self, opts: argparse.Namespace, folder: Path) -> Sequence[Place]:
-        from llmsspider.launch.nightly import Node
-        from llmsspider.launch.processes import LocalProcesses
+        from llmsspider.sync.local import LocalProcesses
+        from llmsspider.sync.node import Node
 
         given = dict(pair.split("=", 1) for pair in opts.set)
         slots = opts.jobs or os.cpu_count() or 1
@@ -144,8 +147,8 @@ async def _sync(
     places: Sequence[Place], stores: Stores, entries: list[SourceEntry]
 ) -> list[Result]:
     """Crawl; SIGTERM stops it as Ctrl-C does: local crawls end cleanly, jobs of nodes go on."""
-    from llmsspider.launch.nightly import Nightly
-    from llmsspider.launch.processes import LocalProcesses
+    from llmsspider.sync.local import LocalProcesses
+    from llmsspider.sync.nightly import Nightly
 
     task = asyncio.current_task()
     assert task is not None  # noqa: S101  # a coroutine that runs has one

@@ -11,9 +11,9 @@ from typing import Any, Unpack
 from langchain_core.document_loaders import BaseLoader
 from langchain_core.documents import Document
 
+from llmsspider.api.crawls import Place, Settings
 from llmsspider.config.arguments import CrawlArguments
 from llmsspider.integrations.loaders import Pages
-from llmsspider.launch.crawls import Place, Settings
 
 
 class LLMSSpiderLoader(BaseLoader):

@@ -11,9 +11,9 @@ from typing import Any, Unpack
 from llama_index.core.readers.base import BaseReader
 from llama_index.core.schema import Document
 
+from llmsspider.api.crawls import Place, Settings
 from llmsspider.config.arguments import CrawlArguments
 from llmsspider.integrations.loaders import Pages
-from llmsspider.launch.crawls import Place, Settings
 
 
 class LLMSSpiderReader(BaseReader):

@@ -9,9 +9,9 @@ from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from contextlib import aclosing
 from typing import Any, Generic, TypeVar
 
+from llmsspider.api.crawls import acrawl, crawl
+from llmsspider.api.stored import documents
 from llmsspider.items import Document, added_fields
-from llmsspider.launch.api import documents
-from llmsspider.launch.crawls import acrawl, crawl
 
 Page = TypeVar("Page")
 

@@ -6,10 +6,10 @@ import pytest
 from scrapy.settings import BaseSettings, Settings
 from scrapy.utils.conf import build_component_list
 
+from llmsspider.cli.checking import crawl_problems
 from llmsspider.config import sources
 from llmsspider.config.components import STAND_INS, lost_parts
 from llmsspider.crawl.scheduler import BreadthFirstScheduler
-from llmsspider.launch.checking import crawl_problems
 from llmsspider.spiders.docs import DocsSpider
 
 OURS = [

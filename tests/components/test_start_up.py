@@ -19,9 +19,9 @@ UNWANTED = (
     "boto3",
     "tldextract",
     "llmsspider.changes.render",
-    "llmsspider.launch.lint",
+    "llmsspider.lint",
     "llmsspider.answers.index",
-    "llmsspider.launch.nightly",
+    "llmsspider.sync.nightly",
     "sqlalchemy.dialects.postgresql",
 )
 START_UP = """

@@ -65,7 +65,7 @@ def test_two_nodes_share_the_sources_and_a_third_that_is_down_costs_nothing(
             "sources.toml",
             cwd=tmp_path,
             constants={
-                "llmsspider.launch.nightly.ANSWER_SECS": HANGS_SECS
+                "llmsspider.sync.node.ANSWER_SECS": HANGS_SECS
             },  # a node starts a process before it answers
         )
         logs = [list((folder / "logs" / PROJECT / "docs").glob("*.log")) for folder in folders]
@@ -153,7 +153,7 @@ def test_a_source_in_sections_outlives_a_node_that_is_killed(
             two.url,
             "sources.toml",
         ]
-        limit = {"llmsspider.launch.nightly.ANSWER_SECS": HANGS_SECS}
+        limit = {"llmsspider.sync.node.ANSWER_SECS": HANGS_SECS}
         done = command(*words, cwd=tmp_path, constants=limit)
     assert done.exit_code == 0, done.log
     assert len(killed) == 2

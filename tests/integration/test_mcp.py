@@ -21,8 +21,8 @@ from forked import HANGS_SECS, ROOT
 from site_server import Page, Site
 
 from llmsspider import errors
-from llmsspider.launch.cli import main
-from llmsspider.launch.mcp import CLIENTS, answered_hosts
+from llmsspider.cli.main import main
+from llmsspider.cli.mcp import CLIENTS, answered_hosts
 from llmsspider.store import resolve_data_dir
 
 if (

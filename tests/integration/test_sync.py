@@ -16,8 +16,8 @@ import pytest
 from crawling import Outcome, begin, command
 from sites import MARKDOWN, PLAIN, html
 
-from llmsspider.launch.nightly import one_at_a_time
 from llmsspider.store import SourceRecord, Stores
+from llmsspider.sync.lock import one_at_a_time
 
 
 def words(folder: Path, *options: str) -> list[str]:
@@ -34,7 +34,7 @@ def words(folder: Path, *options: str) -> list[str]:
 
 
 def sync(folder: Path, *options: str, **constants: Any) -> Outcome:
-    given = {f"llmsspider.launch.processes.{name}": value for name, value in constants.items()}
+    given = {f"llmsspider.sync.local.{name}": value for name, value in constants.items()}
     return command(*words(folder, *options), cwd=folder, constants=given)
 
 

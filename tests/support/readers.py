@@ -27,7 +27,6 @@ from llmsspider.site.llmsfull import inspect as inspect_full
 from llmsspider.site.sitemaps import read as read_sitemap
 from llmsspider.web import outcomes
 from llmsspider.web.page_forms import classify
-from llmsspider.web.rights import HEADERS, of_llms_txt, of_page, of_robots, of_rsl, of_tdmrep
 
 URL = "https://docs.example.com/guide/"
 ROOMS = ("answers", "changes", "content", "crawl", "lint", "site", "web")
@@ -85,7 +84,6 @@ SPECIAL: dict[str, Callable[[str], Any]] = {
     "site.llmsfull.inspect": lambda text: inspect_full(io.BytesIO(text.encode()), URL),
     "site.llmsfull.cut": lambda text: cut_full(io.BytesIO(text.encode())),
     "web.rights.of_page": lambda text: of_page(dict.fromkeys(map(str.lower, HEADERS), (text,))),
-    "web.rights.of_rsl": lambda text: of_rsl(text.encode()),
     "web.rights.of_tdmrep": lambda text: of_tdmrep(text.encode()),
     "web.rights.of_robots": lambda text: of_robots(text, "llmsspider", URL),
     "web.rights.of_llms_txt": lambda text: of_llms_txt(text, URL),

@@ -13,7 +13,7 @@ from scrapy.settings import Settings
 
 from llmsspider.commands.lint import Command
 from llmsspider.errors import ArgumentsError
-from llmsspider.launch.lint.findings import (
+from llmsspider.lint.findings import (
     FORMATS,
     RULES,
     Finding,
@@ -23,8 +23,8 @@ from llmsspider.launch.lint.findings import (
     ordered,
     summary,
 )
-from llmsspider.launch.lint.site import missing
-from llmsspider.launch.lint.text import lint_body
+from llmsspider.lint.site import missing
+from llmsspider.lint.text import lint_body
 
 URL = "https://e.com/docs/llms.txt"
 GOOD = """# Project

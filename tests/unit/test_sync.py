@@ -13,14 +13,12 @@ import pytest
 from llmsspider.commands.sync import report, table
 from llmsspider.config.sources import SourceEntry, parse_entries, read_entries
 from llmsspider.errors import ArgumentsError, StoreError
-from llmsspider.launch import nightly
-from llmsspider.launch.nightly import (
-    Nightly,
-    PlaceFailed,
-    Result,
-    one_at_a_time,
-)
 from llmsspider.store import SourceRecord, Stores
+from llmsspider.sync import nightly
+from llmsspider.sync.lock import one_at_a_time
+from llmsspider.sync.nightly import Nightly
+from llmsspider.sync.node import PlaceFailed
+from llmsspider.sync.results import Result
 
 URL = "https://docs.example.com/guide/"
 

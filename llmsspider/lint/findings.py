@@ -31,7 +31,7 @@ class Rule(NamedTuple):
     remedy: str
 
 
-RULES_FILE = files("llmsspider.launch.lint").joinpath("rules.toml")
+RULES_FILE = files("llmsspider.lint").joinpath("rules.toml")
 RULES = {name: Rule(*given) for name, given in tomllib.loads(RULES_FILE.read_text("utf-8")).items()}
 """Each rule by its name, as reports have it."""
 

@@ -1,5 +1,9 @@
 """`llmsspider URL -o DIR`, `llmsspider page URL`, and every command, from any folder: no project
 needed.
+
+Commands are those of `scrapy COMMAND …` in a project. Outside a project the stores are those in the
+folders that `llmsspider URL -o DIR` wrote: a folder stands for its source, and where there is only
+one in the working directory neither has to be named.
 """
 
 from __future__ import annotations
@@ -27,11 +31,13 @@ from scrapy.utils.misc import load_object
 from scrapy.utils.project import get_project_settings
 
 from llmsspider import __version__, errors
+from llmsspider.api.folders import PLACES, tree_of, trees_here
+from llmsspider.cli.command import FAILED
+from llmsspider.cli.options import WRONG, OneLineParser, pairs
+from llmsspider.cli.printing import as_json
 from llmsspider.config.sources import default_name
 from llmsspider.errors import ArgumentsError, InvalidUrlError, LlmsspiderError
 from llmsspider.items import row_of
-from llmsspider.launch.api import PLACES, tree_of, trees_here
-from llmsspider.launch.storecommand import FAILED, WRONG, OneLineParser, as_json, pairs
 from llmsspider.output.mirror import read_manifest
 from llmsspider.store.database import DATA_DIR_VARIABLE, STORE_FOLDER, readable_name
 from llmsspider.web.urls import start_url
@@ -40,12 +46,6 @@ if TYPE_CHECKING:
     from scrapy.commands import ScrapyCommand
     from scrapy.settings import Settings
 
-
-# `llmsspider COMMAND …`: the commands of the project, from any folder; the same as `scrapy COMMAND
-# …` in a project.
-# Outside a project the stores are those in the folders that `llmsspider URL -o DIR` wrote: a folder
-# stands for its
-# source, and where there is only one in the working directory neither has to be named.
 
 SETTINGS_MODULE = "llmsspider.settings"
 COMMANDS_MODULE = "llmsspider.commands"
@@ -63,7 +63,7 @@ def project_settings() -> Settings:
     except ImportError:
         ours = False
     except Exception as error:  # of the project's module, or of a value that Scrapy cannot take
-        from llmsspider.launch.checking import value_problem  # noqa: PLC0415
+        from llmsspider.cli.scrapy_values import value_problem  # noqa: PLC0415
 
         name = os.environ.get("SCRAPY_SETTINGS_MODULE", "")
         problems: list[str] = []
@@ -178,7 +178,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(given: list[str]) -> int:
     errors.call("llmsspider")
     if given[:1] == ["mcp"]:
-        from llmsspider.launch.mcp import main as serve  # noqa: PLC0415
+        from llmsspider.cli.mcp import main as serve  # noqa: PLC0415
 
         return serve(given[1:])
     if given[:1] == ["page"]:
@@ -251,7 +251,7 @@ def _file(output: str | None) -> list[str]:
 
 def page(given: list[str]) -> int:
     """Print one page as Markdown; the crawl is a process of its own, whose log nobody sees."""
-    from llmsspider.launch.crawls import Crawl  # noqa: PLC0415  # few commands crawl from here
+    from llmsspider.api.crawls import Crawl  # noqa: PLC0415  # few commands crawl from here
 
     about = "One page as Markdown, to stdout. Nothing is stored, and no link followed."
     made = OneLineParser(prog="llmsspider page", description=about)

@@ -28,11 +28,12 @@ from scrapy.utils.project import get_project_settings
 from llmsspider.answers.embedding import embedder_of
 from llmsspider.answers.library import Library
 from llmsspider.answers.ranking import choose_source
+from llmsspider.api.crawl_process import CRAWL, options_for_pipe
+from llmsspider.cli.command import FAILED
+from llmsspider.cli.options import WRONG, OneLineParser, pairs
 from llmsspider.config.settings import Config
 from llmsspider.config.sources import default_name
 from llmsspider.errors import ArgumentsError, LlmsspiderError, SearchError
-from llmsspider.launch.api import CRAWL, options_for_pipe
-from llmsspider.launch.storecommand import FAILED, WRONG, OneLineParser, pairs
 from llmsspider.store import Stores, resolve_data_dir
 from llmsspider.store.database import STORE_FOLDER
 from llmsspider.web.loading import missing_extra

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from llmsspider.content.markdown import commonmark
 from llmsspider.errors import ConversionError
-from llmsspider.launch.lint.findings import Finding, Place, Places, finding, ordered
+from llmsspider.lint.findings import Finding, Place, Places, finding, ordered
 from llmsspider.site import llmsfull, llmstxt, llmstxt_parser
 from llmsspider.site.llmstxt_links import absolute_url
 from llmsspider.web.addresses import same_site

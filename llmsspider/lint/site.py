@@ -28,8 +28,8 @@ from llmsspider.crawl.run import Run
 from llmsspider.crawl.spiderrun import ProjectSpider
 from llmsspider.errors import ConversionError, DiscoveryError, InvalidUrlError
 from llmsspider.items import Page
-from llmsspider.launch.lint.findings import Finding, finding, ordered
-from llmsspider.launch.lint.text import lint_body, places
+from llmsspider.lint.findings import Finding, finding, ordered
+from llmsspider.lint.text import lint_body, places
 from llmsspider.site.discovered import Discovery, Fetch, FetchResult, Options
 from llmsspider.site.discovery import describing_files, discover
 from llmsspider.site.llmstxt import is_llms_url

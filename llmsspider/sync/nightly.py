@@ -1,5 +1,5 @@
-"""One sync of a list of sources: each once, on whichever place is free; what became of each, read
-from its store.
+"""One sync of a list of sources: each once, on whichever place is free; a place that fails hands
+its sources to the others.
 
 A place is this machine, which crawls in processes of its own, or a Scrapyd node, over its JSON API.
 """
@@ -8,128 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import fcntl
-import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any, Literal
-from urllib.parse import urlsplit, urlunsplit
-
-import aiohttp
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from llmsspider.config.sources import SourceEntry
 from llmsspider.crawl.sections import open_sections
-from llmsspider.errors import StoreError, UnknownSourceError
-from llmsspider.launch.processes import LocalProcesses, ProcessLost
+from llmsspider.errors import StoreError
 from llmsspider.store import RunRecord, Stores
-from llmsspider.store.database import source_slug
-
-# --- places ---
-
-
-class PlaceFailed(Exception):  # noqa: N818  # not an error of the user's
-    """The place does not answer any more; its sources go to other places.
-
-    The message gives the reason.
-    """
-
-
-POLL_SECS = 1.0  # time between two looks at the jobs of a node
-ANSWER_SECS = 30  # how long a node may take to answer
-# failed requests in a row after which a node counts as failed; a job is over when it is missing as
-# often
-TRIES = 3
-
-
-class Node:
-    """A Scrapyd with a place for so many jobs, waiting ones included; user and password in its
-    address are not shown.
-
-    `auth` is for an address without them, `job` the prefix of the jobs of this sync, different each
-    night.
-    """
-
-    def __init__(
-        self,
-        url: str,
-        slots: int,
-        project: str,
-        settings: Mapping[str, str],
-        *,
-        auth: tuple[str, str] | None,
-        job: str,
-    ):
-        parts = urlsplit(url)
-        self.name = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2])).rstrip("/")
-        self.slots = slots
-        self._project = project
-        self._settings = settings
-        own = (parts.username, parts.password or "") if parts.username else auth
-        self._auth = aiohttp.BasicAuth(*own) if own else None
-        self._job = job
-        self._begun: Counter[str] = Counter()
-
-    async def has(self, entry: SourceEntry) -> bool:
-        """Return whether a job of an earlier sync for the source waits or runs here."""
-        jobs = await self._jobs()
-        is_whole = entry.section[1] in {"", "plan"}
-        prefix = f"{source_slug(entry.name) if is_whole else entry.slug}."
-        return any(job.startswith(prefix) for job in (*jobs["pending"], *jobs["running"]))
-
-    async def crawl(self, entry: SourceEntry) -> str:
-        """Schedule the job and look until it is over."""
-        job = f"{entry.slug}.{self._job}" + f"-{self._begun[entry.slug]}" * (
-            self._begun[entry.slug] > 0
-        )
-        self._begun[entry.slug] += 1
-        fields = {"project": self._project, "spider": "docs", "jobid": job, **entry.arguments}
-        pairs = [*fields.items(), *(("setting", "=".join(pair)) for pair in self._settings.items())]
-        await self._ask("POST", "schedule", data=pairs)
-        missing = 0
-        while missing < TRIES:
-            await asyncio.sleep(POLL_SECS)
-            jobs = await self._jobs()
-            if job in jobs["finished"]:
-                break
-            missing = 0 if job in (*jobs["pending"], *jobs["running"]) else missing + 1
-        return f"see {self.name}/logs/{self._project}/docs/{job}.log"
-
-    async def _jobs(self) -> dict[str, list[str]]:
-        answer = await self._ask("GET", "listjobs", params={"project": self._project})
-        return {
-            state: [job["id"] for job in answer[state]]
-            for state in ("pending", "running", "finished")
-        }
-
-    async def _ask(self, method: str, service: str, **parameters: Any) -> dict[str, Any]:
-        """Send a request to the API, with retries; scheduling is not retried, since it may have
-        worked.
-        """
-        limit = aiohttp.ClientTimeout(total=ANSWER_SECS)
-        for left in range(0 if method == "POST" else TRIES - 1, -1, -1):
-            try:
-                async with (
-                    aiohttp.ClientSession(auth=self._auth, timeout=limit) as session,
-                    session.request(
-                        method, f"{self.name}/{service}.json", **parameters
-                    ) as response,
-                ):
-                    response.raise_for_status()
-                    answer: dict[str, Any] = await response.json(content_type=None)
-                    break
-            except (aiohttp.ClientError, TimeoutError, ValueError) as error:
-                if not left:
-                    raise PlaceFailed(
-                        f"{self.name}: {str(error) or type(error).__name__}"
-                    ) from error
-                await asyncio.sleep(POLL_SECS)
-        if answer.get("status") != "ok":
-            raise PlaceFailed(f"{self.name}: {answer.get('message', answer)}")
-        return answer
-
+from llmsspider.sync.local import LocalProcesses, ProcessLost
+from llmsspider.sync.node import Node, PlaceFailed
+from llmsspider.sync.results import Result, State, failure_of, is_running, last_run
 
 Place = LocalProcesses | Node
 """`has` says whether an earlier job for a source waits or runs there; `crawl` crawls it to the end
@@ -138,107 +28,10 @@ message for a source without a run in the store. Both raise `PlaceFailed`; `Proc
 one crawl."""
 
 
-# --- one sync at a time for a store, as seen from one machine ---
-
-
-@contextlib.contextmanager
-def one_at_a_time(folder: Path) -> Iterator[None]:
-    """Hold the lock in `folder` until the block ends; the system frees it when the process dies.
-
-    Raises `StoreError` when another sync has it.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "sync.lock").open("a+", encoding="ascii") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            file.seek(0)
-            raise StoreError(
-                f"another sync is going (process {file.read().strip() or 'unknown'}); nothing was"
-                " started"
-            ) from None
-        file.truncate(0)
-        file.write(f"{os.getpid()}\n")
-        file.flush()
-        yield
-
-
-# --- what became of each source: read from the page store, shown as a table or as JSON ---
-
-State = Literal["ok", "incomplete", "failed", "skipped"]
-"""`incomplete`: there are documents, but more pages failed than a complete run may have."""
-
-
-@dataclass(slots=True, frozen=True)
-class Result:
-    """One source of a sync: `where` it was crawled, `reason` it failed or was skipped for, its run
-    in the store.
-    """
-
-    source: str
-    state: State
-    where: str = ""
-    reason: str = ""
-    secs: float = 0.0
-    run: RunRecord | None = None
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return it ready for JSON."""
-        counts = self.run.counts if self.run is not None else {}
-        return {
-            "source": self.source,
-            "state": self.state,
-            "where": self.where,
-            "reason": self.reason,
-            "secs": round(self.secs, 1),
-            "run": self.run.id if self.run else None,
-            "outcome": self.run.outcome if self.run else None,
-            "complete": self.run.complete if self.run else None,
-            "documents": counts.get("documents", 0),
-            "changes": counts.get("changes", {}),
-            "errors": sum(self.run.errors.values()) if self.run else 0,
-        }
-
-
-def last_run(stores: Stores, source: str, section: tuple[str, str] = ("", "")) -> RunRecord | None:
-    """Return the newest run of a source, or of one job of a night; None before the first.
-
-    Raises `StoreError`.
-    """
-    try:
-        with stores.open(source, create=False) as store:
-            runs = [
-                one for one in store.runs() if section[1] in {"", "plan"} or one.section == section
-            ]
-    except UnknownSourceError:
-        return None
-    return runs[-1] if runs else None
-
-
 def _opened(stores: Stores, source: str, night: str) -> set[int]:
     with stores.open(source, create=False) as store:
         return open_sections(store, night)
 
-
-def is_running(run: RunRecord | None) -> bool:
-    """Whether the process of a run is alive."""
-    return run is not None and run.finished_at is None and not run.lost
-
-
-def failure_of(run: RunRecord) -> str:
-    """The reason why a finished run counts as failed; empty for one that succeeded."""
-    outcome = run.outcome or ""
-    if outcome != "finished" and not outcome.startswith("closespider_"):
-        why = f": {run.why}" if run.why and outcome else ""
-        return f"{outcome or 'the run did not end'}{why}"
-    if run.counts.get("delivered") is not False:
-        return ""
-    lost = run.counts.get("undelivered")
-    which = f": {lost[0]}" if isinstance(lost, list) and lost else ""
-    return f"its documents were not delivered{which}"
-
-
-# --- the sync: a place that fails hands its sources to the others ---
 
 ATTEMPTS = (
     3  # how often a source is begun at most, when the place or the process of its crawl fails

@@ -20,6 +20,7 @@ from typing import IO, Any, NamedTuple, Unpack
 import orjson
 from scrapy.settings import BaseSettings
 
+from llmsspider.api.crawl_process import child, crawl_from_pipe, options_for_pipe, stores_for
 from llmsspider.config.arguments import (
     CrawlArguments,
     DocsArguments,
@@ -32,7 +33,6 @@ from llmsspider.content.formats import ContentHandler
 from llmsspider.errors import ArgumentsError, CrawlError, ResolveError, StoreError
 from llmsspider.extensions.pipe import DOCUMENT, END, FRAME, DocumentPipe, send_end
 from llmsspider.items import Document, document_of
-from llmsspider.launch.api import child, crawl_from_pipe, options_for_pipe, stores_for
 from llmsspider.output import exports
 from llmsspider.output.graph import Order, write_json
 from llmsspider.store import Store
@@ -358,7 +358,7 @@ def _text(value: object) -> str:
 CHILD = [
     sys.executable,
     "-c",
-    "from llmsspider.launch.crawls import crawl_into_pipe; crawl_into_pipe()",
+    "from llmsspider.api.crawls import crawl_into_pipe; crawl_into_pipe()",
 ]
 """The command of a crawl whose stdout is the pipe for its documents."""
 
