@@ -27,6 +27,7 @@ from llmsspider.site.llmsfull import inspect as inspect_full
 from llmsspider.site.sitemaps import read as read_sitemap
 from llmsspider.web import outcomes
 from llmsspider.web.page_forms import classify
+from llmsspider.web.rights import HEADERS, of_llms_txt, of_page, of_robots, of_tdmrep
 
 URL = "https://docs.example.com/guide/"
 ROOMS = ("answers", "changes", "content", "crawl", "lint", "site", "web")
@@ -90,7 +91,7 @@ SPECIAL: dict[str, Callable[[str], Any]] = {
     "web.outcomes.kind_of_response": lambda text: outcomes.kind_of_response(
         200, {"content-type": text}, text.encode()
     ),
-    "downloadermiddlewares.backoff.retry_after_secs": lambda text: retry_after_secs(text, None),  # type: ignore[arg-type]
+    "downloadermiddlewares.host_pace.retry_after_secs": lambda text: retry_after_secs(text, None),  # type: ignore[arg-type]
     "site.sitemaps.read": lambda text: list(read_sitemap(io.BytesIO(text.encode()), URL)),
 }
 """Functions that take more than texts, as they are called with one."""
