@@ -20,6 +20,7 @@ from urllib.parse import parse_qsl, unquote, urljoin, urlsplit
 
 from w3lib.url import url_query_cleaner
 
+from llmsspider.changes.compare import most_similar, word_counts
 from llmsspider.crawl.second_requests import SeenLinks
 from llmsspider.crawl.sections import SectionJob
 from llmsspider.crawl.shapes import MAX_LOOK_ALIKES, LearnedShapes, LookAlikes, shape_of
@@ -27,7 +28,13 @@ from llmsspider.items import Section
 from llmsspider.site.llmstxt import is_llms_url
 from llmsspider.web.scope import Scope, build_scope
 from llmsspider.web.stats import Filtered, FilterReason
-from llmsspider.web.trees import Axis, Trees, directory_above, language_segments
+from llmsspider.web.trees import (
+    Axis,
+    Trees,
+    directory_above,
+    language_segments,
+    same_language,
+)
 from llmsspider.web.urls import directory, host, identity
 
 if TYPE_CHECKING:
@@ -36,7 +43,7 @@ if TYPE_CHECKING:
     from llmsspider.crawl.site import SiteKnowledge
     from llmsspider.items import Page
     from llmsspider.site.discovered import Discovery
-    from llmsspider.store import PageState
+    from llmsspider.store import PageRecord, PageState
 
 MAX_URL_LENGTH = 2083  # characters; Scrapy's `URLLENGTH_LIMIT`
 MAX_PATH_DEPTH = 25  # segments. The deepest of 22,500 URLs of real documentation sites has 17
@@ -147,6 +154,21 @@ def without_session_id(url: str) -> str:
     if not names:
         return cleaned
     return url_query_cleaner(cleaned, names, remove=True, unique=False, keep_fragments=True)
+
+
+def _is_copy_of(page: Page, other: PageRecord | None, axis: Axis) -> bool:
+    """Return whether a page is another one in another language or version.
+
+    The same declared language is no other language, another text no other version of the text.
+    """
+    if other is None:
+        return True
+    if axis == "language":
+        here = page.meta.language
+        return not (here and other.language and same_language(other.language, here))
+    content = other.content or ""
+    others = [(True, word_counts(content, other.url))]
+    return content == page.markdown or bool(most_similar(word_counts(page.markdown, ""), others))
 
 
 def _other_copy(axis: Axis, segment: str) -> Filtered:
@@ -287,6 +309,19 @@ class Bounds:
             None if identity(url) in self._site.entries else self.trees.shown_as_copy(url, links)
         )
         return _other_copy(*foreign) if foreign is not None else None
+
+    def refusal_by_sample(
+        self, url: str, page: Page, same: Callable[[str], PageRecord | None]
+    ) -> Filtered | None:
+        """Return why a page that was read is filtered, where it shows that its tree is a copy; else
+        None. `same` returns the document at an address.
+        """
+        suspect = self.trees.suspect_of(url)
+        if suspect is None:
+            return None
+        is_copy = _is_copy_of(page, same(suspect.same), suspect.axis)
+        self.trees.judge(suspect, is_copy=is_copy)
+        return _other_copy(suspect.axis, suspect.segment) if is_copy else None
 
     def is_undecided(self, url: str) -> bool:
         """Say whether a page may belong to another language or version, which depends on the rest

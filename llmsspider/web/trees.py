@@ -112,6 +112,19 @@ def directory_of(url: str, segment: str) -> str:
     return "/".join(segments[: segments.index(segment) + 1]) + "/"
 
 
+@dataclass(slots=True, frozen=True)
+class Suspect:
+    """A tree that looks like a copy by the names of its pages alone: a section may be called `dev`,
+    `ts` or `guide`, too. The page at `url` shows it, held against the one at `same`.
+    """
+
+    axis: Axis
+    segment: str
+    tree: str
+    url: str
+    same: str
+
+
 @dataclass(slots=True)
 class Trees:
     """The copies of the documentation, and which of them this crawl wants.
@@ -147,6 +160,10 @@ class Trees:
     """
     _no_pages: set[str] = field(default_factory=set)
     """Addresses, by identity, where there is no page: they are not found, or lead elsewhere."""
+    _suspects: dict[str, Suspect] = field(default_factory=dict)
+    """The trees that one of their pages is to show, by directory."""
+    _sampled: set[str] = field(default_factory=set)
+    """The directories of those whose page was given out by `samples`."""
 
     def __post_init__(self) -> None:
         """Read the start page's address."""
@@ -188,6 +205,25 @@ class Trees:
                 return axis, segment
         return None
 
+    def samples(self, urls: Iterable[str]) -> frozenset[str]:
+        """Return which of these pages, one of each suspected tree, show whether it is a copy; each
+        is given out once.
+        """
+        for url in urls:
+            self.foreign(url, is_final=True)
+        asked = [one for tree, one in self._suspects.items() if tree not in self._sampled]
+        self._sampled.update(one.tree for one in asked)
+        return frozenset(one.url for one in asked)
+
+    def suspect_of(self, url: str) -> Suspect | None:
+        """Return the suspected tree that this page shows, None where it shows none."""
+        return next((one for one in self._suspects.values() if one.url == url), None)
+
+    def judge(self, suspect: Suspect, *, is_copy: bool) -> None:
+        """Take in what the page of a suspected tree has shown."""
+        self._suspects.pop(suspect.tree, None)
+        (self.found if is_copy else self.no_copies).add(suspect.tree)
+
     def is_undecided(self, url: str) -> bool:
         """Return whether the URL may belong to an unwanted copy: the same page may be found
         elsewhere later.
@@ -204,6 +240,8 @@ class Trees:
         urls = list(urls)
         for url in urls:
             self.foreign(url, is_final=True)
+        for suspect in list(self._suspects.values()):  # its page was not to be had
+            self.judge(suspect, is_copy=True)
         pages: dict[tuple[Axis, str, str], int] = {}
         for url in urls:
             for found in self._unwanted(url):
@@ -224,7 +262,7 @@ class Trees:
         has as well.
         """
         for axis, segment, tree in self._unwanted(url):
-            if tree not in self.no_copies:
+            if tree not in self.no_copies or tree in self._sampled:
                 continue
             for link in links:
                 if host(link) == self.host and urlsplit(link).path.startswith(tree):
@@ -255,11 +293,17 @@ class Trees:
         home, directory = self._home.get(axis, (None, ""))
         if home and not segment.isdecimal() and tree == replaced(directory, home, segment):
             return True  # numbers alone may be chapters or years
-        is_index = urlsplit(url).path.rstrip("/").endswith(f"/{segment}")
+        is_index = urlsplit(identity(url)).path.rstrip("/").endswith(f"/{segment}")
         if is_index and (home is None or segment in self.language_trees):
             return segment in self.language_trees
         is_beside = self._has_same(url, axis, segment, tree, is_final=is_final)
-        return is_beside or len(self._shared.get(tree, ())) > 1
+        if not (is_beside or len(self._shared.get(tree, ())) > 1):
+            return False
+        is_sure = segment in self.language_trees or _NUMBERED.match(segment) is not None
+        if not is_sure and tree not in self._suspects:
+            same = replaced(url, segment, home)
+            self._suspects[tree] = Suspect(axis, segment, tree, url, same)
+        return is_sure
 
     def _has_same(
         self, url: str, axis: Axis, segment: str, tree: str, *, is_final: bool = False
@@ -273,7 +317,9 @@ class Trees:
             return self.is_read(same) or (is_final and not is_dead and self.is_known(same))
 
         home, directory = self._home.get(axis, (None, ""))
-        parts = urlsplit(url)
+        parts = urlsplit(identity(url))
+        if parts.path == tree:  # every directory has an index
+            return False
         is_beside = is_page(replaced(url, segment, home))
         after = parts.path.removeprefix(tree)
         elsewhere = {directory, self._chosen if axis == "version" else ""} - {"", tree}

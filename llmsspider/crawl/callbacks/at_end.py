@@ -45,7 +45,11 @@ class EndOfCrawl:
         """
         bounds = self._run.bounds
         waiting = self._run.waiting
-        bounds.trees.accept_undecided(page.request.url for page in waiting.pages("copy"))
+        urls = [page.request.url for page in waiting.pages("copy")]
+        if samples := bounds.trees.samples(urls):
+            taken = waiting.take("copy", where=lambda page: page.request.url in samples)
+            return [page.request for page in taken]
+        bounds.trees.accept_undecided(urls)
         taken = waiting.take("copy", where=lambda page: not bounds.is_undecided(page.request.url))
         requests = [page.request for page in taken]
         return [
