@@ -43,7 +43,7 @@ setup(
             "py.typed",
             "cli/templates/**/*.tmpl",
             "cli/templates/demo/*.md",
-            "changes/assets/*",
+            "diff/assets/*",
             "output/assets/*",
             "extensions/assets/*",
             "answers/assets/*",

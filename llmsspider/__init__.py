@@ -55,7 +55,7 @@ class CallableRoom(ModuleType):
 
 def __getattr__(name: str) -> object:
     """What `__all__` names, imported at its first use: it brings the store along."""
-    if name in {"crawl", "changes"}:
+    if name == "crawl":  # the room of that name
         return import_module(f"{__name__}.{name}")
     if name in _MODULES:
         return _named(name)

@@ -35,8 +35,8 @@ class Command(OneLineCommand):
         source = one_source(args)
         if problems := choice_problems(("--format", opts.format, FORMATS)):
             raise ArgumentsError(problems)
-        from llmsspider.changes.render import as_dict, html, markdown, text
-        from llmsspider.changes.source import NothingBeforeError, changes_since, since
+        from llmsspider.diff.render import as_dict, html, markdown, text
+        from llmsspider.diff.source import NothingBeforeError, changes_since, since
         from llmsspider.output import printable
         from llmsspider.output.exports import staged
 

@@ -20,10 +20,10 @@ from urllib.parse import parse_qsl, unquote, urljoin, urlsplit
 
 from w3lib.url import url_query_cleaner
 
-from llmsspider.changes.compare import most_similar, word_counts
 from llmsspider.crawl.second_requests import SeenLinks
 from llmsspider.crawl.sections import SectionJob
 from llmsspider.crawl.shapes import MAX_LOOK_ALIKES, LearnedShapes, LookAlikes, shape_of
+from llmsspider.diff.compare import most_similar, word_counts
 from llmsspider.items import Section
 from llmsspider.site.llmstxt import is_llms_url
 from llmsspider.web.scope import Scope, build_scope

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from urllib.parse import urlsplit
 
-from llmsspider.changes.compare import MAX_PAIRS, most_similar, word_counts
 from llmsspider.crawl.bot_walls import ACCEPTED_RUNS
 from llmsspider.crawl.known_pages import KnownPages, PageOutcome
+from llmsspider.diff.compare import MAX_PAIRS, most_similar, word_counts
 from llmsspider.items import content_hash
 from llmsspider.store import PageRecord
 from llmsspider.web.outcomes import OUTAGES

@@ -14,9 +14,9 @@ from functools import cached_property
 from typing import Literal, cast
 from urllib.parse import urlsplit
 
-from llmsspider.changes.meaning import change_kinds
 from llmsspider.content.links import without_built_names
 from llmsspider.crawl.pages import breaks_off
+from llmsspider.diff.kinds import change_kinds
 from llmsspider.errors import ConversionError
 from llmsspider.items import Change, ChangeKind, content_hash
 from llmsspider.store import PageRecord, PageState, Reading, Store

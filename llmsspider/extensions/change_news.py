@@ -14,7 +14,7 @@ from llmsspider.output.exports import staged
 from llmsspider.output.mirror import path_for
 
 if TYPE_CHECKING:
-    from llmsspider.changes.source import SourceChanges
+    from llmsspider.diff.source import SourceChanges
 
 
 CHANNELS = ("feed", "webhook")
@@ -57,7 +57,7 @@ class ChangeNews(RunExtension):
         take before.
         """
         # crawls without news do without
-        from llmsspider.changes.source import changes_since  # noqa: PLC0415
+        from llmsspider.diff.source import changes_since  # noqa: PLC0415
 
         run = self.run
         with run.config.stores.open(run.source, create=False) as store:
@@ -73,7 +73,7 @@ class ChangeNews(RunExtension):
 
     def _write_feed(self, changes: SourceChanges) -> bool:
         """Update the feed; returns whether it is up to date."""
-        from llmsspider.changes.render import NotAFeedError, updated_feed  # noqa: PLC0415
+        from llmsspider.diff.atom import NotAFeedError, updated_feed  # noqa: PLC0415
 
         run = self.run
         setting = self.run.config.changes_feed
@@ -99,7 +99,7 @@ class ChangeNews(RunExtension):
         config = self.run.config
         if not config.webhook_url or not changes.pages:
             return True
-        from llmsspider.changes import webhook  # noqa: PLC0415
+        from llmsspider.diff import webhook  # noqa: PLC0415
 
         body = webhook.payload(changes, self.run.arguments.url or "", self.run.id)
         message = f"{self.run.id}-{changes.since}"

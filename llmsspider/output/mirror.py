@@ -365,8 +365,8 @@ def _references(
     """Share the pages out among references, section by section; and those that are beyond the
     budget.
     """
-    from llmsspider.changes.source import section_of  # noqa: PLC0415  # few crawls write a skill
     from llmsspider.content.markdown.chunks import tokens  # noqa: PLC0415
+    from llmsspider.diff.source import section_of  # noqa: PLC0415  # few crawls write a skill
 
     sections: dict[str, list[PageRecord]] = {}
     for record in outlines:

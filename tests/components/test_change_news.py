@@ -17,9 +17,9 @@ from lxml import etree
 from site_server import Reply, Seen, Site, serving
 from stores import NAME, SITE, Place, record
 
-from llmsspider.changes import webhook
-from llmsspider.changes.render import ATOM, MAX_ENTRIES, MAX_PER_RUN, NotAFeedError, updated_feed
-from llmsspider.changes.source import SourceChanges, changes_since
+from llmsspider.diff import webhook
+from llmsspider.diff.atom import ATOM, MAX_ENTRIES, MAX_PER_RUN, NotAFeedError, updated_feed
+from llmsspider.diff.source import SourceChanges, changes_since
 from llmsspider.store import Store
 from llmsspider.web.addresses import AllowedAddresses
 

@@ -12,7 +12,7 @@ from command_line import Done
 from sqlalchemy import update
 from stores import NAME, SITE, Place, record
 
-from llmsspider.changes.source import changes_since
+from llmsspider.diff.source import changes_since
 from llmsspider.items import LlmsEntry
 from llmsspider.store import Store
 from llmsspider.store.schema import change

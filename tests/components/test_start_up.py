@@ -18,7 +18,7 @@ UNWANTED = (
     "pyarrow",
     "boto3",
     "tldextract",
-    "llmsspider.changes.render",
+    "llmsspider.diff.render",
     "llmsspider.lint",
     "llmsspider.answers.index",
     "llmsspider.sync.nightly",

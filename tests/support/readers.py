@@ -15,10 +15,10 @@ from typing import Any
 
 from patterns import modules
 
-from llmsspider.changes.compare import most_similar, word_counts
 from llmsspider.content.extraction import titles
 from llmsspider.content.extraction.parsing import parse, read_source
 from llmsspider.crawl.pages import has_end
+from llmsspider.diff.compare import most_similar, word_counts
 from llmsspider.downloadermiddlewares.host_pace import retry_after_secs
 from llmsspider.site import discovery
 from llmsspider.site.discovered import FetchResult
@@ -30,7 +30,7 @@ from llmsspider.web.page_forms import classify
 from llmsspider.web.rights import HEADERS, of_llms_txt, of_page, of_robots, of_tdmrep
 
 URL = "https://docs.example.com/guide/"
-ROOMS = ("answers", "changes", "content", "crawl", "lint", "site", "web")
+ROOMS = ("answers", "content", "crawl", "diff", "lint", "site", "web")
 """Rooms of the package that read text from outside."""
 NOT_READERS = (
     "answers.mcp",
@@ -71,7 +71,7 @@ SPECIAL: dict[str, Callable[[str], Any]] = {
         _answer(text.encode()), URL, main=True
     ),
     "crawl.bot_walls.has_end": lambda text: has_end(text.encode(), "html"),
-    "changes.compare.most_similar": lambda text: most_similar(
+    "diff.compare.most_similar": lambda text: most_similar(
         word_counts(text, URL), [(1, word_counts(text, URL))]
     ),
     "web.outcomes.challenge_of": lambda text: outcomes.challenge_of(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from llmsspider.changes.compare import blocks, compare, compare_words, mask
-from llmsspider.changes.meaning import change_kinds, evidence, volatile_lines, without
-from llmsspider.changes.meaning import noise_of as noise_of_pages
 from llmsspider.content.links import without_built_names
+from llmsspider.diff.compare import blocks, compare, compare_words, mask
+from llmsspider.diff.kinds import change_kinds
+from llmsspider.diff.noise import evidence, remove_noise, volatile_lines
+from llmsspider.diff.noise import noise_of as noise_of_pages
 
 PAGE = """# Client
 
@@ -161,7 +162,7 @@ def news_of(*contents: str) -> list[str]:
     read = [blocks(content) for content in contents]
     (hunk,), _ = compare(read[-2], read[-1])
     proof = evidence(read)
-    rest = without(hunk, [line for line in volatile_lines(hunk) if proof.proves(line)])
+    rest = remove_noise(hunk, [line for line in volatile_lines(hunk) if proof.proves(line)])
     if rest is None:
         return []
     return [line[1:] for line in rest.lines if line[0] == "+"] if rest.is_whole else [rest.after]

@@ -17,8 +17,8 @@ import orjson
 from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.resolver import ThreadedResolver
 
-from llmsspider.changes.render import MARKS, in_words
-from llmsspider.changes.source import SourceChanges
+from llmsspider.diff.render import MARKS, in_words
+from llmsspider.diff.source import SourceChanges
 from llmsspider.web.addresses import AllowedAddresses
 
 logger = logging.getLogger(__name__)

@@ -8,14 +8,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from llmsspider.changes.compare import MAX_PAIRS, Hunk, blocks, compare, most_similar, word_counts
-from llmsspider.changes.meaning import (
-    Evidence,
-    evidence,
-    noise_of,
-    volatile_lines,
-    without,
-)
+from llmsspider.diff.compare import MAX_PAIRS, Hunk, blocks, compare, most_similar, word_counts
+from llmsspider.diff.noise import Evidence, evidence, noise_of, remove_noise, volatile_lines
 from llmsspider.errors import ArgumentsError
 from llmsspider.items import content_hash
 from llmsspider.store import PageHistory, PageRecord, Store, Version
@@ -266,7 +260,7 @@ def _fold(pages: Iterable[_Compared]) -> None:
         page.folded.update(line.mask for line in lines_of_page)
         page.change.hunks = []
         for hunk, lines in hunks:
-            rest = without(hunk, [line for line in lines if line in lines_of_page])
+            rest = remove_noise(hunk, [line for line in lines if line in lines_of_page])
             (page.change.folded if rest is None else page.change.hunks).append(rest or hunk)
 
 
