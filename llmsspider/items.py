@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
+from llmsspider.errors import StoreError
+
 if sys.version_info >= (3, 14):
     from compression import zstd
 else:
@@ -173,8 +175,17 @@ def compress(data: bytes) -> bytes:
 
 
 def decompress(data: bytes) -> bytes:
-    """Return the bytes that `compress` was given."""
-    return zstd.decompress(data)
+    """Return the bytes that `compress` was given.
+
+    Raises `StoreError` for others.
+    """
+    try:
+        return zstd.decompress(data)
+    except zstd.ZstdError as error:
+        raise StoreError(
+            "page store: a stored text is damaged; restore a copy of the store, or delete the"
+            " source and crawl it again"
+        ) from error
 
 
 def packed(content: str) -> bytes:

@@ -10,8 +10,9 @@ one, is.
 from __future__ import annotations
 
 import math
+import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import chain, islice, repeat
 from pathlib import Path
@@ -41,10 +42,17 @@ so, each selects them."""
 BATCH = 100  # pages of one transaction
 SYNONYMS = 0.8  # weight of what is found with synonyms too, relative to what is found without
 
+_DAMAGE = {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+"""Codes of SQLite for a file that is none of its own, damaged, or lacks tables that we need."""
+
 _HIT = (
     "SELECT passage.id, page.key, page.hash, start, stop, headings, digest "
     "FROM passage JOIN page ON page.id = passage.page WHERE "
 )
+
+
+class DamagedIndexError(SearchError):
+    """The file of an index is of another version, or damaged: it is to be deleted and made anew."""
 
 
 class SourceIndex:
@@ -61,10 +69,11 @@ class SourceIndex:
         self._counted_at: tuple[int, tuple[int, int]] = (-1, (0, 0))
         try:
             self.write(partial(self._prepare, store=store))
-            self._reader = database.reader()
-        except (SearchError, StoreError) as error:
+            with self._faults():
+                self._reader = database.reader()
+        except SearchError:
             database.engine.dispose()
-            raise SearchError(str(error)) from error
+            raise
 
     @classmethod
     def open(cls, path: Path, store: str) -> Self:
@@ -73,7 +82,7 @@ class SourceIndex:
         """
         try:
             return cls(open_sqlite(path), store)
-        except (SearchError, StoreError):
+        except DamagedIndexError:
             delete_sqlite(path)
             return cls(open_sqlite(path), store)
 
@@ -89,7 +98,9 @@ class SourceIndex:
             connection.exec_driver_sql("PRAGMA user_version").scalar_one() != VERSION
             or not {"state", "page", "passage", "link", "page_words", "passage_words"} <= tables
         ):
-            raise SearchError("search index: it is of another version, or damaged")
+            raise DamagedIndexError("search index: it is of another version, or damaged")
+        if connection.exec_driver_sql("PRAGMA quick_check(1)").scalar_one() != "ok":
+            raise DamagedIndexError("search index: it is damaged")
         if connection.exec_driver_sql("SELECT store FROM state").scalar_one() != store:
             clear(connection)
             connection.exec_driver_sql("UPDATE state SET store = ?", (store,))
@@ -164,13 +175,11 @@ class SourceIndex:
         return found
 
     def _held(self, expression: str) -> tuple[set[int], set[int]]:
-        connection: Any = self._reader.connection.driver_connection
         statement = "SELECT rowid FROM {0} WHERE {0} MATCH ?"
-        with self._database.faults():
-            pages, passages = (
-                {row for (row,) in connection.execute(statement.format(table), (expression,))}
-                for table in ("page_words", "passage_words")
-            )
+        pages, passages = (
+            {row for (row,) in self._all(statement.format(table), expression)}
+            for table in ("page_words", "passage_words")
+        )
         return pages, passages
 
     def _scores(
@@ -283,7 +292,7 @@ class SourceIndex:
         return self._versions_at[1]
 
     def _all(self, statement: str, *values: Any) -> Sequence[Any]:
-        with self._database.faults():
+        with self._faults():
             return self._reader.exec_driver_sql(statement, values).all()
 
     def _in(self, statement: str, values: Iterable[Any]) -> Sequence[Any]:
@@ -301,10 +310,18 @@ class SourceIndex:
 
     def write(self, work: Callable[[Connection], Any]) -> None:
         """Do work on a connection, in one transaction."""
-        try:
+        with self._faults():
             self._database.write(work)
+
+    @contextmanager
+    def _faults(self) -> Iterator[None]:
+        try:
+            with self._database.faults():
+                yield
         except StoreError as error:
-            raise SearchError(f"search index: {error}") from error
+            code = getattr(getattr(error.__cause__, "orig", None), "sqlite_errorcode", 0)
+            kind = DamagedIndexError if code & 0xFF in _DAMAGE else SearchError
+            raise kind(f"search index: {error}") from error
 
     def close(self) -> None:
         """Close the database; idempotent."""

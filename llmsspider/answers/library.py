@@ -15,13 +15,15 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TypeVar
 from urllib.parse import unquote, urlsplit
 
 from llmsspider.answers import VECTORS, WORDS
 from llmsspider.answers.embedding import Embedder, VectorIndex
-from llmsspider.answers.index import SourceIndex
+from llmsspider.answers.index import DamagedIndexError, SourceIndex
 from llmsspider.answers.ranking import (
     Hit,
     RankedPage,
@@ -35,12 +37,14 @@ from llmsspider.answers.ranking import (
     rank,
 )
 from llmsspider.answers.words import Query, corrected, parse_query, words
-from llmsspider.errors import SearchError, StoreError, UnknownSourceError
+from llmsspider.errors import LlmsspiderError, SearchError, StoreError, UnknownSourceError
 from llmsspider.store import CONTENT, PageRecord, SourceRecord, Store, Stores
-from llmsspider.store.database import STORE_FOLDER, resolve_data_dir, source_file
+from llmsspider.store.database import STORE_FOLDER, delete_sqlite, resolve_data_dir, source_file
 from llmsspider.web.loading import own_mark
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 MAX_TEXT = 4000
 MAX_MORE = 4
@@ -221,7 +225,8 @@ class Library(AbstractContextManager["Library"]):
         warn: Callable[[str], object] = logger.warning,
     ):
         self._places = (stores,) if isinstance(stores, Stores) else tuple(stores)
-        self._listed: tuple[object, dict[str, tuple[Stores, str]]] = None, {}
+        self._named: dict[str, tuple[Stores, str]] = {}
+        self.problems: list[str] = []  # a line for each store that could not be read
         self._embedder = embedder
         self._warn = warn
         self._opened: dict[str, OpenSource] = {}
@@ -239,30 +244,37 @@ class Library(AbstractContextManager["Library"]):
         function `search`.
         """
         limit = max(1, min(limit, MAX_RESULTS))
-        names = self.names() if source is None else [source]
-        found = []
-        for name in names:
-            opened = self.open(name)
-            in_step = opened.sync(SYNC_SECS)
-            found.append(opened.search(text, limit, section))
-            if not in_step:
-                behind = (
-                    "the search index is still being made; results are from the part that is ready"
-                )
-                found[-1] = replace(
-                    found[-1], note="; ".join(filter(None, (found[-1].note, behind)))
-                )
+        search = partial(_search, text=text, limit=limit, section=section)
         if source is not None:
-            return found[0]
+            return self._with(source, search)
+        found = []
+        problems = []
+        for name in self.names():
+            try:
+                found.append(self._with(name, search))
+            except LlmsspiderError as error:
+                problems.append(f"{name} cannot be searched: {error}")
+        problems += self.problems
         results = sorted(
             (one for each in found for one in each.results), key=lambda one: -one.score
         )[:limit]
-        if results:
-            return SearchResults(found[0].query, results)
-        note = f"nothing found in {len(found)} sources; try fewer or other words"
-        if len(found) < 2:
-            note = found[0].note or note if found else "nothing has been crawled yet"
-        return SearchResults(" ".join(text.split())[:200], [], note)
+        said = {one.note: None for one in found if one.results and one.note}
+        if not results:
+            note = f"nothing found in {len(found)} sources; try fewer or other words"
+            if len(found) < 2 and not problems:
+                note = found[0].note or note if found else "nothing has been crawled yet"
+            said = {note: None}
+        notes = "; ".join([*said, *problems]) or None
+        return SearchResults(" ".join(text.split())[:200], results, notes)
+
+    def _with(self, name: str, work: Callable[[OpenSource], T]) -> T:
+        """Call with an open source; a damaged index is deleted and made anew."""
+        try:
+            return work(self.open(name))
+        except DamagedIndexError:
+            self._drop(name)
+            delete_sqlite(self._file(name, WORDS))
+            return work(self.open(name))
 
     def page(self, page: str) -> tuple[str, PageRecord]:
         """Return the source and the record, with content and links, of a page named by its id or
@@ -273,11 +285,7 @@ class Library(AbstractContextManager["Library"]):
         page = page.strip()
         names = self.names()
         for name in names:
-            opened = self.open(name)
-            opened.sync(SYNC_SECS)
-            url = opened.index.url_of(page) or (page if "://" in page else None)
-            record = opened.store.page_by_url(url) if url else None
-            if record is not None:
+            if (record := self._with(name, partial(_page, page=page))) is not None:
                 return name, record
         text = unquote(urlsplit(page).path).partition(".")[0] if "://" in page else page
         near = [one for name in names for one in self.open(name).search(text, 3, None).results]
@@ -291,21 +299,23 @@ class Library(AbstractContextManager["Library"]):
 
     def names(self) -> list[str]:
         """The names of all sources that can be read."""
-        stamps = [self._changed(place) for place in self._places]
-        if None in stamps or self._listed[0] != stamps:
-            named: dict[str, tuple[Stores, str]] = {}
-            for place in self._places:
-                folder = (place.data_dir or Path()).absolute()
-                called = (folder.parent if folder.name == STORE_FOLDER else folder).name
-                for record in place.list():
-                    name = record.name if record.name not in named else f"{called}/{record.name}"
-                    named.setdefault(name, (place, record.name))
-            self._listed = stamps, named
-        return list(self._listed[1])
+        named: dict[str, tuple[Stores, str]] = {}
+        self.problems = []
+        for place in self._places:
+            folder = (place.data_dir or Path()).absolute()
+            called = (folder.parent if folder.name == STORE_FOLDER else folder).name
+            listed, problems = place.list_sources()
+            self.problems += problems
+            for record in listed:
+                name = record.name if record.name not in named else f"{called}/{record.name}"
+                named.setdefault(name, (place, record.name))
+        self._named = named
+        return list(named)
 
     def records(self) -> list[SourceRecord]:
         """All sources that can be read, as they are now, under the names that they have here."""
-        names = {(id(place), own): name for name, (place, own) in self._named().items()}
+        self.names()
+        names = {(id(place), own): name for name, (place, own) in self._named.items()}
         found = [(place, record) for place in self._places for record in place.list()]
         return [
             replace(record, name=names.get((id(place), record.name), record.name))
@@ -317,20 +327,14 @@ class Library(AbstractContextManager["Library"]):
 
         Raises `UnknownSourceError`, `StoreError`.
         """
-        place, own = self._named().get(name, (self._places[0], name))
+        place, own = self._place(name)
         return place.open(own, create=False)
 
-    def _named(self) -> dict[str, tuple[Stores, str]]:
-        self.names()
-        return self._listed[1]
-
-    @staticmethod
-    def _changed(place: Stores) -> object:
-        """What differs once a source is new or deleted; None for a database."""
-        try:
-            return None if place.url else resolve_data_dir(place.data_dir).stat().st_mtime_ns
-        except OSError:
-            return 0
+    def _place(self, name: str) -> tuple[Stores, str]:
+        """Where a source is stored, and its name there."""
+        if name not in self._named:
+            self.names()
+        return self._named.get(name, (self._places[0], name))
 
     def open(self, name: str) -> OpenSource:
         """The open source of a name (`choose_source`); opened again where its store was deleted or
@@ -364,7 +368,7 @@ class Library(AbstractContextManager["Library"]):
         """What is another for another store of the source: the inode of its file, in PostgreSQL
         when it was made.
         """
-        place, own = self._named().get(name, (self._places[0], name))
+        place, own = self._place(name)
         try:
             if not place.url:
                 found = source_file(resolve_data_dir(place.data_dir), own).stat()
@@ -376,7 +380,7 @@ class Library(AbstractContextManager["Library"]):
 
     def _file(self, name: str, suffix: str) -> Path:
         """The file of an index; where its folder is read-only, a copy in a temporary folder."""
-        place, own = self._named().get(name, (self._places[0], name))
+        place, own = self._place(name)
         file = place.index_file(own, suffix)
         with suppress(OSError):
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -408,6 +412,21 @@ class Library(AbstractContextManager["Library"]):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _search(opened: OpenSource, text: str, limit: int, section: str | None) -> SearchResults:
+    in_step = opened.sync(SYNC_SECS)
+    found = opened.search(text, limit, section)
+    if in_step:
+        return found
+    behind = "the search index is still being made; results are from the part that is ready"
+    return replace(found, note="; ".join(filter(None, (found.note, behind))))
+
+
+def _page(opened: OpenSource, page: str) -> PageRecord | None:
+    opened.sync(SYNC_SECS)
+    url = opened.index.url_of(page) or (page if "://" in page else None)
+    return opened.store.page_by_url(url) if url else None
 
 
 def store_id(store: Store) -> str:

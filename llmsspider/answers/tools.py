@@ -56,9 +56,8 @@ class Tools:
         """List the crawled documentation: name, address, number of pages, when it was crawled."""
         found = []
         for record in self.library.records():
-            with self.library.store(record.name) as store:
-                ended = [run.finished_at for run in store.runs() if run.finished_at]
-            crawled = ended[-1].isoformat(timespec="seconds") if ended else None
+            ended = record.crawled_at
+            crawled = ended.isoformat(timespec="seconds") if ended else None
             given = {
                 "name": record.name,
                 "url": record.url,
@@ -71,6 +70,7 @@ class Tools:
             f"({one['status']}, crawled {one['crawled_at'] or 'never'})"
             for one in found
         ]
+        lines += self.library.problems
         return {"sources": found}, "\n".join(lines) or "Nothing has been crawled yet."
 
     def search(

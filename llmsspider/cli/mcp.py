@@ -33,7 +33,7 @@ from llmsspider.cli.command import FAILED
 from llmsspider.cli.options import WRONG, OneLineParser, pairs
 from llmsspider.config.settings import Config
 from llmsspider.config.sources import default_name
-from llmsspider.errors import ArgumentsError, LlmsspiderError, SearchError
+from llmsspider.errors import ArgumentsError, LlmsspiderError, SearchError, crawl_command
 from llmsspider.store import Stores, resolve_data_dir
 from llmsspider.store.database import STORE_FOLDER
 from llmsspider.web.loading import missing_extra
@@ -54,8 +54,9 @@ NAME = "docs"  # of the server, in them
 def configuration(client: str, arguments: Sequence[str]) -> str:
     """Return the configuration of a client of `CLIENTS`, with the name of the file for it."""
     program = Path(sys.argv[0])  # as an absolute path: clients start it with a path of their own
-    is_ours = program.name.startswith("llmsspider") and program.exists()
-    command = [str(program.absolute()) if is_ours else "llmsspider", "mcp", *arguments]
+    is_ours = program.name.startswith("llmsspider") and os.access(program, os.X_OK)
+    start = [str(program.absolute())] if is_ours else [sys.executable, "-m", "llmsspider"]
+    command = [*start, "mcp", *arguments]
     if client == "claude-code":
         return f"claude mcp add {NAME} -- {shlex.join(command)}"
     entry = {"command": command[0], "args": command[1:]}
@@ -115,9 +116,6 @@ def main(argv: Sequence[str]) -> int:
     options = parser().parse_args(argv)
     try:
         given = pairs(options.settings, "-s")
-        if options.print_config:
-            sys.stdout.write(configuration(options.print_config, _placed(options, argv)) + "\n")
-            return 0
         address = _address(options) if options.http else None
         settings = _settings(options.folders, given)
         if lack := missing_extra("mcp"):
@@ -138,6 +136,12 @@ def main(argv: Sequence[str]) -> int:
     if problems and not sources:
         _warn(*problems)
         return FAILED
+    if options.print_config:
+        if not sources and not options.allow_crawl:
+            _warn(f"nothing has been crawled yet; {crawl_command('URL')} comes first")
+            return FAILED
+        sys.stdout.write(configuration(options.print_config, _placed(options, argv)) + "\n")
+        return 0
     from llmsspider.answers import mcp  # noqa: PLC0415  # the SDK is an extra, and takes a second
 
     opened = partial(_library, places, config.embedder)

@@ -37,6 +37,7 @@ class Command(OneLineCommand):
         """Search and print."""
         from llmsspider.answers.embedding import embedder_of
         from llmsspider.answers.library import DEFAULT_LIMIT, MAX_RESULTS, Library
+        from llmsspider.output import printable
 
         if len(args) < 2:
             raise ArgumentsError(
@@ -63,7 +64,7 @@ class Command(OneLineCommand):
                 row |= dataclasses.asdict(result)
                 sys.stdout.write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE).decode())
             else:
-                sys.stdout.write(_shown(place, result))
+                sys.stdout.write(printable(_shown(place, result)))
 
 
 def _note(line: str) -> None:

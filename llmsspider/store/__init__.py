@@ -10,6 +10,7 @@ and `items`.
     store     `Store`: a source, its runs, writes; `Stores`: the stores of a project, by settings
     reader    reads of a source                            schema    tables, column types,
     migrations
+    listing   the sources of a folder
     writer    the thread that writes in batches            runs      opening and listing sources;
     their runs
     database  connections, faults as `StoreError`          records   the values that go in and out

@@ -455,7 +455,8 @@ class SourceReader:
             if connection.invalidated:
                 self._connection = self._database.reader()
                 connection.close()
-            return self._opened().execute(statement, self._parameters(**parameters))
+            found = self._opened().execute(statement, self._parameters(**parameters))
+            return found.freeze()()  # read here, where what is damaged is a `StoreError`
 
         return self._database.with_retry(attempt)
 

@@ -56,10 +56,9 @@ class SourceRecord:
     """One source: what a later run needs to crawl it again.
 
     `arguments` holds only what the user keeps (`save=true`). `forms` maps a host to its learned
-    Markdown form, `discovery` is the outcome of the last discovery. `status`, `pages` and
-    `undelivered_since` (see `runs.undelivered_since`) are derived when the record is read and
-    ignored when it is
-    written.
+    Markdown form, `discovery` is the outcome of the last discovery. `status`, `pages`,
+    `undelivered_since` (see `runs.undelivered_since`) and `crawled_at` (the end of the last run)
+    are derived when the record is read and ignored when it is written.
     """
 
     name: str
@@ -74,6 +73,7 @@ class SourceRecord:
     status: Status = "PENDING"
     pages: int = 0
     undelivered_since: int | None = None
+    crawled_at: datetime | None = None
 
     @property
     def header(self) -> dict[str, str | None]:

@@ -36,6 +36,7 @@ SOURCE_COLUMNS = {one.name for one in fields(SourceRecord)} - {
     "status",
     "pages",
     "undelivered_since",
+    "crawled_at",
 }
 _RUN = {one.name for one in fields(RunRecord)} - {"source", "lost"}
 """The fields of records that are columns of the same name."""
@@ -309,6 +310,8 @@ def all_sources(database: Database) -> list[SourceRecord]:
                 record.pages = connection.execute(living).scalar_one()
                 known = all_runs(connection, row["id"], record.name)
                 record.status = status(known, record.pages)
+                ended = [one.finished_at for one in known if one.finished_at]
+                record.crawled_at = ended[-1] if ended else None
                 record.undelivered_since = undelivered_since(known, row["last_seq"])
                 sources.append(record)
             return sources

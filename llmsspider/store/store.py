@@ -29,6 +29,7 @@ from llmsspider.store.database import (
     source_file,
     source_slug,
 )
+from llmsspider.store.listing import sources_of
 from llmsspider.store.reader import SourceReader
 from llmsspider.store.records import (
     FilteredUrl,
@@ -99,7 +100,7 @@ class Store(SourceReader):
         problems = list[str]()
         for path in sorted(resolve_data_dir(data_dir).glob(f"*{SUFFIX}")):
             try:
-                found += runs.all_sources(migrate(open_sqlite(path)))
+                found += sources_of(path)
             except StoreError as fault:
                 problems.append(str(fault))
         return sorted(found, key=lambda record: record.name), problems

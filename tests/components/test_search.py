@@ -15,7 +15,7 @@ from stores import NAME, SITE, Place, record
 from llmsspider.answers import WORDS
 from llmsspider.answers.embedding import add_digests, digests
 from llmsspider.answers.library import Library
-from llmsspider.errors import SearchError, UnknownSourceError
+from llmsspider.errors import SearchError, StoreError, UnknownSourceError
 from llmsspider.items import Link, LlmsEntry
 from llmsspider.store import PageRecord, SourceRecord, Stores
 
@@ -362,6 +362,61 @@ def test_an_index_file_that_is_damaged_is_made_again(tmp_path: Path):
     connection.close()
     assert shelves.paths("zebras") == ["a"]
     shelves.library.close()
+
+
+@pytest.mark.parametrize("part", range(8))
+def test_an_index_that_is_damaged_in_any_place_is_made_again(tmp_path: Path, part: int):
+    shelves = Shelves(Place(None, tmp_path))
+    shelves.crawl(
+        {f"p{page}": f"# Page {page}\n\nzebras {'stripes ' * 300}\n" for page in range(60)}
+    )
+    before = shelves.paths("stripes")
+    shelves.library.close()
+    (index,) = tmp_path.glob("*.search")
+    data = bytearray(index.read_bytes())
+    size = len(data) // 8
+    data[part * size : (part + 1) * size] = bytes(size)
+    index.write_bytes(data)
+    assert shelves.paths("stripes") == before
+    shelves.library.close()
+
+
+def test_a_store_that_is_damaged_is_named_and_the_others_answer(tmp_path: Path):
+    shelves = Shelves(Place(None, tmp_path))
+    text = " ".join(f"{number * 7919 % 100_003}" for number in range(30_000))
+    shelves.crawl(
+        {f"p{page}": f"# Page {page}\n\nzebras {text[page:]}\n" for page in range(9)}, "bad"
+    )
+    shelves.crawl({"a": "# Alpha\n\nzebras\n"}, "good")
+    (store,) = tmp_path.glob("bad-*.sqlite")
+    data = bytearray(store.read_bytes())
+    third = len(data) // 3
+    data[third : 2 * third] = bytes(third)
+    store.write_bytes(data)
+    found = shelves.library.search("zebras")
+    assert {one.source for one in found.results} == {"good"}
+    assert "bad cannot be searched: " in (found.note or "")
+    with pytest.raises(StoreError, match="page store"):
+        shelves.library.search("zebras", "bad")
+    shelves.library.close()
+
+
+def test_sources_are_read_again_only_where_their_files_changed(tmp_path: Path):
+    shelves = Shelves(Place(None, tmp_path))
+    stores = Stores(None, tmp_path)
+    shelves.crawl({"a": "# Alpha\n"}, "one")
+    shelves.crawl({"a": "# Alpha\n"}, "two")
+    for file in tmp_path.iterdir():
+        os.utime(file, (1_700_000_000, 1_700_000_000))
+    listed = {one.name: (one.pages, one.crawled_at) for one in stores.list()}
+    (store,) = tmp_path.glob("one-*.sqlite")
+    whole = store.read_bytes()
+    store.write_bytes(bytes(len(whole)))
+    os.utime(store, (1_700_000_000, 1_700_000_000))
+    assert {one.name: (one.pages, one.crawled_at) for one in stores.list()} == listed
+    store.write_bytes(whole)
+    shelves.crawl({"b": "# Beta\n"}, "one")
+    assert [(one.name, one.pages) for one in stores.list()] == [("one", 2), ("two", 1)]
 
 
 def test_a_folder_that_is_read_only_is_searched_and_left_as_it_is(

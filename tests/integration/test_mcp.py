@@ -19,6 +19,7 @@ import pytest
 from crawling import Outcome
 from forked import HANGS_SECS, ROOT
 from site_server import Page, Site
+from stores import Place
 
 from llmsspider import errors
 from llmsspider.cli.main import main
@@ -295,7 +296,15 @@ async def _search(url: str, headers: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_the_lines_for_a_client_start_this_server(client: str, capsys: pytest.CaptureFixture[str]):
+def test_the_lines_for_a_client_start_this_server(
+    client: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+):
+    monkeypatch.chdir(tmp_path)
+    for folder in (tmp_path / "docs" / ".llmsspider", resolve_data_dir()):
+        Place(None, folder).open("docs").close()
     assert main(["mcp", "docs/", "--allow-crawl", "--print-config", client]) == 0
     printed = capsys.readouterr().out
     for word in ("mcp", str(Path("docs").absolute()), "--allow-crawl"):
@@ -303,6 +312,25 @@ def test_the_lines_for_a_client_start_this_server(client: str, capsys: pytest.Ca
     assert "--print-config" not in printed
     assert main(["mcp", "--print-config", client]) == 0
     assert f"LLMS_DATA_DIR={resolve_data_dir()}" in capsys.readouterr().out
+
+
+def test_no_lines_are_printed_that_cannot_start(tmp_path: Path):
+    words = ["mcp", "--print-config", "cursor", "-s", f"LLMS_DATA_DIR={tmp_path}"]
+    code = "import sys; {0}; from llmsspider.launch.cli import main; sys.exit(main({1!r}))"
+    without = "sys.modules['mcp'] = None"
+    for begin, status, said in (
+        ("pass", 1, "nothing has been crawled yet"),
+        (without, 2, "pip install"),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-c", code.format(begin, words)],
+            capture_output=True,
+            text=True,
+            cwd=ROOT,
+            check=False,
+        )
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (status, "", 1)
+        assert said in done.stderr
 
 
 @pytest.mark.parametrize(

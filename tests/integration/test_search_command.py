@@ -55,6 +55,17 @@ def test_a_crawl_keeps_the_index_in_step_and_the_command_finds(
     assert shown.startswith(f"1. Timeouts\n   {site.url}/timeouts\n")
 
 
+def test_what_a_site_says_never_steers_the_terminal(tmp_path: Path):
+    place = Place(None, tmp_path / "store")
+    store = place.open("docs")
+    store.begin_run("crawl", {})
+    store.save_page(record("a", "# A\n\nzebras \x1b[2J \x9b1m\n", title="A\x1b]0;owned\x07"), "new")
+    store.close()
+    shown = asked(tmp_path, "docs", "zebras").stdout
+    assert "zebras" in shown
+    assert not {"\x1b", "\x9b", "\x07"} & {*shown}
+
+
 def test_what_is_wrong_is_one_line_and_exit_code_2(tmp_path: Path):
     place = Place(None, tmp_path / "store")
     place.open("docs").close()
