@@ -316,7 +316,7 @@ def test_the_lines_for_a_client_start_this_server(
 
 def test_no_lines_are_printed_that_cannot_start(tmp_path: Path):
     words = ["mcp", "--print-config", "cursor", "-s", f"LLMS_DATA_DIR={tmp_path}"]
-    code = "import sys; {0}; from llmsspider.launch.cli import main; sys.exit(main({1!r}))"
+    code = "import sys; {0}; from llmsspider.cli.main import main; sys.exit(main({1!r}))"
     without = "sys.modules['mcp'] = None"
     for begin, status, said in (
         ("pass", 1, "nothing has been crawled yet"),
