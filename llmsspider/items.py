@@ -239,7 +239,9 @@ class PageMeta:
     `listing` says why a page
     only lists others, `lists_only` that its main content is nothing but links and teasers, `tags`
     holds the pages that
-    it names as its tags. `routes` are the links to routes of the page itself (`#/guide`).
+    it names as its tags. `routes` are the links to routes of the page itself (`#/guide`). `mounts`
+    names the empty elements that its scripts may fill (`#root`, `div.code-sample`). `is_template`
+    is True when the page is the template of a program (`{{ page.title }}`).
     """
 
     title: str | None = None
@@ -258,6 +260,8 @@ class PageMeta:
     held_apis: list[str] = field(default_factory=list)
     api_scripts: list[str] = field(default_factory=list)
     routes: list[str] = field(default_factory=list)
+    mounts: list[str] = field(default_factory=list)
+    is_template: bool = False
     section: Section | None = None
     listing: str | None = None
     lists_only: bool = False

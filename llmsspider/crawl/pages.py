@@ -146,11 +146,12 @@ class PageResult:
 
     @property
     def needs_renderer(self) -> bool:
-        """Whether scripts or the description of an API make the page, so far as the page itself
-        shows.
+        """Whether scripts or the description of an API make the page or parts of it, so far as the
+        page itself shows.
         """
         meta = self.page.meta
-        return meta.is_shell or meta.api_files is not None or bool(meta.held_apis)
+        is_api = meta.api_files is not None or bool(meta.held_apis)
+        return meta.is_shell or is_api or bool(meta.mounts)
 
 
 Read = tuple[PageResponse, PageResult | None]
@@ -343,6 +344,9 @@ MAX_MISSING_CHARACTERS = 1500
 missing pages.
 """
 
+MAX_MISSING_NOTICE = 300
+"""Maximum length in characters of a page that says that it is missing in its text."""
+
 _ABOUT = re.compile(r"^(?:```|~~~|\|)", re.MULTILINE)
 """Code or a table: what a page about missing pages has."""
 
@@ -354,6 +358,10 @@ def drop_reason(content: str, title: str | None) -> Filtered | None:
     is_short = len(content) < MAX_MISSING_CHARACTERS and not _ABOUT.search(content)
     if title and is_short and MISSING_TITLE.search(title):
         return Filtered("soft-404", f"status 200, but titled {title!r}")
+    lines = content.split("\n\n")[:2] if len(content) < MAX_MISSING_NOTICE else []
+    notice = next(filter(MISSING_TITLE.search, lines), None)
+    if notice is not None:
+        return Filtered("soft-404", f"status 200, but says {notice.strip()!r}")
     return None
 
 

@@ -71,9 +71,11 @@ class FilterPipeline(RunComponent):
 
     def _is_there(self, item: Document) -> bool:
         """Say whether a page that is titled as missing is there: the site answers others with 404,
-        it was no other.
+        it was no other. What a program draws says nothing of what the server answers.
         """
         run = self.run
+        if item.origin == "rendered":
+            return False
         state = self.run.known.state(page_key(item.url))
         before = run.store.load_page(state.key) if state is not None else None
         is_as_before = before is None or before.title == item.title

@@ -78,7 +78,7 @@ def split_route(url: str) -> tuple[str, str]:
     ('https://e.com/', '')
     """
     page, _, fragment = url.partition("#")
-    if not fragment.startswith(("/", "!/")):
+    if not fragment.startswith(("/", "!")):
         return page, ""
     path = fragment.partition("?")[0].partition("#")[0]
     return page, f"#{path}" if path.strip("!/") else ""

@@ -35,21 +35,26 @@ def read_page(root: _Element, source: Source, url: str, growth: Growth) -> tuple
     size = text_size(root)
     if not meta.refresh and size <= SHELL_TEXT:
         meta.refresh = _leads_on(root, joiner, meta.canonical)
-    may_draw = size <= SHELL_TEXT and bool(HAS_SCRIPTS(root))
-    meta.is_shell = may_draw and (
-        size <= 40 or bool(_ROOTS(root))
+    has_scripts = bool(HAS_SCRIPTS(root))
+    may_draw = size <= SHELL_TEXT and has_scripts
+    meta.is_template = is_template(root, source)
+    meta.is_shell = meta.is_template or (
+        may_draw and (size <= 40 or bool(_ROOTS(root)))
     )  # no text at all, or a place to draw in
+    if has_scripts and not meta.is_shell:
+        meta.mounts = empty_elements(root)
     if not meta.markdown_alternate and source.may_hold(b"zero-md", b"md-block", b"wc-markdown"):
         files = [file for src in _SHOWN_FILES(root) if (file := src.strip())]
         if len(files) == 1 and size <= SHELL_TEXT:  # the page renders this one
             meta.markdown_alternate = joiner.join(files[0])
     if source.may_hold(*API_WORDS) or (meta.is_shell and b"documentation-topic" in source.body):
         read_apis(meta, root, source, joiner)
-    meta.routes = _routes(root, joiner) if source.may_hold(b"#/", b"#!/") else []
-    return (
-        Page(markdown="", links=[], follow=_follow_links(root, joiner, source), meta=meta),
-        joiner,
-    )
+    meta.routes = _routes(root, joiner) if source.may_hold(b"#/", b"#!") else []
+    follow = _follow_links(root, joiner, source)
+    if meta.is_template:  # addresses that it makes of its data are none yet
+        meta.routes = [url for url in meta.routes if not _IN_BRACES.search(url)]
+        follow = [url for url in follow if not _IN_BRACES.search(url)]
+    return Page(markdown="", links=[], follow=follow, meta=meta), joiner
 
 
 # What a page says about itself in its head, read from the tree that is parsed for its content.
@@ -226,7 +231,7 @@ def _routes(root: _Element, joiner: Joiner) -> list[str]:
     """Return the links of a page to its own routes (`#/guide`), absolute, each once, `MAX_ROUTES`
     at most.
     """
-    hrefs = [href for href in dict.fromkeys(_HREFS(root)) if "#/" in href or "#!/" in href]
+    hrefs = [href for href in dict.fromkeys(_HREFS(root)) if "#/" in href or "#!" in href]
     urls = dict.fromkeys(without_fragment(joiner.join(href)) for href in hrefs)
     own = ((url, *split_route(url)) for url in urls)
     return list(
@@ -247,8 +252,44 @@ _ROOTS = XPath(
 )
 _SHOWN_FILES = XPath("//zero-md/@src | //md-block/@src | //wc-markdown/@src", smart_strings=False)
 _NO_TEXT = frozenset({"script", "style", "noscript", "template", "svg", "title", "head"})
+_TEMPLATES = XPath(
+    "//*[@ng-app or @data-ng-app or @ng-controller or @ng-cloak or @data-ng-cloak or @v-cloak or"
+    " @v-scope or @ng-view or @ui-view]//text()[contains(., '{{')][not(ancestor::pre or"
+    " ancestor::code or ancestor::script or ancestor::style or ancestor::textarea or"
+    " ancestor::template or ancestor::*[@v-pre or @ng-non-bindable])]",
+    smart_strings=False,
+)
+_BINDS = re.compile(r"\{\{[^{}]+\}\}")
+_IN_BRACES = re.compile(r"(?:\{|%7B){2}", re.IGNORECASE)
+_TEMPLATE_MARKS = (b"ng-app", b"ng-controller", b"-cloak", b"v-scope", b"ng-view", b"ui-view")
+_EMPTY = XPath(
+    "/html/body//*[self::div or self::main or self::section or self::article or self::pre or"
+    " self::code or self::figure or self::td][@id or @class][not(*)][not(normalize-space())]"
+)
+MAX_EMPTY = 50
+"""Maximum number of empty elements of a page that are looked at."""
 SHELL_TEXT = 200
 """Characters of text below which a page with scripts can be a shell."""
+
+
+def is_template(root: _Element, source: Source) -> bool:
+    """Say whether a page is the template of a program that works in it: the program's attributes,
+    and what it puts in the place of `{{ name }}`. A text about that, in code or without the
+    attributes, is none.
+    """
+    if b"{{" not in source.body or not any(mark in source.lowered for mark in _TEMPLATE_MARKS):
+        return False
+    return any(_BINDS.search(text) for text in _TEMPLATES(root))
+
+
+def empty_elements(root: _Element) -> list[str]:
+    """Return the names of empty elements of a page, each once: `#root`, `div.code-sample`."""
+    names: dict[str, None] = {}
+    for element in _EMPTY(root)[:MAX_EMPTY]:
+        name = element.get("id")
+        classes = ".".join((element.get("class") or "").split())
+        names[f"#{name}" if name else f"{element.tag}.{classes}"] = None
+    return list(names)
 
 
 def text_size(root: _Element, *unread: str) -> int:

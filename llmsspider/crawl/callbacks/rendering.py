@@ -6,6 +6,7 @@ import asyncio
 import logging
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from urllib.parse import urljoin
 
@@ -13,11 +14,13 @@ from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.exceptions import DownloadCancelledError
 
+from llmsspider.crawl.callbacks.half_drawn import NO_PAGE, HalfDrawnPages
 from llmsspider.crawl.pages import (
     VALIDATORS,
     PageResponse,
     PageResult,
     Read,
+    drop_reason,
     is_documentation,
     markdown_alternate,
     read_page,
@@ -30,7 +33,12 @@ from llmsspider.crawl.requests import (
     nested_request,
 )
 from llmsspider.crawl.run import Run
-from llmsspider.errors import BrowserUnavailableError, ConversionError, RenderingError
+from llmsspider.errors import (
+    BrowserUnavailableError,
+    ConversionError,
+    ErrorKind,
+    RenderingError,
+)
 from llmsspider.items import HTML_ORIGINS, Page
 from llmsspider.web.addresses import same_site
 from llmsspider.web.outcomes import kind_of_response
@@ -52,10 +60,16 @@ ENOUGH_TEXT = 200
 NOT_THERE = frozenset({"HTTP status 404", "HTTP status 410"})
 """What fails with these fails again: a page is not rendered twice for it."""
 
+DENIED = frozenset({"HTTP status 401", "HTTP status 403"})
+"""What fails with these is for visitors who have signed in."""
+
 MAX_IN_VAIN = 5
 """Consecutive pages whose second rendering failed like the first, after which none is rendered
 twice.
 """
+
+MAX_SHOWN = 200_000
+"""Maximum number of paragraphs of rendered pages that are compared with those of others."""
 
 MAX_FILES = 3  # OpenAPI files of one page that are read
 MAX_UNREAD = 1_000  # maximum number of files whose read errors are kept
@@ -84,6 +98,20 @@ class Rendering:
     failed: dict[str, str]
     pending: list[str]
     is_stopped: bool
+
+    @property
+    def is_not_there(self) -> bool:
+        """Whether nothing but data that the server does not have failed."""
+        return NOT_THERE.issuperset(self.failed.values()) and not self.pending
+
+    @property
+    def error_kind(self) -> ErrorKind:
+        """The kind of error that a page is reported under where it shows next to nothing."""
+        if self.pending or not self.failed:
+            return "network"
+        if self.is_not_there:
+            return "not_found"
+        return "auth" if DENIED.issuperset(self.failed.values()) else "network"
 
     @property
     def lacks(self) -> str | None:
@@ -116,6 +144,8 @@ class Renderer:
         self._max_size = crawler.settings.getint("DOWNLOAD_MAXSIZE")
         self._warned = False
         self._in_vain = 0
+        self._half_drawn = HalfDrawnPages()
+        self._shown: dict[int, bytes] = {}  # the page that showed a paragraph first
         self._unread: dict[
             str, str
         ] = {}  # why OpenAPI files could not be read, by URL, in one line each
@@ -169,49 +199,106 @@ class Renderer:
         the OpenAPI file that it names could not be used instead. Raises `RenderingError` and
         `ConversionError`.
         """
-        run = self.run
         meta = result.page.meta
-        policy = self.run.arguments.render
         is_first = not (info(request).get("alternate") or info(request).get("source"))
         if (
             result.origin != "html"
-            or not (meta.is_shell or meta.api_files == [] or policy == "always")
-            or not is_documentation(result, answered, run.config)
+            or not is_documentation(result, answered, self.run.config)
             or (is_first and markdown_alternate(result, answered) is not None)
         ):
             return answered, result
+        if meta.is_shell or meta.api_files == [] or self.run.arguments.render == "always":
+            return await self._in_browser(request, answered, result, unread, needs=meta.is_shell)
+        if not meta.mounts or self.run.arguments.render == "never":
+            return answered, self._unrendered(request, result, "render=never")
+        boxes = await self._boxes(request, answered, result)
+        return await self._filled(request, answered, result, boxes) if boxes else (answered, result)
+
+    async def _boxes(
+        self, request: Request, answered: PageResponse, result: PageResult
+    ) -> list[str]:
+        """Return the empty elements of a page that scripts may fill."""
+        half_drawn = self._half_drawn
+        url = urljoin(answered.fetched_url, NO_PAGE)
+        async with half_drawn.lock:
+            if half_drawn.takes_probe(url, result.page.meta):
+                with suppress(NestedDownloadError):
+                    answer = await download_form(self.crawler, url, request, answered)
+                    half_drawn.learn_answer(url, answer.raw_hash)
+        return half_drawn.boxes(answered, result.page.meta)
+
+    async def _filled(
+        self, request: Request, answered: PageResponse, result: PageResult, boxes: list[str]
+    ) -> tuple[PageResponse, PageResult]:
+        """Return a page whose empty elements scripts fill as the browser rendered it, others as
+        they are.
+        """
+        half_drawn = self._half_drawn
+        url = answered.page_url
+        async with half_drawn.lock:
+            if half_drawn.is_filled(url, boxes) is None:
+                read = await self._in_browser(request, answered, result, None, needs=False)
+                left = read[1].page.meta.mounts
+                is_longer = len(read[1].page.markdown) > len(result.page.markdown)
+                half_drawn.learn(url, boxes, left if is_longer else boxes)
+                return read if half_drawn.is_filled(url, boxes) else (answered, result)
+        if not half_drawn.is_filled(url, boxes):
+            return answered, result
+        return await self._in_browser(request, answered, result, None, needs=True)
+
+    async def _in_browser(
+        self,
+        request: Request,
+        answered: PageResponse,
+        result: PageResult,
+        unread: str | None,
+        *,
+        needs: bool,
+    ) -> tuple[PageResponse, PageResult]:
+        """Return a page as the browser rendered it; one that does not need it as it is where that
+        fails.
+        """
+        run = self.run
         besides = f"; {unread}" if unread else ""
-        if policy == "never":
+        if run.arguments.render == "never":
             return answered, self._unrendered(request, result, f"render=never{besides}")
         try:
-            rendering = await self._browse(request, answered)
-            failed = rendering.failed
-            if not NOT_THERE.issuperset(failed.values()) and self._in_vain < MAX_IN_VAIN:
-                run.count("rendering/again")
-                rendering = await self._browse(request, answered)
-                self._in_vain = self._in_vain + 1 if rendering.failed else 0
-            rendered = rendering.page
-            page = replace(await read_page(rendered, run.workers, listed=False), origin="rendered")
-            own = {
-                identity(split_route(url)[0]) for url in (answered.fetched_url, answered.page_url)
-            }
-            if identity(split_route(rendered.fetched_url)[0]) not in own:
-                page.page.meta.refresh = rendered.fetched_url
-            self._check_size(request, page, rendering)
+            rendered, page = await self._rendered(request, answered, result)
         except BrowserUnavailableError as error:
             level = logging.DEBUG if self._warned else logging.WARNING
-            spider = self.crawler.spider
             why = "Pages that need JavaScript are filtered: %(error)s"
-            logger.log(level, why, {"error": error}, extra={"spider": spider})
-            self._warned = True
+            if result.page.meta.is_shell:
+                logger.log(level, why, {"error": error}, extra={"spider": self.crawler.spider})
+                self._warned = True
             return answered, self._unrendered(request, result, f"there is no browser{besides}")
         except RenderingError as error:
             run.count("rendering/failed")
-            if meta.is_shell:
+            if needs:
                 raise RenderingError(f"{error}{besides}", kind=error.kind) from error
             logger.debug("Not rendered: %(url)s (%(error)s)", {"url": request.url, "error": error})
             return answered, result
         run.count("rendering/pages")
+        return rendered, page
+
+    async def _rendered(
+        self, request: Request, answered: PageResponse, result: PageResult
+    ) -> tuple[PageResponse, PageResult]:
+        """Return a page as the browser rendered it. Raises `RenderingError` where it may lack
+        something and shows little.
+        """
+        run = self.run
+        rendering = await self._browse(request, answered)
+        failed = rendering.failed
+        if not (NOT_THERE | DENIED).issuperset(failed.values()) and self._in_vain < MAX_IN_VAIN:
+            run.count("rendering/again")
+            rendering = await self._browse(request, answered)
+            self._in_vain = self._in_vain + 1 if rendering.failed else 0
+        rendered = rendering.page
+        page = replace(await read_page(rendered, run.workers, listed=False), origin="rendered")
+        own = {identity(split_route(url)[0]) for url in (answered.fetched_url, answered.page_url)}
+        if identity(split_route(rendered.fetched_url)[0]) not in own:
+            page.page.meta.refresh = rendered.fetched_url
+        self._check(request, page, rendering)
         return rendered, page
 
     async def _browse(self, request: Request, answered: PageResponse) -> Rendering:
@@ -251,25 +338,42 @@ class Renderer:
         pending = info(nested).get("pending", [])
         return Rendering(page, own, pending, bool(info(nested).get("stopped")))
 
-    def _check_size(self, request: Request, result: PageResult, rendering: Rendering) -> None:
-        """Raise `RenderingError` for a possibly incomplete page with too little text (next to none,
-        or under half).
+    def _check(self, request: Request, result: PageResult, rendering: Rendering) -> None:
+        """Raise `RenderingError` for a page that may be incomplete and shows little: next to
+        nothing, less than half of what is stored, or nothing that other pages do not show.
         """
         lacks = rendering.lacks
-        if lacks is None:
-            return
+        page = result.page
         is_known_lack = bool(rendering.failed or rendering.pending)
-        if not is_known_lack and result.page.meta.api_files is not None:
-            return  # its file may be read without the page
+        is_api = page.meta.api_files is not None and not is_known_lack  # its file may be read
+        dropped = drop_reason(page.markdown, page.meta.title)
+        is_missing = dropped is not None and dropped.reason == "soft-404"
+        if lacks is None:
+            self._remember(page_key(request.url), page.markdown)
+            return
+        if is_api or (is_missing and rendering.is_not_there):
+            return
         enough = ENOUGH_TEXT if is_known_lack else SOME_TEXT
         key = page_key(request.url)
         if self.run.known.state(key) is not None:
             stored = self.run.store.load_page(key)
             enough = max(enough, len(stored.content or "") // 2 if stored is not None else 0)
-        if len(result.page.markdown) >= enough:
+        is_own = self._shows_more(key, page.markdown) or not rendering.pending
+        if len(page.markdown) >= enough and is_own and not page.meta.is_template:
             return
         self.run.count("rendering/incomplete")
-        raise RenderingError(f"the page {lacks} and shows next to nothing", kind="network")
+        message = f"the page {lacks} and shows next to nothing"
+        raise RenderingError(message, kind=rendering.error_kind)
+
+    def _remember(self, key: bytes, markdown: str) -> None:
+        """Remember the paragraphs of a page that loaded whole."""
+        if len(self._shown) < MAX_SHOWN:
+            for text in _paragraphs(markdown):
+                self._shown.setdefault(text, key)
+
+    def _shows_more(self, key: bytes, markdown: str) -> bool:
+        """Say whether a page shows a paragraph that no other rendered page shows."""
+        return any(self._shown.get(text, key) == key for text in _paragraphs(markdown))
 
     def _unrendered(self, request: Request, result: PageResult, why: str) -> PageResult:
         """Return the page as it is without a browser; a stored rendering is preferred to a shell's
@@ -278,12 +382,14 @@ class Renderer:
         state = self.run.known.state(page_key(request.url))
         meta = result.page.meta
         if not meta.is_shell:
-            return result
+            is_kept = meta.mounts and state is not None and state.origin == "rendered"
+            return replace(result, filtered=Filtered("needs-browser", why)) if is_kept else result
         if info(request).get("start") or len(meta.routes) >= MIN_ROUTES:
             pages = f"{request.url} and the pages that it leads to"
             self.run.coverage.incomplete(f"{pages} are rendered by scripts ({why})")
         text = "".join(result.page.markdown.split())
-        is_enough = len(text) >= SOME_TEXT and (state is None or state.origin != "rendered")
+        is_enough = len(text) >= SOME_TEXT and not meta.is_template
+        is_enough = is_enough and (state is None or state.origin != "rendered")
         return (
             result if is_enough else PageResult(result.page, "html", Filtered("needs-browser", why))
         )
@@ -395,6 +501,11 @@ class Renderer:
         logger.info(
             "No OpenAPI file at %(url)s: %(why)s", what, extra={"spider": self.crawler.spider}
         )
+
+
+def _paragraphs(markdown: str) -> list[int]:
+    """Return the hashes of the paragraphs of a page, short ones left out."""
+    return [hash(text) for text in markdown.split("\n\n") if len(text) >= SOME_TEXT]
 
 
 def _without_validators(answer: PageResponse) -> dict[str, str]:

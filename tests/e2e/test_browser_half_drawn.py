@@ -1,0 +1,110 @@
+"""Pages that hold text of their own, which is not their document: shells, templates, notices."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from chromium import browser, shell  # noqa: F401  # the fixture is autouse
+from site_server import Reply
+from sites import html
+
+pytestmark = pytest.mark.browser
+
+HERO = "Acme is the handbook for all who build things, and this stands on each of its pages. " * 8
+CHAPTERS = {
+    name: f"<h1>{title}</h1><p>{title} is a chapter of its own, and this is what it says.</p>"
+    for name, title in (("/", "Home"), ("/one", "One"), ("/two", "Two"))
+}
+LINKS = "<a href='/one'>1</a> <a href='/two'>2</a>"
+
+
+def half_drawn() -> str:
+    """The same bytes at each address: a header, a hero, and an empty place that a script fills."""
+    script = f"place.innerHTML = {json.dumps(CHAPTERS)}[location.pathname]"
+    return (
+        f"<!doctype html><title>Acme</title><header>{LINKS}</header><section><p>{HERO}</p></section>"
+        f"<div id='place'></div><script type='module'>{script}</script>"
+    )
+
+
+def test_one_page_with_an_empty_place_is_rendered_to_see(serve, run_crawl):
+    """Whoever answers each address with the same bytes has more than one page with them."""
+    site = serve(dict.fromkeys([*CHAPTERS, "/no-such-page-of-this-site"], half_drawn()))
+    documents = run_crawl(f"{site.url}/").by_path(site.url)
+    assert set(documents) == set(CHAPTERS)
+    for path, title in (("/", "Home"), ("/one", "One"), ("/two", "Two")):
+        assert f"{title} is a chapter of its own" in documents[path]["content"]
+    again = run_crawl(f"{site.url}/", arguments={"render": "never"})
+    assert {document["change"] for document in again.documents} == {"unchanged"}
+
+
+def test_places_that_stay_empty_cost_one_rendering(serve, run_crawl):
+    """Boxes for code are filled on one site; those of the other show nothing more in a browser."""
+    box = f"<p>Prose. {HERO}</p><div class='code-sample'></div>"
+    fill = (
+        "<script type='module'>for (const box of document.querySelectorAll('.code-sample'))"
+        " box.innerHTML = '<pre><code>import acme</code></pre>'</script>"
+    )
+    links = "".join(f"<a href='/{name}'>x</a>" for name in "abc")
+    idle = "<script src='/idle.js'></script>"
+    for script, count, text in ((fill, 4, "import acme"), (idle, 1, "Prose.")):
+        pages = {f"/{name}": html(name, box + script) for name in "abc"}
+        site = serve({"/": html("Home", links + box + script), **pages, "/idle.js": "0"})
+        outcome = run_crawl(f"{site.url}/")
+        assert all(text in document["content"] for document in outcome.documents)
+        assert len(outcome.documents) == len(pages) + 1
+        assert outcome.stats["llms/rendering/pages"] == count
+
+
+def test_templates_are_rendered_and_texts_about_them_are_not(serve, run_crawl):
+    template = "<h1>{{ page.title }}</h1><p>{{ page.text }}</p><a href='/{{ page.next }}'>next</a>"
+    script = "<script type='module'>document.body.innerHTML = '<h1>Drawn</h1><p>Text.</p>'</script>"
+    site = serve(
+        {
+            "/": html("Home", "<p>Of templates.</p><a href='/a'>a</a> <a href='/v'>v</a>"),
+            "/a": f"<title>{{{{ page.title }}}}</title><div ng-app='acme'>{template}</div>{script}",
+            "/v": html("Vue", "<p>{{ name }} is what <code v-cloak>{{ name }}</code> makes.</p>"),
+        }
+    )
+    first = run_crawl(f"{site.url}/", arguments={"render": "never"})
+    assert set(first.by_path(site.url)) == {"/", "/v"}
+    outcome = run_crawl(f"{site.url}/", arguments={"render": "auto"})
+    documents = outcome.by_path(site.url)
+    assert documents["/a"]["content"] == "# Drawn\n\nText.\n"
+    assert "{{ name }}" in documents["/v"]["content"]
+    assert outcome.stats["llms/rendering/pages"] == 1
+    assert not [path for path in site.paths() if "{" in path or "%7B" in path]
+
+
+def test_what_a_rendered_page_says_of_itself_is_judged(serve, run_crawl):
+    """A route that its program does not know, and a page whose data is gone from the third run on."""
+    pages = json.dumps({"": CHAPTERS["/"], "#!one": CHAPTERS["/one"], "#!two": CHAPTERS["/two"]})
+    links = (
+        "<a href='#!one'>1</a> <a href='#!two'>2</a> <a href='#!gone'>3</a> <a href='/data'>d</a>"
+    )
+    script = f"""
+        const draw = () => {{
+          const text = {pages}[location.hash] ?? '<p>404 Sorry, the handbook has no such page.</p>';
+          app.innerHTML = `<nav>{links}</nav><main>${{text}}</main>`;
+        }};
+        addEventListener('hashchange', draw);
+        draw();
+    """
+    data = """
+        const answer = await fetch('/data.json');
+        app.innerHTML = answer.ok ? (await answer.json()).html : '<p>Nothing of that name.</p>';
+    """
+    there = Reply(json.dumps({"html": CHAPTERS["/one"] * 9}), content_type="application/json")
+    site = serve({"/": shell(script), "/data": shell(data), "/data.json": there})
+    url = f"{site.url}/"
+    paths = {"/", "/#!one", "/#!two", "/data"}
+    assert set(run_crawl(url).by_path(site.url)) == paths
+    site.pages["/data.json"] = Reply("no", status=500)
+    kept = run_crawl(url)
+    assert set(kept.by_path(site.url)) == paths
+    assert {document["change"] for document in kept.documents} == {"unchanged"}
+    del site.pages["/data.json"]
+    for _run in range(2):
+        gone = run_crawl(url)
+    assert gone.by_path(site.url)["/data"]["change"] == "deleted"
