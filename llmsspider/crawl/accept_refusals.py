@@ -13,7 +13,9 @@ from llmsspider.site.llmstxt import is_llms_url
 from llmsspider.web.urls import host
 
 MAX_IN_VAIN = 3
-"""Pages of one host and run that are asked for as HTML without being there."""
+"""Pages of one host that are asked for as HTML without being there in a first run; one in later
+ones, of those that are stored.
+"""
 
 OF_ACCEPT = frozenset({406, 415})
 """Statuses that speak of the Accept header, whatever else the host answers."""
@@ -43,11 +45,12 @@ class AcceptRefusals:
         another request; `headers` by lower-case names, `body` as it came.
         """
         name = host(url)
-        if self._in_vain[name] >= MAX_IN_VAIN:
+        is_honest = name in self._honest
+        if self._in_vain[name] >= (1 if is_honest else MAX_IN_VAIN):
             return False
         if status in OF_ACCEPT:
             return True
-        return (is_stored or name not in self._honest) and _is_odd(url, status, headers, body)
+        return (is_stored or not is_honest) and _is_odd(url, status, headers, body)
 
     def learn(self, url: str, *, has_html: bool) -> None:
         """Note whether a page came when it was requested as HTML."""
@@ -59,7 +62,7 @@ class AcceptRefusals:
 
     def to_keep(self) -> dict[str, list[str]]:
         """Return what the next run is to know."""
-        honest = {name for name, number in self._in_vain.items() if number >= MAX_IN_VAIN}
+        honest = {name for name, number in self._in_vain.items() if number}
         honest = (honest | self._honest) - self._refusing
         return {"refusing": sorted(self._refusing), "honest": sorted(honest)}
 

@@ -126,6 +126,16 @@ def chosen(pages: Sequence[str], first: Sequence[str], number: int, most: int) -
     ]
 
 
+def title_words(markdown: str) -> str:
+    r"""Return the words of the title that stands in a text, empty where none does.
+
+    >>> title_words("# What's *new*?\n\nText.\n"), title_words("Text.\n")
+    ('what s new', '')
+    """
+    title = next((line for line in own_text(markdown).split("\n") if line.startswith("# ")), "")
+    return normal_title(_DESTINATION.sub("]", title))
+
+
 def words_of(markdown: str) -> list[str]:
     r"""Return the words that a reader sees, whatever Markdown is around them, without the title.
 

@@ -142,7 +142,7 @@ class PageResult:
     filtered: Filtered | None = None
     was_stub: bool = False
     is_undecided: bool = False
-    is_as_stored: bool = False
+    is_as_stored: bool | None = None
 
     @property
     def needs_renderer(self) -> bool:

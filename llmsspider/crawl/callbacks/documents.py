@@ -13,7 +13,7 @@ from scrapy.spidermiddlewares.httperror import HttpError
 from llmsspider.crawl.bot_walls import Suspect, Wall
 from llmsspider.crawl.callbacks.link_sources import LinkSourcePages
 from llmsspider.crawl.callbacks.requests import PageRequests
-from llmsspider.crawl.full_text import words_of
+from llmsspider.crawl.full_text import title_words, words_of
 from llmsspider.crawl.pages import PageResponse, PageResult, drop_reason
 from llmsspider.crawl.requests import (
     FilteredRequest,
@@ -212,7 +212,7 @@ class Documents:
             self._run.count("titles/shared")
         return is_other
 
-    def keep_text(self, record: PageRecord, *, is_same: bool = False) -> None:
+    def keep_text(self, record: PageRecord, *, is_same: bool | None = None) -> None:
         """Keep the text that is stored of a page which comes in another form now, where it says the
         same.
 
@@ -235,7 +235,8 @@ class Documents:
             file in run.memory.files_before and found is not None and file not in found.read_files()
         )
         is_away = is_away and state.origin == "llms-full"
-        is_same = is_same or words_of(stored.content or "") == words_of(record.content or "")
+        if is_same is None:
+            is_same = _is_other_form(record.content or "", stored.content or "")
         form = FORM_OF.get(state.origin)
         if is_same and form is not None and run.site.samples_of(state.url, form).is_html:
             run.recorded.said_before.add(record.key)  # the better text takes its place
@@ -479,3 +480,12 @@ def kind_of_failure(error: BaseException) -> ErrorKind:
         return kind_of_exception(error)
     answer = PageResponse.from_response(error.response, now="")
     return kind_of_response(answer.status, answer.headers, answer.body) or "http"
+
+
+def _is_other_form(text: str, before: str) -> bool:
+    """Return whether two texts have the same words, titles of the same words aside: forms of one
+    page may have a longer and a shorter one.
+    """
+    titles = [set(title_words(one).split()) for one in (text, before)]
+    is_retitled = not (titles[0] <= titles[1] or titles[1] <= titles[0])
+    return not is_retitled and words_of(text) == words_of(before)

@@ -303,7 +303,7 @@ class FullTextPages:
             raise
         held = PageResponse(url, file.url, 200, {}, b"", utc_now())
         result = PageResult(found, "llms-full")
-        is_same = False
+        is_same: bool | None = None
         try:
             if not is_whole and self._reader.may_be_stub(found.markdown, url):
                 beside = await self._reader.beside(Request(url), held, result)

@@ -17,7 +17,7 @@ from llmsspider.content.markdown import Draft
 from llmsspider.crawl import bot_walls
 from llmsspider.crawl.bot_walls import Suspect
 from llmsspider.crawl.callbacks.rendering import Renderer
-from llmsspider.crawl.full_text import chosen, words_of
+from llmsspider.crawl.full_text import chosen, title_words, words_of
 from llmsspider.crawl.link_bases import UnsettledError
 from llmsspider.crawl.pages import (
     LinkJoiner,
@@ -155,9 +155,9 @@ class PageReader:
 
     async def is_as_stored(
         self, request: Request, answered: PageResponse, result: PageResult
-    ) -> bool:
-        """Say whether Markdown of a page that is stored as HTML has the same words, or else its
-        HTML still has them.
+    ) -> bool | None:
+        """Say whether Markdown of a page that is stored as HTML has the same title and words, or
+        else its HTML still has them; None for any other page.
 
         Raises `RenderingError` where its HTML failed.
         """
@@ -166,12 +166,14 @@ class PageReader:
         is_new_form = state is not None and state.origin == "html"
         stored = self._run.store.load_page(state.key) if state is not None and is_new_form else None
         if state is None or stored is None or not known.is_usable(state):
-            return False
-        before = words_of(stored.content or "")
-        if words_of(result.page.markdown) == before:
+            return None
+        before = stored.content or ""
+        if _says_the_same(result.page.markdown, before):
             return True
         html = await self._read_html(request.replace(url=state.fetched_url), answered)
-        return html is not None and (html[1] is None or words_of(html[1].page.markdown) == before)
+        return html is not None and (
+            html[1] is None or _says_the_same(html[1].page.markdown, before)
+        )
 
     async def fuller(self, request: Request, answered: PageResponse, result: PageResult) -> Read:
         """Return the better of a page's Markdown and its HTML, as samples of its host and section
@@ -483,3 +485,10 @@ def suspect_of(run: Run, record: PageRecord, body: bytes) -> Suspect | None:
         )
         suspect.blank = shrunk and not record.follow
     return suspect
+
+
+def _says_the_same(text: str, before: str) -> bool:
+    """Return whether two forms of a page have the same title, where both have one, and words."""
+    title, title_before = title_words(text), title_words(before)
+    is_retitled = bool(title and title_before) and title != title_before
+    return not is_retitled and words_of(text) == words_of(before)
