@@ -1,20 +1,25 @@
 """llmsspider: a documentation site as clean, current Markdown, with Scrapy and llms.txt."""
 
+from __future__ import annotations
+
 from importlib import import_module
-from inspect import Signature, signature
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from inspect import Signature
+
     from llmsspider.api.crawls import acrawl, crawl, page, resolve
     from llmsspider.api.stored import changes, documents, search
+    from llmsspider.content.to_markdown import Converted, to_markdown
     from llmsspider.crawl.spiderrun import Addon
     from llmsspider.items import Document
 
 __all__ = [
     "Addon",
+    "Converted",
     "Document",
     "acrawl",
     "changes",
@@ -23,10 +28,12 @@ __all__ = [
     "page",
     "resolve",
     "search",
+    "to_markdown",
 ]  # see `__getattr__`
 
 _MODULES = {
     "Addon": "llmsspider.crawl.spiderrun",
+    "Converted": "llmsspider.content.to_markdown",
     "Document": "llmsspider.items",
     "changes": "llmsspider.api.stored",
     "documents": "llmsspider.api.stored",
@@ -35,6 +42,7 @@ _MODULES = {
     "acrawl": "llmsspider.api.crawls",
     "crawl": "llmsspider.api.crawls",
     "page": "llmsspider.api.crawls",
+    "to_markdown": "llmsspider.content.to_markdown",
 }
 
 
@@ -50,6 +58,8 @@ class CallableRoom(ModuleType):
 
     @property
     def __signature__(self) -> Signature:
+        from inspect import signature  # noqa: PLC0415  # few programs need it
+
         return signature(_named(self.__name__.rpartition(".")[2]))
 
 

@@ -12,6 +12,7 @@
     │   └── ResolveError        that of `resolve()`
     ├── MirrorError         the Markdown tree cannot be kept in its folder
     ├── DiscoveryError      a file named by the user cannot be used as llms.txt
+    ├── FetchError          a URL that is converted alone cannot be fetched
     ├── ConversionError     the conversion of one page failed (crash, time, memory)
     │   └── TooLargePageError   its Markdown is many times as long as the page
     ├── RenderingError      the browser failed to render one page
@@ -117,6 +118,10 @@ class MirrorError(LlmsspiderError):
 
 class DiscoveryError(LlmsspiderError):
     """A file named with `llms_txt=` cannot be used."""
+
+
+class FetchError(LlmsspiderError):
+    """A URL that is converted alone cannot be fetched."""
 
 
 class ConversionError(LlmsspiderError):

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from scrapy.commands import ScrapyCommand
 
 from llmsspider import errors
-from llmsspider.cli.options import WRONG, Option, options_of, without_options
+from llmsspider.cli.options import FAILED, WRONG, Option, options_of, without_options
+from llmsspider.cli.summaries import SUMMARIES
 from llmsspider.config.settings import Config
 from llmsspider.errors import (
     ArgumentsError,
@@ -32,9 +33,6 @@ if TYPE_CHECKING:
     from scrapy.settings import Settings
 
 
-FAILED = 1
-"""Exit code of a command that could not do what it was asked."""
-
 MAX_SOURCES = 100
 """Sources of one site in which a page is looked for."""
 
@@ -43,7 +41,6 @@ class DescribedCommand(ScrapyCommand):
     """A command that says by attributes what it takes and does; its name is that of its module."""
 
     usage: ClassVar[str] = "[options]"
-    summary: ClassVar[str]
     options: ClassVar[tuple[Option, ...]] = ()
     known: Iterable[str] = ()
     """The options that the command has."""
@@ -60,7 +57,7 @@ class DescribedCommand(ScrapyCommand):
 
     def short_desc(self) -> str:
         """Return the line of `scrapy -h`."""
-        return self.summary
+        return SUMMARIES[self.name]
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         """Add the options of Scrapy and those of the command."""

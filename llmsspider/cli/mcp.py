@@ -29,8 +29,7 @@ from llmsspider.answers.embedding import embedder_of
 from llmsspider.answers.library import Library
 from llmsspider.answers.ranking import choose_source
 from llmsspider.api.crawl_process import CRAWL, options_for_pipe
-from llmsspider.cli.command import FAILED
-from llmsspider.cli.options import WRONG, OneLineParser, pairs
+from llmsspider.cli.options import FAILED, WRONG, OneLineParser, pairs
 from llmsspider.config.settings import Config
 from llmsspider.config.sources import default_name
 from llmsspider.errors import ArgumentsError, LlmsspiderError, SearchError, crawl_command

@@ -8,7 +8,6 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from llmsspider import errors
-from llmsspider.config.arguments import DocsArguments
 from llmsspider.errors import (
     ArgumentsError,
 )
@@ -19,6 +18,9 @@ if TYPE_CHECKING:
 
 WRONG = 2
 """Exit code of a command whose arguments or settings are wrong; nothing was fetched."""
+
+FAILED = 1
+"""Exit code of a command that could not do what it was asked."""
 
 
 class OneLineParser(argparse.ArgumentParser):
@@ -49,6 +51,8 @@ def no_option(word: str, known: Iterable[str]) -> str:
     """
     meant = {name: name for name in known}
     if "-a" in meant:
+        from llmsspider.config.arguments import DocsArguments  # noqa: PLC0415  # takes long
+
         meant |= {
             f"--{name.replace('_', '-')}": f"-a {name}=…" for name in DocsArguments.model_fields
         }
@@ -69,6 +73,13 @@ def option(names: str, about: str, **given: Any) -> Option:
 def flag(name: str, about: str) -> Option:
     """Return an option that takes no value."""
     return option(name, about, action="store_true")
+
+
+def add_pairs(parser: argparse.ArgumentParser) -> None:
+    """Add the options for spider arguments and settings."""
+    pair: dict[str, Any] = {"action": "append", "default": [], "metavar": "NAME=VALUE"}
+    parser.add_argument("-a", dest="arguments", help="a spider argument", **pair)
+    parser.add_argument("-s", dest="settings", help="a setting", **pair)
 
 
 def pairs(given: list[str], option: str) -> dict[str, str]:

@@ -27,8 +27,8 @@ from scrapy.utils.project import get_project_settings
 
 from llmsspider import errors
 from llmsspider.cli.checking import crawl_problems, spider_problem
-from llmsspider.cli.command import FAILED, DescribedCommand
-from llmsspider.cli.options import no_option
+from llmsspider.cli.command import DescribedCommand
+from llmsspider.cli.options import FAILED, no_option
 from llmsspider.cli.scrapy_values import pair_problems, value_problem
 from llmsspider.config.sources import default_name
 from llmsspider.crawl.requests import run_of
@@ -64,7 +64,6 @@ class Command(DescribedCommand, CrawlCommand):
     """
 
     usage = "[options] <spider>"
-    summary = "Run a spider"
     word = "spider"
     """What the one word of the command line is: the spider, or the argument of the spider `docs`
     that it stands for.

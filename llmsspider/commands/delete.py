@@ -13,7 +13,6 @@ class Command(OneLineCommand):
     """Deletes a source after a confirmation; exit code 1 without it."""
 
     usage = "[options] SOURCE"
-    summary = "Delete a source and everything stored of it"
     options = (flag("--yes", "do not ask for confirmation"),)
 
     def work(self, args: list[str], opts: argparse.Namespace) -> None:

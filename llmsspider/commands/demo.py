@@ -62,7 +62,6 @@ class Command(OneLineCommand):
     """
 
     requires_project = False
-    summary = "Serve a tiny documentation site on this machine, to try things on"
     options = (
         option("--port", "of 127.0.0.1; 0 is any free one (default: 8000)", type=int, default=8000),
     )

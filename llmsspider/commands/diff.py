@@ -16,7 +16,6 @@ class Command(OneLineCommand):
     """Compares what the store holds with what it held; nothing is fetched."""
 
     usage = "[options] SOURCE"
-    summary = "Show what changed in the documentation of a source"
     options = (
         option(
             "--since",

@@ -14,8 +14,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, BinaryIO
 
-from llmsspider.cli.command import FAILED, OneLineCommand
-from llmsspider.cli.options import choice_problems, number, one_source, option
+from llmsspider.cli.command import OneLineCommand
+from llmsspider.cli.options import FAILED, choice_problems, number, one_source, option
 from llmsspider.config.settings import Config
 from llmsspider.errors import ArgumentsError, LlmsspiderError
 from llmsspider.output import graph
@@ -51,7 +51,6 @@ class Command(OneLineCommand):
     """Writes what the store holds; nothing is fetched."""
 
     usage = "[options] SOURCE"
-    summary = "Export the stored documents of a source"
     options = (
         option("--since", "only what changed after sequence number N", metavar="N"),
         option("--format", f"one of: {', '.join(FORMATS)} (default: jsonl)", default="jsonl"),

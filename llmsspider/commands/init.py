@@ -25,7 +25,6 @@ class Command(OneLineCommand):
 
     requires_project = False
     usage = "[options] NAME"
-    summary = "Make a project of your own: settings, a pipeline, sources, deploy files"
 
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
         """Write the project into a folder of its name."""

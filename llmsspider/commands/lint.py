@@ -27,7 +27,6 @@ class Command(OneLineCommand):
 
     requires_crawler_process = True
     usage = "[options] URL|FILE|SOURCE"
-    summary = "Check an llms.txt, and the site it describes"
     options = (
         option("--format", "one of: text, json, github, sarif (default: text)", default="text"),
         option(

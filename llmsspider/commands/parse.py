@@ -21,7 +21,6 @@ class Command(DescribedCommand, ParseCommand):
     """Scrapy's `parse`: one URL by its spider, and what came of it; nothing is stored."""
 
     usage = "[options] <url>"
-    summary = "Parse URL (using its spider) and print the results"
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         """Check the arguments, before Scrapy logs or starts anything."""

@@ -29,7 +29,6 @@ class Command(CrawlCommand):
 
     usage = "[options] <url>"
     word = "url"
-    summary = "Show what a crawl of URL would find, take and filter; nothing is stored"
     options = (flag("--json", "print the plan as JSON"),)
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:

@@ -10,4 +10,3 @@ class Command(CrawlCommand):
 
     usage = "[options] <source>"
     word = "source"
-    summary = "Crawl a stored source again; only what changed is fetched"

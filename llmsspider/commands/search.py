@@ -26,7 +26,6 @@ class Command(OneLineCommand):
     """Searches what the store holds; nothing is fetched."""
 
     usage = "[options] SOURCE QUERY"
-    summary = "Search the stored documents of a source"
     options = (
         option("--limit", "pages at most (default 8)", metavar="N"),
         option("--section", "a section of llms.txt, or a part of its name"),

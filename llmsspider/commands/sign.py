@@ -23,9 +23,6 @@ class Command(OneLineCommand):
 
     requires_project = False
     usage = "[options] keygen FILE | directory"
-    summary = (
-        "Make a key for signed requests, or the directory that sites read its public half from"
-    )
     options = (
         option("-o --output", "directory: write it there, its headers beside it", metavar="FILE"),
         option(

@@ -22,7 +22,6 @@ class Command(OneLineCommand):
     """
 
     usage = "[options]"
-    summary = "List the sources in the page store"
     options = (flag("--json", "print a JSON array"),)
 
     def work(self, args: list[str], opts: argparse.Namespace) -> None:

@@ -32,7 +32,6 @@ class Command(OneLineCommand):
     """
 
     usage = "[options] [source]"
-    summary = "Show what a crawl is doing, or how the last one ended"
     options = (
         flag("--json", "print JSON; with --watch one line each time"),
         flag("--watch", "look again every two seconds, until no run is going"),

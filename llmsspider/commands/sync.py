@@ -51,7 +51,6 @@ class Command(OneLineCommand):
     """
 
     usage = "[options] <sources.toml>"
-    summary = "Crawl every source of a file, here or on Scrapyd nodes"
     options = (
         option("--jobs", "crawls at a time, on each node (default: cores)", type=int, metavar="N"),
         option("--scrapyd", "addresses of Scrapyd nodes", nargs="+", default=[], metavar="URL"),

@@ -58,7 +58,7 @@ MAX_SHARED = 200
 
 class Joiner:
     """Joins hrefs to the base URL of one page, or to `base_href`, remembering the answers for its
-    directory.
+    directory. Without a base (an empty `url`) they stay as they are.
     """
 
     def __init__(self, url: str, base_href: str = "", growth: Growth | None = None):
@@ -67,9 +67,9 @@ class Joiner:
         base_url = parse(base_href, self.page) if base_href else None
         self.base = base_url if isinstance(base_url, str) else self.page
         parts = urlsplit(self.base)
-        self._directory = "/".join(
-            [f"{parts.scheme}://{parts.netloc}", *parts.path.split("/")[1:-1], ""]
-        )
+        origin = f"{parts.scheme}://{parts.netloc}"
+        above = [origin, *parts.path.split("/")[1:-1], ""] if self.base else []
+        self._directory = "/".join(above)
 
     def join(self, href: str) -> str:
         """Return `href` as an absolute URL, fragment kept."""
@@ -99,6 +99,8 @@ def _in_directory(directory: str, href: str) -> str:
 
 def _joined(base: str, href: str) -> str:
     href = href.strip()
+    if not base:
+        return href
     path, hash_sign, fragment = (href if href.isprintable() else _CONTROL.sub("", href)).partition(
         "#"
     )

@@ -13,8 +13,6 @@ from functools import lru_cache
 from typing import Literal, Self
 from urllib.parse import unquote, urljoin, urlsplit, urlunsplit
 
-from lxml import etree, html
-
 from llmsspider.web.urls import InvalidUrl, identity, parse, without_fragment
 
 Kind = Literal["markdown", "html", "text", "binary"]
@@ -374,6 +372,8 @@ def head_links(start: bytes, base: str) -> list[HeaderLink]:
     if b"<" not in start[:1024]:
         return []
     end = _HEAD_END.search(start)
+    from lxml import etree, html  # noqa: PLC0415  # few answers are read here
+
     try:
         head = html.document_fromstring(start[: end.start()] if end else start)
     except (etree.LxmlError, ValueError):

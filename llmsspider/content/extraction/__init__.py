@@ -36,6 +36,7 @@ from llmsspider.content.extraction.metadata import (
     whole_title,
 )
 from llmsspider.content.extraction.parsing import TAGS, Source, parse, read_source
+from llmsspider.content.extraction.parts import Parts
 from llmsspider.content.extraction.rules import rules_for
 from llmsspider.content.extraction.titles import (
     clear_site_name,
@@ -70,6 +71,7 @@ def convert(
     *,
     generators: tuple[str, ...] = (),
     with_listings: bool = True,
+    parts: Parts | None = None,
 ) -> Page:
     """Convert one HTML page.
 
@@ -82,6 +84,7 @@ def convert(
             chosen one fails on the page; `Page.converter` tells which engine it was,
             `Page.fallback` why.
         generators: paths of the user's generators, which are tried before the others.
+        parts: what a user keeps and drops of the page.
         with_listings: also convert pages that only list others (`PageMeta.listing`); otherwise
         their `markdown` and
             `links` stay empty. Generated indexes are the largest pages of their sites.
@@ -95,24 +98,31 @@ def convert(
     own = own_generators(generators) if generators else ()
     source = read_source(body, encoding)
     try:
-        return _converted(source, url, Growth(len(body)), converter, own, with_listings)
+        return _converted(source, url, Growth(len(body)), converter, own, with_listings, parts)
     except TooLargePageError:
         raise
     except Exception as error:
         if converter == loading.FALLBACK:
             raise
-        page = _converted(source, url, Growth(len(body)), loading.FALLBACK, own, True)
+        page = _converted(source, url, Growth(len(body)), loading.FALLBACK, own, True, parts)
         page.fallback = f"{type(error).__name__}: {error}"
         return page
 
 
 def _converted(  # noqa: PLR0917
-    source: Source, url: str, growth: Growth, converter: str, own: _Own, listings: bool
+    source: Source,
+    url: str,
+    growth: Growth,
+    converter: str,
+    own: _Own,
+    listings: bool,
+    parts: Parts | None,
 ) -> Page:
     root = parse(source)
     page, joiner = read_page(root, source, url, growth)
     page.converter = converter
-    _write(page, root, joiner, source, own, listings)
+    kept = parts.cut(root) if parts else None
+    _write(page, root, joiner, source, own, listings or kept is not None, kept)
     if (
         held := held_markdown(root, source)
     ) is not None:  # the page embeds it for a script to render
@@ -129,9 +139,15 @@ def _converted(  # noqa: PLR0917
 
 
 def _write(  # noqa: PLR0917
-    page: Page, root: _Element, joiner: Joiner, source: Source, own: _Own, listings: bool
+    page: Page,
+    root: _Element,
+    joiner: Joiner,
+    source: Source,
+    own: _Own,
+    listings: bool,
+    kept: _Element | None,
 ) -> None:
-    """Set `markdown`, `links` and what the main content says of the page."""
+    """Set `markdown`, `links` and what the main content says of the page; that is `kept`, if given."""
     meta = page.meta
     native = page.converter == loading.DEFAULT
     engine = None
@@ -144,7 +160,12 @@ def _write(  # noqa: PLR0917
         written = HtmlFormat()
     whole = whole_title(root)
     hidden = HiddenText(root, source)
-    main, generator = find_main(root, source, meta, own, hidden)
+    if kept is None:
+        main, generator = find_main(root, source, meta, own, hidden)
+    else:
+        main = kept
+        generator = UNKNOWN
+        hidden.remove(main)
     page.hidden = hidden.removed
     results = generator.results
     if (

@@ -157,7 +157,7 @@ def _link(walk: Walk, href: str, inner: str, text: str) -> str:
     on_web = url.startswith(HTTP) or url[:8].lower().startswith(begins(walk.joiner.page))
     if not on_web and url[:11].lower().startswith(("javascript:", "data:", "blob:", "file:")):
         return inner
-    if on_web:
+    if on_web or not walk.joiner.page:
         walk.links.append(Link(text, url))
         if text == url:
             return _spaced(inner, walk.format.autolink(url))

@@ -9,7 +9,7 @@ import hashlib
 import inspect
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from mimetypes import MimeTypes
@@ -137,17 +137,28 @@ class Formats:
         >>> Formats().reader("text/plain", "https://e.com/a.ipynb", b'{"cells": []}', listed=True)
         'llmsspider.content.formats.documents.NotebookHandler'
         """
-        name = unquote(urlsplit(url).path).rpartition("/")[2].lower()
-        for key, one in FORMATS.items():
-            if self.modes[key] == "off" or (self.modes[key] == "listed" and not listed):
-                continue
-            known = mime_type in one.types or (
-                name.endswith(tuple(f".{ending}" for ending in one.extensions))
-                and mime_type not in {"text/html", "application/xhtml+xml"}
-            )
-            if known and (one.sniff is None or one.sniff.search(body, 0, _HEAD)):
-                return one.reader
-        return None
+        modes = {"linked", "listed"} if listed else {"linked"}
+        enabled = [name for name in FORMATS if self.modes[name] in modes]
+        name = format_of(mime_type, url, body, enabled)
+        return FORMATS[name].reader if name else None
+
+
+def format_of(
+    mime_type: str | None, url: str, body: bytes, among: Iterable[str] = FORMATS
+) -> str | None:
+    """Return the name of the format, `among` those given, that a body is of by its media type, or
+    its name and first bytes; else None.
+    """
+    file = unquote(urlsplit(url).path).rpartition("/")[2].lower()
+    for name in among:
+        one = FORMATS[name]
+        known = mime_type in one.types or (
+            file.endswith(tuple(f".{ending}" for ending in one.extensions))
+            and mime_type not in {"text/html", "application/xhtml+xml"}
+        )
+        if known and (one.sniff is None or one.sniff.search(body, 0, _HEAD)):
+            return name
+    return None
 
 
 def _pairs(value: object) -> list[tuple[str, str]]:

@@ -1,0 +1,89 @@
+"""The parts of a page that a user keeps or drops, by CSS selectors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Self
+
+from cssselect import HTMLTranslator, SelectorError
+from lxml.etree import XPath, _Element
+
+from llmsspider.content.extraction.tree import remove_elements
+from llmsspider.errors import ArgumentsError
+
+_FRAMES = frozenset({"html", "body", "head"})
+
+
+@dataclass(slots=True)
+class Parts:
+    """What of a page is its content.
+
+    Attributes:
+        keep: elements that are the content, by selector; without any, the main content is found.
+        drop: elements that are removed, by selector.
+        counts: how many elements each selector matched, in all pages that were cut.
+    """
+
+    keep: dict[str, XPath] = field(default_factory=dict)
+    drop: dict[str, XPath] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, keep: str | Iterable[str] = (), drop: str | Iterable[str] = ()) -> Self:
+        """Read selectors; raises `ArgumentsError` with a line for each that cannot be read."""
+        problems: list[str] = []
+        compiled = [
+            _compiled(name, given, problems) for name, given in (("keep", keep), ("drop", drop))
+        ]
+        if problems:
+            raise ArgumentsError(problems)
+        return cls(*compiled)
+
+    @property
+    def unmatched(self) -> tuple[str, ...]:
+        """The selectors that matched nothing so far."""
+        return tuple(css for css in (*self.keep, *self.drop) if not self.counts.get(css))
+
+    def cut(self, root: _Element) -> _Element | None:
+        """Remove what is dropped from a page; return an element with what is kept, None to find it."""
+        remove_elements(_outermost(root, self._matches(root, self.drop)))
+        kept = _outermost(root, self._matches(root, self.keep))
+        if not kept:
+            return None
+        content = root.makeelement("main", {})
+        for element in kept:
+            content.append(element)
+            element.tail = None
+        body = root.find("body")
+        (root if body is None else body).append(content)
+        return content
+
+    def _matches(self, root: _Element, selectors: dict[str, XPath]) -> set[_Element]:
+        found: set[_Element] = set()
+        for css, path in selectors.items():
+            matched = [element for element in path(root) if element.tag not in _FRAMES]
+            self.counts[css] = self.counts.get(css, 0) + len(matched)
+            found.update(matched)
+        return found
+
+
+def _compiled(name: str, given: str | Iterable[str], problems: list[str]) -> dict[str, XPath]:
+    found: dict[str, XPath] = {}
+    for css in [given] if isinstance(given, str) else given:
+        try:
+            found[css] = XPath(HTMLTranslator().css_to_xpath(css), smart_strings=False)
+        except SelectorError as error:
+            problems.append(f"{name}={css!r} is no CSS selector: {error}")
+    return found
+
+
+def _outermost(root: _Element, found: set[_Element]) -> list[_Element]:
+    """Return elements in document order, without those inside others."""
+    if not found:
+        return []
+    return [
+        element
+        for element in root.iter()
+        if element in found and found.isdisjoint(element.iterancestors())
+    ]
