@@ -3,7 +3,7 @@
     python benchmarks/scale.py store PAGES       writers at a time into the page store, SQLite and PostgreSQL; PAGES is a folder of HTML
     python benchmarks/scale.py states PAGES      what the states of stored pages take in memory, which every crawl loads first
     python benchmarks/scale.py simulate          a night of `--sources` by number of nodes, `--plot FILE.svg` draws it
-    python benchmarks/scale.py giant             one source of `--pages`, whole and in sections, by the rate that its host allows
+    python benchmarks/scale.py giant             one source of `--pages`, by the rate that its host allows
 
 All figures are CPU time, of the clients and of the servers, so that they hold on a busy machine. What a crawl costs is measured by
 `benchmarks/sources_night.py measure`. docs/lab/scale.md has the results; `scale_model.py` is the model. Everything stays on 127.0.0.1.
@@ -305,28 +305,23 @@ STORED_KB = 4.2
 
 
 def run_giant(options: argparse.Namespace) -> None:
-    """Print what one large source takes: as one source, and as sections that are sources of their own."""
-    print("sections  requests/s  days  CPU h  GB a crawl  GB a node  GB in PostgreSQL")
-    for sections in (1, options.sections):
-        for rate in options.rates:
-            sources = [
-                Source(f"section{number}", "giant.example", options.pages // sections)
-                for number in range(sections)
-            ]
-            fleet = Fleet(
-                1,
-                options.cores,
-                options.jobs,
-                rate,
-                options.latency,
-                concurrency=max(8, round(2 * rate * options.latency)),
-            )
-            night = simulate(sources, fleet, COSTS)
-            crawl = COSTS.job_mib / 1024 + sources[0].pages * COSTS.page_kib / 1024**2
-            print(
-                f"{sections:>8} {rate:>11g} {night.makespan / 86400:>5.1f} {night.cpu_secs / 3600:>6.1f} {crawl:>11.1f} "
-                f"{night.node_mib / 1024:>10.1f} {options.pages * STORED_KB / 1e6:>17.0f}"
-            )
+    """Print what one large source takes."""
+    print("requests/s  days  CPU h  GB a crawl  GB in PostgreSQL")
+    for rate in options.rates:
+        fleet = Fleet(
+            1,
+            options.cores,
+            options.jobs,
+            rate,
+            options.latency,
+            concurrency=max(8, round(2 * rate * options.latency)),
+        )
+        night = simulate([Source("giant", "giant.example", options.pages)], fleet, COSTS)
+        crawl = COSTS.job_mib / 1024 + options.pages * COSTS.page_kib / 1024**2
+        print(
+            f"{rate:>10g} {night.makespan / 86400:>5.1f} {night.cpu_secs / 3600:>6.1f} {crawl:>11.1f} "
+            f"{options.pages * STORED_KB / 1e6:>17.0f}"
+        )
 
 
 COLOURS = {
@@ -452,7 +447,6 @@ def main() -> None:
     part.set_defaults(run=run_simulation)
     part = parts.add_parser("giant")
     part.add_argument("--pages", type=int, default=5_000_000)
-    part.add_argument("--sections", type=int, default=50)
     part.add_argument("--rates", type=float, nargs="+", default=[5.0, 25.0, 100.0])
     part.add_argument("--cores", type=int, default=4)
     part.add_argument("--jobs", type=int, default=16, help="crawls at a time on the node")

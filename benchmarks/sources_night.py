@@ -2,10 +2,9 @@
 
     python benchmarks/sources_night.py measure     what one crawl costs, first and second: CPU, memory, store, requests
     python benchmarks/sources_night.py nodes       `scrapy sync` over two Scrapyd nodes with one PostgreSQL, two nights
-    python benchmarks/sources_night.py sections    one site of 20,000 pages in sections on two nodes, and as one crawl
     python benchmarks/sources_night.py catalog     what it takes to list all sources, and to find one
 
-`nodes` and `sections` need requirements-dev.txt and a PostgreSQL. Everything stays on 127.0.0.1.
+`nodes` needs requirements-dev.txt and a PostgreSQL. Everything stays on 127.0.0.1.
 docs/how-to/many-sites.md has the results; `scale.py` simulates 10,000 sources.
 """
 
@@ -15,29 +14,25 @@ import argparse
 import os
 import random
 import re
-import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-from collections import Counter
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 sys.path[:0] = [str(HERE), str(ROOT), str(ROOT / "tests" / "support")]
 
-from generated_site import SiteWriter, in_words  # noqa: E402
+from generated_site import SiteWriter  # noqa: E402
 from measuring import measure as cost_of  # noqa: E402
 from postgresql_server import running_server  # noqa: E402
-from scrapyd_server import Scrapyd, build_egg, running_scrapyd  # noqa: E402
+from scrapyd_server import build_egg, running_scrapyd  # noqa: E402
 from site_server import Site, serving  # noqa: E402
 from sqlalchemy import create_engine  # noqa: E402
 
-from llmsspider.errors import StoreError  # noqa: E402
-from llmsspider.store import RunRecord, SourceRecord, Stores  # noqa: E402
+from llmsspider.store import SourceRecord, Stores  # noqa: E402
 
 PROJECT = {"SCRAPY_SETTINGS_MODULE": "llmsspider.settings", "PYTHONPATH": str(ROOT)}
 LOCAL = ["-s", "LLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1"]
@@ -171,169 +166,6 @@ def nodes(options: argparse.Namespace) -> None:
         engine.dispose()
 
 
-# --- one source in sections ---
-
-PAGES_A_DIRECTORY = 100
-UNLISTED = 10  # of them, that only links lead to
-
-
-def large_site(pages: int) -> dict[str, bytes]:
-    """Return so many small pages in directories that link to each other; nine of ten pages are in a sitemap."""
-    names = [in_words(number) for number in range(-(-pages // PAGES_A_DIRECTORY))]
-    paths = [
-        f"/{name}/{'more-' if at >= PAGES_A_DIRECTORY - UNLISTED else ''}{in_words(at)}"
-        for name in names
-        for at in range(PAGES_A_DIRECTORY)
-    ][:pages]
-    writer, site = SiteWriter(PAGES_A_DIRECTORY), {}
-    for number, path in enumerate(paths):
-        linked = [paths[(number + step) % len(paths)] for step in (1, 7, 90, 95, 1234)]
-        links = "".join(f'<li><a href="{link}">{link}</a></li>' for link in linked)
-        site[path] = (
-            f"<!doctype html><html lang='en'><head><title>{path[1:]}</title></head><body><main><h1>{path[1:]}</h1>"
-            f"<p>{writer.words(60)}</p><ul>{links}</ul></main></body></html>"
-        ).encode()
-    listed = "".join(
-        f"<url><loc>{{base}}{path}</loc></url>" for path in paths if "/more-" not in path
-    )
-    site["/"] = site[paths[0]]
-    site["/sitemap.xml"] = (
-        f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{listed}</urlset>'  # type: ignore[assignment]
-    )
-    return site
-
-
-def change(site: Site) -> None:
-    """Change a page, delete one, and move one to another directory."""
-    paths = [path for path in site.pages if path.count("/") == 2 and "/more-" not in path]
-    site.pages[paths[5]] = site.pages[paths[5]].replace(b"<p>", b"<p>Tonight, ", 1)  # type: ignore[union-attr]
-    gone, old, new = paths[len(paths) // 2], paths[7], f"{paths[-1]}-new"
-    site.pages[new] = site.pages.pop(old)
-    del site.pages[gone]
-    renamed = {f'"{gone}"'.encode(): b'"/"', f'"{old}"'.encode(): f'"{new}"'.encode()}
-    for path, page in site.pages.items():
-        for before, after in renamed.items() if isinstance(page, bytes) else ():
-            site.pages[path] = bytes(site.pages[path]).replace(before, after)  # type: ignore[arg-type]
-    listed = str(site.pages["/sitemap.xml"]).replace(f"<url><loc>{{base}}{gone}</loc></url>", "")
-    site.pages["/sitemap.xml"] = listed.replace(f"{{base}}{old}<", f"{{base}}{new}<")
-
-
-def documents_of(stores: Stores) -> dict[str, tuple[object, ...]]:
-    """Return what is stored of each page, by its address, but for what differs from crawl to crawl."""
-    names = (
-        "title",
-        "content_hash",
-        "origin",
-        "discovered_by",
-        "language",
-        "moved_from",
-        "status",
-        "mime_type",
-    )
-    with stores.open("s") as store:
-        records = (page.record for page in store.iter_pages("url"))
-        return {
-            one.url: (*(getattr(one, name) for name in names), *map(str, one.links))
-            for one in records
-        }
-
-
-def told_of(stores: Stores) -> set[tuple[str, str]]:
-    """Return each change that the last run told."""
-    with stores.open("s") as store:
-        return {
-            (page.record.url, page.change)
-            for page in store.changes_since(store.runs()[-1].seq_before)
-        }
-
-
-def kill_node(node: Scrapyd, stores: Stores, before: int, pages: int) -> None:
-    """Kill a node with the crawls that it started, once so many pages of the night are done."""
-    done = 0
-    while done < pages:
-        time.sleep(1)
-        with suppress(StoreError), stores.open("s", create=False) as store:
-            done = sum(
-                int(str(run.counts.get("done", 0))) for run in store.runs() if run.number > before
-            )
-    children = Path(f"/proc/{node.pid}/task/{node.pid}/children").read_text().split()
-    for pid in (node.pid, *map(int, children)):
-        os.kill(pid, signal.SIGKILL)
-    print(f"killed {node.url} and {len(children)} crawls when {done} pages were done", flush=True)
-
-
-def runs_of(stores: Stores) -> list[RunRecord]:
-    """Return the runs of the source, none before the first."""
-    with suppress(StoreError), stores.open("s", create=False) as store:
-        return store.runs()
-    return []
-
-
-def sections(options: argparse.Namespace) -> None:
-    """One site, as one crawl and in sections on two nodes, of which one is killed half-way; then it changes."""
-    with ExitStack() as stack, tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        site = stack.enter_context(serving(Site(dict(large_site(options.pages)))))
-        site.etags = True
-        bases = {kind: stack.enter_context(running_server()) for kind in ("whole", "sections")}
-        stores = {kind: Stores(f"{server.url}/postgres") for kind, server in bases.items()}
-        egg, places = build_egg(folder), [folder / "node1", folder / "node2"]
-        for place in places:
-            place.mkdir()
-        servers = [stack.enter_context(running_scrapyd(place, items_dir="")) for place in places]
-        for server in servers:
-            server.add_version(egg)
-        entry = f'[[sources]]\nurl = "{site.url}/"\nsource = "s"\nmax_pages = 0\n'
-        (folder / "whole.toml").write_text(entry)
-        (folder / "sections.toml").write_text(f"{entry}section_pages = {options.section_pages}\n")
-        command = [
-            sys.executable,
-            "-m",
-            "scrapy",
-            "sync",
-            "--jobs",
-            "1",
-            *LOCAL,
-            "-s",
-            "LLMS_CONVERT_WORKERS=0",
-        ]
-        for night in range(1, options.nights + 1):
-            if night > 1:
-                change(site)
-            for kind in ("whole", "sections"):
-                site.clear()
-                words = [
-                    *command,
-                    "-s",
-                    f"LLMS_STORE_URL={bases[kind].url}/postgres",
-                    f"{kind}.toml",
-                ]
-                words += (
-                    ["--scrapyd", *(server.url for server in servers)] if kind == "sections" else []
-                )
-                began, before = time.monotonic(), len(runs_of(stores[kind]))
-                if kind == "sections" and night == 1:
-                    killed = (servers[0], stores[kind], before, options.pages // 2)
-                    threading.Thread(target=kill_node, args=killed, daemon=True).start()
-                done = subprocess.run(words, cwd=folder, env={**os.environ, **PROJECT}, check=False)
-                runs = runs_of(stores[kind])
-                jobs = Counter(run.section[1] for run in runs[before:])
-                print(
-                    f"night {night}, {kind}: exit code {done.returncode}, {len(site.paths())} requests, "
-                    f"{time.monotonic() - began:.0f} s, documents {runs[-1].counts['documents']}, changes "
-                    f"{runs[-1].counts['changes']}, jobs {dict(jobs)}, load {os.getloadavg()[0]:.1f}",
-                    flush=True,
-                )
-            whole, parts = map(documents_of, stores.values())
-            told, told_in_parts = map(told_of, stores.values())
-            other = [url for url in whole.keys() | parts.keys() if whole.get(url) != parts.get(url)]
-            print(
-                f"night {night}: {len(whole)} and {len(parts)} documents, {len(other)} differ {other[:3]}; "
-                f"{len(told)} and {len(told_in_parts)} changes told, {len(told ^ told_in_parts)} differ",
-                flush=True,
-            )
-
-
 def catalog(options: argparse.Namespace) -> None:
     """How long it takes to list all sources of a PostgreSQL, and to find one by its name."""
     with running_server() as server:
@@ -365,11 +197,6 @@ def main() -> None:
     part = parts.add_parser("nodes")
     part.add_argument("--sources", type=int, default=20)
     part.set_defaults(run=nodes)
-    part = parts.add_parser("sections")
-    part.add_argument("--pages", type=int, default=20_000)
-    part.add_argument("--section-pages", type=int, default=2_800)
-    part.add_argument("--nights", type=int, default=2)
-    part.set_defaults(run=sections)
     part = parts.add_parser("catalog")
     part.add_argument("--sources", type=int, default=200)
     part.set_defaults(run=catalog)

@@ -9,7 +9,6 @@ import signal
 import sys
 import time
 from collections import Counter
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -75,14 +74,6 @@ class Command(OneLineCommand):
         names = {canonicalize_url(record.url): record.name for record in reversed(stored)}
         entries = read_entries(Path(args[0]), lambda start: names.get(canonicalize_url(start)))
         known = {record.name: record.pages for record in stored}
-        entries = [
-            (
-                replace(one, section_pages=0)
-                if known.get(one.name, 0) and known[one.name] <= one.section_pages
-                else one
-            )
-            for one in entries
-        ]
         unknown = [
             one.name for one in entries if "url" not in one.arguments and one.name not in known
         ]

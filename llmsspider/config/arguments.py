@@ -183,18 +183,6 @@ class DocsArguments(CommonArguments):
     confirm_deletions: bool = argument(
         False, "Delete even when more than 30% of the stored pages would go."
     )
-    section_pages: int = argument(
-        0,
-        "In plan and sync: a source with more pages is crawled in sections of so many; 0: never.",
-        NUMBER,
-        ge=0,
-    )
-    section: str = argument(
-        "",
-        "One job of a source that is crawled in sections; sync gives it.",
-        "a night, and a number, plan or end: 20261127/3",
-        pattern=r"^([\w.-]{1,40}/([1-9][0-9]{0,4}|plan|end))?$",
-    )
 
     @field_validator("max_depth", "max_requests", mode="before")
     @classmethod
@@ -233,8 +221,6 @@ class CrawlArguments(TypedDict, total=False):
     emit: Literal["all", "changes"]
     save: bool
     confirm_deletions: bool
-    section_pages: int
-    section: str
     render: Literal["auto", "never", "always"]
     profile: str
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -263,32 +263,15 @@ def _problems(profile: dict[str, Any]) -> Iterator[str]:
 
 @dataclass(slots=True, frozen=True)
 class SourceEntry:
-    """One source of the file: its name in the store, and its spider arguments as text.
-
-    One with more than `section_pages` pages is crawled in sections; 0 is never.
-    """
+    """One source of the file: its name in the store, and its spider arguments as text."""
 
     name: str
     arguments: dict[str, str]
-    section_pages: int = 0
-
-    @property
-    def section(self) -> tuple[str, str]:
-        """The night and the job of an entry that is one job of several; empty texts for a whole
-        source.
-        """
-        night, _, job = self.arguments.get("section", "").partition("/")
-        return night, job
 
     @property
     def slug(self) -> str:
         """The name of its job, and of its log."""
-        return ".".join(filter(None, (source_slug(self.name), self.section[1])))
-
-    def of_night(self, night: str, job: object) -> SourceEntry:
-        """Return the entry of one job of a night: the plan, a section by its number, or the end."""
-        given = {"section_pages": str(self.section_pages)} if job == "plan" else {}
-        return replace(self, arguments={**self.arguments, "section": f"{night}/{job}", **given})
+        return source_slug(self.name)
 
 
 def read_entries(path: Path, stored_name: Callable[[str], str | None]) -> list[SourceEntry]:
@@ -368,8 +351,7 @@ def _entry(table: dict[str, Any], stored_name: Callable[[str], str | None]) -> S
     load_profile(checked.profile)
     url = checked.url or ""
     name = checked.source or stored_name(url) or default_name(url)
-    pages = int(given.pop("section_pages", 0))
-    return SourceEntry(name, {**given, "source": name}, pages)
+    return SourceEntry(name, {**given, "source": name})
 
 
 def _spelled(table: dict[str, Any]) -> dict[str, str]:

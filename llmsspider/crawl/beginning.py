@@ -364,10 +364,6 @@ def _first_pages(phase: Phase, discovery: Discovery) -> Iterator[Request]:
     run = phase.run
     start = discovery.start
     first = run.page_of(start.final_url)
-    if run.section.job and run.section.leaves(first):  # each section follows its links by itself
-        own = [url for url in usable(run.start_links) if not run.section.leaves(run.page_of(url))]
-        yield from phase.spider.requests.links(own, 1, on=first)
-        return
     for seed in discovery.seeds:
         page = run.page_of(seed.url)
         beside = (

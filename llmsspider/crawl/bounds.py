@@ -21,7 +21,6 @@ from urllib.parse import parse_qsl, unquote, urljoin, urlsplit
 from w3lib.url import url_query_cleaner
 
 from llmsspider.crawl.second_requests import SeenLinks
-from llmsspider.crawl.sections import SectionJob
 from llmsspider.crawl.shapes import MAX_LOOK_ALIKES, LearnedShapes, LookAlikes, shape_of
 from llmsspider.diff.compare import most_similar, word_counts
 from llmsspider.items import Section
@@ -203,7 +202,6 @@ class Bounds:
         self._is_known: Callable[[str], bool] = lambda url: site.is_evident(url) or requested(url)
         self._is_read = is_read
         self.scope: Scope | None = None
-        self.section = SectionJob()  # which of several jobs this crawl is
         self.look_alikes = LookAlikes(MAX_LOOK_ALIKES, texts)
         self.learned = LearnedShapes(stored)
         self.links = SeenLinks()  # the links seen in this run, exactly as they are written
@@ -280,13 +278,6 @@ class Bounds:
     # --- what is in scope ---
 
     def refusal(self, url: str, *, listed: bool = False) -> Filtered | None:
-        """Return why a URL is filtered, None where it is in scope and the section has it."""
-        why = self._refusal(url, listed=listed)
-        if why is None and self.section.job and self.section.leaves(url):
-            return Filtered("other-section", "another section has it")
-        return why
-
-    def _refusal(self, url: str, *, listed: bool = False) -> Filtered | None:
         """Return why a URL is out of scope, or None: llms files are no pages, else the scope
         decides.
         """
@@ -330,8 +321,8 @@ class Bounds:
         return identity(url) not in self._site.entries and self.trees.is_undecided(url)
 
     def allowed(self, url: str) -> bool:
-        """Say whether the page is in scope, whatever section has it."""
-        return self._refusal(url, listed=self.is_listed(url)) is None
+        """Say whether the page is in scope."""
+        return self.refusal(url, listed=self.is_listed(url)) is None
 
     def is_listed(self, url: str) -> bool:
         """Say whether an llms.txt or a repository names the page; with scope=listed a sitemap, too."""

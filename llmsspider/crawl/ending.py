@@ -18,9 +18,8 @@ from llmsspider.crawl.pages import utc_now
 from llmsspider.crawl.progress import replay_command
 from llmsspider.crawl.run import Run
 from llmsspider.crawl.scheduler import mark_job
-from llmsspider.crawl.sections import END, PLAN, SectionJob, handed_over, split
 from llmsspider.errors import LlmsspiderError, StoreError
-from llmsspider.store import LINKS, OUTLINE, PageState
+from llmsspider.store import LINKS, PageState
 from llmsspider.web import stats
 from llmsspider.web.urls import page_key, parse
 
@@ -134,28 +133,9 @@ async def whole_full_texts(phase: Phase) -> AsyncIterator[Request]:
             run.record_filtered(url, "full-text-unsplit", f"{why}; its pages are crawled")
 
 
-async def handed_pages(phase: Phase) -> AsyncIterator[Request]:
-    """Request the pages that other sections handed over, until there are no more at this moment."""
-    run = phase.run
-    section = phase.run.section
-    while True:
-        handed = [
-            one for one in handed_over(run.store, section.night) if not section.leaves(one.url)
-        ]
-        if len(handed) == section.taken:
-            return
-        section.taken = len(handed)
-        for one in handed:
-            depth, _, on = (one.rule or "0").partition(" ")
-            for request in phase.spider.requests.handed(one.url, int(depth), on):
-                yield request
-        await phase.wait_until_idle()
-
-
 async def verification(phase: Phase) -> AsyncIterator[Request]:
     """Yield one request for each stored page that nothing led to this time."""
     run = phase.run
-    run.take_over()
     run.note_outage()
     if not run.known.states:
         return
@@ -185,14 +165,6 @@ async def moved_pages(phase: Phase) -> AsyncIterator[Request]:
 
     if run.known.states and run.reason_not_to_delete() is None:
         records = [page.record for page in waiting.pages("moved") if page.record is not None]
-        if not {"gone", "unlinked"}.isdisjoint(run.known.outcomes.values()):
-            night = run.recorded.night.items()
-            new = [
-                key
-                for key, (change, *_) in night
-                if change == "new" and key not in run.known.states
-            ]
-            records += [record for record in run.store.load_pages(new) if record is not None]
         if records and run.arguments.mode != "refresh":
             run.moves.pair(records, stored_text)
         _decide(phase, {record.key for record in records})
@@ -245,18 +217,6 @@ async def tombstones(phase: Phase) -> AsyncIterator[Request]:
     arguments = phase.run.arguments
     stored = phase.spider.documents.stored
     run.progress.enter("finishing")
-    if run.section.job:
-        yield phase.results(_night_pages(run))
-        await phase.wait_until_idle()
-        if run.deletions is not None:
-            yield phase.results(_deleted_pages(run, run.deletions))
-            await phase.wait_until_idle()
-        if run.section.failed:
-            numbers = ", ".join(map(str, sorted(run.section.failed)))
-            run.coverage.incomplete(
-                f"of {len(run.section.starts)} sections these failed: {numbers}"
-            )
-        return
     if run.deletions is not None:
         yield phase.results(_deleted_pages(run, run.deletions))
         yield phase.results(page for key in run.deletions.keep for page in stored(key))
@@ -281,26 +241,6 @@ def _deleted_pages(run: Run, plan: DeletionPlan) -> Iterator[Any]:
             yield record.item(source=run.source, run=run.id, change="deleted")
 
 
-def _night_pages(run: Run) -> Iterator[Any]:
-    """Yield the documents as the sections of the night left them, but for those that are deleted
-    now.
-    """
-    gone = run.deletions.delete if run.deletions is not None else {}
-    unreached = {state.key: state for state in run.store.unreached()}
-    for page in run.store.iter_pages("depth"):
-        record = page.record
-        is_kept = record.key not in unreached or run.bounds.allowed(record.url)
-        if is_kept and record.key not in gone:
-            record.moved_from = list(run.known.moved_from.get(record.key, ()))
-            record.change_kinds = []
-            yield record.item(source=run.source, run=run.id, change="unchanged", confirmed=True)
-    for page in run.store.changes_since(run.seq_before, OUTLINE):
-        if (
-            page.change == "deleted" and page.record.key in run.recorded.night
-        ):  # by an end that was killed
-            yield page.record.item(source=run.source, run=run.id, change="deleted")
-
-
 ENDING: tuple[Callable[[Phase], AsyncIterator[Request]], ...] = (
     unsettled_links,
     undecided_pages,
@@ -315,15 +255,6 @@ ENDING: tuple[Callable[[Phase], AsyncIterator[Request]], ...] = (
     tombstones,
 )
 """The phases in their order; the crawl is idle before and after each of them."""
-
-
-def _phases_of(section: SectionJob) -> tuple[Callable[[Phase], AsyncIterator[Request]], ...]:
-    """Return the phases after discovery: of a section those of its pages, of the end those of all."""
-    at = ENDING.index(whole_full_texts)
-    if section.number:
-        return (*(() if section.is_late else (seed_requests,)), handed_pages, *ENDING[:at])
-    whole = (seed_requests, *ENDING)
-    return {PLAN: (), END: ENDING[at + 1 :]}.get(section.job, whole)
 
 
 async def all_phases(phase: Phase, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
@@ -351,13 +282,10 @@ async def all_phases(phase: Phase, start: AsyncIterator[Any]) -> AsyncIterator[A
         await _begin(phase)
         if run.config.plan_only:
             raise CloseSpider("planned")
-        for requests in _phases_of(run.section):
+        for requests in (seed_requests, *ENDING):
             async for request in requests(phase):
                 yield request
             await phase.wait_until_idle()
-        if not run.section.is_last:
-            _conclude_section(run, run.section)
-            return
     except StoreError as error:
         run.fault = str(error)
         faults.error("The crawl ends: %(error)s", {"error": error}, extra={"spider": phase.spider})
@@ -366,22 +294,6 @@ async def all_phases(phase: Phase, start: AsyncIterator[Any]) -> AsyncIterator[A
     number = run.obtained if start_failed else run.has_documents
     if not number and not run.progress.changes["deleted"]:
         raise CloseSpider("start_failed" if start_failed else "no_documents")
-
-
-def _conclude_section(run: Run, section: SectionJob) -> None:
-    """Cut the source into sections, or say whether this one saw all that it had to."""
-    if section.job == PLAN:
-        found = (url for url in run.memory.known_urls() if run.bounds.allowed(url))
-        section.starts = split(found, run.arguments.section_pages)
-        run.note(f"{len(section.starts)} sections of at most {run.arguments.section_pages} pages")
-    else:
-        run.note_outage()
-        why = run.reason_not_to_delete()
-        section.is_whole = why is None
-        run.note(
-            f"{section}: {why or 'whole'}; {section.handed} pages handed over, {section.taken}"
-            " taken"
-        )
 
 
 async def _begin(phase: Phase) -> None:
@@ -401,7 +313,7 @@ async def _begin(phase: Phase) -> None:
             run.waiting.closed.add(
                 "links"
             )  # depths are exact only where links are followed at once
-        if run.known.states and not run.section.job:
+        if run.known.states:
             run.waiting.closed.discard("moved")
         await discover_site(phase)
         await leave_out_pages(phase)

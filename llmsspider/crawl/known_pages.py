@@ -18,7 +18,7 @@ from llmsspider.content.links import without_built_names
 from llmsspider.crawl.pages import breaks_off
 from llmsspider.diff.kinds import change_kinds
 from llmsspider.errors import ConversionError
-from llmsspider.items import Change, ChangeKind, content_hash
+from llmsspider.items import Change, content_hash
 from llmsspider.store import PageRecord, PageState, Reading, Store
 from llmsspider.web.addresses import hostname
 from llmsspider.web.loading import own_mark
@@ -279,8 +279,6 @@ class RecordedPages:
         self.written: dict[
             bytes, tuple[str, Change]
         ] = {}  # the URLs of those that are new or changed
-        self.night: dict[bytes, tuple[Change, int, list[ChangeKind]]] = {}
-        """What other jobs of the night wrote of pages that this run delivers, by key."""
 
     def is_first(self, record: PageRecord) -> bool:
         """Say whether the page has neither a document nor a tombstone in this run yet."""
@@ -320,10 +318,6 @@ class RecordedPages:
         Raises `StoreError`.
         """
         self._note_document(record)
-        if record.key in self.night:
-            done, seq, record.change_kinds = self.night[record.key]
-            self.written[record.key] = record.url, done
-            return done, seq
         if not self._writes:
             return "new", None
         if confirmed:
@@ -348,9 +342,6 @@ class RecordedPages:
         `write` does.
         """
         self._note_document(record)
-        done = self.night.get(record.key)
-        if done is not None and done[0] == "deleted":  # by an end that was killed
-            return done[1]
         return self._store.delete_page(record.key, self._known.reasons.get(record.key, "deleted"))
 
     def _note_document(self, record: PageRecord) -> None:

@@ -12,7 +12,6 @@ from urllib.parse import urlsplit
 
 from llmsspider import errors
 from llmsspider.crawl.link_bases import WORDS, LinkBases
-from llmsspider.crawl.sections import sizes, split
 from llmsspider.crawl.state import RunState
 from llmsspider.items import Page
 from llmsspider.site.discovered import Discovery, Probe
@@ -102,7 +101,6 @@ class Plan:
     rights: list[SiteDeclaration]
     requests: int
     arguments: dict[str, str]
-    split: dict[str, int]
 
 
 def make_plan(
@@ -165,22 +163,7 @@ def make_plan(
         rights=run.rights.table(),
         requests=discovery.requests,
         arguments=_commands(run.arguments.url, scope, filtered),
-        split=_split(run) if run.arguments.section_pages else {},
     )
-
-
-def _split(run: RunState) -> dict[str, int]:
-    """Return where `sync` cuts the listed and stored pages into sections, and how many pages each
-    has.
-    """
-    stored = list[str]()
-    if run.stored_source is not None:
-        with run.config.stores.open(run.source, create=False) as store:
-            stored = [state.url for state in store.page_states().values()]
-    found = list(filter(run.bounds.allowed, chain(run.site.known_pages(), stored)))
-    starts = split(found, run.arguments.section_pages)
-    pages = sizes(found, starts)
-    return {start: pages[number] for number, start in enumerate(starts, 1)}
 
 
 def _commands(url: str | None, scope: Scope, filtered: Container[str]) -> dict[str, str]:
@@ -239,10 +222,6 @@ def plan_lines(plan: Plan) -> Iterator[str]:
     for axis, counts in (("languages", plan.languages), ("versions", plan.versions)):
         if counts:
             yield f"{axis:<12} " + ", ".join(f"{name} {number}" for name, number in counts.items())
-    yield from (
-        f"section      {pages} pages from {start or 'the first one'}"
-        for start, pages in plan.split.items()
-    )
     yield from plan.learned
     if plan.left_out:
         yield "filtered"

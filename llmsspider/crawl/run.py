@@ -8,10 +8,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 from urllib.parse import urlsplit
-
-import orjson
 
 from llmsspider.crawl.deletions import Moves, outage
 from llmsspider.crawl.known_pages import KnownPages, RecordedPages
@@ -20,14 +18,13 @@ from llmsspider.crawl.plan import WITHOUT_DOCUMENTS, Plan, advice
 from llmsspider.crawl.progress import succeeded
 from llmsspider.crawl.records import Readings
 from llmsspider.crawl.revisit import Ledger
-from llmsspider.crawl.sections import END, LEARNED, PLAN, SectionJob, merged, whole_runs
 from llmsspider.crawl.source_memory import SourceMemory
 from llmsspider.crawl.state import RunState
 from llmsspider.errors import StoreError
 from llmsspider.items import Page, content_hash
 from llmsspider.site import witnesses
 from llmsspider.site.discovered import Discovery
-from llmsspider.store import OUTLINE, PageRecord, PageState, Reading, Store
+from llmsspider.store import PageRecord, Reading, Store
 from llmsspider.web.outcomes import OUTAGES
 from llmsspider.web.rights import of_llms_txt
 from llmsspider.web.urls import identity, page_key, usable
@@ -63,23 +60,18 @@ class Run(RunState):
         if config.plan_only:
             return
         store = self._store = config.stores.open(self.source)
-        self._open_section(self.section, store)
         self.memory.recall()
         before = self.stored_source
         version = self.records.extractor_version
         self._same_extractor = before is not None and before.extractor_version == version
-        if self.section.job in {
-            "",
-            PLAN,
-        }:  # sections go at the same time: their end keeps what they learned
-            store.upsert_source(self.memory.to_keep())
+        store.upsert_source(self.memory.to_keep())
         self.outputs.undelivered_since = store.undelivered_since()
         given = arguments.model_dump(mode="json", exclude_unset=True)
         self.record = store.begin_run(
             arguments.mode, given, resumes=self.resumes, retention=config.history
         )
         self.known = KnownPages(
-            self._stored_pages(self.section, store),
+            store.page_states(),
             store.aliases(),
             version,
             trusted=not arguments.full,
@@ -92,7 +84,6 @@ class Run(RunState):
         )
         written_to = store if self.remembers else None
         self.recorded = RecordedPages(self.known, written_to, own_code=bool(config.own_code))
-        self.recorded.night = self.section.written
         settings = (
             f"listings={arguments.listings} render={arguments.render} "
             f"ai_optout={config.obey_ai_optout} noindex={config.obey_noindex}"
@@ -105,110 +96,15 @@ class Run(RunState):
             table = store.reading(self._row("ledger").key)
             self.ledger.load(table.body if table is not None else b"")
         self.readings = Readings(self.known, settings, self.memory.note_false_304)
-        if config.own_code and self.section.is_last:
+        if config.own_code:
             store.drop_originals(version)
-
-    def _open_section(self, section: SectionJob, store: Store) -> None:
-        """Check that the night goes on; at its end, read what the sections learned."""
-        if section.job and not section.is_known:
-            why = "the source has no plan with it; begin with the plan of a night"
-            raise StoreError(f"-a section={self.arguments.section}: {why}")
-        section.whole = whole_runs(store, section.night) if section.job else []
-        done = {int(one.section[1]) for one in section.whole}
-        section.is_late = section.number in done
-        if section.job != END:
-            return
-        section.failed = set(range(1, len(section.starts) + 1)) - done
-        for row in (store.reading(self._row(one.id).key) for one in section.whole):
-            section.learned = merged(
-                section.learned, orjson.loads(row.body) if row is not None else {}
-            )
-        if self.stored_source is not None:
-            self.stored_source.forms = merged(
-                self.stored_source.forms, section.learned.get("forms", {})
-            )
-
-    def _stored_pages(self, section: SectionJob, store: Store) -> dict[bytes, PageState]:
-        """Return the pages that were stored before this run and its night; of a section those that
-        it has.
-        """
-        if section.number:
-            states = store.page_states(lambda url: not section.leaves(url))
-            if section.is_late:
-                self.requested_pages |= states.keys() - {state.key for state in store.unreached()}
-            return states
-        for page in store.changes_since(self.seq_before, OUTLINE) if section.job == END else ():
-            section.written[page.record.key] = page.change, page.seq, page.record.change_kinds
-        new = {key for key, (change, *_) in section.written.items() if change == "new"}
-        new -= (
-            {state.key for state in store.unreached()} if new else new
-        )  # of a night that had no end
-        return {key: state for key, state in store.page_states().items() if key not in new}
-
-    def _close_section(self, section: SectionJob, store: Store) -> None:
-        """Keep the plan of a night, or leave to its end what a whole section learned and did not
-        confirm.
-        """
-        record = store.source_record()
-        known = self.known
-        named = self.requested_pages
-        if section.job == PLAN and record is not None:
-            record.discovery["sections"] = {"night": section.night, "starts": section.starts}
-            store.upsert_source(record)
-        section.is_whole &= self.outcome == "finished" and self.coverage.complete
-        if not section.is_whole:
-            return
-        kept = self.memory.to_keep()
-        pages = {}
-        for key in (state.key for state in store.unreached() if state.key in known.states):
-            if key in known.outcomes or key in named:
-                told = (
-                    known.outcomes.get(key),
-                    known.reasons.get(key),
-                    known.targets.get(key, b"").hex(),
-                )
-                pages[key.hex()] = [*told, key not in known.elsewhere_for_now, key in named]
-        learned = {name: kept.discovery[name] for name in LEARNED if name in kept.discovery}
-        left = {
-            "forms": kept.forms,
-            "discovery": learned,
-            "doubts": self.memory.doubts.now,
-            "pages": pages,
-        }
-        store.save_reading(replace(self._row(self.id), body=orjson.dumps(left)))
-
-    def take_over(self) -> None:
-        """At the end of a night: count what its sections counted, and what became of pages they did
-        not confirm.
-        """
-        section = self.section
-        known = self.known
-        for one in section.whole:
-            errors = cast("Any", self.store.errors(one))
-            filtered = cast("Any", self.store.filtered(one))
-            for error in errors:
-                self.fail(error.url, error.kind, error.reason, error.status)
-            for url in filtered:
-                self.record_filtered(url.url, url.reason, url.rule or "")
-        self.memory.doubts.now |= {
-            key: tuple(one) for key, one in section.learned.get("doubts", {}).items()
-        }
-        for hexed, (outcome, reason, target, for_good, is_named) in section.learned.get(
-            "pages", {}
-        ).items():
-            key = bytes.fromhex(hexed)
-            self.requested_pages |= {key} if is_named else set()
-            if target:
-                known.moved(key, bytes.fromhex(target), for_good=for_good)
-            elif outcome is not None:
-                known.record_outcome(key, outcome, reason or "")
 
     def expect_pages(self) -> None:
         """Start the workers before the first page where most are to be converted: none is stored,
         or `full=true`.
         """
-        crawls = not self.config.plan_only and self.section.job not in {PLAN, END}
-        if (not self.known.states or self.arguments.full) and crawls:
+        is_first = not self.known.states or self.arguments.full
+        if is_first and not self.config.plan_only:
             self.workers.open()
 
     def end(self, outcome: str) -> None:
@@ -282,12 +178,8 @@ class Run(RunState):
         }
         is_vain = self.outcome in WITHOUT_DOCUMENTS
         try:
-            self._close_section(self.section, store)
-            if self.section.is_last:
-                store.upsert_source(self.memory.to_keep())
-            else:
-                self.coverage.incomplete(str(self.section))
-            if self.config.own_code and self.section.is_last:
+            store.upsert_source(self.memory.to_keep())
+            if self.config.own_code:
                 store.drop_originals(self.records.extractor_version)
             store.finish_run(
                 self.outcome,
@@ -303,9 +195,7 @@ class Run(RunState):
             store.close()
 
     def _row(self, of: str) -> Reading:
-        """The row of the store that has when each page was checked (`ledger`), or what a run of a
-        section left.
-        """
+        """The row of the store that has when each page was checked (`ledger`)."""
         return Reading(self.arguments.url or "", None, read_by=of)
 
     def _conclude_night(self, store: Store) -> None:
@@ -315,7 +205,7 @@ class Run(RunState):
         known = self.known
         ledger = self.ledger
         is_part = self.arguments.retry or self.resumes is not None or self.outcome != "finished"
-        if is_part or not (self.section.is_last and self.coverage.complete and ledger.witnesses):
+        if is_part or not (self.coverage.complete and ledger.witnesses):
             return
         gone = {key for key, outcome in known.outcomes.items() if outcome in {"gone", "moved"}}
         asked = {key: url for key, (url, _) in self.recorded.written.items()}
@@ -345,7 +235,7 @@ class Run(RunState):
         ledger = self.ledger
         if not (config.revisit and ledger.witnesses) or self.resumes is not None:
             return False
-        if given.full or given.confirm_deletions or config.own_code or self.section.job:
+        if given.full or given.confirm_deletions or config.own_code:
             return False
         if not (self._same_extractor and ledger.has_same_settings) or self.known.unbelieved:
             return False
@@ -373,7 +263,7 @@ class Run(RunState):
             return self.coverage.why_incomplete
         if self.arguments.retry:
             return "only failed pages were requested"
-        if not (self.section.job or self.progress.documents or self.waiting.number("moved")):
+        if not (self.progress.documents or self.waiting.number("moved")):
             return "nothing was obtained"
         if self.discovery is not None and self.discovery.start.error in OUTAGES:
             return "the start page failed"
@@ -401,7 +291,6 @@ class Run(RunState):
             "phases": list(progress.phases),
             "outage": self.coverage.outage,
             "scope": self.bounds.scope.describe() if self.bounds.scope else None,
-            **(self.section.counts() if self.section.job else {}),
             "witness": witness,
         }
 
@@ -420,7 +309,7 @@ class Run(RunState):
         """The documents that came from the site in this run, and not from the store in place of a
         page that failed.
         """
-        number = max(self.progress.documents - self.progress.kept, 0) + self.section.documents
+        number = max(self.progress.documents - self.progress.kept, 0)
         return number + self.waiting.number("moved")
 
     @property

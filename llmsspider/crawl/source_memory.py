@@ -14,7 +14,6 @@ from llmsspider.crawl.accept_refusals import AcceptRefusals
 from llmsspider.crawl.bot_walls import CONFIRM_RUNS, Suspect, Wall
 from llmsspider.crawl.link_bases import LinkBases
 from llmsspider.crawl.second_requests import DeadLinks, Judged, LinkSources
-from llmsspider.crawl.sections import LEARNED, merged
 from llmsspider.crawl.state import RunState
 from llmsspider.items import LlmsEntry, Section
 from llmsspider.site.discovered import Discovery, FetchResult
@@ -23,9 +22,7 @@ from llmsspider.site.llmstxt_parser import LlmsTxt
 from llmsspider.store import RunRecord, SourceRecord
 from llmsspider.web.urls import directory, host, page_key
 
-OF_ONE_RUN = frozenset(
-    {"mode", "retry", "full", "emit", "save", "confirm_deletions", "section", "section_pages"}
-)
+OF_ONE_RUN = frozenset({"mode", "retry", "full", "emit", "save", "confirm_deletions"})
 """Arguments of one run, never kept (docs/reference/arguments.md); all others say what the source
 is.
 """
@@ -314,7 +311,7 @@ class SourceMemory:
         listed = run.arguments.mode != "refresh"
         known = run.requested_pages & run.recorded.keys
         seen = {key.hex() for key in known if key not in run.known.outcomes}
-        complete = run.deletions is not None and not run.section.failed
+        complete = run.deletions is not None
         kept["doubts"] = self.doubts.to_keep(complete=complete, listed=listed, seen=seen)
         kept["unbelieved"] = sorted(self.unbelieved)
         kept["accept_refusals"] = self.accept_refusals.to_keep()
@@ -336,8 +333,6 @@ class SourceMemory:
             kept["dead_links"] = self.dead_links.to_keep(whole=complete and run.resumes is None)
         if complete:
             kept["link_sources"] = sorted(self.link_sources.requested)
-        if learned := run.section.learned.get("discovery"):
-            kept |= merged({name: kept[name] for name in LEARNED if name in kept}, learned)
         return source
 
     def description_of(self, file: LlmsTxt) -> dict[str, str | None] | None:

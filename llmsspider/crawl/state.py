@@ -20,7 +20,6 @@ from llmsspider.crawl.pages import Spool
 from llmsspider.crawl.progress import Coverage, Outputs, PageLimit, Progress
 from llmsspider.crawl.records import Readings, Records
 from llmsspider.crawl.revisit import Ledger
-from llmsspider.crawl.sections import END, SectionJob
 from llmsspider.crawl.settle import Waiting
 from llmsspider.crawl.shapes import LEARNED, shape_of
 from llmsspider.crawl.site import SiteKnowledge
@@ -79,8 +78,6 @@ class RunState:
         self.source: str = arguments.source or ""
         self.resumes = resumes
         self.queued = queued
-        plan = stored_source.discovery.get("sections") if stored_source is not None else None
-        self.section = SectionJob(arguments.section, plan)
         self._count = count
         self._store: Store | None = None
         self.record: RunRecord | None = None
@@ -90,8 +87,7 @@ class RunState:
         self.progress = Progress()
         self.coverage = Coverage()
         self.outputs = Outputs()
-        max_pages = 0 if self.section.job == END else arguments.max_pages
-        self.limit = PageLimit(max_pages, self.progress, arguments.max_requests)
+        self.limit = PageLimit(arguments.max_pages, self.progress, arguments.max_requests)
         self.requested_pages: set[bytes] = set()
         """The keys (`urls.page_key`) of the pages that were requested in this crawl, or that came
         another way.
@@ -114,7 +110,6 @@ class RunState:
             texts=self._texts_of_shape,
             stored=lambda: (state.url for state in self.known.states.values()),
         )
-        self.bounds.section = self.section
         self.known = KnownPages()
         self.recorded = RecordedPages(self.known)
         self.readings = Readings(self.known)
@@ -227,8 +222,6 @@ class RunState:
 
     def record_filtered(self, url: str, reason: FilterReason, rule: str = "") -> None:
         """Count a URL that is filtered, with its reason, in stats, progress and store."""
-        if reason == "other-section":
-            return
         if reason in LIMITS:
             self.coverage.unseen.add(reason)
         elif rule.startswith(LEARNED):
@@ -241,15 +234,6 @@ class RunState:
         self.count(stats.filtered(reason))
         if self._store is not None:
             self._store.record_filtered(url, reason, rule or None)
-
-    def hand_over(self, url: str, depth: int, on: str = "") -> None:
-        """Leave a page, which the page `on` links to, to the section that has it; that finds listed
-        ones itself.
-        """
-        if self.section.leaves(url) and not self.site.is_seed(url):
-            self.section.handed += 1
-            self.count(stats.filtered("other-section"))
-            self.store.record_filtered(url, "other-section", f"{depth} {on}")
 
     def lost_pages(self) -> list[tuple[str, int]]:
         """Return the pages, with their depths, that count as another of which nothing came; one of

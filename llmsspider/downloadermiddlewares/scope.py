@@ -7,7 +7,6 @@ from scrapy.http import Response
 from llmsspider.crawl.requests import META, FilteredRequest, RunComponent
 from llmsspider.crawl.run import Run
 from llmsspider.crawl.settle import WaitingPage
-from llmsspider.web.stats import Filtered
 from llmsspider.web.urls import page_key
 
 
@@ -49,9 +48,6 @@ class ScopeMiddleware(RunComponent):
         why = None
         if request.meta.get("redirect_times"):
             why = run.bounds.scope.refusal(request.url, listed=page.get("listed", False))
-            if why is None and run.section.job and run.section.leaves(request.url):
-                run.hand_over(run.page_of(request.url), int(request.meta.get("depth", 0)))
-                why = Filtered("other-section", "another section has it")
         elif alike := page.get("alike"):
             why = run.bounds.crowded(request.url, listed=alike == "listed")
             run.coverage.unseen.update({"trap"} if why else ())

@@ -74,8 +74,6 @@ class RunSummary(RunExtension):
             self.log_line(logging.WARNING, line)
         if report.advice is not None:
             self.log_line(logging.ERROR, f"{report.outcome}: {report.advice}")
-        if not self.run.section.is_last:
-            return
         if report.documents and not self.run.config.mirror_dir and not _has_output(self.crawler):
             stored = "no output is configured: the documents are in the store only"
             ways = (

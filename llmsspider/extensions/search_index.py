@@ -24,7 +24,7 @@ class SearchIndex(RunExtension):
 
     def is_wanted(self) -> bool:
         """Return False for a plan, and for what is delivered later."""
-        return self.run.section.is_last and not self.run.config.plan_only
+        return not self.run.config.plan_only
 
     async def engine_stopped(self) -> None:
         """Index, in a thread: the store is closed for the crawl by now."""

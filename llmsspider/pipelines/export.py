@@ -39,8 +39,6 @@ class ExportPipeline(RunComponent):
         run.progress.add_recent(item.url, item.origin, item.status, len(item.content or ""))
         run.count("documents")
         run.count(stats.origin(item.origin))
-        if not run.section.is_last:
-            raise CountedDrop(f"{item.url}: the end of its sections delivers it")
         if item.change == "unchanged" and run.arguments.emit == "changes":
             raise CountedDrop(f"{item.url}: unchanged (emit=changes)")
         return item
@@ -48,7 +46,7 @@ class ExportPipeline(RunComponent):
     async def close_spider(self) -> None:
         """Write the Markdown tree and the skill, where they are configured."""
         run = self.run
-        if run.config.plan_only or not run.id or not run.section.is_last:
+        if run.config.plan_only or not run.id:
             return
         try:
             run.flush()

@@ -17,12 +17,6 @@ from llmsspider.crawl.scheduler import queued_requests, resumed_run
 from llmsspider.pipelines.item_adapter import register
 from llmsspider.web.loading import own_arguments
 
-OUTPUTS = (
-    "FEEDS", "LLMS_MIRROR_DIR", "LLMS_SKILL_DIR", "LLMS_REPORT", "LLMS_CHANGES_FEED", "LLMS_WEBHOOK_URL",
-    "LLMS_VECTOR_STORE",
-)  # fmt: skip
-"""The settings that say where documents go."""
-
 logger = logging.getLogger(__name__)
 
 register()
@@ -53,11 +47,6 @@ class DocsSpider(Args[DocsArguments], DocsCallbacks):
         """
         kwargs = kwargs if given(kwargs) else {**kwargs, "url": NO_URL}
         settings = open_settings(crawler)
-        if not str(kwargs.get("section") or "/end").endswith(
-            "/end"
-        ):  # the end delivers what its sections store
-            for name in OUTPUTS:
-                settings.set(name, {} if name == "FEEDS" else None, priority="cmdline")
         config, arguments, source = prepare(
             given(kwargs, own_arguments(cls)), settings, cls, plan_only=PLAN_ONLY in kwargs
         )

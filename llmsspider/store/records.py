@@ -140,14 +140,6 @@ class RunRecord:
     errors: dict[str, int] = field(default_factory=dict)
     lost: bool = False
 
-    @property
-    def section(self) -> tuple[str, str]:
-        """The night and the job of a run that is one of several jobs (`-a section=`); empty for a
-        whole one.
-        """
-        night, _, job = str(self.arguments.get("section") or "").partition("/")
-        return night, job
-
 
 @dataclass(slots=True, frozen=True)
 class PageState:

@@ -12,7 +12,6 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
-from itertools import takewhile
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, true, update
@@ -146,25 +145,13 @@ def begin(
         concurrent=bool(going),
     )
     resumed = [row["reach_from"] for row in earlier if row["id"] == resumes]
-    parts = list(takewhile(is_part, (_run_record(row, record.source) for row in earlier[::-1])))
-    night, job = record.section
-    own = [one.number for one in parts if night and one.section[0] == night]
-    reach_from: int = min([record.number, *(row["number"] for row in going), *resumed, *own])
-    if job == "end":  # it delivers what all parts changed since the last whole run
-        record = replace(record, seq_before=min([last_seq, *(one.seq_before for one in parts)]))
+    reach_from: int = min([record.number, *(row["number"] for row in going), *resumed])
     row = {name: getattr(record, name) for name in _RUN} | {
         "source_id": source_id,
         "reach_from": reach_from,
     }
     connection.execute(insert(run), row)
     return record, reach_from
-
-
-def is_part(one: RunRecord) -> bool:
-    """Whether a run is one of several jobs of a night, and not their end: what it stored is
-    delivered by that.
-    """
-    return bool(one.section[1]) and (one.section[1] != "end" or one.finished_at is None)
 
 
 def _run_record(row: Mapping[str, Any], name: str, *, lost: bool = False) -> RunRecord:
@@ -262,13 +249,9 @@ def undelivered_since(runs: Sequence[RunRecord], last_seq: int) -> int | None:
     ends = [*(later.seq_before for later in runs[1:]), last_seq]
     for one, end in zip(runs, ends, strict=False):
         whole = one.complete and one.arguments.get("emit", "all") == "all"
-        if (
-            one.section[1] == "end" and one.finished_at is not None
-        ):  # what its parts stored is its own
-            since = [earlier for earlier in since if earlier < one.seq_before]
         if one.counts.get("delivered") is True and whole:
             since.clear()
-        elif is_part(one) or (is_undelivered(one) and end > one.seq_before):
+        elif is_undelivered(one) and end > one.seq_before:
             since.append(one.seq_before)
     return min(since, default=None)
 

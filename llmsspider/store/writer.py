@@ -288,9 +288,7 @@ class RunWriter:
             (error, found.kind) if isinstance(found, PageError) else (filtered, found.reason)
         )
         self._tallied[table][kind] += 1
-        if (
-            self._tallied[table][kind] <= DETAIL_LIMIT or kind == "other-section"
-        ):  # that section has to read it
+        if self._tallied[table][kind] <= DETAIL_LIMIT:
             row = self._mine | {name: getattr(found, name) for name in found.__slots__}
             self.put(Detail(_INSERTS[table], row))
 

@@ -9,12 +9,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from llmsspider.config.sources import SourceEntry
-from llmsspider.crawl.sections import open_sections
 from llmsspider.errors import StoreError
 from llmsspider.store import RunRecord, Stores
 from llmsspider.sync.local import LocalProcesses, ProcessLost
@@ -28,11 +25,6 @@ message for a source without a run in the store. Both raise `PlaceFailed`; `Proc
 one crawl."""
 
 
-def _opened(stores: Stores, source: str, night: str) -> set[int]:
-    with stores.open(source, create=False) as store:
-        return open_sections(store, night)
-
-
 ATTEMPTS = (
     3  # how often a source is begun at most, when the place or the process of its crawl fails
 )
@@ -40,7 +32,6 @@ WATCH_SECS = (
     5.0  # time between two looks at a run whose node does not answer, or at a store that does not
 )
 STORE_TRIES = 6  # looks at a store that does not answer
-SECTION_TRIES = 2  # how often a section that did not see all of its pages is crawled
 NOWHERE = -1  # stands for a place when none is left
 NO_PLACE = "no place is left that could crawl it"
 
@@ -72,9 +63,9 @@ class Nightly:
         return [source.result() for source in sources]
 
     async def _source(self, entry: SourceEntry) -> Result:
-        """Crawl a source, whole or in sections, and say what became of it."""
+        """Crawl a source, and say what became of it."""
         try:
-            result = await (self._sections(entry) if entry.section_pages else self._crawl(entry))
+            result = await self._crawl(entry)
         except StoreError as error:
             result = Result(entry.name, "failed", reason=str(error))
         if result.reason == NO_PLACE:
@@ -86,47 +77,6 @@ class Nightly:
         self._ended += 1
         self._note(f"{self._ended}/{self._wanted} {result.state}: {result.source} ({ended}){where}")
         return result
-
-    async def _sections(self, entry: SourceEntry) -> Result:
-        """Plan a source, crawl its sections, those to which pages were handed over again, and then
-        end the night.
-        """
-        night = time.strftime("%Y%m%dT%H%M%S")
-        began = time.monotonic()
-        plan = await self._crawl(entry.of_night(night, "plan"))
-        number = (
-            int(str(plan.run.counts.get("sections", 0))) if plan.state == "ok" and plan.run else 0
-        )
-        if number < 2:
-            return await self._crawl(entry) if number else plan
-        left = set(range(1, number + 1))
-        missed = Counter[int]()
-        while left:
-            jobs = [entry.of_night(night, one) for one in sorted(left)]
-            found = zip(sorted(left), await asyncio.gather(*map(self._crawl, jobs)), strict=True)
-            failing = set()
-            for one, result in found:
-                if not (result.run is not None and result.run.counts.get("whole")):
-                    failing.add(one)
-                why = (
-                    f"failed ({result.reason or (result.run and result.run.why)})"
-                    if one in failing
-                    else "whole"
-                )
-                where = f"{result.secs:.1f} s, {result.where}"
-                self._note(f"{entry.name}: section {one} of {number} {why}, {where}")
-            missed.update(failing)
-            left = failing | await asyncio.to_thread(_opened, self._stores, entry.name, night)
-            left = {one for one in left if missed[one] < SECTION_TRIES}
-        lost = [one for one in sorted(missed) if missed[one] >= SECTION_TRIES]
-        reason = f"of {number} sections these failed: {', '.join(map(str, lost))}" if lost else ""
-        if len(lost) == number:
-            return Result(entry.name, "failed", reason=reason)
-        result = await self._crawl(entry.of_night(night, "end"))
-        state: State = "incomplete" if result.state == "ok" and lost else result.state
-        return replace(
-            result, state=state, reason=result.reason or reason, secs=time.monotonic() - began
-        )
 
     async def _crawl(self, entry: SourceEntry) -> Result:
         """Return the result of one job, begun where there is room; it is started again if its place
@@ -203,6 +153,6 @@ class Nightly:
         """Return the newest run; a store that does not answer may be starting, and is asked again."""
         for _ in range(STORE_TRIES - 1):
             with contextlib.suppress(StoreError):
-                return await asyncio.to_thread(last_run, self._stores, entry.name, entry.section)
+                return await asyncio.to_thread(last_run, self._stores, entry.name)
             await asyncio.sleep(WATCH_SECS)
-        return await asyncio.to_thread(last_run, self._stores, entry.name, entry.section)
+        return await asyncio.to_thread(last_run, self._stores, entry.name)

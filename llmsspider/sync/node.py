@@ -11,7 +11,6 @@ from urllib.parse import urlsplit, urlunsplit
 import aiohttp
 
 from llmsspider.config.sources import SourceEntry
-from llmsspider.store.database import source_slug
 
 
 class PlaceFailed(Exception):  # noqa: N818  # not an error of the user's
@@ -60,8 +59,7 @@ class Node:
     async def has(self, entry: SourceEntry) -> bool:
         """Return whether a job of an earlier sync for the source waits or runs here."""
         jobs = await self._jobs()
-        is_whole = entry.section[1] in {"", "plan"}
-        prefix = f"{source_slug(entry.name) if is_whole else entry.slug}."
+        prefix = f"{entry.slug}."
         return any(job.startswith(prefix) for job in (*jobs["pending"], *jobs["running"]))
 
     async def crawl(self, entry: SourceEntry) -> str:

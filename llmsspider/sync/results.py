@@ -43,16 +43,14 @@ class Result:
         }
 
 
-def last_run(stores: Stores, source: str, section: tuple[str, str] = ("", "")) -> RunRecord | None:
-    """Return the newest run of a source, or of one job of a night; None before the first.
+def last_run(stores: Stores, source: str) -> RunRecord | None:
+    """Return the newest run of a source; None before the first.
 
     Raises `StoreError`.
     """
     try:
         with stores.open(source, create=False) as store:
-            runs = [
-                one for one in store.runs() if section[1] in {"", "plan"} or one.section == section
-            ]
+            runs = store.runs()
     except UnknownSourceError:
         return None
     return runs[-1] if runs else None

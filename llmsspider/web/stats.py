@@ -21,7 +21,7 @@ FetchedReason = Literal[
 FilterReason = Literal[
     LimitReason, FetchedReason,
     "out-of-scope", "offsite", "scheme", "file-type", "allow", "block", "login", "language", "version",
-    "trap", "other-section", "invalid-url", "url-length", "dead-link", "not-stored", "needs-browser",
+    "trap", "invalid-url", "url-length", "dead-link", "not-stored", "needs-browser",
     "llms-file", "link-depth", "outside-directory", "optional", "sitemap-other-site", "sitemap-too-deep",
     "full-text-off", "full-text-unaddressed", "full-text-unsplit", "full-text-repeated", "full-text-outside",
     "full-text-too-long",

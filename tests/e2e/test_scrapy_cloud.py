@@ -24,10 +24,6 @@ from scrapy_cloud import (  # fixtures too
     scrapy_cloud,  # noqa: F401
     write_aws_config,
 )
-from sites import directories, with_sitemap
-
-from llmsspider.crawl.sections import open_sections
-from llmsspider.store import Stores
 
 pytestmark = pytest.mark.scrapy_cloud
 
@@ -192,35 +188,6 @@ def test_jobs_of_several_sources_side_by_side_keep_their_state_in_postgresql(
         f"{sites['one'].url}/guide.html": "deleted"
     }
     assert second[1].items == []
-
-
-@pytest.mark.postgresql
-def test_the_sections_of_a_source_are_jobs(
-    scrapy_cloud: ScrapyCloud,  # noqa: F811
-    serve,
-    postgresql_url: str,
-) -> None:
-    site = serve(directories())
-    with_sitemap(site)
-    platform = {"project_settings": {"LLMS_STORE_URL": postgresql_url}}
-
-    def job(name: object, **arguments: str) -> CloudJob:
-        done = scrapy_cloud.run(
-            {"source": "s", "section": f"night/{name}", **arguments}, platform=platform
-        )
-        assert (done.exit_code, done.outcome) == (0, "finished"), done.log + done.stderr
-        return done
-
-    job("plan", url=f"{site.url}/", section_pages="40")
-    with Stores(postgresql_url).open("s") as store, ThreadPoolExecutor(2) as pool:
-        assert [done.items for done in pool.map(job, (1, 2))] == [[], []]
-        while left := open_sections(store, "night"):
-            assert [done.items for done in map(job, left)] == [[]] * len(left)
-    end = job("end")
-    assert {item["url"] for item in end.items} == {
-        f"{site.url}{path}" for path in site.pages if path != "/sitemap.xml"
-    }
-    assert {item["change"] for item in end.items} == {"new"}
 
 
 def test_extensions_of_a_project_around_ours_leave_a_document_one_item(

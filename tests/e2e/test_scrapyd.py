@@ -190,8 +190,6 @@ EVERY_ARGUMENT = {
     "confirm_deletions": "true",
     "render": "never",
     "profile": "archive",
-    "section_pages": "1000",
-    "section": "",
 }
 
 

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 from collections import Counter
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import pytest
 from crawling import command
 from forked import HANGS_SECS
 from scrapyd_server import PROJECT, egg, running_scrapyd  # noqa: F401  (fixture)
-from site_server import Seen
-from sites import MARKDOWN, PLAIN, directories, with_sitemap
+from sites import MARKDOWN, PLAIN
 
 from llmsspider.store import Stores
 
@@ -94,74 +90,3 @@ def test_two_nodes_share_the_sources_and_a_third_that_is_down_costs_nothing(
     assert "secret" not in done.log + done.stdout
     assert [record.pages for record in Stores(postgresql_url).list()] == [4, 3, 4]
     assert not list(tmp_path.rglob("*.sqlite"))
-
-
-def test_a_source_in_sections_outlives_a_node_that_is_killed(
-    egg: Path,  # noqa: F811
-    postgresql_url: str,
-    serve,
-    tmp_path: Path,
-):
-    site = serve(directories())
-    with_sitemap(site)
-    (tmp_path / "sources.toml").write_text(
-        f'[[sources]]\nurl = "{site.url}/"\nsource = "s"\nsection_pages = 30\n'
-    )
-    answer, killed = site.pages["/delta/page-e"], []
-
-    def reply(_seen: Seen) -> Any:
-        if not killed:
-            with Stores(postgresql_url).open("s") as store:
-                crawls = [
-                    run.pid
-                    for run in store.runs()
-                    if run.section[1] == "2" and run.finished_at is None
-                ]
-            stat = Path(f"/proc/{crawls[0]}/stat").read_text(encoding="ascii")
-            killed.extend(
-                [int(stat.rpartition(")")[2].split()[1]), *crawls]
-            )  # its parent is the node
-            for pid in killed:
-                os.kill(pid, signal.SIGKILL)
-        return answer
-
-    site.pages["/delta/page-e"] = reply
-    folders = [tmp_path / "one", tmp_path / "two"]
-    for folder in folders:
-        folder.mkdir()
-    with (
-        running_scrapyd(folders[0], items_dir="") as one,
-        running_scrapyd(folders[1], items_dir="") as two,
-    ):
-        for node in (one, two):
-            node.add_version(egg)
-        settings = [
-            "-s",
-            "LLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1",
-            "-s",
-            f"LLMS_STORE_URL={postgresql_url}",
-        ]
-        settings += ["-s", "LLMS_CONVERT_WORKERS=0"]
-        words = [
-            "sync",
-            "--jobs",
-            "1",
-            *settings,
-            "--json",
-            "--scrapyd",
-            one.url,
-            two.url,
-            "sources.toml",
-        ]
-        limit = {"llmsspider.sync.node.ANSWER_SECS": HANGS_SECS}
-        done = command(*words, cwd=tmp_path, constants=limit)
-    assert done.exit_code == 0, done.log
-    assert len(killed) == 2
-    assert "its sources go elsewhere" in done.log
-    (row,) = json.loads(done.stdout)["sources"]
-    assert (row["state"], row["changes"]) == ("ok", {"new": len(site.pages) - 1})
-    with Stores(postgresql_url).open("s") as store:
-        found = {page.record.url.removeprefix(site.url) for page in store.iter_pages()}
-        lost = [run.section[1] for run in store.runs() if run.lost]
-    assert found == set(site.pages) - {"/sitemap.xml"}
-    assert lost == ["2"]

@@ -135,8 +135,6 @@ FOR_ONE_RUN = {
     "mode": "refresh",
     "retry": "failed",
     "confirm_deletions": "true",
-    "section_pages": "5000",
-    "section": "20261127/3",
 }
 
 

@@ -143,7 +143,6 @@ class PageRequests:
         filtered then.
         """
         url = self._run.page_of(without_fragment(target))
-        self._run.hand_over(url, int(request.meta.get("depth", 0)))
         if self._run.requested(url) or not self.admits(url, listed=self._run.bounds.is_listed(url)):
             return
         extra = {"uncounted": uncounted} if uncounted else {}
@@ -258,18 +257,7 @@ class PageRequests:
             if why is None:
                 yield link, url
                 continue
-            if why.reason == "other-section":
-                run.hand_over(url, depth, on=on)
             run.record_filtered(url, *why)
-
-    def handed(self, url: str, depth: int, on: str) -> Iterator[Request]:
-        """Yield the request for a page that another section handed over; it was not linked to where
-        `on` is empty.
-        """
-        if on:
-            yield from self.links([url], depth, on=on)
-        elif not self._run.requested(url) and self.admits(url, listed=True):
-            yield self.page(url, by="link", depth=depth, listed=True)
 
     def _is_known(self, link: str, *, unchanged: bool) -> bool:
         """Say whether a link was seen in this run exactly as it is written, which most were, and
