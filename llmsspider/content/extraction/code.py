@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from lxml.etree import XPath, _Element
 
+from llmsspider.content.extraction import mathml
 from llmsspider.content.extraction.tree import (
     CODE_LINES,
     COMMON_LANGUAGES,
@@ -40,6 +41,8 @@ _DELIMITED = re.compile(
     r"\A\s*(?:\\\((?P<i>.*)\\\)|\\\[(?P<d>.*)\\\]|\$\$(?P<dd>.*)\$\$|\$(?P<ii>.*)\$|(?P<b>\\begin\{.*\}))\s*\Z",
     re.DOTALL,
 )
+_HELD = ("alttext", "data-tex", "data-latex", "data-math", "data-formula", "data-expr")
+"""Attributes that hold the TeX of a formula."""
 _TEX = re.compile(r"[\\^_{}$]")
 """What a formula has and the word LaTeX has not."""
 _DRAWN = {
@@ -111,13 +114,15 @@ def in_text(text: str) -> list[tuple[str, bool]] | None:
 
 
 def _tex(element: _Element) -> str | None:
-    names = ("alt",) if element.tag == "img" else ("alttext", "data-tex", "data-latex", "data-expr")
+    names = ("alt",) if element.tag == "img" else _HELD
     if (value := next(filter(None, map(element.get, names)), None)) or element.tag == "img":
         return value
     if tex := _ANNOTATION(element) or (
         _MATHJAX_4(element) if element.tag == "mjx-container" else ""
     ):
         return str(tex)
+    if (drawn := next(element.iter("math"), None)) is not None:
+        return mathml.tex(drawn).strip() or None
     text = inner_text(element)
     is_word = "latex" in (element.get("class") or "").split() and not _TEX.search(text)
     is_plain = (
@@ -133,8 +138,12 @@ def _tex(element: _Element) -> str | None:
 
 _CODE = XPath("descendant::code[1]", smart_strings=False)
 _CLASSES = XPath("descendant::*/@class", smart_strings=False)
-_DATA_LINE = XPath("boolean(descendant::*/@data-line)")
-_SPECIAL_TAGS = frozenset({"br", "button", "style", "script", "svg", "template", "div", "li", "tr"})
+_DATA_LINE = XPath(
+    "boolean(descendant::*/@data-line | descendant::*/@style[contains(., 'user-select')])"
+)
+_SPECIAL_TAGS = frozenset(
+    {"br", "button", "style", "script", "svg", "template", "div", "p", "li", "tr"}
+)
 _SKIPPED_TAGS = frozenset({"button", "style", "script", "svg", "template", "rp"})
 _LINE_MODULE = re.compile(r"(?:^|\s)(?:codeLine_\w+|code_line\S*)(?=\s|$)")
 _PREFIXED = re.compile(
@@ -224,6 +233,12 @@ def _is_line(classes: str) -> bool:
     return not CODE_LINES.isdisjoint(classes.split()) or bool(_LINE_MODULE.search(classes))
 
 
+def _is_number(part: _Element) -> bool:
+    """Return True for the number of a line that is not selected with its code (Hugo)."""
+    style = part.get("style")
+    return style is not None and "user-select" in style and inner_text(part).strip().isdecimal()
+
+
 def _is_drawn(part: _Element) -> bool:
     """Return True for a part of a code block that is a block by its style (Documenter: input and
     output).
@@ -260,9 +275,13 @@ def _collect(element: _Element, parts: list[str], depth: int = 0) -> None:
         if child.tag == "br":
             parts.append("\n")
             open_line = False
-        elif child.tag not in _SKIPPED_TAGS and not (classes and _is_skipped(child.tag, classes)):
+        elif not (
+            child.tag in _SKIPPED_TAGS
+            or (classes and _is_skipped(child.tag, classes))
+            or _is_number(child)
+        ):
             was_block = is_block
-            is_block = child.tag in {"div", "ul", "li", "tr"} or _is_drawn(child)
+            is_block = child.tag in {"div", "p", "ul", "li", "tr"} or _is_drawn(child)
             is_line = (
                 is_block
                 or child.get("data-line") is not None

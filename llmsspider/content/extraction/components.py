@@ -214,6 +214,11 @@ _REFERENCES = XPath(
     " or contains(parent::sup/@class,'footnote') or starts-with(parent::sup/@id,'fnref'))))]",
     smart_strings=False,
 )
+_ASIDES = XPath(
+    "descendant::*[contains(@class,'footnoteContent') or contains(@class,'footnote-content')"
+    " or contains(@class,'footnote-text') or contains(concat(' ',@class,' '),' sidenote ')"
+    " or contains(concat(' ',@class,' '),' marginnote ')]"
+)
 _BACK = re.compile(r"footnote-?back|backref|reversefootnote|fn-backref")
 _BACK_SIGNS = frozenset({"↩", "↩︎", "↑", "^", "↵", "⏎", "back"})
 _NOT_LABEL = re.compile(r"[^\w-]+")
@@ -222,7 +227,7 @@ _NOTE_HEADINGS = frozenset({"h3", "h4", "h5"})
 """What Texinfo sets above each footnote."""
 
 
-@converts(FINDERS, (b"footnote", b"noteref", b"#fn"))
+@converts(FINDERS, (b"footnote", b"noteref", b"#fn", b"sidenote", b"marginnote"))
 def find_footnotes(walk: Walk, main: _Element) -> None:
     """Find the footnotes that a main content refers to: the label of each, by the id of its
     element.
@@ -230,9 +235,23 @@ def find_footnotes(walk: Walk, main: _Element) -> None:
     for link in _REFERENCES(main):
         if label := _NOT_LABEL.sub("", inner_text(link)):
             walk.notes.setdefault(link.get("href")[1:], label)
+    for note in _ASIDES(main):
+        if note.tag in {"span", "small"} and note.getparent().tag not in {"sup", "label"}:
+            _set_in_brackets(note)
     if walk.notes:
         walk.first_blocks.append(definition)
         walk.first_inlines.append(reference)
+
+
+def _set_in_brackets(note: _Element) -> None:
+    """Set a note that stands in its sentence, shown on a tap or in the margin, in brackets."""
+    if not inner_text(note).strip():
+        return
+    note.text = f" ({settable(note.text).lstrip()}"
+    if len(note):
+        note[-1].tail = f"{settable(note[-1].tail).rstrip()})"
+    else:
+        note.text = f"{note.text.rstrip()})"
 
 
 def reference(walk: Walk, element: _Element, before: list[str]) -> str | None:

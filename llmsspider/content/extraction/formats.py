@@ -129,6 +129,8 @@ _CLOSING = re.compile(r"(?:(?<=\s)|\A)#+\Z")
 _BACKSLASHED = r"\\\g<0>"
 _BACKTICKS = re.compile(r"`+")
 _SPACES = re.compile(r" {2,}")
+_BESIDE = re.compile(r"(`+)[^`].*?(?<!`)\1(?!`)|(?<![\\*])\*{4}(?!\*)", re.DOTALL)
+"""A code span, or bold text that ends where other begins."""
 _LINE_START = re.compile(r"\n(?!\n)")
 
 _SHORT = 24
@@ -140,6 +142,10 @@ elements repeat.
 @lru_cache(maxsize=8192)
 def _written(text: str) -> str:
     return escape(collapsed(text))
+
+
+def _without_marks(found: re.Match[str]) -> str:
+    return found[0] if found[1] else ""
 
 
 class MarkdownFormat:
@@ -205,6 +211,8 @@ class MarkdownFormat:
     def line(self, run: list[str]) -> str:
         """Return inline pieces as one line (a heading, a cell)."""
         text = "".join(run)
+        if "****" in text:
+            text = _BESIDE.sub(_without_marks, text)
         return (_SPACES.sub(" ", text) if "  " in text else text).strip(" \n\xa0")
 
     def paragraph(self, run: list[str]) -> str:

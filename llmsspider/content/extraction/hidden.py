@@ -48,11 +48,13 @@ _CONTROLLED += [(b"role", XPath("//*[@role='tab']/@href", smart_strings=False))]
 """Where controls name what they open, with the mark of pages that have such controls."""
 _OPENED = re.compile(
     r"(?:^|[\s_-])(?:tab|tabs|tabbed|tabset|tabpanel|tabcontent|pane|panel|collapse|collapsible|collapsed|accordion|foldable|folded|"
-    r"spoiler|expander|expandable|expand|toggle|toggleable|dyncontent)(?=$|[\s_-])",
+    r"spoiler|expander|expandable|expand|toggle|toggleable|dyncontent)(?=$|[\s_-])|(?:foot|side|margin)[-_]?note",
     re.IGNORECASE,
 )
 _MAX_PAGES = 5
 """Maximum number of hidden elements inside each other that are kept because they hold the page."""
+_ANSWERS = frozenset({"copied", "copied to clipboard"})
+"""What a button says once it was pressed."""
 _MATH = re.compile(
     r"(?:^|\s)(?:math|katex|mathjax|mjx|mwe-math|mathml|arithmatex|MJX)", re.IGNORECASE
 )
@@ -107,9 +109,14 @@ class HiddenText:
         for element in candidates:  # in document order: ancestors come first
             if element in below or element in shown:
                 continue
-            has_text = bool(inner_text(element).strip())
+            text = inner_text(element).strip()
+            has_text = bool(text)
             is_shown = has_text or len(element) or element.tag in _VOID
-            if is_shown and (self._can_be_opened(element) or self._is_needed(element)):
+            if (
+                is_shown
+                and text.strip("! ").lower() not in _ANSWERS
+                and (self._can_be_opened(element) or self._is_needed(element))
+            ):
                 continue
             gone[element] = has_text
             below.update(element.iterdescendants())
@@ -203,7 +210,9 @@ class HiddenText:
                 if near.tag == "mjx-container" or _MATH.search(
                     (near.get("class") or "")[:MAX_STYLE]
                 ):
-                    return near in self._with_formula
+                    is_all = "katex-html" in (near.get("class") or "").split()
+                    is_all = is_all and near.getparent() not in self._with_formula
+                    return is_all or near in self._with_formula
         style = (element.get("style") or "")[:MAX_STYLE]
         if (
             element.get("aria-hidden") is None

@@ -71,6 +71,12 @@ _SHORT = 64
 """Characters up to which inline code is remembered as it was written: names repeat in the pages of
 a site.
 """
+CONTROLS = frozenset(
+    {"copy", "copied", "copied!", "copy code", "copy link", "copy page", "expand all",
+     "collapse all", "edit", "show more", "show less", "toggle", "#"}
+)  # fmt: skip
+"""Texts of buttons that do something, and are no word of the text."""
+_SENTENCES = ("p", "li", "td", "th", "dd", "blockquote", "figcaption")
 _PROSE = BLOCKS - {"div", "ul", "ol", "li"}
 """Blocks that no code is drawn with."""
 
@@ -183,17 +189,29 @@ def card(walk: Walk, element: _Element) -> list[str] | None:
     return walk.block(element)
 
 
+_LAZY = ("src", "data-src", "data-lazy-src", "data-original")
+_SETS = ("srcset", "data-srcset", "data-lazy-srcset")
+
+
+def _source_of(image: _Element) -> str:
+    """Return the address of an image, also of one that a script loads; empty without any."""
+    for name in _LAZY:
+        value = (image.get(name) or "").strip()
+        if value and not value.startswith("data:"):
+            return value
+    picture = next(image.iterancestors("picture"), None)
+    for one in (image, *(() if picture is None else picture.iter("source"))):
+        if value := next(filter(None, map(one.get, _SETS)), "").strip():
+            return value.split()[0].rstrip(",")
+    behind = image.getnext()
+    inner = behind.find(".//img") if behind is not None and behind.tag == "noscript" else None
+    return "" if inner is None else _source_of(inner)
+
+
 @converts(INLINE_TAGS, "img")
 def image(walk: Walk, element: _Element, before: list[str]) -> str:
     """Return an image with its alternative text; an emoji or an image without source is its text."""
-    source = (element.get("src") or "").strip()
-    if not source or source.startswith("data:"):
-        source = (
-            element.get("data-src")
-            or element.get("data-lazy-src")
-            or element.get("data-original")
-            or ""
-        )
+    source = _source_of(element)
     alt = collapsed(element.get("alt") or "").strip()
     if "emoji" in (element.get("class") or "") or not source:
         return walk.format.text(alt)
@@ -264,7 +282,7 @@ def _code(walk: Walk, element: _Element, before: list[str]) -> str:
         text = broken_text(element)
     else:
         text = element.text or ""
-    span = (_remembered if len(text) <= _SHORT else _span)(walk.format.code_span, text)
+    span = (_remembered if len(text) <= _SHORT else _exact)(walk.format.code_span, text)
     if (element.get("class") or "") in _TAGS:
         span = f"{span} "
     # two spans beside each other would read as one
@@ -280,7 +298,16 @@ def _span(write: Callable[[str], str], text: str) -> str:
     return _spaced(text, write(stripped)) if stripped else text
 
 
-_remembered = lru_cache(maxsize=4096)(_span)
+def _exact(write: Callable[[str], str], text: str) -> str:
+    """Return inline code with the one space that it begins or ends with: CommonMark takes off only
+    those at both ends.
+    """
+    stripped = text.strip()
+    has_space = text in {f"{stripped} ", f" {stripped}"}
+    return write(text) if has_space else _span(write, text)
+
+
+_remembered = lru_cache(maxsize=4096)(_exact)
 
 
 def _linked_code(walk: Walk, element: _Element) -> str:
@@ -313,6 +340,8 @@ def _emphasis(mark: str) -> InlineConverter:
         if not stripped:
             return " " if inner else ""
         is_last = element.getnext() is None and not (element.tail or "").strip()
+        if mark == "*" and stripped[0] == stripped[-1] == "*" and stripped.count("*") == 2:
+            return inner
         is_all = mark == "**" and walk.in_heading and not before and is_last
         if is_all or (stripped.startswith(mark) and stripped.endswith(mark) and mark != "*"):
             return inner
@@ -350,10 +379,51 @@ converts(INLINE_TAGS, *SKIPPED)(lambda walk, element, before: "")
 
 @converts(INLINE_TAGS, "button")
 def _button(walk: Walk, element: _Element, before: list[str]) -> str:
-    """Return nothing, or the method and the path of an operation that a button shows (Redoc)."""
+    """Return nothing, a word of the text, or the method and the path of an operation that a button shows (Redoc)."""
     names = [visible(part) for part in element.iterchildren("span")]
-    is_operation = names and "http-verb" in (element[0].get("class") or "")
-    return walk.format.code_span(" ".join(names)) if is_operation else ""
+    if names and "http-verb" in (element[0].get("class") or ""):
+        return walk.format.code_span(" ".join(names))
+    return walk.content(element) if _is_word(element) else ""
+
+
+def _is_word(button: _Element) -> bool:
+    """Return True for a button that is a word of a sentence, or what a cell holds."""
+    text = visible(button)
+    around = next(button.iterancestors(*_SENTENCES), None)
+    if around is None or text.lower() in CONTROLS or not any(map(str.isalnum, text)):
+        return False
+    others = sum(len(inner_text(one).strip()) for one in around.iter("button"))
+    return around.tag in {"td", "th"} or len(inner_text(around).strip()) > others
+
+
+@converts(INLINE_TAGS, "rt")
+def _reading(walk: Walk, element: _Element, before: list[str]) -> str:
+    """Return how a word of `<ruby>` is read, in brackets (`<rp>` holds them, where there are any)."""
+    ruby = element.getparent()
+    inner = walk.content(element)
+    has_brackets = ruby is not None and next(ruby.iter("rp"), None) is not None
+    return inner if has_brackets or not inner.strip() else f"({inner})"
+
+
+@converts(AROUND_BLOCKS, "del", "s", "strike")
+def _struck(walk: Walk, element: _Element) -> list[str] | None:
+    """Return struck blocks: the text of each is struck."""
+    leaves = [leaf for leaf in element.iter(*BLOCKS) if not has_blocks(leaf) and visible(leaf)]
+    for leaf in leaves:
+        wrapper = leaf.makeelement(element.tag, {})
+        wrapper.text = settable(leaf.text)
+        leaf.text = None
+        wrapper.extend(list(leaf))
+        leaf.append(wrapper)
+    element.tag = "div"
+    return walk.block(element)
+
+
+@converts(INLINE_TAGS, "rp")
+def _bracket(walk: Walk, element: _Element, before: list[str]) -> str:
+    """Return a bracket around a reading; a longer text is for browsers without `<ruby>`."""
+    text = visible(element)
+    return walk.format.text(text) if len(text) == 1 else ""
 
 
 converts(INLINE_TAGS, "br")(lambda walk, element, before: "\n")

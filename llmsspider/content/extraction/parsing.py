@@ -47,7 +47,7 @@ _BREAKS = (b"<wbr", b"</br")
 _WORDS = (
     b"hidden", b"aria-hidden", b"popover", b"aria-label", b"<img",
     b"math", b"katex", b"mjx", b"arithmatex", b"mathjax", b"footnote", b"noteref", b"#fn", b"tablist", b"hreflang",
-    b"indextable", b"role", b"data-ea-publisher",
+    b"sidenote", b"marginnote", b"indextable", b"role", b"data-ea-publisher",
     b"swagger", b"redoc", b"rapi-doc", b"rapidoc", b"openapi", b"elements-api", b"api-reference",
     b"createapireference", b"spec-url", b"apidescriptionurl",
     b"#/", b"#!", b"zero-md", b"md-block", b"wc-markdown", b"<xmp", b"text/markdown", b"text/x-markdown", b"<textarea",

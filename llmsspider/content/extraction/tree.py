@@ -39,7 +39,7 @@ them.
 """
 SKIPPED = _words(
     "area audio base button canvas col colgroup datalist dialog embed head iframe link map meta nav"
-    " noframes noscript object option rp select style svg template textarea title video"
+    " noframes noscript object option select style svg template textarea title video"
 )
 """Elements that are never text of the page."""
 FLATTENED = _words(
@@ -49,11 +49,13 @@ FLATTENED = _words(
 """Blocks that a table cell or a heading sets into its line."""
 NOT_CODE = _words(
     "CodeMirror-linenumber RBackgroundLabel annottext blob-num boring button-holder buttons"
-    " clipboard-copy code-copy code-line-number conum copy copy-button copybtn expressive-code-copy"
+    " clipboard-copy code-copy code-line-number copy copy-button copybtn expressive-code-copy"
     " gutter hljs-ln-line-number hljs-ln-numbers line-num line-number line-numbers"
     " line-numbers-rows lineno linenodiv linenos linenumber linenumbers ln lnt md-annotation__index"
     " mw-pygments-lineno numberline nums react-syntax-highlighter-line-number shcb-line-number"
-    " sr-only src-line token-line-number tooltip-content ttc visually-hidden"
+    " sr-only src-line token-line-number tooltip-content ttc twoslash-completion-list"
+    " twoslash-error-line twoslash-meta-line twoslash-popup-container twoslash-tag-line"
+    " visually-hidden"
 )
 """Classes inside a code block that are not its text: line numbers, copy buttons, hidden lines."""
 CODE_LINES = _words(
@@ -77,10 +79,10 @@ NOT_A_LANGUAGE = _words(
     " focus fragment github-dark github-light has-diff has-focused-lines highlight highlighted"
     " highlighter-rouge highlightjs hljs ignore inner item-decl lang language line-numbers"
     " linenumbers linenums listing literal literal-block makeup match-braces monokai mt-0 myst-ansi"
-    " no-highlight no_run nocopy nohighlight none nord not-prose notranslate nowrap numberlines"
+    " lsp no-highlight no_run nocopy nohighlight none nord not-prose notranslate nowrap numberlines"
     " numbersource output overflow-auto plain playground prettyprint prettyprinted prism"
     " programlisting rainbow-braces rouge rust-example-rendered scraped-example screen shiki"
-    " shiki-themes should_panic snippet source sourcecode tab text-sm title undefined vitesse-dark"
+    " shiki-themes should_panic snippet source sourcecode tab text-sm title twoslash undefined vitesse-dark"
     " vitesse-light vp-code vp-code-dark vp-code-light with-title wrap"
 )
 """Class words of code blocks that name a highlighter, a theme or an option, no language."""

@@ -20,6 +20,7 @@ from llmsspider.content.extraction.parsing import Source
 from llmsspider.content.extraction.rules import WRAPPERS, Kind, Rules, classify
 from llmsspider.content.extraction.tree import (
     CODE_SPANS,
+    HEADINGS,
     Flow,
     collapsed,
     flow_of,
@@ -269,7 +270,8 @@ class Walk:
                 found += [*self._paragraph(run), *piece]
                 run = []
             elif piece:
-                run.append(self._behind(run, piece) if piece[0] == "(" else piece)
+                is_beside = not text and bool(run)
+                run.append(self._beside(run, piece, child if is_beside else None))
             if text := child.tail:
                 piece = self.text(text)
                 run.append(self._behind(run, piece) if text[0] == "(" else piece)
@@ -383,12 +385,21 @@ class Walk:
             if isinstance(piece, list):
                 pieces.append(" ".join(piece))
             elif piece:
-                pieces.append(self._behind(pieces, piece) if piece[0] == "(" else piece)
+                is_beside = not text and bool(pieces)
+                pieces.append(self._beside(pieces, piece, child if is_beside else None))
             if text := child.tail:
                 piece = self.text(text)
                 pieces.append(self._behind(pieces, piece) if text[0] == "(" else piece)
         self.depth -= 1
         return pieces
+
+    def _beside(self, before: list[str], piece: str, element: _Element | None) -> str:
+        """Return the piece of an element as it follows others; `element` is given where it stands
+        right behind another.
+        """
+        if piece[0] == "(":
+            return self._behind(before, piece)
+        return f" {piece}" if element is not None and _stands_apart(element) else piece
 
     def _behind(self, before: list[str], piece: str) -> str:
         return self.format.behind_bracket(piece) if before and before[-1][-1:] == "]" else piece
@@ -400,6 +411,29 @@ class Walk:
         formulas = code.in_text(collapsed(text)) if "\\" in text or "$$" in text else None
         write = self.format.text, self.format.math
         return "".join(write[is_tex](part) for part, is_tex in formulas or [(text, False)])
+
+
+_OF_ITS_OWN = frozenset({*HEADINGS, "dd", "div", "dt", "li", "span", "summary", "td", "th"})
+"""Elements whose children a style sheet may set apart, as boxes beside each other."""
+
+
+def _stands_apart(element: _Element) -> bool:
+    """Return True if only a style sheet sets an element apart from the one right before it: words
+    of several kinds, and nothing else, are in a block or heading (name and type of a parameter).
+    """
+    before = element.getprevious()
+    around = element.getparent()
+    if before is None or around is None or around.tag not in _OF_ITS_OWN:
+        return False
+    first = inner_text(before)[-2:]
+    second = inner_text(element)[:2]
+    if not (first.isalnum() and second.isalnum() and len(first) == len(second) == 2):
+        return False
+    if around.tag == "span" and next(around.iterancestors(*HEADINGS), None) is None:
+        return False
+    texts = (around.text, *(child.tail for child in around))
+    kinds = {(child.tag, child.get("class")) for child in around}
+    return len(kinds) > 1 and not any(text and not text.isspace() for text in texts)
 
 
 @lru_cache(maxsize=64)

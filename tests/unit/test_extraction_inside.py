@@ -1,0 +1,159 @@
+"""What stands inside pages: words, code and formulas, by the shapes that real pages write them in."""
+
+# ruff: noqa: ISC004 (a line of HTML is one line)
+
+import pytest
+
+from llmsspider.content.extraction import convert
+
+URL = "https://docs.example.com/guide/page"
+MATH = "<math>{}</math>"
+
+
+def inside(fragment: str) -> str:
+    """The Markdown of a fragment between two paragraphs."""
+    page = (
+        "<!doctype html><html><title>Kettle</title><body><main><h1>Kettle</h1>"
+        f"<p>A paragraph of a number of words comes first.</p>{fragment}"
+        "<p>Another paragraph of words comes last.</p></main></body></html>"
+    )
+    text = convert(page.encode(), URL, "utf-8").markdown
+    return text.partition("first.\n\n")[2].rpartition("\n\nAnother")[0]
+
+
+WORDS = {
+    "a button is a word": ("<p>The <button>lid</button> opens.</p>", "The lid opens."),
+    "a cell holds a button": (
+        "<table><tr><th>Key<th>Use<tr><td><button>Boil</button><td>Heats</table>",
+        "| Key | Use |\n| --- | --- |\n| Boil | Heats |",
+    ),
+    "a button to copy is none": ("<p>Run it. <button>Copy</button></p>", "Run it."),
+    "buttons alone are none": ("<ul><li><button>Open all</button></li><li>x</li></ul>", "- x"),
+    "ruby": ("<p><ruby>湯<rp>(</rp><rt>ゆ</rt><rp>)</rp></ruby>を</p>", "湯(ゆ)を"),
+    "ruby without brackets": ("<p><ruby>湯<rt>ゆ</rt></ruby>を</p>", "湯(ゆ)を"),
+    "struck blocks": (
+        "<del><p>Gone <b>now</b>.</p><ul><li>Too</li></ul></del>",
+        "~~Gone **now**.~~\n\n- ~~Too~~",
+    ),
+    "emphasis in emphasis": ("<p>a <em><em>b</em></em></p>", "a *b*"),
+    "bold beside bold": ("<p><b>on</b><span><b>off</b></span> x</p>", "**onoff** x"),
+    "four stars in code": ("<p><code>a****b</code> <b>c</b></p>", "`a****b` **c**"),
+    "one space in code": ("<p>a <code> </code> b <code>c </code></p>", "a ` ` b `c `"),
+    "padded code": ("<p>a <code> c </code> b</p>", "a `c` b"),
+    "a note shown on a tap": (
+        '<p>It boils.<span>1<span class="footnoteContent" style="display:none">At sea.</span></span></p>',
+        "It boils.1 (At sea.)",
+    ),
+    "a note in the margin": (
+        '<p>It boils.<span class="sidenote">At <i>sea</i> level.</span> Then</p>',
+        "It boils. (At *sea* level.) Then",
+    ),
+    "name and type, in a heading": (
+        '<h4><div><span class="a">size</span><span class="b">litre</span></div></h4><p>x</p>',
+        "#### size litre\n\nx",
+    ),
+    "name and types, in a term": (
+        "<dl><dt><code>size</code><span>litre</span><span>needed</span></dt><dd>x</dd></dl>",
+        "`size` litre needed\n: x",
+    ),
+    "a row of boxes": (
+        '<div><b>size</b><span class="t">litre</span><p>Of water.</p></div>',
+        "**size** litre\n\nOf water.",
+    ),
+    "a word in two": ('<p><span class="d">T</span><span>his</span> is.</p>', "This is."),
+    "a heading in two": ("<h2><b>Java</b>Script</h2><p>x</p>", "## **Java**Script\n\nx"),
+}
+
+CODE = {
+    "paragraphs": ("<pre><p>a()</p><p>b()</p></pre>", "```\na()\nb()\n```"),
+    "numbers that are not selected": (
+        '<pre><code class="language-go"><span style="display:flex"><span style="user-select:none"> 1</span><span>a()\n</span></span>'
+        '<span style="display:flex"><span style="user-select:none">10</span><span>b()\n</span></span></code></pre>',
+        "```go\na()\nb()\n```",
+    ),
+    "what is not selected and no number": (
+        '<pre><code><span style="user-select:none">$ </span>a</code></pre>',
+        "```\n$ a\n```",
+    ),
+    "callouts": (
+        '<pre><code class="language-c">a; // <b class="conum">(1)</b>\nb;</code></pre>',
+        "```c\na; // (1)\nb;\n```",
+    ),
+    "popups": (
+        '<pre class="shiki twoslash lsp"><code>let <span class="twoslash-hover"><span class="twoslash-popup-container"><code>let a: 1</code>'
+        "<div><p>Doc</p></div></span>a</span></code></pre>",
+        "```\nlet a\n```",
+    ),
+}
+
+FORMULAS = {
+    "power": (MATH.format("<msup><mi>c</mi><mn>2</mn></msup>"), "$c^{2}$"),
+    "index and power": (
+        MATH.format("<msubsup><mi>x</mi><mi>i</mi><mn>2</mn></msubsup>"),
+        "$x_{i}^{2}$",
+    ),
+    "fraction of sums": (
+        MATH.format(
+            "<mfrac><mrow><mi>a</mi><mo>+</mo><mn>1</mn></mrow><msqrt><mi>b</mi></msqrt></mfrac>"
+        ),
+        r"$\frac{a+1}{\sqrt{b}}$",
+    ),
+    "root": (MATH.format("<mroot><mi>x</mi><mn>3</mn></mroot>"), r"$\sqrt[3]{x}$"),
+    "limits": (
+        MATH.format("<munderover><mo>∑</mo><mi>i</mi><mi>n</mi></munderover><mi>i</mi>"),
+        "$∑_{i}^{n}i$",
+    ),
+    "accent": (MATH.format("<mover><mi>x</mi><mo>^</mo></mover>"), r"$\hat{x}$"),
+    "a function": (MATH.format("<mi>sin</mi><mo>\u2061</mo><mi>x</mi>"), r"$\sin x$"),
+    "a base of several signs": (
+        MATH.format("<msup><mrow><mo>(</mo><mi>a</mi><mo>)</mo></mrow><mn>2</mn></msup>"),
+        "${(a)}^{2}$",
+    ),
+    "matrix": (
+        MATH.format(
+            "<mtable><mtr><mtd><mn>1</mn></mtd><mtd><mn>0</mn></mtd></mtr><mtr><mtd><mn>0</mn></mtd><mtd><mn>1</mn></mtd></mtr></mtable>"
+        ),
+        r"${\begin{matrix}1 & 0 \\ 0 & 1\end{matrix}}$",
+    ),
+    "drawn, with MathML": (
+        f"<mjx-container><svg></svg><mjx-assistive-mml>{MATH.format('<msub><mi>a</mi><mn>1</mn></msub>')}</mjx-assistive-mml></mjx-container>",
+        "$a_{1}$",
+    ),
+    "KaTeX as HTML alone": (
+        '<span class="katex"><span class="katex-html" aria-hidden="true"><span>E</span><span>=</span><span>m</span></span></span>',
+        "E=m",
+    ),
+    "in an attribute": ('<span class="math" data-math="x^2"><b>x</b>2</span>', "$x^2$"),
+}
+
+PICTURES = {
+    "in noscript": (
+        '<figure><img class="lazy" alt="Flow"><noscript><img src="/f.png"></noscript></figure>',
+        "![Flow](https://docs.example.com/f.png)",
+    ),
+    "a set alone": (
+        '<p><img srcset="/a.png 1x, /b.png 2x" alt="A"></p>',
+        "![A](https://docs.example.com/a.png)",
+    ),
+    "of the picture around": (
+        '<p><picture><source data-srcset="/a.webp"><img src="data:image/gif;base64,x" alt="A"></picture></p>',
+        "![A](https://docs.example.com/a.webp)",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("fragment", "expected"), (WORDS | CODE | PICTURES).values(), ids=(WORDS | CODE | PICTURES)
+)
+def test_what_stands_inside(fragment, expected):
+    assert inside(fragment) == expected
+
+
+@pytest.mark.parametrize(("fragment", "expected"), FORMULAS.values(), ids=FORMULAS)
+def test_formulas_keep_their_meaning(fragment, expected):
+    assert inside(f"<p>So {fragment} holds.</p>") == f"So {expected} holds."
+
+
+def test_what_a_button_answers_is_no_text():
+    answer = "<pre><code>a</code></pre><button>Copy</button><span hidden>Copied!</span>"
+    assert inside(f"<div>{answer}</div>") == "```\na\n```"
