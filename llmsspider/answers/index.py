@@ -21,7 +21,7 @@ from typing import Any, Self
 from sqlalchemy import Connection
 
 from llmsspider.answers.ranking import Candidates, Hit, PageSignals, outline_of, version_key
-from llmsspider.answers.words import Query, passages, word_parts
+from llmsspider.answers.words import Query, Term, passages, word_parts
 from llmsspider.errors import SearchError, StoreError
 from llmsspider.store import CONTENT, OUTLINE, PageRecord, Store
 from llmsspider.store.database import Database, batches, delete_sqlite, open_sqlite
@@ -154,14 +154,15 @@ class SourceIndex:
 
     def candidates(self, query: Query) -> Candidates:
         """The passages and pages that fit a query best; none for a query without terms."""
-        terms = [term.match for term in query.terms]
+        found_terms = [self._spelled(term) for term in query.terms]
+        terms = [term.match for term in found_terms]
         held = [self._held(term) for term in terms]
         unknown = [term for term, rows in zip(query.terms, held, strict=True) if not any(rows)]
         required = [place for place, term in enumerate(query.terms) if term.required]
         if any(not held[place][1] for place in required):
             return Candidates(unknown=unknown)
         of_pages, of_passages = self._scores(terms, held, required)
-        broad = [term.broad for term in query.terms]
+        broad = [term.broad for term in found_terms]
         if broad != terms:
             more = self._scores(broad, [self._held(term) for term in broad], required)
             for scores, others in zip((of_pages, of_passages), more, strict=True):
@@ -173,6 +174,12 @@ class SourceIndex:
         found.signals |= self._signals(found.pages.keys() - found.signals.keys())
         found.unknown = unknown
         return found
+
+    def _spelled(self, term: Term) -> Term:
+        """The term as the pages spell it: in one word, or in two."""
+        if any(self._held(term.match)):
+            return term
+        return next((one for one in term.spellings() if any(self._held(one.match))), term)
 
     def _held(self, expression: str) -> tuple[set[int], set[int]]:
         statement = "SELECT rowid FROM {0} WHERE {0} MATCH ?"

@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain, repeat
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeVar
@@ -33,8 +34,11 @@ from llmsspider.answers.ranking import (
     excerpt,
     fragment_of,
     fused,
+    joined,
     licences_of,
+    pooled,
     rank,
+    shown_parts,
 )
 from llmsspider.answers.words import Query, corrected, parse_query, words
 from llmsspider.errors import LlmsspiderError, SearchError, StoreError, UnknownSourceError
@@ -46,9 +50,13 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-MAX_TEXT = 4000
+ROOMS = (2000, 1500, 1000, 800)
+"""Characters of a page that are shown, by its place in the results; the last for all that follow."""
+
 MAX_MORE = 4
-"""Maximum number of characters of a passage in a result, and of further headings of its page."""
+"""Maximum number of further headings of a page in a result."""
+
+PASSAGES_OF = "key = ? ORDER BY start"
 
 ALIKE = 0.9
 """Share of their words that passages with the same text have in common (Jaccard similarity)."""
@@ -103,7 +111,12 @@ class OpenSource:
         found = self.index.candidates(query)
         note = None
         missing = [" ".join(term.words) for term in found.unknown if term.words]
-        if found.passages or found.pages:
+        quoted = [" ".join(term.words) for term in query.terms if term.required]
+        if quoted and not (found.passages or found.pages):
+            query = query.without_quotes
+            found = self.index.candidates(query)
+            note = f"no page has {', '.join(map(repr, quoted))} word for word"
+        elif found.passages or found.pages:
             note = f"no page has: {', '.join(dict.fromkeys(missing))}" if missing else None
         elif query.terms:
             tried, instead = corrected(query, found.unknown, self.index.vocabulary())
@@ -139,9 +152,7 @@ class OpenSource:
             pages = ranked[start : start + READ_AHEAD]
             records = self.store.load_pages([one.key for one in pages], CONTENT)
             for page, record in zip(pages, records, strict=True):
-                hits = page.passages or self.index.hits_where(
-                    "key = ? ORDER BY start LIMIT 1", page.key
-                )
+                hits = page.passages or self.index.hits_where(f"{PASSAGES_OF} LIMIT 1", page.key)
                 text = hits[0].text_in(record) if hits else None
                 if (
                     record is None or text is None
@@ -161,7 +172,11 @@ class OpenSource:
                     chosen.append((page, record, hits, text, []))
                     seen.append(own)
         source = self.store.source_record()
-        return [self._result(query, source, *one) for one in chosen]
+        rooms = chain(ROOMS, repeat(ROOMS[-1]))
+        return [
+            self._result(query, source, *one, room)
+            for one, room in zip(chosen, rooms, strict=False)
+        ]
 
     def _result(  # noqa: PLR0917
         self,
@@ -172,8 +187,10 @@ class OpenSource:
         hits: list[Hit],
         text: str,
         also: list[str],
+        room: int,
     ) -> SearchResult:
         best = hits[0]
+        parts = shown_parts(hits, self.index.hits_where(PASSAGES_OF, page.key), room)
         headings = [hit.heading_path[-1] for hit in hits[1:] if hit.heading_path]
         more = [
             heading for heading in dict.fromkeys(headings) if heading not in best.heading_path[-1:]
@@ -181,7 +198,11 @@ class OpenSource:
         fragment = best.heading_path and fragment_of(
             best.heading_path, self.index.fragments(record.url)
         )
-        begin, shown = excerpt(text, query, MAX_TEXT)
+        start, end = parts[0][0], parts[-1][1]
+        begin = 0
+        shown = joined(record.content or "", parts)
+        if len(parts) == 1:
+            begin, shown = excerpt(text, query, room)
         return SearchResult(
             url=f"{record.url}#{fragment}" if fragment else record.url,
             title=record.title or record.url,
@@ -192,8 +213,8 @@ class OpenSource:
             page_id=record.id,
             section=record.llms.section if record.llms else None,
             fetched_at=record.fetched_at,
-            offset=best.start + begin,
-            length=best.end - best.start - begin,
+            offset=start + begin,
+            length=end - start - begin,
             more=tuple(more[:MAX_MORE]),
             also=tuple(also),
             licences=licences_of(record, source),
@@ -255,17 +276,17 @@ class Library(AbstractContextManager["Library"]):
             except LlmsspiderError as error:
                 problems.append(f"{name} cannot be searched: {error}")
         problems += self.problems
-        results = sorted(
-            (one for each in found for one in each.results), key=lambda one: -one.score
-        )[:limit]
-        said = {one.note: None for one in found if one.results and one.note}
+        query = parse_query(text)
+        results = pooled(query, found)[:limit]
+        shown = {one.source for one in results}
+        said = {one.note: None for one in found if one.note and shown & _sources(one)}
         if not results:
             note = f"nothing found in {len(found)} sources; try fewer or other words"
             if len(found) < 2 and not problems:
                 note = found[0].note or note if found else "nothing has been crawled yet"
             said = {note: None}
         notes = "; ".join([*said, *problems]) or None
-        return SearchResults(" ".join(text.split())[:200], results, notes)
+        return SearchResults(query.text, results, notes)
 
     def _with(self, name: str, work: Callable[[OpenSource], T]) -> T:
         """Call with an open source; a damaged index is deleted and made anew."""
@@ -421,6 +442,10 @@ def _search(opened: OpenSource, text: str, limit: int, section: str | None) -> S
         return found
     behind = "the search index is still being made; results are from the part that is ready"
     return replace(found, note="; ".join(filter(None, (found.note, behind))))
+
+
+def _sources(found: SearchResults) -> set[str]:
+    return {one.source for one in found.results}
 
 
 def _page(opened: OpenSource, page: str) -> PageRecord | None:

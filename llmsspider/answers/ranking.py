@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
+from math import log
 
 from llmsspider.answers.words import Query, Term, words
 from llmsspider.errors import UnknownSourceError
@@ -32,7 +34,8 @@ class SearchResult:
     `heading_path` names the
     headings above the passage, outermost first. `score` grows with relevance and is comparable
     within one search only.
-    `offset` and `length` locate the passage in the page's Markdown, in characters. `more` lists
+    `text` is the passage, what stands around it, and the page's second-best passage after "…";
+    `offset` and `length` locate it in the page's Markdown, in characters. `more` lists
     further headings of the
     page that match too, `also` the addresses of other pages that hold the same passage, `licences`
     the URLs of the
@@ -145,7 +148,7 @@ def outline_of(record: PageRecord) -> tuple[str, str, bool]:
 # whole. Pages of an
 # older version rank behind those of the current one.
 
-PAGE_WEIGHT = 2.0  # weight of the score of a page as a whole, relative to that of its best passage
+PAGE_WEIGHT = 1.25  # weight of the score of a page as a whole, relative to that of its best passage
 NEXT_PASSAGES = (
     0.25,
     0.12,
@@ -228,7 +231,7 @@ def _share(query: Query, page: PageSignals) -> float:
     naming = next((named for kind, named in _ASIDE.items() if kind.search(names)), None)
     if (
         naming is None
-        or query.words.intersection(naming.split())
+        or query.plain_words.intersection(naming.split())
         or query.words.issuperset(words(page.title))
     ):
         return share
@@ -264,6 +267,40 @@ def fused(by_words: Sequence[RankedPage], by_meaning: Sequence[RankedPage]) -> l
     return [RankedPage(key, 1.0 / place, pages[key].passages) for place, key in enumerate(order, 1)]
 
 
+# Results of several sources. The scores of an index say nothing of those of another, so sources are
+# compared by which words of the query stand in what they found, rare ones counting more.
+
+BEGINNING = 5  # letters of a word that are compared, in place of its stem
+NAMED_SOURCE = 1.5  # factor for a source whose name has a word of the query
+
+
+def pooled(query: Query, found: Sequence[SearchResults]) -> list[SearchResult]:
+    """Return the results of several sources as one ranking; those of one source keep their order."""
+    asked = {word[:BEGINNING] for word in query.words}
+    named = {
+        result: _beginnings(result.heading) & asked for each in found for result in each.results
+    }
+    texts = {result: _beginnings(result.text) & asked for result in named}
+    holding = Counter(word for result in named for word in named[result] | texts[result])
+    rarity = {word: log(1 + len(named) / number) for word, number in holding.items()}
+    ranked = []
+    for results in (each.results for each in found if each.results):
+        held = [[*named[result], *texts[result]] for result in results]
+        strength = max(sum(rarity[word] for word in of_result) for of_result in held)
+        if _beginnings(results[0].source) & asked:
+            strength *= NAMED_SOURCE
+        lowest = results[0].score
+        for result in results:
+            lowest = min(lowest, result.score)
+            score = strength * (lowest / results[0].score if results[0].score else 1.0)
+            ranked.append(replace(result, score=round(score, 4)))
+    return sorted(ranked, key=lambda result: -result.score)
+
+
+def _beginnings(text: str) -> set[str]:
+    return {word[:BEGINNING] for word in words(text)}
+
+
 # The URL fragment of a heading.
 # A page's Markdown does not say which fragments the page has. Links of the site to `page#fragment`
 # do: a heading gets
@@ -296,6 +333,51 @@ def fragment_of(heading_path: Sequence[str], known: Sequence[tuple[str, str]]) -
         if found := by_slug.get(name) or next(ends, None):
             return found
     return None
+
+
+NEARLY = 0.5
+"""The share of the best passage's score from which on the second best of a page is shown too."""
+
+GAP = "\n\n…\n\n"  # between passages that do not follow each other
+
+
+def shown_parts(hits: Sequence[Hit], passages: Sequence[Hit], room: int) -> list[tuple[int, int]]:
+    """Return the parts of a page that are shown, as offsets in its content, in its order.
+
+    They are the best passage, the second best where it is nearly as good, and what stands around
+    the best one, within `room` characters. `hits` are the passages found, best first, `passages`
+    all of the page in its order.
+    """
+    best = hits[0]
+    chosen = {best.start: best.end}
+    room -= best.end - best.start
+    second = next((hit for hit in hits[1:2] if hit.score >= NEARLY * best.score), None)
+    if second is not None and second.end - second.start <= room:
+        chosen[second.start] = second.end
+        room -= second.end - second.start
+    before = [one for one in passages if one.start < best.start]
+    for one in (*[one for one in passages if one.start > best.start], *reversed(before)):
+        if one.end - one.start > room:
+            break
+        if one.start not in chosen:
+            room -= one.end - one.start
+            chosen[one.start] = one.end
+    return sorted(chosen.items())
+
+
+def joined(content: str, parts: Sequence[tuple[int, int]]) -> str:
+    """Return parts of a content as one text; what follows each other is not parted."""
+    text = ""
+    last = None
+    for start, end in parts:
+        follows = last is not None and not content[last:start].strip()
+        text += (
+            content[last if follows else start : end]
+            if follows or not text
+            else (f"{GAP}{content[start:end]}")
+        )
+        last = end
+    return text.strip()
 
 
 def excerpt(text: str, query: Query, size: int) -> tuple[int, str]:

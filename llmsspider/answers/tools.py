@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from pydantic import Field
 
 from llmsspider.answers.library import Library
-from llmsspider.answers.ranking import SearchResults, excerpt, licences_of
+from llmsspider.answers.ranking import GAP, SearchResults, excerpt, licences_of
 from llmsspider.answers.words import parse_query
 from llmsspider.errors import SearchError
 from llmsspider.store import OUTLINE, Store
@@ -108,6 +108,7 @@ class Tools:
         results = []
         for result in found.results:
             begin, text = excerpt(result.text, parse_query(found.query), max(room, MIN_SHOWN))
+            begin = 0 if GAP in result.text else begin
             results.append(replace(result, text=text, offset=result.offset + begin))
             room -= len(text)
         data = {"query": found.query, "note": found.note, "results": results}

@@ -8,10 +8,11 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cache, lru_cache
 from importlib.resources import files
+from itertools import pairwise
 from string import digits
 
 from llmsspider.content.markdown.chunks import Span, split
@@ -102,7 +103,16 @@ MAX_TERMS = 24
 is ignored.
 """
 
-_QUOTED = re.compile(r'"([^"]+)"')
+MIN_CONTEXT = 4
+"""Terms of pasted text that are looked for however short the question is; else as many as it has."""
+
+_QUOTED = re.compile(r'(?<!\S)"([^"]+)"(?=[\s.,;!?]|$)')  # what is quoted in code is no phrase
+_WORDY = re.compile(r"(?<!\S)[A-Za-z]+(?:[-'][A-Za-z]+)?[.,;:!?]?(?!\S)")
+"""A word of a sentence, as it stands in none of code, paths and identifiers."""
+
+MIN_PROSE = 0.7
+"""Share of a line's words that are such words, from which on a line with a stop word is part of
+the question."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -111,12 +121,14 @@ class Term:
 
     `parts` (of camel case, pairs of characters) are looked up in the column of that name. A
     `required` term was quoted:
-    a passage without it is no result.
+    a passage without it is no result. `compound` is how it is written in one word with its
+    neighbour, where it may be.
     """
 
     words: tuple[str, ...]
     parts: tuple[str, ...] = ()
     required: bool = False
+    compound: str = ""
 
     @property
     def match(self) -> str:
@@ -129,8 +141,16 @@ class Term:
     @property
     def broad(self) -> str:
         """The term for FTS5, or a word that stands for it; a quoted term stands for itself."""
-        others = synonyms(self.words[0]) if len(self.words) == 1 and not self.required else ()
+        others = synonyms(self.words[0]) if len(self.words) == 1 and not self.required else []
+        others += [self.compound] if self.compound else []
         return " OR ".join([self.match, *(_phrase((other,)) for other in others)])
+
+    def spellings(self) -> list[Term]:
+        """The term in two words, for one word that no page has: `autoupdate` is `auto update`."""
+        if len(self.words) != 1 or self.required:
+            return []
+        word = self.words[0]
+        return [Term((word[:place], word[place:])) for place in range(1, len(word))]
 
 
 @cache
@@ -180,6 +200,17 @@ class Query:
         """Every word of the query."""
         return frozenset(word for term in self.terms for word in (*term.words, *term.parts))
 
+    @property
+    def plain_words(self) -> frozenset[str]:
+        """The words that stand alone, not those of identifiers such as `max-new-file-size`."""
+        typed = [words(word) for word in self.text.split()]
+        return frozenset(word for found in typed if len(found) < 3 for word in found)
+
+    @property
+    def without_quotes(self) -> Query:
+        """The same query, in which nothing has to be found."""
+        return replace(self, terms=tuple(replace(term, required=False) for term in self.terms))
+
 
 def parse_query(text: str) -> Query:
     """Read a query; one without any word has no terms.
@@ -189,21 +220,46 @@ def parse_query(text: str) -> Query:
     >>> [term.words for term in parse_query('"breadth first" crawl').terms if term.required]
     [('breadth', 'first')]
     """
-    text = " ".join(text[:MAX_QUERY].split())
-    required = [tuple(words(quoted)) for quoted in _QUOTED.findall(text)]
-    rest = _QUOTED.sub(" ", text).split()
+    question, context = _parted(text[:MAX_QUERY])
+    required = [tuple(words(quoted)) for quoted in _QUOTED.findall(question)]
     terms = [Term(found, required=True) for found in required if found]
-    terms += [term for word in rest for term in _terms(word)]
-    useful = [
-        term
-        for term in terms
-        if term.required or not STOP_WORDS.issuperset(term.words) or term.parts
-    ]
-    chosen = tuple(dict.fromkeys(useful or terms))[:MAX_TERMS]
-    return Query(text, chosen)
+    terms += _useful(_QUOTED.sub(" ", question), terms)
+    if context:
+        terms += _useful(context)[: max(len(terms), MIN_CONTEXT)]
+    return Query(" ".join(text[:MAX_QUERY].split()), tuple(dict.fromkeys(terms))[:MAX_TERMS])
 
 
-def _terms(word: str) -> list[Term]:
+def _parted(text: str) -> tuple[str, str]:
+    r"""The question of a query, and what was pasted with it: lines that are no sentences.
+
+    >>> _parted("How do I set a port?\nservices:\n  web:\n    image: x:1")
+    ('How do I set a port?', 'services: web: image: x:1')
+    """
+    lines = [line for line in text.splitlines() if line.strip()]
+    is_prose = [_is_prose(line) for line in lines]
+    if len(lines) < 2 or not any(is_prose):
+        return " ".join(text.split()), ""
+    question = [line for line, kind in zip(lines, is_prose, strict=True) if kind]
+    context = [line for line in lines if line not in question]
+    return " ".join(" ".join(question).split()), " ".join(" ".join(context).split())
+
+
+def _is_prose(line: str) -> bool:
+    typed = line.split()
+    is_wordy = len(_WORDY.findall(line)) > MIN_PROSE * len(typed)
+    return is_wordy and (line.rstrip().endswith("?") or not STOP_WORDS.isdisjoint(words(line)))
+
+
+def _useful(text: str, known: Sequence[Term] = ()) -> list[Term]:
+    """The terms of a text without stop words; with them where there is nothing else."""
+    typed = text.split()
+    found = [_terms(word, following) for word, following in pairwise([*typed, ""])]
+    terms = [term for of_word in found for term in of_word]
+    useful = [term for term in terms if term.parts or not STOP_WORDS.issuperset(term.words)]
+    return useful or ([] if known else terms)
+
+
+def _terms(word: str, following: str = "") -> list[Term]:
     if runs := _UNSPACED.findall(word):
         plain = _UNSPACED.sub(" ", word)
         return [Term((), tuple(pairs(run))) for run in runs] + [
@@ -211,9 +267,11 @@ def _terms(word: str) -> list[Term]:
         ]
     found = tuple(words(word))
     if len(found) > 1:  # an identifier: whole, and its parts
-        return [Term(found), *(Term((part,)) for part in found)]
+        return [Term(found, compound="".join(found)), *(Term((part,)) for part in found)]
     parts = tuple(part for piece in _PLAIN_WORD.findall(word) for part in humps(piece))
-    return [Term(found), *([Term((), parts)] if parts else ())] if found else []
+    after = words(following)
+    compound = "".join(found) + after[0] if found and len(after) == 1 else ""
+    return [Term(found, compound=compound), *([Term((), parts)] if parts else ())] if found else []
 
 
 LEAST_LIKENESS = 0.7
