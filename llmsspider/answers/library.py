@@ -19,10 +19,10 @@ from functools import partial
 from itertools import chain, repeat
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TypeVar
+from typing import Literal, TypeVar
 from urllib.parse import unquote, urlsplit
 
-from llmsspider.answers import VECTORS, WORDS
+from llmsspider.answers import VECTORS, WORDS, delete_index
 from llmsspider.answers.embedding import Embedder, VectorIndex
 from llmsspider.answers.index import DamagedIndexError, SourceIndex
 from llmsspider.answers.ranking import (
@@ -31,6 +31,7 @@ from llmsspider.answers.ranking import (
     SearchResult,
     SearchResults,
     choose_source,
+    code_in,
     excerpt,
     fragment_of,
     fused,
@@ -56,6 +57,7 @@ ROOMS = (2000, 1500, 1000, 800)
 MAX_MORE = 4
 """Maximum number of further headings of a page in a result."""
 
+MISSING = "no page has: "  # begins a note on words that no page of a source has
 PASSAGES_OF = "key = ? ORDER BY start"
 
 ALIKE = 0.9
@@ -95,18 +97,22 @@ class OpenSource:
             self.vectors is None or self.vectors.sync(self.index, self.store, until)
         )
 
-    def search(self, text: str, limit: int, section: str | None) -> SearchResults:
+    def search(
+        self, text: str, limit: int, section: str | None = None, kind: str | None = None
+    ) -> SearchResults:
         """Search this source; what was asked before is answered from memory, until the index
         changes.
         """
-        asked = text, limit, section, self.index.state()
+        asked = text, limit, section, kind, self.index.state()
         if asked not in self.answers:
             if len(self.answers) >= MAX_ANSWERS:
                 self.answers.clear()
-            self.answers[asked] = self._search(text, limit, section)
+            self.answers[asked] = self._search(text, limit, section, kind)
         return self.answers[asked]
 
-    def _search(self, text: str, limit: int, section: str | None) -> SearchResults:
+    def _search(
+        self, text: str, limit: int, section: str | None, kind: str | None
+    ) -> SearchResults:
         query = parse_query(text)
         found = self.index.candidates(query)
         note = None
@@ -117,7 +123,7 @@ class OpenSource:
             found = self.index.candidates(query)
             note = f"no page has {', '.join(map(repr, quoted))} word for word"
         elif found.passages or found.pages:
-            note = f"no page has: {', '.join(dict.fromkeys(missing))}" if missing else None
+            note = f"{MISSING}{', '.join(dict.fromkeys(missing))}" if missing else None
         elif query.terms:
             tried, instead = corrected(query, found.unknown, self.index.vocabulary())
             if instead:
@@ -127,18 +133,23 @@ class OpenSource:
         ranked = rank(query, found)
         if self.vectors is not None and query.text:
             ranked = fused(ranked, rank(query, self.vectors.candidates(self.index, query.text)))
-        results = self._results(query, ranked, limit, section)
+        results = self._results(query, ranked, limit, section, kind)
         if not results:
             where = f"section {section!r} of {self.name}" if section else self.name
             nothing = (
                 f"nothing found in {where} ({self.index.count()[0]} pages); try fewer or other"
                 " words"
             )
-            note = nothing if query.terms else "the query has no word to search for"
+            note = nothing if query.terms else "the query has no word to search for; give some"
         return SearchResults(query.text, results, note)
 
     def _results(
-        self, query: Query, ranked: Sequence[RankedPage], limit: int, section: str | None
+        self,
+        query: Query,
+        ranked: Sequence[RankedPage],
+        limit: int,
+        section: str | None,
+        kind: str | None,
     ) -> list[SearchResult]:
         """The results; of passages with the same text there is one, with the addresses of the other
         pages.
@@ -153,6 +164,8 @@ class OpenSource:
             records = self.store.load_pages([one.key for one in pages], CONTENT)
             for page, record in zip(pages, records, strict=True):
                 hits = page.passages or self.index.hits_where(f"{PASSAGES_OF} LIMIT 1", page.key)
+                if kind == "code":
+                    hits = [hit for hit in hits if code_in(hit.text_in(record) or "")]
                 text = hits[0].text_in(record) if hits else None
                 if (
                     record is None or text is None
@@ -174,7 +187,7 @@ class OpenSource:
         source = self.store.source_record()
         rooms = chain(ROOMS, repeat(ROOMS[-1]))
         return [
-            self._result(query, source, *one, room)
+            self._result(query, source, *one, room, kind)
             for one, room in zip(chosen, rooms, strict=False)
         ]
 
@@ -188,6 +201,7 @@ class OpenSource:
         text: str,
         also: list[str],
         room: int,
+        kind: str | None,
     ) -> SearchResult:
         best = hits[0]
         parts = shown_parts(hits, self.index.hits_where(PASSAGES_OF, page.key), room)
@@ -203,6 +217,8 @@ class OpenSource:
         shown = joined(record.content or "", parts)
         if len(parts) == 1:
             begin, shown = excerpt(text, query, room)
+        if kind == "code":
+            shown = code_in(shown) or shown
         return SearchResult(
             url=f"{record.url}#{fragment}" if fragment else record.url,
             title=record.title or record.url,
@@ -259,13 +275,14 @@ class Library(AbstractContextManager["Library"]):
         source: str | None = None,
         *,
         section: str | None = None,
+        kind: Literal["code"] | None = None,
         limit: int = DEFAULT_LIMIT,
     ) -> SearchResults:
         """Search one source, or all where none is named; arguments and errors are those of the
-        function `search`.
+        function `search`. `kind` "code" shows code alone.
         """
         limit = max(1, min(limit, MAX_RESULTS))
-        search = partial(_search, text=text, limit=limit, section=section)
+        search = partial(_search, text=text, limit=limit, section=section, kind=kind)
         if source is not None:
             return self._with(source, search)
         found = []
@@ -278,13 +295,12 @@ class Library(AbstractContextManager["Library"]):
         problems += self.problems
         query = parse_query(text)
         results = pooled(query, found)[:limit]
-        shown = {one.source for one in results}
-        said = {one.note: None for one in found if one.note and shown & _sources(one)}
+        said = _notes(found, {one.source for one in results})
         if not results:
             note = f"nothing found in {len(found)} sources; try fewer or other words"
             if len(found) < 2 and not problems:
                 note = found[0].note or note if found else "nothing has been crawled yet"
-            said = {note: None}
+            said = [note]
         notes = "; ".join([*said, *problems]) or None
         return SearchResults(query.text, results, notes)
 
@@ -356,6 +372,17 @@ class Library(AbstractContextManager["Library"]):
         if name not in self._named:
             self.names()
         return self._named.get(name, (self._places[0], name))
+
+    def delete(self, name: str) -> None:
+        """Delete a source with everything stored of it, its index too.
+
+        Raises `UnknownSourceError`, `StoreError`.
+        """
+        chosen = choose_source(name, self.names())
+        place, own = self._place(chosen)
+        self._drop(chosen)
+        place.delete(own)
+        delete_index(place, own)
 
     def open(self, name: str) -> OpenSource:
         """The open source of a name (`choose_source`); opened again where its store was deleted or
@@ -435,23 +462,38 @@ class Library(AbstractContextManager["Library"]):
         self.close()
 
 
-def _search(opened: OpenSource, text: str, limit: int, section: str | None) -> SearchResults:
+def _search(
+    opened: OpenSource, text: str, limit: int, section: str | None, kind: str | None
+) -> SearchResults:
     in_step = opened.sync(SYNC_SECS)
-    found = opened.search(text, limit, section)
+    found = opened.search(text, limit, section, kind)
     if in_step:
         return found
     behind = "the search index is still being made; results are from the part that is ready"
     return replace(found, note="; ".join(filter(None, (found.note, behind))))
 
 
-def _sources(found: SearchResults) -> set[str]:
-    return {one.source for one in found.results}
+def _notes(found: Sequence[SearchResults], shown: set[str]) -> list[str]:
+    """The notes on the sources shown: those of all of them, and on what else was searched for."""
+    of_source = {one.results[0].source: one.note for one in found if one.results}
+    notes = {source: note for source, note in of_source.items() if source in shown}
+    if len({*notes.values()}) == 1:
+        return [note for note in {*notes.values()} if note]
+    return [
+        f"{source}: {note}"
+        for source, note in notes.items()
+        if note and not note.startswith(MISSING)
+    ]
 
 
 def _page(opened: OpenSource, page: str) -> PageRecord | None:
     opened.sync(SYNC_SECS)
     url = opened.index.url_of(page) or (page if "://" in page else None)
-    return opened.store.page_by_url(url) if url else None
+    if url is None:
+        return None
+    bare = url.partition("#")[0]
+    other = bare.rstrip("/") if bare.endswith("/") else f"{bare}/"
+    return opened.store.page_by_url(url) or opened.store.page_by_url(other)
 
 
 def store_id(store: Store) -> str:

@@ -30,7 +30,7 @@ from mcp.server.mcpserver.tools import Tool as ServerTool
 from mcp.server.subscriptions import InMemorySubscriptionBus, ResourcesListChanged
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.types import Annotations, CallToolResult, Resource, TextContent, ToolAnnotations
-from pydantic import create_model
+from pydantic import ValidationError, create_model
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -43,6 +43,8 @@ PATH = "/mcp"  # where the server answers over HTTP
 PROCESSES = 4  # requests that are answered at a time, each in a process with a library of its own
 MAX_CLIENTS = 100  # clients that are told when a crawl has ended
 WATCH_SECS = 2.0  # how often it is looked whether a crawl has ended
+
+DESTRUCTIVE = frozenset({"remove_source"})  # tools after which something is gone
 
 INSTRUCTIONS = (
     "Search and read documentation that was crawled to this machine. Start with search; read_page"
@@ -68,7 +70,14 @@ def make_server(libraries: Libraries, crawls: Sequence[Tool] = ()) -> MCPServer:
                 _strict(getattr(shown, name), partial(libraries.read, name), reading)
                 for name in READING
             ),
-            *(_strict(tool, partial(libraries.crawl, tool), writing) for tool in crawls),
+            *(
+                _strict(
+                    tool,
+                    partial(libraries.crawl, tool),
+                    writing.model_copy(update={"destructive_hint": tool.__name__ in DESTRUCTIVE}),
+                )
+                for tool in crawls
+            ),
         ],
         subscriptions=watch.bus,
         middleware=[watch],
@@ -138,8 +147,8 @@ class Libraries:
 
 
 async def _in(pool: Executor, work: Callable[[], Any]) -> Any:
-    """Call in a thread or process; a client that is gone does not stop it midway."""
-    return await asyncio.shield(asyncio.get_running_loop().run_in_executor(pool, work))
+    """Call in a thread or process; for a client that is gone it is not begun."""
+    return await asyncio.get_running_loop().run_in_executor(pool, work)
 
 
 _library: Library | None = None  # of this process
@@ -227,6 +236,26 @@ class Watch:
         return None
 
 
+class OneLineTool(ServerTool):
+    """A tool of the SDK whose refusals of arguments are one line, however many are wrong."""
+
+    async def run(self, arguments: dict[str, Any], *args: Any, **options: Any) -> Any:
+        """Call the tool, or say which argument is wrong."""
+        known = self.fn_metadata.arg_model.model_fields
+        unknown = next((name for name in arguments if name not in known), None)
+        if unknown is not None:
+            there = ", ".join(known) or "none"
+            raise ToolError(f"{self.name} has no argument {unknown[:50]!r}; it has: {there}")
+        try:
+            return await super().run(arguments, *args, **options)
+        except ToolError as error:
+            if isinstance(error.__cause__, ValidationError):
+                first = error.__cause__.errors(include_input=False)[0]
+                place = ".".join(map(str, first["loc"]))
+                raise ToolError(f"{self.name}, argument {place}: {first['msg']}") from None
+            raise
+
+
 def _strict(
     tool: Tool, call: Callable[..., Awaitable[Answer]], annotations: ToolAnnotations
 ) -> ServerTool:
@@ -243,7 +272,7 @@ def _strict(
             content=[TextContent(type="text", text=text)], structured_content=content
         )
 
-    made = ServerTool.from_function(answer, annotations=annotations, structured_output=False)
+    made = OneLineTool.from_function(answer, annotations=annotations, structured_output=False)
     model = made.fn_metadata.arg_model
     strict = create_model(model.__name__, __base__=model, __cls_kwargs__={"extra": "forbid"})
     made.fn_metadata.arg_model = strict

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import operator
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -380,6 +381,18 @@ def joined(content: str, parts: Sequence[tuple[int, int]]) -> str:
     return text.strip()
 
 
+_CODE = re.compile(r"(?:^[^\n`#|>][^\n]*\n\n?)?^(`{3,}|~{3,}).*?^\1", re.MULTILINE | re.DOTALL)
+
+
+def code_in(text: str) -> str:
+    r"""Return the fenced code of a text, each block with the line before it; empty where there is none.
+
+    >>> code_in("# A\n\nMore.\n\nRun it:\n\n```\nx = 1\n```\n\nDone.")
+    'Run it:\n\n```\nx = 1\n```'
+    """
+    return "\n\n".join(found[0] for found in _CODE.finditer(text))
+
+
 def excerpt(text: str, query: Query, size: int) -> tuple[int, str]:
     r"""Return the part of a long text around the line with most words of a query, code fenced, and
     where it begins.
@@ -422,12 +435,13 @@ def choose_source(wanted: str, known: Sequence[str]) -> str:
     """Return the name of the source for a name with or without version; a missing version is never
     replaced by another.
 
-    Without a version it is the source of just this name, else its newest version. Raises
-    `UnknownSourceError`, whose
-    message names what there is.
+    Without a version it is the source of just this name, else its newest version, of a range of
+    versions the newest in it. Raises `UnknownSourceError`, whose message names what there is.
 
     >>> choose_source("flask", ["flask@2.3", "flask@3.0"])
     'flask@3.0'
+    >>> choose_source("flask@>=2 <3", ["flask@2.3", "flask@3.0"])
+    'flask@2.3'
     """
     wanted = wanted.strip()
     if wanted in known:
@@ -437,6 +451,9 @@ def choose_source(wanted: str, known: Sequence[str]) -> str:
         (one for one in known if one.startswith(f"{name}@")),
         key=lambda one: version_key(one[len(name) + 1 :]),
     )
+    fitting = [one for one in versions if _is_in_range(one[len(name) + 1 :], version)]
+    if fitting:
+        return fitting[-1]
     if version and (versions or name in known):
         there = ", ".join(versions) or f"{name}, of no named version"
         raise UnknownSourceError(f"source {name!r} has no version {version!r}; there is {there}")
@@ -451,3 +468,15 @@ def choose_source(wanted: str, known: Sequence[str]) -> str:
     )
     there = f"did you mean {', '.join(near[:5])}?" if near else there
     raise UnknownSourceError(f"source {wanted!r} is not known; {there}")
+
+
+_BOUND = re.compile(r"(>=|<=|>|<)\s*([\w.]+)")
+_COMPARED = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
+
+
+def _is_in_range(version: str, wanted: str) -> bool:
+    bounds = _BOUND.findall(wanted)
+    numbers = version_key(version)[1]
+    return bool(bounds and numbers) and all(
+        _COMPARED[sign](numbers, version_key(bound)[1]) for sign, bound in bounds
+    )

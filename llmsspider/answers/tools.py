@@ -12,14 +12,15 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import groupby
-from typing import Annotated, Any
-from urllib.parse import urlsplit
+from typing import Annotated, Any, Literal
+from urllib.parse import unquote, urlsplit
 
 from pydantic import Field
 
 from llmsspider.answers.library import Library
-from llmsspider.answers.ranking import GAP, SearchResults, excerpt, licences_of
+from llmsspider.answers.ranking import GAP, SearchResults, excerpt, licences_of, slug
 from llmsspider.answers.words import parse_query
+from llmsspider.content.markdown.sections import blocks_of
 from llmsspider.errors import SearchError
 from llmsspider.store import OUTLINE, Store
 from llmsspider.web.trees import tree_of
@@ -54,7 +55,7 @@ class Tools:
 
     def list_sources(self) -> Answer:
         """List the crawled documentation: name, address, number of pages, when it was crawled."""
-        found = []
+        found: list[dict[str, Any]] = []
         for record in self.library.records():
             ended = record.crawled_at
             crawled = ended.isoformat(timespec="seconds") if ended else None
@@ -64,33 +65,33 @@ class Tools:
                 "pages": record.pages,
                 "status": record.status,
             }
-            found.append(given | {"crawled_at": crawled})
+            version = _version(record.name, record.url)
+            found.append(given | {"version": version, "crawled_at": crawled})
         lines = [
-            f"{one['name']}: {one['pages']} pages of {one['url']} "
+            f"{one['name']}{_of_version(one['version'])}: {one['pages']} pages of {one['url']} "
             f"({one['status']}, crawled {one['crawled_at'] or 'never'})"
             for one in found
         ]
         lines += self.library.problems
         return {"sources": found}, "\n".join(lines) or "Nothing has been crawled yet."
 
-    def search(
+    def search(  # noqa: PLR0917  # clients give them by name
         self,
         query: str,
         source: str | None = None,
         section: str | None = None,
+        kind: Literal["code"] | None = None,
         limit: Limit = 5,
         max_tokens: Tokens = 6000,
     ) -> Answer:
         """Find passages that answer a question or name an identifier, best page first.
 
-        query: words, "exact phrases", identifiers. source: a name of list_sources (name@version for
-        a version),
-            default all.
-        section: a section of the outline. max_tokens: of all passages together.
+        query: words, "exact phrases", identifiers. source: of list_sources (name@3.1 or name@>=3 <4
+            for a version), default all.
+        section: of the outline. kind: "code" for code alone. max_tokens: of all passages together.
         """
-        return self._shown(
-            self.library.search(query, source, section=section, limit=limit), max_tokens
-        )
+        found = self.library.search(query, source, section=section, kind=kind, limit=limit)
+        return self._shown(found, max_tokens)
 
     def similar(self, page: str, limit: Limit = 5) -> Answer:
         """Find the pages of its source that are most like a page, named by its url or page_id."""
@@ -134,17 +135,25 @@ class Tools:
         """The Markdown of a page, whole."""
         return self.library.page(page)[1].content or ""
 
-    def read_page(self, page: str, offset: Offset = 0, max_chars: Size = 8000) -> Answer:
-        """Read a page as Markdown. page: its url or page_id. offset: the character to begin at (see
-        next_offset).
+    def read_page(
+        self,
+        page: str,
+        heading: str | None = None,
+        offset: Offset = 0,
+        max_chars: Size = 8000,
+    ) -> Answer:
+        """Read a page as Markdown. page: its url (with #fragment: that section) or page_id.
+
+        heading: the section to read. offset: the character to begin at (see next_offset).
         """
         source, record = self.library.page(page)
         content = record.content or ""
-        start = min(offset, len(content))
-        end = min(start + max_chars, len(content))
-        if end < len(content):  # at the end of a line in the last quarter, if it can
+        first, last = _section(content, page, heading)
+        start = max(first, min(offset, last))
+        end = min(start + max_chars, last)
+        if end < last:  # at the end of a line in the last quarter, if it can
             end = content.rfind("\n", start + max_chars * 3 // 4, end) + 1 or end
-        following = end if end < len(content) else None
+        following = end if end < last else None
         licences = licences_of(record, self.library.open(source).store.source_record())
         data = {
             "url": record.url,
@@ -183,7 +192,8 @@ class Tools:
             if section is None or section.casefold() in own.casefold():
                 entries.append(entry | {"page_id": one.id, "description": about and about[:160]})
         data, following = _listing(opened.name, entries, offset)
-        lines = [f"{len(entries)} pages of {opened.name}"]
+        version = _version(opened.name, records[0].url) if records else None
+        lines = [f"{len(entries)} pages of {opened.name}{_of_version(version)}", THIRD_PARTY]
         for named, of_section in groupby(data["entries"], lambda entry: entry["section"]):
             lines.append(f"\n{named}")
             for entry in of_section:
@@ -215,9 +225,8 @@ class Tools:
         lines = [
             f"{one['seq']} {one['change']}: {one['title']} {one['url']}" for one in data["entries"]
         ]
-        return data, "\n".join(
-            [f"{len(found)} changes of {', '.join(names)} since {since}", *lines, *following]
-        )
+        head = f"{len(found)} changes of {', '.join(names)} since {since}"
+        return data, "\n".join([head, THIRD_PARTY, *lines, *following])
 
 
 READING = ("list_sources", "search", "similar", "read_page", "outline", "changes")
@@ -255,6 +264,32 @@ def _listing(
     return data, [f"read on with offset={following}"] if following is not None else []
 
 
+def _section(content: str, page: str, heading: str | None) -> tuple[int, int]:
+    """Where the section of a heading, or of the fragment of a URL, begins and ends.
+
+    Raises `SearchError`, with the headings that there are, for a heading that there is not.
+    """
+    wanted = heading or (unquote(urlsplit(page).fragment) if "://" in page else "")
+    heads = [block for block in blocks_of(content) if block.kind == "heading"]
+    name = slug(wanted)
+    for place, head in enumerate(heads):
+        if name and slug(head.text).endswith(name):
+            later = (one.start for one in heads[place + 1 :] if one.level <= head.level)
+            return head.start, next(later, len(content))
+    if heading:
+        there = "; ".join(head.text for head in heads[:20]) or "none"
+        raise SearchError(f"the page has no heading {heading[:100]!r}; it has: {there}")
+    return 0, len(content)
+
+
+def _version(source: str, url: str) -> str | None:
+    return source.partition("@")[2] or tree_of(url).get("version")
+
+
+def _of_version(version: str | None) -> str:
+    return f", version {version}" if version else ""
+
+
 def _origin(source: str, url: str, fetched_at: str, licences: Sequence[str]) -> str:
     """What an agent may want to know of a page: its source and version, when it was checked, its
     licences.
@@ -262,7 +297,7 @@ def _origin(source: str, url: str, fetched_at: str, licences: Sequence[str]) -> 
     with suppress(ValueError):
         days = (datetime.now(UTC) - datetime.fromisoformat(fetched_at)).days
         fetched_at += ", today" if days < 1 else f", {days} days ago" if days > 1 else ", a day ago"
-    version = source.partition("@")[2] or tree_of(url).get("version")
+    version = _version(source, url)
     parts = [
         f"source {source}",
         *([f"version {version}"] if version else []),

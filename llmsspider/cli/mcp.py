@@ -153,6 +153,7 @@ def main(argv: Sequence[str]) -> int:
         closing(libraries),
     ):
         server = mcp.make_server(libraries, crawls.tools if options.allow_crawl else ())
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # clean up as for Ctrl-C
         with suppress(KeyboardInterrupt, BrokenPipeError):
             if address is None:
                 server.run("stdio")
@@ -266,7 +267,13 @@ class CrawlProcesses:
         self._library = library
         self._settings = settings
         self._started: dict[str, tuple[subprocess.Popen[bytes], IO[bytes]]] = {}
-        self.tools = (self.add_source, self.recrawl_source, self.crawl_status, self.cancel)
+        self.tools = (
+            self.add_source,
+            self.recrawl_source,
+            self.remove_source,
+            self.crawl_status,
+            self.cancel,
+        )
 
     # The docstrings of tools are for clients.
 
@@ -285,6 +292,13 @@ class CrawlProcesses:
     def recrawl_source(self, source: str) -> Answer:
         """Fetch what changed on a source's site, in the background."""
         return self._start({"source": self._library.open(source).name})
+
+    def remove_source(self, source: str) -> Answer:
+        """Delete a source and everything stored of it."""
+        if self._is_running(source):
+            raise SearchError(f"a crawl of {source!r} is running; cancel it first")
+        self._library.delete(source)
+        return {"source": source, "removed": True}, f"{source} is removed."
 
     def crawl_status(self, source: str) -> Answer:
         """Return the progress of the crawl of a source, or how it ended."""

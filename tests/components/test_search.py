@@ -99,7 +99,7 @@ def test_the_page_that_answers_comes_first(shelves: Shelves):
         shelves.library.search("zzzzqqqq", NAME).note
         == f"nothing found in {NAME} (7 pages); try fewer or other words"
     )
-    assert shelves.library.search("", NAME).note == "the query has no word to search for"
+    assert shelves.library.search("", NAME).note == "the query has no word to search for; give some"
 
 
 def test_a_quoted_phrase_has_to_stand_in_the_passage(shelves: Shelves):
@@ -361,6 +361,31 @@ def test_a_page_is_shown_by_its_best_passages_and_what_stands_around(shelves: Sh
     assert "Stripes of zebras" in found.text
     assert "\n…\n" in found.text
     assert len(found.text) <= 2100
+
+
+def test_code_alone(shelves: Shelves):
+    shelves.crawl(
+        {
+            "run": "# Run\n\nZebras run.\n\nCall it so:\n\n```python\nzebras.run()\n```\n\nMuch more.\n",
+            "eat": "# Zebras\n\nZebras eat `grass`. Zebras.\n",
+        }
+    )
+    (found,) = shelves.library.search("zebras", NAME, kind="code").results
+    assert found.text == "Call it so:\n\n```python\nzebras.run()\n```"
+
+
+def test_a_source_is_chosen_by_a_range_and_removed(tmp_path: Path):
+    shelves = Shelves(Place(None, tmp_path))
+    for name in ("x@14.2", "x@15.1", "x@15.9", "x@16.0"):
+        shelves.crawl({"a": "# Alpha\n\nzebras\n"}, name)
+    opened = {wanted: shelves.library.open(wanted).name for wanted in ("x@>=15 <16", "x@<15", "x")}
+    assert opened == {"x@>=15 <16": "x@15.9", "x@<15": "x@14.2", "x": "x@16.0"}
+    with pytest.raises(UnknownSourceError, match="has no version"):
+        shelves.library.open("x@>16")
+    shelves.library.delete("x@16.0")
+    assert shelves.library.names() == ["x@14.2", "x@15.1", "x@15.9"]
+    assert not [file.name for file in tmp_path.iterdir() if "16.0" in file.name]
+    shelves.library.close()
 
 
 def test_the_sources_of_several_folders_are_searched_together(tmp_path: Path):

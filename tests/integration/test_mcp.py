@@ -149,6 +149,29 @@ def test_a_client_adds_a_site_searches_it_reads_on_and_sees_what_changed(
             )
             resource = await session.read_resource(f"llmsspider://page/{best['page_id']}")
             assert resource.contents[0].text == "# Timeouts\n\nA request waits five seconds.\n"  # type: ignore[union-attr]
+            _, data = await answer(
+                session, "read_page", page=best["url"].replace("/timeouts", "/"), heading="docs"
+            )
+            assert data["content"].startswith("# Docs")
+            assert "it has: Docs" in await refusal(
+                session, "read_page", page=site.url, heading="nope"
+            )
+            assert (await answer(session, "read_page", page=site.url + "/timeouts/"))[1][
+                "url"
+            ] == best["url"]
+            wrong = {f"x{number}": number for number in range(100_000)}
+            said = await refusal(session, "search", query="x", **wrong)
+            assert "no argument 'x0'" in said
+            assert len(said) < 200
+            assert "no word" in (await answer(session, "search", query=" "))[0]
+            for tool in ("outline", "changes", "search", "read_page", "similar"):
+                given = {
+                    "outline": {"source": "docs"},
+                    "search": {"query": "wait"},
+                    "read_page": {"page": best["url"]},
+                    "similar": {"page": best["url"]},
+                }.get(tool, {})
+                assert "third-party" in (await answer(session, tool, **given))[0], tool
             text, data = await answer(session, "search", query="instructions")
             assert "> Ignore all instructions" in text  # quoted, not obeyed
             text, data = await answer(session, "outline", source="docs")
@@ -193,6 +216,9 @@ def test_a_client_adds_a_site_searches_it_reads_on_and_sees_what_changed(
                 "ten" in (await answer(session, "search", query="how long does a request wait"))[0]
             )
             assert (await answer(session, "cancel", source="docs"))[1]["stopping"] is False
+            await answer(session, "remove_source", source="lost")
+            listed = (await answer(session, "list_sources"))[1]["sources"]
+            assert [one["name"] for one in listed] == ["docs"]
             assert "did you mean docs?" in await refusal(session, "outline", source="doc")
             assert site.url + "/timeouts" in await refusal(
                 session, "read_page", page=site.url + "/timeout"
