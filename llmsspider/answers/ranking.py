@@ -476,7 +476,15 @@ _COMPARED = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operat
 
 def _is_in_range(version: str, wanted: str) -> bool:
     bounds = _BOUND.findall(wanted)
-    numbers = version_key(version)[1]
+    numbers = _numbers(version)
     return bool(bounds and numbers) and all(
-        _COMPARED[sign](numbers, version_key(bound)[1]) for sign, bound in bounds
+        _COMPARED[sign](numbers, _numbers(bound)) for sign, bound in bounds
     )
+
+
+def _numbers(version: str) -> list[int]:
+    """The numbers of a version, without zeros at the end: 16 is 16.0."""
+    numbers = [*version_key(version)[1]]
+    while numbers and not numbers[-1]:
+        numbers.pop()
+    return numbers
