@@ -17,7 +17,13 @@ from llmsspider.cli.options import WRONG, OneLineParser, add_pairs
 from llmsspider.cli.summaries import SUMMARIES
 from llmsspider.errors import ArgumentsError
 
-_OWN = {"convert": "converting", "mcp": "mcp", "page": "page"}
+_OWN = {
+    "convert": "converting",
+    "doctor": "doctor",
+    "mcp": "mcp",
+    "page": "page",
+    "ui": "ui",
+}
 """The modules of this room with the commands that `scrapy` has not."""
 
 

@@ -116,14 +116,14 @@ def main(argv: Sequence[str]) -> int:
     try:
         given = pairs(options.settings, "-s")
         address = _address(options) if options.http else None
-        settings = _settings(options.folders, given)
+        settings = settings_for(options.folders, given)
         if lack := missing_extra("mcp"):
             raise ArgumentsError([lack])
         config = Config.from_settings(settings)
         embedder_of(config.embedder)  # is one
         places = [config.stores]
         places += [
-            replace(config.stores, data_dir=_store_of(folder)) for folder in options.folders[1:]
+            replace(config.stores, data_dir=store_of(folder)) for folder in options.folders[1:]
         ]
         listed = [place.list_sources() for place in places]
         sources, problems = (
@@ -143,7 +143,7 @@ def main(argv: Sequence[str]) -> int:
         return 0
     from llmsspider.answers import mcp  # noqa: PLC0415  # the SDK is an extra, and takes a second
 
-    opened = partial(_library, places, config.embedder)
+    opened = partial(open_library, places, config.embedder)
     where = {name: settings.get(name) or "" for name in ("LLMS_DATA_DIR", "LLMS_STORE_URL")}
     libraries = mcp.Libraries(opened)
     own = opened()
@@ -165,7 +165,8 @@ def main(argv: Sequence[str]) -> int:
     return 0
 
 
-def _library(places: Sequence[Stores], embedder: str | None) -> Library:
+def open_library(places: Sequence[Stores], embedder: str | None) -> Library:
+    """Return a library of all places."""
     return Library(places, embedder_of(embedder), warn=_warn)
 
 
@@ -219,7 +220,8 @@ def answered_hosts(host: str, port: int) -> list[str]:
     return list(dict.fromkeys([host_and_port(host, port), *(own if is_loopback(host) else [])]))
 
 
-def _store_of(folder: str) -> Path:
+def store_of(folder: str) -> Path:
+    """Return the page store of a folder; raises `ArgumentsError` where it has none."""
     store = Path(folder).absolute() / STORE_FOLDER
     if not store.is_dir():
         remedy = "name a folder that `llmsspider URL -o FOLDER` wrote"
@@ -227,11 +229,12 @@ def _store_of(folder: str) -> Path:
     return store
 
 
-def _settings(folders: Sequence[str], given: dict[str, str]) -> Any:
+def settings_for(folders: Sequence[str], given: dict[str, str]) -> Any:
+    """Return the settings of the project for the store of the first folder."""
     os.environ.setdefault("SCRAPY_SETTINGS_MODULE", "llmsspider.settings")
     settings = get_project_settings()
     if folders:
-        settings.set("LLMS_DATA_DIR", str(_store_of(folders[0])), priority="cmdline")
+        settings.set("LLMS_DATA_DIR", str(store_of(folders[0])), priority="cmdline")
         settings.set("LLMS_STORE_URL", "", priority="cmdline")  # whatever the environment says
     settings.setdict(given, priority="cmdline")
     return settings

@@ -6,6 +6,7 @@ SUMMARIES = {
     "delete": "Delete a source and everything stored of it",
     "demo": "Serve a tiny documentation site on this machine, to try things on",
     "diff": "Show what changed in the documentation of a source",
+    "doctor": "Say what works here, and what to do where it does not",
     "export": "Export the stored documents of a source",
     "init": "Make a project of your own: settings, a pipeline, sources, deploy files",
     "lint": "Check an llms.txt, and the site it describes",
@@ -19,4 +20,5 @@ SUMMARIES = {
     "sources": "List the sources in the page store",
     "status": "Show what a crawl is doing, or how the last one ended",
     "sync": "Crawl every source of a file, here or on Scrapyd nodes",
+    "ui": "Show sources, search, pages and changes as a local web page",
 }

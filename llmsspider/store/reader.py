@@ -335,6 +335,14 @@ class SourceReader:
                         _replayed(row, is_new, ()), bool(is_new), versions.get(row["id"], ())
                     )
 
+    def versions_of(self, key: bytes) -> tuple[Version, ...]:
+        """The earlier contents of one page that are kept, oldest first."""
+        self.flush()
+        with self._database.snapshot() as connection:
+            wanted = select(page.c.id).where(_MINE, page.c.key == key)
+            page_id = connection.execute(wanted, self._parameters()).scalar()
+            return _versions(connection, [page_id]).get(page_id, ()) if page_id is not None else ()
+
     def history_size(self) -> tuple[int, int]:
         """The number of earlier contents that are kept, and their size in bytes as they are stored."""
         self.flush()

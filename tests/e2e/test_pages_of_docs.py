@@ -39,6 +39,7 @@ ELSEWHERE = {
     "llmsspider https://github.com": "GitHub: tests/integration/test_crawl_repository.py",
     "llmsspider crawl docs -a url=https://git": "GitHub and GitLab: tests/integration/test_crawl_repository.py",
     "llmsspider sync sources.toml --jobs 4": "Scrapyd nodes and PostgreSQL: tests/e2e/test_sync_scrapyd.py",
+    "llmsspider ui": "does not end: tests/integration/test_ui.py",
     "LLMSSPIDER_MCP_TOKEN=": "does not end: tests/integration/test_mcp.py",
     'llmsspider search docs.example.com "make it faster"': "an embedder of your own: tests/components/test_search.py",
 }

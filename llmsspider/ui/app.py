@@ -1,0 +1,250 @@
+"""The web page as an application: its addresses, and the forms that start, stop and delete."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from llmsspider.answers.library import Library
+from llmsspider.diff.render import in_words, lines_of
+from llmsspider.errors import LlmsspiderError, SearchError
+from llmsspider.ui import views
+from llmsspider.ui.rendering import ASSETS, address, marked, render
+
+T = TypeVar("T")
+
+TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8"}
+REFRESH_SECS = 2
+"""Time after which a view is loaded again while a crawl goes."""
+
+
+class Crawls(Protocol):
+    """What starts and stops crawls: each answers with values and a sentence, or `SearchError`."""
+
+    def add_source(self, url: str, name: str | None = None, max_pages: int | None = None) -> Any:
+        """Crawl a new source in the background."""
+
+    def recrawl_source(self, source: str) -> Any:
+        """Crawl a source again in the background."""
+
+    def cancel(self, source: str) -> Any:
+        """Stop the crawl of a source."""
+
+    async def plan(self, url: str) -> dict[str, Any]:
+        """Return the plan of a crawl (docs/reference/plan.schema.json)."""
+
+
+@dataclass
+class Pages:
+    """The views of one library, which is read in a thread of its own; `crawls` is None where
+    nothing may be started.
+    """
+
+    open_library: Callable[[], Library]
+    chunk_size: int
+    form_key: str
+    crawls: Crawls | None = None
+
+    def __post_init__(self) -> None:
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="library")
+        self._library: Library | None = None
+
+    def application(self) -> Starlette:
+        """Return the ASGI application."""
+        views_of = {
+            "/": self.sources,
+            "/source": self.source,
+            "/search": self.search,
+            "/page": self.page,
+            "/night": self.night,
+            "/add": self.add,
+        }
+        forms_of = {
+            "/add": self.add_now,
+            "/recrawl": self.recrawl,
+            "/stop": self.stop,
+            "/delete": self.delete,
+        }
+        routes = [Route(path, view, methods=["GET"]) for path, view in views_of.items()]
+        routes += [Route(path, form, methods=["POST"]) for path, form in forms_of.items()]
+        routes.append(Route("/assets/{name}", self.asset, methods=["GET"]))
+        return Starlette(
+            routes=routes,
+            exception_handlers={404: self._missing, LlmsspiderError: self._refused},
+        )
+
+    def close(self) -> None:
+        """Close the library."""
+        self._thread.submit(self._close).result()
+        self._thread.shutdown()
+
+    def _close(self) -> None:
+        if self._library is not None:
+            self._library.close()
+
+    # --- what is shown ---
+
+    async def sources(self, _request: Request) -> Response:
+        """All sources, with their last nights."""
+        found = await self._read(views.sources)
+        is_going = any(one.last is not None and one.last.state == "going" for one in found)
+        return self._shown("sources.html.j2", sources=found, refresh=is_going)
+
+    async def source(self, request: Request) -> Response:
+        """One source: its nights and pages."""
+        name = request.query_params.get("name", "")
+        offset = _number(request, "offset")
+        record = await self._read(views.record_of, name)
+        found = await self._read(views.source, record)
+        pages, total = await self._read(views.pages, name, offset)
+        is_going = found.last is not None and found.last.state == "going"
+        return self._shown(
+            "source.html.j2",
+            found=found,
+            pages=pages,
+            total=total,
+            offset=offset,
+            step=views.LISTED,
+            refresh=is_going,
+        )
+
+    async def search(self, request: Request) -> Response:
+        """The results of a query; of `part=1` alone, for a page that is typed in."""
+        query = request.query_params.get("q", "")
+        name = request.query_params.get("source", "")
+        found = await self._read(views.search, query, name)
+        names = [one.name for one in await self._read(Library.records)]
+        is_part = request.query_params.get("part") == "1"
+        template = "results.html.j2" if is_part else "search.html.j2"
+        return self._shown(template, found=found, source=name, names=names, marked=marked)
+
+    async def page(self, request: Request) -> Response:
+        """A page: rendered, raw, its chunks, links and history."""
+        view = await self._read(views.page, request.query_params.get("id", ""), self.chunk_size)
+        tab = request.query_params.get("tab", "read")
+        with_pictures = request.query_params.get("pictures") == "1"
+        return self._shown(
+            "page.html.j2", page=view, tab=tab, with_pictures=with_pictures, lines_of=lines_of
+        )
+
+    async def night(self, request: Request) -> Response:
+        """What changed since a night."""
+        since = _number(request, "since") if "since" in request.query_params else None
+        view = await self._read(views.night, request.query_params.get("source", ""), since)
+        return self._shown("night.html.j2", night=view, in_words=in_words, lines_of=lines_of)
+
+    async def add(self, request: Request) -> Response:
+        """The plan of a crawl of an address; the form for one without."""
+        url = request.query_params.get("url", "").strip()
+        plan = await self._crawls().plan(url) if url else None
+        return self._shown("add.html.j2", url=url, plan=plan)
+
+    async def asset(self, request: Request) -> Response:
+        """A style sheet or script of this page."""
+        name = request.path_params["name"]
+        file = ASSETS.joinpath(name)
+        kind = TYPES.get(name.rpartition(".")[2])
+        if kind is None or not file.is_file():
+            return PlainTextResponse("not found\n", 404)
+        return Response(file.read_bytes(), media_type=kind)
+
+    # --- what is done ---
+
+    async def add_now(self, request: Request) -> Response:
+        """Start the crawl of a new source."""
+        form = await self._form(request)
+        data, _ = await self._do(self._crawls().add_source, form.get("url", ""))
+        return RedirectResponse(address("/", added=data["source"]), 303)
+
+    async def recrawl(self, request: Request) -> Response:
+        """Start a crawl of a source."""
+        name = (await self._form(request)).get("name", "")
+        await self._do(self._crawls().recrawl_source, name)
+        return RedirectResponse(address("/source", name=name), 303)
+
+    async def stop(self, request: Request) -> Response:
+        """Stop the crawl of a source."""
+        name = (await self._form(request)).get("name", "")
+        await self._do(self._crawls().cancel, name)
+        return RedirectResponse(address("/source", name=name), 303)
+
+    async def delete(self, request: Request) -> Response:
+        """Delete a source whose name was typed."""
+        form = await self._form(request)
+        name = form.get("name", "")
+        self._crawls()
+        if form.get("typed") != name:
+            raise SearchError("nothing was deleted: type the name of the source to delete it")
+        await self._read(_delete, name)
+        return RedirectResponse("/", 303)
+
+    # --- how ---
+
+    async def _read(self, view: Callable[..., T], *arguments: Any) -> T:
+        """Call a view with the library, in its thread."""
+
+        def work() -> T:
+            if self._library is None:
+                self._library = self.open_library()
+            return view(self._library, *arguments)
+
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+    async def _do(self, action: Callable[..., T], *arguments: Any) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, action, *arguments)
+
+    def _crawls(self) -> Crawls:
+        if self.crawls is None:
+            raise SearchError("nothing is started or deleted here: --allow-crawl allows it")
+        return self.crawls
+
+    async def _form(self, request: Request) -> dict[str, str]:
+        async with request.form(max_files=0, max_fields=20) as given:
+            form = {name: str(value) for name, value in given.items()}
+        if not secrets.compare_digest(form.get("key", ""), self.form_key):
+            raise SearchError("the form is of another server; load the page again")
+        return form
+
+    def _shown(self, template: str, *, status: int = 200, **values: Any) -> Response:
+        common = {
+            "may_crawl": self.crawls is not None,
+            "form_key": self.form_key,
+            "refresh": False,
+            "refresh_secs": REFRESH_SECS,
+        }
+        return HTMLResponse(render(template, **{**common, **values}), status)
+
+    def _missing(self, _request: Request, _error: Exception) -> Response:
+        return self._shown("message.html.j2", message="There is no such page.", status=404)
+
+    def _refused(self, _request: Request, error: Exception) -> Response:
+        return self._shown("message.html.j2", message=str(error), status=400)
+
+
+def _delete(library: Library, name: str) -> None:
+    views.record_of(library, name)
+    library.delete(name)
+
+
+def _number(request: Request, name: str) -> int:
+    given = request.query_params.get(name, "")
+    return int(given) if given.isascii() and given.isdigit() and len(given) < 19 else 0
+
+
+def read_plan(output: bytes) -> dict[str, Any]:
+    """Return the plan that `llmsspider plan --json` printed; raises `SearchError` without one."""
+    try:
+        plan: dict[str, Any] = json.loads(output)
+    except ValueError:
+        raise SearchError("the plan came to nothing") from None
+    return plan
