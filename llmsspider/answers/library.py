@@ -367,12 +367,6 @@ class Library(AbstractContextManager["Library"]):
         place, own = self._place(name)
         return place.open(own, create=False)
 
-    def delete(self, name: str) -> None:
-        """Delete a source and all that is stored of it; raises as `store` does."""
-        place, own = self._place(name)
-        self._drop(name)
-        place.delete(own)
-
     def _place(self, name: str) -> tuple[Stores, str]:
         """Where a source is stored, and its name there."""
         if name not in self._named:
