@@ -130,8 +130,8 @@ class Config(BaseModel):
     formats: types.FormatModes = setting(
         "LLMS_FORMATS",
         {},
-        "By format (openapi, notebook, pdf): off, listed (files that are listed are"
-        " pages) or linked.",
+        "By format (openapi, notebook, pdf, word, powerpoint, excel, epub): off, listed (files"
+        " that are listed are pages) or linked.",
     )
     handlers: types.ContentHandlers = setting(
         "LLMS_CONTENT_HANDLERS", {}, "By media type, the class that makes Markdown of such answers."

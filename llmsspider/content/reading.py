@@ -38,6 +38,8 @@ def read(
         ConversionError: it is of no format that is converted, or cannot be read.
     """
     parts = Parts.of(keep, drop)
+    if mime_type is None and body.startswith(b"%PDF-"):
+        mime_type = "application/pdf"
     if (found := format_of(mime_type, name or url, body)) is not None:
         return _document(found, body, url, mime_type or "", encoding)
     kind = classify(mime_type, body, markdown_form=mime_type in MARKDOWN_TYPES)

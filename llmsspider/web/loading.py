@@ -104,11 +104,11 @@ def converter_named(name: str) -> Converter:
 
 Extra = Literal[
     "browser",
+    "documents",
     "embeddings",
     "lancedb",
     "mcp",
     "parquet",
-    "pdf",
     "postgresql",
     "qdrant",
     "s3",
@@ -120,11 +120,15 @@ EXTRAS: dict[Extra, dict[str, str]] = {
         "scrapy_playwright": "scrapy-playwright>=0.0.46,<0.1",
         "playwright": "playwright>=1.50",
     },
+    "documents": {
+        "pdf_oxide": "pdf-oxide>=0.3.78",
+        "mammoth": "mammoth>=1.13",
+        "kreuzberg": "kreuzberg>=4.10,<5",
+    },
     "embeddings": {"numpy": "numpy>=2.1"},
     "lancedb": {"lancedb": "lancedb>=0.34"},
     "mcp": {"mcp": "mcp>=2,<3", "starlette": "starlette>=0.49.1", "uvicorn": "uvicorn>=0.32"},
     "parquet": {"pyarrow": "pyarrow>=18"},
-    "pdf": {"pypdf": "pypdf>=7.1"},
     "postgresql": {"psycopg": "psycopg[binary]>=3.2.1"},
     "qdrant": {"qdrant_client": "qdrant-client>=1.16"},
     "s3": {"boto3": "boto3>=1.35"},
@@ -142,7 +146,7 @@ def missing_extra(extra: Extra) -> str | None:
     The packages themselves are named: this one is in no index, and works from a checkout that is
     not installed.
 
-    >>> missing_extra("pdf") in {None, f"the extra \"pdf\" is missing: {sys.executable} -m pip install 'pypdf>=7.1'"}
+    >>> missing_extra("s3") in {None, f"the extra \"s3\" is missing: {sys.executable} -m pip install 'boto3>=1.35'"}
     True
     """
     packages = EXTRAS[extra]

@@ -39,7 +39,7 @@ PAGES = {
 ONE_MIB = 1024 * 1024
 LEFT_OUT = {
     "scrapy-playwright", "playwright", "pyarrow", "mcp", "starlette", "uvicorn", "numpy",
-    "pypdf", "http-message-signatures", "http-sf",
+    "pdf-oxide", "mammoth", "kreuzberg", "http-message-signatures", "http-sf",
 }  # fmt: skip
 """What only extras need that jobs do without: browser, Parquet, workers, the MCP server, embeddings, PDF, signing."""
 

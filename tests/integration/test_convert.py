@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from office_files import pdf, word
 from site_server import Reply
 
 LOCAL = ("-s", "LLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1")
@@ -40,6 +41,9 @@ def test_a_page_a_file_and_stdin_are_markdown(serve, tmp_path):
     assert (read["title"], read["language"]) == ("Kettle", "en")
     assert read["links"] == [{"text": "boils", "url": "b"}]
     assert convert("-", given=b"<p>a <b>b</b></p>").stdout == b"a **b**\n"
+    assert convert("-", given=pdf("# Kettle\n")).stdout == b"# Kettle\n"
+    (tmp_path / "a.docx").write_bytes(word("# Kettle"))
+    assert convert(str(tmp_path / "a.docx")).stdout == b"# Kettle\n"
     assert convert("-", given=b"# T\n\n*x*\n").stdout == b"# T\n\n*x*\n"
 
 

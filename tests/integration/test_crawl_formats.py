@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from office_files import book, pdf, sheet, slides, word
 from site_server import Reply
 from sites import html
 
@@ -59,6 +60,52 @@ def test_listed_files_are_documents_and_linked_ones_where_they_are_wanted(serve,
     assert {document["origin"] for document in outcome.documents} == {"html", "text"}
     assert outcome.stats["llms/errors/parse"] == 1
     assert outcome.stats["llms/filtered/file-type"] == 1
+
+
+def test_listed_documents_are_read_and_linked_ones_are_not(serve, run_crawl):
+    listed = {
+        "/manual.pdf": pdf("# Manual\n\nIt boils.\n"),
+        "/guide.docx": word("# Guide", "It boils."),
+        "/talk.pptx": slides(("Talk", "It boils.")),
+        "/limits.xlsx": sheet("Limits", ("Plan", "Cups"), ("small", 2)),
+        "/book.epub": book("Book", "<h1>Book</h1><p>It boils.</p>"),
+        "/half.pdf": b"%PDF-1.7\n\0",
+    }
+    pages = {
+        path: Reply(body, content_type="application/octet-stream") for path, body in listed.items()
+    }
+    pages |= {
+        "/": html("Home", "<p>Welcome.</p><a href='/other.pdf'>Other</a>"),
+        "/other.pdf": Reply(listed["/manual.pdf"], content_type="application/pdf"),
+        "/llms.txt": "# Site\n\n## Docs\n\n" + "".join(f"- [x]({path})\n" for path in listed),
+    }
+    site = serve(pages)
+    outcome = run_crawl(f"{site.url}/")
+    found = {path: document["content"] for path, document in outcome.by_path(site.url).items()}
+    assert found.pop("/").startswith("# Home")
+    assert found == {
+        "/manual.pdf": "# Manual\n\nIt boils.\n",
+        "/guide.docx": "# Guide\n\nIt boils.\n",
+        "/talk.pptx": "## Talk\n\nIt boils.\n",
+        "/limits.xlsx": "## Limits\n\n| Plan | Cups |\n| --- | --- |\n| small | 2 |\n",
+        "/book.epub": "# Book\n\nIt boils.\n",
+    }
+    assert outcome.stats["llms/errors/parse"] == 1
+    assert outcome.stats["llms/filtered/file-type"] == 1
+
+
+def test_without_the_extra_documents_are_counted(serve, run_crawl):
+    site = serve(
+        {
+            "/": html("Home", "<p>Welcome.</p>"),
+            "/llms.txt": "# Site\n\n## Docs\n\n- [Guide](/guide.docx)\n",
+            "/guide.docx": Reply(word("x"), content_type="application/octet-stream"),
+        }
+    )
+    lacking = {"documents": {"no_such_package": "no-such-package>=1"}}
+    outcome = run_crawl(f"{site.url}/", constants={"llmsspider.web.loading.EXTRAS": lacking})
+    assert set(outcome.by_path(site.url)) == {"/"}
+    assert outcome.stats["llms/filtered/unsupported-type"] == 1
 
 
 SHELL = (

@@ -1,19 +1,23 @@
-"""Notebooks and PDF as Markdown; which files of which formats are read."""
+"""Notebooks and documents as Markdown; which files of which formats are read."""
 
 from __future__ import annotations
 
-import io
 import json
 
 import pytest
+from office_files import book, packed, pdf, sheet, slides, word
 
 from llmsspider.content.formats import FORMATS, Formats
 from llmsspider.content.formats.documents import (
     MAX_OUTPUT,
     NotANotebookError,
     NotebookHandler,
-    PdfError,
+)
+from llmsspider.content.formats.office import (
+    OfficeHandler,
     PdfHandler,
+    UnreadableError,
+    WordHandler,
 )
 from llmsspider.content.openapi import OpenApiHandler
 
@@ -102,54 +106,76 @@ def test_cells_that_are_none_are_passed_over():
     )  # type: ignore[arg-type]
 
 
-def pdf(*texts: str, password: str | None = None) -> bytes:
-    """A PDF with a page for each text, and an outline entry for each."""
-    from pypdf import PdfWriter
-    from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
-
-    writer = PdfWriter()
-    kinds = {"/Type": "/Font", "/Subtype": "/Type1", "/BaseFont": "/Helvetica"}
-    font = DictionaryObject({NameObject(key): NameObject(value) for key, value in kinds.items()})
-    for number, text in enumerate(texts):
-        page = writer.add_blank_page(300, 300)
-        page[NameObject("/Resources")] = DictionaryObject(
-            {NameObject("/Font"): DictionaryObject({NameObject("/F1"): writer._add_object(font)})}
-        )
-        stream = DecodedStreamObject()
-        lines = "".join(f"({line}) Tj 0 -14 Td " for line in text.split("\n"))
-        stream.set_data(f"BT /F1 12 Tf 20 200 Td {lines}ET".encode())
-        page[NameObject("/Contents")] = writer._add_object(stream)
-        writer.add_outline_item(title=f"Chapter {number + 1}", page_number=number)
-    writer.add_metadata({"/Title": "The manual"})
-    if password:
-        writer.encrypt(password)
-    out = io.BytesIO()
-    writer.write(out)
-    return out.getvalue()
-
-
-def test_a_pdf_is_its_text_below_the_headings_of_its_outline():
-    made = read(PdfHandler(), pdf("Words of a docu-\nment.", "More words."))
-    assert (
-        made
-        == "# The manual\n\n## Chapter 1\n\nWords of a document.\n\n## Chapter 2\n\nMore words.\n"
-    )
-
-
-def test_headings_of_a_pdf_stand_where_the_page_has_them_and_page_numbers_go():
-    made = read(
-        PdfHandler(),
-        pdf("Before it.\nCHAPTER 1\n# Words.\n17", "ii\nAll. . . . . . . . 4\nChapter 2\nEnd."),
-    )
-    assert made == (
-        "# The manual\n\nBefore it.\n\n## CHAPTER 1\n\n\\# Words.\n\nAll … 4\n\n## Chapter 2\n\nEnd.\n"
-    )
+FILES = {
+    "pdf": (
+        PdfHandler,
+        pdf("# Kettle\n\nIt boils.\n\n- water\n"),
+        "# Kettle\n\nIt boils.\n\n- water\n",
+    ),
+    "docx": (
+        WordHandler,
+        word("# Kettle", "It *boils*.", "- water", "- heat", "Key | Use", "lid | shuts"),
+        "# Kettle\n\nIt \\*boils\\*.\n\n- water\n- heat\n\n| Key | Use |\n| --- | --- |\n| lid | shuts |\n",
+    ),
+    "pptx": (
+        OfficeHandler,
+        slides(("Kettle", "It boils."), ("Lid", "It shuts.")),
+        "## Kettle\n\nIt boils.\n\n## Lid\n\nIt shuts.\n",
+    ),
+    "xlsx": (
+        OfficeHandler,
+        sheet("Limits", ("Plan", "Cups"), ("small", 2)),
+        "## Limits\n\n| Plan | Cups |\n| --- | --- |\n| small | 2 |\n",
+    ),
+    "epub": (
+        OfficeHandler,
+        book(
+            "The kettle",
+            "<h1>One</h1><pre><code class='language-py'>a()</code></pre>",
+            "<h1>Two</h1><p>End.</p>",
+        ),
+        "# One\n\n```py\na()\n```\n\n# Two\n\nEnd.\n",
+    ),
+}
 
 
-@pytest.mark.parametrize("body", [b"", b"no pdf", pdf("x")[:200]], ids=["empty", "text", "half"])
-def test_what_is_no_pdf_is_said(body: bytes):
-    with pytest.raises(PdfError, match="it cannot be read"):
-        read(PdfHandler(), body)
+@pytest.mark.parametrize("ending", FILES)
+def test_a_document_is_its_headings_text_lists_tables_and_code(ending):
+    handler, body, expected = FILES[ending]
+    made = handler().read(body, f"https://e.com/a.{ending}", "application/octet-stream", None)
+    assert (made if isinstance(made, str) else made.markdown) == expected
+
+
+def test_an_epub_says_its_title_and_language():
+    made = OfficeHandler().read(book("The kettle", "<p>x</p>"), "https://e.com/a", "", None)
+    assert (made.meta.title, made.meta.language) == ("The kettle", "en")
+
+
+@pytest.mark.parametrize("handler", [PdfHandler, WordHandler, OfficeHandler])
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"text", FILES["pdf"][1][:200], FILES["docx"][1][:200], packed({"a": "b"})],
+    ids=["empty", "text", "half a PDF", "half a zip", "another zip"],
+)
+def test_what_cannot_be_read_is_said_in_a_line(handler, body):
+    with pytest.raises(UnreadableError, match=r"it cannot be read: .") as said:
+        handler().read(body, "https://e.com/a", "", None)
+    assert "\n" not in str(said.value)
+
+
+def test_a_document_that_unpacks_to_more_than_fits_is_not_read():
+    body = packed({f"word/{number}.xml": "\0" * 2**26 for number in range(9)})
+    assert len(body) < 2**20
+    with pytest.raises(UnreadableError, match="its parts are larger than 512 MB"):
+        WordHandler().read(body, "https://e.com/a", "", None)
+
+
+def test_an_encrypted_pdf_is_said():
+    from pdf_oxide import PdfDocument
+
+    closed = PdfDocument.from_bytes(pdf("# Kettle\n")).to_bytes_encrypted("one", "two")
+    with pytest.raises(UnreadableError, match="it is encrypted, or pictures of pages"):
+        PdfHandler().read(bytes(closed), "https://e.com/a", "", None)
 
 
 def test_an_openapi_file_whose_references_turn_in_circles_ends():
@@ -180,7 +206,10 @@ def test_an_openapi_file_whose_references_turn_in_circles_ends():
         ("text/plain", "a.yaml", b"swagger: '2.0'", True, "openapi"),
         ("text/x-rst", "a.rst", b"A\n=", True, None),
         ("text/html", "a.ipynb", b"<p>", True, None),
-        ("application/pdf", "a.pdf", b"%PDF", True, None),
+        ("application/pdf", "a", b"%PDF-1.7", True, "pdf"),
+        ("application/pdf", "a.pdf", b"%PDF-1.7", False, None),
+        ("application/octet-stream", "a.docx", b"PK\x03\x04", True, "word"),
+        ("text/html", "a.epub", b"PK\x03\x04", True, None),
     ],
 )
 def test_a_file_is_known_by_its_type_or_name_and_its_first_bytes(
@@ -194,8 +223,8 @@ def test_a_mode_says_which_files_are_pages():
     formats = Formats.parse("pdf=linked, notebook = off")
     assert formats.extensions("linked") == {"pdf"}
     assert "ipynb" not in formats.extensions("listed")
-    assert {"pdf", "json"} <= formats.extensions("listed")
-    assert formats.reader("application/pdf", "https://e.com/a", b"%PDF", listed=False)
+    assert {"pdf", "json", "docx", "pptx", "xlsx", "epub"} <= formats.extensions("listed")
+    assert formats.reader("application/pdf", "https://e.com/a", b"%PDF-1.7", listed=False)
     assert (
         formats.reader("application/json", "https://e.com/a.ipynb", b'{"cells": []}', listed=True)
         is None
@@ -211,7 +240,10 @@ def test_a_mode_says_which_files_are_pages():
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        ("word=linked", "'word' is no format: accepted are openapi, notebook, pdf"),
+        (
+            "rtf=linked",
+            "'rtf' is no format: accepted are openapi, notebook, pdf, word, powerpoint, excel, epub",
+        ),
         ("pdf=on", "pdf='on': accepted are off, listed, linked"),
         ("pdf", "pdf='': accepted are"),
         ("{", "a mode by format is accepted"),

@@ -47,6 +47,9 @@ class LinkedFormat(NamedTuple):
     extra: Extra | None = None
 
 
+_OPEN_XML = "application/vnd.openxmlformats-officedocument"
+_ZIP = re.compile(rb"\APK\x03\x04")
+
 FORMATS: dict[str, LinkedFormat] = {
     "openapi": LinkedFormat(
         "llmsspider.content.openapi.OpenApiHandler",
@@ -61,11 +64,39 @@ FORMATS: dict[str, LinkedFormat] = {
         sniff=re.compile(rb'"(?:cells|nbformat|worksheets)"\s{0,9}:'),
     ),
     "pdf": LinkedFormat(
-        "llmsspider.content.formats.documents.PdfHandler",
+        "llmsspider.content.formats.office.PdfHandler",
         ("application/pdf",),
         ("pdf",),
-        default="off",
-        extra="pdf",
+        sniff=re.compile(rb"%PDF-"),
+        extra="documents",
+    ),
+    "word": LinkedFormat(
+        "llmsspider.content.formats.office.WordHandler",
+        (f"{_OPEN_XML}.wordprocessingml.document",),
+        ("docx",),
+        sniff=_ZIP,
+        extra="documents",
+    ),
+    "powerpoint": LinkedFormat(
+        "llmsspider.content.formats.office.OfficeHandler",
+        (f"{_OPEN_XML}.presentationml.presentation",),
+        ("pptx",),
+        sniff=_ZIP,
+        extra="documents",
+    ),
+    "excel": LinkedFormat(
+        "llmsspider.content.formats.office.OfficeHandler",
+        (f"{_OPEN_XML}.spreadsheetml.sheet",),
+        ("xlsx",),
+        sniff=_ZIP,
+        extra="documents",
+    ),
+    "epub": LinkedFormat(
+        "llmsspider.content.formats.office.OfficeHandler",
+        ("application/epub+zip",),
+        ("epub",),
+        sniff=_ZIP,
+        extra="documents",
     ),
 }
 """Every format by its name in `LLMS_FORMATS`."""
@@ -121,14 +152,15 @@ class Formats:
 
     @property
     def fingerprint(self) -> str:
-        """The modes that are not the default, as text for the fingerprint of the converter; empty
-        for the defaults.
+        """The modes that are not the default, and that an extra is missing, as text for the
+        fingerprint of the converter; empty for the defaults.
         """
         changed = [
             f"{name}={mode}" for name, mode in self.modes.items() if mode != FORMATS[name].default
         ]
         split = "" if self.openapi == "tag" else f"+openapi={self.openapi}"
-        return (f"+{','.join(changed)}" if changed else "") + split
+        without = "" if all(map(_is_here, FORMATS.values())) else "+no-documents"
+        return (f"+{','.join(changed)}" if changed else "") + split + without
 
     def reader(self, mime_type: str | None, url: str, body: bytes, *, listed: bool) -> str | None:
         """Return the path of the class that converts a response; None if it is of no enabled
@@ -140,7 +172,12 @@ class Formats:
         modes = {"linked", "listed"} if listed else {"linked"}
         enabled = [name for name in FORMATS if self.modes[name] in modes]
         name = format_of(mime_type, url, body, enabled)
-        return FORMATS[name].reader if name else None
+        return FORMATS[name].reader if name and _is_here(FORMATS[name]) else None
+
+
+def _is_here(one: LinkedFormat) -> bool:
+    """Return True if what converts a format is installed."""
+    return one.extra is None or missing_extra(one.extra) is None
 
 
 def format_of(
