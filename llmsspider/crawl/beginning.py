@@ -17,7 +17,7 @@ from scrapy.exceptions import CloseSpider
 
 from llmsspider.config.arguments import listed_urls
 from llmsspider.crawl.callbacks.docs import DocsCallbacks
-from llmsspider.crawl.full_text import judge_files
+from llmsspider.crawl.full_text import judge_files, misnamed_files
 from llmsspider.crawl.pages import PageResponse, refused_by_page, utc_now, with_valid_urls
 from llmsspider.crawl.plan import make_plan
 from llmsspider.crawl.requests import (
@@ -283,6 +283,7 @@ async def _judges_files(phase: Phase, discovery: Discovery) -> bool:
     """Judge full-text files, or else the Markdown of stored pages; return whether there is full
     text.
     """
+    await _leave_out_misnamed(phase, discovery)
     if any(full_text.is_usable for full_text in discovery.full_texts):
         await judge_files(phase.run, phase.spider.reader.compared, discovery)
         return True
@@ -292,6 +293,18 @@ async def _judges_files(phase: Phase, discovery: Discovery) -> bool:
     if has_markdown and await phase.spider.reader.judge_again():
         phase.fetch.start_response = None  # it came in the form that was believed
     return False
+
+
+async def _leave_out_misnamed(phase: Phase, discovery: Discovery) -> None:
+    """Take full-text files with a wrong base as files that could not be read."""
+    misnamed = await misnamed_files(phase.run, phase.fetch, discovery)
+    for full_text in discovery.full_texts:
+        why = misnamed.get(full_text.url)
+        if why is not None and full_text.report is not None:
+            full_text.report = replace(full_text.report, rule=None, reason=why)
+            phase.note(f"{full_text.url} is not read: {why}")
+    discovery.files = [file for file in discovery.files if file.url not in misnamed]
+    phase.run.memory.unreadable(misnamed)
 
 
 def _refuse_mistyped(run: Run, discovery: Discovery) -> None:

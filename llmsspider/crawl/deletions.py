@@ -7,7 +7,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
-from urllib.parse import urlsplit
 
 from llmsspider.crawl.bot_walls import ACCEPTED_RUNS
 from llmsspider.crawl.known_pages import KnownPages, PageOutcome
@@ -15,7 +14,7 @@ from llmsspider.diff.compare import MAX_PAIRS, most_similar, word_counts
 from llmsspider.items import content_hash
 from llmsspider.store import PageRecord
 from llmsspider.web.outcomes import OUTAGES
-from llmsspider.web.urls import page_key
+from llmsspider.web.urls import last_segment, page_key
 
 # Pages that moved: a new page may be a stored one that this run has not reached. Pure.
 
@@ -46,7 +45,7 @@ class Moves:
         index: dict[bytes | str | None, list[bytes]] = defaultdict(list)
         for key, state in self._known.states.items():
             index[state.markdown_hash].append(key)
-            index[_name(state.url)].append(key)
+            index[last_segment(state.url)].append(key)
         return index
 
     def may_be_stored(self, record: PageRecord, recorded: Container[bytes]) -> bool:
@@ -82,7 +81,11 @@ class Moves:
             alike = gone(self._alike(record))
             here = _text_hash(record)
             same_text = [key for key in alike if known.states[key].markdown_hash == here]
-            same_name = [key for key in alike if _name(known.states[key].url) == _name(record.url)]
+            same_name = [
+                key
+                for key in alike
+                if last_segment(known.states[key].url) == last_segment(record.url)
+            ]
             if len(same_text) == 1 or (
                 same_text and len(same_name) == 1 and same_name[0] in same_text
             ):
@@ -99,17 +102,13 @@ class Moves:
 
     def _alike(self, record: PageRecord) -> list[bytes]:
         """The stored pages that have the text of a page, or the last part of its address."""
-        named = self._index.get(_name(record.url), [])
+        named = self._index.get(last_segment(record.url), [])
         same = self._index.get(_text_hash(record), [])
         return list(dict.fromkeys([*same, *(named if len(named) <= MAX_NAMESAKES else ())]))
 
 
 def _text_hash(record: PageRecord) -> bytes:
     return bytes.fromhex(content_hash(record.content or ""))
-
-
-def _name(url: str) -> str:
-    return urlsplit(url).path.rstrip("/").rpartition("/")[2]
 
 
 # Whether a run may delete stored pages.
@@ -171,6 +170,7 @@ def runs_needed(
     arrived: bool = False,
     shared: bool = False,
     for_now: bool = False,
+    by_canonical: bool = False,
 ) -> int:
     """Return after how many complete runs in a row with this outcome a page is deleted; 0 for
     whatever the share.
@@ -178,10 +178,13 @@ def runs_needed(
     `reason` is why it is filtered. It is `named` by a list, a sitemap or a link of this run; the
     page that it moved to
     has `arrived` in it; other pages moved there, too (`shared`); its redirect is none for good
-    (`for_now`).
+    (`for_now`), or there is none: the page answers as ever, and names another address
+    (`by_canonical`).
     """
     if outcome == "moved" and (shared or for_now):
         return ACCEPTED_RUNS if shared and for_now else DOUBTED_RUNS
+    if outcome == "moved" and arrived and by_canonical:
+        return AGREED_RUNS
     if reason == "pipeline" or (outcome == "moved" and arrived):
         return 0
     if outcome == "unlinked":
@@ -246,6 +249,7 @@ def plan_deletions(
             arrived=target in present,
             shared=arriving[target] > 1,
             for_now=key in known.elsewhere_for_now,
+            by_canonical=key in known.canonical_elsewhere,
         )
 
     runs = {key: needed(key) for key, outcome in outcomes.items() if outcome in deleted}

@@ -12,7 +12,8 @@ from __future__ import annotations
 import hashlib
 import html
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -25,11 +26,11 @@ from llmsspider.site import llmsfull
 from llmsspider.site.llmsfull import FullPage
 from llmsspider.site.llmsfull_marks import HEADING
 from llmsspider.site.llmsfull_rules import normal_title
-from llmsspider.web.urls import page_key
+from llmsspider.web.urls import last_segment, page_key
 
 if TYPE_CHECKING:
     from llmsspider.crawl.state import RunState
-    from llmsspider.site.discovered import Discovery
+    from llmsspider.site.discovered import Discovery, Fetch
 
 
 def own_text(text: str) -> str:
@@ -102,6 +103,44 @@ async def judge_files(run: RunState, compare: Compare, discovery: Discovery) -> 
             run.note(
                 f"{full_text.url} {samples.evidence}: {'it is believed again' if was else then}"
             )
+
+
+MISNAMED_SAMPLES = 3
+"""Maximum number of addresses of a file that are requested as they may be none."""
+
+
+async def misnamed_files(run: RunState, fetch: Fetch, discovery: Discovery) -> dict[str, str]:
+    """Return the full-text files that name their pages by addresses which are not found, where the
+    stored ones of the same names are, and why in words: their base is wrong.
+    """
+    found = {}
+    for full_text in discovery.full_texts:
+        urls = full_text.report.urls if full_text.report and full_text.is_usable else ()
+        pairs = list(islice(_renamed(run, urls), MISNAMED_SAMPLES))
+        if pairs and await _all_misnamed(fetch, pairs):
+            found[full_text.url] = f"{pairs[0][0]} is not found, {pairs[0][1]} is"
+    return found
+
+
+def _renamed(run: RunState, urls: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield new addresses of a file, each with the stored one of the same name that it lacks."""
+    held = {page_key(run.page_of(url)): url for url in urls}
+    stored = {
+        last_segment(state.url): state.url
+        for key, state in run.known.states.items()
+        if key not in held and not state.is_part
+    }
+    for key, url in held.items():
+        before = stored.get(last_segment(url))
+        if before is not None and run.known.state(key) is None:
+            yield url, before
+
+
+async def _all_misnamed(fetch: Fetch, pairs: Sequence[tuple[str, str]]) -> bool:
+    for url, stored in pairs:
+        if (await fetch(url)).error != "not_found" or not (await fetch(stored)).ok:
+            return False
+    return True
 
 
 def _is_of_file(run: RunState, url: str, samples: FormSamples) -> bool:

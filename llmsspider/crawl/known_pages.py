@@ -75,6 +75,8 @@ class KnownPages:
     targets: dict[bytes, bytes] = field(default_factory=dict)  # where pages moved to, by key
     elsewhere_for_now: set[bytes] = field(default_factory=set)
     """Those of them whose redirect was not one for good."""
+    canonical_elsewhere: set[bytes] = field(default_factory=set)
+    """Those of them that answer as ever, and name another address as theirs."""
     moved_from: dict[bytes, list[str]] = field(default_factory=dict)
     """The former addresses of pages, by key: as stored, and as this run learns them."""
 
@@ -257,7 +259,7 @@ class KnownPages:
             return False
         before = found.body.decode("utf-8", "replace")
         now = answer.body.decode("utf-8", "replace")
-        return (before.endswith("\n") and not now.endswith("\n")) or breaks_off(before, now)
+        return not now.endswith("\n") and (before.endswith("\n") or breaks_off(before, now))
 
 
 class RecordedPages:

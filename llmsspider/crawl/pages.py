@@ -393,6 +393,10 @@ TAIL_WORDS = 8
 """Words at the end of a text that are looked for in the stored one."""
 
 
+LEAST_LOST = 0.02
+"""Least share of a text that is lost where it breaks off: what ends nearer to its end was edited."""
+
+
 def breaks_off(before: str, now: str) -> bool:
     r"""Say whether a text ends in the middle of a line of the stored one.
 
@@ -403,7 +407,7 @@ def breaks_off(before: str, now: str) -> bool:
     """
     before = before.rstrip()
     now = now.rstrip()
-    if not now or len(now) >= len(before):
+    if not now or len(before) - len(now) <= LEAST_LOST * len(before):
         return False
     if before.startswith(now):
         return before[len(now)] != "\n"

@@ -402,6 +402,15 @@ def _host(url: str) -> str:
     return name if port is None or DEFAULT_PORTS.get(parts.scheme) == port else f"{name}:{port}"
 
 
+def last_segment(url: str) -> str:
+    """Return the last segment of a URL's path, without a slash.
+
+    >>> last_segment("https://e.com/docs/setup/"), last_segment("https://e.com/")
+    ('setup', '')
+    """
+    return urlsplit(url).path.rstrip("/").rpartition("/")[2]
+
+
 def directory(url: str) -> str:
     """Return the directory path of `url`, with its slashes: the path up to and including the last
     `/`.

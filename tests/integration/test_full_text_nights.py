@@ -346,3 +346,34 @@ def test_a_file_that_lagged_is_believed_again_after_some_nights(serve, run_crawl
         found, told, _ = night(editions)
         assert (told, is_current(found, editions)) == ({}, True)
     assert found[path_of(5)]["origin"] == "llms-full"
+
+
+ENDS = {number: f"Read on {number}, then use it (as the others do with it)" for number in range(7)}
+
+
+@pytest.mark.parametrize("last_line", ["\n", ""], ids=["a last line end", "none"])
+def test_a_page_whose_last_line_gets_shorter_breaks_off_nowhere_but_at_the_end_of_the_file(
+    serve, run_crawl, last_line
+):
+    def full(ends: dict[int, str]) -> str:
+        pieces = (
+            f"# Part {number}\n\nSource: {{base}}{path_of(number)}\n\n{said(number, {})}\n\n{end}"
+            for number, end in ends.items()
+        )
+        return "\n\n".join(pieces) + last_line
+
+    links = "".join(f"<a href='{path_of(number)}'>{number}</a>" for number in ENDS)
+    pages = {path_of(number): html(f"Part {number}", said(number, {})) for number in ENDS}
+    site = serve({"/": html("Home", f"<p>Welcome.</p>{links}"), **pages})
+    site.pages["/llms-full.txt"] = full(ENDS)
+    run_crawl(f"{site.url}/")
+    site.pages["/llms-full.txt"] = full({**ENDS, 2: ENDS[2][:-1], 3: ENDS[3][:-25]})
+    outcome = run_crawl(f"{site.url}/")
+    found = outcome.by_path(site.url)
+    changed = {path for path, one in found.items() if one["change"] != "unchanged"}
+    assert changed == {path_of(2), path_of(3)}
+    assert "llms/errors/network" not in outcome.stats
+    without = {number: end for number, end in ENDS.items() if number != 5}
+    site.pages["/llms-full.txt"] = full({**without, 6: ENDS[6][:-1]})
+    found = run_crawl(f"{site.url}/").by_path(site.url)
+    assert found[path_of(6)]["change"] == "changed"

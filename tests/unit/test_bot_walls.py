@@ -203,6 +203,7 @@ WORDS = "one two three four five six seven eight nine ten"
             id="a link",
         ),
         pytest.param(WORDS, "", False, id="empty"),
+        pytest.param(f"{WORDS * 5} (so)\n", f"{WORDS * 5} (so\n", False, id="a bracket less"),
     ],
 )
 def test_a_text_that_ends_where_the_stored_one_went_on(before, now, expected):

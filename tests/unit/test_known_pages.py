@@ -356,6 +356,20 @@ def test_what_moved_to_a_document_of_this_run_needs_no_guard():
     assert (set(there.delete), there.blocked_by) == (set(keys), None)
 
 
+def test_canonical_links_of_pages_that_answer_as_ever_need_the_guard():
+    keys = [bytes([number]) * 16 for number in range(10)]
+    found = KnownPages({key: replace(STATE, key=key) for key in keys})
+    there = {b"new " + key for key in keys}
+    for key in keys[:6]:
+        found.moved(key, b"new " + key)
+        found.canonical_elsewhere.add(key)
+    held = plan(found, set(keys), present=there)
+    assert (held.delete, len(held.waits)) == ({}, 6)
+    del found.outcomes[keys[0]], found.outcomes[keys[1]], found.outcomes[keys[2]]
+    del found.outcomes[keys[3]]
+    assert set(plan(found, set(keys), present=there).delete) == set(keys[4:6])
+
+
 def test_a_page_that_has_a_document_in_this_run_is_not_deleted():
     key = STATE.key
     found = known(STATE, replace(STATE, key=b"other"))

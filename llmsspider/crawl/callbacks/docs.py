@@ -354,6 +354,8 @@ class Pages:
         if target is not None:
             is_spelling = why.reason == "canonical"
             run.known.moved(key, page_key(target))
+            if is_spelling and run.known.state(key) is not None:
+                run.known.canonical_elsewhere.add(key)
             depth = int(request.meta.get("depth", 0))
             run.counts_as[key] = page_key(run.page_of(target)), request.url, depth
             run.bounds.trees.redirected(request.url, target)

@@ -7,6 +7,7 @@ import io
 import logging
 from collections import deque
 from collections.abc import AsyncIterator, Iterable, Iterator
+from io import SEEK_END
 from itertools import islice, pairwise
 from typing import Any
 
@@ -154,7 +155,7 @@ class FullTextPages:
         if self._run.discovery is not None and self._run.arguments.follow != "llms":
             self._log_whole(full_text.url, full_text.why_whole)
         records = await self._records([(page, full_text.url)], full_text)
-        for result in self._results(records, full_text.url):
+        for result in self._results(records, full_text):
             yield result
 
     async def _pages(
@@ -178,7 +179,7 @@ class FullTextPages:
                         ahead.append(asyncio.ensure_future(self._records(batch, full_text)))
                     if not ahead:
                         break
-                    for result in self._results(await ahead.popleft(), full_text.url):
+                    for result in self._results(await ahead.popleft(), full_text):
                         yield result
             finally:
                 for task in ahead:
@@ -202,16 +203,16 @@ class FullTextPages:
                 bases.look(url, url, "llms-full", draft.hrefs)
         bases.conclude()
 
-    def _results(self, records: list[FullTextRecord], file: str) -> Iterator[Any]:
+    def _results(self, records: list[FullTextRecord], full_text: FullText) -> Iterator[Any]:
+        file = full_text.url
         of_file = Request(file)
         for url, record, confirmed in records:
             if isinstance(record, Exception):
                 self._run.fail(url, "parse", str(record))
                 continue
             suspect = None if confirmed else suspect_of(self._run, record, b"")
-            wall = (
-                self._documents.site.wall(suspect) if suspect is not None and suspect.cut else None
-            )
+            is_cut = suspect is not None and suspect.cut and self._may_be_cut(url, full_text)
+            wall = self._documents.site.wall(suspect) if suspect is not None and is_cut else None
             if wall is not None:  # the page breaks off, and did not in earlier runs
                 self._run.memory.unread(file)
                 self._run.fail(url, wall.kind, wall.message)
@@ -221,6 +222,16 @@ class FullTextPages:
                 if not confirmed:
                     self._documents.keep_text(record)
                 yield from self._documents.with_links(record, of_file, confirmed=confirmed)
+
+    def _may_be_cut(self, url: str, full_text: FullText) -> bool:
+        """Say whether a page may break off: the last one of a file without a last line end."""
+        urls = [mark.url for mark in full_text.report.marks if mark.url] if full_text.report else []
+        if urls and self._run.page_of(urls[-1]) != url:
+            return False
+        with full_text.answer.open() as body:
+            size = body.seek(0, SEEK_END)
+            body.seek(max(0, size - 1))
+            return body.read() != b"\n"
 
     def _wanted(
         self, pieces: Iterable[FullPage | Leftover], file: str, only: set[bytes] | None
