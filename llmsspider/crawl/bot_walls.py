@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from llmsspider.crawl.overwrites import Overwrite, Overwrites, Rewriting
 from llmsspider.errors import ErrorKind
 from llmsspider.items import content_hash
 from llmsspider.web.outcomes import MAX_WALL_TEXT
@@ -137,6 +138,7 @@ class Suspect:
     start: bool = False
     redirected: bool = False  # it was reached by a redirect, and nothing links to it
     false_304: bool = False
+    rewriting: Rewriting | None = None
 
 
 class Wall(NamedTuple):
@@ -159,10 +161,20 @@ class _SameText:
     blank: bool = False  # so little that it is accepted after `ACCEPTED_RUNS` only
 
 
+_OVERWRITTEN: dict[Overwrite, str] = {
+    "alike": "nearly the same text in place of several pages",
+    "exchanged": "the text that another page had",
+    "away": "another text, without the words of its headings, like other pages",
+    "many": "another text, like many pages of this night",
+}
+
+
 @dataclass(slots=True)
 class Suspects:
-    """What speaks for bot walls in one run."""
+    """What speaks for bot walls in one run; `pages` is the number of stored pages."""
 
+    pages: int = 0
+    overwrites: Overwrites = field(default_factory=Overwrites)
     _texts: dict[str, _SameText] = field(default_factory=dict)
     _redirects: Counter[bytes] = field(default_factory=Counter)
     _redirects_for_now: Counter[bytes] = field(default_factory=Counter)
@@ -171,6 +183,8 @@ class Suspects:
         """Take an answer in as evidence."""
         if suspect.before is None:
             return
+        if suspect.rewriting is not None:
+            self.overwrites.see(suspect.rewriting)
         same = self._texts.setdefault(suspect.text, _SameText())
         same.before.add(suspect.before)
         same.bare |= suspect.bare
@@ -207,6 +221,14 @@ class Suspects:
                 "http", f"{redirects} pages redirect here, and nothing links here", ACCEPTED_RUNS
             )
         if not same.bare:
-            return None
+            return self._overwritten(suspect)
         message = "next to nothing is left of its text, or of its links, with status 200"
         return Wall("http", message, ACCEPTED_RUNS if same.blank else CONFIRM_RUNS)
+
+    def _overwritten(self, suspect: Suspect) -> Wall | None:
+        page = suspect.rewriting
+        what = self.overwrites.of(page, self.pages) if page is not None else None
+        if what is None:
+            return None
+        runs = ACCEPTED_RUNS if what == "alike" else CONFIRM_RUNS
+        return Wall("http", f"{_OVERWRITTEN[what]}: the next nights decide", runs)

@@ -82,6 +82,7 @@ class Run(RunState):
             ),  # pipelines may take out what the site's own text has
             moved_from=store.moved_from(),
         )
+        self.suspects.pages = len(self.known.states)
         written_to = store if self.remembers else None
         self.recorded = RecordedPages(self.known, written_to, own_code=bool(config.own_code))
         settings = (

@@ -269,13 +269,7 @@ class Pages:
                 request, verdict.wall.kind, verdict.wall.message, record.status
             )
         elif isinstance(verdict, Wait):
-            run.waiting.keep(WaitingPage(verdict.reason, request, record, suspect=suspect))
-            # an outage of one page does not hide those behind it: links as they are stored, of a
-            # new page as it is
-            state = run.known.state(record.key)
-            known = record if state is None else run.store.load_page(state.key)
-            if known is not None:
-                yield from self._requests.links(known.follow, record.depth + 1, on=record.url)
+            yield from documents.kept_as_suspect(record, request, suspect)
         else:
             empty = drop_reason(record.content or "", None)
             if empty is not None:

@@ -380,6 +380,21 @@ class Documents:
                 record.follow, record.depth + 1, on=record.url, unchanged=True
             )
 
+    def kept_as_suspect(
+        self, record: PageRecord, request: Request, suspect: Suspect | None
+    ) -> Iterator[Request]:
+        """Have a page wait until it is known whether it stands in place of another; yield the
+        requests for its links.
+        """
+        run = self._run
+        run.waiting.keep(WaitingPage("wall", request, record, suspect=suspect))
+        # an outage of one page does not hide those behind it: links as they are stored, of a
+        # new page as it is
+        state = run.known.state(record.key)
+        known = record if state is None else run.store.load_page(state.key)
+        if known is not None:
+            yield from self._requests.links(known.follow, record.depth + 1, on=record.url)
+
     def _load(self, key: bytes) -> PageRecord | None:
         state = self._run.known.state(key)
         return self._run.store.load_page(state.key) if state is not None else None

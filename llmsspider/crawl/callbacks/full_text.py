@@ -218,6 +218,9 @@ class FullTextPages:
                 self._run.fail(url, wall.kind, wall.message)
                 self._run.known.record_outcome(page_key(url), "failed", wall.kind)
                 yield from self._documents.in_place_of_failed(page_key(url), record.depth)
+            elif suspect is not None and suspect.rewriting is not None:
+                self._run.suspects.see(suspect)
+                yield from self._documents.kept_as_suspect(record, of_file, suspect)
             else:
                 if not confirmed:
                     self._documents.keep_text(record)

@@ -19,6 +19,7 @@ from llmsspider.crawl.bot_walls import Suspect
 from llmsspider.crawl.callbacks.rendering import Renderer
 from llmsspider.crawl.full_text import chosen, title_words, words_of
 from llmsspider.crawl.link_bases import UnsettledError
+from llmsspider.crawl.overwrites import rewriting
 from llmsspider.crawl.pages import (
     LinkJoiner,
     PageResponse,
@@ -475,6 +476,7 @@ def suspect_of(run: Run, record: PageRecord, body: bytes) -> Suspect | None:
     if is_missing or not bot_walls.is_rewritten(before, text):
         return None
     suspect.kind = bot_walls.own_evidence(before, text, record.title, body)
+    suspect.rewriting = rewriting(state.key, before, text, stored.title)
     if reason is None:  # one without text is seen twice anyway
         shrunk = bot_walls.is_shrunk(before, text)
         is_less = (

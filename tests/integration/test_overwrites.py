@@ -1,0 +1,106 @@
+"""One odd night overwrites no text: many pages that become each other, or leave their words, wait for the second night."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from site_server import Reply
+from sites import html
+
+NUMBERS = range(20)
+VOCABULARY = [
+    f"{first}{last}" for first in "bdfgklmnprst" for last in ("arem", "osil", "unat", "evor")
+]
+
+
+def words(seed: object, number: int = 60) -> str:
+    return " ".join(random.Random(str(seed)).sample(VOCABULARY * 2, number))
+
+
+def text(number: int) -> tuple[str, str]:
+    """The title and the text of a page: each has words of its own."""
+    own = [f"{word}{chr(97 + number)}" for word in words(number).split()]
+    return f"All of {own[0]} and {own[1]}", " ".join(own)
+
+
+def wall(number: int, kept: bool) -> tuple[str, str]:
+    ticket = words(f"ticket {number}", 6)
+    title = text(number)[0] if kept else "A short break"
+    return title, f"{words('wall', 80)}. Your ticket: {ticket}."
+
+
+def other_language(number: int) -> tuple[str, str]:
+    own = [f"ü{word}{chr(97 + number)}" for word in words(f"other {number}").split()]
+    return f"Über {own[0]}", " ".join(own)
+
+
+ODD = {
+    "a long wall that keeps titles": lambda number: wall(number, True),
+    "a long wall": lambda number: wall(number, False),
+    "the next page's text below the title": lambda number: (
+        text(number)[0],
+        text((number + 1) % 20)[1],
+    ),
+    "the next page": lambda number: text((number + 1) % 20),
+    "another language": other_language,
+}
+FORMS = ["HTML", "Markdown", "full text"]
+
+
+def pages(form: str, said: dict[int, tuple[str, str]]) -> dict:
+    paths = {number: f"/docs/p{number}" for number in NUMBERS}
+    links = "".join(f"<a href='{path}'>{path}</a>" for path in paths.values())
+    found: dict = {"/docs/": html("Home", f"<p>Welcome to it.</p>{links}")}
+    full = ""
+    for number, (title, body) in said.items():
+        path = paths[number]
+        found[path] = html(title, f"<p>{body}</p><a href='/docs/'>home</a>")
+        markdown = f"# {title}\n\n{body}\n\n[home](/docs/)\n"
+        if form == "Markdown":
+            found[f"{path}.md"] = Reply(markdown, content_type="text/markdown")
+        full += f"# {title}\n\nSource: {{base}}{path}\n\n{body}\n\n"
+    if form == "full text":
+        found["/docs/llms-full.txt"] = full
+    return found
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize("behind", [range(20), range(4, 8)], ids=["all", "four"])
+def test_one_odd_night_overwrites_nothing(serve, run_crawl, form, odd, behind):
+    right = {number: text(number) for number in NUMBERS}
+    site = serve(pages(form, right))
+    first = run_crawl(f"{site.url}/docs/").by_path(site.url)
+    assert len(first) == 21
+    site.pages = pages(form, {**right, **{number: ODD[odd](number) for number in behind}})
+    night = run_crawl(f"{site.url}/docs/")
+    found = night.by_path(site.url)
+    assert {path: one["content"] for path, one in found.items()} == {
+        path: one["content"] for path, one in first.items()
+    }
+    assert night.stats["llms/errors/http"] == len(behind)
+    site.pages = pages(form, right)
+    after = run_crawl(f"{site.url}/docs/").by_path(site.url)
+    assert {one["change"] for one in after.values()} == {"unchanged"}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_translation_arrives_whole_in_the_second_night(serve, run_crawl, form):
+    site = serve(pages(form, {number: text(number) for number in NUMBERS}))
+    run_crawl(f"{site.url}/docs/")
+    site.pages = pages(form, {number: other_language(number) for number in NUMBERS})
+    run_crawl(f"{site.url}/docs/")
+    second = run_crawl(f"{site.url}/docs/").by_path(site.url)
+    assert [one["change"] for one in second.values()].count("changed") == 20
+
+
+def test_a_few_pages_that_are_rewritten_are_told_at_once(serve, run_crawl):
+    right = {number: text(number) for number in NUMBERS}
+    site = serve(pages("HTML", right))
+    run_crawl(f"{site.url}/docs/")
+    said = {number: (text(number)[0], other_language(number)[1]) for number in range(5)}
+    site.pages = pages("HTML", {**right, **said})
+    night = run_crawl(f"{site.url}/docs/").by_path(site.url)
+    changed = {path for path, one in night.items() if one["change"] == "changed"}
+    assert changed == {f"/docs/p{number}" for number in range(5)}
