@@ -152,9 +152,12 @@ class SourceIndex:
         ]
         yield from zip(keys, repeat(None), store.load_pages(keys, CONTENT), strict=False)
 
-    def candidates(self, query: Query) -> Candidates:
-        """The passages and pages that fit a query best; none for a query without terms."""
-        found_terms = [self._spelled(term) for term in query.terms]
+    def candidates(self, query: Query, *, as_typed: bool = False) -> Candidates:
+        """The passages and pages that fit a query best; none for a query without terms.
+
+        `as_typed`: no other spelling is tried.
+        """
+        found_terms = [term if as_typed else self._spelled(term) for term in query.terms]
         terms = [term.match for term in found_terms]
         held = [self._held(term) for term in terms]
         unknown = [term for term, rows in zip(query.terms, held, strict=True) if not any(rows)]

@@ -19,7 +19,7 @@ from functools import partial
 from itertools import chain, repeat
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from llmsspider.answers import VECTORS, WORDS, delete_index
@@ -98,23 +98,28 @@ class OpenSource:
         )
 
     def search(
-        self, text: str, limit: int, section: str | None = None, kind: str | None = None
+        self,
+        text: str,
+        limit: int,
+        section: str | None = None,
+        kind: str | None = None,
+        as_typed: bool = False,
     ) -> SearchResults:
         """Search this source; what was asked before is answered from memory, until the index
-        changes.
+        changes. `as_typed`: other spellings are not tried.
         """
-        asked = text, limit, section, kind, self.index.state()
+        asked = text, limit, section, kind, as_typed, self.index.state()
         if asked not in self.answers:
             if len(self.answers) >= MAX_ANSWERS:
                 self.answers.clear()
-            self.answers[asked] = self._search(text, limit, section, kind)
+            self.answers[asked] = self._search(*asked[:-1])
         return self.answers[asked]
 
     def _search(
-        self, text: str, limit: int, section: str | None, kind: str | None
+        self, text: str, limit: int, section: str | None, kind: str | None, as_typed: bool
     ) -> SearchResults:
         query = parse_query(text)
-        found = self.index.candidates(query)
+        found = self.index.candidates(query, as_typed=as_typed)
         note = None
         missing = [" ".join(term.words) for term in found.unknown if term.words]
         quoted = [" ".join(term.words) for term in query.terms if term.required]
@@ -124,7 +129,7 @@ class OpenSource:
             note = f"no page has {', '.join(map(repr, quoted))} word for word"
         elif found.passages or found.pages:
             note = f"{MISSING}{', '.join(dict.fromkeys(missing))}" if missing else None
-        elif query.terms:
+        elif query.terms and not as_typed:
             tried, instead = corrected(query, found.unknown, self.index.vocabulary())
             if instead:
                 others = ", ".join(f"{other!r} for {word!r}" for word, other in instead.items())
@@ -285,14 +290,9 @@ class Library(AbstractContextManager["Library"]):
         search = partial(_search, text=text, limit=limit, section=section, kind=kind)
         if source is not None:
             return self._with(source, search)
-        found = []
-        problems = []
-        for name in self.names():
-            try:
-                found.append(self._with(name, search))
-            except LlmsspiderError as error:
-                problems.append(f"{name} cannot be searched: {error}")
-        problems += self.problems
+        found, problems = self._each(partial(search, as_typed=True))
+        if not any(one.results for one in found):
+            found, problems = self._each(search)
         query = parse_query(text)
         results = pooled(query, found)[:limit]
         said = _notes(found, {one.source for one in results})
@@ -303,6 +303,19 @@ class Library(AbstractContextManager["Library"]):
             said = [note]
         notes = "; ".join([*said, *problems]) or None
         return SearchResults(query.text, results, notes)
+
+    def _each(
+        self, work: Callable[[OpenSource], SearchResults]
+    ) -> tuple[list[SearchResults], list[str]]:
+        """Call with every source; returns a line for each that cannot be searched, too."""
+        found = []
+        problems = []
+        for name in self.names():
+            try:
+                found.append(self._with(name, work))
+            except LlmsspiderError as error:
+                problems.append(f"{name} cannot be searched: {error}")
+        return found, problems + self.problems
 
     def _with(self, name: str, work: Callable[[OpenSource], T]) -> T:
         """Call with an open source; a damaged index is deleted and made anew."""
@@ -462,11 +475,9 @@ class Library(AbstractContextManager["Library"]):
         self.close()
 
 
-def _search(
-    opened: OpenSource, text: str, limit: int, section: str | None, kind: str | None
-) -> SearchResults:
+def _search(opened: OpenSource, **asked: Any) -> SearchResults:
     in_step = opened.sync(SYNC_SECS)
-    found = opened.search(text, limit, section, kind)
+    found = opened.search(**asked)
     if in_step:
         return found
     behind = "the search index is still being made; results are from the part that is ready"

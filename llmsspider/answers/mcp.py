@@ -29,8 +29,10 @@ from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
 from mcp.server.mcpserver.tools import Tool as ServerTool
 from mcp.server.subscriptions import InMemorySubscriptionBus, ResourcesListChanged
 from mcp.server.transport_security import TransportSecuritySettings
+from mcp.shared.exceptions import MCPError
 from mcp.types import Annotations, CallToolResult, Resource, TextContent, ToolAnnotations
 from pydantic import ValidationError, create_model
+from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -42,6 +44,8 @@ from llmsspider.errors import LlmsspiderError, SearchError
 PATH = "/mcp"  # where the server answers over HTTP
 PROCESSES = 4  # requests that are answered at a time, each in a process with a library of its own
 MAX_CLIENTS = 100  # clients that are told when a crawl has ended
+GONE_SECS = 0.5  # how often it is looked whether the client of a request has gone
+REQUEST_CANCELLED = -32800  # the code of the Language Server Protocol
 WATCH_SECS = 2.0  # how often it is looked whether a crawl has ended
 
 DESTRUCTIVE = frozenset({"remove_source"})  # tools after which something is gone
@@ -196,6 +200,20 @@ async def _sources(libraries: Libraries) -> list[dict[str, Any]]:
     return list(found["sources"])
 
 
+async def while_connected(request: Request, answer: Awaitable[Any]) -> Any:
+    """Await an answer over HTTP; cancel it once its client has gone."""
+    task = asyncio.ensure_future(answer)
+    try:
+        while not (await asyncio.wait({task}, timeout=GONE_SECS))[0]:
+            if await request.is_disconnected():
+                break
+        else:
+            return task.result()
+    finally:
+        task.cancel()
+    raise MCPError(REQUEST_CANCELLED, "the client has gone")
+
+
 class Watch:
     """Tells clients that the list of resources changed, once a crawl has ended."""
 
@@ -216,7 +234,9 @@ class Watch:
             del self._sessions[next(iter(self._sessions))]
         if self._task is None:
             self._task = asyncio.create_task(self._watch())
-        return await call_next(ctx)
+        if not isinstance(ctx.request, Request):
+            return await call_next(ctx)
+        return await while_connected(ctx.request, call_next(ctx))
 
     async def _watch(self) -> None:
         before = await self._crawled()

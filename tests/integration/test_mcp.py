@@ -425,3 +425,27 @@ def test_a_request_needs_a_known_host_and_the_whole_token(
     asyncio.run(HttpGuard(app, hosts, "secret")(scope, None, send))  # type: ignore[arg-type]
     assert sent[0] == expected
     assert expected != 421 or "--allow-host" in sent[1]
+
+
+def test_what_a_client_that_has_gone_asked_for_is_cancelled():
+    from mcp.shared.exceptions import MCPError
+    from starlette.requests import Request
+
+    from llmsspider.answers.mcp import while_connected
+
+    async def left() -> dict[str, Any]:
+        return {"type": "http.disconnect"}
+
+    async def stays() -> dict[str, Any]:
+        await asyncio.Event().wait()
+        return {}
+
+    async def run() -> None:
+        pending: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        with pytest.raises(MCPError, match="has gone"):
+            await while_connected(Request({"type": "http"}, left), pending)
+        assert pending.cancelled()
+        slow = asyncio.sleep(1.5, "answer")  # longer than it takes to look twice
+        assert await while_connected(Request({"type": "http"}, stays), slow) == "answer"
+
+    asyncio.run(run())
