@@ -4,13 +4,14 @@ No Scrapy.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 
 from llmsspider.crawl.bot_walls import ACCEPTED_RUNS
 from llmsspider.crawl.known_pages import KnownPages, PageOutcome
-from llmsspider.diff.compare import MAX_PAIRS, most_similar, word_counts
+from llmsspider.crawl.relocations import RELOCATED_SHARE, is_merged, relocations
+from llmsspider.diff.compare import MAX_PAIRS, common_share, most_similar, word_counts
 from llmsspider.items import content_hash
 from llmsspider.store import PageRecord
 from llmsspider.web.outcomes import OUTAGES
@@ -22,6 +23,10 @@ MAX_NAMESAKES = 5
 """Maximum number of stored pages whose address ends alike; a name that more pages have (`index`)
 shows nothing.
 """
+
+
+Words = Callable[[bytes], Counter[str]]
+"""Returns the words of a stored page, by its key."""
 
 
 class Moves:
@@ -57,14 +62,14 @@ class Moves:
         candidates = self._known.states if self.every else self._alike(record)
         return any(key not in recorded for key in candidates)
 
-    def pair(self, records: Iterable[PageRecord], text: Callable[[bytes], str]) -> None:
+    def pair(self, records: Sequence[PageRecord], text: Callable[[bytes], str]) -> None:
         """Find where stored pages moved to that are gone, or that nothing links to any more, and
         note it.
 
         `records` are the new pages, `text` returns the stored text of a page by its key.
         """
         known = self._known
-        others = []
+        others: list[PageRecord] = []
 
         @cache
         def words(key: bytes) -> Counter[str]:
@@ -75,7 +80,7 @@ class Moves:
             return most_similar(here, [(key, words(key)) for key in keys])
 
         def gone(keys: Iterable[bytes]) -> list[bytes]:
-            return [key for key in keys if known.outcomes.get(key) in {"gone", "unlinked"}]
+            return list(filter(known.is_lost, keys))
 
         for record in records:
             alike = gone(self._alike(record))
@@ -94,11 +99,47 @@ class Moves:
                 known.moved(key, record.key)
             elif not same_text and record.key not in known.targets.values():
                 others.append(record)
-        if len(others) * len(gone(known.outcomes)) > MAX_PAIRS:
-            return
-        for record in others:
+        is_bounded = len(others) * len(gone(known.outcomes)) <= MAX_PAIRS
+        for record in others if is_bounded else ():
             if (key := most_similar_of(record, gone(known.outcomes))) is not None:
                 known.moved(key, record.key)
+        self._carry(records, words)
+        if is_bounded:
+            self._merge(others, words)
+
+    def _carry(self, records: Sequence[PageRecord], words: Words) -> None:
+        """Find the pages of folders that moved, by the moves that are known, though they were
+        edited.
+        """
+        known = self._known
+        new = {record.key: record for record in records}
+        proven = [
+            (known.states[key].url, new[target].url)
+            for key, target in known.targets.items()
+            if target in new
+        ]
+        folders = relocations(proven)
+        arrived = set(known.targets.values())
+        for record in records if folders else ():
+            if record.key in arrived:
+                continue
+            before = (folder.address_before(record.url) for folder in folders)
+            keys = [page_key(url) for url in before if url is not None]
+            key = next((key for key in keys if known.is_lost(key)), None)
+            here = word_counts(record.content or "", record.url)
+            if key is not None and common_share(here, words(key)) >= RELOCATED_SHARE:
+                known.moved(key, record.key)
+
+    def _merge(self, records: Sequence[PageRecord], words: Words) -> None:
+        """Find the new pages that hold the texts of several that are gone."""
+        known = self._known
+        for record in records:
+            whole = word_counts(record.content or "", record.url)
+            keys = [key for key, outcome in known.outcomes.items() if outcome == "gone"]
+            merged = [key for key in keys if is_merged(words(key), whole)]
+            for key in merged if len(merged) > 1 else ():
+                known.moved(key, record.key)
+                known.merged.add(key)
 
     def _alike(self, record: PageRecord) -> list[bytes]:
         """The stored pages that have the text of a page, or the last part of its address."""
@@ -247,7 +288,7 @@ def plan_deletions(
             known.reasons[key],
             named=key in named,
             arrived=target in present,
-            shared=arriving[target] > 1,
+            shared=arriving[target] > 1 and key not in known.merged,
             for_now=key in known.elsewhere_for_now,
             by_canonical=key in known.canonical_elsewhere,
         )

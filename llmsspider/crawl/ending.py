@@ -158,6 +158,7 @@ async def moved_pages(phase: Phase) -> AsyncIterator[Request]:
     waiting = phase.run.waiting
     _decide_parts(run)
     run.note_outage()
+    run.known.follow_redirects(run.final_page)
 
     def stored_text(key: bytes) -> str:
         record = run.store.load_page(key)

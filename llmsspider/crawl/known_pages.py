@@ -7,7 +7,7 @@ reached is decided on at the end, and nothing is deleted in doubt (docs/explanat
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -75,6 +75,8 @@ class KnownPages:
     targets: dict[bytes, bytes] = field(default_factory=dict)  # where pages moved to, by key
     elsewhere_for_now: set[bytes] = field(default_factory=set)
     """Those of them whose redirect was not one for good."""
+    merged: set[bytes] = field(default_factory=set)
+    """Those of them whose text is in the page that they moved to, with others'."""
     canonical_elsewhere: set[bytes] = field(default_factory=set)
     """Those of them that answer as ever, and name another address as theirs."""
     moved_from: dict[bytes, list[str]] = field(default_factory=dict)
@@ -199,6 +201,20 @@ class KnownPages:
             former = self.moved_from.setdefault(target, [])
             urls = (*self.moved_from.get(key, ()), self.states[key].url)
             former += [url for url in urls if url not in former]
+
+    def is_lost(self, key: bytes) -> bool:
+        """Say whether a stored page is gone, or nothing links to it any more."""
+        return self.outcomes.get(key) in {"gone", "unlinked"}
+
+    def follow_redirects(self, final: Callable[[bytes], bytes]) -> None:
+        """Take pages to have moved where the address that they name redirects in the end."""
+        for key, target in self.targets.items():
+            end = final(target)
+            if end in {target, key}:
+                continue
+            self.targets[key] = end
+            former = self.moved_from.setdefault(end, [])
+            former += [url for url in self.moved_from.pop(target, ()) if url not in former]
 
     def stays(self, key: bytes, reason: str) -> None:
         """Record that a stored page is kept after all, wherever it redirects to."""

@@ -235,6 +235,14 @@ class RunState:
         if self._store is not None:
             self._store.record_filtered(url, reason, rule or None)
 
+    def final_page(self, key: bytes) -> bytes:
+        """Return the page (key) that an address counts as in the end, by the redirects of this run."""
+        way = set[bytes]()
+        while key in self.counts_as and key not in way:
+            way.add(key)
+            key = self.counts_as[key][0]
+        return key
+
     def lost_pages(self) -> list[tuple[str, int]]:
         """Return the pages, with their depths, that count as another of which nothing came; one of
         each circle.

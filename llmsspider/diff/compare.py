@@ -336,15 +336,16 @@ def _likeness(old: Block, new: Block) -> float:
         return 0.0
     if old.text == new.text:
         return 1.0
-    alike = _share(_weighed(old.text), _weighed(new.text))
+    alike = common_share(_weighed(old.text), _weighed(new.text))
     return (
         alike
         if alike >= ALIKE
-        else max(alike, _share(_weighed_mask(old.text), _weighed_mask(new.text)))
+        else max(alike, common_share(_weighed_mask(old.text), _weighed_mask(new.text)))
     )
 
 
-def _share(one: Counter[str], other: Counter[str]) -> float:
+def common_share(one: Counter[str], other: Counter[str]) -> float:
+    """Return the share of their words that two texts have in common."""
     total = one.total() + other.total()
     return 2 * (one & other).total() / total if total else 0.0
 
@@ -428,6 +429,6 @@ def most_similar(one: Counter[str], others: Iterable[tuple[T, Counter[str]]]) ->
         if (
             smaller >= MIN_WORDS and 2 * smaller >= SAME_PAGE * total
         ):  # else the share is too low in any case
-            alike.append((_share(one, other), name))
+            alike.append((common_share(one, other), name))
     best = max(alike, key=itemgetter(0), default=None)
     return best[1] if best and best[0] >= SAME_PAGE else None

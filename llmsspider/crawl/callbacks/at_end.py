@@ -193,11 +193,20 @@ class EndOfCrawl:
         elif answer.kind == "html" and (
             target := leads_on(answer.body, answer.fetched_url, answer.encoding)
         ):
-            known.moved(key, page_key(self._run.page_of(target)))
+            known.moved(key, self._page_at(target))
         elif self._run.coverage.unseen:
             known.record_outcome(key, "kept", "not-seen")
         else:
             known.record_outcome(key, "unlinked")
+
+    def _page_at(self, url: str) -> bytes:
+        """Return the key of the page that a stub leads to: with or without the slash, as it was
+        requested.
+        """
+        plain = self._run.page_of(url)
+        bare = plain.rstrip("/")
+        keys = [page_key(one) for one in (plain, bare, f"{bare}/")]
+        return next((key for key in keys if key in self._run.requested_pages), keys[0])
 
     def not_verified(self, request: Request, kind: ErrorKind) -> None:
         """Record that a stored page is gone, or keep it where that is not certain."""
