@@ -132,10 +132,8 @@ def _labels(scan: FileScan, url: str) -> list[Choice]:
                 Choice(f"title-{form}", sorted(titled.values(), key=lambda mark: mark.start))
             )
         elif own[-1].skip[-1] >= scan.last_text_line:
-            starts = [
-                0,
-                *(mark.skip[-1] + 1 for mark in own),
-            ]  # each page ends with the line that names it
+            ends = [mark.skip[-1] for mark in own]  # each page ends with the line that names it
+            starts = [_first_start(scan.titles.headings, ends), *(end + 1 for end in ends)]
             ending = [
                 Mark(start, mark.url, mark.title, mark.skip, end=mark.skip[-1])
                 for start, mark in zip(starts, own, strict=False)
@@ -146,6 +144,34 @@ def _labels(scan: FileScan, url: str) -> list[Choice]:
                 mark.start = min(mark.skip)
             choices.append(Choice(f"{form}-before", own))
     return choices
+
+
+LINES_BETWEEN = 4
+"""Maximum number of lines from the end of a page to the heading that the next one begins with."""
+
+
+def _first_start(headings: list[Heading], ends: list[int]) -> int:
+    """Return the line where the first of the pages with these last lines begins.
+
+    That is the heading like those that all others begin with: the last one, where pages have one
+    each, or the first one below the title of the file. What stands before it is of no page.
+    """
+    lines = [heading.line for heading in headings]
+    places = [bisect_left(lines, end) for end in ends]
+    firsts = [headings[at] for at in places[:-1] if at < len(headings)]
+    levels = {first.level for first in firsts}
+    is_begun = len(firsts) == len(ends) - 1 and all(
+        first.line - end <= LINES_BETWEEN for first, end in zip(firsts, ends, strict=False)
+    )
+    if len(levels) != 1 or not is_begun:
+        return 0
+    level = levels.pop()
+    before = headings[: places[0]]
+    own = [heading.line for heading in before if heading.level == level]
+    has_one_each = sum(heading.level == level for heading in headings[places[0] :]) == len(firsts)
+    if own and has_one_each:
+        return own[-1]
+    return own[0] if own and before[0].level < level else 0
 
 
 def _own_site(marks: list[Mark], url: str) -> list[Mark]:

@@ -204,6 +204,24 @@ def test_pages_come_back(generate: Callable[[Sequence[Page]], str], rule: str) -
         assert "Source:" not in page.text.replace("Source: https://raw", "")
 
 
+PREAMBLE = "# The whole site\n\n> What it is about, in one line.\n\nAll of it in one file.\n\n"
+
+
+@pytest.mark.parametrize(("generate", "rule"), SHAPES, ids=SHAPE_IDS)
+@pytest.mark.parametrize("level", ["# ", "## "], ids=["H1", "H2"])
+def test_what_stands_before_the_first_page_is_of_none(
+    generate: Callable[[Sequence[Page]], str], rule: str, level: str
+) -> None:
+    pages = [
+        (path, title, f"Text of {title}.\n\n### More\n\nIt goes on.") for path, title, _ in PAGES
+    ]
+    listed = {f"{SITE}{path}": title for path, title, _ in pages}
+    body = re.sub("^# ", level, generate(pages), flags=re.MULTILINE)
+    found = pages_of(PREAMBLE + body, listed)
+    assert not [page for page in found if page.url and "All of it" in page.text]
+    assert found[-1].text.endswith("It goes on.\n")
+
+
 @pytest.mark.parametrize(("generate", "rule"), SHAPES, ids=SHAPE_IDS)
 @pytest.mark.parametrize("end", ["\r\n", "\r"], ids=["CRLF", "CR"])
 def test_line_ends(generate: Callable[[Sequence[Page]], str], rule: str, end: str) -> None:
