@@ -107,9 +107,8 @@ class GitHub:
 
 # Docsify sites: one HTML page that renders Markdown files, each under a route (`/#/guide` renders
 # `guide.md`).
-# With `routerMode: 'history'` a route is a path (`/guide`). Sites are recognised by the
-# configuration or the loader
-# script in the page. Pure: text in, URLs out.
+# Sites are recognised by the configuration or the loader script in the page; those whose routes are
+# paths (`routerMode: 'history'`) are pages as any other. Pure: text in, URLs out.
 
 MAX_PAGE_BYTES = 256 * 1024
 """Number of bytes at the beginning of a page or script that are searched for the configuration."""
@@ -134,16 +133,16 @@ _LOADER = re.compile(
 _SETTING = re.compile(
     r"(?<![\w$])[\"']?(\w+)[\"']?\s*:\s*(?:(true|false)\b|\"([^\"\n]{0,500})\"|'([^'\n]{0,500})')"
 )
-_ALIASES = re.compile(r"(?<![\w$])[\"']?alias[\"']?\s*:\s*\{([^{}]{0,10000})\}")
-_PROGRAMS = {
-    "alias": re.compile(r"(?<![\w$])[\"']?alias[\"']?\s*:"),
+_UNREAD = {
+    "alias": re.compile(
+        r"(?<![\w$])[\"']?alias[\"']?\s*:(?!\s*\{(?:\s*[\"'][^\"'\n]{0,200}[\"']\s*:"
+        r"\s*[\"'][^\"'\n]{0,200}_(?:sidebar|navbar|coverpage)\.\w+[\"']\s*,?)*\s*\})"
+    ),
     "routes": re.compile(r"(?<![\w$])[\"']?routes[\"']?\s*:\s*(?:\{\s*[^\s}]|[\w$])"),
 }
-"""Settings that may be code, or pages whose text is in the configuration itself: not read
-completely.
+"""Settings that say what pages are in a way of their own, and are not read; sidebars of other
+folders are no pages.
 """
-_ALIAS = re.compile(r"[\"']([^\"'\n]{1,200})[\"']\s*:\s*[\"']([^\"'\n]{1,200})[\"']")
-_WILDCARD = re.compile(r"\(?(?:\.|\[\^/\])[*+]\??\)?")
 _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
 _EXTENSION = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,9}$")
 
@@ -153,16 +152,12 @@ class Docsify:
     """One Docsify site.
 
     Attributes:
-        page: the URL of its HTML page; with `is_history` that of the folder whose paths are its
-        routes.
+        page: the URL of its HTML page.
         files: the URL of the folder of its Markdown files, with a slash at the end.
         homepage, ext: the file of the route `/`, and the ending of files.
         sidebar, navbar, cover: names of files with links; empty where the site has none.
         is_relative: links are relative to the file that they are in, not to `files`.
-        aliases: (pattern, target) pairs: `*` in a pattern is any text, `$1` in its target that
-        text.
-        is_history: routes are paths, all answered with the same page.
-        unread: names of settings that are code, and could not be read.
+        unread: names of settings that say what pages are, and are not read.
         is_configured: whether a configuration was found, not just the loader script.
     """
 
@@ -174,8 +169,6 @@ class Docsify:
     navbar: str = ""
     cover: str = ""
     is_relative: bool = False
-    aliases: tuple[tuple[str, str], ...] = ()
-    is_history: bool = False
     unread: tuple[str, ...] = ()
     is_configured: bool = True
 
@@ -186,13 +179,12 @@ class Docsify:
         """
         found = []
         for given in data if isinstance(data, list) else []:
+            if isinstance(given, dict) and given.get("is_history"):
+                continue  # its routes are paths: kept by an earlier version
             with contextlib.suppress(TypeError, ValueError, KeyError, AttributeError):
                 fields = {
                     name: value for name, value in given.items() if name in cls.__dataclass_fields__
                 }
-                fields["aliases"] = tuple(
-                    (str(pattern), str(target)) for pattern, target in given["aliases"]
-                )
                 fields["unread"] = tuple(map(str, given.get("unread", ())))
                 found.append(cls(**fields))
         return found
@@ -222,15 +214,9 @@ class Docsify:
 
     def has_page(self, url: str) -> bool:
         """Return whether a URL is one of the site's routes, or its page."""
-        if self.is_history:
-            path = self._route_of(url) if without_fragment(url).startswith(self.page) else ".none"
-            return not _EXTENSION.search(path) or path.endswith(".html")
         return identity(split_route(url)[0]) == identity(self.page)
 
     def _route_of(self, url: str) -> str:
-        if self.is_history:
-            path = without_fragment(url).partition("?")[0].removeprefix(self.page.rstrip("/"))
-            return path.removesuffix("index.html") or "/"
         return split_route(url)[1].lstrip("#!") or "/"
 
     def file_of(self, url: str) -> str:
@@ -238,20 +224,11 @@ class Docsify:
 
         >>> Docsify("https://e.com/", "https://e.com/").file_of("https://e.com/#/guide/")
         'https://e.com/guide/README.md'
-        >>> Docsify("https://e.com/", "https://e.com/", is_history=True).file_of("https://e.com/guide")
-        'https://e.com/guide.md'
         """
         return self._file(self._route_of(url))
 
     def _file(self, route: str) -> str:
         path = route
-        for pattern, target in self.aliases:
-            before, wildcard, after = pattern.partition("*")
-            is_long = bool(wildcard) and len(route) >= len(before) + len(after)
-            if route == pattern or (is_long and route.startswith(before) and route.endswith(after)):
-                text = route[len(before) : len(route) - len(after)]
-                path = target if route == pattern else target.replace("$1", text)
-                break
         if path.endswith("/"):
             path += f"README{self.ext}"
         elif not path.endswith((self.ext, ".html")):
@@ -284,8 +261,6 @@ class Docsify:
         name = path.lstrip("/").removesuffix(self.ext)
         if name == "README" or name.endswith("/README"):
             name = name.removesuffix("README")
-        if self.is_history:
-            return f"{self.page}{name}"
         return f"{self.page}#/{name}" if name else self.page
 
     def join(self, href: str, page_url: str) -> str:
@@ -316,8 +291,6 @@ class Docsify:
         """Return the URL of a heading of a page; that of the page if `anchor` is empty."""
         if not anchor:
             return page_url
-        if self.is_history:
-            return f"{without_fragment(page_url)}#{anchor}"
         return f"{page_url if split_route(page_url)[1] else f'{self.page}#/'}?id={anchor}"
 
 
@@ -363,33 +336,20 @@ def find_docsify(body: bytes, url: str, script: str = "") -> Docsify | None:
         return None
     is_configured = text is not None
     text = text or ""
-    written = _ALIASES.search(text)
-    aliases, is_complete = _read_aliases(written[1] if written else "")
-    is_read = written is not None and is_complete
-    unread = [
-        name
-        for name, code in _PROGRAMS.items()
-        if code.search(text) and not (name == "alias" and is_read)
-    ]
+    unread = tuple(name for name, setting in _UNREAD.items() if setting.search(text))
     given: dict[str, str | bool] = {}
-    for name, word, quoted, apostrophed in _SETTING.findall(_ALIASES.sub("", text, count=1)):
+    for name, word, quoted, apostrophed in _SETTING.findall(text):
         given.setdefault(name, word == "true" if word else quoted or apostrophed)
 
     def named(setting: str, usual: str) -> str:
         value = given.get(setting, False)
         return value if isinstance(value, str) else usual if value else ""
 
+    if given.get("routerMode") == "history":
+        return None
     base = named("basePath", "") or named("sourcePath", "")
-    is_history = given.get("routerMode") == "history"
     page = split_route(without_fragment(url))[0]
-    if is_history:
-        root = urljoin(page, "/")
-        below = urljoin(root, f"{base.strip('/')}/" if base.strip("/.") else "")
-        page = below if page.startswith(below) else root
-        files = urljoin(root, base or "/")
-    else:
-        files = urljoin(page, base or ".")
-
+    files = urljoin(page, base or ".")
     ext = named("ext", ".md") or ".md"
     return Docsify(
         page=page,
@@ -400,32 +360,6 @@ def find_docsify(body: bytes, url: str, script: str = "") -> Docsify | None:
         navbar=named("loadNavbar", f"_navbar{ext}"),
         cover=named("coverpage", f"_coverpage{ext}"),
         is_relative=given.get("relativePath") is True,
-        aliases=aliases,
-        is_history=is_history,
-        unread=tuple(unread),
+        unread=unread,
         is_configured=is_configured,
     )
-
-
-def _read_aliases(text: str) -> tuple[tuple[tuple[str, str], ...], bool]:
-    """Return up to 50 aliases whose pattern has at most one wildcard, then written `*`, and whether
-    these are all.
-
-    Others are regular expressions or functions of the site, which are not run.
-    """
-    pairs = _ALIAS.findall(text)
-    plain = [
-        (
-            _WILDCARD.sub("*", pattern.replace("\\\\.", "."), count=1)
-            .removesuffix("$")
-            .removeprefix("^"),
-            target,
-        )
-        for pattern, target in pairs[:50]
-    ]
-    found = tuple(
-        pair
-        for pair in plain
-        if pair[0].count("*") <= 1 and not re.search(r"[()\[\]+?{}|\\$]", pair[0])
-    )
-    return found, len(found) == len(pairs) and "=>" not in text and "function" not in text

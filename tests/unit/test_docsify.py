@@ -32,14 +32,6 @@ def configured(config: str) -> Docsify:
         ("basePath: '/files/'", "#/guide", "../files/guide.md"),
         ("basePath: 'https://raw.example/x/'", "#/guide", "https://raw.example/x/guide.md"),
         ('"ext": ".markdown"', "#/guide", "guide.markdown"),
-        ("alias: {'/zh/(.*)': '/$1'}", "#/zh/guide", "guide.md"),
-        (
-            "alias: {'/changelog': 'https://raw.example/CHANGELOG'}",
-            "#/changelog",
-            "https://raw.example/CHANGELOG.md",
-        ),
-        ("alias: {'/(a+)+$': '/evil'}", "#/aaaa", "aaaa.md"),
-        ("alias: {'/zh/(.*?)': '/$1', '/v([^/]+)': '/version/$1'}", "#/v2", "version/2.md"),
     ],
 )
 def test_the_file_of_a_route(config, route, file):
@@ -72,58 +64,15 @@ def test_links_beside_the_page_where_the_site_says_so():
     assert configured("relativePath: true").join("c.md", f"{URL}#/a/b") == f"{URL}#/a/c"
 
 
-@pytest.mark.parametrize(
-    ("config", "page", "route", "file"),
-    [
-        ("", "https://e.com/guide", "https://e.com/guide", "https://e.com/guide.md"),
-        ("", "https://e.com/", "https://e.com/", "https://e.com/README.md"),
-        ("", "https://e.com/", "https://e.com/sub/", "https://e.com/sub/README.md"),
-        (
-            "basePath: '/docs/'",
-            "https://e.com/docs/a",
-            "https://e.com/docs/",
-            "https://e.com/docs/README.md",
-        ),
-        (
-            "basePath: '/docs/'",
-            "https://e.com/docs/a",
-            "https://e.com/docs/b/c",
-            "https://e.com/docs/b/c.md",
-        ),
-        ("basePath: '/files/'", "https://e.com/", "https://e.com/b", "https://e.com/files/b.md"),
-        (
-            "basePath: 'https://raw.example/x/'",
-            "https://e.com/",
-            "https://e.com/b",
-            "https://raw.example/x/b.md",
-        ),
-        ("alias: {'/zh/.*': '/$1'}", "https://e.com/", "https://e.com/zh/b", "https://e.com/b.md"),
-    ],
-)
-def test_the_file_of_a_path(config, page, route, file):
-    """With `routerMode: 'history'` routes are paths, whichever of them was answered with the page."""
-    html = (
-        f"<script>window.$docsify = window.$docsify || {{routerMode: 'history', {config}}}</script>"
-    )
-    site = find_docsify(html.encode(), page)
-    assert site is not None
-    assert site.has_page(route)
-    assert site.file_of(route) == file
-    assert not site.has_page("https://other.example/")
-    assert not site.has_page("https://e.com/pic.png")
+def test_lists_beside_a_page():
+    site = configured("loadSidebar: true")
+    assert site.lists_beside(f"{URL}#/a/b") == [f"{URL}a/_sidebar.md"]
 
 
-def test_links_between_paths():
-    site = Docsify(
-        "https://e.com/docs/", "https://e.com/docs/", is_history=True, sidebar="_sidebar.md"
-    )
-    here = "https://e.com/docs/a/b"
-    hrefs = ("c.md#use", "/x/README.md", "#here", "?id=here", "x/pic.png", "#/d?id=e")
-    assert [site.join(href, here).removeprefix("https://e.com/docs") for href in hrefs] == [
-        *("/c#use", "/x/", "/a/b#here", "/a/b#here", "/x/pic.png", "/d#e")
-    ]
-    assert site.page_of("https://e.com/docs/x/y.md") == "https://e.com/docs/x/y"
-    assert site.lists_beside(here) == ["https://e.com/docs/a/_sidebar.md"]
+def test_routes_that_are_paths_are_pages_as_any_other():
+    page = f"<script>$docsify = {{routerMode: 'history'}}</script>{LOADER}".encode()
+    assert find_docsify(page, URL) is None
+    assert Docsify.from_list([{"page": URL, "files": URL, "is_history": True}]) == []
 
 
 def test_lists_are_no_pages():
@@ -146,7 +95,7 @@ def test_what_is_no_docsify_site_with_routes(page):
 
 
 def test_it_is_remembered():
-    site = configured("alias: {'/a': '/b'}, loadSidebar: true")
+    site = configured("loadSidebar: true")
     assert Docsify.from_list([asdict(site), {"page": 1}, None]) == [site]
 
 
@@ -181,14 +130,15 @@ def test_the_forms_of_a_configuration(script, is_own):
     [
         ("routes: {'/now': (route) => '# Now'}", ("routes",)),
         ("routes: {}", ()),
-        ("alias: {'/a': '/b'}", ()),
-        ("alias: {'/a(\\\\d{2})': '/b'}", ("alias",)),
+        ("alias: {'/a': '/b'}", ("alias",)),
+        ("alias: {'/.*/_sidebar.md': '/_sidebar.md', '/.*/_navbar.md': '/_navbar.md'}", ()),
+        ("alias: {'/.*/_sidebar.md': '/_sidebar.md', '/a': '/b'}", ("alias",)),
         ("alias: {'/a': (path) => path}", ("alias",)),
         ("alias: Object.fromEntries(pairs)", ("alias",)),
-        ("alias: {'/a': '/b'}, routes: paths", ("routes",)),
+        ("alias: {}, routes: paths", ("routes",)),
     ],
 )
-def test_what_of_a_configuration_is_a_program(config, unread):
+def test_what_of_a_configuration_is_not_read(config, unread):
     site = configured(config)
     assert site.unread == unread
     assert Docsify.from_list([asdict(site)]) == [site]

@@ -293,7 +293,7 @@ class Documents:
         is_route = (
             bool(split_route(request.url)[1]) and self._run.site.docsify_of(request.url) is not None
         )
-        if is_route or (site is not None and site.is_history and is_alternate):
+        if is_route:
             message = "HTML in place of its Markdown file"
             return self.failed(request, "not_found", message, answer.status)
         if site is None or self._run.arguments.render == "always" or is_alternate:

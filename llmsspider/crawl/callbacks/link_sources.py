@@ -68,11 +68,11 @@ class LinkSourcePages:
         if site is not None and site.unread:
             parts = ", ".join(site.unread)
             why = (
-                f"{site.page}: programs of its configuration ({parts}) say what some of its"
-                " pages are"
+                f"{site.page}: settings of its configuration that are not read ({parts}) say"
+                " what some of its pages are"
             )
             if why != self._run.coverage.cut:
-                line = f"{why}; those are not read (-a render=always renders the page)"
+                line = f"{why} (-a render=always renders the page)"
                 logger.warning("%(line)s", {"line": line}, extra={"spider": self._spider})
             self._run.coverage.incomplete(why)
         return site
@@ -117,8 +117,6 @@ class LinkSourcePages:
             return
         is_root = identity(page_url) == identity(site.page)
         lists = site.lists if is_root else site.lists_beside(page_url)
-        if site.is_history and not is_root:
-            lists = [*site.lists, *lists]
         page = site.page if is_root else page_url
         own = {"unchanged": unchanged, "page": page, "optional": not is_root}
         new = [url for url in lists if url not in self._lists][: MAX_LISTS - len(self._lists)]
@@ -137,9 +135,7 @@ class LinkSourcePages:
             return []
         unchanged = info(request).get("unchanged", False)
         depth = int(request.meta.get("depth", 0))
-        site = await self.learn_docsify(request, answer)
-        if site is not None and site.is_history:  # its Markdown was read before its HTML
-            return list(self._docsify_lists(request.url, depth, site, unchanged=unchanged))
+        await self.learn_docsify(request, answer)
         try:
             page = await self._run.workers.read_metadata(
                 answer.body, answer.fetched_url, answer.encoding
