@@ -20,7 +20,16 @@ from typing import Any, Self
 
 from sqlalchemy import Connection
 
-from llmsspider.answers.ranking import Candidates, Hit, PageSignals, outline_of, version_key
+from llmsspider.answers.ranking import (
+    Candidates,
+    FragmentRule,
+    Hit,
+    PageSignals,
+    outline_of,
+    proven_rule,
+    slug,
+    version_key,
+)
 from llmsspider.answers.words import Query, Term, passages, word_parts
 from llmsspider.errors import SearchError, StoreError
 from llmsspider.store import CONTENT, OUTLINE, PageRecord, Store
@@ -40,6 +49,7 @@ where none does
 so, each selects them."""
 
 BATCH = 100  # pages of one transaction
+MAX_PROOFS = 20_000  # pairs of a link and a passage of its page that are looked at for the rule
 SYNONYMS = 0.8  # weight of what is found with synonyms too, relative to what is found without
 
 _DAMAGE = {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
@@ -66,6 +76,7 @@ class SourceIndex:
     def __init__(self, database: Database, store: str):
         self._database = database
         self._versions_at: tuple[int, list[str]] = (-1, [])
+        self._rule_at: tuple[int, FragmentRule | None] = (-1, None)
         self._counted_at: tuple[int, tuple[int, int]] = (-1, (0, 0))
         try:
             self.write(partial(self._prepare, store=store))
@@ -257,6 +268,27 @@ class SourceIndex:
     def fragments(self, url: str) -> Sequence[Any]:
         """The fragments of a page that links of the source lead to, each with the text of a link."""
         return self._all("SELECT DISTINCT fragment, text FROM link WHERE url = ?", url)
+
+    def fragment_rule(self) -> FragmentRule | None:
+        """The rule by which the site makes fragments of headings, as far as its links prove one."""
+        seq = self._state().seq
+        if self._rule_at[0] != seq:
+            self._rule_at = seq, proven_rule(self._linked_headings())
+        return self._rule_at[1]
+
+    def _linked_headings(self) -> set[tuple[str, str]]:
+        """The headings that links lead to, each with its fragment."""
+        found = self._all(
+            "SELECT DISTINCT link.url, fragment, text, headings FROM link JOIN page ON"
+            " page.url = link.url JOIN passage ON passage.page = page.id LIMIT ?",
+            MAX_PROOFS,
+        )
+        return {
+            (heading, fragment)
+            for _, fragment, text, headings in found
+            for heading in headings.split(SEPARATOR)[-1:]
+            if heading and slug(heading) in {slug(fragment), slug(text)}
+        }
 
     def url_of(self, page_id: str) -> str | None:
         """The URL of the page with a document id."""

@@ -32,6 +32,7 @@ from llmsspider.answers.ranking import (
     SearchResults,
     choose_source,
     code_in,
+    encoded,
     excerpt,
     fragment_of,
     fused,
@@ -40,6 +41,7 @@ from llmsspider.answers.ranking import (
     pooled,
     rank,
     shown_parts,
+    slug,
 )
 from llmsspider.answers.words import Query, corrected, parse_query, words
 from llmsspider.errors import LlmsspiderError, SearchError, StoreError, UnknownSourceError
@@ -209,14 +211,13 @@ class OpenSource:
         kind: str | None,
     ) -> SearchResult:
         best = hits[0]
-        parts = shown_parts(hits, self.index.hits_where(PASSAGES_OF, page.key), room)
+        passages = self.index.hits_where(PASSAGES_OF, page.key)
+        parts = shown_parts(hits, passages, room)
         headings = [hit.heading_path[-1] for hit in hits[1:] if hit.heading_path]
         more = [
             heading for heading in dict.fromkeys(headings) if heading not in best.heading_path[-1:]
         ]
-        fragment = best.heading_path and fragment_of(
-            best.heading_path, self.index.fragments(record.url)
-        )
+        fragment = self._fragment(record, best.heading_path)
         start, end = parts[0][0], parts[-1][1]
         begin = 0
         shown = joined(record.content or "", parts)
@@ -225,7 +226,7 @@ class OpenSource:
         if kind == "code":
             shown = code_in(shown) or shown
         return SearchResult(
-            url=f"{record.url}#{fragment}" if fragment else record.url,
+            url=f"{record.url}#{encoded(fragment)}" if fragment else record.url,
             title=record.title or record.url,
             heading_path=best.heading_path,
             text=shown,
@@ -240,6 +241,23 @@ class OpenSource:
             also=tuple(also),
             licences=licences_of(record, source),
         )
+
+    def _fragment(self, record: PageRecord, heading_path: tuple[str, ...]) -> str | None:
+        """The fragment of a passage's heading: one that links lead to, else by the site's rule.
+
+        By a rule neither the title of a page nor a heading that it has twice gets one.
+        """
+        if not heading_path:
+            return None
+        known = self.index.fragments(record.url)
+        if own := fragment_of(heading_path[-1:], known):
+            return own
+        rule = self.index.fragment_rule() if len(heading_path) > 1 else None
+        headings = _HEADINGS.findall(record.content or "")
+        same = [one for one in headings if slug(one) == slug(heading_path[-1])]
+        if rule is not None and len(same) == 1:
+            return rule(heading_path[-1])
+        return fragment_of(heading_path, known)
 
     def close(self) -> None:
         """Close all of it."""

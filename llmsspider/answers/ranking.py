@@ -6,15 +6,19 @@ import difflib
 import operator
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from math import log
+from urllib.parse import quote
 
 from llmsspider.answers.words import Query, Term, words
 from llmsspider.errors import UnknownSourceError
 from llmsspider.store import PageRecord, SourceRecord
 from llmsspider.web.rights import SiteRights
+
+FragmentRule = Callable[[str], str]
+"""From the text of a heading to its fragment."""
 
 # --- search results ---
 
@@ -304,8 +308,8 @@ def _beginnings(text: str) -> set[str]:
 
 # The URL fragment of a heading.
 # A page's Markdown does not say which fragments the page has. Links of the site to `page#fragment`
-# do: a heading gets
-# one of those, or none.
+# do: a heading gets one of those. Where they show the rule by which the site makes fragments of
+# headings, the other headings get theirs by it; else none.
 
 
 @lru_cache(maxsize=65_536)
@@ -316,6 +320,56 @@ def slug(heading: str) -> str:
     ('requestmetaspecialkeys', 'requestmetaspecialkeys')
     """
     return re.sub(r"[\W_]+", "", heading).casefold()
+
+
+def by_github(heading: str) -> str:
+    """Return the id that GitHub gives a heading, and most generators of Markdown with it.
+
+    >>> by_github("What's new in `v2.0`?")
+    'whats-new-in-v20'
+    """
+    return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
+
+
+def by_docutils(heading: str) -> str:
+    """Return the id that docutils gives a heading.
+
+    >>> by_docutils("What's new in `v2.0`?")
+    'what-s-new-in-v2-0'
+    """
+    return re.sub(r"[^a-z0-9]+", "-", heading.lower()).strip("-")
+
+
+def by_words(heading: str) -> str:
+    """Return the id that Python-Markdown and VitePress give a heading of several words.
+
+    >>> by_words("Set up & run")
+    'set-up-run'
+    """
+    return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", heading).strip().lower())
+
+
+RULES: tuple[FragmentRule, ...] = (by_words, by_docutils, by_github)
+
+MIN_PROOFS = 4
+PROVEN = 0.9
+"""Number of links to headings that prove a rule, and the share of them that has to keep to it."""
+
+
+def proven_rule(links: Collection[tuple[str, str]]) -> FragmentRule | None:
+    """Return the rule that most of the links keep to: each is a heading, and its fragment."""
+    kept = {rule: sum(rule(heading) == part for heading, part in links) for rule in RULES}
+    best = max(RULES, key=lambda rule: kept[rule])
+    return best if kept[best] >= max(MIN_PROOFS, PROVEN * len(links)) else None
+
+
+def encoded(fragment: str) -> str:
+    """Return a fragment as a URL holds it (RFC 3986, section 3.5).
+
+    >>> encoded("a b{c}%20")
+    'a%20b%7Bc%7D%20'
+    """
+    return quote(fragment, safe="!$&'()*+,;=:@/?-._~%")
 
 
 def fragment_of(heading_path: Sequence[str], known: Sequence[tuple[str, str]]) -> str | None:

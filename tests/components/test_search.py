@@ -363,6 +363,25 @@ def test_a_page_is_shown_by_its_best_passages_and_what_stands_around(shelves: Sh
     assert len(found.text) <= 2100
 
 
+def test_headings_without_links_get_fragments_by_the_rule_that_links_prove(shelves: Shelves):
+    names = ["Set up & run", "What's new", "First steps", "API keys", "Last resort"]
+    text = "".join(f"## {name}\n\n{name} of zebras. {'More. ' * 40}\n\n" for name in names)
+    ids = ["set-up-run", "whats-new", "first-steps", "api-keys"]
+    proofs = [Link("there", f"{SITE}a#{part}") for part in ids]
+    shelves.crawl(
+        {
+            "a": record("a", f"# A\n\n{text}", title="A"),
+            "b": record("b", "# B\n\nlinks\n", title="B", links=proofs),
+        }
+    )
+    assert shelves.paths("last resort") == ["a#last-resort"]
+    shelves.crawl({"b": record("b", "# B\n\nfewer\n", title="B", links=proofs[:2])})
+    assert shelves.paths("last resort") == ["a"]
+    odd = [Link("Last resort", f"{SITE}a#last resort{{}}")]
+    shelves.crawl({"b": record("b", "# B\n\nodd\n", title="B", links=odd)})
+    assert shelves.paths("last resort") == ["a#last%20resort%7B%7D"]
+
+
 def test_code_alone(shelves: Shelves):
     shelves.crawl(
         {
