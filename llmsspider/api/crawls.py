@@ -8,7 +8,6 @@ import asyncio
 import io
 import math
 import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -36,6 +35,7 @@ from llmsspider.items import Document, document_of
 from llmsspider.output import exports
 from llmsspider.output.graph import Order, write_json
 from llmsspider.store import Store
+from llmsspider.web.child_processes import OWN_GROUP, interrupt, kill_group
 from llmsspider.web.urls import start_url
 
 Settings = Mapping[str, object]
@@ -88,7 +88,7 @@ class _Crawl:
             options = options_for_pipe(arguments, stores_for(store, settings, temporary), spider)
             # a session of its own: Ctrl-C in a terminal is for the program, which then stops the
             # crawl
-            yield options, {"stderr": log, "env": child(), "start_new_session": True}, log
+            yield options, {"stderr": log, "env": child(), **OWN_GROUP}, log
 
     def _take(self, kind: bytes, body: bytes) -> Document | None:
         """Return the document of a message; note what others say."""
@@ -153,11 +153,11 @@ class Crawl(_Crawl):
     def _stop(process: subprocess.Popen[bytes]) -> None:
         for _ in range(2):
             if process.poll() is None:
-                process.send_signal(signal.SIGINT)
+                interrupt(process)
                 with suppress(subprocess.TimeoutExpired):
                     process.wait(STOP_SECS)
         if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
+            kill_group(process.pid)
 
 
 class AsyncCrawl(_Crawl):
@@ -188,15 +188,14 @@ class AsyncCrawl(_Crawl):
         try:
             for _ in range(2):
                 if process.returncode is None:
-                    process.send_signal(signal.SIGINT)
+                    interrupt(process)
                     with suppress(TimeoutError):
                         await asyncio.wait_for(
                             process.communicate(), STOP_SECS
                         )  # what it wants to send yet
         finally:
             if process.returncode is None:
-                with suppress(ProcessLookupError):  # it has ended, and nobody has waited for it
-                    os.killpg(process.pid, signal.SIGKILL)
+                kill_group(process.pid)
                 await process.wait()
 
 

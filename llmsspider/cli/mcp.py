@@ -35,6 +35,7 @@ from llmsspider.config.sources import default_name
 from llmsspider.errors import ArgumentsError, LlmsspiderError, SearchError, crawl_command
 from llmsspider.store import Stores, resolve_data_dir
 from llmsspider.store.database import STORE_FOLDER
+from llmsspider.web.child_processes import OWN_GROUP, interrupt
 from llmsspider.web.loading import missing_extra
 from llmsspider.web.urls import require_http_url
 
@@ -343,7 +344,7 @@ class CrawlProcesses:
     def _stop(self, source: str) -> bool:
         running = self._is_running(source)
         if running:
-            self._started[source][0].send_signal(signal.SIGINT)
+            interrupt(self._started[source][0])
         return running
 
     def close(self) -> None:
@@ -375,7 +376,7 @@ class CrawlProcesses:
             stdin=subprocess.PIPE,
             stdout=log,
             stderr=log,
-            start_new_session=True,
+            **OWN_GROUP,
         )
         settings = {"LLMS_STATUS_PORT": "off", **self._settings}
         with (

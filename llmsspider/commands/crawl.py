@@ -11,7 +11,6 @@ import gc
 import io
 import logging
 import os
-import resource
 import sys
 import warnings
 from pathlib import Path
@@ -239,7 +238,16 @@ class Command(DescribedCommand, CrawlCommand):
 ALIVE_SECS = 5.0  # time between two signs of life of a crawl
 PEAK_MIB = 768.0
 """Memory after whose use a process takes no other source; MEMUSAGE_LIMIT_MB where that is less."""
-MAXRSS_A_MIB = 1 << (20 if sys.platform == "darwin" else 10)
+
+
+def peak_mib() -> float:
+    """Return the most memory that this process had, in MiB; 0 where the system does not say."""
+    if sys.platform == "win32":
+        return 0.0
+    import resource
+
+    a_mib = 1 << (20 if sys.platform == "darwin" else 10)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / a_mib
 
 
 def crawl_each() -> None:
@@ -291,8 +299,8 @@ async def _crawl_each(
                 code, failed = await _crawl(process, orjson.loads(line), answer)
             gc.collect()
             bound = min(PEAK_MIB, process.settings.getfloat("MEMUSAGE_LIMIT_MB") or PEAK_MIB)
-            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / MAXRSS_A_MIB
-            answer(orjson.dumps({"exit_code": code, "more": not failed and peak < bound}) + b"\n")
+            may_go_on = not failed and peak_mib() < bound
+            answer(orjson.dumps({"exit_code": code, "more": may_go_on}) + b"\n")
     finally:
         reactor.stop()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import os
 import signal
 import sys
@@ -142,7 +143,8 @@ async def _sync(
 
     task = asyncio.current_task()
     assert task is not None  # noqa: S101  # a coroutine that runs has one
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    with contextlib.suppress(NotImplementedError):  # Windows has none
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
     try:
         return await Nightly(places, stores, partial(print, file=sys.stderr, flush=True)).sync(
             entries

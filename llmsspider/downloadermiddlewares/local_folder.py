@@ -14,6 +14,7 @@ import mimetypes
 import os
 import re
 import stat
+import sys
 import zlib
 from collections import Counter
 from contextlib import suppress
@@ -52,6 +53,13 @@ them.
 
 SHOWING = ("index.html", "sitemap.xml", "llms.txt", "llms-full.txt")
 """Files that show the address at which a folder is published, each by its first MiB."""
+
+READ_ONLY = os.O_RDONLY
+"""How a file is opened: no link is followed, and no pipe waited for, where the system has that."""
+if sys.platform == "win32":
+    READ_ONLY |= os.O_BINARY
+else:
+    READ_ONLY |= os.O_NOFOLLOW | os.O_NONBLOCK
 
 MAX_BASE_DEPTH = 3  # segments of the path of such an address
 
@@ -134,7 +142,7 @@ class Folder:
         return 200, {"Content-Type": "application/xml"}, f"<urlset>{entries}</urlset>".encode()
 
     def _read(self, real: Path, known: str, max_bytes: int) -> Answer:
-        descriptor = os.open(real, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        descriptor = os.open(real, READ_ONLY)
         with os.fdopen(descriptor, "rb") as file:
             about = os.fstat(descriptor)
             if not stat.S_ISREG(about.st_mode):

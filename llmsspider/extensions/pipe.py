@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import struct
+import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -110,6 +111,7 @@ def send_end(fd: int) -> None:
     problem = None if report.documents and run.outcome != "store_failed" else nothing(report)
     if problem and not run.discovers:
         problem = f"{run.arguments.url}: {run.fault or problem}"
-    os.set_blocking(fd, True)
+    if sys.platform != "win32":
+        os.set_blocking(fd, True)
     with suppress(BrokenPipeError), os.fdopen(fd, "wb") as pipe:
         pipe.write(framed(END, ended | {"problem": problem}))

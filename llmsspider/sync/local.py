@@ -6,9 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import re
-import signal
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,6 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import orjson
+
+from llmsspider.web.child_processes import OWN_GROUP, kill_group
 
 if TYPE_CHECKING:
     from llmsspider.config.sources import SourceEntry
@@ -95,7 +95,7 @@ class LocalProcesses:
             log.open("ab") as file
         ):  # a session of its own: Ctrl-C in a terminal is for the sync, which then stops it
             child = await asyncio.create_subprocess_exec(
-                *self.command, stdin=PIPE, stdout=PIPE, stderr=file, start_new_session=True
+                *self.command, stdin=PIPE, stdout=PIPE, stderr=file, **OWN_GROUP
             )
         process = _Process(child)
         process.write(dict(self.settings))
@@ -134,8 +134,7 @@ class _Process:
 
     def kill(self) -> None:
         """Kill it with all that it started."""
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self.child.pid, signal.SIGKILL)
+        kill_group(self.child.pid)
 
     async def end(self) -> None:
         """Wait until it has ended, as it does when it is given nothing more; kill it where it does

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 from collections.abc import Iterator
 from pathlib import Path
+
+from filelock import FileLock, Timeout
 
 from llmsspider.errors import StoreError
 
@@ -15,19 +16,22 @@ from llmsspider.errors import StoreError
 def one_at_a_time(folder: Path) -> Iterator[None]:
     """Hold the lock in `folder` until the block ends; the system frees it when the process dies.
 
-    Raises `StoreError` when another sync has it.
+    Raises `StoreError` when another sync has it; `sync.pid` says which process that is.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "sync.lock").open("a+", encoding="ascii") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            file.seek(0)
+    holder = folder / "sync.pid"
+    lock = FileLock(folder / "sync.lock", blocking=False)
+    try:
+        lock.acquire()
+    except Timeout:
+        with contextlib.suppress(OSError):
+            process = holder.read_text(encoding="ascii").strip()
             raise StoreError(
-                f"another sync is going (process {file.read().strip() or 'unknown'}); nothing was"
-                " started"
+                f"another sync is going (process {process}); nothing was started"
             ) from None
-        file.truncate(0)
-        file.write(f"{os.getpid()}\n")
-        file.flush()
+        raise StoreError("another sync is going; nothing was started") from None
+    try:
+        holder.write_text(f"{os.getpid()}\n", encoding="ascii")
         yield
+    finally:
+        lock.release()

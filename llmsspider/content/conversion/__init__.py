@@ -16,6 +16,7 @@ import pickle
 import signal
 import socket
 import struct
+import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -216,7 +217,7 @@ class ConversionPool:
         self, function: Callable[..., T], arguments: tuple[object, ...], *, in_place: bool = False
     ) -> T:
         is_main = threading.current_thread() is threading.main_thread()
-        if in_place and is_main and hasattr(signal, "setitimer"):  # else nothing could interrupt it
+        if in_place and is_main and sys.platform != "win32":  # else nothing could interrupt it
             with suppress(_TooLongError):
                 return _interrupted(function, arguments, IN_PLACE_SECS)
         timeout_secs = self.timeout_secs
@@ -238,6 +239,8 @@ def _interrupted(function: Callable[..., T], arguments: Sequence[object], secs: 
     """Call a function; raises `ConversionError`, or `_TooLongError` after `secs` seconds of CPU
     time.
     """
+    if sys.platform == "win32":  # it has no such timer: workers keep the time
+        return function(*arguments)
     is_running = True
 
     def interrupt(*_: object) -> None:
@@ -362,19 +365,17 @@ def serve(prepare: Callable[[], object], stream: socket.socket) -> None:
 
 
 def _answer(call: bytes) -> bytes:
-    has_alarm = hasattr(signal, "setitimer")
     try:
         function, arguments, timeout_secs = pickle.loads(call)  # noqa: S301  # written by `Worker.call`
-        if (
-            has_alarm
-        ):  # it ends this process in case the parent, which enforces the timeout, has died
+        # it ends this process in case the parent, which enforces the timeout, has died
+        if sys.platform != "win32":
             signal.signal(signal.SIGALRM, signal.SIG_DFL)
             signal.setitimer(signal.ITIMER_REAL, 2 * timeout_secs)
         return _message(function(*arguments))
     except Exception as error:  # also a result that cannot be pickled
         return _message(ConversionError(str(ConversionError.of(error))))
     finally:
-        if has_alarm:
+        if sys.platform != "win32":
             signal.setitimer(signal.ITIMER_REAL, 0)
 
 

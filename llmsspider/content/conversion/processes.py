@@ -23,12 +23,19 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, InvalidStateError
 from multiprocessing import connection, resource_tracker
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from llmsspider.errors import ConversionError
 
 if TYPE_CHECKING:
-    from multiprocessing.context import ForkServerContext, SpawnContext
+    from multiprocessing.context import SpawnContext
+
+    if sys.platform == "win32":
+        Context = SpawnContext
+    else:
+        from multiprocessing.context import ForkServerContext
+
+        Context = ForkServerContext | SpawnContext
 
 T = TypeVar("T")
 
@@ -60,9 +67,7 @@ there, unlocked.
 class Worker:
     """One process and the socket to it; raises `OSError` or `EOFError` when it did not start."""
 
-    def __init__(
-        self, context: ForkServerContext | SpawnContext, serve: Callable[[socket.socket], object]
-    ):
+    def __init__(self, context: Context, serve: Callable[[socket.socket], object]):
         self._socket, theirs = socket.socketpair()
         self.process = context.Process(target=serve, args=(theirs,), daemon=True)
         try:
@@ -229,10 +234,10 @@ class ProcessPool:
 
     def _fulfil(self, future: Future[Worker]) -> None:
         resource_tracker.ensure_running()  # its start would unblock the signal again
-        if hasattr(signal, "pthread_sigmask"):  # Ctrl-C is for the crawl; `warm` ends it
+        context: Context = multiprocessing.get_context("spawn")
+        if sys.platform != "win32":
+            # Ctrl-C is for the crawl; `warm` ends it
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        context: ForkServerContext | SpawnContext = multiprocessing.get_context("spawn")
-        if "forkserver" in multiprocessing.get_all_start_methods():
             context = multiprocessing.get_context("forkserver")
             context.set_forkserver_preload(self._preload)
         try:
@@ -264,7 +269,7 @@ class ProcessPool:
         deadline = time.monotonic() + EXIT_SECS
         while left and (secs := deadline - time.monotonic()) > 0:
             for ended in connection.wait(list(left), secs):
-                del left[ended]  # type: ignore[arg-type]
+                del left[cast("int", ended)]
         for worker in left.values():
             worker.stop()
 
