@@ -37,6 +37,20 @@ WORDS = {
     ),
     "emphasis in emphasis": ("<p>a <em><em>b</em></em></p>", "a *b*"),
     "bold beside bold": ("<p><b>on</b><span><b>off</b></span> x</p>", "**onoff** x"),
+    "bold in bold, at its end": ("<p><b>a <b>c</b></b></p>", "**a **c****"),
+    "bold in bold, at its beginning": ("<p><b><b>a</b> c</b></p>", "****a** c**"),
+    "a space that does not break beside emphasis": ("<p>a<i>\xa0b</i>c</p>", "a\xa0*b*c"),
+    "a window of its own": (
+        "<p><a href='/x'>Lid (opens in a new window)</a></p>",
+        "[Lid](https://docs.example.com/x)",
+    ),
+    "a link about windows": (
+        "<p><a href='/x'>Open a new window</a></p>",
+        "[Open a new window](https://docs.example.com/x)",
+    ),
+    "items that are empty": ("<ol><li>a</li><li></li><li>c</li></ol>", "1. a\n2.\n3. c"),
+    "numbers that count down": ("<ol reversed><li>a</li><li>b</li></ol>", "2. a\n1. b"),
+    "a break in an item": ("<ul><li>a</li><li><hr></li></ul>", "- a\n- ***"),
     "four stars in code": ("<p><code>a****b</code> <b>c</b></p>", "`a****b` **c**"),
     "one space in code": ("<p>a <code> </code> b <code>c </code></p>", "a ` ` b `c `"),
     "padded code": ("<p>a <code> c </code> b</p>", "a `c` b"),
@@ -70,6 +84,10 @@ CODE = {
         '<pre><code class="language-go"><span style="display:flex"><span style="user-select:none"> 1</span><span>a()\n</span></span>'
         '<span style="display:flex"><span style="user-select:none">10</span><span>b()\n</span></span></code></pre>',
         "```go\na()\nb()\n```",
+    ),
+    "a language as DocC names it": (
+        '<pre data-syntax="swift"><code>let a</code></pre>',
+        "```swift\nlet a\n```",
     ),
     "what is not selected and no number": (
         '<pre><code><span style="user-select:none">$ </span>a</code></pre>',
@@ -157,3 +175,14 @@ def test_formulas_keep_their_meaning(fragment, expected):
 def test_what_a_button_answers_is_no_text():
     answer = "<pre><code>a</code></pre><button>Copy</button><span hidden>Copied!</span>"
     assert inside(f"<div>{answer}</div>") == "```\na\n```"
+
+
+def test_footnotes_beside_the_article_are_its_footnotes():
+    page = (
+        '<html><body><div><article><h1>Kettle</h1><p>It boils with all of its water<sup><a class="footnote-ref" href="#fn1">1</a></sup>.</p>'
+        "<p>Another paragraph of words is read.</p></article>"
+        '<aside><ol><li id="fn1">At sea. <a class="footnote-back" href="#r">↩</a></li></ol></aside></div></body></html>'
+    )
+    text = convert(page.encode(), URL, "utf-8").markdown
+    assert "water[^1]." in text
+    assert text.endswith("[^1]: At sea.\n")

@@ -325,8 +325,20 @@ def code_language(pre: _Element) -> str:
     return ""
 
 
+_NAMED_BY = (
+    "data-language",
+    "data-lang",
+    "data-code-lang",
+    "data-syntax",
+    "syntax",
+    "lang",
+    "language",
+)
+"""Attributes that name the language of code."""
+
+
 def _language_of(element: _Element) -> str:
-    for name in ("data-language", "data-lang", "data-code-lang", "lang", "language"):
+    for name in _NAMED_BY:
         value = element.get(name)
         if value and _WORD.fullmatch(value) and (name != "lang" or element.tag in {"pre", "code"}):
             return _accepted(value)

@@ -214,6 +214,7 @@ _REFERENCES = XPath(
     " or contains(parent::sup/@class,'footnote') or starts-with(parent::sup/@id,'fnref'))))]",
     smart_strings=False,
 )
+_IDS = XPath("descendant::*/@id")
 _ASIDES = XPath(
     "descendant::*[contains(@class,'footnoteContent') or contains(@class,'footnote-content')"
     " or contains(@class,'footnote-text') or contains(concat(' ',@class,' '),' sidenote ')"
@@ -235,12 +236,25 @@ def find_footnotes(walk: Walk, main: _Element) -> None:
     for link in _REFERENCES(main):
         if label := _NOT_LABEL.sub("", inner_text(link)):
             walk.notes.setdefault(link.get("href")[1:], label)
+    if walk.notes:
+        _bring_definitions(walk, main)
     for note in _ASIDES(main):
         if note.tag in {"span", "small"} and note.getparent().tag not in {"sup", "label"}:
             _set_in_brackets(note)
     if walk.notes:
         walk.first_blocks.append(definition)
         walk.first_inlines.append(reference)
+
+
+def _bring_definitions(walk: Walk, main: _Element) -> None:
+    """Put the footnotes that stand beside a main content at its end."""
+    here = {name for name in main.xpath("descendant::*/@id") if name in walk.notes}
+    missing = walk.notes.keys() - here
+    around = {main, *main.iterancestors()}
+    for holder in holders(main.getroottree().getroot(), _IDS) if missing else ():
+        if holder.get("id") in missing and holder.tag in _NOTE_TAGS and holder not in around:
+            holder.tail = None
+            main.append(holder)
 
 
 def _set_in_brackets(note: _Element) -> None:

@@ -129,8 +129,8 @@ _CLOSING = re.compile(r"(?:(?<=\s)|\A)#+\Z")
 _BACKSLASHED = r"\\\g<0>"
 _BACKTICKS = re.compile(r"`+")
 _SPACES = re.compile(r" {2,}")
-_BESIDE = re.compile(r"(`+)[^`].*?(?<!`)\1(?!`)|(?<![\\*])\*{4}(?!\*)", re.DOTALL)
-"""A code span, or bold text that ends where other begins."""
+_BESIDE = re.compile(r"(?<=[^\s\\*])\*{4}(?=[^\s*])")
+"""Where bold text ends and other begins."""
 _LINE_START = re.compile(r"\n(?!\n)")
 
 _SHORT = 24
@@ -142,10 +142,6 @@ elements repeat.
 @lru_cache(maxsize=8192)
 def _written(text: str) -> str:
     return escape(collapsed(text))
-
-
-def _without_marks(found: re.Match[str]) -> str:
-    return found[0] if found[1] else ""
 
 
 class MarkdownFormat:
@@ -211,8 +207,8 @@ class MarkdownFormat:
     def line(self, run: list[str]) -> str:
         """Return inline pieces as one line (a heading, a cell)."""
         text = "".join(run)
-        if "****" in text:
-            text = _BESIDE.sub(_without_marks, text)
+        if "****" in text and "`" not in text:
+            text = _BESIDE.sub("", text)
         return (_SPACES.sub(" ", text) if "  " in text else text).strip(" \n\xa0")
 
     def paragraph(self, run: list[str]) -> str:
@@ -288,7 +284,7 @@ _RULERS = {"": "---", "left": ":--", "right": "--:", "center": ":-:"}
 def _item(marker: str, blocks: list[str], tight: bool, indent: str | None = None) -> str:
     if not blocks:
         return marker.rstrip()
-    joined = blocks[0]
+    joined = "***" if blocks[0] == "---" else blocks[0]  # `- ---` is no item
     for block in blocks[1:]:
         joined += ("\n" if tight and _NESTED.match(block) else "\n\n") + block
     if "\n" not in joined:

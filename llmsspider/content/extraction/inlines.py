@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from itertools import groupby
+from itertools import groupby, islice
 from operator import itemgetter
 
 from lxml.etree import _Element
@@ -63,6 +63,11 @@ SKIP = re.compile(
     re.ASCII,
 )
 """Texts of links to parts of their page, which stand above its navigation for the keyboard."""
+_NEW_WINDOW = re.compile(
+    r"(?<=\S)[\s\xa0]*[(\[]?(?:opens?|opening) (?:in )?(?:a )?new (?:window|tab)[)\].]*\Z",
+    re.IGNORECASE,
+)
+"""What a link says of its window behind its text."""
 _SPACE = re.compile(r"[ \t\n\r\f\v]+")
 _TAGS = frozenset({"tsd-tag", "tsd-flag"})
 """Classes of inline code that stands before a name, with a margin of its style between (TypeDoc).
@@ -157,6 +162,8 @@ def _link(walk: Walk, href: str, inner: str, text: str) -> str:
     outside.
     """
     stripped = inner.strip(" \n")
+    if " new " in stripped:
+        stripped = _NEW_WINDOW.sub("", stripped)
     if not stripped:
         return inner
     url = walk.joiner.join(href)
@@ -190,6 +197,7 @@ def card(walk: Walk, element: _Element) -> list[str] | None:
 
 
 _LAZY = ("src", "data-src", "data-lazy-src", "data-original")
+_MAX_SOURCES = 20
 _SETS = ("srcset", "data-srcset", "data-lazy-srcset")
 
 
@@ -200,7 +208,7 @@ def _source_of(image: _Element) -> str:
         if value and not value.startswith("data:"):
             return value
     picture = next(image.iterancestors("picture"), None)
-    for one in (image, *(() if picture is None else picture.iter("source"))):
+    for one in (image, *(() if picture is None else islice(picture.iter("source"), _MAX_SOURCES))):
         if value := next(filter(None, map(one.get, _SETS)), "").strip():
             return value.split()[0].rstrip(",")
     behind = image.getnext()
@@ -336,7 +344,7 @@ def _code_parts(element: _Element, depth: int) -> Iterator[tuple[str, _Element |
 def _emphasis(mark: str) -> InlineConverter:
     def handler(walk: Walk, element: _Element, before: list[str]) -> str:
         inner = walk.content(element)
-        stripped = inner.strip(" \n")
+        stripped = inner.strip(" \n\xa0")
         if not stripped:
             return " " if inner else ""
         is_last = element.getnext() is None and not (element.tail or "").strip()
@@ -345,9 +353,9 @@ def _emphasis(mark: str) -> InlineConverter:
         is_all = mark == "**" and walk.in_heading and not before and is_last
         if is_all or (stripped.startswith(mark) and stripped.endswith(mark) and mark != "*"):
             return inner
-        has_lead = inner[0] == " "
+        has_lead = inner[0] in " \xa0"
         previous = before[-1][-2:] if before and not has_lead else ""
-        following = "" if inner[-1] == " " else (element.tail or "")[:1]
+        following = "" if inner[-1] in " \xa0" else (element.tail or "")[:1]
         if not has_lead and before and mark not in stripped:
             inside = before[-1][len(mark) : -len(mark)]
             if (
@@ -356,7 +364,13 @@ def _emphasis(mark: str) -> InlineConverter:
                 del before[-1]
                 stripped = inside + stripped
                 previous = before[-1][-2:] if before else ""
-        return _spaced(inner, walk.format.emphasis(stripped, mark, previous, following))
+        lead, _, trail = inner.partition(inner.strip(" \n\xa0"))
+        piece = walk.format.emphasis(stripped, mark, previous, following)
+        return (
+            f"{lead}{piece}{trail}".replace("\n", " ")
+            if "\xa0" in lead + trail
+            else _spaced(inner, piece)
+        )
 
     return handler
 
@@ -392,16 +406,25 @@ def _is_word(button: _Element) -> bool:
     around = next(button.iterancestors(*_SENTENCES), None)
     if around is None or text.lower() in CONTROLS or not any(map(str.isalnum, text)):
         return False
-    others = sum(len(inner_text(one).strip()) for one in around.iter("button"))
-    return around.tag in {"td", "th"} or len(inner_text(around).strip()) > others
+    return around.tag in {"td", "th"} or _is_in_text(button)
+
+
+def _is_in_text(element: _Element) -> bool:
+    """Return True if text stands right before or behind an element, or a word that is no button."""
+    beside = [element.getprevious(), element.getnext()]
+    around = element.getparent()
+    first = beside[0].tail if beside[0] is not None else around is not None and around.text
+    if any(text and not text.isspace() for text in (first, element.tail)):
+        return True
+    return any(one is not None and one.tag != "button" and visible(one) for one in beside)
 
 
 @converts(INLINE_TAGS, "rt")
 def _reading(walk: Walk, element: _Element, before: list[str]) -> str:
     """Return how a word of `<ruby>` is read, in brackets (`<rp>` holds them, where there are any)."""
-    ruby = element.getparent()
     inner = walk.content(element)
-    has_brackets = ruby is not None and next(ruby.iter("rp"), None) is not None
+    before_it = element.getprevious()
+    has_brackets = before_it is not None and before_it.tag == "rp"
     return inner if has_brackets or not inner.strip() else f"({inner})"
 
 
@@ -409,13 +432,14 @@ def _reading(walk: Walk, element: _Element, before: list[str]) -> str:
 def _struck(walk: Walk, element: _Element) -> list[str] | None:
     """Return struck blocks: the text of each is struck."""
     leaves = [leaf for leaf in element.iter(*BLOCKS) if not has_blocks(leaf) and visible(leaf)]
+    for inner in element.iter("del", "s", "strike"):
+        inner.tag = "div" if has_blocks(inner) else "span"
     for leaf in leaves:
-        wrapper = leaf.makeelement(element.tag, {})
+        wrapper = leaf.makeelement("del", {})
         wrapper.text = settable(leaf.text)
         leaf.text = None
         wrapper.extend(list(leaf))
         leaf.append(wrapper)
-    element.tag = "div"
     return walk.block(element)
 
 

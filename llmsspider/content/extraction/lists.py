@@ -41,7 +41,7 @@ def listing(walk: Walk, element: _Element) -> list[str]:
     items: list[list[str]] = []
     numbers: list[int] = []
     tight = True
-    number = _number(element.get("start"), 1)
+    number, step = _numbering(element)
 
     def add(blocks: list[str]) -> None:
         if blocks:
@@ -63,18 +63,19 @@ def listing(walk: Walk, element: _Element) -> list[str]:
             # nothing but a list belongs to the item before it (Javadoc's inheritance)
             if blocks and items and is_list and not (child.text or child[0].tail or "").strip():
                 items[-1].extend(blocks)
-            elif blocks:
+            elif blocks or _is_empty(child):
                 # one line of text, with lists below it or not
                 tight = tight and len(child.findall("p")) < 2 and all(map(_LIST.match, blocks[1:]))
-                add(blocks)
-                number += 1
+                items.append(blocks)
+                numbers.append(number)
+                number += step
         elif isinstance(child.tag, str) and child.tag not in SKIPPED:
             if items and child.tag in _BELOW:
                 items[-1].extend(walk.block(child))
             else:
                 add(walk.blocks(child) if child.tag in _BELOW else _loose(walk, child))
         number += stray(child.tail)
-    if not items:
+    if not any(items):
         return []
     alternate = _follows_list(walk, element)
     return [
@@ -95,6 +96,18 @@ def _loose(walk: Walk, element: _Element) -> list[str]:
             else []
         )
     return walk.block(element)
+
+
+def _is_empty(item: _Element) -> bool:
+    """Return True for an item that the author left empty; one with a filtered part is none."""
+    return not len(item) and not (item.text or "").strip()
+
+
+def _numbering(element: _Element) -> tuple[int, int]:
+    """Return the first number of a list, and the step to the next (HTML standard 4.4.5: reversed)."""
+    if element.get("reversed") is None:
+        return _number(element.get("start"), 1), 1
+    return _number(element.get("start"), len(element.findall("li"))), -1
 
 
 def _number(value: str | None, default: int) -> int:

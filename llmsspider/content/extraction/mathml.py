@@ -83,7 +83,7 @@ def _joined(parts: list[str]) -> str:
     """Join parts; the name of a command ends before a letter."""
     row = ""
     for part in filter(None, parts):
-        is_name = re.search(r"\\[A-Za-z]+\Z", row) is not None and part[0].isalpha()
+        is_name = re.search(r"\\[A-Za-z]+\Z", row[-30:]) is not None and part[0].isalpha()
         row += f" {part}" if is_name else part
     return row
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import islice
 from typing import NamedTuple, TypeVar
 
 from lxml.etree import _Element
@@ -430,6 +431,8 @@ def _stands_apart(element: _Element) -> bool:
     if not (first.isalnum() and second.isalnum() and len(first) == len(second) == 2):
         return False
     if around.tag == "span" and next(around.iterancestors(*HEADINGS), None) is None:
+        return False
+    if next(islice(around, _FEW, None), None) is not None:  # lxml counts children one by one
         return False
     texts = (around.text, *(child.tail for child in around))
     kinds = {(child.tag, child.get("class")) for child in around}
