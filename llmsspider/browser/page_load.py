@@ -22,6 +22,7 @@ from scrapy_playwright.handler import ScrapyPlaywrightDownloadHandler
 
 from llmsspider.errors import RenderingError
 from llmsspider.web.addresses import same_site
+from llmsspider.web.urls import host
 
 IDLE_TIMEOUT_SECS = 15.0
 """Longest time a page is given after its answer began."""
@@ -83,11 +84,13 @@ POLL_SECS = 0.1
 """Time between two questions to a page."""
 
 _ASSETS = files("llmsspider.browser").joinpath("assets")
-LOOK, EXPAND, WHOLE = (
-    (_ASSETS / f"{name}.js").read_text("utf-8") for name in ("look", "expand", "whole")
+LOOK, EXPAND, OPEN, FRAMES, SPEC, WHOLE, LISTEN = (
+    (_ASSETS / f"{name}.js").read_text("utf-8")
+    for name in ("look", "expand", "open", "frames", "spec", "whole", "listen")
 )
-"""Functions that a page is asked to call: what it shows; open what is collapsed; its HTML with
-shadow roots.
+"""Functions that a page is asked to call: what it shows; expand the parts of an API reference; open
+what is drawn when it is asked for; its frames; the API that a script gave it; its HTML with shadow
+roots. The last one is a script that runs before those of the page.
 """
 
 
@@ -114,6 +117,8 @@ class Traffic:
     `failed` maps the URL of each script or data request that failed to the reason; `pending` lists
     the URLs of those that were under way when the page was read; `data` lists the URLs of data that
     was loaded; `is_stopped` says whether the page was read before its scripts had finished.
+    While `is_held` is True, no navigation leaves the page. `left` counts tabs that were not opened,
+    `spec` is the OpenAPI description that a script gave to an element, as text.
     """
 
     def __init__(self, page: Page):
@@ -126,6 +131,10 @@ class Traffic:
         self.pending: list[str] = []
         self.data: list[str] = []
         self.is_stopped = False
+        self.is_held = False
+        self.reads_frames = False
+        self.left = 0
+        self.spec = ""
         self._polled: Counter[tuple[str, ...]] = Counter()
         self._endless: WeakSet[Request] = WeakSet()
         self.last_secs = time.monotonic()
@@ -138,7 +147,10 @@ class Traffic:
     @property
     def quiet_secs(self) -> float:
         """Seconds without a request under way; connections that stay open do not count."""
-        is_waiting = any(request.resource_type not in STAY_OPEN for request in self._open)
+        is_waiting = any(
+            request.resource_type not in STAY_OPEN and request not in self._endless
+            for request in self._open
+        )
         return 0.0 if is_waiting else time.monotonic() - self.last_secs
 
     @property
@@ -167,12 +179,14 @@ class Traffic:
     def _begins(self, request: Request) -> None:
         if request.resource_type == "document" and not is_framed(request):
             self._loads += 1
-            if self._loads > MAX_LOADS:
+            if self._loads > MAX_LOADS or self.is_held:
                 self.refused.add(request)
                 return
         if self._polled[_address(request)] >= POLLS:
             self._endless.add(request)
-        self._open[request] = self.last_secs = time.monotonic()
+        else:
+            self.last_secs = time.monotonic()
+        self._open[request] = time.monotonic()
 
     def _answered(self, response: Response) -> None:
         self._polled[_address(response.request)] += 1
@@ -186,7 +200,8 @@ class Traffic:
     def _ends(self, request: Request) -> None:
         if request not in self.refused:
             self._open.pop(request, None)
-            self.last_secs = time.monotonic()
+            if request not in self._endless:
+                self.last_secs = time.monotonic()
 
     def _fails(self, request: Request) -> None:
         self._ends(request)
@@ -294,14 +309,63 @@ async def wait_until_loaded(scripts: Scripts, traffic: Traffic) -> bool:
 API_REFERENCE = "redoc, rapi-doc, elements-api, .swagger-ui, .redoc-wrap, .sl-elements-api"
 """Elements in which the programs that render API references work."""
 
+API_ELEMENTS = f"{API_REFERENCE}, #swagger-ui, #redoc, #app, #root, body > div"
+"""Elements that may have been given an API."""
+
+PLACE = "() => [location.pathname, document.querySelector('h1')?.textContent]"
+"""What says which text a page shows."""
+
 MAX_OPENED = 500
 """Maximum number of collapsed parts that are expanded on a page."""
+
+MAX_ROUNDS = 12
+"""Maximum number of times that tabs, closed parts and longer lists are asked for on a page."""
+
+MAX_ASKED = 20
+"""Maximum number of them at a time."""
+
+OPEN_SECS = 15.0
+"""Time after which no more of them are asked for."""
+
+MAX_FRAMES = 4
+"""Maximum number of frames of a page that are read."""
+
+VIEWPORT = {"width": 1280, "height": 8000}
+"""Size of the window in pixels: what is drawn when it is scrolled to is drawn at once, mostly."""
 
 DEEPEST = 200
 """Maximum depth of nested shadow roots that are read."""
 
 MAX_READS = 4
 """Maximum number of times a page is asked for its content."""
+
+
+Shell = tuple[dict[str, str], bytes]
+"""Headers and body of a page that was downloaded before."""
+
+
+async def open_parts(scripts: Scripts, traffic: Traffic) -> None:
+    """Ask for what a page draws when it is asked for, in its place: no form is sent, nothing leads
+    elsewhere.
+    """
+    ends = time.monotonic() + OPEN_SECS
+    for _ in range(MAX_ROUNDS):
+        began = traffic.last_secs
+        opened, _left = await scripts.answer(OPEN, MAX_ASKED, False)
+        if not opened and traffic.last_secs == began:
+            break
+        await wait_until_loaded(scripts, traffic)
+        if time.monotonic() > ends:
+            break
+    _opened, traffic.left = await scripts.answer(OPEN, 0, True)
+
+
+async def read_frames(scripts: Scripts, traffic: Traffic) -> None:
+    """Put the text of frames in their place, on a page that shows next to nothing besides."""
+    traffic.reads_frames = True
+    if await scripts.answer(FRAMES, True, MAX_FRAMES, ENOUGH_TEXT):
+        await wait_until_loaded(scripts, traffic)
+        await scripts.answer(FRAMES, False, MAX_FRAMES, ENOUGH_TEXT)
 
 
 class RenderingHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  # it is not typed
@@ -331,23 +395,30 @@ class RenderingHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  
 
         page.content = content  # what it reads next
 
-    async def watch(self, page: Page) -> Traffic:
+    async def watch(self, page: Page, shell: Shell | None = None) -> Traffic:
         """Record the requests of a page from now on.
 
-        Scripts and style sheets come from the page that loaded them first: with routes, Chromium
-        caches nothing. Frames
-        stay empty: they, and a page that keeps reloading itself, get status 204; an aborted frame
-        shows an error page.
+        The page itself is `shell`, its headers and body, where that is given: it was downloaded
+        before. Scripts and style sheets come from the page that loaded them first: with routes,
+        Chromium caches nothing. Frames stay empty until they are asked for: they, and a page that
+        keeps reloading itself, get status 204; an aborted frame shows an error page.
         """
         session = await page.context.new_cdp_session(
             page
         )  # a page that is busy computing accepts none
         self._scripts[page] = Scripts(page, session)
         self._traffic[page] = traffic = Traffic(page)
+        await page.add_init_script(LISTEN)
+        unsent = [shell] if shell is not None else []
 
         async def answer(route: Route) -> None:
-            if is_framed(route.request) or route.request in traffic.refused:
+            of_frame = is_framed(route.request)
+            is_read = traffic.reads_frames and host(route.request.url) == host(page.url)
+            if (of_frame and not is_read) or route.request in traffic.refused:
                 await route.fulfill(status=204)
+            elif unsent and route.request.resource_type == "document" and not of_frame:
+                headers, body = unsent.pop()
+                await route.fulfill(headers=headers, body=body)
             elif route.request.resource_type in SHARED and route.request.url in self._kept:
                 headers, body = self._kept[route.request.url]
                 await route.fulfill(headers=headers, body=body)
@@ -391,11 +462,29 @@ class RenderingHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  
         with contextlib.suppress(TimeoutError):
             if await scripts.answer(EXPAND, API_REFERENCE, MAX_OPENED):
                 is_done = await wait_until_loaded(scripts, traffic)
+            traffic.spec = await scripts.answer(SPEC, API_ELEMENTS)
         if not is_done:
             traffic.is_stopped = True
             await scripts.stop()
+        elif not traffic.spec:
+            return await self._read_opened(scripts, traffic)
         traffic.end()
         return await self._read(scripts, traffic)
+
+    async def _read_opened(self, scripts: Scripts, traffic: Traffic) -> str:
+        """Return the HTML of a page with what it draws when it is asked for; without it where that
+        led to another text.
+        """
+        html = await self._read(scripts, traffic)
+        place = await scripts.evaluate(PLACE)
+        traffic.is_held = True
+        with contextlib.suppress(TimeoutError):
+            await open_parts(scripts, traffic)
+            if await scripts.evaluate(PLACE) == place:
+                await read_frames(scripts, traffic)
+                html = await self._read(scripts, traffic)
+        traffic.end()
+        return html
 
     async def _read(self, scripts: Scripts, traffic: Traffic) -> str:
         """Return the HTML of a page with its shadow roots, which Playwright's `content` omits.

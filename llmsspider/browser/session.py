@@ -97,6 +97,9 @@ def launch_options(
     return options
 
 
+SHELL = "llms_shell"
+"""Key of `request.meta`: headers and body of the page, where they were downloaded before."""
+
 CLOSE_SECS = 15.0
 """Time the browser is given to close; what is left then ends with the crawl's process."""
 
@@ -141,16 +144,20 @@ class BrowserSession:
 
         async def prepare(page: Page, _request: Request) -> None:
             opened.append(page)
-            traffic.append(await handler.watch(page))
+            traffic.append(await handler.watch(page, request.meta.get(SHELL)))
             page.on("popup", lambda popup: popup.close())
             if self._credentials or self._signer:
                 of_url = self._credentials.headers_for
                 await page.route(lambda url: bool(self._signer or of_url(url)), self._with_headers)
 
+        # it brings Playwright along
+        from llmsspider.browser.page_load import VIEWPORT  # noqa: PLC0415
+
         settings = self._crawler.settings
         request.meta["playwright_context_kwargs"] = {
             "user_agent": with_contact(settings.get("USER_AGENT"), settings.get("LLMS_CONTACT")),
             "locale": "en-US",
+            "viewport": VIEWPORT,
             "service_workers": "block",
             "accept_downloads": False,
             "ignore_https_errors": not settings.getbool("DOWNLOAD_VERIFY_CERTIFICATES"),
@@ -173,6 +180,8 @@ class BrowserSession:
                 "pending": list(loaded.pending),
                 "data": list(loaded.data),
                 "stopped": loaded.is_stopped,
+                "left": loaded.left,
+                "spec": loaded.spec,
             }
             request.meta[META] = request.meta.get(META, {}) | noted
         return response

@@ -65,6 +65,7 @@ class PageResponse:
     fetched_at: str
     accept: str | None = None
     data: tuple[str, ...] = ()  # URLs of the data that the page fetched when a browser rendered it
+    spec: str = ""  # the OpenAPI description that its scripts made when a browser rendered it
     is_whole: bool = True
     """False where only the end of the connection says that the body has ended: it may be half of
     it.

@@ -56,6 +56,8 @@ class RequestMeta(TypedDict, total=False):
     dead: str  # URL of its Markdown, which was not found; other pages it may belong to are tried
     failed: dict[str, str]  # what failed to load in the browser: why, by URL
     pending: list[str]  # URLs of what was under way when the browser read it
+    left: int  # tabs of the page that the browser did not open
+    spec: str  # the OpenAPI description that a script of the page made, as text
     held: bool  # came as HTML; its Markdown is requested once more at the end of the crawl
     asked: bool  # requested though its shape was no page elsewhere
     late: bool  # requested once more at the end of the crawl

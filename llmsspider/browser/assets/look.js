@@ -8,5 +8,8 @@
     if (root !== document) shown += root.textContent.trim().length;
     for (const element of all) if (element.shadowRoot) roots.push(element.shadowRoot);
   }
+  for (const frame of document.querySelectorAll('iframe')) {
+    elements += frame.contentDocument?.querySelectorAll('*').length ?? 0;
+  }
   return [location.href, elements, shown];
 }

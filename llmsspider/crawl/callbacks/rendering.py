@@ -143,6 +143,7 @@ class Renderer:
         )
         self._max_size = crawler.settings.getint("DOWNLOAD_MAXSIZE")
         self._warned = False
+        self._warned_of_tabs = False
         self._in_vain = 0
         self._half_drawn = HalfDrawnPages()
         self._shown: dict[int, bytes] = {}  # the page that showed a paragraph first
@@ -177,7 +178,9 @@ class Renderer:
         rendered, page = await self.in_browser(request, answered, result, unread)
         is_page = page.origin in HTML_ORIGINS and is_documentation(page, rendered, config)
         if is_page and page.page.meta.api_files is not None:
-            made = await self._made(request, answered, result, rendered.data[:MAX_FILES])
+            computed = [replace(answered, body=rendered.spec.encode(), headers=header)]
+            data = computed if rendered.spec else rendered.data[:MAX_FILES]
+            made = await self._made(request, answered, result, data)
         if named and made is None:
             self.run.count("openapi/failed")
         return made or (rendered, page)
@@ -304,7 +307,8 @@ class Renderer:
     async def _browse(self, request: Request, answered: PageResponse) -> Rendering:
         """Return a page as the browser rendered it. Raises `RenderingError` where it did not."""
         url = split_route(answered.fetched_url)[0] + split_route(request.url)[1]
-        nested = nested_request(url, request, meta={"playwright": True})
+        shell = None if "set-cookie" in answered.headers else (answered.headers, answered.body)
+        nested = nested_request(url, request, meta={"playwright": True, "llms_shell": shell})
         try:
             async with self._places:
                 response = await self.crawler.engine.download_async(nested)
@@ -333,9 +337,18 @@ class Renderer:
         failed = info(nested).get("failed", {})
         own = {url: why for url, why in failed.items() if same_site(url, answered.fetched_url)}
         page = replace(
-            rendered, page_url=answered.page_url, headers=headers, accept=None, data=data
+            rendered,
+            page_url=answered.page_url,
+            headers=headers,
+            accept=None,
+            data=data,
+            spec=info(nested).get("spec", ""),
         )
         pending = info(nested).get("pending", [])
+        left = info(nested).get("left", 0)
+        if left and not self._warned_of_tabs:
+            self._warned_of_tabs = True
+            self.run.note(f"{left} tabs of {request.url} were not opened")
         return Rendering(page, own, pending, bool(info(nested).get("stopped")))
 
     def _check(self, request: Request, result: PageResult, rendering: Rendering) -> None:

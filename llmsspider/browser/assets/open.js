@@ -1,0 +1,46 @@
+// Opens what is drawn when it is asked for: sections below, tabs without a text yet, closed parts, lists that
+// go on. Called until nothing is left. Returns how many were opened or scrolled to now, and how many tabs are left.
+(most, isLast) => {
+  const state = (document.llmsspiderOpened ??= {done: new Set(), panels: new Map()});
+  const besides = 'nav, header, footer, aside, form, [role="dialog"], [role="navigation"], [role="menu"], [aria-haspopup]';
+  const shows = element => element.getClientRects().length > 0;
+  const panelOf = tab => document.getElementById(tab.getAttribute('aria-controls'))
+    ?? (!tab.id ? null : document.querySelector(`[role="tabpanel"][aria-labelledby="${CSS.escape(tab.id)}"]`));
+  const shared = tab => tab.closest('[role="tablist"]')?.parentElement?.querySelector('[role="tabpanel"]:not([hidden])');
+  const lists = [...document.querySelectorAll('[role="tablist"]')].filter(list => !list.closest(besides));
+  const tabs = list => [...list.querySelectorAll('[role="tab"]')];
+  for (const list of lists) {  // what the tab that is open shows: the next one may take its place
+    const open = tabs(list).find(tab => tab.getAttribute('aria-selected') === 'true');
+    const panel = open && (panelOf(open) ?? shared(open));
+    if (panel) state.panels.set(open, [panel, panel.innerHTML]);
+  }
+  const left = list => tabs(list).filter(tab => !(state.done.has(tab) || tab.closest('a[href]') || tab.disabled
+    || tab.getAttribute('aria-selected') === 'true' || panelOf(tab)?.textContent.trim()));
+  if (isLast) {
+    const kept = [...document.querySelectorAll('[role="tabpanel"]')].map(panel => panel.innerHTML);
+    for (const [panel, html] of [...state.panels.values()].reverse()) {
+      if (kept.includes(html) || !panel.isConnected) continue;
+      const copy = panel.cloneNode(false);
+      copy.removeAttribute('id');
+      copy.innerHTML = html;
+      panel.after(copy);
+    }
+    return [0, lists.reduce((sum, list) => sum + left(list).length, 0)];
+  }
+  const from = scrollY;
+  scrollBy({top: innerHeight, behavior: 'instant'});
+  const more = /^\W*(?:(?:load|show|view|see) (?:\d+ )?(?:more|all)\b.{0,30}|more(?: \w+)?)\W*$/i;
+  const buttons = [...document.querySelectorAll('button:not([type="submit"]), [role="button"]:not([href])')]
+    .filter(button => shows(button) && !button.disabled && !button.closest(besides));
+  const chosen = [
+    ...lists.flatMap(list => left(list).slice(0, 1)),
+    ...buttons.filter(button => more.test(button.textContent)),
+    ...buttons.filter(button => button.getAttribute('aria-expanded') === 'false' && !state.done.has(button)
+      && !document.getElementById(button.getAttribute('aria-controls'))?.textContent.trim()),
+  ].slice(0, most);
+  for (const details of document.querySelectorAll('details:not([open])')) {
+    if (!details.closest(besides)) details.open = true;
+  }
+  for (const element of chosen) { state.done.add(element); element.click(); }
+  return [chosen.length + (scrollY > from), 0];
+}

@@ -1,0 +1,102 @@
+"""Parts that a page draws when they are asked for: scrolled to, clicked, in frames, given by a script."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from chromium import browser, shell  # noqa: F401  # the fixture is autouse
+from site_server import Reply
+from sites import html
+
+pytestmark = pytest.mark.browser
+
+TEXT = "Text of a page that shows only a part of what it has to say. " * 4
+
+SCROLLED = f"""
+app.innerHTML = '<main><h1>Scrolled</h1><p>{TEXT}</p>' + [1, 2, 3, 4].map(number =>
+  `<section id="s${{number}}" style="height: 3000px"></section>`).join('') + '</main>';
+const seen = new IntersectionObserver(entries => entries.forEach(entry => {{
+  if (entry.isIntersecting) entry.target.innerHTML = `<h2>Section ${{entry.target.id}}</h2><p>Drawn late.</p>`;
+}}));
+document.querySelectorAll('section').forEach(section => seen.observe(section));
+"""
+
+TABS = f"""
+const names = ['python', 'go', 'rust'];
+app.innerHTML = '<main><h1>Tabs</h1><p>{TEXT}</p><div><div role="tablist">' + names.map((name, number) =>
+  `<button role="tab" aria-selected="${{!number}}">${{name}}</button>`).join('')
+  + '</div><div role="tabpanel"></div></div>'
+  + '<button aria-expanded="false" aria-controls="why">Why?</button><div id="why"></div></main>';
+const panel = document.querySelector('[role=tabpanel]');
+const show = async tab => {{
+  document.querySelectorAll('[role=tab]').forEach(other => other.setAttribute('aria-selected', other === tab));
+  panel.innerHTML = '<pre><code>' + await (await fetch('/code/' + tab.textContent)).text() + '</code></pre>';
+}};
+document.querySelectorAll('[role=tab]').forEach(tab => tab.onclick = () => show(tab));
+show(document.querySelector('[role=tab]'));
+document.querySelector('[aria-controls]').onclick = () => {{ why.innerHTML = '<p>Because it is so.</p>' }};
+"""
+
+MORE = f"""
+app.innerHTML = '<main><h1>More</h1><p>{TEXT}</p><ul></ul><button>Load more</button>'
+  + '<form action="/sent"><button>Show more</button></form>'
+  + '<button onclick="location.href = `/left`">See all</button></main>';
+let count = 0;
+const more = () => {{
+  for (const end = count + 3; count < end; count++)
+    document.querySelector('ul').insertAdjacentHTML('beforeend', `<li>Entry number ${{count}}</li>`);
+  if (count >= 9) document.querySelector('ul + button').remove();
+}};
+more();
+document.querySelector('ul + button').onclick = more;
+"""
+
+FRAMED = """
+app.innerHTML = '<nav>Stories of the library of components</nav><iframe src="/frame.html"></iframe>';
+"""
+
+API = {"info": {"title": "Harbour"}, "paths": {"/ships": {"get": {"summary": "All ships"}}}}
+
+GIVEN = f"""
+const api = Object.assign({{openapi: '3.1.0'}}, {json.dumps(API)});
+document.body.innerHTML = '<rapi-doc></rapi-doc>';
+customElements.define('rapi-doc', class extends HTMLElement {{
+  async loadSpec(spec) {{ await null; this.innerHTML = `<h1>${{spec.info.title}}</h1>` }}
+}});
+document.querySelector('rapi-doc').loadSpec(api);
+"""
+
+
+def test_what_is_drawn_when_it_is_asked_for_is_read_too(serve, run_crawl):
+    scripts = {"scrolled": SCROLLED, "tabs": TABS, "more": MORE, "framed": FRAMED}
+    links = "".join(f"<a href='/{name}'>x</a>" for name in [*scripts, "given"])
+    setup = "const app = document.getElementById('app');"
+    site = serve(
+        {
+            "/": html("Home", f"<p>Home.</p>{links}"),
+            **{f"/{name}": shell(setup + script) for name, script in scripts.items()},
+            "/given": shell(GIVEN),
+            "/frame.html": f"<h1>Button</h1><p>{TEXT}</p>",
+            **{
+                f"/code/{name}": Reply(f"say('{name}')", content_type="text/plain")
+                for name in ("python", "go", "rust")
+            },
+            "/left": "<h1>Left</h1>",
+        }
+    )
+    outcome = run_crawl(f"{site.url}/")
+    documents = outcome.by_path(site.url)
+    assert set(documents) == {"/", "/scrolled", "/tabs", "/more", "/framed", "/given"}
+    assert documents["/scrolled"]["content"].count("Drawn late.") == 4
+    for text in ("say('python')", "say('go')", "say('rust')", "Because it is so."):
+        assert documents["/tabs"]["content"].count(text) == 1
+    assert [f"Entry number {number}" in documents["/more"]["content"] for number in range(9)] == (
+        [True] * 9
+    )
+    assert documents["/framed"]["content"].startswith("# Button\n\nText of a page")
+    assert "### All ships\n\n`GET /ships`\n" in documents["/given"]["content"]
+    assert not {"/sent", "/left"} & set(site.paths())
+    assert site.paths().count("/tabs") == 1, "the browser is given what was downloaded"
+    again = run_crawl(f"{site.url}/")
+    assert {document["change"] for document in again.documents} == {"unchanged"}
