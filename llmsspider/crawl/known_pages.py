@@ -103,14 +103,20 @@ class KnownPages:
         states = self.states.items()
         return {state.validators_url: key for key, state in states if state.origin != "llms-full"}
 
-    def sends_validators(self, url: str) -> bool:
-        """Say whether validators are sent to this URL in this run (`FULL_CHECK_RUNS`)."""
+    def sends_validators(self, url: str, *, is_page: bool = True) -> bool:
+        """Say whether validators are sent to this URL in this run (`FULL_CHECK_RUNS`).
+
+        Lists and full-text files are large, and few: they are not fetched whole again in the first
+        runs, in which pages show whether the host's 304 is true.
+        """
         parts = urlsplit(url)
         digest = hashlib.sha256(
             f"{parts.path}?{parts.query}".encode("utf-8", "surrogatepass")
         ).digest()
         is_due = (
-            FULL_CHECK_RUNS and (int.from_bytes(digest[:4]) + self.number) % FULL_CHECK_RUNS == 0
+            FULL_CHECK_RUNS
+            and (is_page or self.number > FULL_CHECK_RUNS)
+            and (int.from_bytes(digest[:4]) + self.number) % FULL_CHECK_RUNS == 0
         )
         return not is_due and not (self.unbelieved and host(url) in self.unbelieved)
 
@@ -125,7 +131,8 @@ class KnownPages:
         URL that is no document (`store.Reading`): "" for an answer as it came, None where only a
         document is of use.
         """
-        if not self.trusted or self.number == 1 or not self.sends_validators(url):
+        sends = self.sends_validators(url, is_page=read_by != "")
+        if not self.trusted or self.number == 1 or not sends:
             return {}
         page = self.validated(url) if read_by != "" else None
         if page is not None:
@@ -143,6 +150,15 @@ class KnownPages:
     def is_usable(self, state: PageState) -> bool:
         """Say whether a stored page is a document of the extractor of this run."""
         return state.content_hash is not None and state.extractor_version == self.extractor_version
+
+    def is_replaced(self, url: str, headers: Mapping[str, str]) -> bool:
+        """Say whether the validators of an answer differ from those that are stored of this URL."""
+        state = self.validated(url)
+        return (
+            state is not None
+            and bool(validators(state.etag, state.last_modified))
+            and not says_unchanged(state.etag, state.last_modified, headers)
+        )
 
     def has_reading(self, url: str, accept: str | None, read_by: str) -> bool:
         """Say whether what was read of a URL that is no document is stored."""

@@ -255,7 +255,10 @@ class EngineFetch:
         self.start_url = run.arguments.url
         self.start_response: Response | None = None
         self.false_answer: FetchResult | None = None
-        self._names_llms = False  # whether the start page does: its files are looked for
+        self._looks_for_files = False
+        """Whether files are looked for that were absent lately: the start page is another one, or
+        names them.
+        """
         self.api = ""
         """URL prefixes of APIs (interfaces for programs), which robots.txt rules for pages do not
         apply to.
@@ -268,7 +271,7 @@ class EngineFetch:
         robots = await self._robots(url)
         if robots is not None:
             return robots
-        if url != self.start_url and not self._names_llms and self.run.memory.passes_over(url):
+        if url != self.start_url and self._passes_over(url):
             self.run.site.answers_404 = True
             return FetchResult(
                 url, url, 404, error="not_found", message="it was not there in earlier crawls"
@@ -301,6 +304,9 @@ class EngineFetch:
             self.run.memory.unread(url)
         return answer
 
+    def _passes_over(self, url: str) -> bool:
+        return not self._looks_for_files and self.run.memory.passes_over(url)
+
     async def _robots(self, url: str) -> FetchResult | None:
         """Return the robots.txt that the crawl obeys; None for other files, and where none is
         obeyed.
@@ -324,7 +330,8 @@ class EngineFetch:
         body = response.body
         answer = FetchResult(url, response.url, status, headers, body, error=kind, message=message)
         if url == self.start_url:
-            self._names_llms = b"llms" in body
+            is_new = self.run.known.is_replaced(response.url, headers)
+            self._looks_for_files = is_new or b"llms" in body
             reasons = response.request.meta.get("redirect_reasons", ()) if response.request else ()
             if self.run.memory.first_redirected_to(answer, reasons) is not None:
                 why = (

@@ -126,6 +126,24 @@ def test_a_night_is_what_the_index_names_and_a_sample(serve, run_crawl):
     assert "not requested" not in outcome.log
 
 
+def test_an_llms_txt_that_appears_is_found_with_its_deploy(serve, run_crawl):
+    links = "".join(f"<a href='/p{number}/'>{number}</a>" for number in range(6))
+    site = serve(
+        {f"/p{number}/": html(f"Part {number}", f"<p>All of {number}.</p>") for number in range(6)}
+    )
+    site.etags = True
+    site.pages["/"] = html("Home", f"<p>Welcome.</p>{links}")
+    for _night in range(5):
+        site.clear()
+        run_crawl(f"{site.url}/")
+    quiet = site.paths()
+    assert not {"/llms.txt", "/.well-known/llms.txt", "/llms-full.txt", "/sitemap.xml"} <= {*quiet}
+    site.pages["/"] = html("Home", f"<p>Welcome again.</p>{links}")
+    site.pages["/llms.txt"] = "# Site\n\n> What it is.\n\n## Docs\n\n- [Part 1](/p1/): the first\n"
+    found = run_crawl(f"{site.url}/").by_path(site.url)
+    assert found["/p1/"]["llms"]["title"] == "Part 1"
+
+
 def test_an_index_that_falls_silent_is_found_out_by_the_sample(serve, run_crawl):
     nights = Nights(serve, run_crawl, 40)
     for edited in PROOF:

@@ -30,6 +30,17 @@ def test_every_page_is_fetched_whole_once_in_so_many_runs(monkeypatch, runs):
         assert sorted(due) == sorted(PAGES)
 
 
+@pytest.mark.parametrize("path", ["/sitemap.xml", "/latest/llms-full.txt", "/llms.txt"])
+def test_lists_are_fetched_whole_later_than_pages(path):
+    whole = [
+        number
+        for number in range(2, 2 + 2 * known_pages.FULL_CHECK_RUNS)
+        if not KnownPages(number=number).sends_validators(f"https://e.com{path}", is_page=False)
+    ]
+    assert len(whole) == 1
+    assert whole[0] > known_pages.FULL_CHECK_RUNS
+
+
 def test_never_is_never(monkeypatch):
     monkeypatch.setattr(known_pages, "FULL_CHECK_RUNS", 0)
     assert all(
