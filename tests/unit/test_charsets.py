@@ -86,3 +86,61 @@ def test_one_broken_letter_does_not_turn_the_rest_into_another_charset() -> None
     body = TEXT.encode().replace("na\u00ef".encode(), b"na\xef")
     page = convert(body, URL, "utf-8")
     assert page.meta.title == "Caf\u00e9"
+
+
+VENDOR = [
+    ("gb2312", "朱镕基", "gbk", "安装说明与配置文件"),
+    ("gb2312", "😀", "gb18030", "安装说明与配置文件"),
+    ("shift_jis", "①㈱", "cp932", "日本語の説明書です"),
+    ("x-sjis", "①", "cp932", "日本語の説明書です"),
+    ("euc-jp", "①", "euc_jis_2004", "日本語の説明書です"),
+    ("euc-kr", "똠방각하", "cp949", "설치 안내와 설정 파일"),
+    ("ks_c_5601-1987", "똠", "cp949", "설치 안내와 설정 파일"),
+    ("big5", "着", "big5hkscs", "安裝說明與設定檔案"),
+    ("x-gbk", "镕", "gbk", "安装说明与配置文件"),
+]
+
+
+def page_of(text: str, label: str | None) -> str:
+    meta = f"<meta charset={label}>" if label else ""
+    return f"<html><head>{meta}</head><body><main><h1>T</h1><p>{text}</p><a href='/x'>x</a></main></body></html>"
+
+
+@pytest.mark.parametrize("by_header", [True, False], ids=["header", "meta"])
+@pytest.mark.parametrize(("label", "vendor", "codec", "after"), VENDOR)
+def test_a_letter_that_the_narrow_table_lacks_cuts_nothing(label, vendor, codec, after, by_header):
+    body = page_of(f"{vendor} {after}", None if by_header else label).encode(codec)
+    page = convert(body, URL, label if by_header else None)
+    assert vendor in page.markdown
+    assert after in page.markdown
+    assert page.follow == ["https://example.com/x"]
+
+
+@pytest.mark.parametrize(
+    "label", ["utf-8", "gb2312", "shift_jis", "euc-jp", "euc-kr", "big5", "windows-1252", None]
+)
+def test_a_damaged_byte_cuts_nothing(label):
+    codec = label or "utf-8"
+    text = {"windows-1252": "naïve résumé"}.get(codec, "説明" if codec != "euc-kr" else "설명")
+    text = {"gb2312": "说明", "big5": "說明"}.get(codec, text)
+    body = (
+        page_of(f"{text} BROKEN {text} after {text * 9}", None)
+        .encode(codec)
+        .replace(b"BROKEN", b"\xff\x20")
+    )
+    page = convert(body, URL, label)
+    assert page.markdown.count(text) == 11
+    assert "after" in page.markdown
+    assert page.follow == ["https://example.com/x"]
+
+
+def test_a_page_that_calls_itself_utf16_in_ascii_is_utf8():
+    assert "説明" in convert(page_of("説明", "utf-16").encode(), URL, None).markdown
+
+
+def test_the_encoding_of_an_xml_declaration_counts():
+    head = '<?xml version="1.0" encoding="windows-1251"?>'
+    assert (
+        "Описание"
+        in convert((head + page_of("Описание", None)).encode("cp1251"), URL, None).markdown
+    )
