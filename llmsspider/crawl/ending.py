@@ -18,6 +18,7 @@ from llmsspider.crawl.pages import utc_now
 from llmsspider.crawl.progress import replay_command
 from llmsspider.crawl.run import Run
 from llmsspider.crawl.scheduler import mark_job
+from llmsspider.crawl.settle import reasons_with
 from llmsspider.errors import LlmsspiderError, StoreError
 from llmsspider.store import LINKS, PageState
 from llmsspider.web import stats
@@ -74,8 +75,9 @@ async def waiting_pages(phase: Phase) -> AsyncIterator[Request]:
     that wait.
     """
     waiting = phase.run.waiting
-    waiting.closed |= {"copy", "shape", "markdown", "tag", "stub"}
-    if not waiting.number("markdown", "tag", "stub"):
+    of_read = reasons_with(until="read")
+    waiting.closed |= {"copy", "shape", *of_read}
+    if not waiting.number(*of_read):
         return
     requests = list(phase.spider.at_end.markdown_requests())
     if requests:

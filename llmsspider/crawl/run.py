@@ -18,6 +18,7 @@ from llmsspider.crawl.plan import WITHOUT_DOCUMENTS, Plan, advice
 from llmsspider.crawl.progress import succeeded
 from llmsspider.crawl.records import Readings
 from llmsspider.crawl.revisit import Ledger
+from llmsspider.crawl.settle import reasons_with
 from llmsspider.crawl.source_memory import SourceMemory
 from llmsspider.crawl.state import RunState
 from llmsspider.errors import StoreError
@@ -131,14 +132,14 @@ class Run(RunState):
         """Keep in the store what pages that still wait have there; of a stopped crawl new ones too,
         for a replay.
         """
-        for page in self.waiting.take("failed", "wall", "links"):
+        for page in self.waiting.take(*reasons_with(failed=True)):
             if page.failure is not None:
                 self.fail(*page.failure)
             url = page.failure.url if page.failure is not None else page.request.url
             self.recorded.confirm(page.suspect.key if page.suspect is not None else page_key(url))
         if not is_stopped or self.config.own_code:
             return
-        for page in self.waiting.take("markdown", "tag", "stub", "moved"):
+        for page in self.waiting.take(*reasons_with(until="read"), *reasons_with(until="gone")):
             if page.record is not None and not (
                 page.reason == "tag" and self.site.is_tag(page.record.url)
             ):

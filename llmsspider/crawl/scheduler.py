@@ -21,7 +21,7 @@ from twisted.internet.defer import Deferred
 
 from llmsspider.crawl.requests import is_permanent, run_of
 from llmsspider.crawl.run import Run
-from llmsspider.crawl.settle import Reason
+from llmsspider.crawl.settle import reasons_with
 from llmsspider.web.urls import identity, page_key
 
 logger = logging.getLogger(__name__)
@@ -145,20 +145,6 @@ document.
 """
 
 
-REQUESTED_AGAIN: tuple[Reason, ...] = (
-    "copy",
-    "failed",
-    "links",
-    "markdown",
-    "tag",
-    "stub",
-    "moved",
-)
-"""The reasons for which a page waits whose request a continued job sends again; what may be a wall
-stays as stored.
-"""
-
-
 class BreadthFirstScheduler(Scheduler):
     """Scrapy's scheduler; with `max_depth` set, depth d+1 waits until every page of depth d is
     done.
@@ -208,7 +194,7 @@ class BreadthFirstScheduler(Scheduler):
             if self.dqs is not None and reason == RESUMABLE:
                 again += [
                     page.request
-                    for page in self._run.waiting.take(*REQUESTED_AGAIN)
+                    for page in self._run.waiting.take(*reasons_with(again=True))
                     if page.request
                 ]
         for request in again:

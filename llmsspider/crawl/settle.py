@@ -14,7 +14,7 @@ nothing.
 
 import pickle
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
 from operator import itemgetter
@@ -296,32 +296,52 @@ def same_page_elsewhere(url: str, canonical: str) -> bool:
 # retry.
 
 
-class Limit(NamedTuple):
-    """How many pages may wait in one run, and how many more documents `max_pages` has to allow for
-    one to wait.
+class Hold(NamedTuple):
+    """How pages wait for one reason.
+
+    Attributes:
+        pages: maximum number of pages that wait in one run.
+        room: `max_pages` has to allow more documents than this for one to wait.
+        characters: maximum number of characters of the pages in memory.
+        until: the phase that judges them again: when all pages are `read`, when it is known which
+            are `gone`, or one that asks for them.
+        again: a continued JOBDIR requests them again; else what is stored of them stays.
+        failed: what is stored of them is confirmed at a stop.
+        on_disk: their documents are kept on disk.
     """
 
-    pages: float
+    pages: float = inf
     room: int = -1
+    characters: float = inf
+    until: Literal["read", "gone", "asked"] = "asked"
+    again: bool = True
+    failed: bool = False
+    on_disk: bool = False
 
 
-LIMITS: dict[Reason, Limit] = {
-    "copy": Limit(50_000),
-    "shape": Limit(50_000),
-    "failed": Limit(200),  # when more fail the site is down
-    "links": Limit(16, 100),
-    "markdown": Limit(100, 100),
-    "tag": Limit(1000, 100),
-    "stub": Limit(1000, 100),
-    "wall": Limit(inf),  # on disk
-    "moved": Limit(1000, 1000),
-    "in-file": Limit(inf),
+HOLDS: Mapping[Reason, Hold] = {
+    "copy": Hold(50_000),
+    "shape": Hold(50_000, again=False),
+    "failed": Hold(200, failed=True),  # when more fail the site is down
+    "links": Hold(16, 100, failed=True),
+    "markdown": Hold(100, 100, until="read"),
+    "tag": Hold(1000, 100, until="read"),
+    "stub": Hold(1000, 100, until="read"),
+    "wall": Hold(again=False, failed=True, on_disk=True),
+    "moved": Hold(1000, 1000, 20_000_000, until="gone"),
+    "in-file": Hold(again=False),
 }
-MAX_CHARACTERS = 20_000_000
-"""Maximum number of characters of the pages that wait in memory because they may have moved."""
 
-BY_DOCUMENT: tuple[Reason, ...] = ("markdown", "tag", "stub")
-"""The reasons for which a page waits that may come again, in another form, before it is settled."""
+
+def reasons_with(**wanted: object) -> tuple[Reason, ...]:
+    """Return the reasons whose hold has these values.
+
+    >>> reasons_with(until="read")
+    ('markdown', 'tag', 'stub')
+    """
+    holds = HOLDS.items()
+    return tuple(reason for reason, hold in holds if wanted.items() <= hold._asdict().items())
+
 
 PASSING = frozenset({"network", "rate_limited"})
 """Error kinds that may be over by the end of the crawl; so may answers without a page that are no
@@ -370,10 +390,10 @@ class Waiting:
     """
 
     def __init__(self, spool: Spool) -> None:
-        self.closed: set[Reason] = {"moved"}
-        self._pages: dict[Reason, dict[object, WaitingPage]] = {reason: {} for reason in LIMITS}
+        self.closed: set[Reason] = set(reasons_with(until="gone"))
+        self._pages: dict[Reason, dict[object, WaitingPage]] = {reason: {} for reason in HOLDS}
         self._kept: Counter[Reason] = Counter()
-        self._characters = 0
+        self._characters: Counter[Reason] = Counter()
         self._spool = spool
         self._on_disk: dict[tuple[Reason, object], Path] = {}
 
@@ -381,9 +401,9 @@ class Waiting:
         """Say whether one more page can wait, where `room` more documents are allowed (None: any
         number).
         """
-        limit = LIMITS[reason]
-        is_full = self._kept[reason] >= limit.pages or (room is not None and room <= limit.room)
-        is_large = reason == "moved" and self._characters >= MAX_CHARACTERS
+        hold = HOLDS[reason]
+        is_full = self._kept[reason] >= hold.pages or (room is not None and room <= hold.room)
+        is_large = self._characters[reason] >= hold.characters
         return not (is_full or is_large or reason in self.closed)
 
     def keep(self, page: WaitingPage, *, room: int | None = None) -> bool:
@@ -392,17 +412,18 @@ class Waiting:
         record = page.record
         if not self.can_keep(reason, room):
             return False
+        hold = HOLDS[reason]
         self._kept[reason] += 1
         key: object = self._kept[reason]
-        if record is not None and reason in BY_DOCUMENT:
+        if record is not None and hold.until == "read":
             key = record.id
-        if record is not None and reason == "wall":
+        if record is not None and hold.on_disk:
             self._on_disk[reason, key] = self._spool.keep(
                 pickle.dumps(replace(record, digest=None))
             )
             page.record = None
-        elif record is not None and reason == "moved":
-            self._characters += len(record.content or "")
+        elif record is not None:
+            self._characters[reason] += len(record.content or "")
         self._pages[reason][key] = page
         return True
 
@@ -418,7 +439,7 @@ class Waiting:
         """Return the page of this document that waited for other pages and waits no more; None
         where none did.
         """
-        found = (self._pages[reason].pop(record.id, None) for reason in BY_DOCUMENT)
+        found = (self._pages[reason].pop(record.id, None) for reason in reasons_with(until="read"))
         return next((page for page in found if page is not None), None)
 
     def take(

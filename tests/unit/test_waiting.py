@@ -6,7 +6,7 @@ import pytest
 from stores import record
 
 from llmsspider.crawl import settle as module
-from llmsspider.crawl.settle import LIMITS, Failure, Spool, Waiting, WaitingPage
+from llmsspider.crawl.settle import HOLDS, Failure, Spool, Waiting, WaitingPage, reasons_with
 from llmsspider.items import Digest, Link, LlmsEntry
 
 
@@ -44,7 +44,7 @@ def test_pages_come_back_in_order_and_once():
 
 def test_no_more_wait_than_the_limit_says_whether_they_came_back_or_not():
     waiting = Waiting(Spool())
-    number = int(LIMITS["failed"].pages)
+    number = int(HOLDS["failed"].pages)
     assert [waiting.keep(failed(one)) for one in range(number + 5)].count(True) == number
     assert len(list(waiting.take("failed", most=10))) == 10
     assert not waiting.keep(failed(0))
@@ -56,11 +56,12 @@ def test_none_waits_where_a_stop_would_lose_it_nor_near_the_limit_of_documents(m
         "not before the store was read"
     )
     waiting.closed.clear()
-    assert not waiting.keep(WaitingPage("moved", record=record("new")), room=LIMITS["moved"].room)
+    assert not waiting.keep(WaitingPage("moved", record=record("new")), room=HOLDS["moved"].room)
     assert waiting.keep(
-        WaitingPage("moved", record=record("new", "text")), room=LIMITS["moved"].room + 1
+        WaitingPage("moved", record=record("new", "text")), room=HOLDS["moved"].room + 1
     )
-    monkeypatch.setattr(module, "MAX_CHARACTERS", 4)
+    few = {**HOLDS, "moved": HOLDS["moved"]._replace(characters=4)}
+    monkeypatch.setattr(module, "HOLDS", few)
     assert not waiting.keep(WaitingPage("moved", record=record("more")))
     assert waiting.keep(WaitingPage("wall", record=record("wall"))), "it waits on disk"
     assert waiting.keep(failed(1)), "it has no text"
@@ -100,3 +101,11 @@ def test_possible_bot_walls_wait_on_disk_as_they_are():
     assert list(waiting.take("wall")) == []
     waiting._spool.close()
     waiting._spool.close()
+
+
+def test_what_becomes_of_each_reason():
+    """What the phases, a stop and a continued JOBDIR do with the pages that wait for it."""
+    assert reasons_with(until="read") == ("markdown", "tag", "stub")
+    assert reasons_with(until="gone") == ("moved",)
+    assert reasons_with(failed=True) == ("failed", "links", "wall")
+    assert set(HOLDS) - set(reasons_with(again=True)) == {"shape", "wall", "in-file"}

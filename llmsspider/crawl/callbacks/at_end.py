@@ -14,7 +14,7 @@ from llmsspider.crawl.callbacks.requests import PageRequests, kept_meta, once_mo
 from llmsspider.crawl.pages import PageResponse, leads_on
 from llmsspider.crawl.requests import info, is_permanent
 from llmsspider.crawl.run import Run
-from llmsspider.crawl.settle import WaitingPage
+from llmsspider.crawl.settle import WaitingPage, reasons_with
 from llmsspider.errors import ConversionError, ErrorKind, RenderingError
 from llmsspider.store import PageState
 from llmsspider.web.outcomes import kind_of_response
@@ -122,7 +122,7 @@ class EndOfCrawl:
         Their links were followed. Markdown that says less than its HTML, by samples of its form, is
         replaced by it.
         """
-        for page in self._run.waiting.take("markdown", "tag", "stub"):
+        for page in self._run.waiting.take(*reasons_with(until="read")):
             html = page.answer
             fuller = page.read
             if html is not None and fuller is not None:
