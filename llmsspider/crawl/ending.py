@@ -42,7 +42,8 @@ async def undecided_pages(phase: Phase) -> AsyncIterator[Request]:
         await phase.wait_until_idle()
     if phase.run.limit.cut:
         phase.run.coverage.incomplete("max_requests")
-    phase.run.memory.count_dead_links()
+    for dropped in phase.run.learned.drained():
+        phase.run.record_filtered(*dropped)
 
 
 async def unsettled_links(phase: Phase) -> AsyncIterator[Request]:

@@ -281,7 +281,7 @@ class EngineFetch:
             meta["download_maxsize"] = max_bytes
         if self.api and url.startswith(self.api):
             meta["dont_obey_robotstxt"] = True
-        is_refused = self.run.memory.accept_refusals.refuses(url)
+        is_refused = self.run.learned.accept_refusals.refuses(url)
         if url == self.start_url and (
             is_refused or self.run.site.samples_of(url, "Accept").is_html
         ):

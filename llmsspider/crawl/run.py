@@ -141,7 +141,7 @@ class Run(RunState):
             return
         for page in self.waiting.take(*reasons_with(until="read"), *reasons_with(until="gone")):
             if page.record is not None and not (
-                page.reason == "tag" and self.site.is_tag(page.record.url)
+                page.reason == "tag" and self.learned.tags.is_tag(page.record.url)
             ):
                 self._store_waiting(page.record, confirmed=page.confirmed)
 

@@ -108,66 +108,6 @@ class LinkSources:
         self._without_new = 0 if unseen else self._without_new + 1
 
 
-# --- links that were dead when a crawl followed them ---
-# An unchanged page shows the links that it showed when it was stored, whose dead ones were dead
-# then. A dead link is
-# requested again where a new or changed page shows it, and after `MAX_CRAWLS` crawls that skipped
-# it. Listed pages are
-# seeds, and always requested.
-
-MAX_CRAWLS = 6
-"""Crawls in a row that skip a dead link; the next one requests it, as the page may exist by then.
-"""
-
-MAX_STORED = 5000
-"""Maximum number of dead links of a source that are stored."""
-
-
-class DeadLinks:
-    """The dead links of one source, by identity, each with the number of crawls that have skipped
-    it.
-
-    `stored` is what the last crawl kept (`to_keep`). Without `trusted` (`full=true`) all of them
-    are requested.
-    """
-
-    def __init__(self, stored: object = None, *, trusted: bool = True) -> None:
-        items = stored.items() if isinstance(stored, dict) else ()
-        self._before = {url: n for url, n in items if isinstance(url, str) and isinstance(n, int)}
-        self._trusted = trusted
-        self._now: dict[str, int] = {}
-        self.skipped: dict[str, str] = {}
-        """Links skipped in this crawl, as pages spell them, and their identity; a changed page may
-        request one.
-        """
-
-    def skip(self, link: str, page: str) -> bool:
-        """Say whether to skip a link of an unchanged page, and remember it then; `page` is what the
-        link stands for.
-        """
-        for known in (identity(page), identity(link)) if self._trusted and self._before else ():
-            if self._before.get(known, MAX_CRAWLS) < MAX_CRAWLS:
-                self.skipped[link] = known
-                return True
-        return False
-
-    def was_dead(self, url: str) -> bool:
-        """Say whether a page was dead in an earlier run, or is now."""
-        return identity(url) in self._before or identity(url) in self._now
-
-    def died(self, *urls: str) -> None:
-        """Remember a link whose request was answered with 404, by each of its addresses."""
-        self._now.update(dict.fromkeys(map(identity, urls), 0))
-
-    def to_keep(self, *, whole: bool) -> dict[str, int]:
-        """Return what the next crawl needs; one that did not see the `whole` site keeps the links
-        it did not meet.
-        """
-        skipped = {known: self._before[known] + 1 for known in self.skipped.values()}
-        kept = {**({} if whole else self._before), **skipped, **self._now}
-        return dict(list(kept.items())[-MAX_STORED:])
-
-
 # --- links that were seen already ---
 
 MAX_LINKS_SEEN = 1_000_000

@@ -3,9 +3,9 @@ where pages wait.
 
 A rule gets what is known of the page (`ReadPage`) and of its site (`Site`), and gives a verdict, or
 None where it has
-nothing to say: the next one decides then. `BY_ITSELF` judges a page by what it says,
-`BESIDE_STORED` by what is stored
-of it, `AMONG_OTHERS` by what the site's other pages say. A page that waits is settled when what it
+nothing to say: the next one decides then. `Learners.by_itself` judges a page by what it says,
+`BESIDE_STORED` by what is stored of it, `Learners.among_others` by what the site's other pages say.
+A page that waits is settled when what it
 waits for is known,
 at the latest at the end of the crawl (`crawl/ending.py`): nothing waits then. So the order in which
 pages come decides
@@ -29,7 +29,7 @@ from llmsspider.items import PageMeta
 from llmsspider.store import PageRecord
 from llmsspider.web.stats import Filtered, FilterReason
 from llmsspider.web.trees import axis_of
-from llmsspider.web.urls import identity, loose_key, usable
+from llmsspider.web.urls import identity, loose_key
 
 Reason = Literal[
     "copy",  # it is not requested yet; its language or version may be a copy
@@ -44,8 +44,6 @@ Reason = Literal[
     "in-file",  # it is not found, and a full-text file that lags has it
 ]
 """Why a page waits."""
-
-NAMED_AS_TAG = "other pages name it as their tag (rel=tag)"
 
 
 class Drop(NamedTuple):
@@ -120,7 +118,6 @@ class Site(NamedTuple):
     is_published: (
         OfUrl  # the start page: in scope, and listed where only listed pages are published
     )
-    is_tag: OfUrl  # whether another page names this one as its tag
     leads_back: Callable[
         [str, str], bool
     ]  # whether the second, canonical, leads to the page or nowhere
@@ -175,12 +172,8 @@ def canonical(page: ReadPage, site: Site) -> Verdict | None:
 
 
 def listing(page: ReadPage, site: Site) -> Verdict | None:
-    """Drop a page that only lists others, by what it is or as another page's tag."""
+    """Drop a page that only lists others, by what it is."""
     why = page.meta.listing
-    meta = page.meta
-    if not why and meta.lists_only:
-        names_itself = identity(page.url) in map(identity, usable(meta.tags))
-        why = NAMED_AS_TAG if site.is_tag(page.url) or names_itself else None
     return Drop("listing", why) if why and not page.is_wanted else None
 
 
@@ -212,15 +205,6 @@ def markdown_to_come(page: ReadPage, site: Site) -> Verdict | None:
     return Wait("markdown") if waits else None
 
 
-def tag(page: ReadPage, site: Site) -> Verdict | None:
-    """Wait with a page that only lists others: a later page may name it as its tag."""
-    if page.is_wanted or not page.meta.lists_only:
-        return None
-    if site.is_tag(page.url):
-        return Drop("listing", NAMED_AS_TAG)
-    return Wait("tag") if site.can_wait("tag") else None
-
-
 def undecided(page: ReadPage, site: Site) -> Verdict | None:
     """Wait with Markdown until samples of its form show whether it says what its HTML says."""
     return Wait("stub") if page.is_undecided and site.can_wait("stub") else None
@@ -245,16 +229,7 @@ def moved(page: ReadPage, site: Site) -> Verdict | None:
     return Wait("moved") if is_new and site.can_wait("moved") and page.may_have_moved() else None
 
 
-BY_ITSELF: tuple[Rule, ...] = (refused, alias, stub, canonical, listing, other_form)
 BESIDE_STORED: tuple[Rule, ...] = (wall,)
-AMONG_OTHERS: tuple[Rule, ...] = (
-    markdown_to_come,
-    tag,
-    undecided,
-    not_stored,
-    start_outside,
-    moved,
-)
 
 
 def settle(page: ReadPage, site: Site, rules: Sequence[Rule]) -> Verdict:

@@ -21,7 +21,7 @@ from llmsspider.web.urls import directory, host, identity, loose_key, split_rout
 MAX_DOCSIFY = (
     50  # maximum number of Docsify sites, and of other pages with routes, that one crawl knows
 )
-MAX_TAGS = 5_000  # maximum number of pages that are known as tags, and that the store remembers
+_FOUND = 5_000  # counts for one that is found: more than are ever dead
 MAX_SECTIONS = 10_000  # maximum number of folders whose section is remembered
 FEW_DEAD = (
     3  # so many addresses that pages named as their own, and none was found, are the last requested
@@ -41,9 +41,6 @@ class SiteKnowledge:
         ] = {}  # by where such pages lie, and how many had it
         self.answers_404 = False  # whether a file that discovery looked for was answered so
         """Content hashes of what the site answers for files it does not have."""
-        self._tag_pages: set[str] = (
-            set()
-        )  # the pages that others name as their tags (`rel=tag`), by identity
         self.listed: set[str] = set()  # the pages that an llms.txt or sitemap lists, by identity
         self.section_roots: set[str] = set()  # those that open a section of the documentation
         self._docsify: list[Docsify] = []
@@ -247,7 +244,7 @@ class SiteKnowledge:
 
     def named_answers(self, canonical: str, *, is_found: bool) -> None:
         """Take in whether an address that a page named as its own is found."""
-        self._dead_named[host(canonical)] += -MAX_TAGS if is_found else 1
+        self._dead_named[host(canonical)] += -_FOUND if is_found else 1
 
     def leads_back(self, url: str, canonical: str) -> bool:
         """Say whether an address that a page names leads back to it, or nowhere, like others there.
@@ -265,18 +262,6 @@ class SiteKnowledge:
         if self._redirects.get(identity(canonical)) == identity(url):
             self._leading_back.add(host(url))
         return host(url) in self._leading_back
-
-    def learn_tags(self, urls: Iterable[str]) -> None:
-        """Remember the pages that a page names as its tags (`rel=tag`), `MAX_TAGS` of a site at
-        most.
-        """
-        for url in urls:
-            if len(self._tag_pages) < MAX_TAGS:
-                self._tag_pages.add(identity(url))
-
-    def is_tag(self, url: str) -> bool:
-        """Say whether other pages, of this run or an earlier one, name a page as their tag."""
-        return identity(url) in self._tag_pages
 
     def learn_routes(self, url: str) -> None:
         """Remember that the routes of a page are pages: a browser rendered it, and it links to
@@ -325,7 +310,6 @@ class SiteKnowledge:
         shared = hosts.pop(_EVERYWHERE, {})
         self._forms = {name: HostForms.from_dict(data) for name, data in hosts.items()}
         self.judged = Judged(shared.get("judged"))
-        self.learn_tags(url for url in shared.get("tags") or [] if isinstance(url, str))
         self.titles.remember(shared.get("titles"))
         if "docsify" in shared:
             self._docsify = Docsify.from_list(shared["docsify"])
@@ -339,7 +323,6 @@ class SiteKnowledge:
             name: forms.as_dict() for name, forms in self._forms.items()
         }
         shared = {
-            "tags": sorted(self._tag_pages),
             "judged": self.judged.to_keep(),
             "titles": self.titles.as_list(),
             "docsify": [asdict(site) for site in self._docsify],

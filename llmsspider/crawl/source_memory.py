@@ -10,10 +10,10 @@ from typing import Any, Self
 from urllib.parse import urlsplit
 
 from llmsspider.config.arguments import DocsArguments
-from llmsspider.crawl.accept_refusals import AcceptRefusals
 from llmsspider.crawl.bot_walls import CONFIRM_RUNS, Suspect, Wall
+from llmsspider.crawl.learn.base import End
 from llmsspider.crawl.link_bases import LinkBases
-from llmsspider.crawl.second_requests import DeadLinks, Judged, LinkSources
+from llmsspider.crawl.second_requests import Judged, LinkSources
 from llmsspider.crawl.state import RunState
 from llmsspider.items import LlmsEntry, Section
 from llmsspider.site.discovered import Discovery, FetchResult
@@ -227,12 +227,8 @@ class SourceMemory:
             found.get("start")
         )  # of this run after discovery
         self.link_sources = LinkSources(source.link_sources if source is not None else ())
-        self.dead_links = DeadLinks(found.get("dead_links"), trusted=not run.arguments.full)
         self.doubts = Doubts(found.get("doubts"))
         """What pages answered in earlier runs that was not accepted, and in this one."""
-        self.accept_refusals = AcceptRefusals(
-            None if run.arguments.full else found.get("accept_refusals")
-        )
         hosts = found.get("unbelieved")  # those whose 304 was false
         self.unbelieved = set(map(str, hosts)) if isinstance(hosts, list) else set()
         self.lagging: set[bytes] = set()
@@ -276,6 +272,10 @@ class SourceMemory:
         source = self._source
         if source is None:
             return
+        shared: Any = source.forms.get("*")
+        if isinstance(shared, dict) and "tags" in shared:  # where earlier versions kept them
+            source.discovery.setdefault("tags", shared["tags"])
+        run.learned.remember(source.discovery)
         run.site.remember(source.forms)
         if run.arguments.full:
             run.site.judged = Judged()
@@ -314,7 +314,9 @@ class SourceMemory:
         complete = run.deletions is not None
         kept["doubts"] = self.doubts.to_keep(complete=complete, listed=listed, seen=seen)
         kept["unbelieved"] = sorted(self.unbelieved)
-        kept["accept_refusals"] = self.accept_refusals.to_keep()
+        is_complete = run.coverage.complete and run.outcome == "finished"
+        followed = bool(run.outcome) and discovery is not None and run.follows_links
+        kept |= run.learned.keep(End(followed, is_complete and run.resumes is None))
         if "link_bases" in vars(self) and (bases := self.link_bases.learned()):
             kept["link_bases"] = dict(bases)
         if discovery is None:
@@ -328,10 +330,7 @@ class SourceMemory:
         main = discovery.main_file
         if main is not None and (says := self.description_of(main)) is not None:
             kept["says"] = {"file": main.url, **says}
-        complete = run.coverage.complete and run.outcome == "finished"
-        if run.outcome and run.follows_links:
-            kept["dead_links"] = self.dead_links.to_keep(whole=complete and run.resumes is None)
-        if complete:
+        if is_complete:
             kept["link_sources"] = sorted(self.link_sources.requested)
         return source
 
@@ -433,16 +432,6 @@ class SourceMemory:
         discovery = self._run.discovery
         failed = discovery is not None and bool(discovery.start.error)
         return self._run.arguments.mode == "refresh" or failed
-
-    def count_dead_links(self) -> None:
-        """Count, when all pages are through, the links that were dead before and not requested."""
-        for link in {known: link for link, known in self.dead_links.skipped.items()}.values():
-            if not self._run.requested(self._run.page_of(link)):
-                self._run.record_filtered(
-                    link,
-                    "dead-link",
-                    "404 in an earlier crawl, and no page that links to it changed",
-                )
 
     def failed_before(self) -> list[str]:
         """Return the URLs that failed in the run before this one, as far as the store kept them."""

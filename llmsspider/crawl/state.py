@@ -16,6 +16,7 @@ from llmsspider.crawl.bot_walls import Suspects
 from llmsspider.crawl.bounds import Bounds
 from llmsspider.crawl.deletions import DeletionPlan
 from llmsspider.crawl.known_pages import KnownPages, RecordedPages
+from llmsspider.crawl.learn import Learners
 from llmsspider.crawl.pages import Spool
 from llmsspider.crawl.progress import Coverage, Outputs, PageLimit, Progress
 from llmsspider.crawl.records import Readings, Records
@@ -112,6 +113,7 @@ class RunState:
         )
         self.known = KnownPages()
         self.recorded = RecordedPages(self.known)
+        self.learned = Learners(trusted=not arguments.full, requested=self._is_link_requested)
         self.readings = Readings(self.known)
         self.records = Records(self.source, config.converter_fingerprint)
         self.suspects, self.waiting = Suspects(), Waiting(self.spool)
@@ -125,6 +127,9 @@ class RunState:
         self.discovery: Discovery | None = None
         self.robots_txt: Callable[[str], Awaitable[str | None]] | None = None
         """Returns the robots.txt of a URL's host, None where it failed; set by what obeys it."""
+
+    def _is_link_requested(self, link: str) -> bool:
+        return self.requested(self.page_of(link))
 
     @cached_property
     def workers(self) -> ConversionPool:

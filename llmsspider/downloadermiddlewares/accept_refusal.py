@@ -45,7 +45,7 @@ class AcceptRefusalMiddleware(RunComponent):
             if not self._may_be_refusal(request, response):
                 return response
             page = await self._as_html(request)
-            self.run.memory.accept_refusals.learn(request.url, has_html=page is not None)
+            self.run.learned.accept_refusals.learn(request.url, has_html=page is not None)
         if page is None:
             return response
         self.run.count("markdown/accept-refused")
@@ -57,7 +57,7 @@ class AcceptRefusalMiddleware(RunComponent):
         return page.replace(request=request)
 
     def _may_be_refusal(self, request: Request, response: Response) -> bool:
-        return self.run.memory.accept_refusals.may_be_refusal(
+        return self.run.learned.accept_refusals.may_be_refusal(
             request.url,
             response.status,
             text_headers(response),

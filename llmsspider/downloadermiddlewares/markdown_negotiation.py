@@ -95,7 +95,7 @@ class MarkdownNegotiationMiddleware(RunComponent):
             not is_markdown_url(request.url)
             and self.run.site.samples_of(request.url, "files").is_html
         )
-        is_refused = self.run.memory.accept_refusals.refuses(request.url)
+        is_refused = self.run.learned.accept_refusals.refuses(request.url)
         if is_html or is_refused or self.run.site.samples_of(request.url, "Accept").is_html:
             request.headers["Accept"] = HTML_ACCEPT
         forms = self.run.site.forms_of(request.url)

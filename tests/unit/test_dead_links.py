@@ -4,20 +4,67 @@ from __future__ import annotations
 
 import pytest
 
-from llmsspider.crawl.second_requests import MAX_CRAWLS, MAX_STORED, DeadLinks
+from llmsspider.crawl.learn.base import Dropped, End, PageFailed
+from llmsspider.crawl.learn.dead_links import MAX_CRAWLS, MAX_STORED, NOT_ASKED, DeadLinks
 
 DEAD = "https://e.com/docs/gone"
 OTHER = "https://e.com/docs/other"
 
 
+WHOLE, PART = End(followed_links=True, saw_all=True), End(followed_links=True)
+
+
+def dead(*urls: str, **how: object) -> PageFailed:
+    return PageFailed(urls[0], "not_found", **{"resolved_to": urls[1:], **how})
+
+
+def links_after(kept: object, **how: object) -> DeadLinks:
+    links = DeadLinks(**how)
+    links.remember(kept)
+    return links
+
+
 def remembered(*urls: str) -> dict[str, int]:
     links = DeadLinks()
-    links.died(*urls)
-    return links.to_keep(whole=True)
+    for url in urls:
+        links.page_failed(dead(url))
+    return links.keep(WHOLE)
+
+
+@pytest.mark.parametrize(
+    "failed",
+    [
+        dead(DEAD, listed=True),
+        dead(DEAD, is_stored=True),
+        dead(DEAD, by="sitemap"),
+        PageFailed(DEAD, "http"),
+    ],
+)
+def test_only_a_link_that_nothing_else_names_is_dead(failed):
+    links = DeadLinks()
+    links.page_failed(failed)
+    assert not links.was_dead(DEAD)
+
+
+def test_a_link_is_dead_by_each_address_that_was_tried():
+    links = DeadLinks()
+    links.page_failed(dead(DEAD, OTHER))
+    assert links.was_dead(OTHER)
+
+
+def test_a_crawl_that_follows_no_links_leaves_what_is_stored():
+    assert links_after({DEAD: 1}).keep(End()) is None
+
+
+def test_skipped_links_that_no_changed_page_led_to_are_counted():
+    links = links_after(remembered(DEAD, OTHER), requested=lambda link: link == OTHER)
+    assert links.skip(DEAD, DEAD)
+    assert links.skip(OTHER, OTHER)
+    assert list(links.drained()) == [Dropped(DEAD, "dead-link", NOT_ASKED)]
 
 
 def test_a_link_that_was_dead_is_skipped_and_counted():
-    links = DeadLinks(remembered(DEAD))
+    links = links_after(remembered(DEAD))
     assert links.skip(DEAD, DEAD)
     assert links.skip(f"{DEAD}#part", DEAD)
     assert not links.skip(OTHER, OTHER)
@@ -27,28 +74,28 @@ def test_a_link_that_was_dead_is_skipped_and_counted():
 
 
 def test_a_link_to_markdown_is_known_by_its_own_address():
-    links = DeadLinks(remembered("https://e.com/a/", "https://e.com/a.md"))
+    links = links_after(remembered("https://e.com/a/", "https://e.com/a.md"))
     assert links.skip("https://e.com/a.md", "https://e.com/a.html")
 
 
 def test_it_is_asked_again_after_so_many_crawls():
     kept, crawls = remembered(DEAD), 0
-    while (links := DeadLinks(kept)).skip(DEAD, DEAD):
-        kept, crawls = links.to_keep(whole=True), crawls + 1
+    while (links := links_after(kept)).skip(DEAD, DEAD):
+        kept, crawls = links.keep(WHOLE), crawls + 1
     assert crawls == MAX_CRAWLS
-    links.died(DEAD)
-    assert DeadLinks(links.to_keep(whole=True)).skip(DEAD, DEAD)
+    links.page_failed(dead(DEAD))
+    assert links_after(links.keep(WHOLE)).skip(DEAD, DEAD)
 
 
 def test_what_no_page_shows_any_more_is_forgotten_unless_the_crawl_was_cut_short():
-    links = DeadLinks(remembered(DEAD, OTHER))
+    links = links_after(remembered(DEAD, OTHER))
     assert links.skip(DEAD, DEAD)
-    assert links.to_keep(whole=True) == {DEAD: 1}
-    assert links.to_keep(whole=False) == {DEAD: 1, OTHER: 0}
+    assert links.keep(WHOLE) == {DEAD: 1}
+    assert links.keep(PART) == {DEAD: 1, OTHER: 0}
 
 
 def test_full_asks_for_all_of_them():
-    assert not DeadLinks(remembered(DEAD), trusted=False).skip(DEAD, DEAD)
+    assert not links_after(remembered(DEAD), trusted=False).skip(DEAD, DEAD)
 
 
 def test_so_many_are_remembered():
@@ -58,4 +105,4 @@ def test_so_many_are_remembered():
 
 @pytest.mark.parametrize("stored", [None, [], "x", {1: 2}, {DEAD: "soon"}])
 def test_what_cannot_be_read_is_ignored(stored):
-    assert not DeadLinks(stored).skip(DEAD, DEAD)
+    assert not links_after(stored).skip(DEAD, DEAD)

@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 import pytest
 
 from llmsspider.crawl.bot_walls import Suspect, Wall
+from llmsspider.crawl.learn import Learners
+from llmsspider.crawl.learn.tags import NAMED_AS_TAG
 from llmsspider.crawl.settle import (
-    AMONG_OTHERS,
     BESIDE_STORED,
-    BY_ITSELF,
-    NAMED_AS_TAG,
     Ask,
     Drop,
     Fail,
@@ -48,9 +47,6 @@ class Site:
 
     is_published = in_scope
 
-    def is_tag(self, url):
-        return url in self.tags
-
     def leads_back(self, url, canonical):
         return self.back
 
@@ -65,6 +61,12 @@ class Site:
 
     def can_wait(self, reason):
         return reason in self.waits
+
+
+def rules(site) -> Learners:
+    learned = Learners(trusted=True, requested=lambda _link: False)
+    learned.tags.remember(site.get("tags", ()))
+    return learned
 
 
 def named(url):
@@ -104,16 +106,16 @@ def named(url):
         pytest.param({"meta": PageMeta(canonical=OTHER), "is_named": True}, {}, Publish(), id="one hop"),
         pytest.param({"meta": PageMeta(listing="a blog")}, {}, Drop("listing", "a blog"), id="a listing"),
         pytest.param({"meta": PageMeta(listing="a blog"), "is_wanted": True}, {}, Publish(), id="a wanted listing"),
-        pytest.param({"meta": LISTING}, {"tags": (URL,)}, Drop("listing", NAMED_AS_TAG), id="a tag of another page"),
+        pytest.param({"meta": LISTING}, {"tags": (URL,)}, NAMED_AS_TAG, id="a tag of another page"),
         pytest.param(
-            {"meta": PageMeta(lists_only=True, tags=[URL])}, {}, Drop("listing", NAMED_AS_TAG), id="its own tag"
+            {"meta": PageMeta(lists_only=True, tags=[URL])}, {}, NAMED_AS_TAG, id="its own tag"
         ),
         pytest.param({"meta": PageMeta(tags=[URL])}, {"tags": (URL,)}, Publish(), id="a tag that has text"),
         pytest.param({"markdown": URL + ".md"}, {}, Ask(URL + ".md"), id="HTML that names its Markdown"),
     ],
 )  # fmt: skip
 def test_a_page_by_itself(page, site, verdict):
-    assert settle(ReadPage(URL, **page), Site(**site), BY_ITSELF) == verdict
+    assert settle(ReadPage(URL, **page), Site(**site), rules(site).by_itself) == verdict
 
 
 @pytest.mark.parametrize(
@@ -145,7 +147,7 @@ DRAINED = {"waits": ()}
         pytest.param({"may_be_markdown": True}, DRAINED, Publish(), id="it has no Markdown"),
         pytest.param({"meta": LISTING}, {}, Wait("tag"), id="another page may name it as its tag"),
         pytest.param({"meta": LISTING, "is_wanted": True}, {}, Publish(), id="a wanted listing"),
-        pytest.param({"meta": LISTING}, {**DRAINED, "tags": (URL,)}, Drop("listing", NAMED_AS_TAG), id="one did"),
+        pytest.param({"meta": LISTING}, {**DRAINED, "tags": (URL,)}, NAMED_AS_TAG, id="one did"),
         pytest.param({"meta": LISTING}, DRAINED, Publish(), id="none did"),
         pytest.param({"is_undecided": True}, {}, Wait("stub"), id="Markdown to be judged"),
         pytest.param({"is_undecided": True}, DRAINED, Publish(), id="Markdown of a form that is open"),
@@ -164,4 +166,4 @@ DRAINED = {"waits": ()}
     ],
 )  # fmt: skip
 def test_a_page_among_the_others(page, site, verdict):
-    assert settle(ReadPage(URL, **page), Site(**site), AMONG_OTHERS) == verdict
+    assert settle(ReadPage(URL, **page), Site(**site), rules(site).among_others) == verdict

@@ -44,7 +44,6 @@ from llmsspider.crawl.requests import info, is_plain, kind_of_exception
 from llmsspider.crawl.run import Run
 from llmsspider.crawl.settle import (
     BESIDE_STORED,
-    BY_ITSELF,
     Ask,
     Drop,
     Fail,
@@ -305,7 +304,7 @@ class Pages:
         return self._run.store.load_page(page_key(url))
 
     def _verdict(self, page: PageResult, answer: PageResponse, request: Request) -> Verdict:
-        """Settle a page by what it says of itself, and learn the tags that it names."""
+        """Settle a page by what it says of itself, and learn from it."""
         run = self._run
         meta = page.page.meta
         asked = info(request)
@@ -326,9 +325,8 @@ class Pages:
             markdown=None if is_asked else markdown_alternate(page, answer),
             is_wanted=self._documents.keeps_listing(request),
         )
-        verdict = settle(facts, self._documents.site, BY_ITSELF)
-        if not isinstance(verdict, Drop) or verdict.reason == "listing":
-            run.site.learn_tags(usable(meta.tags))
+        verdict = settle(facts, self._documents.site, run.learned.by_itself)
+        run.learned.page_read(facts, verdict)
         return verdict
 
     def _remember(
@@ -368,7 +366,7 @@ class Pages:
             depth = int(request.meta.get("depth", 0)) + 1
             links = list(self._requests.links(page.page.follow, depth, on=request.url))
             new = [link.url for link in links if run.known.state(page_key(link.url)) is None]
-            if not all(map(run.memory.dead_links.was_dead, new)):  # no earlier run knew them
+            if not all(map(run.learned.dead_links.was_dead, new)):  # no earlier run knew them
                 run.bounds.learned.leads_on(request.url)
             yield from links
 

@@ -14,6 +14,7 @@ from llmsspider.crawl.bot_walls import Suspect, Wall
 from llmsspider.crawl.callbacks.link_sources import LinkSourcePages
 from llmsspider.crawl.callbacks.requests import PageRequests
 from llmsspider.crawl.full_text import title_words, words_of
+from llmsspider.crawl.learn.base import PageFailed
 from llmsspider.crawl.pages import PageResponse, PageResult, drop_reason
 from llmsspider.crawl.requests import (
     FilteredRequest,
@@ -25,7 +26,6 @@ from llmsspider.crawl.requests import (
 from llmsspider.crawl.run import Run
 from llmsspider.crawl.second_requests import FORM_OF
 from llmsspider.crawl.settle import (
-    AMONG_OTHERS,
     Drop,
     Failure,
     ReadPage,
@@ -64,7 +64,6 @@ def site_of_run(run: Run) -> Site:
     return Site(
         in_scope=run.bounds.allowed,
         is_published=is_published,
-        is_tag=run.site.is_tag,
         leads_back=run.site.leads_back,
         forms_are_open=lambda url: (
             run.site.forms_of(url).is_open(url) and not run.site.samples_of(url, "files").is_html
@@ -142,7 +141,7 @@ class Documents:
         facts = page.facts
         if record is None or facts is None:
             return
-        verdict = settle(facts, self.site, AMONG_OTHERS)
+        verdict = settle(facts, self.site, run.learned.among_others)
         if isinstance(verdict, Wait):
             if run.known.state(record.key) is None:  # its links are followed meanwhile
                 run.bounds.learn(record.url, record.content or "")
@@ -462,12 +461,18 @@ class Documents:
         run.fail(
             urls[0], kind, message if len(urls) == 1 else f"{message} at {request.url}", status
         )
+        resolved = tuple(filter(None, (page.get("md"), page.get("dead"))))
+        run.learned.page_failed(
+            PageFailed(
+                urls[0],
+                kind,
+                by=page.get("by", ""),
+                listed=bool(page.get("listed")),
+                is_stored=state is not None,
+                resolved_to=resolved,
+            )
+        )
         if is_gone:
-            if page.get("by") == "link" and not page.get("listed") and state is None:
-                also = filter(
-                    None, (page.get("md"), page.get("dead"))
-                )  # what the link was resolved to
-                run.memory.dead_links.died(urls[0], *also)
             run.bounds.trees.no_page(urls[0])
             if state is None and page.get("by") != "link" and key not in run.ledger.left_out:
                 run.ledger.no_documents[key] = urls[0]

@@ -238,7 +238,7 @@ class PageRequests:
         """
         run = self._run
         bounds = self._run.bounds
-        dead = self._run.memory.dead_links
+        dead = self._run.learned.dead_links
         if unchanged or not dead.skipped:
             urls = bounds.links.missing(urls)
         for link in self._valid(
@@ -265,7 +265,7 @@ class PageRequests:
         """
         run = self._run
         is_known = link in run.bounds.links and (
-            unchanged or link not in run.memory.dead_links.skipped
+            unchanged or link not in run.learned.dead_links.skipped
         )
         return is_known and not run.bounds.links.add(link)  # it stays among those seen lately
 

@@ -7,8 +7,10 @@ that has it then gets no other Accept any more, in later runs neither.
 
 from collections import Counter
 from collections.abc import Mapping
+from typing import Any
 from urllib.parse import urljoin
 
+from llmsspider.crawl.learn.base import End, Learner
 from llmsspider.site.llmstxt import is_llms_url
 from llmsspider.web.urls import host
 
@@ -24,15 +26,25 @@ NOT_OF_ACCEPT = frozenset({401, 407, 408, 425, 426, 429, 451, 503, 504})
 """Statuses that speak of other things: credentials, pace, law, an outage."""
 
 
-class AcceptRefusals:
-    """What is learned of hosts by their answers to `Accept: text/markdown`."""
+class AcceptRefusals(Learner):
+    """What is learned of hosts by their answers to `Accept: text/markdown`; without `trusted`
+    (`full=true`) of this run alone.
+    """
 
-    def __init__(self, kept: object = None):
-        known = kept if isinstance(kept, dict) else {}
-        self._refusing = set(map(str, known.get("refusing", ())))
-        self._honest = set(map(str, known.get("honest", ())))
+    name = "accept_refusals"
+
+    def __init__(self, *, trusted: bool = True):
+        self._trusted = trusted
+        self._refusing = set[str]()
+        self._honest = set[str]()
         """Hosts where HTML was asked for in vain: of those only stored pages are, from then on."""
         self._in_vain = Counter[str]()
+
+    def remember(self, kept: Any) -> None:
+        """Take over the hosts of earlier runs."""
+        if self._trusted and isinstance(kept, dict):
+            self._refusing = set(map(str, kept.get("refusing", ())))
+            self._honest = set(map(str, kept.get("honest", ())))
 
     def refuses(self, url: str) -> bool:
         """Return whether pages of this host are requested as HTML."""
@@ -60,8 +72,8 @@ class AcceptRefusals:
         else:
             self._in_vain[host(url)] += 1
 
-    def to_keep(self) -> dict[str, list[str]]:
-        """Return what the next run is to know."""
+    def keep(self, end: End) -> dict[str, list[str]]:
+        """Return the hosts that are known."""
         honest = {name for name, number in self._in_vain.items() if number}
         honest = (honest | self._honest) - self._refusing
         return {"refusing": sorted(self._refusing), "honest": sorted(honest)}
