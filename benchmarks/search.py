@@ -5,8 +5,9 @@ Three kinds of queries, each over the stored pages of a source:
 * notes: what llms.txt says of a page, with all notes, descriptions and link texts taken out of the index;
 * descriptions: what pages say of themselves in their meta description, the same taken out;
 * questions: written by hand, over the whole index, from files of JSON:
-  {"source": …, "url": …, "questions": [{"query": …, "answers": [path, …], "kind": …, "half": …}]}; the paths are
-  ends of the URLs that answer. `half` is "tune" for what the ranking was tuned on, "held" for what it was not.
+  {"source": …, "url": …, "questions": [{"query": …, "answers": [path, …], "text": …, "kind": …, "half": …}]}; the
+  paths are ends of the URLs that answer, `text` stands in the passage that does. `half` is "tune" for what the
+  ranking was tuned on, "held" for what it was not.
 
 Beside ours: plain FTS5 (porter, one column for title, headings and text each) and, where they are installed, bm25s with
 PyStemmer, over the same passages, pages in the order of their best passage.
@@ -24,7 +25,7 @@ import sqlite3
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import mean, quantiles
@@ -40,8 +41,11 @@ from llmsspider.store import PageRecord, SourceRecord, Store, open_store
 MOST = 10
 """Results that are looked at for the reciprocal rank."""
 
-Find = Callable[[str], list[str]]
-"""A query to URLs of pages, best first."""
+SHOWN = 5
+"""Results whose texts are looked at for the answer."""
+
+Find = Callable[[str], list[tuple[str, str]]]
+"""A query to URLs of pages and what is shown of each, best first."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,17 @@ class Question:
 
     query: str
     answers: frozenset[str]
+    text: str | None = None
+
+
+@dataclass(frozen=True)
+class Answered:
+    """How a query was answered: the place of the first answer (0: none), whether its text was shown, how much was."""
+
+    place: int
+    is_shown: bool | None
+    characters: int
+    took_ms: float
 
 
 class Bare:
@@ -88,7 +103,8 @@ def ours(store: Any, folder: str) -> tuple[Find, SourceIndex, float]:
     opened = OpenSource("bench", store, index)
     return (
         lambda query: [
-            result.url.partition("#")[0] for result in opened.search(query, MOST, None).results
+            (result.url.partition("#")[0], result.text)
+            for result in opened.search(query, MOST).results
         ],
         index,
         spent,
@@ -109,17 +125,25 @@ def plain_fts5(pages: list[PageRecord]) -> Find:
         ]
         connection.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", rows)
 
-    def find(query: str) -> list[str]:
+    def find(query: str) -> list[tuple[str, str]]:
         asked = [word for word in words(query) if word not in STOP_WORDS] or words(query)
         match = " OR ".join(f'"{word}"' for word in asked)
         if not match:
             return []
         found = connection.execute(
-            "SELECT url FROM t WHERE t MATCH ? ORDER BY rank LIMIT 400", (match,)
+            "SELECT url, body FROM t WHERE t MATCH ? ORDER BY rank LIMIT 400", (match,)
         )
-        return list(dict.fromkeys(url for (url,) in found))[:MOST]
+        return best_of_pages(found)
 
     return find
+
+
+def best_of_pages(passages: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The best passage of each page, of passages in their order."""
+    found: dict[str, str] = {}
+    for url, text in passages:
+        found.setdefault(url, text)
+    return list(found.items())[:MOST]
 
 
 def peers(pages: list[PageRecord]) -> dict[str, Find]:
@@ -148,29 +172,36 @@ def peers(pages: list[PageRecord]) -> dict[str, Find]:
     index = bm25s.BM25()
     index.index(cut([text for _, text in rows]), show_progress=False)
 
-    def find(query: str) -> list[str]:
+    def find(query: str) -> list[tuple[str, str]]:
         places, _ = index.retrieve(cut([query]), k=min(400, len(rows)), show_progress=False)
-        return list(dict.fromkeys(rows[place][0] for place in places[0]))[:MOST]
+        return best_of_pages(rows[place] for place in places[0])
 
     return {"bm25s": find}
 
 
-def answered(find: Find, questions: list[Question]) -> list[tuple[int, float]]:
-    """The place of the first answer to each question, 0 for none, and the milliseconds."""
-    found = []
-    for question in questions:
-        began = time.perf_counter()
-        urls = find(question.query)
-        took = 1000 * (time.perf_counter() - began)
-        found.append(
-            (next((n for n, url in enumerate(urls, 1) if url in question.answers), 0), took)
-        )
-    return found
+def answered(find: Find, questions: list[Question]) -> list[Answered]:
+    """How each question was answered."""
+    return [_answer(find, question) for question in questions]
 
 
-def score(answers: list[tuple[int, float]]) -> dict[str, float]:
-    """hit@1, hit@3, hit@5, mean reciprocal rank, and milliseconds (median, 95th percentile)."""
-    places, times = [place for place, _ in answers], [took for _, took in answers]
+def _answer(find: Find, question: Question) -> Answered:
+    began = time.perf_counter()
+    found = find(question.query)
+    took = 1000 * (time.perf_counter() - began)
+    place = next((n for n, (url, _) in enumerate(found, 1) if url in question.answers), 0)
+    shown = [text for url, text in found[:SHOWN] if url in question.answers]
+    wanted = question.text and question.text.casefold()
+    is_shown = any(wanted in text.casefold() for text in shown) if wanted else None
+    return Answered(place, is_shown, sum(len(text) for _, text in found[:SHOWN]), took)
+
+
+def score(answers: list[Answered]) -> dict[str, float]:
+    """hit@1, hit@3, hit@5, mean reciprocal rank, share with the answer in the text of five results (of the questions
+    that say it), characters of five results, and milliseconds (median, 95th percentile).
+    """
+    places = [one.place for one in answers]
+    times = [one.took_ms for one in answers]
+    said = [one.is_shown for one in answers if one.is_shown is not None]
     spread = quantiles(times, n=20) if len(times) > 1 else times * 19
     return {
         "queries": len(answers),
@@ -178,6 +209,8 @@ def score(answers: list[tuple[int, float]]) -> dict[str, float]:
         "hit@3": mean(0 < place <= 3 for place in places),
         "hit@5": mean(0 < place <= 5 for place in places),
         "MRR": mean(1 / place if place else 0 for place in places),
+        **({"text@5": mean(said)} if said else {}),
+        "characters": mean(one.characters for one in answers),
         "median ms": spread[9],
         "p95 ms": spread[18],
     }
@@ -208,7 +241,9 @@ def written(file: Path, source: str, pages: list[PageRecord]) -> dict[str, list[
         if not urls:
             sys.exit(f"{file}: no page of {source} ends with {one['answers']}")
         what = ", ".join(one[part] for part in ("half", "kind") if part in one)
-        found.setdefault(what or "questions", []).append(Question(one["query"], urls))
+        found.setdefault(what or "questions", []).append(
+            Question(one["query"], urls, one.get("text"))
+        )
     return found
 
 
@@ -221,7 +256,7 @@ def _ends(url: str, path: str) -> bool:
     )
 
 
-Totals = dict[tuple[str, str], list[tuple[int, float]]]
+Totals = dict[tuple[str, str], list[Answered]]
 """What was answered, by kind of question and search."""
 
 
@@ -235,7 +270,7 @@ def report(
         print_figures(source, what, name, answers)
 
 
-def print_figures(source: str, what: str, name: str, answers: list[tuple[int, float]]) -> None:
+def print_figures(source: str, what: str, name: str, answers: list[Answered]) -> None:
     """Print a line."""
     figures = "  ".join(
         f"{key} {value:.3f}" if key != "queries" else f"{value} queries"

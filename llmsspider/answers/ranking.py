@@ -322,15 +322,6 @@ def slug(heading: str) -> str:
     return re.sub(r"[\W_]+", "", heading).casefold()
 
 
-def by_github(heading: str) -> str:
-    """Return the id that GitHub gives a heading, and most generators of Markdown with it.
-
-    >>> by_github("What's new in `v2.0`?")
-    'whats-new-in-v20'
-    """
-    return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
-
-
 def by_docutils(heading: str) -> str:
     """Return the id that docutils gives a heading.
 
@@ -341,7 +332,7 @@ def by_docutils(heading: str) -> str:
 
 
 def by_words(heading: str) -> str:
-    """Return the id that Python-Markdown and VitePress give a heading of several words.
+    """Return the id that GitHub, Python-Markdown and most generators of Markdown give a heading.
 
     >>> by_words("Set up & run")
     'set-up-run'
@@ -349,7 +340,7 @@ def by_words(heading: str) -> str:
     return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", heading).strip().lower())
 
 
-RULES: tuple[FragmentRule, ...] = (by_words, by_docutils, by_github)
+RULES: tuple[FragmentRule, ...] = (by_words, by_docutils)
 
 MIN_PROOFS = 4
 PROVEN = 0.9
