@@ -215,11 +215,13 @@ _REFERENCES = XPath(
     smart_strings=False,
 )
 _IDS = XPath("descendant::*/@id")
-_ASIDES = XPath(
-    "descendant::*[contains(@class,'footnoteContent') or contains(@class,'footnote-content')"
-    " or contains(@class,'footnote-text') or contains(concat(' ',@class,' '),' sidenote ')"
-    " or contains(concat(' ',@class,' '),' marginnote ')]"
+_NAMED_NOTES = XPath(
+    "descendant::span/@class[contains(., 'note')] | descendant::small/@class[contains(., 'note')]"
 )
+_ASIDE = re.compile(
+    r"footnote-?(?:content|text)|(?:^|\s)(?:side|margin)note(?:$|\s)", re.IGNORECASE
+)
+"""Classes of a note that stands in its sentence."""
 _BACK = re.compile(r"footnote-?back|backref|reversefootnote|fn-backref")
 _BACK_SIGNS = frozenset({"↩", "↩︎", "↑", "^", "↵", "⏎", "back"})
 _NOT_LABEL = re.compile(r"[^\w-]+")
@@ -238,8 +240,8 @@ def find_footnotes(walk: Walk, main: _Element) -> None:
             walk.notes.setdefault(link.get("href")[1:], label)
     if walk.notes:
         _bring_definitions(walk, main)
-    for note in _ASIDES(main):
-        if note.tag in {"span", "small"} and note.getparent().tag not in {"sup", "label"}:
+    for note in holders(main, _NAMED_NOTES):
+        if _ASIDE.search(note.get("class")) and note.getparent().tag not in {"sup", "label"}:
             _set_in_brackets(note)
     if walk.notes:
         walk.first_blocks.append(definition)
