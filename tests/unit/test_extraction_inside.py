@@ -186,3 +186,22 @@ def test_footnotes_beside_the_article_are_its_footnotes():
     text = convert(page.encode(), URL, "utf-8").markdown
     assert "water[^1]." in text
     assert text.endswith("[^1]: At sea.\n")
+
+
+SANDCASTLE = """<html><head><title>EmberId Property</title></head><body><table class="titleTable"><tr>
+<td class="titleColumn">Kettle<span id="L1"></span><script>AddLanguageSpecificTextSet("L1?cs=.|vb=.|cpp=::|nu=.");</script>EmberId Property</td>
+</tr></table><div id="main"><p>The id of the ember that heats the water of this kettle.</p>
+<div class="collapsibleAreaRegion"><span class="collapsibleRegionTitle"><img class="collapseToggle" src="x.png" alt="-">Syntax</span></div>
+<div class="collapsibleSection"><div class="codeSnippetContainer"><div class="codeSnippetContainerTabs">
+<div class="codeSnippetContainerTabActive">C#</div><div class="codeSnippetContainerTab">VB</div></div>
+<div class="codeSnippetContainerCodeContainer"><div class="codeSnippetToolBar"><a href="#">Copy</a></div>
+<div class="codeSnippetContainerCode"><pre>public int EmberId { get; }</pre></div>
+<div class="codeSnippetContainerCode" style="display: none"><pre>Public ReadOnly Property EmberId</pre></div></div></div></div></div></body></html>"""
+
+
+def test_a_page_of_sandcastle_is_put_together():
+    text = convert(SANDCASTLE.encode(), URL, "utf-8").markdown
+    assert text == (
+        "# Kettle.EmberId Property\n\nThe id of the ember that heats the water of this kettle.\n\n"
+        "## Syntax\n\n```csharp\npublic int EmberId { get; }\n```\n"
+    )

@@ -21,6 +21,7 @@ from llmsspider.content.extraction import (  # the converters of elements regist
     components,  # noqa: F401
     inlines,  # noqa: F401
     lists,
+    sandcastle,
 )
 from llmsspider.content.extraction.formats import MarkdownFormat
 from llmsspider.content.extraction.generators import UNKNOWN, Generator, own_generators
@@ -121,6 +122,8 @@ def _converted(  # noqa: PLR0917
     root = parse(source)
     page, joiner = read_page(root, source, url, growth)
     page.converter = converter
+    if any(mark in source.body for mark in sandcastle.MARKS):
+        sandcastle.put_together(root)
     kept = parts.cut(root) if parts else None
     _write(page, root, joiner, source, own, listings or kept is not None, kept)
     if (
