@@ -329,7 +329,7 @@ class Run(RunState):
         self.memory.unread(*discovery.broken)
         self.memory.unreadable(discovery.unreadable)
         self.progress.discovered(discovery)
-        self.site.discovered(discovery, usable(start_page.follow))
+        self.site.discovered(discovery, usable(start_page.follow), start_page.meta.canonical)
         self.start_links = list(start_page.follow)
         for file in discovery.files:
             self.rights.add(urlsplit(file.url).netloc, of_llms_txt(file.text, file.url))

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from itertools import chain
 from typing import Any
+from urllib.parse import urlsplit
 
 from llmsspider.crawl.records import SiteTitles
 from llmsspider.crawl.second_requests import Form, FormSamples, Judged
@@ -63,6 +64,11 @@ class SiteKnowledge:
         self.titles = SiteTitles()
         self.judged = Judged()
         self._start = ""
+        self._twin: tuple[str, ...] = ()
+        """How addresses begin of the host with or without `www.` that is one with the start page's;
+        and how those of that begin.
+        """
+        self._home = ""
         self._sections: dict[str, str] = {}  # what `section_of` returns for the pages of a folder
         self._by_markdown: dict[str, str] = {}
         """The page of each Markdown URL that a file names, by its identity."""
@@ -81,15 +87,18 @@ class SiteKnowledge:
         self._markdown_of: dict[str, str] = {}
         """The Markdown URL that a file names for a page, by the page's identity."""
 
-    def discovered(self, discovery: Discovery, start_links: Iterable[str]) -> None:
+    def discovered(
+        self, discovery: Discovery, start_links: Iterable[str], canonical: str | None = None
+    ) -> None:
         """Learn from the outcome of discovery; `start_links` is every URL that the start page links
-        to.
+        to, `canonical` the address that it names as its own.
         """
         start = discovery.start
+        self._twin, self._home = _twin_host(start.final_url, (start.url, canonical or ""))
         self.learn_docsify(start.body, start.final_url)
         usable = [text.report for text in discovery.full_texts if text.is_usable and text.report]
-        listed = [seed.url for seed in discovery.seeds]
-        links = list(start_links)
+        listed = [self.at_home(seed.url) for seed in discovery.seeds]
+        links = list(map(self.at_home, start_links))
         urls = [*listed, *(url for report in usable for url in report.urls)]
         named = [url for url in urls if not is_markdown_url(url)]
         self.pages = frozenset(identity(url) for url in (start.final_url, *links, *named))
@@ -121,7 +130,7 @@ class SiteKnowledge:
         """Count a seed's page as listed; the first entry that names a page is the one kept."""
         page = identity(self.page_of(seed.url))
         if page not in self.listed and page != seed.url and not is_markdown_url(seed.url):
-            self._spellings[page] = seed.url
+            self._spellings[page] = self.at_home(seed.url)
         self.listed.add(page)
         if seed.llms is None or page in self.entries:
             return
@@ -270,6 +279,12 @@ class SiteKnowledge:
         if len(self._routed) < MAX_DOCSIFY:
             self._routed.add(identity(split_route(url)[0]))
 
+    def at_home(self, url: str) -> str:
+        """Return an address of the host with or without `www.` as one of the start page's host."""
+        if not self._twin or not url.startswith(self._twin):
+            return url
+        return self._home + url.partition("//")[2].partition("/")[2]
+
     def page_of(self, url: str) -> str:
         """Return the page a URL stands for: itself, or for a Markdown or source URL the page it
         belongs to.
@@ -278,6 +293,7 @@ class SiteKnowledge:
         `/a.html` are one
         where `/a.md` is listed, `/a` and `/a/` where `/a/index.md` is.
         """
+        url = self.at_home(url)
         url = shown_page(url) if ".html?" in url or "/llms.mdx/" in url else url
         if "#" in url:
             has_routes = (
@@ -332,3 +348,22 @@ class SiteKnowledge:
         if any(shared.values()):
             learned[_EVERYWHERE] = {name: values for name, values in shared.items() if values}
         return dict(learned)
+
+
+def _twin_host(start: str, others: Iterable[str]) -> tuple[tuple[str, ...], str]:
+    """Return how the addresses of the host begin that is the same site with or without `www.`, and
+    how those of the start page do.
+
+    One of `others`, the address that was typed or the canonical one, shows it.
+
+    >>> _twin_host("https://www.e.com/docs/", ["http://e.com/docs/"])
+    (('http://e.com/', 'https://e.com/'), 'https://www.e.com/')
+    >>> _twin_host("https://e.com/", ["https://docs.e.com/"])
+    ((), 'https://e.com/')
+    """
+    parts = urlsplit(start)
+    home = f"{parts.scheme}://{parts.netloc}/"
+    bare = parts.netloc.removeprefix("www.")
+    twin = bare if parts.netloc != bare else f"www.{bare}"
+    is_shown = any(urlsplit(other).netloc == twin for other in others)
+    return ((f"http://{twin}/", f"https://{twin}/") if is_shown else (), home)
