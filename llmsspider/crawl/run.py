@@ -333,7 +333,7 @@ class Run(RunState):
         self.start_links = list(start_page.follow)
         for file in discovery.files:
             self.rights.add(urlsplit(file.url).netloc, of_llms_txt(file.text, file.url))
-        self.memory.link_sources.names_all = bool(discovery.sitemaps or discovery.witnesses)
+        self.learned.link_sources.names_all = bool(discovery.sitemaps or discovery.witnesses)
         self.bounds.discovered(discovery, start_page)
         start = discovery.start
         dates = {one.url: one.lastmod for one in discovery.seeds if one.lastmod}

@@ -13,7 +13,7 @@ from llmsspider.config.arguments import DocsArguments
 from llmsspider.crawl.bot_walls import CONFIRM_RUNS, Suspect, Wall
 from llmsspider.crawl.learn.base import End
 from llmsspider.crawl.link_bases import LinkBases
-from llmsspider.crawl.second_requests import Judged, LinkSources
+from llmsspider.crawl.second_requests import Judged
 from llmsspider.crawl.state import RunState
 from llmsspider.items import LlmsEntry, Section
 from llmsspider.site.discovered import Discovery, FetchResult
@@ -226,7 +226,6 @@ class SourceMemory:
         self.start_history = StartHistory.from_json(
             found.get("start")
         )  # of this run after discovery
-        self.link_sources = LinkSources(source.link_sources if source is not None else ())
         self.doubts = Doubts(found.get("doubts"))
         """What pages answered in earlier runs that was not accepted, and in this one."""
         hosts = found.get("unbelieved")  # those whose 304 was false
@@ -316,7 +315,8 @@ class SourceMemory:
         kept["unbelieved"] = sorted(self.unbelieved)
         is_complete = run.coverage.complete and run.outcome == "finished"
         followed = bool(run.outcome) and discovery is not None and run.follows_links
-        kept |= run.learned.keep(End(followed, is_complete and run.resumes is None))
+        saw = discovery is not None and is_complete
+        kept |= run.learned.keep(End(followed, saw, saw and run.resumes is None))
         if "link_bases" in vars(self) and (bases := self.link_bases.learned()):
             kept["link_bases"] = dict(bases)
         if discovery is None:
@@ -330,8 +330,6 @@ class SourceMemory:
         main = discovery.main_file
         if main is not None and (says := self.description_of(main)) is not None:
             kept["says"] = {"file": main.url, **says}
-        if is_complete:
-            kept["link_sources"] = sorted(self.link_sources.requested)
         return source
 
     def description_of(self, file: LlmsTxt) -> dict[str, str | None] | None:

@@ -98,12 +98,6 @@ class SourceRecord:
         parts += [header["notes"].strip()] if header["notes"] else []
         return "\n\n".join(parts) + "\n\n"
 
-    @property
-    def link_sources(self) -> list[str]:
-        """The pages that the last complete crawl fetched for their links only."""
-        found = self.discovery.get("link_sources")
-        return [page for page in found if isinstance(page, str)] if isinstance(found, list) else []
-
 
 @dataclass(slots=True, frozen=True)
 class RunRecord:

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmsspider.crawl.second_requests import MIN_SAMPLES, LinkSources
+from llmsspider.crawl.learn.base import End
+from llmsspider.crawl.learn.link_sources import MIN_SAMPLES, LinkSources
 from llmsspider.web.page_forms import (
     FORMS,
     is_markdown_url,
@@ -137,3 +138,21 @@ def test_any_url_has_a_shape_and_its_twins_are_markdown(url):
             assert "?" not in made
             assert "#" not in made
     assert all(page.startswith("https://e.com/") for page in page_candidates(url).values())
+
+
+def test_those_of_a_complete_crawl_are_requested_again():
+    first = LinkSources()
+    assert first.wanted("https://e.com/", start=True)
+    assert first.keep(End(followed_links=True)) is None
+    kept = first.keep(End(followed_links=True, is_complete=True))
+    second = LinkSources()
+    second.remember([*kept, 7])
+    assert second.wanted("https://e.com/", new=False)
+    assert not second.wanted("https://e.com/other", new=False)
+
+
+@pytest.mark.parametrize("kept", [None, {}, "x", [7]])
+def test_link_sources_that_cannot_be_read_are_none(kept):
+    sources = LinkSources()
+    sources.remember(kept)
+    assert sources.wanted("https://e.com/a", new=False)

@@ -434,7 +434,7 @@ class DocsCallbacks(ProjectSpider):
 
     def link_source_failed(self, failure: Failure) -> None:
         """Count a link source that failed; its page is a document already."""
-        self.run.memory.link_sources.report(0)
+        self.run.learned.link_sources.report(0)
         self.run.count("link-sources/failed")
 
     async def parse_docsify_list(self, response: Response) -> AsyncIterator[Any]:

@@ -122,7 +122,7 @@ class Documents:
         yield from self.settled(waiting)
         yield from links
         if earlier is not None and earlier.shows_pages:
-            run.memory.link_sources.take(record.url)
+            run.learned.link_sources.take(record.url)
         elif earlier is None and record.origin in READ_AS_MARKDOWN:
             yield from self._link_sources.request(record, start=facts.is_start, unchanged=same)
 

@@ -101,7 +101,7 @@ class LinkSourcePages:
             return
         root = identity(record.url) in run.site.section_roots
         new = record.key not in run.known.states
-        if run.memory.link_sources.wanted(record.url, start=start, section_root=root, new=new):
+        if run.learned.link_sources.wanted(record.url, start=start, section_root=root, new=new):
             run.count("link-sources")
             callbacks = self._spider.parse_link_source, self._spider.link_source_failed
             own = {"unchanged": unchanged}
@@ -150,7 +150,7 @@ class LinkSourcePages:
         follow = rendered.page.follow
         on = without_fragment(request.url)
         requests = list(self._requests.links(follow, depth + 1, on=on, unchanged=unchanged))
-        self._run.memory.link_sources.report(len(requests))
+        self._run.learned.link_sources.report(len(requests))
         return requests
 
     async def docsify_links(self, request: Request, answer: PageResponse) -> Iterator[Request]:

@@ -10,6 +10,7 @@ from typing import Any
 from llmsspider.crawl.learn.accept_refusals import AcceptRefusals
 from llmsspider.crawl.learn.base import Dropped, End, Learner, PageFailed, overriding
 from llmsspider.crawl.learn.dead_links import DeadLinks
+from llmsspider.crawl.learn.link_sources import LinkSources
 from llmsspider.crawl.learn.tags import Tags
 from llmsspider.crawl.settle import (
     ReadPage,
@@ -38,8 +39,14 @@ class Learners:
     def __init__(self, *, trusted: bool, requested: Callable[[str], bool]):
         self.accept_refusals = AcceptRefusals(trusted=trusted)
         self.dead_links = DeadLinks(trusted=trusted, requested=requested)
+        self.link_sources = LinkSources()
         self.tags = Tags()
-        self._all: tuple[Learner, ...] = (self.accept_refusals, self.dead_links, self.tags)
+        self._all: tuple[Learner, ...] = (
+            self.accept_refusals,
+            self.dead_links,
+            self.link_sources,
+            self.tags,
+        )
         self.by_itself: tuple[Rule, ...] = (
             refused,
             alias,

@@ -21,8 +21,9 @@ class End(NamedTuple):
     """What a run has seen when its memory is stored; neither before it has ended."""
 
     followed_links: bool = False
+    is_complete: bool = False
     saw_all: bool = False
-    """Whether it saw the whole site, and continued no other run."""
+    """Whether it is complete, and continued no other run."""
 
 
 @dataclass(frozen=True, slots=True)
