@@ -15,6 +15,7 @@ from llmsspider.crawl.link_bases import WORDS, LinkBases
 from llmsspider.crawl.state import RunState
 from llmsspider.items import Page
 from llmsspider.site.discovered import Discovery, Probe
+from llmsspider.web.loading import missing_extra
 from llmsspider.web.outcomes import remedied
 from llmsspider.web.rights import SiteDeclaration
 from llmsspider.web.scope import Scope
@@ -250,8 +251,8 @@ MANY_LINKS = 5
 
 
 WHAT_TO_DO = {
-    "empty": 'the pages hold no text without JavaScript: install the extra "browser" and Chromium',
-    "needs-browser": 'the pages need JavaScript: install the extra "browser" and Chromium',
+    "empty": "the pages hold no text, nor does a browser draw any: check the address in one",
+    "needs-browser": "the pages need JavaScript, a browser and -a render=auto",
     "out-of-scope": "widen the scope with -a scope=host or -a scope=domain",
     "ai-opt-out": "its publisher asks to be left out of AI use",
     "noindex": "the pages are marked noindex: -s LLMS_OBEY_NOINDEX=False takes them",
@@ -259,6 +260,17 @@ WHAT_TO_DO = {
 }
 """What to do where no document came of the pages, by the reason that filtered most of them."""
 
+
+NO_BROWSER = {
+    "empty": 'the pages hold no text without JavaScript: install the extra "browser" and Chromium',
+    "needs-browser": 'the pages need JavaScript: install the extra "browser" and Chromium',
+}
+"""The same, where the extra is not installed."""
+
+HTTP2_ONLY = (
+    "the server speaks HTTP/2 only: -s DOWNLOAD_HANDLERS="
+    '\'{"https": "scrapy.core.downloader.handlers.http2.H2DownloadHandler"}\''
+)
 
 STORE_FAILED = (
     "the page store took no more: make room or free it, and crawl again; what was stored is whole,"
@@ -308,12 +320,15 @@ def nothing_obtained(run: RunState) -> str:
         return f"nothing was obtained from {run.source}: {run.fault or 'the crawl did not start'}"
     if start.error:
         why = remedied(start.error, start.message or f"HTTP status {start.status}")
+        if b"ALPN" in start.body[:1000]:
+            why = HTTP2_ONLY
         if start.error == "blocked" and ALLOWS in (start.message or ""):
             name = host(start.url)
             why = f"{name} is not a public address: -s {ALLOWS}={name} allows it"
         return f"nothing was obtained from {start.final_url}: {why}{_nearest(run.discovery)}"
+    what_to_do = WHAT_TO_DO | (NO_BROWSER if missing_extra("browser") else {})
     remedies = [
-        WHAT_TO_DO[reason] for reason, _ in progress.filtered.most_common() if reason in WHAT_TO_DO
+        what_to_do[reason] for reason, _ in progress.filtered.most_common() if reason in what_to_do
     ]
     if remedies:  # a shell: "no browser; why its OpenAPI file was not read"
         shells = progress.filtered_examples.get("needs-browser", ())

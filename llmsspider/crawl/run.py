@@ -30,6 +30,12 @@ from llmsspider.web.outcomes import OUTAGES
 from llmsspider.web.rights import of_llms_txt
 from llmsspider.web.urls import identity, page_key, usable
 
+MAX_LOGIN_SHARE = 0.3
+"""The share of new pages that may redirect to a login in a run that counts as complete."""
+
+FEW_LOGINS = 3
+"""Number of pages below which that share says nothing."""
+
 MAX_FAILED_SHARE = 0.1
 """The share of pages that may fail in a run that counts as complete; one page always may."""
 
@@ -256,6 +262,10 @@ class Run(RunState):
         ]
         failed = self.progress.errors + Counter(kept)
         why = outage(failed, self.obtained, MAX_FAILED_SHARE) if failed else None
+        logins = self.progress.filtered["login"]
+        asked = logins + self.obtained
+        if why is None and logins >= FEW_LOGINS and logins > MAX_LOGIN_SHARE * asked:
+            why = f"{logins} of {asked} pages redirect to a login"
         if why is not None:
             self.coverage.outage = why
 

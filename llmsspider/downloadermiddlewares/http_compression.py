@@ -27,6 +27,16 @@ logger = logging.getLogger(__name__)
 MAX_ENCODINGS = 4  # encodings one upon the other that are undone
 
 
+NONE = frozenset({"", "identity", "none"})
+"""Names of no encoding."""
+
+
+def _is_unnamed_gzip(response: Response) -> bool:
+    """Say whether a text is compressed though its header does not say so."""
+    kind = (response.headers.get("Content-Type") or b"").lower()
+    return kind.startswith(b"text/") and response.body.startswith(b"\x1f\x8b\x08")
+
+
 class HttpCompressionMiddleware(httpcompression.HttpCompressionMiddleware):
     """Scrapy's; a body that breaks off is requested again, then an error.
 
@@ -44,7 +54,9 @@ class HttpCompressionMiddleware(httpcompression.HttpCompressionMiddleware):
     ) -> Request | Response:
         """Return the decompressed response, or the request once more."""
         listed = b",".join(response.headers.getlist("Content-Encoding")).decode("latin-1").lower()
-        encodings = [name for name in map(str.strip, listed.split(",")) if name]
+        encodings = [name for name in map(str.strip, listed.split(",")) if name not in NONE]
+        if not encodings and _is_unnamed_gzip(response):
+            encodings = ["gzip"]
         if not encodings or not response.body or request.method == "HEAD":
             return response
         try:
@@ -74,7 +86,7 @@ class HttpCompressionMiddleware(httpcompression.HttpCompressionMiddleware):
         self.crawler.stats.inc_value("httpcompression/response_bytes", len(body))
         self.crawler.stats.inc_value("httpcompression/response_count")
         headers = response.headers.copy()
-        headers.pop("Content-Encoding")
+        headers.pop("Content-Encoding", None)
         if encodings:
             headers["Content-Encoding"] = ", ".join(encodings)
             logger.warning(
