@@ -340,6 +340,13 @@ MISSING_TITLE = re.compile(
 )
 """Titles of pages that a server shows, with status 200, for a page it does not have."""
 
+MISSING_NOTICE = re.compile(
+    r"\A\W*(?:(?:error\W*)?404\b|(?:oops|sorry|whoops)\b.{0,40}\b(?:not? (?:be )?found|no such page)"
+    r"|page (?:was )?not found\b|page (?:does not|doesn.t) exist\b)",
+    re.IGNORECASE,
+)
+"""Paragraphs with which such a page begins where its title does not say so."""
+
 MAX_MISSING_CHARACTERS = 1500
 """Maximum length in characters of a page that says that it is missing; longer ones are about
 missing pages.
@@ -360,7 +367,7 @@ def drop_reason(content: str, title: str | None) -> Filtered | None:
     if title and is_short and MISSING_TITLE.search(title):
         return Filtered("soft-404", f"status 200, but titled {title!r}")
     lines = content.split("\n\n")[:2] if len(content) < MAX_MISSING_NOTICE else []
-    notice = next(filter(MISSING_TITLE.search, lines), None)
+    notice = next(filter(MISSING_NOTICE.search, lines), None)
     if notice is not None:
         return Filtered("soft-404", f"status 200, but says {notice.strip()!r}")
     return None
