@@ -292,7 +292,7 @@ def is_documentation(result: PageResult, answered: PageResponse, config: Config)
 
 def markdown_alternate(result: PageResult, answered: PageResponse) -> str | None:
     """Return the URL of the Markdown version that an HTML page or its `Link` header names, on its
-    own site, or None.
+    own site, or None. An llms file is of all pages, and of none.
     """
     if result.origin not in HTML_ORIGINS:
         return None
@@ -300,7 +300,9 @@ def markdown_alternate(result: PageResult, answered: PageResponse) -> str | None
     url = result.page.meta.markdown_alternate
     if not url and (header := answered.headers.get("link")):
         url = page_forms.markdown_link(header, here)
-    return url if url and same_site(url, here) and identity(url) != identity(here) else None
+    if not url or is_llms_url(url) or identity(url) == identity(here):
+        return None
+    return url if same_site(url, here) else None
 
 
 def named_llms_txt(meta: PageMeta, answered: PageResponse) -> str | None:
@@ -359,6 +361,9 @@ _ABOUT = re.compile(r"^(?:```|~~~|\|)", re.MULTILINE)
 """Code or a table: what a page about missing pages has."""
 
 
+_FIRST_HEADING = re.compile(r"\s*+#\s++([^\n]++)")
+
+
 def drop_reason(content: str, title: str | None) -> Filtered | None:
     """Return the reason for a document, of this Markdown and title, that is dropped, or None."""
     if not content or content.isspace():
@@ -371,6 +376,17 @@ def drop_reason(content: str, title: str | None) -> Filtered | None:
     if notice is not None:
         return Filtered("soft-404", f"status 200, but says {notice.strip()!r}")
     return None
+
+
+def says_missing(markdown: str) -> bool:
+    r"""Say whether short Markdown, sent with status 200, says that there is no such page.
+
+    >>> says_missing("# Page not found\n\nSee [all pages](/llms.txt).\n"), says_missing("# Install\n")
+    (True, False)
+    """
+    heading = _FIRST_HEADING.match(markdown[:MAX_MISSING_CHARACTERS])
+    why = drop_reason(markdown, heading[1]) if heading is not None else None
+    return why is not None and why.reason == "soft-404"
 
 
 # Pages that break off without a sign.

@@ -12,7 +12,7 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http import HtmlResponse, Response
 
 from llmsspider.crawl.bot_walls import ACCEPTED_RUNS
-from llmsspider.crawl.pages import text_headers
+from llmsspider.crawl.pages import says_missing, text_headers
 from llmsspider.crawl.requests import (
     HTML_ACCEPT,
     META,
@@ -328,7 +328,9 @@ class MarkdownNegotiationMiddleware(RunComponent):
         content_type = (response.headers.get("Content-Type") or b"").decode("latin-1")
         mime_type = content_type.partition(";")[0].strip().lower() or None
         body = response.body
-        return bool(body.strip()) and classify(mime_type, body, markdown_form=True) == "markdown"
+        if classify(mime_type, body, markdown_form=True) != "markdown":
+            return False
+        return bool(body.strip()) and not says_missing(body.decode("utf-8", "replace"))
 
     def _raise_outage(self, url: str, kind: ErrorKind | None, message: str) -> None:
         """Raise `RefusedRequest` where the answer for stored Markdown is an outage, until that
