@@ -175,8 +175,31 @@ def title_words(markdown: str) -> str:
     return normal_title(_DESTINATION.sub("]", title))
 
 
-def words_of(markdown: str) -> list[str]:
-    r"""Return the words that a reader sees, whatever Markdown is around them, without the title.
+_LABEL = re.compile(
+    r"[>\s]*(?:\[!\w+\]|[*_]*(?:note|info|tip|hint|warning|caution|danger|important)[*_]*:?[*_]*)\s*"
+    r"\Z",
+    re.IGNORECASE,
+)
+"""A line that is the label of an admonition: forms write it in words, as a mark, or not at all."""
+
+
+def have_same_words(one: str, other: str) -> bool:
+    r"""Return whether two forms of a page have the same words, though one may lack its title, or
+    have it as a heading of another level, and labels of admonitions.
+
+    >>> have_same_words("## Install\n\n> [!INFO]\n> Run it.\n", "# Install\n\n**Info**\n\nRun it.\n")
+    True
+    >>> have_same_words("# Install\n\nRun it.\n", "# Install\n\nRun it twice.\n")
+    False
+    """
+    of_one = (words_of(one), words_of(one, with_title=True))
+    of_other = (words_of(other), words_of(other, with_title=True))
+    return any(words in of_other for words in of_one)
+
+
+def words_of(markdown: str, *, with_title: bool = False) -> list[str]:
+    r"""Return the words that a reader sees, whatever Markdown is around them, without the title
+    unless it is wanted, and without the labels of admonitions.
 
     >>> words_of("# A\n\nSee [the *b*](/x) &amp; `c\\_d`.\n")
     ['see', 'the', 'b', 'c', 'd']
@@ -186,7 +209,9 @@ def words_of(markdown: str) -> list[str]:
     kept = (
         line
         for line in lines
-        if line != title and not line.lstrip().startswith(("```", "~~~", ":::"))
+        if (with_title or line != title)
+        and not line.lstrip().startswith(("```", "~~~", ":::"))
+        and not _LABEL.match(line)
     )
     text = _TAG.sub(" ", _DESTINATION.sub("]", "\n".join(kept)))
     return [word.lower() for word in _WORD.findall(html.unescape(text))]

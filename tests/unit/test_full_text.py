@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from llmsspider.content.markdown.commonmark import code_languages
-from llmsspider.crawl.full_text import chosen
+from llmsspider.crawl.full_text import chosen, have_same_words
 from llmsspider.items import Digest, content_hash, decompress
 from llmsspider.store import PageRecord
 
@@ -66,3 +68,21 @@ def test_every_page_has_its_turn_and_one_that_differed_is_asked_again():
         "few pages, one sample"
     )
     assert chosen([], [], 1, 3) == []
+
+
+@pytest.mark.parametrize(
+    ("form", "is_same"),
+    [
+        pytest.param(
+            "# Install\n\nRun it.\n\n> [!INFO]\n> Mind it.\n", True, id="a label as a mark"
+        ),
+        pytest.param("## Install\n\nRun it.\n\n**Info**\n\nMind it.\n", True, id="another level"),
+        pytest.param("Run it.\n\nMind it.\n", True, id="no title"),
+        pytest.param("# Install\n\nRun it now.\n\nMind it.\n", False, id="another word"),
+        pytest.param("# Install\n\nRun it.\n\nInfo on it: mind it.\n", False, id="no label"),
+    ],
+)
+def test_forms_that_say_the_same(form, is_same):
+    shown = "# Install\n\nRun it.\n\n> **Info**\n>\n> Mind it.\n"
+    assert have_same_words(shown, form) is is_same
+    assert have_same_words(form, shown) is is_same

@@ -13,7 +13,7 @@ from scrapy.spidermiddlewares.httperror import HttpError
 from llmsspider.crawl.bot_walls import Suspect, Wall
 from llmsspider.crawl.callbacks.link_sources import LinkSourcePages
 from llmsspider.crawl.callbacks.requests import PageRequests
-from llmsspider.crawl.full_text import title_words, words_of
+from llmsspider.crawl.full_text import have_same_words, title_words
 from llmsspider.crawl.learn.base import PageFailed
 from llmsspider.crawl.pages import PageResponse, PageResult, drop_reason
 from llmsspider.crawl.requests import (
@@ -508,4 +508,4 @@ def _is_other_form(text: str, before: str) -> bool:
     """
     titles = [set(title_words(one).split()) for one in (text, before)]
     is_retitled = not (titles[0] <= titles[1] or titles[1] <= titles[0])
-    return not is_retitled and words_of(text) == words_of(before)
+    return not is_retitled and have_same_words(text, before)

@@ -17,7 +17,7 @@ from llmsspider.content.markdown import Draft
 from llmsspider.crawl import bot_walls
 from llmsspider.crawl.bot_walls import Suspect
 from llmsspider.crawl.callbacks.rendering import Renderer
-from llmsspider.crawl.full_text import chosen, title_words, words_of
+from llmsspider.crawl.full_text import chosen, have_same_words, title_words
 from llmsspider.crawl.link_bases import UnsettledError
 from llmsspider.crawl.overwrites import rewriting
 from llmsspider.crawl.pages import (
@@ -493,4 +493,4 @@ def _says_the_same(text: str, before: str) -> bool:
     """Return whether two forms of a page have the same title, where both have one, and words."""
     title, title_before = title_words(text), title_words(before)
     is_retitled = bool(title and title_before) and title != title_before
-    return not is_retitled and words_of(text) == words_of(before)
+    return not is_retitled and have_same_words(text, before)
