@@ -38,7 +38,7 @@ _FORM = re.compile(rb"<(?:form|input)\b", re.IGNORECASE)
 _NOTICE = re.compile(
     r"\W*(?:access (?:is )?(?:denied|restricted)|forbidden|unauthori[sz]ed|(?:please"
     r" )?(?:sign|log)[- ]?in\b.{0,40}"
-    r"|(?:authentication|login) (?:is )?required"
+    r"|(?:authentication|login) (?:is )?required|before you continue\b.{0,60}"
     r"|(?:(?:site|we.?re|is|currently|down for|under|scheduled) )*maintenance(?: mode)?"
     r"|(?:we.?ll )?be (?:right )?back.{0,20}|(?:service |site |page )?(?:temporarily )?unavailable"
     r"|(?:are you|verify (?:that )?you are) .{0,20}(?:human|robot).{0,20}|(?:enter the"
