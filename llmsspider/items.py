@@ -51,8 +51,7 @@ class LlmsEntry:
     """What an llms.txt says about one page it lists.
 
     `file` is the URL of the llms.txt, `order` the position of the entry over all files read
-    (0-based); `file_title`,
-    `file_summary` and `file_notes` are what the file says of itself.
+    (0-based); `file_title`, `file_summary` and `file_notes` are what the file says of itself.
     """
 
     file: str
@@ -200,9 +199,8 @@ class Digest:
     """What is derived from a content where it is made, mostly in a worker.
 
     It counts for this very object: a pipeline that alters the content makes another one.
-    `content_hash` is its SHA-256
-    in hex, `code_languages` are the languages of its code blocks, `frame` is the content as
-    `packed` gives it.
+    `content_hash` is its SHA-256 in hex, `code_languages` are the languages of its code blocks,
+    `frame` is the content as `packed` gives it.
     """
 
     content: str
@@ -224,24 +222,18 @@ class PageMeta:
     """What a page says about itself, read in the same parse as its content.
 
     URLs are absolute. `hreflang` maps a language tag to a URL. `robots` holds the lower-case
-    directives of `<meta
-    name="robots">`, and `tdm-reservation`. `licences` are the URLs of `<link rel="license">` and
-    `<meta
-    name="tdm-policy">`. `refresh` is the page that a page leads to instead of a text of its own: by
-    a meta refresh, a
-    script, or its only link. `is_shell` is True when the page holds no text of its own and has to
-    be rendered by a
-    browser. `section` is looked for on the start page only. `api_files` are the OpenAPI files that
-    an API reference
-    names, or the data of a page of DocC, None for other pages, `held_apis` the descriptions that
-    its scripts hold, as
-    JSON; `api_scripts` are files that may name or hold them, where the page itself does not.
-    `listing` says why a page
-    only lists others, `lists_only` that its main content is nothing but links and teasers, `tags`
-    holds the pages that
-    it names as its tags. `routes` are the links to routes of the page itself (`#/guide`). `mounts`
-    names the empty elements that its scripts may fill (`#root`, `div.code-sample`). `is_template`
-    is True when the page is the template of a program (`{{ page.title }}`).
+    directives of `<meta name="robots">`, and `tdm-reservation`. `licences` are the URLs of `<link
+    rel="license">` and `<meta name="tdm-policy">`. `refresh` is the page that a page leads to
+    instead of a text of its own: by a meta refresh, a script, or its only link. `is_shell` is True
+    when the page holds no text of its own and has to be rendered by a browser. `section` is looked
+    for on the start page only. `api_files` are the OpenAPI files that an API reference names, or
+    the data of a page of DocC, None for other pages, `held_apis` the descriptions that its scripts
+    hold, as JSON; `api_scripts` are files that may name or hold them, where the page itself does
+    not. `listing` says why a page only lists others, `lists_only` that its main content is nothing
+    but links and teasers, `tags` holds the pages that it names as its tags. `routes` are the links
+    to routes of the page itself (`#/guide`). `mounts` names the empty elements that its scripts may
+    fill (`#root`, `div.code-sample`). `is_template` is True when the page is the template of a
+    program (`{{ page.title }}`).
     """
 
     title: str | None = None
@@ -274,17 +266,13 @@ class Page:
     r"""A converted page: what the worker returns for `(body, url, encoding)`.
 
     `follow` holds every http(s) URL the page links to anywhere (navigation included), absolute,
-    without fragment, each
-    once, in page order. `links` holds the links of the main content, fragments kept. `markdown` is
-    normalised: `\n`
-    line ends, one trailing newline, empty when there is no content. `converter` names the engine
-    that produced the
-    Markdown, `fallback` says why it is not the chosen one. `hidden` counts the pieces of text that
-    were removed because
-    no reader of the page sees them. `parts` are documents of their own that were made of the same
-    body, each with what
-    follows the page's address in its own (`?tag=ships`). `digest` is what a worker derived from the
-    Markdown.
+    without fragment, each once, in page order. `links` holds the links of the main content,
+    fragments kept. `markdown` is normalised: `\n` line ends, one trailing newline, empty when there
+    is no content. `converter` names the engine that produced the Markdown, `fallback` says why it
+    is not the chosen one. `hidden` counts the pieces of text that were removed because no reader of
+    the page sees them. `parts` are documents of their own that were made of the same body, each
+    with what follows the page's address in its own (`?tag=ships`). `digest` is what a worker
+    derived from the Markdown.
     """
 
     markdown: str

@@ -1,10 +1,9 @@
 """The settings of the project, with the reason for each that differs from Scrapy's default.
 
 The `LLMS_` settings, their defaults and checks are in `config/settings.py`;
-docs/reference/settings.md explains them.
-`from llmsspider.settings import *` takes what `__all__` names: nothing that
-changes what spiders of another kind do. Those of this project get the rest from here
-(`crawl.spiderrun.ProjectSpider`).
+docs/reference/settings.md explains them. `from llmsspider.settings import *` takes what `__all__`
+names: nothing that changes what spiders of another kind do. Those of this project get the rest from
+here (`crawl.spiderrun.ProjectSpider`).
 """
 
 import os
@@ -70,8 +69,8 @@ SCHEDULER_MEMORY_QUEUE = "scrapy.squeues.FifoMemoryQueue"
 SCHEDULER_START_DISK_QUEUE = None  # start page and seeds queue with the rest, in their order
 SCHEDULER_START_MEMORY_QUEUE = None
 # Ours stand in the `_BASE` settings, as Scrapy's own do: what you name in SPIDER_MIDDLEWARES,
-# ITEM_PIPELINES and so on
-# is added to them, wherever you name it, and None takes one out (docs/how-to/extending.md).
+# ITEM_PIPELINES and so on is added to them, wherever you name it, and None takes one out
+# (docs/how-to/extending.md).
 SPIDER_MIDDLEWARES_BASE: dict[str, int | None] = {
     **scrapys.SPIDER_MIDDLEWARES_BASE,
     "llmsspider.spidermiddlewares.llms_txt_start.LlmsTxtStart": 100,

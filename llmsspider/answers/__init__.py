@@ -1,9 +1,8 @@
 """Search over the crawled documentation (docs/how-to/search.md).
 
 In: the page store of a source and a query. Out: passages with their addresses, read from the store.
-Imports the store
-and the pure packages below it; commands, the extension that updates indexes and `llmsspider mcp`
-import it.
+Imports the store and the pure packages below it; commands, the extension that updates indexes and
+`llmsspider mcp` import it.
 
 This module itself says how the files of an index are called (`Stores.index_file`): most crawls need
 nothing else.

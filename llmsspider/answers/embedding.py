@@ -1,8 +1,7 @@
 """Semantic search, where the user supplies a class that embeds text as vectors (`LLMS_EMBEDDER`).
 
 Vectors are stored by the hash of the embedded text, so that of a changed page only the changed
-passages are
-embedded again.
+passages are embedded again.
 """
 
 from __future__ import annotations

@@ -2,9 +2,8 @@
 candidates.
 
 It is a SQLite file with full-text tables (FTS5), which hold no text, only words and the offsets of
-each passage in the
-content that the store keeps. It can always be made anew: a file of another version, or a damaged
-one, is.
+each passage in the content that the store keeps. It can always be made anew: a file of another
+version, or a damaged one, is.
 """
 
 from __future__ import annotations

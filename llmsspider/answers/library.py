@@ -1,8 +1,8 @@
 """The crawled documentation of a project, searched and read from the page stores.
 
 `Library` opens a source at the first query (`OpenSource`), updates its index before each search,
-and reads
-every text that it returns from the store, so that answers show what the last crawl changed.
+and reads every text that it returns from the store, so that answers show what the last crawl
+changed.
 """
 
 from __future__ import annotations
@@ -272,10 +272,8 @@ class Library(AbstractContextManager["Library"]):
     a `with` statement.
 
     Of two folders with a source of one name, the second one's is called `FOLDER/NAME`. `embedder`
-    makes vectors for
-    semantic search, `warn` is called with a line for the user. Where the folder of the stores
-    cannot be written to,
-    indexes are made in a temporary folder.
+    makes vectors for semantic search, `warn` is called with a line for the user. Where the folder
+    of the stores cannot be written to, indexes are made in a temporary folder.
     """
 
     def __init__(

@@ -1,8 +1,7 @@
 """The MCP server on the official SDK: tools, resources, stdio and HTTP (docs/how-to/mcp.md).
 
 What the tools answer is in `answers.tools`; those that start crawls are passed in. The SDK is an
-extra, which
-`llmsspider mcp` (`cli/mcp.py`) needs.
+extra, which `llmsspider mcp` (`cli/mcp.py`) needs.
 """
 
 from __future__ import annotations
@@ -309,8 +308,7 @@ def serve_http(
     """Serve clients over streamable HTTP until interrupted.
 
     `hosts` are the values of the Host header that are answered, and the hosts of the Origin header;
-    `token` is what
-    clients have to send as `Authorization: Bearer TOKEN`, None requires none.
+    `token` is what clients have to send as `Authorization: Bearer TOKEN`, None requires none.
     """
     import uvicorn  # noqa: PLC0415  # of the SDK; not for stdio
 

@@ -36,15 +36,11 @@ class SearchResult:
     """One page that answers a query, by its best passage.
 
     `url` has a fragment where the page is known to have one for the passage's heading.
-    `heading_path` names the
-    headings above the passage, outermost first. `score` grows with relevance and is comparable
-    within one search only.
-    `text` is the passage, what stands around it, and the page's second-best passage after "…";
-    `offset` and `length` locate it in the page's Markdown, in characters. `more` lists
-    further headings of the
-    page that match too, `also` the addresses of other pages that hold the same passage, `licences`
-    the URLs of the
-    page's licences.
+    `heading_path` names the headings above the passage, outermost first. `score` grows with
+    relevance and is comparable within one search only. `text` is the passage, what stands around
+    it, and the page's second-best passage after "…"; `offset` and `length` locate it in the page's
+    Markdown, in characters. `more` lists further headings of the page that match too, `also` the
+    addresses of other pages that hold the same passage, `licences` the URLs of the page's licences.
     """
 
     url: str
@@ -85,8 +81,7 @@ class Hit:
     """A passage that an index found: its number there, where it stands, and how well it fits.
 
     `page` is the page's key in the store and `content_hash` that of the content the index has read
-    (32 bytes);
-    `digest` is equal for passages of equal words, and empty where no vector was wanted.
+    (32 bytes); `digest` is equal for passages of equal words, and empty where no vector was wanted.
     """
 
     id: int
@@ -111,8 +106,7 @@ class PageSignals:
     """Ranking signals of a page other than its words.
 
     `optional`: llms.txt lists it under "Optional". `version`: the segment of its path that names
-    one. `superseded`:
-    the source has the same page in a newer version.
+    one. `superseded`: the source has the same page in a newer version.
     """
 
     url: str
@@ -127,8 +121,7 @@ class Candidates:
     """The matches of a query in an index, not yet ranked.
 
     `pages` has the score of each page as a whole: its title, its headings, and what llms.txt and
-    the page say of it.
-    `unknown` are the terms of the query that the index does not hold.
+    the page say of it. `unknown` are the terms of the query that the index does not hold.
     """
 
     passages: list[Hit] = field(default_factory=list)
@@ -148,10 +141,8 @@ def outline_of(record: PageRecord) -> tuple[str, str, bool]:
 
 
 # The ranking: scores of passages are combined into scores of pages, weighted by signals of the site
-# itself.
-# A page's score is that of its best passage, a share of the next ones, and that of the page as a
-# whole. Pages of an
-# older version rank behind those of the current one.
+# itself. A page's score is that of its best passage, a share of the next ones, and that of the page
+# as a whole. Pages of an older version rank behind those of the current one.
 
 PAGE_WEIGHT = 1.25  # weight of the score of a page as a whole, relative to that of its best passage
 NEXT_PASSAGES = (
@@ -306,10 +297,9 @@ def _beginnings(text: str) -> set[str]:
     return {word[:BEGINNING] for word in words(text)}
 
 
-# The URL fragment of a heading.
-# A page's Markdown does not say which fragments the page has. Links of the site to `page#fragment`
-# do: a heading gets one of those. Where they show the rule by which the site makes fragments of
-# headings, the other headings get theirs by it; else none.
+# The URL fragment of a heading. A page's Markdown does not say which fragments the page has. Links
+# of the site to `page#fragment` do: a heading gets one of those. Where they show the rule by which
+# the site makes fragments of headings, the other headings get theirs by it; else none.
 
 
 @lru_cache(maxsize=65_536)
@@ -367,8 +357,7 @@ def fragment_of(heading_path: Sequence[str], known: Sequence[tuple[str, str]]) -
     """The fragment of the innermost heading that has one.
 
     `heading_path` are the headings above a passage, outermost first, `known` the fragments of the
-    page that links lead
-    to, each with the text of a link.
+    page that links lead to, each with the text of a link.
     """
     by_slug = {slug(fragment): fragment for fragment, _ in known}
     for fragment, text in known:

@@ -18,11 +18,9 @@ from string import digits
 from llmsspider.content.markdown.chunks import Span, split
 
 # Words of documentation: identifiers whole and in parts, text without spaces in pairs of
-# characters.
-# The index cuts text at everything that is no letter and no digit, so `LLMS_STORE_URL` is found by
-# each part, and
-# whole as a phrase. What that misses (parts of `useState`, text without spaces) is in a further
-# column, `parts`.
+# characters. The index cuts text at everything that is no letter and no digit, so `LLMS_STORE_URL`
+# is found by each part, and whole as a phrase. What that misses (parts of `useState`, text without
+# spaces) is in a further column, `parts`.
 
 _HUMP = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 # Runs of Chinese, Japanese or Korean characters.
@@ -92,10 +90,9 @@ def digest_of(text: str) -> bytes:
     return hashlib.sha256(plain.encode("utf-8", "replace")).digest()[:16]
 
 
-# A query: its words, phrases and identifiers, in a form for any index.
-# No part of a query reaches an index as syntax: it is cut into words of letters and digits first,
-# so the operators of
-# FTS5, SQL and tsquery are words like others.
+# A query: its words, phrases and identifiers, in a form for any index. No part of a query reaches
+# an index as syntax: it is cut into words of letters and digits first, so the operators of FTS5,
+# SQL and tsquery are words like others.
 
 MAX_QUERY = 1000
 MAX_TERMS = 24
@@ -120,9 +117,8 @@ class Term:
     """One thing to look for: words that follow each other (one word is a phrase of one).
 
     `parts` (of camel case, pairs of characters) are looked up in the column of that name. A
-    `required` term was quoted:
-    a passage without it is no result. `compound` is how it is written in one word with its
-    neighbour, where it may be.
+    `required` term was quoted: a passage without it is no result. `compound` is how it is written
+    in one word with its neighbour, where it may be.
     """
 
     words: tuple[str, ...]

@@ -211,8 +211,7 @@ def crawl(
     too.
 
     The crawl is a process of its own, which waits while the loop does; leaving the loop stops it.
-    How it went is on
-    the object afterwards: `complete`, `counts`, `exit_code`.
+    How it went is on the object afterwards: `complete`, `counts`, `exit_code`.
 
     Args:
         url: any page of the documentation; needless with `source` and `store` of an earlier crawl.

@@ -2,8 +2,7 @@
 Playwright: lazily.
 
 A page has loaded when no request that it needs is under way, and its elements and text no longer
-change. If it does not
-reach this state in time, its scripts are stopped.
+change. If it does not reach this state in time, its scripts are stopped.
 """
 
 from __future__ import annotations
@@ -229,9 +228,8 @@ class Scripts:
         page navigates.
 
         Playwright's `evaluate` first loads a script of its own into the page, once; where `stop`
-        terminates that one,
-        every later call fails. Here nothing but the function is sent. Raises Playwright's `Error`
-        where the page is closed.
+        terminates that one, every later call fails. Here nothing but the function is sent. Raises
+        Playwright's `Error` where the page is closed.
         """
         given = ", ".join(map(json.dumps, arguments))
         try:
@@ -281,9 +279,8 @@ async def wait_until_loaded(scripts: Scripts, traffic: Traffic) -> bool:
     """Wait until the page has rendered itself, `IDLE_TIMEOUT_SECS` at most; return whether it has.
 
     Only time in which the page answers within `BUSY_SECS` counts: a page that is busy computing is
-    not done, although
-    it does not change meanwhile. Requests under way are not aborted, since scripts would render
-    that as an error.
+    not done, although it does not change meanwhile. Requests under way are not aborted, since
+    scripts would render that as an error.
     """
     seen = None
     since = time.monotonic()
@@ -490,8 +487,7 @@ class RenderingHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  
         """Return the HTML of a page with its shadow roots, which Playwright's `content` omits.
 
         Where it does not answer within `ANSWER_SECS`, its scripts are stopped and it is asked
-        again, `MAX_READS` times;
-        `RenderingError` where it does not answer then either.
+        again, `MAX_READS` times; `RenderingError` where it does not answer then either.
         """
         for _ in range(MAX_READS):
             with contextlib.suppress(TimeoutError):

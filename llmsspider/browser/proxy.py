@@ -188,18 +188,13 @@ class FilteringProxy:
     """An HTTP proxy on a free port of 127.0.0.1, served between `start` and `close`.
 
     It wants a password made for this run, so that nobody else on the machine can use it and
-    Chromium's own background
-    requests, which do not know it, end here. https and WebSockets come as CONNECT and are passed on
-    unread; plain http
-    is passed on one request a connection.
+    Chromium's own background requests, which do not know it, end here. https and WebSockets come as
+    CONNECT and are passed on unread; plain http is passed on one request a connection.
 
     The crawl's `resolver` looks up a host name and returns permitted addresses only; the connection
-    goes to one of
-    these, without a second look-up that could return another address (DNS rebinding). An `outbound`
-    proxy looks
-    names up itself, so only the text of the host is checked there. `refused` is called with host
-    and reason of each
-    refused connection.
+    goes to one of these, without a second look-up that could return another address (DNS
+    rebinding). An `outbound` proxy looks names up itself, so only the text of the host is checked
+    there. `refused` is called with host and reason of each refused connection.
     """
 
     def __init__(

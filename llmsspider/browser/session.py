@@ -113,8 +113,7 @@ class BrowserSession:
     """Downloads pages with scrapy-playwright, behind the filtering proxy.
 
     The browser starts with the first `download`. Where it cannot be started, no second attempt is
-    made. A page that
-    hangs is closed after `DOWNLOAD_TIMEOUT`.
+    made. A page that hangs is closed after `DOWNLOAD_TIMEOUT`.
     """
 
     def __init__(self, crawler: Crawler, resolver: Resolver, signer: Signer | None):
@@ -134,8 +133,7 @@ class BrowserSession:
         page loaded.
 
         Raises `BrowserUnavailableError` without a browser that may be used as it is configured,
-        `RenderingError` where
-        the page took too long.
+        `RenderingError` where the page took too long.
         """
         handler = await self._open()
         self._check_proxy(request)
@@ -262,8 +260,8 @@ class BrowserSession:
         """Answer a request by a download that sends the credentials of its origin, and is signed.
 
         If the request were continued with these headers, Playwright would send them to redirect
-        targets too. This
-        download follows no redirect; the browser follows it, by a request of its own.
+        targets too. This download follows no redirect; the browser follows it, by a request of its
+        own.
         """
         # it brings Playwright along
         from llmsspider.browser.page_load import is_needless  # noqa: PLC0415

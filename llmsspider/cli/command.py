@@ -76,8 +76,7 @@ class OneLineCommand(DescribedCommand):
     """A command that is no crawl: a fault is one line on stderr.
 
     The exit code is `WRONG` for wrong arguments (an unknown source too), `FAILED` where the store
-    cannot be read or the
-    output cannot be written.
+    cannot be read or the output cannot be written.
     """
 
     requires_project = True

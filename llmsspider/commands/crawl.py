@@ -255,8 +255,8 @@ def crawl_each() -> None:
     imported once.
 
     A line on stdin is JSON: first the settings, then for each source the file of its log and the
-    words of `crawl`. A
-    line on stdout is the exit code of a crawl and whether another may follow, or a sign of life.
+    words of `crawl`. A line on stdout is the exit code of a crawl and whether another may follow,
+    or a sign of life.
     """
     settings = get_project_settings()
     jobs = os.fdopen(os.dup(0), "rb", 0)

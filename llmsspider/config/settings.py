@@ -300,9 +300,8 @@ def take_environment(settings: SettingsLike) -> list[str]:
     no setting.
 
     The command line comes before the environment, the environment before profiles and settings.py.
-    A variable of
-    another program that only begins with `LLMS_` is left alone, one that looks like a misspelt
-    setting is not.
+    A variable of another program that only begins with `LLMS_` is left alone, one that looks like a
+    misspelt setting is not.
     """
     given = sorted(name for name in map(str, settings) if name.upper().startswith("LLMS_"))
     problems = [_unknown_setting(name) for name in given if name not in DEFAULTS]

@@ -117,9 +117,8 @@ def default_name(url: str) -> str:
 # --- profiles: named pipeline configurations (TOML), each naming its filter, hash and export stages
 # ---
 # A profile stands above the settings of the project, below `-s`; what is a dictionary (pipelines,
-# feeds) it adds
-# to them. Those that ship are in the package `pipelines_config`; a user's own is picked by its path
-# (docs/reference/profiles.md).
+# feeds) it adds to them. Those that ship are in the package `pipelines_config`; a user's own is
+# picked by its path (docs/reference/profiles.md).
 
 PACKAGE = "pipelines_config"
 STAGES = {"filter": 100, "hash": 800, "export": 900}
@@ -160,9 +159,8 @@ def put_in_force(profile: Mapping[str, Any], settings: SettingsLike) -> None:
     """Set the settings of a profile, above the project's and below those of the command line.
 
     What is a dictionary is added to what is set: of one key the value of the higher place counts.
-    But the feeds of the
-    command line (`-O`, `-s FEEDS`) take the place of the profile's, and its stages that of the
-    project's.
+    But the feeds of the command line (`-O`, `-s FEEDS`) take the place of the profile's, and its
+    stages that of the project's.
     """
     for name, value in profile.items():
         given = settings.get(name)

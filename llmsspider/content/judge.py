@@ -1,10 +1,9 @@
 """What a page's Markdown and its HTML say that the other does not. Pure.
 
 Both come as Markdown with absolute links, the HTML as it was converted. An author's dialect is no
-loss: front matter,
-admonitions, tabs, components, tables in HTML. `may_be_stub` names the pages that are judged by
-themselves; what a few
-pages show of a form of a host is in `crawl/second_requests.py`.
+loss: front matter, admonitions, tabs, components, tables in HTML. `may_be_stub` names the pages
+that are judged by themselves; what a few pages show of a form of a host is in
+`crawl/second_requests.py`.
 """
 
 from __future__ import annotations
@@ -79,9 +78,8 @@ class Compared(NamedTuple):
     hashes.
 
     `lag` says of the passages of the HTML that they are in the Markdown (""), that it lacks some
-    ("less"), or has some
-    in other words ("edits"). The hashes are empty where the two are no states of one page: one is a
-    wall or an error.
+    ("less"), or has some in other words ("edits"). The hashes are empty where the two are no states
+    of one page: one is a wall or an error.
     """
 
     lost: frozenset[Loss]

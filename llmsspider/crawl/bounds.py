@@ -2,10 +2,8 @@
 lead on without end.
 
 The rules for endless spaces (calendars, session ids, paths that repeat themselves) look at one URL
-and are cautious:
-URLs that documentation has (deep reference trees, dated posts, `a/b/a/b`) pass. `crawl/shapes.py`
-bounds what no single
-URL shows, such as a page counter without end.
+and are cautious: URLs that documentation has (deep reference trees, dated posts, `a/b/a/b`) pass.
+`crawl/shapes.py` bounds what no single URL shows, such as a page counter without end.
 """
 
 from __future__ import annotations
@@ -180,8 +178,8 @@ class Bounds:
     and all are allowed.
 
     `requested` says whether a page was requested in this run, `is_read` whether there is a document
-    of it, of this run
-    or an earlier one; `texts` is `stored` of `LookAlikes`, `stored` that of `LearnedShapes`.
+    of it, of this run or an earlier one; `texts` is `stored` of `LookAlikes`, `stored` that of
+    `LearnedShapes`.
     """
 
     def __init__(

@@ -34,8 +34,8 @@ class Moves:
     are gone.
 
     With `every` any new page may be one of them, else those with the text or the name of a stored
-    page: after an
-    incomplete run this one may be stopped too, and pages that wait are left to the next one.
+    page: after an incomplete run this one may be stopped too, and pages that wait are left to the
+    next one.
     """
 
     def __init__(self, known: KnownPages, *, every: bool = False):
@@ -174,9 +174,8 @@ def outage(failed: Mapping[str, int], obtained: int, share: float) -> str | None
 
 
 # Which of the stored pages that a run did not confirm are deleted. Two witnesses say that a page is
-# gone: its own
-# answer, and the site, where nothing names it any more. Both are believed at once, one of them in
-# time. Pure.
+# gone: its own answer, and the site, where nothing names it any more. Both are believed at once,
+# one of them in time. Pure.
 
 DELETED: frozenset[PageOutcome] = frozenset({"gone", "moved", "dropped", "unlinked"})
 
@@ -217,10 +216,9 @@ def runs_needed(
     whatever the share.
 
     `reason` is why it is filtered. It is `named` by a list, a sitemap or a link of this run; the
-    page that it moved to
-    has `arrived` in it; other pages moved there, too (`shared`); its redirect is none for good
-    (`for_now`), or there is none: the page answers as ever, and names another address
-    (`by_canonical`).
+    page that it moved to has `arrived` in it; other pages moved there, too (`shared`); its redirect
+    is none for good (`for_now`), or there is none: the page answers as ever, and names another
+    address (`by_canonical`).
     """
     if outcome == "moved" and (shared or for_now):
         return ACCEPTED_RUNS if shared and for_now else DOUBTED_RUNS
@@ -240,8 +238,7 @@ class DeletionPlan:
     stored.
 
     Later runs decide on those of the latter that are in `waits`, with the reason. `blocked_by` says
-    why more of them
-    wait than the answers call for, or is None.
+    why more of them wait than the answers call for, or is None.
     """
 
     delete: Mapping[bytes, str]
@@ -265,11 +262,9 @@ def plan_deletions(
     """Decide over the stored pages that a run did not confirm, all given by their keys.
 
     The run covers those `in_bounds`. The `unreached` have no document in it, others are `present`;
-    its lists and links
-    have `named` some; `links` returns those that stored pages link to. `again` is `Doubts.again` of
-    the source. Nothing
-    waits where the user `confirmed`; `only_gone` (`mode=refresh`) deletes only what answered 404 or
-    410.
+    its lists and links have `named` some; `links` returns those that stored pages link to. `again`
+    is `Doubts.again` of the source. Nothing waits where the user `confirmed`; `only_gone`
+    (`mode=refresh`) deletes only what answered 404 or 410.
     """
     deleted = frozenset({"gone"}) if only_gone else DELETED
     arriving = Counter(known.targets.values())

@@ -226,8 +226,7 @@ async def tombstones(phase: Phase) -> AsyncIterator[Request]:
         yield phase.results(page for key in run.deletions.keep for page in stored(key))
         return
     # stored pages that were not reached belong to the output where the site could not show them
-    # this time: not where
-    # the crawl was limited, or obtained nothing
+    # this time: not where the crawl was limited, or obtained nothing
     is_whole = not run.coverage.cut and not arguments.retry and arguments.mode == "crawl"
     if run.known.states and is_whole and run.obtained > 0:
         unreached = (state.key for state in run.store.unreached() if run.bounds.covers(state))

@@ -1,10 +1,8 @@
 """Pages of full-text files: their own text, and which files are believed. No Scrapy.
 
 A file may be built by another job than the pages, two builds late, or say less than they do. Each
-crawl requests a few
-of its pages and compares them (`content/judge.py`). The pages of a file that is not believed are
-crawled, and it is
-used only for those that are not found.
+crawl requests a few of its pages and compares them (`content/judge.py`). The pages of a file that
+is not believed are crawled, and it is used only for those that are not found.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 No Scrapy.
 
 A page is requested again with its validators; a body that is the same is not converted again. What
-was stored but not
-reached is decided on at the end, and nothing is deleted in doubt (docs/explanation/incremental.md).
+was stored but not reached is decided on at the end, and nothing is deleted in doubt
+(docs/explanation/incremental.md).
 """
 
 import hashlib
@@ -30,10 +30,8 @@ FULL_CHECK_RUNS = 14
 """Runs in which every page is fetched once without validators, 0 for never: two weeks of nights.
 
 A server may say 304 for a page that has changed: a constant `Last-Modified`, an ETag made of the
-size. So each run
-fetches a share of the pages whole. A host that answers one of them with another text under
-validators that say
-"unchanged" is not believed any more: no validators are sent to it.
+size. So each run fetches a share of the pages whole. A host that answers one of them with another
+text under validators that say "unchanged" is not believed any more: no validators are sent to it.
 """
 
 PageOutcome = Literal["gone", "moved", "failed", "dropped", "kept", "unlinked"]
@@ -127,9 +125,8 @@ class KnownPages:
         often empty.
 
         None are sent where the stored document cannot be used: a 304 has no body. `read_by` says
-        what is wanted of a
-        URL that is no document (`store.Reading`): "" for an answer as it came, None where only a
-        document is of use.
+        what is wanted of a URL that is no document (`store.Reading`): "" for an answer as it came,
+        None where only a document is of use.
         """
         sends = self.sends_validators(url, is_page=read_by != "")
         if not self.trusted or self.number == 1 or not sends:

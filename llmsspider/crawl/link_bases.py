@@ -1,13 +1,10 @@
 """What the relative links of a site's Markdown are relative to, learned from where they lead.
 
 Generators publish their authors' files as they are, at other addresses: `guide/a.md` becomes the
-page `/guide/a/` with
-the Markdown `/guide/a/index.md`, and its link `b.md` means `/guide/b/`. Each link is joined to the
-bases that
-generators use, and the base from which the links of a page lead to known pages is the page's. Where
-a page's links say
-nothing, the base of the other pages of its host and origin counts, decided once. Pure: no requests,
-no clock.
+page `/guide/a/` with the Markdown `/guide/a/index.md`, and its link `b.md` means `/guide/b/`. Each
+link is joined to the bases that generators use, and the base from which the links of a page lead to
+known pages is the page's. Where a page's links say nothing, the base of the other pages of its host
+and origin counts, decided once. Pure: no requests, no clock.
 """
 
 import re
@@ -160,9 +157,8 @@ class LinkBases:
     """Learns from the links of pages what they are relative to, and makes them absolute.
 
     `known` gives the URLs of the pages known before the crawl (listed, linked by the start page,
-    stored), `page_of` the
-    page that a Markdown URL stands for by the rule of its host, else itself; `note` gets one line
-    for each decision.
+    stored), `page_of` the page that a Markdown URL stands for by the rule of its host, else itself;
+    `note` gets one line for each decision.
     """
 
     def __init__(
@@ -204,8 +200,7 @@ class LinkBases:
         have no vote.
 
         `fetched_url` is where its Markdown comes from. A page with pages below it may be the index
-        file of their
-        folder.
+        file of their folder.
         """
         links = PageLinks(page_url, f"{host(page_url)} {origin}", fetched_url, self.root)
         relative = {href for href in hrefs if not _ABSOLUTE.match(href)}
@@ -286,8 +281,8 @@ class LinkBases:
         """Return the function that makes hrefs of the page absolute.
 
         A link leads to the known page it names from the page's base, else from another one; a link
-        to a source file
-        (`x.md`, `x.ipynb`, `x.qmd`, `x.rst`) becomes the page the file is published as.
+        to a source file (`x.md`, `x.ipynb`, `x.qmd`, `x.rst`) becomes the page the file is
+        published as.
         """
         plain = Joiner(links.page_url)
 

@@ -131,11 +131,9 @@ class PageResult:
     """A page that was read; `filtered` says why where it is no page of documentation.
 
     `was_stub` says that it is HTML taken in place of a Markdown file that says less; `is_undecided`
-    that it is Markdown
-    and that pages yet to come decide whether its form is believed
-    (`crawl.second_requests.FormSamples`).
-    `is_as_stored` says that it comes as Markdown for the first time, and says nothing else than the
-    stored HTML.
+    that it is Markdown and that pages yet to come decide whether its form is believed
+    (`crawl.second_requests.FormSamples`). `is_as_stored` says that it comes as Markdown for the
+    first time, and says nothing else than the stored HTML.
     """
 
     page: Page
@@ -196,9 +194,8 @@ async def read_page(
     """Read a body by its media type, and check the URLs in its metadata; raises `ConversionError`.
 
     A page that an llms.txt has `listed` may be of another text format. `join` makes links of
-    Markdown absolute, without
-    it they are relative to the URL fetched. `with_listings` reads the text of HTML pages that only
-    list others, too.
+    Markdown absolute, without it they are relative to the URL fetched. `with_listings` reads the
+    text of HTML pages that only list others, too.
     """
     kind = answered.kind
     page = Page("", [], [], PageMeta())
@@ -389,13 +386,10 @@ def says_missing(markdown: str) -> bool:
     return why is not None and why.reason == "soft-404"
 
 
-# Pages that break off without a sign.
-# A body with the Content-Length of its half looks whole. `</html>` may be left out (HTML, section
-# 13.1.2.4), so its
-# absence says nothing of a page by itself: it does where the page had one. The same holds for the
-# line end that
-# closes a file of Markdown; and a text breaks off where the stored one went on in the middle of a
-# line.
+# Pages that break off without a sign. A body with the Content-Length of its half looks whole.
+# `</html>` may be left out (HTML, section 13.1.2.4), so its absence says nothing of a page by
+# itself: it does where the page had one. The same holds for the line end that closes a file of
+# Markdown; and a text breaks off where the stored one went on in the middle of a line.
 
 END_TAG = b"</html"
 _LAST_BYTES = 1024

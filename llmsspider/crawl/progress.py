@@ -288,11 +288,9 @@ def _keep(examples: list[Example], url: str, detail: str) -> None:
         examples.append(Example(url, detail))
 
 
-# Whether a run saw the whole site, and what it delivered.
-# Pages are stored while the crawl goes, feeds are delivered when it has ended: an upload that
-# fails, a full disk or a
-# kill in between leaves changes in the store that no reader of the feeds has seen. The counts of
-# the run keep that
+# Whether a run saw the whole site, and what it delivered. Pages are stored while the crawl goes,
+# feeds are delivered when it has ended: an upload that fails, a full disk or a kill in between
+# leaves changes in the store that no reader of the feeds has seen. The counts of the run keep that
 # (`delivered`), and the next run and `scrapy sources --json` say it
 # (docs/explanation/incremental.md).
 

@@ -243,10 +243,8 @@ class Readings:
     """Keeps what was read of pages that are no documents, with the validators of their responses.
 
     It is used again with the same extractor, converter and `settings` only (those that decide what
-    is a document, as
-    one line), and where the page is listed as it was. `note_false_304` takes the URL of a page that
-    says something
-    else under unchanged validators.
+    is a document, as one line), and where the page is listed as it was. `note_false_304` takes the
+    URL of a page that says something else under unchanged validators.
     """
 
     _known: KnownPages
@@ -421,9 +419,8 @@ class SiteTitles:
         """Return the title of a page that was seen: `title`, unless the site's pages share it.
 
         Then it is the heading right below that of the site, the first `<h1>` that says something
-        else, `named` (by
-        llms.txt), the first heading that no other pages have, or the first of `last` (by links and
-        URL).
+        else, `named` (by llms.txt), the first heading that no other pages have, or the first of
+        `last` (by links and URL).
         """
         is_starts = title == self.start and self.pages > 1 and self._titles[title] > 1
         if not is_starts and not self.is_shared(title):

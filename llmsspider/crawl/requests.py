@@ -245,8 +245,7 @@ class EngineFetch:
     """Download through every downloader middleware; failures are in the answer, never raised.
 
     Keeps two responses for later: `start_response`, which the start page's request is answered
-    with, and
-    `false_answer`, an HTML page that came with status 200 in place of an llms file.
+    with, and `false_answer`, an HTML page that came with status 200 in place of an llms file.
     """
 
     def __init__(self, crawler: Crawler, run: Run):

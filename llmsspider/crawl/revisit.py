@@ -1,8 +1,7 @@
 """What witnesses of a site (`site/witnesses.py`) said, held against what its pages showed. Pure.
 
 A witness is believed once it has named every page that changed, on nights when every page was
-requested
-(docs/explanation/incremental.md).
+requested (docs/explanation/incremental.md).
 """
 
 from collections.abc import Iterable, Mapping
@@ -47,10 +46,9 @@ class History:
     """What became of the claims of one witness.
 
     `nights` counts those on which every page was requested, `active` those of them on which pages
-    changed, since its
-    last mistake; `changes` the pages that changed, `named` those that it had named, `mistakes` the
-    nights when it had
-    not. `stamp` and `pages` (a number) are those of last time.
+    changed, since its last mistake; `changes` the pages that changed, `named` those that it had
+    named, `mistakes` the nights when it had not. `stamp` and `pages` (a number) are those of last
+    time.
     """
 
     nights: int = 0
@@ -228,9 +226,8 @@ class Ledger:
         mistakes in words.
 
         The site answered for the pages `asked` (URLs by key); those that `failed` are asked again.
-        The `changed` ones
-        had another text than before, or were gone; `evident` says that the site alone made them
-        change.
+        The `changed` ones had another text than before, or were gone; `evident` says that the site
+        alone made them change.
         """
         changes = set(changed)
         lines = []

@@ -29,8 +29,7 @@ logger = logging.getLogger(__name__)
 
 # Whether a JOBDIR can be continued: one that was left by a crash, or by a finished crawl, is not.
 # After a kill, Scrapy's own files resume to an empty queue and call it finished; after a finished
-# crawl they say that
-# every page was seen. A marker beside them says which it was.
+# crawl they say that every page was seen. A marker beside them says which it was.
 
 MARKER = "llmsspider.json"
 RESUMABLE = "shutdown"
@@ -80,9 +79,8 @@ class PageDupeFilter(BaseDupeFilter):
     continues.
 
     A request passes when a redirect led to it within one page (`/docs` to `/docs/`). How many
-    redirect to one page is
-    evidence for the run (`bot_walls.Suspects`). `requests.seen` of a JOBDIR holds the keys
-    (`KEY_BYTES` each).
+    redirect to one page is evidence for the run (`bot_walls.Suspects`). `requests.seen` of a JOBDIR
+    holds the keys (`KEY_BYTES` each).
     """
 
     def __init__(
@@ -150,11 +148,9 @@ class BreadthFirstScheduler(Scheduler):
     done.
 
     Without the wait a page can be reached first over a longer path, and be filtered or given a
-    wrong depth. What waits
-    in the queue of a JOBDIR is sent once the scope is known again: what a page leads to is judged
-    by it. With
-    `max_pages` set, no more requests are under way than documents are left to export, or
-    `LAST_UNDER_WAY` if larger.
+    wrong depth. What waits in the queue of a JOBDIR is sent once the scope is known again: what a
+    page leads to is judged by it. With `max_pages` set, no more requests are under way than
+    documents are left to export, or `LAST_UNDER_WAY` if larger.
     """
 
     _held: Request | None = None

@@ -101,10 +101,8 @@ class FormSamples:
     beside its HTML.
 
     A section is as its host (`above`), unless its own samples speak against that. `decided` says
-    that the HTML is
-    better, None while that is open; `losses` names what the Markdown lacked, `against` the later
-    crawls in a row whose
-    samples speak against the decision.
+    that the HTML is better, None while that is open; `losses` names what the Markdown lacked,
+    `against` the later crawls in a row whose samples speak against the decision.
     """
 
     above: FormSamples | None = None
@@ -152,10 +150,8 @@ class FormSamples:
         """Whether the Markdown is built later than its pages.
 
         It is where a passage of a page that it said changed without it, where it came to say what a
-        page had said
-        before, and where it has pages in other words beside some that it says. What is only added
-        to HTML may be a
-        banner.
+        page had said before, and where it has pages in other words beside some that it says. What
+        is only added to HTML may be a banner.
         """
         agree = sum(not lag for *_, lag in self.looked_at.values())
         return self._is_late or (bool(self.edited) and len(self.edited) + agree > FAITHFUL)

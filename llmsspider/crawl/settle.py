@@ -2,13 +2,10 @@
 where pages wait.
 
 A rule gets what is known of the page (`ReadPage`) and of its site (`Site`), and gives a verdict, or
-None where it has
-nothing to say: the next one decides then. `Learners.by_itself` judges a page by what it says,
-`BESIDE_STORED` by what is stored of it, `Learners.among_others` by what the site's other pages say.
-A page that waits is settled when what it
-waits for is known,
-at the latest at the end of the crawl (`crawl/ending.py`): nothing waits then. So the order in which
-pages come decides
+None where it has nothing to say: the next one decides then. `Learners.by_itself` judges a page by
+what it says, `BESIDE_STORED` by what is stored of it, `Learners.among_others` by what the site's
+other pages say. A page that waits is settled when what it waits for is known, at the latest at the
+end of the crawl (`crawl/ending.py`): nothing waits then. So the order in which pages come decides
 nothing.
 """
 
@@ -243,8 +240,8 @@ def same_page_elsewhere(url: str, canonical: str) -> bool:
     segment.
 
     Sites that name their home page as the address of every page would lose all of them. The index
-    of a version (or
-    language) has its name as the last segment: there the others have to be the same.
+    of a version (or language) has its name as the last segment: there the others have to be the
+    same.
 
     >>> same_page_elsewhere("https://e.com/v2/page.html", "https://e.com/v3/page")
     True

@@ -1,9 +1,8 @@
 """What became of addresses of one shape: look-alikes, and shapes that were never a page here. Pure.
 
 Two questions are asked of an address before it is requested. `LookAlikes`: do addresses that differ
-in numbers only
-still bring text of their own? `LearnedShapes`: has one with this query, or in this directory, ever
-been a page here?
+in numbers only still bring text of their own? `LearnedShapes`: has one with this query, or in this
+directory, ever been a page here?
 """
 
 import re
@@ -79,15 +78,12 @@ class LookAlikes:
     their own.
 
     A shape is cut once `limit` of its pages brought nothing new, so how many there may be grows
-    with the evidence and
-    does not depend on the order of links. Texts that differ in numbers only ("Day 17", "Day 18")
-    are one text, except
-    for pages that a page without numbers in its URL links to: such a page is a list somebody wrote,
-    and it ends.
+    with the evidence and does not depend on the order of links. Texts that differ in numbers only
+    ("Day 17", "Day 18") are one text, except for pages that a page without numbers in its URL links
+    to: such a page is a list somebody wrote, and it ends.
 
     `limit` 0 is for any number. `stored` returns the texts of the stored pages of a shape, where
-    there are `limit` or
-    more of them.
+    there are `limit` or more of them.
     """
 
     def __init__(self, limit: int, stored: Callable[[str], Iterable[str]] = lambda _shape: ()):
@@ -189,8 +185,8 @@ class LearnedShapes:
     a directory.
 
     Once a few (`FEW`) in a row brought nothing and none ever was a page, the rest waits; it is
-    filtered at the end of
-    the crawl where samples bear that out. `stored` returns the addresses of the stored pages.
+    filtered at the end of the crawl where samples bear that out. `stored` returns the addresses of
+    the stored pages.
 
     >>> learned = LearnedShapes()
     >>> for name in "abcdef":

@@ -290,8 +290,7 @@ class SiteKnowledge:
         belongs to.
 
         A route is a page where its site is known to have them, else a place on the page. `/a` and
-        `/a.html` are one
-        where `/a.md` is listed, `/a` and `/a/` where `/a/index.md` is.
+        `/a.html` are one where `/a.md` is listed, `/a` and `/a/` where `/a/index.md` is.
         """
         url = self.at_home(url)
         url = shown_page(url) if ".html?" in url or "/llms.mdx/" in url else url

@@ -116,8 +116,7 @@ class Doubts:
         see.
 
         `complete` says that it saw the answers of all pages, `listed` that it saw lists and links;
-        `seen` has the keys
-        (hex) of pages that are named and answered as they should.
+        `seen` has the keys (hex) of pages that are named and answered as they should.
         """
         unlinked = (
             ()
@@ -144,8 +143,8 @@ class StartHistory:
     """What is remembered of a start page; empty strings are unknown.
 
     `page` is where `url` redirected, `section` the address whose directory is its section,
-    `declared` the section that
-    the page itself names, with the reason; the store keeps it as `told`.
+    `declared` the section that the page itself names, with the reason; the store keeps it as
+    `told`.
     """
 
     url: str = ""

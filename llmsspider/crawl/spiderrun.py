@@ -23,8 +23,7 @@ class ProjectSpider(Spider):
         they the project's.
 
         They stand below what the project sets. A project that neither names `Addon` nor begins with
-        our settings gets
-        none.
+        our settings gets none.
         """
         super().update_settings(settings)
         # commands look here before a crawl is wanted

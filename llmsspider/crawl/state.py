@@ -48,9 +48,8 @@ class RunState:
     """What one crawl of one source knows; each concern has an object.
 
     `arguments` include those of the stored source, which is None on its first crawl. `count` adds a
-    number to a stat,
-    `queued` returns how many pages are waiting or under way. `resumes` is the id of the run that a
-    JOBDIR continues.
+    number to a stat, `queued` returns how many pages are waiting or under way. `resumes` is the id
+    of the run that a JOBDIR continues.
     """
 
     outcome = ""  # scrapy's finish reason, once the spider has closed

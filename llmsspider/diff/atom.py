@@ -29,8 +29,7 @@ def updated_feed(existing: bytes | None, changes: SourceChanges, url: str, now: 
     already stay as they are.
 
     `existing` is the feed as it is, None makes a new one; `url` is where the source starts. Raises
-    `NotAFeedError`
-    for something else, or the feed of another source.
+    `NotAFeedError` for something else, or the feed of another source.
     """
     feed_id = f"urn:llmsspider:{quote(changes.source, safe='')}"
     at = now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -2,8 +2,7 @@
 inside of text.
 
 What may change in a line with every build of a site (dates, build numbers, counters, hashes) is
-masked: two texts that
-are alike but for that may be one page that moved (`most_similar`).
+masked: two texts that are alike but for that may be one page that moved (`most_similar`).
 """
 
 import re

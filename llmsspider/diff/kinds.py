@@ -14,8 +14,8 @@ def change_kinds(before: str, after: str) -> list[ChangeKind]:
     nothing.
 
     `text` is prose and code inside of it, `code` blocks of code, `addresses` where links and
-    pictures lead. The
-    structure is the levels of the headings and, around the same words, all other markup.
+    pictures lead. The structure is the levels of the headings and, around the same words, all other
+    markup.
 
     >>> change_kinds("# A\n\nOne [b](/b).", "## A\n\nOne **[b](/c)**.")
     ['structure', 'addresses']

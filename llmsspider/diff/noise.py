@@ -35,8 +35,7 @@ class Line:
     what stays of it.
 
     `slots` are the mask and the number of each volatile part that differs. `labelled` says whether
-    it calls itself
-    volatile: by a word such as "updated", or by dates in what differs.
+    it calls itself volatile: by a word such as "updated", or by dates in what differs.
     """
 
     number: int

@@ -32,10 +32,9 @@ def since(store: Store, source: str, value: str | None) -> int:
     for messages.
 
     `value` is a run (its id or how that begins), a date or time (ISO 8601, UTC unless it says
-    otherwise), an age such
-    as `7d`, or a number of a change; None stands for the run before the last one. Raises
-    `ArgumentsError` for another,
-    and `NothingBeforeError` when the source has one run, or none.
+    otherwise), an age such as `7d`, or a number of a change; None stands for the run before the
+    last one. Raises `ArgumentsError` for another, and `NothingBeforeError` when the source has one
+    run, or none.
     """
     runs = store.runs()
     if value is None:
@@ -87,10 +86,9 @@ class PageChange:
     former address.
 
     `hunks` says what changed in its text, without noise; `folded` are the hunks that are noise,
-    `shifted` blocks that
-    only stand elsewhere now. `unknown` says why the text cannot be compared, `remade` that another
-    version of the
-    converter made it, so that the site may have changed nothing. `reason` says why it was deleted.
+    `shifted` blocks that only stand elsewhere now. `unknown` says why the text cannot be compared,
+    `remade` that another version of the converter made it, so that the site may have changed
+    nothing. `reason` says why it was deleted.
     """
 
     kind: Kind

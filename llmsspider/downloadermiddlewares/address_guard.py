@@ -32,9 +32,9 @@ class AddressGuardMiddleware:
     downloads too.
 
     Refuses what the text of the URL shows, and hosts whose last look-up gave no permitted address;
-    the others are
-    filtered by `AddressGuardResolver` when the connection is made. Raises `RefusedRequest`, counts
-    `llms/blocked/address` or `llms/blocked/scheme`, logs one WARNING for each host.
+    the others are filtered by `AddressGuardResolver` when the connection is made. Raises
+    `RefusedRequest`, counts `llms/blocked/address` or `llms/blocked/scheme`, logs one WARNING for
+    each host.
     """
 
     def __init__(self, crawler: Crawler, allowed: AllowedAddresses):

@@ -47,14 +47,11 @@ class BackoffMiddleware:
     """Delay the downloader slot of a host; requests wait in its queue and use no concurrency.
 
     `LLMS_MAX_RATE` (requests a second) bounds what one host gets; not set, hosts of this machine
-    and of private
-    networks have no bound, others `DEFAULT_RATE`. Where there is a distance between requests,
-    crawls share it
-    (`SharedTurns`). `AUTOTHROTTLE_MAX_DELAY` (seconds, 120) limits the wait that a site can
-    require: after a longer
-    Retry-After, or refusals without end, requests to the host fail as `rate_limited`.
-    Stats: `llms/backoff/429`, `llms/backoff/503`, `llms/blocked/rate-limited`,
-    `llms/blocked/host-refuses`.
+    and of private networks have no bound, others `DEFAULT_RATE`. Where there is a distance between
+    requests, crawls share it (`SharedTurns`). `AUTOTHROTTLE_MAX_DELAY` (seconds, 120) limits the
+    wait that a site can require: after a longer Retry-After, or refusals without end, requests to
+    the host fail as `rate_limited`. Stats: `llms/backoff/429`, `llms/backoff/503`,
+    `llms/blocked/rate-limited`, `llms/blocked/host-refuses`.
     """
 
     def __init__(self, crawler: Crawler):

@@ -18,9 +18,8 @@ class ConnectionGuardMiddleware(AddressGuardMiddleware):
     """Last before the download handler: other middlewares may have replaced the URL.
 
     Turns a name that resolves to refused addresses only into `RefusedRequest`, before
-    `RetryMiddleware` would try it
-    again. The operator's proxy is let through; it resolves names, so that only the text of the URL
-    is checked then.
+    `RetryMiddleware` would try it again. The operator's proxy is let through; it resolves names, so
+    that only the text of the URL is checked then.
     """
 
     def __init__(self, crawler: Crawler, allowed: AllowedAddresses):

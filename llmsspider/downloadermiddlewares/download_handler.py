@@ -21,8 +21,7 @@ class DownloadHandler(HTTP11DownloadHandler):
     `meta["playwright"]` rendered.
 
     The browser is made for the first such request. Until then Playwright is not imported and no
-    process is started. One
-    browser serves both schemes.
+    process is started. One browser serves both schemes.
     """
 
     lazy = True

@@ -17,8 +17,7 @@ class Downloader(downloader.Downloader):
     for its turn there.
 
     Scrapy 2.19 counts it when its task first runs: with a limit of 2, a server saw 10 requests at
-    the same time.
-    (A private name: docs/explanation/architecture.md.)
+    the same time. (A private name: docs/explanation/architecture.md.)
     """
 
     @cached_property

@@ -45,10 +45,8 @@ class HostAuthMiddleware:
     are for.
 
     So are tokens of repository hosts in the environment (`addresses.TOKENS`). It stands after the
-    cookies middleware,
-    which rebuilds the `Cookie` header; what a redirect carries to another origin is taken off
-    again. While the crawl
-    runs, the secrets are redacted in every log handler.
+    cookies middleware, which rebuilds the `Cookie` header; what a redirect carries to another
+    origin is taken off again. While the crawl runs, the secrets are redacted in every log handler.
     """
 
     def __init__(self, credentials: Credentials):

@@ -78,12 +78,9 @@ class HostPace:
     """The pace of one host. Times are seconds on a clock that only grows.
 
     `floor` is the least distance between requests (`DOWNLOAD_DELAY`, `Crawl-delay`, the highest
-    rate), `delay` the
-    present one. Nothing is sent before `paused_until`; after a longer pause than `max_wait`
-    requests are refused
-    (`closed_until`), and for good where `stopped` says why. `concurrency` is AutoThrottle's; None:
-    latency does not
-    matter.
+    rate), `delay` the present one. Nothing is sent before `paused_until`; after a longer pause than
+    `max_wait` requests are refused (`closed_until`), and for good where `stopped` says why.
+    `concurrency` is AutoThrottle's; None: latency does not matter.
     """
 
     max_wait: float

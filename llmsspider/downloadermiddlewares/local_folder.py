@@ -2,10 +2,9 @@
 `file:///` address below it.
 
 Only the folder that the crawl's argument `url` names is read: no way out by `..` or a symbolic
-link, no hidden file, no
-device. Its files may name pages by the address that they are published at
-(`https://docs.example.com/guide`, `/guide`):
-where they show which one that is, such links lead into the folder.
+link, no hidden file, no device. Its files may name pages by the address that they are published at
+(`https://docs.example.com/guide`, `/guide`): where they show which one that is, such links lead
+into the folder.
 """
 
 from __future__ import annotations

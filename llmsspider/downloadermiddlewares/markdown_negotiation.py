@@ -43,14 +43,11 @@ class MarkdownNegotiationMiddleware(RunComponent):
     """Answer a page request with the page's Markdown, where the host has it.
 
     The Markdown URL is requested by a nested download; its response is returned for the page's
-    request, so that
-    `response.request.url` is the page. While the form is unknown, one page at a time tries and the
-    others wait
-    (`HostForms.to_try`). Where links that nothing else names are mostly dead, such a page is
-    downloaded first. A stored
-    page that came as Markdown stays as it was while its Markdown fails, `ACCEPTED_RUNS` runs at
-    most.
-    Counts `llms/markdown/hit`, `llms/markdown/miss`.
+    request, so that `response.request.url` is the page. While the form is unknown, one page at a
+    time tries and the others wait (`HostForms.to_try`). Where links that nothing else names are
+    mostly dead, such a page is downloaded first. A stored page that came as Markdown stays as it
+    was while its Markdown fails, `ACCEPTED_RUNS` runs at most. Counts `llms/markdown/hit`,
+    `llms/markdown/miss`.
     """
 
     def __init__(self, crawler: Crawler, run: Run):

@@ -25,8 +25,8 @@ logger = logging.getLogger(__name__)
 
 
 # Whether an answer to HEAD says that a page is as it was stored, and whether a host's HEAD can be
-# believed. Pure.
-# RFC 9110, section 9.3.2: HEAD should send the header fields that GET would. Not every server does.
+# believed. Pure. RFC 9110, section 9.3.2: HEAD should send the header fields that GET would. Not
+# every server does.
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +84,10 @@ class RevalidationMiddleware(RunComponent):
     are stored.
 
     It stands below the Markdown negotiation, so that a Markdown URL has validators of its own. A
-    304 for a page
-    reaches the callback; one for what is no page becomes the stored answer. Counts
-    `llms/revalidated`. With
-    `LLMS_REVALIDATE_METHOD=HEAD` a nested HEAD goes first; where it says that nothing changed, its
-    answer is a 304.
-    Otherwise the GET says whether HEAD can be believed (`disagreement`); a host where it cannot
-    gets GET from then on.
+    304 for a page reaches the callback; one for what is no page becomes the stored answer. Counts
+    `llms/revalidated`. With `LLMS_REVALIDATE_METHOD=HEAD` a nested HEAD goes first; where it says
+    that nothing changed, its answer is a 304. Otherwise the GET says whether HEAD can be believed
+    (`disagreement`); a host where it cannot gets GET from then on.
     """
 
     def __init__(self, crawler: Crawler, run: Run):

@@ -52,11 +52,9 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
     """Scrapy's, with the cases of RFC 9309, section 2.3.1, distinguished.
 
     2xx: the first 500 KiB are parsed. 4xx: there are no rules. 5xx, 429 and failed downloads:
-    nothing of that host may
-    be fetched, said in one WARNING. Groups are matched by product token. An AI opt-out is obeyed
-    like a Disallow,
-    unless `LLMS_OBEY_AI_OPTOUT` is False. Counts `llms/blocked/robots` and
-    `llms/blocked/robots-unreachable`.
+    nothing of that host may be fetched, said in one WARNING. Groups are matched by product token.
+    An AI opt-out is obeyed like a Disallow, unless `LLMS_OBEY_AI_OPTOUT` is False. Counts
+    `llms/blocked/robots` and `llms/blocked/robots-unreachable`.
     """
 
     def __init__(self, crawler: Crawler):

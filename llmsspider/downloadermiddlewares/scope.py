@@ -14,8 +14,7 @@ class ScopeMiddleware(RunComponent):
     """Filter pages that were redirected out of scope, and queued ones beyond a limit.
 
     The limits are `max_pages`, `max_requests`, whose requests are counted here, and look-alikes.
-    Links and seeds are
-    checked before their requests exist; a page is known by where it ended.
+    Links and seeds are checked before their requests exist; a page is known by where it ended.
     """
 
     def __init__(self, crawler: Crawler, run: Run):

@@ -1,10 +1,8 @@
 """One budget a host over all crawls: whoever sends a request to a host takes the next turn.
 
 `scrapy sync --jobs 4` with four sources on one host would be four times as fast as its Crawl-delay
-says. Crawls of one
-user on one machine share a small SQLite file; those of a page store in PostgreSQL have their turns
-there, wherever they
-run.
+says. Crawls of one user on one machine share a small SQLite file; those of a page store in
+PostgreSQL have their turns there, wherever they run.
 """
 
 from __future__ import annotations
@@ -56,8 +54,7 @@ class Turns:
     machine share.
 
     `file` is the SQLite file; its folder is made. One that cannot be used is said once; the crawl
-    then keeps its own
-    pace only.
+    then keeps its own pace only.
     """
 
     def __init__(self, file: Path):

@@ -67,8 +67,7 @@ def begin(settings: BaseSettings, source: str, *, loglevel: str | None) -> Path 
     people on stderr.
 
     `loglevel` shows the log itself from this level on in place of the lines for people. Returns the
-    file, which each
-    crawl of a source begins anew; None where none can be written.
+    file, which each crawl of a source begins anew; None where none can be written.
     """
     logging.raiseExceptions = False  # a line that a full disk does not take is no fault to report
     if loglevel is None:

@@ -20,10 +20,9 @@ def split_document(document: dict[str, Any], limit: int) -> list[dict[str, Any]]
     `parts`.
 
     Every part repeats the other fields; `content` is cut at line ends and `links` between two
-    links, so that the
-    parts joined in order give what the document had. `content_hash` stays that of the whole.
-    `limit` are the bytes of
-    JSON that one item may have; raises `ItemTooLargeError` when what is repeated leaves no room.
+    links, so that the parts joined in order give what the document had. `content_hash` stays that
+    of the whole. `limit` are the bytes of JSON that one item may have; raises `ItemTooLargeError`
+    when what is repeated leaves no room.
     """
     if encoded_size(document) <= limit:
         return [document]

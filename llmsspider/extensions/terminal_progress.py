@@ -28,9 +28,8 @@ class TerminalProgress(RunExtension):
     """Show snapshots of the run; they take the place of Scrapy's LogStats.
 
     A line is logged at INFO every `LOGSTATS_INTERVAL` seconds and when a phase begins with
-    documents there. With a
-    terminal a display of rich stands below the log in its place, and log lines are written above it
-    as they are.
+    documents there. With a terminal a display of rich stands below the log in its place, and log
+    lines are written above it as they are.
     """
 
     log = logging.getLogger(__name__)

@@ -21,9 +21,8 @@ class QdrantPipeline(VectorStorePipeline):
     (`vectors#docs`).
 
     The environment variable `QDRANT_API_KEY` is sent to a server. Points have the UUID of source
-    and chunk id, and the
-    fields of the chunk as payload; distances are cosines. How far a source is, stands in the
-    collection `NAME-state`.
+    and chunk id, and the fields of the chunk as payload; distances are cosines. How far a source
+    is, stands in the collection `NAME-state`.
     """
 
     extra = "qdrant"

@@ -44,14 +44,11 @@ class VectorStorePipeline(RunComponent):
     """An item pipeline that brings a vector store in step with the page store when a crawl ends.
 
     A subclass implements what raises `NotImplementedError` here, for one store; `LLMS_VECTOR_STORE`
-    says where that is,
-    `LLMS_EMBEDDER` makes the vectors. A chunk is a row under its source and id. Pages that did not
-    change cost nothing,
-    chunks that did not change are not embedded again. The sequence number of the last change that
-    was delivered stands
-    in the vector store itself: what a delivery that was killed or failed left is made good by the
-    next. After another
-    embedder, chunk size or page store the rows of the source are made anew.
+    says where that is, `LLMS_EMBEDDER` makes the vectors. A chunk is a row under its source and id.
+    Pages that did not change cost nothing, chunks that did not change are not embedded again. The
+    sequence number of the last change that was delivered stands in the vector store itself: what a
+    delivery that was killed or failed left is made good by the next. After another embedder, chunk
+    size or page store the rows of the source are made anew.
     """
 
     extra: ClassVar[Extra | None] = None

@@ -2,8 +2,7 @@
 files beside it.
 
 Everything is fetched through every downloader middleware, a few links at a time and within limits;
-what the store knows
-of a page from its last crawl is not fetched again.
+what the store knows of a page from its last crawl is not fetched again.
 """
 
 from __future__ import annotations
@@ -62,8 +61,8 @@ class Checked:
     """The result for a listed page.
 
     `markdown` is the URL of its Markdown where it is HTML, `named` whether the page names it.
-    `misses` is what its
-    Markdown and its HTML miss of each other, where both were read: rules and words.
+    `misses` is what its Markdown and its HTML miss of each other, where both were read: rules and
+    words.
     """
 
     url: str
@@ -99,9 +98,8 @@ class LintSpider(ProjectSpider):
     """Checks the site of `url`; `findings` is what it found, None when it did not come to an end.
 
     `llms_txt` is the llms.txt to begin with; None looks for it. At most `max_links` links are
-    checked, `unchecked` is
-    the number of the others. `known` is what the store knows of pages, by identity; those are not
-    fetched.
+    checked, `unchecked` is the number of the others. `known` is what the store knows of pages, by
+    identity; those are not fetched.
     """
 
     name = "lint"

@@ -282,8 +282,7 @@ class Outline:
     the parser fails.
 
     `first` is the kind of the first block that is no front matter, `after_title` of the one that
-    follows the H1;
-    `quotes` are the places of quotations before the first section.
+    follows the H1; `quotes` are the places of quotations before the first section.
     """
 
     def __init__(self, text: str):

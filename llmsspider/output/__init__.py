@@ -2,9 +2,8 @@
 source.
 
 In: the store, documents. Out: files that are complete or not there. Extensions, pipelines and
-commands import it.
-Here: text of strangers on its way to a terminal, a log file or a spreadsheet is shown, and never
-acted on.
+commands import it. Here: text of strangers on its way to a terminal, a log file or a spreadsheet is
+shown, and never acted on.
 """
 
 import logging

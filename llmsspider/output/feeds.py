@@ -87,15 +87,11 @@ class StagedFileFeedStorage(FileFeedStorage):
     `<name>.part`.
 
     It replaces the target in one step when the crawl ended by itself or by one of its limits. A
-    crawl that failed or
-    was interrupted leaves an existing target alone and its own part as `<name>.partial`; one that
-    can be continued
-    (JOBDIR) always does, and the run that continues it adds to that part. Appending feeds (`-o`)
-    are written as
-    Scrapy does. A target that cannot be written is an error when the crawl starts. A batch that is
-    full while the crawl
-    goes replaces nothing before the crawl has ended; a new one is there once its documents are
-    stored.
+    crawl that failed or was interrupted leaves an existing target alone and its own part as
+    `<name>.partial`; one that can be continued (JOBDIR) always does, and the run that continues it
+    adds to that part. Appending feeds (`-o`) are written as Scrapy does. A target that cannot be
+    written is an error when the crawl starts. A batch that is full while the crawl goes replaces
+    nothing before the crawl has ended; a new one is there once its documents are stored.
     """
 
     run: Any = None

@@ -30,8 +30,7 @@ class SiteTree:
     listed ones in order.
 
     `keys` holds the pages breadth-first, `parents` the index of each one's parent, -1 for what
-    nothing links to. Some
-    hundred bytes a page.
+    nothing links to. Some hundred bytes a page.
     """
 
     def __init__(self, store: Store):

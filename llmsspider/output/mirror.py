@@ -203,8 +203,7 @@ def sync(store: Store, folder: Path) -> MirrorReport:
     """Make `folder` hold one file for each living page of the store; index.md counts in no list.
 
     A source without pages leaves the folder alone. Raises `MirrorError`, one line, when the folder
-    belongs to something
-    else or cannot be written.
+    belongs to something else or cannot be written.
     """
     return _synced(store, folder, "tree", _update_tree)
 

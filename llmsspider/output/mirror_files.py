@@ -2,9 +2,8 @@
 and those of a skill.
 
 The format of a skill is that of https://agentskills.io/specification: a folder with a SKILL.md
-whose front matter has
-`name` and `description`; an agent reads these first, SKILL.md when the task fits, and a reference
-when it needs one.
+whose front matter has `name` and `description`; an agent reads these first, SKILL.md when the task
+fits, and a reference when it needs one.
 """
 
 import posixpath
@@ -27,11 +26,11 @@ from llmsspider.web.urls import host, identity, loose_key, page_key
 # * The path of the URL is the path of the file; pages of other hosts than the main one lie below
 # `@host/`.
 # * A page ends in `.md` in place of `.html`, `.htm` or a Markdown ending; a directory is its
-# `index.md`, the root
-# of the site `home.md` (`index.md` at the top is the table of contents); a query follows after `@`.
+# `index.md`, the root of the site `home.md` (`index.md` at the top is the table of contents); a
+# query follows after `@`.
 # * Percent-encoded UTF-8 is decoded. What a file system does not take, or a reader does not see
-# (separators, control
-# and format characters, `<>:"|?*\`, a leading dot, a trailing dot or space), stays percent-encoded.
+# (separators, control and format characters, `<>:"|?*\`, a leading dot, a trailing dot or space),
+# stays percent-encoded.
 # * Names Windows keeps for devices get a `_`. No folder ends in `.md`.
 # * A name beyond `MAX_SEGMENT` bytes or a path beyond `MAX_PATH` bytes is cut and gets a `~` and a
 # hash.

@@ -133,10 +133,8 @@ def gather(run: Run) -> tuple[RunData, list[list[Any]]]:
     `StoreError`.
 
     The columns are title, URL, section, origin, change, depth, and what it was found by (the reason
-    when deleted).
-    Stored pages that have no document in it are `NOT_REACHED`; where other processes yielded a part
-    of the documents,
-    those that did not change are taken for reached.
+    when deleted). Stored pages that have no document in it are `NOT_REACHED`; where other processes
+    yielded a part of the documents, those that did not change are taken for reached.
     """
     report = run_report(run)
     with run.config.stores.open(run.source, create=False) as store:
@@ -218,8 +216,7 @@ def compare(
     """Compare listed pages, each named once or more, with the URLs of documents by their identity.
 
     `listed` has URLs, whether each is in an llms.txt, and in a sitemap; `errors` has (kind,
-    message) of each page that
-    failed, by identity, `filtered` (reason, rule) of each filtered URL.
+    message) of each page that failed, by identity, `filtered` (reason, rule) of each filtered URL.
     """
     known: dict[
         str, tuple[str, bool, bool]
@@ -325,8 +322,7 @@ def write_report(run: Run, setting: str) -> tuple[Path, str]:
     text.
 
     `setting` is an HTML file, or a folder for `report.html`; `run.json` stands beside it. Raises
-    `OSError` and
-    `StoreError`.
+    `OSError` and `StoreError`.
     """
     data, documents = gather(run)
     page = path_for(setting, data.source)

@@ -2,8 +2,8 @@
 shows a run draws this.
 
 `RunStatus` is what the store keeps, `RunReport` the same with what only the crawl knows. The log,
-the console, the
-terminal, the live page, `scrapy status`, run.json and the HTML report are made from them.
+the console, the terminal, the live page, `scrapy status`, run.json and the HTML report are made
+from them.
 """
 
 from __future__ import annotations

@@ -22,9 +22,8 @@ class FilterPipeline(RunComponent):
     """Drop documents that are empty, soft 404s or a looser spelling of a page already exported.
 
     Two pages are joined for equal content, where their addresses are spellings of one
-    (`urls.loose_key`) or one has a
-    version or query more; and for one Markdown file, whose links may lead to different spellings,
-    where they end alike.
+    (`urls.loose_key`) or one has a version or query more; and for one Markdown file, whose links
+    may lead to different spellings, where they end alike.
     """
 
     min_characters = 1

@@ -42,9 +42,8 @@ class HashPipeline(RunComponent):
     `content_hash`.
 
     What pipelines do to content that comes from the store is reverted. A document that cannot be
-    stored is not
-    exported; when the store fails, the crawl ends (`store_failed`), and the next one finds those
-    pages again.
+    stored is not exported; when the store fails, the crawl ends (`store_failed`), and the next one
+    finds those pages again.
     """
 
     def __init__(self, crawler: Crawler, run: Run):

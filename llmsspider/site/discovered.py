@@ -136,8 +136,7 @@ class Seed:
     """A page to crawl from: the file that lists it, with title, section and notes of the entry.
 
     `lastmod` is the text of the sitemap; `alternates` maps hreflang tags to absolute URLs.
-    `in_sitemap` says that a
-    sitemap lists it, whoever named it first.
+    `in_sitemap` says that a sitemap lists it, whoever named it first.
     """
 
     url: str
@@ -206,11 +205,9 @@ class Discovery:
     """Everything discovery learned, in the order it learned it.
 
     `start` is the answer for the start page, `start_url` the URL whose directory is the section
-    that was requested.
-    `seeds` holds each URL once, without the start page and llms files; `external` are llms files on
-    other sites,
-    `broken` sitemaps that break off, `unreadable` the addresses of lists that answered with
-    something else than a list or its absence.
+    that was requested. `seeds` holds each URL once, without the start page and llms files;
+    `external` are llms files on other sites, `broken` sitemaps that break off, `unreadable` the
+    addresses of lists that answered with something else than a list or its absence.
     """
 
     start: FetchResult

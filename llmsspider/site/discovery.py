@@ -59,8 +59,7 @@ async def discover(
 
     `note` gets one line for each thing found; `expect_pages` is called once pages are sure to come.
 
-    Raises
-    ------
+    Raises ------
     `InvalidUrlError`, and `DiscoveryError` where the file named by `options.llms_txt` cannot be
     used.
     """

@@ -119,8 +119,7 @@ class FullPage:
 
     `url` is absolute without fragment, None where nothing says which page it is. `text` is the page
     without the generator's marks, with `\\n` line ends and one at its end; `kind` its markup,
-    `rule`
-    the name of the rule that cut it.
+    `rule` the name of the rule that cut it.
     """
 
     url: str | None
@@ -135,8 +134,7 @@ class Leftover:
     """Text of a full-text file outside its pages, `chars` long.
 
     `full-text-outside` stands before the first page or between pages that their marks close; the
-    `text` of what is
-    `full-text-too-long` is its beginning.
+    `text` of what is `full-text-too-long` is its beginning.
     """
 
     reason: FilterReason
@@ -164,8 +162,7 @@ def inspect(source: BinaryIO, url: str, titles: Mapping[str, str] = _NO_TITLES) 
     """Return the structure of a full-text file, without cutting it.
 
     `source` is a file or a binary stream that can seek, `url` where it came from, `titles` maps the
-    URLs
-    listed elsewhere (llms.txt, sitemap) to their titles, in order; titles may be empty.
+    URLs listed elsewhere (llms.txt, sitemap) to their titles, in order; titles may be empty.
     """
     locator = Locator(url, titles)
     kind = _markup(islice(lines_of(source), 50_000))
@@ -268,8 +265,8 @@ def looks_split(text: str, url: str = "", *, named: bool = False) -> bool:
     """Return whether text is delimited into pages of some length, as full-text generators write it.
 
     `named` says that the file's name calls it full text; then, and where the marks are those that
-    only full-text
-    generators write, short pages will do. Other marks stand in annotated indexes too.
+    only full-text generators write, short pages will do. Other marks stand in annotated indexes
+    too.
     """
     scan = FileScan(lines_of(io.BytesIO(text.encode("utf-8", "replace"))))
     choice = choose(scan, url)

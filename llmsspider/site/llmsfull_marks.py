@@ -28,10 +28,8 @@ class Mark:
     """One boundary: the line where a page begins, what the mark says of it.
 
     `skip` holds the lines that belong to the mark and not to the page, `lead` a heading that stands
-    for
-    one of them, `end` the line after the page where the mark closes it. `sections` holds the leads
-    of later marks of
-    the same page, by their lines.
+    for one of them, `end` the line after the page where the mark closes it. `sections` holds the
+    leads of later marks of the same page, by their lines.
     """
 
     start: int
@@ -383,8 +381,7 @@ class Titles:
     """Remembers the headings outside code and, for each, whether text follows before the next.
 
     A fence that another one with a language follows, or that never ends, was not closed by its
-    author:
-    the headings behind it count after all.
+    author: the headings behind it count after all.
     """
 
     def __init__(self) -> None:

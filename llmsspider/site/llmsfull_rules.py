@@ -275,9 +275,8 @@ class Locator:
 
         An address on the file's own site is taken as it is. An address elsewhere (a repository, a
         preview host) and a path relative to a source tree give way to the listed page they end
-        like,
-        or to the one with that title; a relative path nobody lists counts only where there is no
-        list.
+        like, or to the one with that title; a relative path nobody lists counts only where there is
+        no list.
         """
         positions = self.positions(title) if title else []
         titled = self.urls[positions[0]] if len(positions) == 1 else None
@@ -372,8 +371,7 @@ def _in_listed_order(headings: list[Heading], locator: Locator) -> list[Mark]:
     """Return marks for the longest run of headings that follow the order of the llms.txt.
 
     A file whose headings name nearly all listed pages in their order is that list written out;
-    other
-    headings of the level belong to the pages.
+    other headings of the level belong to the pages.
     """
     lengths: list[int] = []
     chains: list[_Chain] = []
@@ -414,8 +412,7 @@ def _sure(marks: list[Mark], locator: Locator) -> tuple[list[Mark], str]:
     """Remove the URL of pages whose end is not certain: those pages are fetched.
 
     A page may go on behind a heading that nobody lists; and it may hold the pages listed after it
-    that no
-    heading names, as those without a heading of their own do.
+    that no heading names, as those without a heading of their own do.
     """
     located = sorted({locator.position[mark.url] for mark in marks if mark.url})
     unsure = []

@@ -34,8 +34,7 @@ def candidates(url: str) -> list[str]:
     """Return the URLs to probe for an llms.txt that covers `url`, most specific first.
 
     They are its directory and every one above, then `/.well-known/`; of more than `MAX_CANDIDATES`
-    the deepest, and
-    the root. Raises `InvalidUrlError` where `url` is not an absolute http(s) URL.
+    the deepest, and the root. Raises `InvalidUrlError` where `url` is not an absolute http(s) URL.
 
     >>> candidates("https://example.com/project/readme.md?v=1#top")[:2]
     ['https://example.com/project/llms.txt', 'https://example.com/llms.txt']
@@ -81,8 +80,7 @@ def section_url(url: str, page: str) -> str:
     to a page.
 
     It is that of the page; of a directory that redirected below itself (`/docs/` to
-    `/docs/en/intro/first`) it is that
-    directory, with the language and version it chose.
+    `/docs/en/intro/first`) it is that directory, with the language and version it chose.
     """
     requested = urlsplit(url).path
     parts = urlsplit(page)
@@ -130,10 +128,9 @@ def _root_and_directories(url: str) -> tuple[str, list[str]]:
     return root, [name for name in parts.path.split("/")[:-1] if name]
 
 
-# What counts as an llms.txt, and whether a file is an index or full text.
-# Half of the 200 answers real sites give for `/llms.txt` are something else: the app's HTML shell,
-# an API error in
-# JSON, a robots.txt. They are refused here, by their bodies as well as by their headers.
+# What counts as an llms.txt, and whether a file is an index or full text. Half of the 200 answers
+# real sites give for `/llms.txt` are something else: the app's HTML shell, an API error in JSON, a
+# robots.txt. They are refused here, by their bodies as well as by their headers.
 
 MAX_BYTES = 20 * 1024 * 1024  # the largest llms.txt that is read, in bytes
 MAX_CLASSIFIED_CHARS = (
@@ -205,8 +202,7 @@ def classify(text: str) -> Literal["index", "full"]:
     """Return whether a text is an index (a list of links) or full text (the documentation itself).
 
     Pages delimited as full-text generators do it decide at once; else the share of characters on
-    lines
-    that are neither links nor headings.
+    lines that are neither links nor headings.
     """
     text = text[:MAX_CLASSIFIED_CHARS]
     if looks_split(text):

@@ -23,8 +23,7 @@ def absolute_url(href: str, base: str) -> str | InvalidUrl | None:
     no page.
 
     `base` is the URL of the file. Fragment-only links and other schemes are no pages. An address
-    without a
-    scheme whose first segment is a host is taken as one.
+    without a scheme whose first segment is a host is taken as one.
 
     >>> absolute_url("../guide.md#top", "https://example.com/docs/llms.txt")
     'https://example.com/guide.md'

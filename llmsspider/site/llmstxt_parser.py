@@ -67,8 +67,8 @@ class Entry:
     """One page an llms.txt lists.
 
     `url` is absolute and has no fragment; `section` is the heading above with those before it
-    (`Guides > First steps`),
-    `order` the 0-based position in the file, `optional` whether the section is called "Optional".
+    (`Guides > First steps`), `order` the 0-based position in the file, `optional` whether the
+    section is called "Optional".
     """
 
     url: str
@@ -85,8 +85,7 @@ class LlmsTxt:
     what is no URL.
 
     `notes` is the Markdown between summary and first section, its links absolute. Discovery adds
-    the `kind`, decided by
-    the content, and for an index the `text` of the file as it came.
+    the `kind`, decided by the content, and for an index the `text` of the file as it came.
     """
 
     url: str

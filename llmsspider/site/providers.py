@@ -14,8 +14,7 @@ from llmsspider.web.loading import find
 from llmsspider.web.urls import identity, split_route, without_fragment
 
 # Providers: sites whose pages have a Markdown source at another address, known by the page's URL
-# alone.
-# Register your own with the setting `LLMS_PAGE_PROVIDERS` (docs/how-to/page-spider.md).
+# alone. Register your own with the setting `LLMS_PAGE_PROVIDERS` (docs/how-to/page-spider.md).
 
 MARKDOWN_FILE = re.compile(r"\.(?:md|mdx|markdown)\Z", re.IGNORECASE)
 
@@ -106,9 +105,8 @@ class GitHub:
 
 
 # Docsify sites: one HTML page that renders Markdown files, each under a route (`/#/guide` renders
-# `guide.md`).
-# Sites are recognised by the configuration or the loader script in the page; those whose routes are
-# paths (`routerMode: 'history'`) are pages as any other. Pure: text in, URLs out.
+# `guide.md`). Sites are recognised by the configuration or the loader script in the page; those
+# whose routes are paths (`routerMode: 'history'`) are pages as any other. Pure: text in, URLs out.
 
 MAX_PAGE_BYTES = 256 * 1024
 """Number of bytes at the beginning of a page or script that are searched for the configuration."""

@@ -338,8 +338,8 @@ async def discover_repository(
     of documentation.
 
     `extensions`, without a dot, are those of pages besides Markdown; `note` gets one line for each
-    thing found. Raises
-    `DiscoveryError`: no such repository, ref or folder, an empty one, a rate limit.
+    thing found. Raises `DiscoveryError`: no such repository, ref or folder, an empty one, a rate
+    limit.
     """
     api = _Api(fetch, address)
     ref, folder, listed = await _listing(api)

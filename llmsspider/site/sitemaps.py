@@ -33,8 +33,7 @@ from llmsspider.web.trees import VERSION_NAMES, axis_of, directory_of, tree_of
 from llmsspider.web.urls import InvalidUrl, parse
 
 # A sitemap may hold 50 MB and 50,000 pages, and comes from strangers: nothing but the page at hand
-# is kept,
-# decompression is bounded, and a document that declares entities is refused.
+# is kept, decompression is bounded, and a document that declares entities is refused.
 
 MAX_BYTES = (
     64 * 1024 * 1024
@@ -77,8 +76,8 @@ def read(source: BinaryIO, url: str) -> Iterator[SitemapEntry | InvalidUrl]:
     """Yield what a sitemap lists, in order, and what the gate refuses; other schemes are omitted.
 
     `source` is the body as it came, gzipped or not. Raises `SitemapCutError` where it breaks off in
-    the middle, and
-    `SitemapError` where it is something else, declares entities, or is larger than `MAX_BYTES`.
+    the middle, and `SitemapError` where it is something else, declares entities, or is larger than
+    `MAX_BYTES`.
     """
     chunks = _decompressed(source)
     first = next(chunks, b"")
@@ -383,8 +382,8 @@ def alias_of(place: str, urls: Iterable[str]) -> Alias | None:
     None.
 
     A site that is built as `/2.1/` and served as `/latest/`, too, lists `/2.1/` in both. So every
-    version listed beside
-    that of the file is the same one, and one of the two has a name that stands for a version.
+    version listed beside that of the file is the same one, and one of the two has a name that
+    stands for a version.
 
     >>> alias_of("https://e.com/latest/llms.txt", ["https://e.com/2.1/", "https://e.com/2.1/a", "https://e.com/blog"])
     Alias(listed='https://e.com/2.1/', kept='https://e.com/latest/')

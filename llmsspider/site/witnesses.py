@@ -2,8 +2,7 @@
 read by their shape.
 
 Generators publish them for the search of the site. One request says which pages there are, and by a
-digest of what the
-file holds of each page whether a page is another one than last time.
+digest of what the file holds of each page whether a page is another one than last time.
 """
 
 import asyncio
@@ -103,9 +102,8 @@ class Witness:
     of each build.
 
     `pages` has a digest for each page, by `key_of` of its address; it is empty where the `stamp` of
-    a file, taken of
-    `page`, speaks for all pages below `root`. `urls` are the addresses of the pages, where the file
-    says them.
+    a file, taken of `page`, speaks for all pages below `root`. `urls` are the addresses of the
+    pages, where the file says them.
     """
 
     name: str

@@ -26,8 +26,7 @@ class DocsSpider(Args[DocsArguments], DocsCallbacks):
     """Crawl a documentation site breadth-first from the seeds that discovery found.
 
     `scrapy crawl docs -a url=https://docs.example.com/ -O docs.jsonl`. The arguments are the fields
-    of
-    `DocsArguments`. What is done with each response is in `DocsCallbacks`.
+    of `DocsArguments`. What is done with each response is in `DocsCallbacks`.
     """
 
     name = "docs"

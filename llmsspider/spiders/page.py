@@ -112,8 +112,7 @@ async def obtain(
     llms.txt.
 
     `fetch` downloads one other URL, `extract` downloads and converts the page itself, or raises
-    `PageFailedError`, as
-    this does where no other source has it.
+    `PageFailedError`, as this does where no other source has it.
     """
     for provider in providers:
         for source in provider.sources(url):
@@ -187,10 +186,9 @@ class PageSpider(Args[PageArguments], ProjectSpider):
     directory.
 
     `scrapy crawl page -a url=https://docs.example.com/guide/intro -O page.jsonl`. Nothing is stored
-    and no link
-    followed. When nothing had it, the page's own error is reported and the finish reason is
-    `start_failed`, or
-    `no_documents` for a page that answered without text; the exit code is 1.
+    and no link followed. When nothing had it, the page's own error is reported and the finish
+    reason is `start_failed`, or `no_documents` for a page that answered without text; the exit code
+    is 1.
     """
 
     name = "page"

@@ -2,10 +2,8 @@
 (docs/explanation/store.md).
 
 In: page records, errors and filtered URLs of a run. Out: the same of this run and earlier ones,
-changes, history.
-One SQLite file per source, or many sources in one PostgreSQL database. Every room above imports it;
-it imports `web`
-and `items`.
+changes, history. One SQLite file per source, or many sources in one PostgreSQL database. Every room
+above imports it; it imports `web` and `items`.
 
     store     `Store`: a source, its runs, writes; `Stores`: the stores of a project, by settings
     reader    reads of a source                            schema    tables, column types,

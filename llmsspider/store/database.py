@@ -56,10 +56,8 @@ def resolve_data_dir(setting: str | os.PathLike[str] | None = None) -> Path:
     """The directory of the store files; it need not exist yet.
 
     The `LLMS_DATA_DIR` setting, else the environment variable of that name, else
-    `.scrapy/llmsspider` beside
-    the project's scrapy.cfg, else the same below the working directory. A relative path given by
-    the user
-    is taken from the same place.
+    `.scrapy/llmsspider` beside the project's scrapy.cfg, else the same below the working directory.
+    A relative path given by the user is taken from the same place.
     """
     chosen = setting or os.environ.get(DATA_DIR_VARIABLE) or ".scrapy/llmsspider"
     return (project_dir(Path.cwd()) or Path.cwd()) / Path(chosen).expanduser()

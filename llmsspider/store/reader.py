@@ -309,8 +309,7 @@ class SourceReader:
         changes, from one snapshot.
 
         `change` is what happened to the page since `seq`, whatever the steps between: a page that
-        is
-        new since then is `new` though it changed twice. Tombstones have no content and no links.
+        is new since then is `new` though it changed twice. Tombstones have no content and no links.
         """
         self.flush()
         with self._database.snapshot() as connection:

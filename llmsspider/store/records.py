@@ -104,12 +104,10 @@ class RunRecord:
     """One run of a source.
 
     `number` counts the runs of the source from 1. `seq_before` is the last change known when the
-    run began:
-    `scrapy export SOURCE --since <seq_before>` replays what the run changed. `predecessor_clean` is
-    False
-    when the run before this one died without finishing; `concurrent` is True when another run of
-    the source
-    was going. `lost` is True for an unfinished run whose process died or sends no heartbeat.
+    run began: `scrapy export SOURCE --since <seq_before>` replays what the run changed.
+    `predecessor_clean` is False when the run before this one died without finishing; `concurrent`
+    is True when another run of the source was going. `lost` is True for an unfinished run whose
+    process died or sends no heartbeat.
     """
 
     id: str
@@ -187,21 +185,15 @@ class PageRecord:
     recrawl needs.
 
     `identity` joins the spellings of one page. The three hashes are SHA-256 in hex: `raw_hash` of
-    the body that was
-    sent, `source_hash` of the Markdown made of it, `content_hash` of `content`, which pipelines may
-    have altered.
-    `extra` holds the fields that pipelines added, `declared` what the page itself declares of its
-    use (`web.rights`),
-    `change_kinds` what its last change changed, where it is known. `source_hash` is set where a
-    record comes from the
-    store, and once it is on its way through the pipelines.
-    `follow` is every URL the page links to, for the next crawl. `validators_url` and `accept` are
-    the
-    URL and representation that `etag` and `last_modified` belong to. `content` is None on a
-    tombstone.
-    `has_end_tag` says that its HTML had `</html>`, its Markdown a last line end; None where it was
-    neither. `digest` is
-    what a worker derived from the content that it made; it is not stored.
+    the body that was sent, `source_hash` of the Markdown made of it, `content_hash` of `content`,
+    which pipelines may have altered. `extra` holds the fields that pipelines added, `declared` what
+    the page itself declares of its use (`web.rights`), `change_kinds` what its last change changed,
+    where it is known. `source_hash` is set where a record comes from the store, and once it is on
+    its way through the pipelines. `follow` is every URL the page links to, for the next crawl.
+    `validators_url` and `accept` are the URL and representation that `etag` and `last_modified`
+    belong to. `content` is None on a tombstone. `has_end_tag` says that its HTML had `</html>`, its
+    Markdown a last line end; None where it was neither. `digest` is what a worker derived from the
+    content that it made; it is not stored.
     """
 
     id: str
@@ -315,10 +307,8 @@ class PageItem(OpenDocument):
     feed has.
 
     `confirmed` is True for a page that did not change, `stored` for content that comes from the
-    store: it has been
-    through the pipelines before. A tombstone has the content of the deleted page, for pipelines to
-    see, until it is
-    deleted in the store.
+    store: it has been through the pipelines before. A tombstone has the content of the deleted
+    page, for pipelines to see, until it is deleted in the store.
     """
 
     __slots__ = ("confirmed", "record", "stored")
@@ -392,11 +382,9 @@ class Reading:
     was filtered.
 
     It belongs to exactly this URL and `Accept` value. `headers` are those that say what the body
-    is, with lower-case
-    names; `body` is empty where only the validators are wanted. `read_by` is empty for a body as it
-    came; for what was
-    read of it, it names the version and the settings that it was read with. `why` says why a page
-    is no document.
+    is, with lower-case names; `body` is empty where only the validators are wanted. `read_by` is
+    empty for a body as it came; for what was read of it, it names the version and the settings that
+    it was read with. `why` says why a page is no document.
     """
 
     url: str

@@ -241,9 +241,8 @@ def undelivered_since(runs: Sequence[RunRecord], last_seq: int) -> int | None:
     nothing is.
 
     A run says in `counts["delivered"]` whether its feeds were stored; one that delivered the
-    complete set (`emit=all`)
-    makes up for those before it. `runs` are all of the source, oldest first, `last_seq` is the last
-    change stored.
+    complete set (`emit=all`) makes up for those before it. `runs` are all of the source, oldest
+    first, `last_seq` is the last change stored.
     """
     since: list[int] = []
     ends = [*(later.seq_before for later in runs[1:]), last_seq]

@@ -2,8 +2,7 @@
 version.
 
 What sites send is hostile: control characters in an ETag, NUL and lone surrogates in a title,
-numbers of fifty
-digits. The types make all of it storable, so that one page cannot fail a batch.
+numbers of fifty digits. The types make all of it storable, so that one page cannot fail a batch.
 """
 
 from __future__ import annotations
@@ -124,14 +123,11 @@ Time = Converted(
 )
 """A moment, kept as seconds since the epoch."""
 
-# The tables; whoever changes them adds a step to `STEPS`.
-# One database holds one source (SQLite) or many (PostgreSQL); every table but `meta` therefore
-# hangs on `source`.
-# `page` has a row for whatever was read: a document, the tombstone of one, or an answer that never
-# was one, such as an
+# The tables; whoever changes them adds a step to `STEPS`. One database holds one source (SQLite) or
+# many (PostgreSQL); every table but `meta` therefore hangs on `source`. `page` has a row for
+# whatever was read: a document, the tombstone of one, or an answer that never was one, such as an
 # llms.txt, a sitemap, or a page that was filtered. Content and links stand beside it, so that
-# reading the state of all
-# pages stays cheap. `content.data` and `version.data` are zstd frames.
+# reading the state of all pages stays cheap. `content.data` and `version.data` are zstd frames.
 
 metadata = MetaData()
 RowId = BigInteger().with_variant(Integer, "sqlite")

@@ -71,10 +71,9 @@ class Store(SourceReader):
         `data_dir`.
 
         `data_dir` None stands for what `resolve_data_dir` says. With `create` False nothing is
-        made: the source has
-        to be known (`UnknownSourceError`). Raises `StoreError`, one line, when the store cannot be
-        opened, is damaged,
-        newer than this program, or not a store; it is left untouched then.
+        made: the source has to be known (`UnknownSourceError`). Raises `StoreError`, one line, when
+        the store cannot be opened, is damaged, newer than this program, or not a store; it is left
+        untouched then.
         """
         path = source_file(resolve_data_dir(data_dir), source)
         if not (url or create or path.exists()):
@@ -161,9 +160,8 @@ class Store(SourceReader):
         """Record that a run begins; this process is taken for its own unless said otherwise.
 
         `resumes` is the id of an unfinished run whose work this one continues (a JOBDIR): what that
-        one
-        reached counts as reached. `retention` says how many earlier contents of changed pages are
-        kept.
+        one reached counts as reached. `retention` says how many earlier contents of changed pages
+        are kept.
         """
         source_id = self._known_source()
         if self._writer is not None:
@@ -222,10 +220,8 @@ class Store(SourceReader):
         None when `unchanged`.
 
         `unchanged` is for a page whose content is the same, names of built files aside, though its
-        body, links or
-        extractor are not. Raises `ValueError` for content that is not that of `content_hash`: a
-        page with another's
-        would change unnoticed.
+        body, links or extractor are not. Raises `ValueError` for content that is not that of
+        `content_hash`: a page with another's would change unnoticed.
         """
         if record.content is not None and record.hash_of_content != record.content_hash:
             raise ValueError(f"{record.url}: the content is not that of its content_hash")

@@ -2,8 +2,8 @@
 transaction.
 
 Numbers are handed out before they are written, so two runs of one source could commit them out of
-order, and who reads
-by number would miss the late ones. A batch gives fresh numbers to changes that come too late.
+order, and who reads by number would miss the late ones. A batch gives fresh numbers to changes that
+come too late.
 """
 
 import logging
@@ -132,8 +132,7 @@ class Write(NamedTuple):
     """A page as a whole, what is no document, or a deletion (`record` is None).
 
     `seq` is None for a page that counts as unchanged, 0 for what is no document. `reason` is that
-    of a deletion; of a
-    page that changed, it holds the kinds of change.
+    of a deletion; of a page that changed, it holds the kinds of change.
     """
 
     key: bytes

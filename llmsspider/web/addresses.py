@@ -2,9 +2,9 @@
 network.
 
 Whoever writes the pages must not be able to turn the crawl against the machine or the network it
-runs in: only
-addresses of the public Internet are visited, and those in `LLMS_ALLOW_PRIVATE_ADDRESSES`
-(docs/explanation/security.md). Spellings of addresses: https://url.spec.whatwg.org/#host-parsing.
+runs in: only addresses of the public Internet are visited, and those in
+`LLMS_ALLOW_PRIVATE_ADDRESSES` (docs/explanation/security.md). Spellings of addresses:
+https://url.spec.whatwg.org/#host-parsing.
 """
 
 import ipaddress
@@ -90,9 +90,8 @@ def parse_host(host: str) -> Address | str:
     case.
 
     Percent-encoding, full-width and other compatibility characters, a trailing dot, IPv6 zone ids
-    and
-    the one to four part decimal, octal and hexadecimal spellings of IPv4 are undone. `ValueError`
-    for other texts.
+    and the one to four part decimal, octal and hexadecimal spellings of IPv4 are undone.
+    `ValueError` for other texts.
 
     >>> parse_host("0x7f.1"), parse_host("１２７。０。０。１"), parse_host("Example.COM.")
     (IPv4Address('127.0.0.1'), IPv4Address('127.0.0.1'), 'example.com')
@@ -130,9 +129,8 @@ class AllowedAddresses:
     """What `LLMS_ALLOW_PRIVATE_ADDRESSES` allows beside the public Internet.
 
     `everything` switches the guard off. An entry is a name, in lower case without trailing dot,
-    allowed whatever it
-    resolves to, or a network, allowed whatever name leads there; and the one port that is allowed,
-    None for all.
+    allowed whatever it resolves to, or a network, allowed whatever name leads there; and the one
+    port that is allowed, None for all.
     """
 
     everything: bool = False
@@ -144,8 +142,7 @@ class AllowedAddresses:
         commas.
 
         `host:port` allows one port, every other entry all of them. `ArgumentsError` has a line for
-        each entry that is
-        none of these.
+        each entry that is none of these.
 
         >>> AllowedAddresses.from_setting("intranet.example, 10.1.0.0/16:80").entries
         (('intranet.example', None), (IPv4Network('10.1.0.0/16'), 80))

@@ -2,9 +2,8 @@
 requests.
 
 Signatures are HTTP Message Signatures (RFC 9421) as Web Bot Auth has them:
-`draft-meunier-web-bot-auth-architecture`
-says what is covered, `draft-meunier-http-message-signatures-directory` how a site gets the public
-key. The library
+`draft-meunier-web-bot-auth-architecture` says what is covered,
+`draft-meunier-http-message-signatures-directory` how a site gets the public key. The library
 `http-message-signatures` (extra `sign`) makes them.
 """
 
@@ -94,8 +93,8 @@ class Credentials:
         """Read `LLMS_HTTP_AUTH`: a dict, or the same as JSON text; empty for None and "".
 
         Keys are `host`, `host:port`, or an origin such as `http://host:port`; without a scheme the
-        secret is sent over
-        https only. Raises `ArgumentsError` with a line for each entry that cannot be used; no line shows a secret.
+        secret is sent over https only. Raises `ArgumentsError` with a line for each entry that
+        cannot be used; no line shows a secret.
         """
         if not value:
             return cls()

@@ -1,8 +1,8 @@
 """Markdown forms learned of a host: which to request for a page, and when to stop guessing.
 
 Pure: the downloader middleware gets the URLs to try from a `HostForms` and reports the outcome. A
-URL that a file,
-a page or the store names is no guess: it is always requested, and counts against nothing.
+URL that a file, a page or the store names is no guess: it is always requested, and counts against
+nothing.
 """
 
 from collections import Counter
@@ -67,8 +67,8 @@ class FormCounts:
     """What came of the pages of one shape in one directory.
 
     `hits` counts its own pages that came as Markdown by their form, `below` those in directories
-    below it, `missed` its
-    own pages for which every form to try failed. `named` of the hits were no guesses.
+    below it, `missed` its own pages for which every form to try failed. `named` of the hits were no
+    guesses.
     """
 
     hits: Counter[Form] = field(default_factory=Counter)
@@ -108,10 +108,9 @@ class HostForms:
     have.
 
     `negotiates` is True once the host answered a page's own URL with Markdown: nothing is guessed
-    there then.
-    `listed` counts the forms that the Markdown URLs of its llms.txt speak for; they are tried
-    first. `hits` counts the
-    pages whose Markdown was found in this run, `wasted` the guesses that failed.
+    there then. `listed` counts the forms that the Markdown URLs of its llms.txt speak for; they are
+    tried first. `hits` counts the pages whose Markdown was found in this run, `wasted` the guesses
+    that failed.
     """
 
     page_form: PageForm | None = None
@@ -243,8 +242,8 @@ class HostForms:
         return that.
 
         The second value says that guesses failed which count only if the page itself is there: a
-        link that is dead
-        says nothing of the pages of its directory. Named URLs that fail count against nothing.
+        link that is dead says nothing of the pages of its directory. Named URLs that fail count
+        against nothing.
         """
         for made in named:
             if (found := await ask(made)) is not None:

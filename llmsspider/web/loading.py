@@ -59,10 +59,8 @@ def path_of(value: object) -> str:
 
 
 # The engines that write Markdown, by the name that `LLMS_CONVERTER` gives. `native` lets the walk
-# write Markdown; any
-# other engine is given the plain HTML that the same walk writes: `markdownify`, or a class of the
-# user's.
-# docs/explanation/extraction.md has the measurements behind the default.
+# write Markdown; any other engine is given the plain HTML that the same walk writes: `markdownify`,
+# or a class of the user's. docs/explanation/extraction.md has the measurements behind the default.
 
 DEFAULT = "native"
 FALLBACK = "markdownify"

@@ -47,9 +47,8 @@ def challenge_of(status: int, headers: Mapping[str, str], body_prefix: bytes = b
     """Return the name of the bot wall that sent an answer, None for any other answer.
 
     `headers` maps lower-case names to values. `body_prefix` is the start of the decompressed body,
-    64 KiB
-    are plenty. Walls come with any status, 200 among them; `status` only recognises answers without
-    body (204,
+    64 KiB are plenty. Walls come with any status, 200 among them; `status` only recognises answers
+    without body (204,
     304) apart.
 
     >>> challenge_of(403, {"cf-mitigated": "challenge"})
@@ -199,9 +198,8 @@ def says_unchanged(etag: str | None, last_modified: str | None, headers: Mapping
     304.
 
     RFC 9110, section 13.2.2: ETags are compared weakly, and dates only where no ETag was sent.
-    `etag` and
-    `last_modified` are those stored from an earlier answer, `headers` those of the new one, with
-    lower-case names.
+    `etag` and `last_modified` are those stored from an earlier answer, `headers` those of the new
+    one, with lower-case names.
 
     >>> says_unchanged('W/"1"', None, {"etag": '"1"'}), says_unchanged('"1"', None, {"etag": '"2"'})
     (True, False)

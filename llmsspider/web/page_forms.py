@@ -342,8 +342,7 @@ def header_links(header: str, base: str) -> list[HeaderLink]:
     """Return the links of a `Link:` header, in order, without what cannot be parsed.
 
     `base` is the URL of the answer. Links with an `anchor` speak of another page (RFC 8288, 3.2)
-    and
-    are omitted too.
+    and are omitted too.
 
     >>> header_links('</llms.txt>; rel=describedby; type="text/markdown"', "https://example.com/docs/")
     [HeaderLink(url='https://example.com/llms.txt', rel=frozenset({'describedby'}),

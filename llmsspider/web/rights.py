@@ -13,9 +13,8 @@ noindex. Pure.
     llms.txt                License: URL
 
 Each is a `Declaration`. Of several for one purpose the strictest counts. What this project makes is
-input for models,
-so what says no to a purpose of `OPT_OUT` is an opt-out; `ai-train=no` on its own is not: it says
-nothing of other uses.
+input for models, so what says no to a purpose of `OPT_OUT` is an opt-out; `ai-train=no` on its own
+is not: it says nothing of other uses.
 """
 
 import re
@@ -97,8 +96,7 @@ def of_page(
     values.
 
     `meta_robots` are the directives of `<meta name="robots">`, with `tdm-reservation` where that
-    meta is 1, `licences`
-    the URLs that the page names, `user_agent` is the crawler's product token.
+    meta is 1, `licences` the URLs that the page names, `user_agent` is the crawler's product token.
 
     >>> of_page({"x-robots-tag": ["noai"]})
     [Declaration(purpose='ai', allowed=False, line='X-Robots-Tag: noai', path='')]

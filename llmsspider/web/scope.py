@@ -1,8 +1,7 @@
 """Which URLs belong to a crawl: its scope, and the copy of the documentation that is wanted.
 
 One `Scope` decides over seeds, links, redirect ends, sitemap entries and page URLs claimed by
-full-text files. It is
-built once, when discovery is done (docs/explanation/scope.md).
+full-text files. It is built once, when discovery is done (docs/explanation/scope.md).
 """
 
 import re
@@ -73,12 +72,10 @@ class Scope:
     """The bounds of one crawl.
 
     `start_url` is the start page after redirects, `section` a directory path such as `/docs/`,
-    `why` how it was
-    chosen. `listed_directories` maps another host of the same site to the directories of the pages
-    that llms.txt
-    lists there. `allow` and `block` are globs on the URL path; `allow` replaces the section,
-    `block` wins. `handled`
-    are extensions of files that a content handler reads.
+    `why` how it was chosen. `listed_directories` maps another host of the same site to the
+    directories of the pages that llms.txt lists there. `allow` and `block` are globs on the URL
+    path; `allow` replaces the section, `block` wins. `handled` are extensions of files that a
+    content handler reads.
     """
 
     kind: ScopeKind

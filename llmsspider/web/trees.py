@@ -1,11 +1,9 @@
 """Language and version trees of a site: the copies of its documentation, and which one is wanted.
 
 The start page's copy is crawled; the others are filtered (`Trees`). A segment of the path is taken
-for a language or
-version only on evidence: it lies beside that of the start page, or the same page is without it or
-with another in its
-place; trees that lie elsewhere share two pages. What holds for one page of a tree holds for the
-whole tree.
+for a language or version only on evidence: it lies beside that of the start page, or the same page
+is without it or with another in its place; trees that lie elsewhere share two pages. What holds for
+one page of a tree holds for the whole tree.
 """
 
 import re
@@ -130,11 +128,9 @@ class Trees:
     """The copies of the documentation, and which of them this crawl wants.
 
     The language and version of `start_url` are kept, unless `language` is a tag to keep or `all`,
-    and `all_versions` is
-    True. `is_known` says whether a URL was seen: as a link, listed, or requested; `is_read` whether
-    a page was read
-    there, so that it is sure to exist. `language_trees` are segments of translations that the site
-    names (hreflang).
+    and `all_versions` is True. `is_known` says whether a URL was seen: as a link, listed, or
+    requested; `is_read` whether a page was read there, so that it is sure to exist.
+    `language_trees` are segments of translations that the site names (hreflang).
     """
 
     start_url: str

@@ -69,8 +69,7 @@ def split_route(url: str) -> tuple[str, str]:
     `#!/guide`), else empty.
 
     A program in the page renders such a route as if it were a path: another page, not a place on
-    this one.
-    What follows a `?` in it is not kept.
+    this one. What follows a `?` in it is not kept.
 
     >>> split_route("https://e.com/#/guide?id=use"), split_route("https://e.com/a#b")
     (('https://e.com/', '#/guide'), ('https://e.com/a', ''))
@@ -101,9 +100,8 @@ def parse(href: str, base: str = "") -> str | InvalidUrl | None:
     folder to say.
 
     The result is an `InvalidUrl` where the link cannot be used, None where it names no web page at
-    all: it is
-    empty or has another scheme. White space and control characters are treated as browsers do
-    (https://url.spec.whatwg.org/#concept-basic-url-parser).
+    all: it is empty or has another scheme. White space and control characters are treated as
+    browsers do (https://url.spec.whatwg.org/#concept-basic-url-parser).
 
     >>> parse("../guide#top", "https://example.com/docs/llms.txt")
     'https://example.com/guide'
@@ -308,10 +306,8 @@ def identity(url: str) -> str:
     page.
 
     The steps: w3lib's canonical form (case of scheme and host, percent-encoding, dot segments,
-    query order,
-    no fragment but a route), no default port, no tracking parameters, a directory instead of its
-    index file. What
-    `fault` refuses has no page, and stays as it is written.
+    query order, no fragment but a route), no default port, no tracking parameters, a directory
+    instead of its index file. What `fault` refuses has no page, and stays as it is written.
 
     >>> identity("HTTPS://Docs.Example.com:443/guide/index.html?utm_source=x#top")
     'https://docs.example.com/guide/'

@@ -2,10 +2,8 @@
 only.
 
 The interface is `(body, url, encoding) -> Page`. The crawling process parses no HTML pages, and
-only short Markdown.
-With zero workers it converts pages itself, as long as they are short and fast to convert; others go
-to a worker
-process, which can be killed.
+only short Markdown. With zero workers it converts pages itself, as long as they are short and fast
+to convert; others go to a worker process, which can be killed.
 """
 
 from __future__ import annotations
@@ -84,13 +82,10 @@ class ConversionPool:
     crawling process.
 
     One is still started for pages that cannot be converted in place, and `handlers` (paths of the
-    user's classes that
-    convert other responses, by media type) always run in one, so that the time limit for a page,
-    `timeout_secs`,
-    applies. `converter` names the HTML to Markdown engine, `generators` are paths of the user's
-    rules for generators,
-    `formats` (`LLMS_FORMATS`) says which others are converted, `openapi` how an OpenAPI file is
-    split into documents.
+    user's classes that convert other responses, by media type) always run in one, so that the time
+    limit for a page, `timeout_secs`, applies. `converter` names the HTML to Markdown engine,
+    `generators` are paths of the user's rules for generators, `formats` (`LLMS_FORMATS`) says which
+    others are converted, `openapi` how an OpenAPI file is split into documents.
     """
 
     def __init__(

@@ -1,10 +1,8 @@
 """Worker processes: one that crashes, hangs or is killed loses only the call it was running.
 
 Workers share no state: each has one socket to this process and runs one call at a time, so the end
-of the stream
-identifies the lost call, which is retried once in another process. Everything runs in the event
-loop, except that
-processes are started in a thread, because that may block.
+of the stream identifies the lost call, which is retried once in another process. Everything runs in
+the event loop, except that processes are started in a thread, because that may block.
 """
 
 from __future__ import annotations

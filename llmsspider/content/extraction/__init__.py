@@ -302,14 +302,10 @@ def _without_slides(text: str) -> str:
 
 
 # Pages that only list other pages: tags, categories, archives, pagination, generated indexes,
-# search.
-# A page is a listing if its generator says so (by a class of `<html>` or `<body>`, or by its index
-# table), or if its
-# main content is nothing but links and teasers and its links open in another frame, or it has
-# neither a title nor a
-# heading, or its URL names a listing (`/tags/`, `/page/2`) and no sidebar or menu links to it. A
-# page with prose of its
-# own is none.
+# search. A page is a listing if its generator says so (by a class of `<html>` or `<body>`, or by
+# its index table), or if its main content is nothing but links and teasers and its links open in
+# another frame, or it has neither a title nor a heading, or its URL names a listing (`/tags/`,
+# `/page/2`) and no sidebar or menu links to it. A page with prose of its own is none.
 
 _OWN_WINDOWS = frozenset({"", "_self", "_blank", "_top"})
 """Targets of links that open in the page's own window, a new one, or out of all frames (HTML

@@ -70,11 +70,9 @@ class _Reader:
     """Reads the object literal that begins at `position` of a script.
 
     Supported are strings of all three kinds, also joined by `+`, numbers, `true`, `!0`, names as
-    keys, comments,
-    trailing commas, and `JSON.parse` of a string. Computed values (a name, a call, a function)
-    become None.
-    `token` is the next one, `end` the end of the previous one. A literal that cannot be read is a
-    `ValueError`.
+    keys, comments, trailing commas, and `JSON.parse` of a string. Computed values (a name, a call,
+    a function) become None. `token` is the next one, `end` the end of the previous one. A literal
+    that cannot be read is a `ValueError`.
 
     >>> _Reader("{a: 'b' + `c`, 'd': [1, .5, !0,], e: location.host, /* f */ g: {}}", 0).value(0)
     {'a': 'bc', 'd': [1, 0.5, True], 'e': None, 'g': {}}

@@ -132,9 +132,8 @@ def _tex(element: _Element) -> str | None:
 
 
 # Code blocks, as the page shows them: line numbers, copy buttons and hidden lines are filtered,
-# prompts and blank lines
-# stay. The language comes from the class conventions of the highlighters (HTML standard 4.5.15
-# `language-`).
+# prompts and blank lines stay. The language comes from the class conventions of the highlighters
+# (HTML standard 4.5.15 `language-`).
 
 _CODE = XPath("descendant::code[1]", smart_strings=False)
 _CLASSES = XPath("descendant::*/@class", smart_strings=False)

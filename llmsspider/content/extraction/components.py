@@ -9,10 +9,9 @@ from llmsspider.content.extraction.rules import Kind
 from llmsspider.content.extraction.tree import holders, inner_text, settable, visible
 from llmsspider.content.extraction.walk import BLOCK_KINDS, BLOCK_TAGS, FINDERS, Walk, converts
 
-# Admonitions of every generator, as a block quote that names the type: `> [!NOTE]`.
-# The form is GitHub's alert, the only typed admonition that plain Markdown readers render. A title
-# that says more
-# than the type follows in bold on its own line.
+# Admonitions of every generator, as a block quote that names the type: `> [!NOTE]`. The form is
+# GitHub's alert, the only typed admonition that plain Markdown readers render. A title that says
+# more than the type follows in bold on its own line.
 
 _TYPE = re.compile(
     r"(?:^|\s|--|-|_)(note|tip|hint|important|warning|caution|danger|error|attention|info|abstract|summary|"
@@ -89,10 +88,9 @@ def _title(element: _Element) -> _Element | None:
     return None
 
 
-# Tabs: every panel is shown, each under its label in bold.
-# Panels with ARIA roles (Docusaurus, Starlight, Quarto, Fumadocs, Docsy, Bootstrap) get their label
-# where they
-# stand; Material for MkDocs, sphinx-design and VitePress have shapes of their own.
+# Tabs: every panel is shown, each under its label in bold. Panels with ARIA roles (Docusaurus,
+# Starlight, Quarto, Fumadocs, Docsy, Bootstrap) get their label where they stand; Material for
+# MkDocs, sphinx-design and VitePress have shapes of their own.
 
 _TAB_LISTS = XPath("descendant::*/@role[.='tablist']")
 _PANELS = XPath("descendant::*/@role[.='tabpanel']")

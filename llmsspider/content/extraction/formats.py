@@ -9,10 +9,9 @@ from functools import lru_cache
 from llmsspider.content.extraction.tree import collapsed
 from llmsspider.content.markdown.commonmark import code_block
 
-# Escapes that make text read back as the same text, and no more than that.
-# Rules of CommonMark 0.31 (2.4, 4.1 to 4.10, 5, 6) and GFM. Text has its white space collapsed
-# first, so only the
-# start of a block can start a block construct.
+# Escapes that make text read back as the same text, and no more than that. Rules of CommonMark 0.31
+# (2.4, 4.1 to 4.10, 5, 6) and GFM. Text has its white space collapsed first, so only the start of a
+# block can start a block construct.
 
 _SPECIAL = re.compile(r"[\\`*_\[\]<&~]")
 _NEEDS = {
@@ -106,9 +105,8 @@ def escape_brackets(text: str) -> str:
 
 
 # A format (Markdown itself, or as its subclass the plain HTML that a library engine is given) turns
-# pieces into text.
-# Inline pieces are strings; a block is a string without a trailing newline, a container gets the
-# list of its blocks.
+# pieces into text. Inline pieces are strings; a block is a string without a trailing newline, a
+# container gets the list of its blocks.
 
 
 @dataclass(slots=True)

@@ -23,13 +23,10 @@ class Generator:
     matches.
 
     `meta` is the beginning of its `<meta name="generator">`, lower case; such entries are tried
-    first. `drop` is a list
-    of the small selectors of `rules`, separated by spaces, of what is no content. `unlabelled` is
-    the language class
-    that it puts on code without a language. `definitions` is `list` where its own Markdown writes
-    definition lists as
-    bullets. `title` is the first element that is the page's title without being an `<h1>`, as
-    `tag.class`. `results` is
+    first. `drop` is a list of the small selectors of `rules`, separated by spaces, of what is no
+    content. `unlabelled` is the language class that it puts on code without a language.
+    `definitions` is `list` where its own Markdown writes definition lists as bullets. `title` is
+    the first element that is the page's title without being an `<h1>`, as `tag.class`. `results` is
     the id of the element that a search page puts its results into.
     """
 

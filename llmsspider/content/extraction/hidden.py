@@ -1,8 +1,8 @@
 """Removal of hidden elements from the main content, before it is converted.
 
 Only attributes and inline styles are read, no style sheets. What a reader can open is kept: tabs,
-`<details>`, and
-elements that a control of the page names (docs/explanation/extraction.md has the list).
+`<details>`, and elements that a control of the page names (docs/explanation/extraction.md has the
+list).
 """
 
 import re

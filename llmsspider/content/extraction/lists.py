@@ -142,12 +142,11 @@ def entries_as_items(element: _Element) -> None:
                 item.append(child)
 
 
-# Definition lists, and the signatures that API documentation puts into them.
-# A term with one-paragraph definitions is written as PHP Markdown Extra has it (`Term`, `:
-# definition`), which plain
-# readers show well. A definition with code, lists or several paragraphs would need an indent that a
-# CommonMark reader
-# takes for code, so there the term is a bold line and the definition follows as it is.
+# Definition lists, and the signatures that API documentation puts into them. A term with
+# one-paragraph definitions is written as PHP Markdown Extra has it (`Term`, `: definition`), which
+# plain readers show well. A definition with code, lists or several paragraphs would need an indent
+# that a CommonMark reader takes for code, so there the term is a bold line and the definition
+# follows as it is.
 
 _SIGNS = frozenset({"#", "¶", "§", "🔗"})
 """What a link from a signature to itself shows."""

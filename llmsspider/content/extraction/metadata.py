@@ -173,8 +173,7 @@ def without_suffix(title: str | None, site_name: str | None = None) -> str | Non
     """Return `title` without its last part, where that part is the name of the site.
 
     The name is `site_name` where the page gives one (og:site_name); else the part after the last
-    separator.
-    A colon counts as a separator only if there is no other.
+    separator. A colon counts as a separator only if there is no other.
 
     >>> without_suffix("A - B | Site")
     'A - B'
@@ -312,12 +311,10 @@ def text_size(root: _Element, *unread: str) -> int:
 
 
 # Which documentation a page belongs to, by what the page says: its generator, its navigation, its
-# breadcrumb.
-# People give the page they are reading. Its section is the root that its generator names; where
-# none is named, the
-# deepest directory above it that holds most links of the navigation that lists it, or else the
-# topmost directory of
-# its breadcrumb. A page of a blog belongs to the blog, whatever the rest of the site is made with.
+# breadcrumb. People give the page they are reading. Its section is the root that its generator
+# names; where none is named, the deepest directory above it that holds most links of the navigation
+# that lists it, or else the topmost directory of its breadcrumb. A page of a blog belongs to the
+# blog, whatever the rest of the site is made with.
 
 MOST = 0.8
 """Minimum share (0 to 1) of a navigation's links that lead into the section."""
@@ -337,8 +334,8 @@ _NAMED_ROOTS = (
     ("YARD", b"yardoc.org", (b"relpath = '",)),
 )  # fmt: skip
 """Generators whose pages name the root of the documentation, with a byte string that such a page
-has, and those that
-precede the root, which ends at the next occurrence of their last byte, a quotation mark.
+has, and those that precede the root, which ends at the next occurrence of their last byte, a
+quotation mark.
 """
 _FILES = (
     ("pkgdown", b"", (b"pkgdown.js",)),

@@ -26,8 +26,7 @@ from llmsspider.content.extraction.shown import is_streamed, show
 from llmsspider.content.extraction.tree import settable
 
 # The byte strings that extraction looks for in pages, in lower case. All are found in one pass
-# (Aho-Corasick): 30 KB
-# take 60 µs, a search for a single string that is not there 15 µs.
+# (Aho-Corasick): 30 KB take 60 µs, a search for a single string that is not there 15 µs.
 
 TAGS = (b'"tag', b"'tag", b"=tag", b'tag"', b"tag'", b" tag ")
 """How a word `tag` stands in the value of an attribute."""
@@ -92,10 +91,9 @@ def marks_in(lowered: bytes) -> frozenset[bytes]:
 
 
 # The charset of East Asian text that declares none, by its commonest letters: Shift_JIS, EUC, GBK
-# or Big5.
-# Only used if the bytes are not UTF-8 and neither header nor page names a charset. Text of each
-# language is for
-# the most part a few hundred letters; bytes read by the wrong charset give rare ones.
+# or Big5. Only used if the bytes are not UTF-8 and neither header nor page names a charset. Text of
+# each language is for the most part a few hundred letters; bytes read by the wrong charset give
+# rare ones.
 
 CHARSETS = ("cp932", "euc_jp", "cp949", "gb18030", "big5hkscs")
 """Python's names of the charsets that are recognised, each the superset that browsers read."""
@@ -263,8 +261,8 @@ def read_source(body: bytes, encoding: str | None) -> Source:
     13.2.3.2).
 
     BOM, `encoding` (the HTTP header's), `<meta charset>` in the first 4 KiB, UTF-8 where the body
-    is valid, what
-    `east_asian_charset` finds, else windows-1252. Between UTF-8 and windows-1252 the bytes decide.
+    is valid, what `east_asian_charset` finds, else windows-1252. Between UTF-8 and windows-1252 the
+    bytes decide.
     """
     body, name = _decode_choice(body, encoding)
     source = Source(body, name)

@@ -112,11 +112,9 @@ def is_section(element: _Element) -> bool:
 
 
 # What an element is, by tag, class, id and role: filtered, an admonition, tabs, math, or nothing
-# special.
-# The selectors are the small ones (`tag`, `.class`, `#id`, `tag.class`, `[attr=value]`,
-# `.class>tag`), compiled
-# to sets; the answer for a class attribute is remembered, since pages of one site repeat the same
-# few hundred.
+# special. The selectors are the small ones (`tag`, `.class`, `#id`, `tag.class`, `[attr=value]`,
+# `.class>tag`), compiled to sets; the answer for a class attribute is remembered, since pages of
+# one site repeat the same few hundred.
 
 COMMON_DROPS = (
     # permalinks

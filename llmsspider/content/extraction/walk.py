@@ -51,10 +51,9 @@ _ITEM = re.compile(r"\s*+[-*] \d[\w.]*+ \[[^\n]*\]\(([^\s()]*+)\)\Z")
 _NUMBERED = re.compile(r"(?:#+ |<h\d>)\d")
 
 # The tables of converters. A block converter returns the blocks of an element. An inline converter
-# also gets the pieces
-# before the element in its line, and returns a piece, or blocks if the element turns out to be a
-# block (display math).
-# Converters that are not looked up by tag return None for an element that they do not apply to.
+# also gets the pieces before the element in its line, and returns a piece, or blocks if the element
+# turns out to be a block (display math). Converters that are not looked up by tag return None for
+# an element that they do not apply to.
 
 Piece = str | list[str]
 BlockConverter = Callable[["Walk", _Element], list[str]]
@@ -73,8 +72,7 @@ BLOCK_KINDS: dict[Kind, SomeBlocks] = {}
 INLINE_KINDS: dict[Kind, SomeInlines] = {}
 FINDERS: dict[tuple[bytes, ...], Finder] = {}
 """Functions that collect, before the walk begins, what converters need to know of the main content
-of a page that has
-one of some `parsing.MARKS`.
+of a page that has one of some `parsing.MARKS`.
 """
 
 

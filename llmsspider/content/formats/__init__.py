@@ -211,8 +211,7 @@ def _pairs(value: object) -> list[tuple[str, str]]:
 
 
 # Content handlers: user classes that convert responses to Markdown, by media type
-# (`LLMS_CONTENT_HANDLERS`).
-# An exception or a timeout in one fails only the page it was converting.
+# (`LLMS_CONTENT_HANDLERS`). An exception or a timeout in one fails only the page it was converting.
 
 _UNKNOWN_TO_PYTHON = {
     ".yaml": "application/yaml",

@@ -18,15 +18,11 @@ from llmsspider.web.loading import find
 from llmsspider.web.stats import ChunkChange
 
 # Each section (a heading and what stands below it, up to the next heading) is cut by itself, so
-# that an edit changes
-# the chunks of its section alone. Within one, whole blocks are packed up to the size. A list or
-# quote that is too
-# large is cut between its items, a paragraph between sentences, then words; code and tables are
-# kept whole whatever
-# their size. A heading is never parted from the first block below it, and one with nothing of its
-# own joins its first
-# subsection. A member (a paragraph that is a signature) is a section of its own, and bears its
-# name.
+# that an edit changes the chunks of its section alone. Within one, whole blocks are packed up to
+# the size. A list or quote that is too large is cut between its items, a paragraph between
+# sentences, then words; code and tables are kept whole whatever their size. A heading is never
+# parted from the first block below it, and one with nothing of its own joins its first subsection.
+# A member (a paragraph that is a signature) is a section of its own, and bears its name.
 
 Count = Callable[[str], int]
 """The size of a text in the unit of the user's choice."""
@@ -45,8 +41,7 @@ class Chunk:
     its own included.
 
     `id` (32 hex digits) follows from page, headings and text. The second of equal chunks of a page,
-    and each after
-    it, has its ordinal in it too.
+    and each after it, has its ordinal in it too.
     """
 
     id: str

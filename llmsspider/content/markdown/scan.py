@@ -100,10 +100,8 @@ def shown_text(html: str) -> str | None:
     wrappers.
 
     It is empty for comments, empty anchors and tags of wrappers only. A comment that names an
-    include stands for
-    what a generator omitted: it stays. Where Markdown would read the text as more than text, it
-    stays: in MDX it is
-    Markdown, elsewhere it is not.
+    include stands for what a generator omitted: it stays. Where Markdown would read the text as
+    more than text, it stays: in MDX it is Markdown, elsewhere it is not.
 
     >>> [shown_text(html) for html in ("<!-- AUTO -->", "<div class='a'>simple text</div>", "<div>*a*</div>")]
     ['', 'simple text', None]
@@ -197,14 +195,10 @@ class Scan:
     """What stands in a Markdown text.
 
     `source` is the text in UTF-8; `title` that of the first heading of level 1 that has one and
-    stands in no
-    list or quotation; `links` are pairs of text and URL, percent-encoded, in the order of their
-    ends; `html` the
-    HTML blocks and tags, as written; `destinations` the spans in `source` of the destinations of
-    links, images,
-    definitions, and HTML tags with `src` or `href`, in order; `unseen` the spans of HTML that
-    renders nothing,
-    `unwrapped` of text in wrappers, with the text.
+    stands in no list or quotation; `links` are pairs of text and URL, percent-encoded, in the order
+    of their ends; `html` the HTML blocks and tags, as written; `destinations` the spans in `source`
+    of the destinations of links, images, definitions, and HTML tags with `src` or `href`, in order;
+    `unseen` the spans of HTML that renders nothing, `unwrapped` of text in wrappers, with the text.
     """
 
     source: bytes

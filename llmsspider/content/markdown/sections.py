@@ -12,8 +12,7 @@ from typing import cast
 from llmsspider.content.markdown.commonmark import heading_text
 
 # Blocks are found by one pattern: a parse of each page would cost several times as much as the rest
-# of indexing it for
-# the search, which may take a tenth of the crawl's time.
+# of indexing it for the search, which may take a tenth of the crawl's time.
 
 _LINES = re.compile(
     # a fence, as MDX has them: indented too

@@ -432,9 +432,8 @@ class Documents:
         stored page.
 
         A redirect that ends in an error has moved nothing: the error holds for all its addresses,
-        and is reported
-        with the first one. A transient error is not counted yet; the page is retried at the end of
-        the crawl.
+        and is reported with the first one. A transient error is not counted yet; the page is
+        retried at the end of the crawl.
         """
         run = self._run
         page = info(request)

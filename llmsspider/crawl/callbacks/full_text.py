@@ -243,8 +243,7 @@ class FullTextPages:
         address.
 
         All other text is filtered, with its reason. With `only` those of these keys are yielded,
-        and nothing is
-        filtered.
+        and nothing is filtered.
         """
         run = self._run
         left = set(only or ())

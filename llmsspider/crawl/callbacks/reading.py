@@ -114,8 +114,7 @@ class PageReader:
     download.
 
     That is the body as it came; its HTML, where its Markdown says less (`content/judge.py`); what a
-    browser rendered,
-    where scripts make the page; or what an OpenAPI file that it names describes.
+    browser rendered, where scripts make the page; or what an OpenAPI file that it names describes.
     """
 
     def __init__(self, crawler: Crawler, run: Run, join: LinkJoiner | None = None):
@@ -131,10 +130,8 @@ class PageReader:
         """Return the page, and the answer that it was read from in the end.
 
         Other text formats are documents too where a page is `listed`; `with_listings` reads pages
-        that only list
-        others. Raises `ConversionError`, `RenderingError`, and `UnsettledError` where its links are
-        relative to
-        something unknown.
+        that only list others. Raises `ConversionError`, `RenderingError`, and `UnsettledError`
+        where its links are relative to something unknown.
         """
         is_shown = (
             self._run.site.repository_of(answer.page_url) is not None
@@ -181,9 +178,8 @@ class PageReader:
         show.
 
         While they do not, the page waits; where it cannot, it is a sample. What may be a stub is
-        judged by itself.
-        Raises `ConversionError`, and `RenderingError` where the HTML is what is stored, and failed
-        this time.
+        judged by itself. Raises `ConversionError`, and `RenderingError` where the HTML is what is
+        stored, and failed this time.
         """
         run = self._run
         url = request.url

@@ -128,11 +128,9 @@ class Renderer:
     nested downloads.
 
     `render=auto` renders the empty shells (`PageMeta.is_shell`) and API references that name no
-    file, `always` every
-    HTML page, `never` none. What may be incomplete is rejected where it has next to no text, or
-    much less than the
-    stored page. An API embedded in a script of the page precedes the OpenAPI files that HTML,
-    scripts or browser name.
+    file, `always` every HTML page, `never` none. What may be incomplete is rejected where it has
+    next to no text, or much less than the stored page. An API embedded in a script of the page
+    precedes the OpenAPI files that HTML, scripts or browser name.
     """
 
     def __init__(self, crawler: Crawler, run: Run):
@@ -198,9 +196,8 @@ class Renderer:
         is none.
 
         Where the page's own scripts led elsewhere, the result's `meta.refresh` names that address.
-        `unread` says why
-        the OpenAPI file that it names could not be used instead. Raises `RenderingError` and
-        `ConversionError`.
+        `unread` says why the OpenAPI file that it names could not be used instead. Raises
+        `RenderingError` and `ConversionError`.
         """
         meta = result.page.meta
         is_first = not (info(request).get("alternate") or info(request).get("source"))
@@ -470,8 +467,7 @@ class Renderer:
                     ]
             return made[0][0], PageResult(page, "text")
         # its own text, unless it has none, and the documents of its files; no validators: those of
-        # one part do not
-        # cover the others
+        # one part do not cover the others
         own = [] if html.meta.is_shell or result.origin == "rendered" else [html]
         parts = [*own, *(part for _, part in made)]
         page = replace(
