@@ -415,7 +415,9 @@ def joined(content: str, parts: Sequence[tuple[int, int]]) -> str:
     return text.strip()
 
 
-_CODE = re.compile(r"(?:^[^\n`#|>][^\n]*\n\n?)?^(`{3,}|~{3,}).*?^\1", re.MULTILINE | re.DOTALL)
+_CODE = re.compile(
+    r"(?:^[^\n`#|>][^\n]*\n\n?)?^(`{3,}|~{3,})(?![`~]).*?^\1", re.MULTILINE | re.DOTALL
+)
 
 
 def code_in(text: str) -> str:

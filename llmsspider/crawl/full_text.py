@@ -174,7 +174,7 @@ def title_words(markdown: str) -> str:
 
 
 _LABEL = re.compile(
-    r"[>\s]*(?:\[!\w+\]|[*_]*(?:note|info|tip|hint|warning|caution|danger|important)[*_]*:?[*_]*)\s*"
+    r"[>\s]*(?:\[!\w+\]|[*_]*(?:note|info|tip|hint|warning|caution|danger|important)[*_]*(?::[*_]*)?)\s*"
     r"\Z",
     re.IGNORECASE,
 )

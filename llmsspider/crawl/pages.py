@@ -365,10 +365,11 @@ def drop_reason(content: str, title: str | None) -> Filtered | None:
     """Return the reason for a document, of this Markdown and title, that is dropped, or None."""
     if not content or content.isspace():
         return Filtered("empty", "no text")
-    is_short = len(content) < MAX_MISSING_CHARACTERS and not _ABOUT.search(content)
+    is_about = _ABOUT.search(content) is not None
+    is_short = len(content) < MAX_MISSING_CHARACTERS and not is_about
     if title and is_short and MISSING_TITLE.search(title):
         return Filtered("soft-404", f"status 200, but titled {title!r}")
-    lines = content.split("\n\n")[:2] if len(content) < MAX_MISSING_NOTICE else []
+    lines = content.split("\n\n")[:2] if len(content) < MAX_MISSING_NOTICE and not is_about else []
     notice = next(filter(MISSING_NOTICE.search, lines), None)
     if notice is not None:
         return Filtered("soft-404", f"status 200, but says {notice.strip()!r}")

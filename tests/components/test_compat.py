@@ -17,7 +17,7 @@ from scrapy.utils.misc import load_object
 import llmsspider
 
 PACKAGE = Path(llmsspider.__file__).parent
-PLACES = {"downloadermiddlewares/backoff.py", "browser/page_load.py", "answers/mcp.py"}
+PLACES = {"downloadermiddlewares/downloader.py", "browser/page_load.py", "answers/mcp.py"}
 FRAMEWORKS = {"scrapy", "twisted", "scrapy_playwright", "scrapy_dotpersistence", "sh_scrapy"}
 DOCUMENTED = {"_exit", "_replace", "_asdict", "_mapping", "_Element", "_Decompress"}
 """Public for all their underscore: of os, named tuples, SQLAlchemy's rows, and the types of lxml and zlib."""

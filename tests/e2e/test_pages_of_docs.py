@@ -39,6 +39,7 @@ ELSEWHERE = {
     "llmsspider https://github.com": "GitHub: tests/integration/test_crawl_repository.py",
     "llmsspider crawl docs -a url=https://git": "GitHub and GitLab: tests/integration/test_crawl_repository.py",
     "llmsspider sync sources.toml --jobs 4": "Scrapyd nodes and PostgreSQL: tests/e2e/test_sync_scrapyd.py",
+    "llmsspider convert ": "a file and a public address: tests/integration/test_convert.py",
     "llmsspider ui": "does not end: tests/integration/test_ui.py",
     "LLMSSPIDER_MCP_TOKEN=": "does not end: tests/integration/test_mcp.py",
     'llmsspider search docs.example.com "make it faster"': "an embedder of your own: tests/components/test_search.py",
@@ -61,7 +62,7 @@ BEFORE = {
 }
 """What a page begins with: a source that was crawled."""
 
-RUN = {"tutorial", "changes", "chunks", "deployment", "many-sites", "mcp", "mirror", "operations", "page-spider",
+RUN = {"tutorial", "changes", "chunks", "convert", "deployment", "many-sites", "mcp", "mirror", "operations", "page-spider",
        "python", "recipes", "search", "signed-requests", "vector-stores"}  # fmt: skip
 """The pages of which something is run; the others have no line that needs neither network nor service."""
 

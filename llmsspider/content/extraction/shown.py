@@ -5,7 +5,7 @@
 import re
 from itertools import takewhile
 
-from lxml.etree import XPath, _Comment, _Element
+from lxml.etree import Comment, XPath, _Element
 
 from llmsspider.content.extraction.tree import (
     HEADINGS,
@@ -64,7 +64,7 @@ def _clear_fallback(place: _Element) -> None:
         return
     depth = 0
     while (following := place.getnext()) is not None:
-        if isinstance(following, _Comment):
+        if following.tag is Comment:
             text = following.text or ""
             depth += _begins_boundary(following) - (text == "/$")
             if depth < 0:
@@ -76,7 +76,8 @@ def _clear_fallback(place: _Element) -> None:
 
 
 def _begins_boundary(element: _Element | None) -> bool:
-    return isinstance(element, _Comment) and (element.text or "") in {"$", "$?", "$!", "$~"}
+    is_comment = element is not None and element.tag is Comment
+    return is_comment and (element.text or "") in {"$", "$?", "$!", "$~"}
 
 
 def _put(part: _Element, place: _Element) -> None:

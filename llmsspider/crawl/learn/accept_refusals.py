@@ -8,7 +8,7 @@ that has it then gets no other Accept any more, in later runs neither.
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 
 from llmsspider.crawl.learn.base import End, Learner
 from llmsspider.site.llmstxt import is_llms_url
@@ -89,5 +89,5 @@ def _is_odd(url: str, status: int, headers: Mapping[str, str], body: bytes) -> b
     if status != 200 or is_llms_url(url):
         return False
     is_compressed = body.startswith(b"\x1f\x8b") and "content-encoding" not in headers
-    is_data = kind.endswith(("/json", "+json"))
+    is_data = kind.endswith(("/json", "+json")) and not urlsplit(url).path.endswith(".json")
     return not body.strip() or is_data or (is_compressed and kind.startswith("text/"))
