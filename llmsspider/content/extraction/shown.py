@@ -76,8 +76,9 @@ def _clear_fallback(place: _Element) -> None:
 
 
 def _begins_boundary(element: _Element | None) -> bool:
-    is_comment = element is not None and element.tag is Comment
-    return is_comment and (element.text or "") in {"$", "$?", "$!", "$~"}
+    if element is None or element.tag is not Comment:
+        return False
+    return (element.text or "") in {"$", "$?", "$!", "$~"}
 
 
 def _put(part: _Element, place: _Element) -> None:
