@@ -208,7 +208,9 @@ def _turn(target: str) -> AbstractContextManager[object]:
         return nullcontext()
     folder = Path(address)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    return FileLock(folder.with_name(f"{folder.name}.lock"), timeout=FOLDER_WAIT_SECS)
+    lock = folder.with_name(f"{folder.name}.lock")
+    lock.touch()  # raises where no file can be made; `FileLock` would try until its timeout
+    return FileLock(lock, timeout=FOLDER_WAIT_SECS)
 
 
 def payload(row: ChunkRow) -> dict[str, Any]:
