@@ -122,10 +122,7 @@ def main(argv: Sequence[str]) -> int:
             raise ArgumentsError([lack])
         config = Config.from_settings(settings)
         embedder_of(config.embedder)  # is one
-        places = [config.stores]
-        places += [
-            replace(config.stores, data_dir=store_of(folder)) for folder in options.folders[1:]
-        ]
+        places = stores_of(config, options.folders)
         listed = [place.list_sources() for place in places]
         sources, problems = (
             [one for part in parts for one in part] for parts in zip(*listed, strict=True)
@@ -178,10 +175,7 @@ def _warn(*lines: str) -> None:
 
 def _address(options: argparse.Namespace) -> tuple[str, int]:
     given: str = options.http
-    host, mark, port = given.rpartition(":")
-    host, port = (host.strip("[]"), port) if mark else (given, DEFAULT_ADDRESS.rpartition(":")[2])
-    if not host or not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
-        raise ArgumentsError([f"--http {given!r}: HOST:PORT is accepted, e.g. {DEFAULT_ADDRESS}"])
+    host, port = address_of(given, DEFAULT_ADDRESS)
     if not (os.environ.get(TOKEN_VARIABLE) or options.no_token or is_loopback(host)):
         why = (
             f"--http {given}: whoever reaches this port could use the server. Set"
@@ -192,6 +186,20 @@ def _address(options: argparse.Namespace) -> tuple[str, int]:
             " send"
         )
         raise ArgumentsError([f"{why} {remedy}"])
+    return host, port
+
+
+def address_of(given: str, default: str) -> tuple[str, int]:
+    """Return the host and port of `--http`, the port of `default` where none is named; raises
+    `ArgumentsError`.
+
+    >>> address_of("[::1]:9000", "127.0.0.1:8808"), address_of("10.0.0.5", "127.0.0.1:8808")
+    (('::1', 9000), ('10.0.0.5', 8808))
+    """
+    host, mark, port = given.rpartition(":")
+    host, port = (host.strip("[]"), port) if mark else (given, default.rpartition(":")[2])
+    if not host or not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
+        raise ArgumentsError([f"--http {given!r}: HOST:PORT is accepted, e.g. {default}"])
     return host, int(port)
 
 
@@ -219,6 +227,14 @@ def answered_hosts(host: str, port: int) -> list[str]:
     if host in {"0.0.0.0", "::"}:  # noqa: S104
         return own
     return list(dict.fromkeys([host_and_port(host, port), *(own if is_loopback(host) else [])]))
+
+
+def stores_of(config: Config, folders: Sequence[str]) -> list[Stores]:
+    """Return the stores that are served: those of the settings, which are of the first folder, and
+    of each further one.
+    """
+    others = (replace(config.stores, data_dir=store_of(folder)) for folder in folders[1:])
+    return [config.stores, *others]
 
 
 def store_of(folder: str) -> Path:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import os
 import secrets
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -18,11 +18,12 @@ from llmsspider.answers.embedding import embedder_of
 from llmsspider.answers.library import Library
 from llmsspider.cli.mcp import (
     CrawlProcesses,
+    address_of,
     answered_hosts,
     host_and_port,
     is_loopback,
     settings_for,
-    store_of,
+    stores_of,
 )
 from llmsspider.cli.options import WRONG, OneLineParser, pairs
 from llmsspider.config.settings import Config
@@ -84,8 +85,6 @@ class PageCrawls(CrawlProcesses):
 
     async def plan(self, url: str) -> dict[str, Any]:
         """Return what a crawl of a site would do; raises `SearchError`."""
-        from llmsspider.ui.app import read_plan  # noqa: PLC0415  # as the server itself
-
         command = [sys.executable, "-m", "llmsspider", "plan", require_http_url(url), "--json"]
         process = await asyncio.create_subprocess_exec(
             *command, *self._options, stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -98,7 +97,11 @@ class PageCrawls(CrawlProcesses):
         if not output.strip():
             said = errors.decode("utf-8", "replace").strip().splitlines()
             raise SearchError(said[-1] if said else "the plan came to nothing")
-        return read_plan(output)
+        try:
+            plan: dict[str, Any] = json.loads(output)
+        except ValueError:
+            raise SearchError("the plan came to nothing") from None
+        return plan
 
 
 def main(argv: Sequence[str]) -> int:
@@ -112,10 +115,7 @@ def main(argv: Sequence[str]) -> int:
         settings = settings_for(options.folders, given)
         config = Config.from_settings(settings)
         embedder_of(config.embedder)
-        places = [config.stores]
-        places += [
-            replace(config.stores, data_dir=store_of(folder)) for folder in options.folders[1:]
-        ]
+        places = stores_of(config, options.folders)
     except LlmsspiderError as error:
         for problem in getattr(error, "problems", [str(error)]):
             sys.stderr.write(f"llmsspider ui: {problem}\n")
@@ -158,15 +158,10 @@ def _serve(
 
 
 def _address(given: str) -> tuple[str, int]:
-    host, mark, port = given.rpartition(":")
-    host = host.strip("[]") if mark else given
-    port = port if mark else DEFAULT_ADDRESS.rpartition(":")[2]
-    is_port = port.isascii() and port.isdigit() and 0 < int(port) < 65536
-    if not host or not is_port:
-        raise ArgumentsError([f"--http {given!r}: HOST:PORT is accepted, e.g. {DEFAULT_ADDRESS}"])
+    host, port = address_of(given, DEFAULT_ADDRESS)
     if not is_loopback(host) and not os.environ.get(TOKEN_VARIABLE):
         problem = f"--http {given}: whoever reaches this port could use the page."
         remedy = f"Set ${TOKEN_VARIABLE}, its password"
         others = "--allow-host HOST:PORT names the Host header that other machines send"
         raise ArgumentsError([f"{problem} {remedy}; {others}"])
-    return host, int(port)
+    return host, port

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import secrets
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -239,12 +238,3 @@ def _delete(library: Library, name: str) -> None:
 def _number(request: Request, name: str) -> int:
     given = request.query_params.get(name, "")
     return int(given) if given.isascii() and given.isdigit() and len(given) < 19 else 0
-
-
-def read_plan(output: bytes) -> dict[str, Any]:
-    """Return the plan that `llmsspider plan --json` printed; raises `SearchError` without one."""
-    try:
-        plan: dict[str, Any] = json.loads(output)
-    except ValueError:
-        raise SearchError("the plan came to nothing") from None
-    return plan
