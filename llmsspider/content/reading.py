@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from llmsspider.content import markdown
+from llmsspider.content.extraction import convert
 from llmsspider.content.extraction.parts import Parts
 from llmsspider.content.formats import FORMATS, format_of
-from llmsspider.content.to_markdown import Converted, to_markdown
+from llmsspider.content.to_markdown import Converted
 from llmsspider.errors import ConversionError
 from llmsspider.web.loading import missing_extra
 from llmsspider.web.page_forms import MARKDOWN_TYPES, classify
@@ -45,11 +46,10 @@ def read(
     kind = classify(mime_type, body, markdown_form=mime_type in MARKDOWN_TYPES)
     if kind == "binary":
         raise ConversionError(f"{mime_type or 'binary data'} is of no format that is converted")
-    if kind == "html" and mime_type:
-        return to_markdown(body, url, keep=keep, drop=drop, encoding=encoding)
-    text = body.decode(encoding or "utf-8-sig", "replace")
-    if mime_type is None and text.lstrip()[:1] == "<":
-        return to_markdown(body, url, keep=keep, drop=drop, encoding=encoding)
+    is_html = kind == "html" and bool(mime_type)
+    text = "" if is_html else body.decode(encoding or "utf-8-sig", "replace")
+    if is_html or (mime_type is None and text.lstrip()[:1] == "<"):
+        return Converted.of(convert(body, url, encoding, parts=parts), parts.unmatched)
     return Converted.of(markdown.read(text, url), parts.unmatched)
 
 

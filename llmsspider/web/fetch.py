@@ -68,8 +68,6 @@ def fetch(url: str, user_agent: str, allowed: AllowedAddresses) -> Answer:
             raise FetchError(f"{url}: {refusal}")
         try:
             answer, target = _request(url, user_agent, allowed)
-        except FetchError:
-            raise
         except (OSError, HTTPException, ValueError) as error:
             raise FetchError(f"{url}: {error or type(error).__name__}") from None
         if answer is not None:

@@ -11,16 +11,14 @@ import zipfile
 from lxml import html
 
 from llmsspider.content.extraction import convert
+from llmsspider.content.formats import FORMATS
 from llmsspider.content.markdown import read
 from llmsspider.items import Page
+from llmsspider.web.foreign import UnreadableError
 
 MAX_UNPACKED = 512 * 1024 * 1024
 """Bytes that the parts of an Office file or EPUB may have together."""
 _STYLES = "p[style-name='Title'] => h1:fresh\np[style-name='Subtitle'] => p:fresh"
-
-
-class UnreadableError(ValueError):
-    """The file cannot be read."""
 
 
 class PdfHandler:
@@ -79,11 +77,10 @@ class OfficeHandler:
         return page
 
 
-_OPEN_XML = "application/vnd.openxmlformats-officedocument"
 _TYPES = {
-    "ppt/presentation.xml": f"{_OPEN_XML}.presentationml.presentation",
-    "xl/workbook.xml": f"{_OPEN_XML}.spreadsheetml.sheet",
-    "META-INF/container.xml": "application/epub+zip",
+    "ppt/presentation.xml": FORMATS["powerpoint"].types[0],
+    "xl/workbook.xml": FORMATS["excel"].types[0],
+    "META-INF/container.xml": FORMATS["epub"].types[0],
 }
 """The media type of a file by a part that it has: servers often send another."""
 
