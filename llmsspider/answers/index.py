@@ -167,9 +167,13 @@ class SourceIndex:
 
         `as_typed`: no other spelling is tried.
         """
-        found_terms = [term if as_typed else self._spelled(term) for term in query.terms]
+        found_terms: list[Term] = []
+        held: list[tuple[set[int], set[int]]] = []
+        for term in query.terms:
+            spelled, of_term = self._spelled(term, as_typed=as_typed)
+            found_terms.append(spelled)
+            held.append(of_term)
         terms = [term.match for term in found_terms]
-        held = [self._held(term) for term in terms]
         unknown = [term for term, rows in zip(query.terms, held, strict=True) if not any(rows)]
         required = [place for place, term in enumerate(query.terms) if term.required]
         if any(not held[place][1] for place in required):
@@ -188,11 +192,15 @@ class SourceIndex:
         found.unknown = unknown
         return found
 
-    def _spelled(self, term: Term) -> Term:
-        """The term as the pages spell it: in one word, or in two."""
-        if any(self._held(term.match)):
-            return term
-        return next((one for one in term.spellings() if any(self._held(one.match))), term)
+    def _spelled(self, term: Term, *, as_typed: bool) -> tuple[Term, tuple[set[int], set[int]]]:
+        """The term as the pages spell it, in one word, or in two, and the rows that hold it."""
+        held = self._held(term.match)
+        if as_typed or any(held):
+            return term, held
+        for one in term.spellings():
+            if any(rows := self._held(one.match)):
+                return one, rows
+        return term, held
 
     def _held(self, expression: str) -> tuple[set[int], set[int]]:
         statement = "SELECT rowid FROM {0} WHERE {0} MATCH ?"

@@ -62,7 +62,7 @@ class AcceptRefusalMiddleware(RunComponent):
             response.status,
             text_headers(response),
             response.body,
-            is_stored=self.run.known.state(page_key(request.url)) is not None,
+            is_stored=lambda: self.run.known.state(page_key(request.url)) is not None,
         )
 
     async def _as_html(self, request: Request) -> Response | None:

@@ -6,7 +6,7 @@ that has it then gets no other Accept any more, in later runs neither.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
@@ -51,10 +51,17 @@ class AcceptRefusals(Learner):
         return host(url) in self._refusing
 
     def may_be_refusal(
-        self, url: str, status: int, headers: Mapping[str, str], body: bytes, *, is_stored: bool
+        self,
+        url: str,
+        status: int,
+        headers: Mapping[str, str],
+        body: bytes,
+        *,
+        is_stored: Callable[[], bool],
     ) -> bool:
         """Return whether an answer may be one to the Accept header and not to the URL, and is worth
-        another request; `headers` by lower-case names, `body` as it came.
+        another request; `headers` by lower-case names, `body` as it came. `is_stored` is asked only
+        where it matters.
         """
         name = host(url)
         is_honest = name in self._honest
@@ -62,7 +69,7 @@ class AcceptRefusals(Learner):
             return False
         if status in OF_ACCEPT:
             return True
-        return (is_stored or not is_honest) and _is_odd(url, status, headers, body)
+        return _is_odd(url, status, headers, body) and (not is_honest or is_stored())
 
     def learn(self, url: str, *, has_html: bool) -> None:
         """Note whether a page came when it was requested as HTML."""
