@@ -195,8 +195,6 @@ class Bounds:
     ):
         self._arguments = arguments
         self._site = site
-        self._handled = config.handlers.extensions | config.formats.extensions("linked")
-        self._handled_if_listed = config.formats.extensions("listed")
         self._is_known: Callable[[str], bool] = lambda url: site.is_evident(url) or requested(url)
         self._is_read = is_read
         self.scope: Scope | None = None
@@ -269,8 +267,6 @@ class Bounds:
                 start_url, [axis for axis, value in values.items() if value == "all"]
             ),
             evidence=evidence,
-            handled=self._handled,
-            handled_if_listed=self._handled_if_listed,
         )
 
     # --- what is in scope ---

@@ -36,8 +36,9 @@ async def undecided_pages(phase: Phase) -> AsyncIterator[Request]:
     """Yield the pages that waited until it was known what is a copy, and what addresses like theirs
     are.
     """
-    while phase.run.waiting.number("copy", "shape"):
-        for request in [*phase.spider.at_end.decided(), *phase.spider.at_end.of_shapes()]:
+    at_end = phase.spider.at_end
+    while phase.run.waiting.number("copy", "shape", "file"):
+        for request in [*at_end.decided(), *at_end.of_shapes(), *at_end.named_like_files()]:
             yield request
         await phase.wait_until_idle()
     if phase.run.limit.cut:
@@ -77,7 +78,7 @@ async def waiting_pages(phase: Phase) -> AsyncIterator[Request]:
     """
     waiting = phase.run.waiting
     of_read = reasons_with(until="read")
-    waiting.closed |= {"copy", "shape", *of_read}
+    waiting.closed |= {"copy", "shape", "file", *of_read}
     if not waiting.number(*of_read):
         return
     requests = list(phase.spider.at_end.markdown_requests())

@@ -28,12 +28,12 @@ from llmsspider.site.llmstxt import is_llms_url
 from llmsspider.web import page_forms
 from llmsspider.web.addresses import same_site
 from llmsspider.web.page_forms import (
-    MARKUP_TYPES,
     TEXT_EXTENSIONS,
     Kind,
     classify,
     extension,
     is_markdown_url,
+    media_type,
 )
 from llmsspider.web.rights import of_page, opt_out, robots_directives
 from llmsspider.web.stats import Filtered
@@ -70,6 +70,8 @@ class PageResponse:
     """False where only the end of the connection says that the body has ended: it may be half of
     it.
     """
+    is_file: bool = False
+    """Its name and its headers say that it is a file and no page; no body is there."""
 
     @classmethod
     def from_response(cls, response: Any, *, now: str) -> PageResponse:
@@ -88,13 +90,8 @@ class PageResponse:
 
     @property
     def mime_type(self) -> str | None:
-        """Media type without parameters, lower-case; that of the extension for markup which the
-        server does not know.
-        """
-        declared = self.headers.get("content-type", "").partition(";")[0].strip().lower() or None
-        if declared in {None, "text/plain", "application/octet-stream"}:
-            return MARKUP_TYPES.get(extension(self.fetched_url), declared)
-        return declared
+        """Media type without parameters, lower-case; None where it is not known."""
+        return media_type(self.headers.get("content-type", ""), self.fetched_url)
 
     @property
     def encoding(self) -> str | None:

@@ -31,6 +31,7 @@ from llmsspider.web.urls import identity, loose_key
 Reason = Literal[
     "copy",  # it is not requested yet; its language or version may be a copy
     "shape",  # it is not requested yet; addresses like its were no pages
+    "file",  # it is not requested yet; its name is that of a file
     "failed",  # the network or the server failed; an outage may be over at the end of the crawl
     "links",  # other pages show what the relative links of its Markdown are relative to
     "markdown",  # it is HTML, and it is not known yet how its host names its Markdown
@@ -294,6 +295,7 @@ class Hold(NamedTuple):
 HOLDS: Mapping[Reason, Hold] = {
     "copy": Hold(50_000),
     "shape": Hold(50_000, again=False),
+    "file": Hold(50_000),
     "failed": Hold(200, failed=True),  # when more fail the site is down
     "links": Hold(16, 100, failed=True),
     "markdown": Hold(100, 100, until="read"),

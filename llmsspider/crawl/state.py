@@ -112,7 +112,12 @@ class RunState:
         )
         self.known = KnownPages()
         self.recorded = RecordedPages(self.known)
-        self.learned = Learners(trusted=not arguments.full, requested=self._is_link_requested)
+        self.learned = Learners(
+            trusted=not arguments.full,
+            requested=self._is_link_requested,
+            read_files=config.formats.extensions("linked") | config.handlers.extensions,
+            read_listed=config.formats.extensions("listed"),
+        )
         self.readings = Readings(self.known)
         self.records = Records(self.source, config.converter_fingerprint)
         self.suspects, self.waiting = Suspects(), Waiting(self.spool)

@@ -39,6 +39,8 @@ class AcceptRefusalMiddleware(RunComponent):
 
         One page of a host at a time tries; the others wait for what comes of it.
         """
+        if "download_stopped" in response.flags:  # it is a file
+            return response
         if not self._asks_for_markdown(request) or not self._may_be_refusal(request, response):
             return response
         async with self._locks[host(request.url)]:

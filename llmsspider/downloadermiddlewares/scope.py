@@ -1,12 +1,16 @@
-"""Redirects out of scope, and requests beyond a limit, are filtered."""
+"""Redirects out of scope, and requests beyond a limit, are filtered; of files the headers alone are
+downloaded.
+"""
 
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
-from scrapy.http import Response
+from scrapy.exceptions import StopDownload
+from scrapy.http import Headers, Response
 
 from llmsspider.crawl.requests import META, FilteredRequest, RunComponent
 from llmsspider.crawl.run import Run
 from llmsspider.crawl.settle import WaitingPage
+from llmsspider.web.page_forms import media_type
 from llmsspider.web.urls import page_key
 
 
@@ -21,6 +25,7 @@ class ScopeMiddleware(RunComponent):
         super().__init__(crawler, run)
         crawler.signals.connect(self.request_reached_downloader, signals.request_reached_downloader)
         crawler.signals.connect(self.response_downloaded, signals.response_downloaded)
+        crawler.signals.connect(self.headers_received, signals.headers_received)
 
     def request_reached_downloader(self, request: Request) -> None:
         """Count a request that is sent for a page: its Markdown form, HTML, redirects and retries."""
@@ -32,6 +37,18 @@ class ScopeMiddleware(RunComponent):
     def response_downloaded(self, response: Response) -> None:
         """Count the bytes of an answer, before it is decompressed."""
         self.run.progress.received += len(response.body)
+
+    def headers_received(self, headers: Headers, request: Request) -> None:
+        """Stop the download of a page that is a file, by its name and headers."""
+        page = request.meta.get(META, {})
+        if "by" not in page:
+            return
+        content_type = (headers.get("Content-Type") or b"").decode("latin-1")
+        mime_type = media_type(content_type, request.url)
+        names = self.run.learned.file_names
+        listed = page.get("listed", False)
+        if names.is_file(request.url, mime_type, listed=listed):
+            raise StopDownload(fail=False)
 
     def process_request(self, request: Request) -> None:
         """Raise `FilteredRequest` for a request that may not be followed."""

@@ -91,6 +91,16 @@ def skipped_extension(url: str, *, listed: bool) -> str | None:
     return ending if is_skipped else None
 
 
+def media_type(content_type: str, url: str) -> str | None:
+    """Return the media type of an answer, without parameters and in lower case; that of the
+    extension for markup which the server does not know.
+    """
+    declared = content_type.partition(";")[0].strip().lower() or None
+    if declared in {None, "text/plain", "application/octet-stream"}:
+        return MARKUP_TYPES.get(extension(url), declared)
+    return declared
+
+
 def classify(mime_type: str | None, body: bytes, *, markdown_form: bool) -> Kind:
     """Return what a body is, by its media type and first bytes; unclear text is Markdown for a
     `markdown_form`.
@@ -154,7 +164,7 @@ def shape(url: str) -> Shape | None:
     ending = extension(url)
     if ending in {"html", "htm"}:
         return "html"
-    if ending in {"md", "mdx", "markdown", "txt", "json", "xml", "yaml", "yml"}:
+    if ending in {"md", "mdx", "markdown"} or ending in BINARY_EXTENSIONS | TEXT_EXTENSIONS:
         return None
     return "bare"  # a dot in a bare name is part of it: /v1.2/release-1.0
 

@@ -15,7 +15,6 @@ from wcmatch import glob
 
 from llmsspider.items import Section
 from llmsspider.web.addresses import DEFAULT_PORTS, begins, same_site
-from llmsspider.web.page_forms import skipped_extension
 from llmsspider.web.stats import Filtered
 from llmsspider.web.urls import directory, host
 
@@ -74,8 +73,7 @@ class Scope:
     `start_url` is the start page after redirects, `section` a directory path such as `/docs/`,
     `why` how it was chosen. `listed_directories` maps another host of the same site to the
     directories of the pages that llms.txt lists there. `allow` and `block` are globs on the URL
-    path; `allow` replaces the section, `block` wins. `handled` are extensions of files that a
-    content handler reads.
+    path; `allow` replaces the section, `block` wins.
     """
 
     kind: ScopeKind
@@ -84,8 +82,6 @@ class Scope:
     allow: tuple[str, ...] = ()
     block: tuple[str, ...] = ()
     listed_directories: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    handled: frozenset[str] = frozenset()
-    handled_if_listed: frozenset[str] = frozenset()
     why: str = ""
 
     def refusal(self, url: str, *, listed: bool = False) -> Filtered | None:
@@ -97,13 +93,6 @@ class Scope:
             return Filtered("scheme", f"{scheme}: is not http(s)")
         if host(url) != host(self.start_url) and not same_site(url, self.start_url):
             return Filtered("offsite", "another site")
-        ending = skipped_extension(url, listed=listed)
-        if (
-            ending
-            and ending not in self.handled
-            and not (listed and ending in self.handled_if_listed)
-        ):
-            return Filtered("file-type", f".{ending} files are not pages")
         path = urlsplit(url).path or "/"
         if outside := self._outside(url, path, listed=listed):
             return Filtered("out-of-scope", outside)
@@ -181,8 +170,6 @@ def build_scope(
     block: Sequence[str] = (),
     above: str | None = None,
     evidence: Iterable[Section] = (),
-    handled: frozenset[str] = frozenset(),
-    handled_if_listed: frozenset[str] = frozenset(),
 ) -> Scope:
     """Fix the scope after discovery."""
     section = Section(directory(start_url), "")
@@ -212,6 +199,4 @@ def build_scope(
         allow=tuple(pattern for pattern in allow if not pattern.startswith("!")),
         block=(*block, *(pattern[1:] for pattern in allow if pattern.startswith("!"))),
         listed_directories={name: tuple(sorted(paths)) for name, paths in elsewhere.items()},
-        handled=handled,
-        handled_if_listed=handled_if_listed,
     )

@@ -59,7 +59,7 @@ def test_listed_files_are_documents_and_linked_ones_where_they_are_wanted(serve,
     assert (types["/guide.rst"], types["/notes.adoc"]) == ("text/x-rst", "text/asciidoc")
     assert {document["origin"] for document in outcome.documents} == {"html", "text"}
     assert outcome.stats["llms/errors/parse"] == 1
-    assert outcome.stats["llms/filtered/file-type"] == 1
+    assert outcome.stats["llms/filtered/unsupported-type"] == 1
 
 
 def test_listed_documents_are_read_and_linked_ones_are_not(serve, run_crawl):
@@ -91,7 +91,7 @@ def test_listed_documents_are_read_and_linked_ones_are_not(serve, run_crawl):
         "/book.epub": "# Book\n\nIt boils.\n",
     }
     assert outcome.stats["llms/errors/parse"] == 1
-    assert outcome.stats["llms/filtered/file-type"] == 1
+    assert outcome.stats["llms/filtered/unsupported-type"] == 1
 
 
 def test_without_the_extra_documents_are_counted(serve, run_crawl):

@@ -267,20 +267,51 @@ def test_discovery_can_be_switched_off(serve, run_crawl):
 def test_binaries_are_left_out_by_extension_and_by_header(serve, run_crawl):
     site = serve(
         {
-            "/": html("Home", "<p>Home.</p><a href='/a.zip'>z</a><a href='/image'>i</a>"),
+            "/": html("Home", "<p>Home.</p><a href='/image'>i</a>"),
             "/image": Reply(b"\x89PNG\r\n\x1a\n\0\0", content_type="image/png"),
         }
     )
     outcome = run_crawl(f"{site.url}/")
     assert set(outcome.by_path(site.url)) == {"/"}
-    assert "/a.zip" not in site.paths()
-    assert (
-        outcome.stats["llms/filtered/file-type"],
-        outcome.stats["llms/filtered/unsupported-type"],
-    ) == (
-        1,
-        1,
-    )
+    assert outcome.stats["llms/filtered/unsupported-type"] == 1
+
+
+PAGES_LIKE_FILES = ["/title/Node.js", "/title/Vue.js", "/ext/manifest.json", "/ext/package.json"]
+FILES = [f"/dl/{name}.zip" for name in "abcd"] + ["/dl/notes.txt", "/dl/log.txt"]
+
+
+@pytest.mark.parametrize("listed", ["", "/sitemap.xml", "/llms.txt"])
+def test_pages_named_like_files_are_pages_and_of_files_one_is_asked(serve, run_crawl, listed):
+    links = PAGES_LIKE_FILES + FILES
+    anchors = "".join(f"<a href='{path}'>x</a>" for path in links)
+    pages = {"/": html("Home", f"<p>Home.</p>{'' if listed else anchors}")}
+    pages |= {
+        path: Reply(html(f"About {path}", f"<p>Text of {path}.</p>"), content_type="text/html")
+        for path in PAGES_LIKE_FILES
+    }
+    pages |= {
+        path: Reply(b"# Notes\n\n- [a](b)\n" * 40_000, content_type="text/plain")
+        if path.endswith("txt")
+        else Reply(b"PK\x03\x04" + bytes(1_000_000), content_type="application/zip")
+        for path in FILES
+    }
+    site = serve(pages)
+    rows = "".join(f"- [x]({path})\n" for path in PAGES_LIKE_FILES)
+    locations = "".join(f"<url><loc>{site.url}{path}</loc></url>" for path in links)
+    if listed:
+        xml = f"<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>{locations}</urlset>"
+        site.pages[listed] = xml if listed == "/sitemap.xml" else f"# S\n\n## Docs\n\n{rows}"
+    outcome = run_crawl(f"{site.url}/")
+    assert set(outcome.by_path(site.url)) == {"/", *PAGES_LIKE_FILES}
+    asked = [path for path in site.paths() if path.startswith("/dl/")]
+    if not listed:
+        assert len(asked) == 2
+        assert outcome.stats["llms/filtered/file-type"] == 4
+        assert outcome.stats["llms/filtered/unsupported-type"] == 2
+    assert outcome.stats["downloader/response_bytes"] < 300_000
+    site.clear()
+    again = run_crawl(f"{site.url}/", arguments={"full": "true"} if listed else None)
+    assert set(again.by_path(site.url)) == {"/", *PAGES_LIKE_FILES}
 
 
 def test_every_field_of_a_document_is_written_in_order(serve, run_crawl):

@@ -96,7 +96,7 @@ def test_handlers_read_what_they_are_for_and_fail_for_their_page_only(serve, run
     site.clear()
     settings["LLMS_CONTENT_HANDLERS"] = json.dumps({"application/json": None})
     again = run_crawl(f"{site.url}/", settings=settings, arguments={"max_depth": 1}, env=PATHS)
-    assert again.stats["llms/filtered/file-type"] == 6  # no handler, no page
+    assert again.stats["llms/filtered/unsupported-type"] == 6  # no handler, no page
     assert "llms/same-body" not in again.stats
 
 

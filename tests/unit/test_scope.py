@@ -101,9 +101,7 @@ CASES = {
         False,
         "block",
     ),
-    "archive": (scope(), "https://docs.example.com/guide/a.zip", False, "file-type"),
-    "linked text file": (scope(), "https://docs.example.com/guide/a.yaml", False, "file-type"),
-    "listed text file": (scope(), "https://docs.example.com/guide/a.yaml", True, ""),
+    "a name like a file's": (scope(), "https://docs.example.com/guide/a.zip", False, ""),
     "scheme": (scope(), "ftp://docs.example.com/guide/a", False, "scheme"),
     "a name like test is documentation": (
         scope(),

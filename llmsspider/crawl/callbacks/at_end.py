@@ -10,7 +10,7 @@ from scrapy import Request
 from w3lib.url import url_query_cleaner
 
 from llmsspider.crawl.callbacks.documents import Documents
-from llmsspider.crawl.callbacks.requests import PageRequests, kept_meta, once_more
+from llmsspider.crawl.callbacks.requests import FILE_NAME, PageRequests, kept_meta, once_more
 from llmsspider.crawl.pages import PageResponse, leads_on
 from llmsspider.crawl.requests import info, is_permanent
 from llmsspider.crawl.run import Run
@@ -85,6 +85,14 @@ class EndOfCrawl:
             ):
                 requests.append(self._requests.in_place_of(request, plain))
         return requests
+
+    def named_like_files(self) -> Iterator[Request]:
+        """Yield the requests that waited as their pages are named like files, but for files."""
+        for page in self._run.waiting.take("file"):
+            if self._run.learned.file_names.is_page(page.request.url):
+                yield page.request
+            else:
+                self._run.record_filtered(page.request.url, "file-type", FILE_NAME)
 
     def itself(self, url: str, depth: int) -> Request:
         """Return the request for a page that counts as no other, whatever it says."""

@@ -88,6 +88,10 @@ class Pages:
             # the page in whose place this one was requested
             self._run.record_filtered(named_by, "canonical", rule)
             self._run.site.named_answers(request.url, is_found=True)
+        listed = bool(page.get("listed"))
+        names = self._run.learned.file_names
+        if names.is_file(answer.fetched_url, answer.mime_type, listed=listed):
+            answer = replace(answer, body=b"", is_file=True)
         unread = await self._unread(request, answer)
         if unread is None:
             async for result in self.read(request, answer):
@@ -107,7 +111,7 @@ class Pages:
         kind = kind_of_response(answer.status, answer.headers, answer.body)
         if kind is not None:
             return documents.failed(request, kind, f"HTTP status {answer.status}", answer.status)
-        if not is_304 and not answer.body.strip():
+        if not is_304 and not answer.body.strip() and not answer.is_file:
             return documents.failed(request, "http", "the answer is empty", answer.status)
         if not is_304 and await self._breaks_off(answer):
             why = "the page breaks off: it had an end tag or a last line end, and has none"

@@ -25,6 +25,9 @@ _KEPT_META = ("depth", "handle_httpstatus_list", *CARRIED)
 """The metadata that a repeated request keeps."""
 
 
+FILE_NAME = "it is named like a file, and others like it are no pages"
+
+
 class PageRequests:
     """Makes the requests of a crawl.
 
@@ -227,8 +230,22 @@ class PageRequests:
             if is_new and bounds.is_alike(url):
                 extra["alike"] = "linked" if bounds.is_alike(on) else "listed"
             request = self.page(url, by="link", depth=depth, **extra)
+            if is_new and self._is_no_page(request):
+                continue
             if not self._waits_for_copies(request):
                 yield request
+
+    def _is_no_page(self, request: Request) -> bool:
+        """Keep or filter a link that is named like a file; say whether it is not requested now."""
+        run = self._run
+        names = run.learned.file_names
+        is_page = names.is_page(request.url)
+        if is_page or (is_page is None and names.takes_sample(request.url)):
+            return False
+        is_kept = is_page is None and run.waiting.keep(WaitingPage("file", request))
+        if not is_kept:
+            run.record_filtered(request.url, "file-type", FILE_NAME)
+        return True
 
     def _new_links(
         self, urls: Iterable[str], depth: int, *, on: str, unchanged: bool

@@ -10,6 +10,7 @@ from typing import Any
 from llmsspider.crawl.learn.accept_refusals import AcceptRefusals
 from llmsspider.crawl.learn.base import Dropped, End, Learner, PageFailed, overriding
 from llmsspider.crawl.learn.dead_links import DeadLinks
+from llmsspider.crawl.learn.file_names import FileNames
 from llmsspider.crawl.learn.link_sources import LinkSources
 from llmsspider.crawl.learn.tags import Tags
 from llmsspider.crawl.settle import (
@@ -34,16 +35,27 @@ class Learners:
     """The learners of one run, and the order of the rules that judge its pages.
 
     `trusted` is false with `full=true`; `requested` says whether the page of a link was requested.
+    `read_files` are the extensions of linked files that content handlers read, `read_listed` those
+    of listed ones.
     """
 
-    def __init__(self, *, trusted: bool, requested: Callable[[str], bool]):
+    def __init__(
+        self,
+        *,
+        trusted: bool,
+        requested: Callable[[str], bool],
+        read_files: frozenset[str] = frozenset(),
+        read_listed: frozenset[str] = frozenset(),
+    ):
         self.accept_refusals = AcceptRefusals(trusted=trusted)
         self.dead_links = DeadLinks(trusted=trusted, requested=requested)
+        self.file_names = FileNames(trusted=trusted, read=read_files, read_listed=read_listed)
         self.link_sources = LinkSources()
         self.tags = Tags()
         self._all: tuple[Learner, ...] = (
             self.accept_refusals,
             self.dead_links,
+            self.file_names,
             self.link_sources,
             self.tags,
         )
