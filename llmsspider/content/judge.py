@@ -175,12 +175,13 @@ def compare(markdown: Page, html: Page) -> Compared:
     """
     one = _said(markdown)
     other = _said(html)
+    if _is_another_text(one, other):
+        return Compared(frozenset({"text"}), is_stub=may_be_stub(markdown.markdown))
     lost = _losses(markdown, one, html, other)
     if lost and _losses(html, other, markdown, one) - lost:
         lost = frozenset()
-    both = Counter(one.words) & Counter(other.words)
     is_stub = "text" in lost and may_be_stub(markdown.markdown)
-    if is_stub or 4 * both.total() < len(one.words) + len(other.words):
+    if is_stub or not _is_one_page(one, other):
         return Compared(lost, is_stub=is_stub)
     summary = " ".join(
         filter(None, (markdown.meta.title, markdown.meta.description, html.meta.description))
@@ -189,6 +190,28 @@ def compare(markdown: Page, html: Page) -> Compared:
     edits = missed and _has_edits(missed, _missed(one, " ".join(other.words)))
     lag = "edits" if edits else "less" if missed else ""
     return Compared(lost, _hash_of(other.passages), _hash_of(one.passages), lag)
+
+
+def _is_one_page(one: _Said, other: _Said) -> bool:
+    """Say whether two forms share half of their words, as states of one page do."""
+    both = Counter(one.words) & Counter(other.words)
+    return 4 * both.total() >= len(one.words) + len(other.words)
+
+
+def _is_another_text(one: _Said, other: _Said) -> bool:
+    """Say whether Markdown is the text of another page than its HTML: they share no heading, and
+    no passage of one is in the other.
+    """
+    if len(other.passages) < LEAST or _is_one_page(one, other):
+        return False
+    if set(filter(None, one.headings)) & set(other.headings):
+        return False
+    words = " ".join(one.words)
+    beside = " ".join(other.words)
+    return not (
+        any(passage in words for passage in other.passages)
+        or any(passage in beside for passage in one.passages)
+    )
 
 
 def _missed(said: _Said, words: str) -> list[Counter[str]]:

@@ -382,3 +382,14 @@ def test_links_of_one_form_alone_are_no_links_of_both_whatever_they_lead_to():
     here = "file:///srv/guide/a.html"
     one, other = (markdown.read(text, here) for text in (f"{PAGE}[¹](note.html)\n", PAGE))
     assert compare(one, other).lost == frozenset()
+
+
+def test_markdown_that_shares_nothing_with_its_html_lacks_its_text():
+    guide = "# Agents\n\nAsk for the one file that tells agents all they need to know here.\n"
+    of_html = (
+        MILL + "\nA second paragraph tells how the stones of the mill are dressed each year.\n"
+    )
+    read = markdown.read
+    found = compare(read(guide, URL), read(of_html, URL))
+    assert found.lost == {"text"}
+    assert compare(read(f"{MILL}\n", URL), read(of_html, URL)).lost == frozenset()

@@ -47,6 +47,7 @@ from llmsspider.store import PageRecord, PageState
 from llmsspider.web import stats
 from llmsspider.web.outcomes import kind_of_response
 from llmsspider.web.page_forms import converter, is_markdown_url, page_candidates
+from llmsspider.web.stats import Filtered
 from llmsspider.web.urls import host, identity, page_key
 
 logger = logging.getLogger(__name__)
@@ -56,11 +57,12 @@ CANDIDATES = 20  # stored pages that are looked at for one that has two forms
 
 class Beside(NamedTuple):
     """The HTML of a page that came as Markdown, None where there is none, and what the Markdown
-    lacks.
+    lacks. The page is dead where its HTML is not found, and nothing names its Markdown.
     """
 
     html: Read | None
     found: judge.Compared
+    is_dead: bool = False
 
 
 def count_page(run: Run, url: str, page: Page) -> None:
@@ -109,6 +111,9 @@ def joiner(
     return bases.join(links)
 
 
+NO_PAGE = Filtered("soft-404", "its Markdown comes for any address; the page is not found")
+
+
 class PageReader:
     """Reads the page that an answer holds, in the form that says most: each other form is a nested
     download.
@@ -123,6 +128,12 @@ class PageReader:
         self._run = run
         self._join = join
         self._beside: dict[str, Beside] = {}  # of pages that wait
+        self._compared: dict[int, str] = {}
+        """The page whose HTML was first compared with its Markdown, by the hash of its text."""
+        self._first: dict[int, str] = {}
+        """The page that came first with a text as Markdown, by the hash of the text."""
+        self._no_html: set[str] = set()
+        """Pages whose HTML is not found."""
 
     async def read(
         self, request: Request, answer: PageResponse, *, listed: bool, with_listings: bool = True
@@ -193,10 +204,12 @@ class PageReader:
         can_wait = run.waiting.can_keep("stub", run.limit.left)
         if beside is None:
             is_sample = samples.takes(text, any_page=not can_wait, has_room=self._room > 0)
-            if is_sample or self.may_be_stub(text, url):
+            if is_sample or self.may_be_stub(text, url) or self._is_repeated(text, url):
                 beside = await self.beside(request, answered, result, is_sample=is_sample)
                 if is_sample:
                     self._tell(url, form, samples.report(beside.found, url), answered)
+        if beside is not None and beside.is_dead:
+            return answered, replace(result, filtered=NO_PAGE)
         if beside is not None and beside.found.is_stub:
             return beside.html or (answered, result)
         if samples.is_html is None and can_wait:
@@ -227,6 +240,17 @@ class PageReader:
             return judge.may_be_stub(markdown)  # it was one
         return room > 0 and judge.may_be_stub(markdown, judge.SHORT if room > 1 else 0)
 
+    def _is_repeated(self, markdown: str, url: str) -> bool:
+        """Say whether another page came with the same Markdown, so that its HTML is worth a request."""
+        return self._first.setdefault(hash(markdown), url) != url and self._room > 0
+
+    def _is_named(self, request: Request) -> bool:
+        """Say whether something names the Markdown of a page, which may have no HTML then."""
+        page = info(request)
+        site = self._run.site
+        named = (page.get("listed"), page.get("md"), site.markdown_of(request.url))
+        return any(named) or is_markdown_url(request.url) or site.is_listed(request.url)
+
     async def beside(
         self,
         request: Request,
@@ -243,6 +267,8 @@ class PageReader:
         run = self._run
         run.count("markdown/samples" if is_sample else "markdown/stub")
         html = await self._read_html(request, answered)
+        if html is None and request.url in self._no_html and not self._is_named(request):
+            return Beside(None, judge.Compared(frozenset({"text"}), is_stub=True), is_dead=True)
         page = html[1].page if html is not None and html[1] is not None else None
         if html is not None and page is None:  # it is as it was stored
             stored = run.store.load_page(page_key(answered.page_url))
@@ -258,6 +284,9 @@ class PageReader:
         if html is not None:
             with suppress(ConversionError):
                 found = judge.compare(markdown, html)
+            same = self._compared.setdefault(hash(html.markdown), url)
+            if same != url and markdown.markdown != html.markdown:
+                found = judge.Compared(frozenset())  # a notice that stands in place of each page
         logger.debug(
             "%(url)s: its Markdown lacks %(lost)s", {"url": url, "lost": sorted(found.lost)}
         )
@@ -396,6 +425,8 @@ class PageReader:
             if wrong is None:
                 is_html = html.status == 200 and html.kind == "html"
                 return html if is_html and host(html.fetched_url) == host(url) else None
+        if wrong == "not_found":
+            self._no_html.add(url)
         state = known.state(page_key(answered.page_url))
         if state is not None and state.origin == "html" and wrong != "not_found":
             raise RenderingError(f"its Markdown is a stub, and its HTML failed ({why})", kind=wrong)
