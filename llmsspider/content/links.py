@@ -51,6 +51,8 @@ class Growth:
 
 
 _CONTROL = re.compile(r"[\t\n\r]")
+_BACKSLASH = re.compile(r"\\(?=[A-Za-z0-9.]|\Z)")
+"""A separator of a Windows path, and no escape of Markdown."""
 _PLAIN = re.compile(r"(?!\.)[\w~-][^:?/\\]*(?:/(?!\.)[^:/\\]+)*/?\Z")
 MAX_SHARED = 200
 """Characters of the longest href that is remembered for all pages of a directory."""
@@ -104,6 +106,8 @@ def _joined(base: str, href: str) -> str:
     path, hash_sign, fragment = (href if href.isprintable() else _CONTROL.sub("", href)).partition(
         "#"
     )
+    if "\\" in path:
+        path = _BACKSLASH.sub("/", path)
     if not path:
         return base + hash_sign + fragment
     scheme = base.partition(":")[0]

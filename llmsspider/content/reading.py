@@ -10,6 +10,7 @@ from llmsspider.content.extraction.parts import Parts
 from llmsspider.content.formats import FORMATS, format_of
 from llmsspider.content.to_markdown import Converted
 from llmsspider.errors import ConversionError
+from llmsspider.web.encodings import decode
 from llmsspider.web.loading import missing_extra
 from llmsspider.web.page_forms import MARKDOWN_TYPES, classify
 
@@ -47,7 +48,7 @@ def read(
     if kind == "binary":
         raise ConversionError(f"{mime_type or 'binary data'} is of no format that is converted")
     is_html = kind == "html" and bool(mime_type)
-    text = "" if is_html else body.decode(encoding or "utf-8-sig", "replace")
+    text = "" if is_html else decode(body, encoding)
     if is_html or (mime_type is None and text.lstrip()[:1] == "<"):
         return Converted.of(convert(body, url, encoding, parts=parts), parts.unmatched)
     return Converted.of(markdown.read(text, url), parts.unmatched)

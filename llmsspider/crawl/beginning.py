@@ -21,6 +21,7 @@ from llmsspider.crawl.full_text import judge_files, misnamed_files
 from llmsspider.crawl.pages import PageResponse, refused_by_page, utc_now, with_valid_urls
 from llmsspider.crawl.plan import make_plan
 from llmsspider.crawl.requests import (
+    HTML_ACCEPT,
     META,
     EngineFetch,
     RefusedRequest,
@@ -38,9 +39,15 @@ from llmsspider.store import PageState
 from llmsspider.web.addresses import same_site
 from llmsspider.web.credentials import Credentials
 from llmsspider.web.outcomes import OUTAGES, kind_of_response
-from llmsspider.web.page_forms import HTML_TYPES, MARKDOWN_TYPES, is_markdown_url
+from llmsspider.web.page_forms import (
+    HTML_TYPES,
+    MARKDOWN_TYPES,
+    is_markdown_url,
+    page_candidates,
+    page_form_of,
+)
 from llmsspider.web.trees import replaced, same_language, tree_of
-from llmsspider.web.urls import host, identity, page_key, usable
+from llmsspider.web.urls import host, identity, loose_key, page_key, usable
 
 logger = logging.getLogger(__name__)
 
@@ -115,6 +122,7 @@ async def discover_site(phase: Phase) -> None:
     if section is None and known is not None:  # a wall in its place names none
         start_page.meta.section = Section(*known)
     run.memory.start_history = run.memory.start_history.after(discovery, section)
+    await _learn_page_form(phase, discovery, start_page)
     run.discovered(discovery, start_page)
     start = identity(discovery.start.final_url)
     linked = filter(run.bounds.allowed, usable(start_page.follow))
@@ -140,6 +148,28 @@ async def discover_site(phase: Phase) -> None:
     if scope is not None and run.config.plan_only:
         await _sample_markdown(phase, discovery)
         run.plan = make_plan(run, run.memory.link_bases, discovery, scope, start_page)
+
+
+async def _learn_page_form(phase: Phase, discovery: Discovery, start_page: Page) -> None:
+    """Look for the page of one listed Markdown file in a first crawl where nothing else shows what
+    the host calls its pages; three requests at most.
+    """
+    run = phase.run
+    urls = [seed.url for seed in discovery.seeds]
+    markdown_url = next(filter(is_markdown_url, urls), None)
+    if markdown_url is None or run.known.states or phase.fetch.false_answer is not None:
+        return
+    shown = {loose_key(url) for url in (*urls, *start_page.follow) if not is_markdown_url(url)}
+    if any(loose_key(url) in shown for url in urls if is_markdown_url(url)):
+        return
+    candidates = page_candidates(markdown_url)
+    for url in sorted(candidates.values(), key=lambda url: url != candidates.get("bare")):
+        answer = await phase.fetch(url, accept=HTML_ACCEPT)
+        is_page = answer.ok and answer.content_type in HTML_TYPES
+        named = page_form_of(markdown_url, answer.final_url)
+        if is_page and named is not None:
+            run.site.forms_of(markdown_url).page_form = named
+            return
 
 
 async def _learn_soft_404(phase: Phase) -> None:

@@ -27,6 +27,7 @@ from llmsspider.items import HTML_ORIGINS, MARKDOWN_ORIGINS, Origin, Page, PageM
 from llmsspider.site.llmstxt import is_llms_url
 from llmsspider.web import page_forms
 from llmsspider.web.addresses import same_site
+from llmsspider.web.encodings import decode
 from llmsspider.web.page_forms import (
     TEXT_EXTENSIONS,
     Kind,
@@ -114,13 +115,8 @@ class PageResponse:
         return kind == self.kind
 
     def text(self) -> str:
-        """The body as text: strict UTF-8 first, since undeclared Latin-1 is guessed badly."""
-        for encoding in ("utf-8-sig", self.encoding, "cp1252"):
-            try:
-                return self.body.decode(encoding or "utf-8-sig")
-            except (UnicodeDecodeError, LookupError):
-                continue
-        return self.body.decode("latin-1")
+        """The body as text."""
+        return decode(self.body, self.encoding)
 
 
 @dataclass(slots=True, frozen=True)

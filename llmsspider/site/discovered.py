@@ -15,11 +15,12 @@ from w3lib.encoding import http_content_type_encoding
 from llmsspider.errors import ErrorKind
 from llmsspider.items import DiscoveredBy, LlmsEntry
 from llmsspider.site.llmsfull import SplitReport
-from llmsspider.site.llmstxt import decode, directory_or_page, is_llms_url, section_url
+from llmsspider.site.llmstxt import directory_or_page, is_llms_url, section_url
 from llmsspider.site.llmstxt_parser import LlmsTxt
 from llmsspider.site.witnesses import Witness
 from llmsspider.web import page_forms
 from llmsspider.web.addresses import hostname
+from llmsspider.web.encodings import decode
 from llmsspider.web.page_forms import HeaderLink
 from llmsspider.web.stats import FilterReason
 from llmsspider.web.urls import INVALID_URL, InvalidUrl

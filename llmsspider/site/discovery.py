@@ -26,11 +26,12 @@ from llmsspider.site.discovered import (
     SeedList,
     Session,
 )
-from llmsspider.site.llmstxt import MAX_CANDIDATES, decode, is_llms_url
+from llmsspider.site.llmstxt import MAX_CANDIDATES, is_llms_url
 from llmsspider.site.llmstxt_parser import Entry, LlmsTxt, is_full_name, parse
 from llmsspider.site.sitemaps import SitemapStep, alias_of
 from llmsspider.web import foreign
 from llmsspider.web.addresses import same_site
+from llmsspider.web.encodings import decode
 from llmsspider.web.foreign import UnreadableError
 from llmsspider.web.page_forms import HTML_TYPES, is_markdown_url, page_candidates
 from llmsspider.web.stats import FilterReason

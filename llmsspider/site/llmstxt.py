@@ -2,7 +2,6 @@
 or full text.
 """
 
-import codecs
 import re
 from collections.abc import Callable
 from contextlib import suppress
@@ -14,6 +13,7 @@ import orjson
 
 from llmsspider.site.llmsfull import looks_split
 from llmsspider.web.addresses import same_site
+from llmsspider.web.encodings import decode
 from llmsspider.web.trees import axis_of
 from llmsspider.web.urls import parse, require_http_url
 
@@ -186,18 +186,6 @@ def reject_reason(
     return _reject_body(body, ambiguous=media_type in AMBIGUOUS_TYPES)
 
 
-def decode(body: bytes, charset: str | None = None) -> str:
-    """Decode text of the web: a byte order mark, strict UTF-8, the declared charset, then Latin-1."""
-    if body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return body.decode("utf-16", "replace")
-    if body.startswith(codecs.BOM_UTF8):
-        return body.decode("utf-8-sig", "replace")
-    for encoding in ("utf-8", charset or "cp1252"):
-        with suppress(LookupError, UnicodeDecodeError):
-            return body.decode(encoding)
-    return body.decode("cp1252", "replace")
-
-
 def classify(text: str) -> Literal["index", "full"]:
     """Return whether a text is an index (a list of links) or full text (the documentation itself).
 
@@ -225,9 +213,10 @@ def classify(text: str) -> Literal["index", "full"]:
 def _reject_body(body: bytes, *, ambiguous: bool) -> str | None:
     if len(body) > MAX_BYTES:
         return "larger than 20 MB"
-    if b"\0" in body:
+    text = decode(body)
+    if "\0" in text:
         return "binary"
-    text = decode(body).strip().strip("\ufeff\u200b").strip()
+    text = text.strip().strip("\ufeff\u200b").strip()
     start = body[:4096].decode("utf-8", "replace") if ambiguous else ""
     if _CONTROL.search(start) or len(_STRANGE.findall(start)) > len(body[:4096]) * 0.25:
         return "binary"

@@ -5,6 +5,7 @@ followed.
 import asyncio
 import re
 import zlib
+from codecs import getincrementaldecoder
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -27,6 +28,7 @@ from llmsspider.site.discovered import (
 )
 from llmsspider.web import foreign
 from llmsspider.web.addresses import same_site
+from llmsspider.web.encodings import by_mark, decode
 from llmsspider.web.foreign import UnreadableError, bounded_robots
 from llmsspider.web.stats import FilterReason
 from llmsspider.web.trees import VERSION_NAMES, axis_of, directory_of, tree_of
@@ -47,8 +49,9 @@ elements).
 
 _AMPERSAND = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos|#\d{1,7}|#x[0-9a-fA-F]{1,6});)")
 _CHUNK = 64 * 1024
-_ENTRY = frozenset({"url", "sitemap"})
-_ROOTS = frozenset({"urlset", "sitemapindex"})
+_ENTRY = frozenset({"url", "sitemap", "item", "entry"})
+_ROOTS = frozenset({"urlset", "sitemapindex", "rss", "feed", "rdf"})
+"""Sitemaps and indexes of them, and feeds: https://www.sitemaps.org/protocol.html#otherformats"""
 _URL_LINE = re.compile(r"https?://\S+", re.IGNORECASE)
 
 
@@ -81,10 +84,10 @@ def read(source: BinaryIO, url: str) -> Iterator[SitemapEntry | InvalidUrl]:
     """
     chunks = _decompressed(source)
     first = next(chunks, b"")
-    start = first.removeprefix(b"\xef\xbb\xbf").lstrip()
+    start = decode(first).lstrip()
     if not start:
         raise SitemapError("empty")
-    if start.startswith(b"<") or first.startswith((b"\xff\xfe", b"\xfe\xff")):
+    if start.startswith("<"):
         yield from _read_xml(first, chunks, url)
     else:
         yield from _read_text(first, chunks)
@@ -149,11 +152,11 @@ def _read_xml(  # noqa: C901, PLR0912 - one loop over one stream
                     )
             elif event == "end" and element is root:
                 ended = True
-            elif event == "end" and element.getparent() is root and _name(element)[1] in _ENTRY:
+            elif event == "end" and (parent := _list_of(element, root)) is not None:
                 yield from _entry(element, base)
                 element.clear()
                 while element.getprevious() is not None:
-                    del root[0]
+                    del parent[0]
                 held = 0
         if broken:
             break
@@ -161,6 +164,14 @@ def _read_xml(  # noqa: C901, PLR0912 - one loop over one stream
         raise SitemapError("not XML")
     if not ended:
         raise SitemapCutError("breaks off in the middle")
+
+
+def _list_of(element: etree._Element, root: etree._Element) -> etree._Element | None:
+    """Return what an entry is in: the root or the channel of a feed; None for what is no entry."""
+    parent = element.getparent()
+    if parent is None or _name(element)[1] not in _ENTRY:
+        return None
+    return parent if parent is root or _name(parent)[1] == "channel" else None
 
 
 def _repaired(first: bytes, chunks: Iterator[bytes]) -> Iterator[bytes]:
@@ -200,34 +211,38 @@ def _entry(element: etree._Element, base: str) -> Iterator[SitemapEntry | Invali
     alternates: dict[str, str] = {}
     for child in element:
         space, name = _name(child)
-        if space == namespace:
+        if kind == "entry" and name == "link" and child.get("rel", "alternate") == "alternate":
+            own.setdefault("loc", child.get("href") or "")
+        elif space == namespace:
             own.setdefault(name, " ".join("".join(map(str, child.itertext())).split()))
-        elif name == "link" and child.get("hreflang"):
+        elif kind != "entry" and name == "link" and child.get("hreflang"):
             target = parse(child.get("href") or "", base)
             if isinstance(target, InvalidUrl):
                 yield target
             elif target is not None:
                 alternates[(child.get("hreflang") or "").strip().lower()] = target
-    url = parse(own.get("loc", ""), base)
+    url = parse(own.get("loc") or (own.get("link", "") if kind == "item" else ""), base)
     if not isinstance(url, str):
         if url is not None:
             yield url
         return
-    lastmod = own.get("lastmod", "")[:40] or None
+    lastmod = (own.get("lastmod") or own.get("updated", ""))[:40] or None
     yield SitemapEntry(url, lastmod, alternates, kind == "sitemap")
 
 
 def _read_text(first: bytes, chunks: Iterator[bytes]) -> Iterator[SitemapEntry | InvalidUrl]:
     """Read a text sitemap, one URL a line; a document without any is refused."""
-    rest = b""
+    body, encoding = by_mark(first)
+    decoder = getincrementaldecoder(encoding or "utf-8")("replace")
+    rest = ""
     has_urls = False
-    for chunk in chain((first.removeprefix(b"\xef\xbb\xbf"),), chunks, (b"\n",)):
-        *lines, rest = (rest + chunk.replace(b"\r", b"\n")).split(b"\n")
+    for chunk in chain((body,), chunks, (None,)):
+        rest += "\n" if chunk is None else decoder.decode(chunk).replace("\r", "\n")
+        *lines, rest = rest.split("\n")
         if len(rest) > _CHUNK:
             raise SitemapError("no list of URLs")
-        for line in lines:
-            text = line.decode("utf-8", "replace").strip()
-            url = parse(text) if _URL_LINE.fullmatch(text) else None
+        for line in map(str.strip, lines):
+            url = parse(line) if _URL_LINE.fullmatch(line) else None
             if url is not None:
                 has_urls = True
                 yield SitemapEntry(url) if isinstance(url, str) else url
@@ -239,7 +254,7 @@ def _name(element: etree._Element) -> tuple[str, str]:
     namespace, _, name = (
         element.tag.rpartition("}") if isinstance(element.tag, str) else ("", "", "")
     )
-    return namespace, name
+    return namespace, name.lower()
 
 
 # The sitemap level of the cascade: what robots.txt names, else `/sitemap.xml`, and what indexes

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Literal, Self
 from urllib.parse import unquote, urljoin, urlsplit, urlunsplit
 
+from llmsspider.web.encodings import by_mark
 from llmsspider.web.urls import InvalidUrl, identity, parse, without_fragment
 
 Kind = Literal["markdown", "html", "text", "binary"]
@@ -105,8 +106,11 @@ def classify(mime_type: str | None, body: bytes, *, markdown_form: bool) -> Kind
     """Return what a body is, by its media type and first bytes; unclear text is Markdown for a
     `markdown_form`.
     """
-    head = body[:1024].removeprefix(b"\xef\xbb\xbf").lstrip()
-    if b"\0" in body[:1024]:  # HTML may be UTF-16, or hold a stray NUL
+    start, encoding = by_mark(body[:1024])
+    if encoding is not None:
+        start = start.decode(encoding, "replace").encode()
+    head = start.lstrip()
+    if b"\0" in head:  # HTML may be UTF-16 without a mark, or hold a stray NUL
         is_page = mime_type in HTML_TYPES and _is_html(head.replace(b"\0", b""))
         return "html" if is_page else "binary"
     if mime_type in HTML_TYPES or _is_html(head):
@@ -269,6 +273,13 @@ def page_candidates(markdown_url: str) -> dict[PageForm, str]:
     if name.endswith((".html", ".htm")):
         return {"html": page, "bare": page.rpartition(".")[0]}
     return {"html": f"{page}.html", "bare": page, "directory": f"{page}/"}
+
+
+def page_form_of(markdown_url: str, page_url: str) -> PageForm | None:
+    """Return the form by which a page is that of a Markdown URL, None where it is not."""
+    candidates = page_candidates(markdown_url).items()
+    named = (form for form, page in candidates if without_fragment(page_url) == page)
+    return next(named, None)
 
 
 _SOURCE = re.compile(r"(?>(.*?)/_sources/)(.*?)(?:\.(?:rst|md|ipynb)(?:\.txt)?|\.txt)", re.DOTALL)

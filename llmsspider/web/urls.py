@@ -37,7 +37,7 @@ INVALID_URL: Final = "invalid-url"  # the reason an `InvalidUrl` is counted unde
 MAX_URL_CHARS = 4096  # characters of the longest URL that passes
 MAX_PRINTED_CHARS = 200  # maximum number of characters of an invalid URL in messages
 
-_CLEAN = re.compile(r"https?://[!-~]*\Z")
+_CLEAN = re.compile(r"https?://[!-[\]-~]*\Z")
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):", re.IGNORECASE)
 _AUTHORITY = re.compile(r"https?://([^/?#]*)", re.IGNORECASE)
 _BRACKETED = re.compile(r"\[[^\[\]]+\](?::\d*)?\Z")
@@ -113,7 +113,7 @@ def parse(href: str, base: str = "") -> str | InvalidUrl | None:
     if len(href) <= MAX_URL_CHARS and "/." not in href and _CLEAN.match(href):
         url = without_fragment(href)
     else:
-        href = href.strip(_EDGES).translate(_DROPPED)
+        href = forward_slashes(href.strip(_EDGES).translate(_DROPPED))
         scheme = _SCHEME.match(href)
         is_file = (
             scheme is not None and scheme[1].lower() == "file" and (base or href).startswith(FILE)
@@ -129,6 +129,18 @@ def parse(href: str, base: str = "") -> str | InvalidUrl | None:
         url = _ESCAPED.sub(lambda found: quote(found[0], safe=""), url)
     why = fault(url)
     return url if why is None else _invalid(url, why)
+
+
+def forward_slashes(href: str) -> str:
+    r"""Return a link with slashes where its path has backslashes, as browsers read it.
+
+    >>> forward_slashes(r"\docs\a.md?x=\1")
+    '/docs/a.md?x=\\1'
+    """
+    if "\\" not in href:
+        return href
+    path = re.match("[^?#]*", href)[0]
+    return path.replace("\\", "/") + href[len(path) :]
 
 
 def fault(url: str) -> str | None:

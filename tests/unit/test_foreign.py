@@ -12,8 +12,9 @@ from protego import Protego
 
 from llmsspider.content.markdown import split_front_matter
 from llmsspider.content.openapi.description import read_description
-from llmsspider.site import llmsfull, llmstxt, sitemaps, witnesses
+from llmsspider.site import llmsfull, sitemaps, witnesses
 from llmsspider.site.llmstxt_parser import parse
+from llmsspider.web.encodings import decode
 from llmsspider.web.foreign import UnreadableError, bounded_robots, json_value, read
 from llmsspider.web.rights import of_robots, of_tdmrep
 from llmsspider.web.text import valid_text
@@ -32,7 +33,7 @@ PARSERS = {
     "tdmrep.json": of_tdmrep,
     "search index": lambda body: witnesses.read(body, PLACE),
     "sitemap": lambda body: list(sitemaps.read(io.BytesIO(body), URL)),
-    "llms.txt": lambda body: parse(llmstxt.decode(body), URL),
+    "llms.txt": lambda body: parse(decode(body), URL),
     "llms-full.txt": lambda body: llmsfull.inspect(io.BytesIO(body), URL),
     "front matter": lambda body: split_front_matter(body.decode("utf-8", "replace")),
     "OpenAPI": read_description,

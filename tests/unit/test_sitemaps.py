@@ -137,7 +137,6 @@ REFUSED = {
     ),
     "html": (b"<!doctype html><html><body>no</body></html>", "not XML"),
     "html without doctype": (b"<html><body>no</body></html>", "an HTML page"),
-    "feed": (b"<rss><channel/></rss>", "<rss> is no sitemap"),
     "empty": (b"", "empty"),
     "blank": (b" \n", "empty"),
     "prose": (b"Not found", "no list of URLs"),
@@ -200,3 +199,22 @@ def test_written_pages_are_read_back(paths: list[str]) -> None:
     urls = [f"https://example.com/{path}" for path in paths]
     body = urlset("".join(f"<url><loc>{escape(url)}</loc></url>" for url in urls))
     assert [entry.url for entry in read(body)] == urls
+
+
+FEEDS = {
+    "RSS 2.0": "<rss version='2.0'><channel><link>/</link><item><link>https://e.com/a</link></item>"
+    "<item><title>b</title><link>/b</link></item></channel></rss>",
+    "RSS 1.0": "<r:RDF xmlns:r='http://www.w3.org/1999/02/22-rdf-syntax-ns#' xmlns='http://purl.org/rss/1.0/'>"
+    "<channel/><item><link>https://e.com/a</link></item><item><link>/b</link></item></r:RDF>",
+    "Atom": "<feed xmlns='http://www.w3.org/2005/Atom'><link href='/'/><entry><link rel='self' href='/x'/>"
+    "<link href='https://e.com/a'/></entry><entry><link rel='alternate' href='/b'/></entry></feed>",
+    "capitals": "<URLSET><URL><LOC>https://e.com/a</LOC></URL><URL><LOC>/b</LOC></URL></URLSET>",
+    "lines": "https://e.com/a\r\nhttps://e.com/b",
+}
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("text", FEEDS.values(), ids=FEEDS)
+def test_feeds_and_any_unicode_are_read(text, encoding):
+    found = read(io.BytesIO(text.encode(encoding)), "https://e.com/sitemap.xml")
+    assert [entry.url for entry in found] == ["https://e.com/a", "https://e.com/b"]

@@ -19,11 +19,11 @@ from lxml.etree import (
     iterwalk,
 )
 from selectolax.lexbor import LexborHTMLParser
-from w3lib.encoding import resolve_encoding
 
 from llmsspider.content.extraction.generators import GENERATORS
 from llmsspider.content.extraction.shown import is_streamed, show
 from llmsspider.content.extraction.tree import settable
+from llmsspider.web.encodings import by_mark, resolved
 
 # The byte strings that extraction looks for in pages, in lower case. All are found in one pass
 # (Aho-Corasick): 30 KB take 60 µs, a search for a single string that is not there 15 µs.
@@ -179,21 +179,10 @@ _BREAK = re.compile(rb"<(?:wbr\s*+|(/br)\s*+)/?>", re.IGNORECASE)
 _META_CHARSET = re.compile(
     rb"<meta[^<>]+charset\s*+=\s*+[\"']?+\s*+([A-Za-z0-9_.:-]+)", re.IGNORECASE
 )
-_BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 _EMPTY = b"<html><body></body></html>"
 _XML_ENCODING = re.compile(
     rb"""\s{0,9}<\?xml\s[^>]{0,200}?encoding\s{0,9}=\s{0,9}["']([\w.:-]{1,40})"""
 )
-_LABELS = {
-    **dict.fromkeys(("ks_c_5601-1987", "ks_c_5601-1989", "ksc5601", "ksc_5601", "korean"), "cp949"),
-    **dict.fromkeys(("windows-949", "csksc56011987", "iso-ir-149", "cseuckr"), "cp949"),
-    **dict.fromkeys(("x-gbk", "csgb2312", "chinese", "gb_2312", "iso-ir-58"), "gb18030"),
-    **dict.fromkeys(("x-x-big5", "cn-big5", "csbig5", "big5-hkscs"), "big5hkscs"),
-    **dict.fromkeys(("x-sjis", "csshiftjis", "ms_kanji", "sjis", "ms932"), "cp932"),
-    **dict.fromkeys(("x-euc-jp", "cseucpkdfmtjapanese"), "euc_jp"),
-    "unicode-1-1-utf-8": "utf-8",
-}
-"""Labels of the Encoding Standard that w3lib does not know, and Python's decoder for them."""
 _ASCII_BASED = re.compile(
     r"utf-?8|windows-(?:125\d|874)|cp125\d|iso-?8859-\d{1,2}|latin-?1|(?:us-)?ascii|koi8-[ru]|shift[_-]jis"
     r"|euc-(?:jp|kr)|gb2312|gbk|gb18030|big5"
@@ -363,13 +352,9 @@ def _flatten(element: _Element) -> None:
 
 def _decode_choice(body: bytes, encoding: str | None) -> tuple[bytes, str]:
     """Return the body in UTF-8, whatever it came in; what is damaged is U+FFFD, nothing is cut."""
-    label = encoding
-    if found := next((found for found in _BOMS if body.startswith(found[0])), None):
-        body = body.removeprefix(found[0])
-        label = found[1]
-    elif encoding is None and (declared := _declared(body)):
-        label = declared
-    name = _resolved(label) if label else None
+    body, label = by_mark(body)
+    label = label or encoding or _declared(body)
+    name = resolved(label) if label else None
     if name is None and label is None:
         name = "utf-8" if _is_mostly_utf8(body) else east_asian_charset(body) or "cp1252"
     if name == "cp1252" or (name in CHARSETS and _THREE_BYTES.search(body)):
@@ -391,12 +376,6 @@ def _declared(body: bytes) -> str | None:
         return None
     label = found[1].decode("ascii").lower()
     return "utf-8" if label.startswith("utf-16") else label
-
-
-def _resolved(label: str) -> str | None:
-    """Return Python's decoder for a label of the Encoding Standard, None for none of its labels."""
-    plain = label.strip().lower()
-    return _LABELS.get(plain) or resolve_encoding(plain)
 
 
 def _is_mostly_utf8(body: bytes) -> bool:

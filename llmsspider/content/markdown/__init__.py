@@ -280,4 +280,5 @@ def _string(value: object) -> str | None:
 def _target(target: str, join: Callable[[str], str]) -> str:
     if target.startswith("<"):
         return f"<{_target(target[1:-1], join)}>"
+    target = target.replace("\\.", ".")  # an escape, and no backslash of a Windows path
     return target if _ABSOLUTE.match(target) or "{" in target else join(target)

@@ -14,6 +14,7 @@ from pyromark import Markdown, Options
 
 from llmsspider.errors import ConversionError
 from llmsspider.items import Link, Page
+from llmsspider.web.urls import forward_slashes
 
 _PARSER = Markdown(options=Options.ENABLE_TABLES)
 _PLAIN = re.compile(
@@ -99,7 +100,8 @@ def _panics() -> Iterator[None]:
 
 
 def encoded(destination: str) -> str:
-    """Return a destination percent-encoded, its host in ASCII (markdown-it's `normalizeLink`).
+    """Return a destination percent-encoded, its host in ASCII (markdown-it's `normalizeLink`); the
+    backslashes of a Windows path are slashes.
 
     >>> encoded("guide/install.md#linux"), encoded("guide/größe.md")
     ('guide/install.md#linux', 'guide/gr%C3%B6%C3%9Fe.md')
@@ -108,7 +110,7 @@ def encoded(destination: str) -> str:
         return destination
     from markdown_it.common.normalize_url import normalizeLink  # noqa: PLC0415
 
-    return normalizeLink(destination)
+    return normalizeLink(forward_slashes(destination))
 
 
 def heading_text(text: str) -> str:

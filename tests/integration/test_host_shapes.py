@@ -1,0 +1,82 @@
+"""Shapes of real hosts: how they write addresses, encode text, move, and answer."""
+
+from __future__ import annotations
+
+import pytest
+from site_server import TYPES, Reply
+from sites import html
+
+NAMES = ["alpha", "beta", "gamma"]
+
+
+def page(name: str, more: str = "") -> str:
+    """A page whose text no other has."""
+    text = f"What {name} does is told here, and that it is {name} which does it."
+    return html(name.title(), f"<p>{text}</p>{more}")
+
+
+def markdown(name: str) -> Reply:
+    """The same page as Markdown."""
+    text = f"What {name} does is told here, and that it is {name} which does it."
+    return Reply(f"# {name.title()}\n\n{text}\n", 200, TYPES["md"])
+
+
+def links(*paths: str) -> str:
+    return " ".join(f'<a href="{path}">x</a>' for path in paths)
+
+
+def test_paths_written_on_windows_are_paths(serve, run_crawl):
+    listed = "".join(f"- [{name}](/d\\guide\\{name}.md)\n" for name in NAMES)
+    pages = {f"/d/guide/{name}": page(name) for name in NAMES}
+    pages |= {f"/d/guide/{name}.md": markdown(name) for name in NAMES}
+    site = serve(
+        {
+            "/": html("Home", '<p>Home.</p><a href="\\old\\one.html">x</a>'),
+            "/old/one.html": page("one", '<a href="..\\old\\two.html">x</a>'),
+            "/old/two.html": page("two"),
+            "/llms.txt": f"# Site\n\n## Docs\n\n{listed}",
+            **pages,
+        }
+    )
+    found = run_crawl(f"{site.url}/").by_path(site.url)
+    assert set(found) == {"/", "/old/one.html", "/old/two.html"} | {
+        f"/d/guide/{name}" for name in NAMES
+    }
+
+
+@pytest.mark.parametrize("ending", ["", "/", ".html"])
+def test_a_host_that_lists_markdown_alone_is_asked_what_its_pages_are_called(
+    serve, run_crawl, ending
+):
+    listed = "".join(f"- [{name}](/d/{name}.md)\n" for name in NAMES)
+    site = serve(
+        {
+            "/": html("Home", "<p>Home.</p>"),
+            "/llms.txt": f"# Site\n\n## Docs\n\n{listed}",
+            **{f"/d/{name}{ending}": page(name) for name in NAMES},
+            **{f"/d/{name}.md": markdown(name) for name in NAMES},
+        }
+    )
+    found = run_crawl(f"{site.url}/").by_path(site.url)
+    assert set(found) == {"/"} | {f"/d/{name}{ending}" for name in NAMES}
+    assert {found[f"/d/{name}{ending}"]["origin"] for name in NAMES} == {"markdown"}
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig"])
+def test_texts_in_any_unicode_are_read(serve, run_crawl, encoding):
+    listed = "".join(f"- [{name}](/d/{name}.md): größer\n" for name in NAMES)
+    files = {f"/d/{name}.md": str(markdown(name).body) for name in NAMES}
+    files["/llms.txt"] = f"# Site\n\n## Docs\n\n{listed}"
+    site = serve(
+        {
+            "/": html("Home", f"<p>Home.</p>{links(*(f'/d/{name}' for name in NAMES))}"),
+            **{f"/d/{name}": page(name) for name in NAMES},
+            **{
+                path: Reply(text.encode(encoding), 200, TYPES["md"]) for path, text in files.items()
+            },
+        }
+    )
+    outcome = run_crawl(f"{site.url}/")
+    found = outcome.by_path(site.url)
+    assert outcome.stats["llms/origin/markdown"] == len(NAMES)
+    assert found["/d/beta"]["content"].startswith("# Beta")
