@@ -1,6 +1,8 @@
 """Redirects: followed without a Referer; one to a login, or in a circle, is an error."""
 
+import re
 from typing import Self
+from urllib.parse import urljoin
 
 from scrapy import Request, Spider
 from scrapy.crawler import Crawler
@@ -11,10 +13,19 @@ from llmsspider.crawl.bot_walls import leads_to_login
 from llmsspider.crawl.requests import META, RefusedRequest, download_nested, run_of
 from llmsspider.crawl.run import Run
 from llmsspider.web import stats
-from llmsspider.web.urls import INVALID_URL, fault, identity, loose_key, page_key
+from llmsspider.web.addresses import same_site
+from llmsspider.web.urls import INVALID_URL, fault, host, identity, loose_key, page_key
 
 VALIDATORS = ("If-None-Match", "If-Modified-Since")
 """Conditional headers: each belongs to one URL (RFC 9110, section 13.1)."""
+
+
+MAX_COOKIES = 20
+"""Cookies of one answer that are kept."""
+COOKIES = "llms_cookies"
+"""Where a redirected request keeps the cookies that were set on its way."""
+_OF_REDIRECTS = frozenset({COOKIES, "redirect_urls", "redirect_times", "redirect_reasons"})
+_REFRESH = re.compile(r"\s*[0-5](?:\.\d*)?\s*[;,]\s*url\s*=\s*[\"']?([^\"']+)", re.IGNORECASE)
 
 
 class NoReferer(redirect.BaseRedirectMiddleware):
@@ -49,18 +60,30 @@ class RedirectMiddleware(NoReferer, redirect.RedirectMiddleware):
 
     One to the page that named the redirecting address as its own passes the duplicate filter. One
     from a stored page to another spelling of its address is answered as that page: it did not move.
+    A `Refresh` header redirects, too. A circle on which the site sets cookies is entered once more
+    with them, and pages of that host are requested with them from then on.
     """
+
+    _cookies: dict[str, str] | None = None
+    """The Cookie header of each host that wanted one, in this run."""
+
+    def process_request(self, request: Request) -> None:
+        """Send the cookies that the host wanted before."""
+        if self._cookies and (cookies := self._cookies.get(host(request.url))):
+            request.headers.setdefault("Cookie", cookies)
 
     async def process_response(  # type: ignore[override]  # Scrapy awaits it
         self, request: Request, response: Response, spider: Spider | None = None
     ) -> Request | Response:
         """Return the redirected request, or the response; raises `RefusedRequest`."""
         try:
-            answer = super().process_response(request, response)
+            answer = super().process_response(request, _as_redirect(response))
         except ValueError:  # by `urljoin` and `safe_url_string`; what they say may hold a password
             raise _refused("its address cannot be read") from None
         if not isinstance(answer, Request):
-            return answer
+            return response
+        if (again := self._with_cookies(request, response, answer)) is not None:
+            return again
         if leads_to_login(request.url, answer.url):
             raise RefusedRequest(f"redirects to a login: {answer.url}", reason="login", kind="auth")
         if answer.url in request.meta.get("redirect_urls", ()):
@@ -81,6 +104,41 @@ class RedirectMiddleware(NoReferer, redirect.RedirectMiddleware):
             ):  # it is the document
                 return answer.replace(dont_filter=True)
         return answer
+
+    def _with_cookies(
+        self, request: Request, response: Response, answer: Request
+    ) -> Request | None:
+        """Return the request for the page at the end of a circle with the cookies that were set on
+        its way; None for any other redirect, and where it was sent cookies before.
+        """
+        cookies = {**request.meta.get(COOKIES, {})}
+        if same_site(response.url, answer.url):
+            cookies |= _cookies_of(response)
+        answer.meta[COOKIES] = cookies
+        is_circle = answer.url in answer.meta.get("redirect_urls", ())
+        if not (cookies and is_circle) or "Cookie" in request.headers:
+            return None
+        header = "; ".join(f"{name}={value}" for name, value in cookies.items())
+        self._cookies = {**(self._cookies or {}), host(answer.url): header}
+        kept = {name: value for name, value in answer.meta.items() if name not in _OF_REDIRECTS}
+        return answer.replace(meta=kept, dont_filter=True)
+
+
+def _as_redirect(response: Response) -> Response:
+    """Return the redirect that a `Refresh` header asks for at once; else the answer itself."""
+    found = _REFRESH.match((response.headers.get("Refresh") or b"").decode("latin-1"))
+    if response.status != 200 or found is None:
+        return response
+    if identity(urljoin(response.url, found[1])) == identity(response.url):
+        return response
+    return response.replace(status=302, headers={**response.headers, "Location": found[1]})
+
+
+def _cookies_of(response: Response) -> dict[str, str]:
+    """Return the cookies that an answer sets, by name."""
+    set_cookies = response.headers.getlist("Set-Cookie")[:MAX_COOKIES]
+    pairs = (one.decode("latin-1").partition(";")[0].partition("=") for one in set_cookies)
+    return {name.strip(): value.strip() for name, _, value in pairs if value.strip()}
 
 
 def is_respelled(run: Run, request: Request, target: str) -> bool:

@@ -139,7 +139,7 @@ def forward_slashes(href: str) -> str:
     """
     if "\\" not in href:
         return href
-    path = re.match("[^?#]*", href)[0]
+    path = href.partition("#")[0].partition("?")[0]
     return path.replace("\\", "/") + href[len(path) :]
 
 

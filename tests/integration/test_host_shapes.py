@@ -80,3 +80,47 @@ def test_texts_in_any_unicode_are_read(serve, run_crawl, encoding):
     found = outcome.by_path(site.url)
     assert outcome.stats["llms/origin/markdown"] == len(NAMES)
     assert found["/d/beta"]["content"].startswith("# Beta")
+
+
+@pytest.mark.parametrize("by_way", [False, True], ids=["to itself", "over a page of consent"])
+def test_a_redirect_that_wants_its_cookie_back_gets_it(serve, run_crawl, by_way):
+    def walled(path: str, body: str):
+        def answer(seen):
+            if "seen=1" in seen.headers.get("cookie", ""):
+                return Reply(body)
+            headers = {"Location": f"/consent?to={path}" if by_way else path}
+            if not by_way:
+                headers["Set-Cookie"] = "seen=1; Path=/"
+            return Reply("", 302, headers=headers)
+
+        return answer
+
+    def consent(seen):
+        headers = {"Location": seen.path.partition("to=")[2], "Set-Cookie": "seen=1; Path=/"}
+        return Reply("", 302, headers=headers)
+
+    pages = {f"/d/{name}": page(name) for name in NAMES}
+    pages["/"] = html("Home", f"<p>Home.</p>{links(*pages)}")
+    site = serve({path: walled(path, body) for path, body in pages.items()})
+    site.pages["/consent"] = consent
+    outcome = run_crawl(f"{site.url}/")
+    assert set(outcome.by_path(site.url)) == set(pages)
+    assert [seen.status for seen in site.requests if seen.path == "/d/beta"].count(302) <= 1
+
+
+def test_a_circle_without_cookies_stays_an_error(serve, run_crawl):
+    circle = Reply("", 302, headers={"Location": "/d/a"})
+    site = serve({"/": html("Home", f"<p>Home.</p>{links('/d/a')}"), "/d/a": circle})
+    assert run_crawl(f"{site.url}/").stats["llms/errors/http"] == 1
+
+
+def test_a_refresh_header_redirects_but_to_the_page_itself(serve, run_crawl):
+    site = serve(
+        {
+            "/": html("Home", f"<p>Home.</p>{links('/old', '/clock')}"),
+            "/old": Reply("<p>Moved.</p>", headers={"Refresh": "0; URL='/new'"}),
+            "/new": page("new"),
+            "/clock": Reply(page("clock"), headers={"Refresh": "5; url=/clock"}),
+        }
+    )
+    assert set(run_crawl(f"{site.url}/").by_path(site.url)) == {"/", "/new", "/clock"}

@@ -216,5 +216,5 @@ FEEDS = {
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
 @pytest.mark.parametrize("text", FEEDS.values(), ids=FEEDS)
 def test_feeds_and_any_unicode_are_read(text, encoding):
-    found = read(io.BytesIO(text.encode(encoding)), "https://e.com/sitemap.xml")
+    found = sitemaps.read(io.BytesIO(text.encode(encoding)), "https://e.com/sitemap.xml")
     assert [entry.url for entry in found] == ["https://e.com/a", "https://e.com/b"]
