@@ -60,6 +60,12 @@ class Config(BaseModel):
         "Levels of linked llms.txt files to read; 0 reads the first file only.",
         unit="levels",
     )
+    max_linked_files: types.Whole = setting(
+        "LLMS_MAX_LINKED_FILES",
+        200,
+        "Most llms.txt files that are followed from the first one; the rest is counted.",
+        unit="files",
+    )
     full_text: Annotated[bool, choice(auto=True, off=False)] = setting(
         "LLMS_FULL_TEXT", "auto", "Use llms-full.txt where there is one; `off` ignores it."
     )

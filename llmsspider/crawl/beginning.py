@@ -191,6 +191,7 @@ async def _look(phase: Phase, url: str) -> tuple[Discovery, Page]:
     options = Options(
         llms_txt=arguments.llms_txt,
         link_depth=config.link_depth,
+        max_linked_files=config.max_linked_files,
         full_text=config.full_text,
         optional=arguments.optional,
         use_sitemaps=arguments.follow != "llms",

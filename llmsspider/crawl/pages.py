@@ -266,7 +266,10 @@ def refused_by_page(meta: PageMeta, answered: PageResponse, config: Config) -> F
     if reason:
         return Filtered("ai-opt-out", reason)
     if config.obey_noindex:
-        header = robots_directives([answered.headers.get("x-robots-tag", "")])
+        is_file = is_markdown_url(answered.fetched_url) and not is_markdown_url(answered.page_url)
+        # search engines are to list the page, and not its Markdown file
+        said = "" if is_file else answered.headers.get("x-robots-tag", "")
+        header = robots_directives([said])
         if (meta.robots | header) & {"noindex", "none"}:
             return Filtered("noindex", "LLMS_OBEY_NOINDEX")
     return None

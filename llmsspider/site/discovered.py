@@ -125,7 +125,7 @@ class Options:
 
     llms_txt: str | None = None
     link_depth: int = 1
-    max_linked_files: int = 50
+    max_linked_files: int = 200
     full_text: bool = True
     optional: Literal["include", "skip"] = "include"
     use_sitemaps: bool = True

@@ -27,7 +27,7 @@ FILES = r"(?:mdx?|markdown|rst|txt|html?|ipynb|adoc)"
 class Mark:
     """One boundary: the line where a page begins, what the mark says of it.
 
-    `skip` holds the lines that belong to the mark and not to the page, `lead` a heading that stands
+    `in_code` says that it stands in a fence, `skip` holds the lines that belong to the mark and not to the page, `lead` a heading that stands
     for one of them, `end` the line after the page where the mark closes it. `sections` holds the
     leads of later marks of the same page, by their lines.
     """
@@ -40,6 +40,7 @@ class Mark:
     end: int | None = None
     level: int = 0
     sections: dict[int, str] = field(default_factory=dict)
+    in_code: bool = False
 
 
 def clean_title(text: str) -> str:
@@ -160,8 +161,11 @@ class Labels:
         self._last: Mark | None = None
         """The mark that only header lines and blanks have followed so far."""
 
-    def feed(self, number: int, line: str, heading: re.Match[str] | None) -> None:
-        """Process one line."""
+    def feed(
+        self, number: int, line: str, heading: re.Match[str] | None, *, in_code: bool = False
+    ) -> None:
+        """Process one line, which stands in a fence or not."""
+        is_beside = not self._blank and self._last is not None
         self._blank = 0
         if self._last is not None and _GENERATED.match(line):
             self._last.skip.append(number)
@@ -176,7 +180,9 @@ class Labels:
             self.text()
             self._heading = (number, len(heading[1]), heading[2] or "")
         elif found is not None:
-            self._add(number, form, found)
+            self._add(number, form, found, in_code=in_code)
+        elif self._last is not None and is_beside and len(line) < 300 and _FIELD.match(line):
+            self._last.skip.append(number)  # what the file says of the page besides
         elif len(line) < 300 and len(self._header) < MAX_HEADER_LINES and _FIELD.match(line):
             title = _TITLE_FIELD.match(line)
             if title and self._heading is None:
@@ -198,10 +204,11 @@ class Labels:
         self._title = None
         self._last = None
 
-    def _add(self, number: int, form: str, found: re.Match[str]) -> None:
+    def _add(self, number: int, form: str, found: re.Match[str], *, in_code: bool) -> None:
         groups = found.groupdict()
         label = " ".join(groups["label"].lower().replace("_", " ").split())
-        mark = Mark(number, groups["url"] or groups.get("link"), skip=[number])
+        url = groups["url"] or groups.get("link")
+        mark = Mark(number, url, skip=[number], in_code=in_code)
         if self._heading is not None:
             mark.start, mark.level, text = self._heading
             mark.title = clean_title(text) or None
@@ -389,6 +396,11 @@ class Titles:
         self._in_fence: list[Heading] = []
         self._fence: str | None = None
         self._separated = False
+
+    @property
+    def in_fence(self) -> bool:
+        """Whether the next line stands in a fence."""
+        return self._fence is not None
 
     def text(self) -> None:
         """Note a line of text."""

@@ -57,7 +57,7 @@ class FileScan:
                     else None
                 )
                 is_separator = SEPARATOR.match(line) is not None
-                self.labels.feed(number, line, heading)
+                self.labels.feed(number, line, heading, in_code=self.titles.in_fence)
                 self.headings.feed(number, line, heading)
                 self.titles.feed(number, line, heading, is_separator=is_separator)
                 if is_separator:
@@ -116,7 +116,10 @@ def _labels(scan: FileScan, url: str) -> list[Choice]:
     for marks in scan.labels.groups.values():
         for mark in marks:
             beside[mark.start].update(mark.skip)
-    for (form, _), marks in scan.labels.groups.items():
+    for (form, _), found in scan.labels.groups.items():
+        outside = {mark.url for mark in found if not mark.in_code}
+        # an example in code may show how another page is named
+        marks = [mark for mark in found if not (mark.in_code and mark.url in outside)]
         own = _own_site(marks, url)
         if not own:
             continue

@@ -674,3 +674,27 @@ def test_banners(line: str, path: str | None) -> None:
     assert [mark.url for marks in headings.groups.values() for mark in marks] == (
         [path] if path else []
     )
+
+
+def test_what_a_file_says_of_a_page_besides_is_no_text_of_it():
+    text = "".join(
+        f"---\n\nSource: {SITE}{path}.md\nSection: Guides\nUpdated: 2026-01-02\n\n# {title}\n\n"
+        f"Note: {body}\n\n"
+        for path, title, body in BALANCED
+    )
+    found = pages_of(text)
+    assert len(found) == len(BALANCED)
+    assert not any("Section:" in page.text or "Updated:" in page.text for page in found)
+    assert all("Note: " in page.text for page in found)
+
+
+def test_a_label_in_a_fence_that_names_another_page_is_an_example():
+    example = f"```text\nSource: {SITE}/docs/start\n\n# A page\n```\n\nBehind it.\n\n"
+    text = "".join(
+        f"Source: {SITE}{path}\n\n# {title}\n\n{body}\n\n{example if title == 'The end' else ''}"
+        for path, title, body in BALANCED
+    )
+    found = pages_of(text)
+    assert [page.title for page in found] == [title for _, title, _ in BALANCED]
+    assert "Behind it." in found[-1].text
+    assert "A page" in found[-1].text

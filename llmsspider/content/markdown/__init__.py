@@ -2,6 +2,7 @@
 author wrote it.
 """
 
+import json
 import re
 import tomllib
 from collections.abc import Callable
@@ -24,7 +25,7 @@ from llmsspider.web.urls import without_fragment
 
 __all__ = ["Draft", "draft", "looks_like_html", "looks_like_markdown", "read"]
 
-# Front matter: the YAML (`---`) or TOML (`+++`) head of a Markdown file.
+# Front matter: the YAML (`---`), TOML (`+++`) or JSON (`{`) head of a Markdown file.
 
 _YAML = re.compile(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _TOML = re.compile(r"\+\+\+[ \t]*\n(.*?)^\+\+\+[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
@@ -49,7 +50,19 @@ def split_front_matter(text: str) -> tuple[dict[str, object], str]:
         found = match(text, 0, 2 * _LIMIT)
         if found and len(found[1]) <= _LIMIT and (values := load(found[1])) is not None:
             return values, text[found.end() :].lstrip("\n")
-    return {}, text
+    return _split_json(text) or ({}, text)
+
+
+def _split_json(text: str) -> tuple[dict[str, object], str] | None:
+    if not text.startswith("{"):
+        return None
+    try:
+        values, end = json.JSONDecoder().raw_decode(text[:_LIMIT])
+    except _UNREADABLE:
+        return None
+    rest = text[end:]
+    is_head = values and rest.startswith("\n") and rest.strip()
+    return (valid(values), rest.lstrip("\n")) if is_head else None
 
 
 @cache
