@@ -59,6 +59,9 @@ MAX_SAME_PARAMETER = 4
 MAX_NESTED_URLS = 2
 """URLs inside the URL: `?next=/login?next=…` grows by one each time."""
 
+OF_CDN = "/cdn-cgi/"
+"""Where Cloudflare has its own addresses, on any host."""
+
 SESSION_PARAMETERS = re.compile(
     r"j?sessionid|phpsessid|aspsessionid|asp\.net_sessionid|session_id|sessid|sid|cfid|cftoken|oscsid|zenid",
     re.IGNORECASE,
@@ -277,6 +280,8 @@ class Bounds:
         """
         if is_llms_url(url):
             return Filtered("llms-file", "llms files are read, not exported")
+        if urlsplit(url).path.startswith(OF_CDN):
+            return Filtered("out-of-scope", f"{OF_CDN} is the CDN's")
         if len(url) > MAX_URL_LENGTH:
             return Filtered("url-length", f"longer than {MAX_URL_LENGTH} characters")
         if identity(url) in self._named:

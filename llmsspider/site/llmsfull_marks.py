@@ -27,7 +27,8 @@ FILES = r"(?:mdx?|markdown|rst|txt|html?|ipynb|adoc)"
 class Mark:
     """One boundary: the line where a page begins, what the mark says of it.
 
-    `in_code` says that it stands in a fence, `skip` holds the lines that belong to the mark and not to the page, `lead` a heading that stands
+    `in_code` says that it stands in a fence. `skip` holds the lines that belong to the mark and not
+    to the page, `lead` a heading that stands
     for one of them, `end` the line after the page where the mark closes it. `sections` holds the
     leads of later marks of the same page, by their lines.
     """

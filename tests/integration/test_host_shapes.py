@@ -124,3 +124,15 @@ def test_a_refresh_header_redirects_but_to_the_page_itself(serve, run_crawl):
         }
     )
     assert set(run_crawl(f"{site.url}/").by_path(site.url)) == {"/", "/new", "/clock"}
+
+
+def test_addresses_of_the_cdn_are_no_pages(serve, run_crawl):
+    site = serve(
+        {
+            "/": html("Home", f"<p>Home.</p>{links('/cdn-cgi/l/email-protection', '/d/a')}"),
+            "/d/a": page("a"),
+            "/cdn-cgi/l/email-protection": page("protection"),
+        }
+    )
+    assert set(run_crawl(f"{site.url}/").by_path(site.url)) == {"/", "/d/a"}
+    assert not [path for path in site.paths() if "cdn-cgi" in path]

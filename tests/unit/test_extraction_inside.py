@@ -205,3 +205,18 @@ def test_a_page_of_sandcastle_is_put_together():
         "# Kettle.EmberId Property\n\nThe id of the ember that heats the water of this kettle.\n\n"
         "## Syntax\n\n```csharp\npublic int EmberId { get; }\n```\n"
     )
+
+
+def hidden(text: str, key: int = 0x5C) -> str:
+    """A text as a CDN hides it: a key, and each byte combined with it."""
+    return "".join(f"{byte:02x}" for byte in (key, *(byte ^ key for byte in text.encode())))
+
+
+def test_what_a_cdn_took_for_an_address_is_text_again():
+    mark = '<a href="/cdn-cgi/l/email-protection" class="__cf_email__" data-cfemail="{}">[email&#160;protected]</a>'
+    code = f"<pre><code>npm i {mark.format(hidden('left@1.2.3'))}\nset {mark.format(hidden('größe@x<y'))}[0]</code></pre>"
+    assert inside(code) == "```\nnpm i left@1.2.3\nset größe@x<y[0]\n```"
+    link = f'<p>Ask <a href="/cdn-cgi/l/email-protection#{hidden("a@e.com?subject=x")}">us</a>.</p>'
+    assert inside(link) == "Ask [us](mailto:a@e.com?subject=x)."
+    span = f'<p>Or <span class="__cf_email__" data-cfemail="{hidden("b@e.com")}">[email protected]</span>.</p>'
+    assert inside(span) == "Or b@e.com."

@@ -6,6 +6,7 @@ import re
 from codecs import getincrementaldecoder
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 
 from ahocorasick_rs import BytesAhoCorasick, Implementation
 from lxml.etree import (
@@ -179,6 +180,11 @@ _BREAK = re.compile(rb"<(?:wbr\s*+|(/br)\s*+)/?>", re.IGNORECASE)
 _META_CHARSET = re.compile(
     rb"<meta[^<>]+charset\s*+=\s*+[\"']?+\s*+([A-Za-z0-9_.:-]+)", re.IGNORECASE
 )
+_HIDDEN_TEXT = re.compile(
+    rb"<(a|span)\b[^<>]{0,500}?\bdata-cfemail=[\"']([0-9a-fA-F]{4,1000})[\"'][^<>]{0,500}>[^<>]{0,100}</\1>"
+)
+_HIDDEN_LINK = b"/cdn-cgi/l/email-protection#"
+_HIDDEN_TARGET = re.compile(_HIDDEN_LINK + rb"([0-9a-fA-F]{4,1000})")
 _EMPTY = b"<html><body></body></html>"
 _XML_ENCODING = re.compile(
     rb"""\s{0,9}<\?xml\s[^>]{0,200}?encoding\s{0,9}=\s{0,9}["']([\w.:-]{1,40})"""
@@ -254,6 +260,7 @@ def read_source(body: bytes, encoding: str | None) -> Source:
     bytes decide.
     """
     body, name = _decode_choice(body, encoding)
+    body = _with_addresses(body)
     source = Source(body, name)
     if source.may_hold(*_BREAKS):
         # libxml2 puts all that follows into a <wbr>; </br> is a <br> (HTML standard, 13.2.6.4.7).
@@ -261,6 +268,24 @@ def read_source(body: bytes, encoding: str | None) -> Source:
     if _may_hold_long_tag(body):
         body = _TAG.sub(lambda tag: (_ATTRIBUTES.match(tag[0]) or tag)[0], body)
     return source if body is source.body else Source(body, name)
+
+
+def _with_addresses(body: bytes) -> bytes:
+    """Return a page with the addresses as they were before Cloudflare hid them, whatever it took
+    for one: in code, too.
+    """
+    if b"data-cfemail" in body:
+        body = _HIDDEN_TEXT.sub(lambda found: _address(found[2]), body)
+    if _HIDDEN_LINK in body:
+        body = _HIDDEN_TARGET.sub(lambda found: b"mailto:" + _address(found[1]), body)
+    return body
+
+
+def _address(hidden: bytes) -> bytes:
+    """Return an address as HTML: its first byte, in hexadecimal, is the key of the others."""
+    key, *letters = bytes.fromhex(hidden.decode()[: len(hidden) // 2 * 2])
+    text = bytes(letter ^ key for letter in letters).decode("utf-8", "replace")
+    return escape(text).encode()
 
 
 def _may_hold_long_tag(body: bytes) -> bool:
