@@ -57,12 +57,13 @@ def _split_json(text: str) -> tuple[dict[str, object], str] | None:
     if not text.startswith("{"):
         return None
     try:
-        values, end = json.JSONDecoder().raw_decode(text[:_LIMIT])
+        found, end = json.JSONDecoder().raw_decode(text[:_LIMIT])
     except _UNREADABLE:
         return None
     rest = text[end:]
+    values = valid(found)
     is_head = values and rest.startswith("\n") and rest.strip()
-    return (valid(values), rest.lstrip("\n")) if is_head else None
+    return (values, rest.lstrip("\n")) if is_head and isinstance(values, dict) else None
 
 
 @cache
