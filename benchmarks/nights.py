@@ -360,7 +360,7 @@ class FormCounts:
         return not any(wrong) and not self.duplicates and not self.disorder
 
 
-OFTEN = {"llmsspider.crawl.known_pages.FULL_CHECK_RUNS": 4}
+OFTEN = {"llmsspider.crawler.known_pages.FULL_CHECK_RUNS": 4}
 """Every page is fetched without validators once in four nights."""
 
 

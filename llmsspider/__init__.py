@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from importlib import import_module
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from inspect import Signature
-
     from llmsspider.api.crawls import acrawl, crawl, page, resolve
     from llmsspider.api.stored import changes, documents, search
     from llmsspider.content.to_markdown import Converted, to_markdown
-    from llmsspider.crawl.spiderrun import Addon
+    from llmsspider.crawler.spiderrun import Addon
     from llmsspider.items import Document
 
 __all__ = [
@@ -32,7 +29,7 @@ __all__ = [
 ]  # see `__getattr__`
 
 _MODULES = {
-    "Addon": "llmsspider.crawl.spiderrun",
+    "Addon": "llmsspider.crawler.spiderrun",
     "Converted": "llmsspider.content.to_markdown",
     "Document": "llmsspider.items",
     "changes": "llmsspider.api.stored",
@@ -46,29 +43,10 @@ _MODULES = {
 }
 
 
-def _named(name: str) -> Any:
-    return getattr(import_module(_MODULES[name]), name)
-
-
-class CallableRoom(ModuleType):
-    """A room with the name of a function, which a call of the room calls: `llmsspider.crawl(url)`."""
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return _named(self.__name__.rpartition(".")[2])(*args, **kwargs)
-
-    @property
-    def __signature__(self) -> Signature:
-        from inspect import signature  # noqa: PLC0415  # few programs need it
-
-        return signature(_named(self.__name__.rpartition(".")[2]))
-
-
 def __getattr__(name: str) -> object:
     """What `__all__` names, imported at its first use: it brings the store along."""
-    if name == "crawl":  # the room of that name
-        return import_module(f"{__name__}.{name}")
     if name in _MODULES:
-        return _named(name)
+        return getattr(import_module(_MODULES[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -3,7 +3,7 @@
 The `LLMS_` settings, their defaults and checks are in `config/settings.py`;
 docs/reference/settings.md explains them. `from llmsspider.settings import *` takes what `__all__`
 names: nothing that changes what spiders of another kind do. Those of this project get the rest from
-here (`crawl.spiderrun.ProjectSpider`).
+here (`crawler.spiderrun.ProjectSpider`).
 """
 
 import os
@@ -62,8 +62,8 @@ PLAYWRIGHT_PROCESS_REQUEST_HEADERS = (
 
 # --- the path of a page (docs/explanation/architecture.md) ---
 TWISTED_REACTOR = "twisted.internet.asyncioreactor.AsyncioSelectorReactor"
-DUPEFILTER_CLASS = "llmsspider.crawl.scheduler.PageDupeFilter"
-SCHEDULER = "llmsspider.crawl.scheduler.BreadthFirstScheduler"
+DUPEFILTER_CLASS = "llmsspider.crawler.scheduler.PageDupeFilter"
+SCHEDULER = "llmsspider.crawler.scheduler.BreadthFirstScheduler"
 SCHEDULER_DISK_QUEUE = "scrapy.squeues.PickleFifoDiskQueue"  # first in, first out: breadth-first
 SCHEDULER_MEMORY_QUEUE = "scrapy.squeues.FifoMemoryQueue"
 SCHEDULER_START_DISK_QUEUE = None  # start page and seeds queue with the rest, in their order

@@ -29,7 +29,7 @@ from scrapy_spider_metadata._utils import get_generic_param
 from llmsspider import commands, settings, spiders
 from llmsspider.config.arguments import CommonArguments
 from llmsspider.config.settings import DEFAULTS, Config
-from llmsspider.crawl.plan import Plan
+from llmsspider.crawler.plan import Plan
 from llmsspider.errors import ErrorKind
 from llmsspider.extensions.live_server import LiveStatus
 from llmsspider.items import Change, DiscoveredBy, Document, Origin

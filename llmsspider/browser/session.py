@@ -19,7 +19,7 @@ from llmsspider.browser.proxy import (
     proxies_of_environment,
     proxy_for,
 )
-from llmsspider.crawl.requests import META
+from llmsspider.crawler.requests import META
 from llmsspider.errors import BrowserUnavailableError, RenderingError
 from llmsspider.web import stats
 from llmsspider.web.addresses import AllowedAddresses

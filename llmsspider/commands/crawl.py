@@ -30,8 +30,8 @@ from llmsspider.cli.command import DescribedCommand
 from llmsspider.cli.options import FAILED, no_option
 from llmsspider.cli.scrapy_values import pair_problems, value_problem
 from llmsspider.config.sources import default_name
-from llmsspider.crawl.requests import run_of
-from llmsspider.crawl.spiderrun import on_scrapy_cloud
+from llmsspider.crawler.requests import run_of
+from llmsspider.crawler.spiderrun import on_scrapy_cloud
 from llmsspider.errors import StoreError
 from llmsspider.extensions import console, dot_scrapy
 from llmsspider.output import status

@@ -13,8 +13,8 @@ from llmsspider import errors
 from llmsspider.cli.options import flag
 from llmsspider.commands.crawl import Command as CrawlCommand
 from llmsspider.config.arguments import PLAN_ONLY
-from llmsspider.crawl.plan import nothing_obtained
-from llmsspider.crawl.requests import run_of
+from llmsspider.crawler.plan import nothing_obtained
+from llmsspider.crawler.requests import run_of
 from llmsspider.extensions import console
 from llmsspider.output import printable
 
@@ -50,7 +50,7 @@ class Command(CrawlCommand):
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         """Run discovery and print the plan."""
-        from llmsspider.crawl.plan import plan_lines, with_options
+        from llmsspider.crawler.plan import plan_lines, with_options
 
         super().run(args, opts)
         ended = run_of(self.crawler)

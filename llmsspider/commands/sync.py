@@ -23,7 +23,7 @@ from llmsspider.cli.printing import aligned, as_json
 from llmsspider.commands.crawl import INCOMPLETE
 from llmsspider.config.settings import Config
 from llmsspider.config.sources import read_entries
-from llmsspider.crawl.progress import duration
+from llmsspider.crawler.progress import duration
 from llmsspider.errors import ArgumentsError
 from llmsspider.extensions.console import LOGS
 from llmsspider.store import Stores, resolve_data_dir

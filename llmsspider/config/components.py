@@ -51,14 +51,14 @@ without them.
 
 STAND_INS = {
     "SCHEDULER": (
-        "llmsspider.crawl.scheduler.BreadthFirstScheduler",
+        "llmsspider.crawler.scheduler.BreadthFirstScheduler",
         (
             "max_depth may filter pages or miscount them, and more pages than max_pages may be"
             " requested"
         ),
     ),
     "DUPEFILTER_CLASS": (
-        "llmsspider.crawl.scheduler.PageDupeFilter",
+        "llmsspider.crawler.scheduler.PageDupeFilter",
         "the spellings of a page's address are requested one by one",
     ),
     "DOWNLOADER": (

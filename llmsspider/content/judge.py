@@ -3,7 +3,7 @@
 Both come as Markdown with absolute links, the HTML as it was converted. An author's dialect is no
 loss: front matter, admonitions, tabs, components, tables in HTML. `may_be_stub` names the pages
 that are judged by themselves; what a few pages show of a form of a host is in
-`crawl/second_requests.py`.
+`crawler/second_requests.py`.
 """
 
 from __future__ import annotations

@@ -89,8 +89,6 @@ class Joiner:
         urls = dict.fromkeys([self.join(href) for href in dict.fromkeys(hrefs) if href.strip()])
         own = begins(self.page)
         return [url for url in urls if url.startswith(own) or url[:8].lower().startswith(own)]
-        urls = dict.fromkeys([self.join(href) for href in dict.fromkeys(hrefs) if href.strip()])
-        return [url for url in urls if url.startswith(HTTP) or url[:8].lower().startswith(HTTP)]
 
 
 @lru_cache(maxsize=16_384)

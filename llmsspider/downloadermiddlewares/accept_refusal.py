@@ -8,15 +8,15 @@ from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 
-from llmsspider.crawl.pages import text_headers
-from llmsspider.crawl.requests import (
+from llmsspider.crawler.pages import text_headers
+from llmsspider.crawler.requests import (
     HTML_ACCEPT,
     META,
     NestedDownloadError,
     RunComponent,
     download_nested,
 )
-from llmsspider.crawl.run import Run
+from llmsspider.crawler.run import Run
 from llmsspider.web.page_forms import HTML_TYPES, is_markdown_url
 from llmsspider.web.urls import host, identity, page_key
 

@@ -12,7 +12,7 @@ from scrapy.crawler import Crawler
 from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.misc import load_object
 
-from llmsspider.crawl.requests import RefusedRequest, run_of
+from llmsspider.crawler.requests import RefusedRequest, run_of
 from llmsspider.downloadermiddlewares.resolver import allowed_addresses, guarded_resolver
 from llmsspider.errors import ArgumentsError, ErrorKind
 from llmsspider.web import stats

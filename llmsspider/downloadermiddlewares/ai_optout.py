@@ -8,7 +8,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
 from scrapy.utils.httpobj import urlparse_cached
 
-from llmsspider.crawl.requests import RefusedRequest
+from llmsspider.crawler.requests import RefusedRequest
 from llmsspider.downloadermiddlewares.robots import TDMREP
 from llmsspider.downloadermiddlewares.user_agent import robots_user_agent
 from llmsspider.web.rights import (

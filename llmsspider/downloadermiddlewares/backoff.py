@@ -16,7 +16,7 @@ from scrapy.http import Response
 from scrapy.robotstxt import RobotParser
 from scrapy.utils.httpobj import urlparse_cached
 
-from llmsspider.crawl.requests import META, RefusedRequest, run_of
+from llmsspider.crawler.requests import META, RefusedRequest, run_of
 from llmsspider.downloadermiddlewares.host_pace import (
     DEFAULT_RATE,
     START_DELAY_SECS,

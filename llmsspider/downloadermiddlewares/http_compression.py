@@ -13,7 +13,7 @@ from scrapy.exceptions import ResponseDataLossError
 from scrapy.http import Response, TextResponse
 from scrapy.responsetypes import responsetypes
 
-from llmsspider.crawl.requests import RefusedRequest
+from llmsspider.crawler.requests import RefusedRequest
 from llmsspider.downloadermiddlewares.decompression import (
     ENCODINGS,
     BodyTooLargeError,

@@ -31,7 +31,7 @@ from scrapy.http import Headers
 from scrapy.responsetypes import responsetypes
 from scrapy.utils.asyncio import run_in_thread
 
-from llmsspider.crawl.requests import RefusedRequest, run_of
+from llmsspider.crawler.requests import RefusedRequest, run_of
 from llmsspider.errors import RenderingError
 from llmsspider.web.urls import INDEX_FILES, directory
 

@@ -11,9 +11,9 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import HtmlResponse, Response
 
-from llmsspider.crawl.bot_walls import ACCEPTED_RUNS
-from llmsspider.crawl.pages import says_missing, text_headers
-from llmsspider.crawl.requests import (
+from llmsspider.crawler.bot_walls import ACCEPTED_RUNS
+from llmsspider.crawler.pages import says_missing, text_headers
+from llmsspider.crawler.requests import (
     HTML_ACCEPT,
     META,
     NestedDownloadError,
@@ -23,7 +23,7 @@ from llmsspider.crawl.requests import (
     is_plain,
     nested_request,
 )
-from llmsspider.crawl.run import Run
+from llmsspider.crawler.run import Run
 from llmsspider.errors import ErrorKind
 from llmsspider.store import PageState
 from llmsspider.web import stats
@@ -128,7 +128,7 @@ class MarkdownNegotiationMiddleware(RunComponent):
         )
 
     def _left_out(self, request: Request, state: PageState | None) -> Response | None:
-        """Return a 304 for a page that no witness names (`crawl/revisit.py`), and for one that was
+        """Return a 304 for a page that no witness names (`crawler/revisit.py`), and for one that was
         sampled.
 
         It is a 404 for one that is listed, and was not found.

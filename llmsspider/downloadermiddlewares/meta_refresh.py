@@ -6,8 +6,8 @@ from scrapy import Request, Spider
 from scrapy.downloadermiddlewares import redirect
 from scrapy.http import HtmlResponse, Response
 
-from llmsspider.crawl.pages import leads_on
-from llmsspider.crawl.requests import META, RefusedRequest
+from llmsspider.crawler.pages import leads_on
+from llmsspider.crawler.requests import META, RefusedRequest
 from llmsspider.downloadermiddlewares.redirect import NoReferer
 
 

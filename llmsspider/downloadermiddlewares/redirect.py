@@ -9,9 +9,9 @@ from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares import redirect
 from scrapy.http import Response
 
-from llmsspider.crawl.bot_walls import leads_to_login
-from llmsspider.crawl.requests import META, RefusedRequest, download_nested, run_of
-from llmsspider.crawl.run import Run
+from llmsspider.crawler.bot_walls import leads_to_login
+from llmsspider.crawler.requests import META, RefusedRequest, download_nested, run_of
+from llmsspider.crawler.run import Run
 from llmsspider.web import stats
 from llmsspider.web.addresses import same_site
 from llmsspider.web.urls import INVALID_URL, fault, host, identity, loose_key, page_key

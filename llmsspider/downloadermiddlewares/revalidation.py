@@ -14,9 +14,9 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
 from scrapy.utils.httpobj import urlparse_cached
 
-from llmsspider.crawl.pages import text_headers
-from llmsspider.crawl.requests import META, RunComponent, is_plain, nested_request
-from llmsspider.crawl.run import Run
+from llmsspider.crawler.pages import text_headers
+from llmsspider.crawler.requests import META, RunComponent, is_plain, nested_request
+from llmsspider.crawler.run import Run
 from llmsspider.items import raw_hash
 from llmsspider.store import Reading
 from llmsspider.web.urls import host, page_key, without_fragment

@@ -15,7 +15,7 @@ from scrapy.robotstxt import RobotParser
 from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.misc import load_object
 
-from llmsspider.crawl.requests import META, RefusedRequest, kind_of_exception, run_of
+from llmsspider.crawler.requests import META, RefusedRequest, kind_of_exception, run_of
 from llmsspider.downloadermiddlewares.user_agent import robots_user_agent
 from llmsspider.errors import ErrorKind
 from llmsspider.web import foreign, stats

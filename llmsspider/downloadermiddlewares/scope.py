@@ -7,9 +7,9 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import StopDownload
 from scrapy.http import Headers, Response
 
-from llmsspider.crawl.requests import META, FilteredRequest, RunComponent
-from llmsspider.crawl.run import Run
-from llmsspider.crawl.settle import WaitingPage
+from llmsspider.crawler.requests import META, FilteredRequest, RunComponent
+from llmsspider.crawler.run import Run
+from llmsspider.crawler.settle import WaitingPage
 from llmsspider.web.page_forms import media_type
 from llmsspider.web.urls import page_key
 

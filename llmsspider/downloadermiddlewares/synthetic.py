@@ -3,7 +3,7 @@
 from scrapy import Request
 from scrapy.http import Response
 
-from llmsspider.crawl.requests import META
+from llmsspider.crawler.requests import META
 
 
 class SyntheticMiddleware:

@@ -8,7 +8,7 @@ import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from llmsspider.crawl.requests import RunExtension
+from llmsspider.crawler.requests import RunExtension
 from llmsspider.errors import StoreError
 from llmsspider.output.exports import staged
 from llmsspider.output.mirror import path_for

@@ -31,7 +31,7 @@ IN_THE_SUMMARY = frozenset(
         "llmsspider.downloadermiddlewares.backoff",
         "llmsspider.pipelines.hash",
         "llmsspider.pipelines.outcomes",
-        "llmsspider.crawl.ending.faults",
+        "llmsspider.crawler.ending.faults",
         "llmsspider.store.writer",
     }
 )

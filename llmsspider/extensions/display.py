@@ -7,7 +7,7 @@ import logging
 import sys
 from typing import TYPE_CHECKING, TextIO
 
-from llmsspider.crawl.progress import duration
+from llmsspider.crawler.progress import duration
 from llmsspider.output import printable, status
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.live import Live
     from rich.text import Text
 
-    from llmsspider.crawl.run import Run
+    from llmsspider.crawler.run import Run
 
 
 class Display:

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from scrapy.utils.asyncio import create_looping_call
 
-from llmsspider.crawl.requests import RunExtension
+from llmsspider.crawler.requests import RunExtension
 from llmsspider.errors import StoreError
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-    from llmsspider.crawl.run import Run
+    from llmsspider.crawler.run import Run
 
 
 HEARTBEAT_SECS = 5.0

@@ -6,8 +6,8 @@ import logging
 from typing import TYPE_CHECKING
 
 from llmsspider.config.setting_types import parse_ports
-from llmsspider.crawl.requests import RunExtension
-from llmsspider.crawl.spiderrun import is_watched
+from llmsspider.crawler.requests import RunExtension
+from llmsspider.crawler.spiderrun import is_watched
 from llmsspider.output import status
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from typing import Any
 import orjson
 from aiohttp import web
 
-from llmsspider.crawl.progress import Phase, RecentPage
+from llmsspider.crawler.progress import Phase, RecentPage
 from llmsspider.output.metrics import CONTENT_TYPE, metrics
 from llmsspider.output.status import RunReport
 

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import orjson
 from scrapy.utils.asyncio import create_looping_call
 
-from llmsspider.crawl.requests import RunExtension
+from llmsspider.crawler.requests import RunExtension
 from llmsspider.items import Document, row_of
 from llmsspider.output.status import nothing, run_report
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-    from llmsspider.crawl.run import Run
+    from llmsspider.crawler.run import Run
 
 FRAME = struct.Struct(">cI")
 DOCUMENT = b"d"

@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from llmsspider.crawl.requests import RunExtension
+from llmsspider.crawler.requests import RunExtension
 from llmsspider.errors import StoreError
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-    from llmsspider.crawl.run import Run
+    from llmsspider.crawler.run import Run
 
 
 class ReportWriter(RunExtension):

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.extensions.feedexport import FeedExporter
 
-from llmsspider.crawl.progress import replay_command
-from llmsspider.crawl.requests import RunExtension
-from llmsspider.crawl.scheduler import mark_job
+from llmsspider.crawler.progress import replay_command
+from llmsspider.crawler.requests import RunExtension
+from llmsspider.crawler.scheduler import mark_job
 from llmsspider.errors import command
 from llmsspider.extensions.scrapy_cloud import ScrapyCloud
 from llmsspider.output.status import log_lines, run_report

@@ -11,8 +11,8 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.misc import load_object
 
-from llmsspider.crawl.requests import run_of
-from llmsspider.crawl.spiderrun import on_scrapy_cloud
+from llmsspider.crawler.requests import run_of
+from llmsspider.crawler.spiderrun import on_scrapy_cloud
 from llmsspider.extensions.dot_scrapy import enabled
 from llmsspider.extensions.item_parts import ItemTooLargeError, split_document
 from llmsspider.items import Document

@@ -6,7 +6,7 @@ import asyncio
 import logging
 
 from llmsspider.answers import WORDS
-from llmsspider.crawl.requests import RunExtension
+from llmsspider.crawler.requests import RunExtension
 from llmsspider.errors import LlmsspiderError
 
 SHARE = 0.2

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 from scrapy.utils.asyncio import create_looping_call
 
-from llmsspider.crawl.requests import RunExtension
-from llmsspider.crawl.spiderrun import is_terminal
+from llmsspider.crawler.requests import RunExtension
+from llmsspider.crawler.spiderrun import is_terminal
 from llmsspider.extensions.display import Display
 from llmsspider.output.status import progress_line, run_report
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-    from llmsspider.crawl.run import Run
+    from llmsspider.crawler.run import Run
 
 
 REFRESH_SECS = 0.5

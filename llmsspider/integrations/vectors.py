@@ -17,7 +17,7 @@ from filelock import FileLock
 from llmsspider.answers.embedding import BATCH, Embedder, embedded, embedder_of
 from llmsspider.answers.library import store_id
 from llmsspider.content.markdown.chunks import Chunker, ChunkRow
-from llmsspider.crawl.requests import RunComponent
+from llmsspider.crawler.requests import RunComponent
 from llmsspider.errors import ArgumentsError
 from llmsspider.output.exports import documents
 from llmsspider.store.database import batches
@@ -26,7 +26,7 @@ from llmsspider.web.loading import Extra, SettingsLike, missing_extra
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-    from llmsspider.crawl.run import Run
+    from llmsspider.crawler.run import Run
     from llmsspider.store import Store, Stores
 
 logger = logging.getLogger(__name__)

@@ -21,10 +21,10 @@ from scrapy.http import Response
 from llmsspider.config.arguments import PageArguments
 from llmsspider.config.components import check_components
 from llmsspider.config.settings import Config
-from llmsspider.crawl.pages import drop_reason
-from llmsspider.crawl.requests import EngineFetch, synthetic_request
-from llmsspider.crawl.run import Run
-from llmsspider.crawl.spiderrun import ProjectSpider
+from llmsspider.crawler.pages import drop_reason
+from llmsspider.crawler.requests import EngineFetch, synthetic_request
+from llmsspider.crawler.run import Run
+from llmsspider.crawler.spiderrun import ProjectSpider
 from llmsspider.errors import ConversionError, DiscoveryError, InvalidUrlError
 from llmsspider.items import Page
 from llmsspider.lint.findings import Finding, finding, ordered

@@ -24,7 +24,7 @@ from scrapy.extensions.feedexport import FileFeedStorage, S3FeedStorage
 from scrapy.settings import BaseSettings
 from scrapy.utils.defer import ensure_awaitable
 
-from llmsspider.crawl.requests import run_of
+from llmsspider.crawler.requests import run_of
 from llmsspider.errors import ArgumentsError, StoreError
 from llmsspider.items import FIELDS, Document, row_of
 from llmsspider.output import without_formula

@@ -22,8 +22,8 @@ import orjson
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
-from llmsspider.crawl.progress import Example, duration
-from llmsspider.crawl.run import Run
+from llmsspider.crawler.progress import Example, duration
+from llmsspider.crawler.run import Run
 from llmsspider.output.exports import staged
 from llmsspider.output.metrics import metrics
 from llmsspider.output.mirror import path_for

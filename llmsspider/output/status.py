@@ -15,8 +15,8 @@ from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
-from llmsspider.crawl.plan import WITHOUT_DOCUMENTS, advice, notes
-from llmsspider.crawl.progress import Progress, RecentPage, doubted, duration, replay_command
+from llmsspider.crawler.plan import WITHOUT_DOCUMENTS, advice, notes
+from llmsspider.crawler.progress import Progress, RecentPage, doubted, duration, replay_command
 from llmsspider.errors import command
 from llmsspider.store.records import (
     FilteredUrl,
@@ -30,7 +30,7 @@ from llmsspider.store.records import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from llmsspider.crawl.run import Run
+    from llmsspider.crawler.run import Run
     from llmsspider.site.discovered import Discovery
     from llmsspider.store import Store
 

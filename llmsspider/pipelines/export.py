@@ -5,7 +5,7 @@ import logging
 from typing import Any
 
 from llmsspider.config.settings import Config
-from llmsspider.crawl.requests import RunComponent
+from llmsspider.crawler.requests import RunComponent
 from llmsspider.errors import MirrorError, StoreError
 from llmsspider.items import Document
 from llmsspider.output.mirror import MirrorReport, folder_for, sync, sync_skill

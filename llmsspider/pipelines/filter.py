@@ -4,9 +4,9 @@ from typing import Any
 
 from scrapy.crawler import Crawler
 
-from llmsspider.crawl.pages import drop_reason
-from llmsspider.crawl.requests import RunComponent
-from llmsspider.crawl.run import Run
+from llmsspider.crawler.pages import drop_reason
+from llmsspider.crawler.requests import RunComponent
+from llmsspider.crawler.run import Run
 from llmsspider.items import Document, content_hash
 from llmsspider.pipelines import CountedDrop
 from llmsspider.store import PageItem

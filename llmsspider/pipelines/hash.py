@@ -9,8 +9,8 @@ import orjson
 from itemadapter import ItemAdapter
 from scrapy.crawler import Crawler
 
-from llmsspider.crawl.requests import RunComponent
-from llmsspider.crawl.run import Run
+from llmsspider.crawler.requests import RunComponent
+from llmsspider.crawler.run import Run
 from llmsspider.errors import StoreError
 from llmsspider.items import Link, LlmsEntry, added_fields, content_hash
 from llmsspider.pipelines import CountedDrop

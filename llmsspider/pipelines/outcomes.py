@@ -8,8 +8,8 @@ from scrapy.crawler import Crawler
 from scrapy.settings import SETTINGS_PRIORITIES
 from twisted.python.failure import Failure
 
-from llmsspider.crawl.requests import RunComponent
-from llmsspider.crawl.run import Run
+from llmsspider.crawler.requests import RunComponent
+from llmsspider.crawler.run import Run
 from llmsspider.items import content_hash
 from llmsspider.pipelines import CountedDrop
 from llmsspider.store import PageItem, PageRecord

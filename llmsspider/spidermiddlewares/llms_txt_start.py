@@ -8,17 +8,17 @@ from typing import Any, Self
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 
-from llmsspider.crawl.beginning import Phase
-from llmsspider.crawl.ending import all_phases
-from llmsspider.crawl.requests import EngineFetch, required_run
-from llmsspider.crawl.run import Run
+from llmsspider.crawler.beginning import Phase
+from llmsspider.crawler.ending import all_phases
+from llmsspider.crawler.requests import EngineFetch, required_run
+from llmsspider.crawler.run import Run
 
 
 class LlmsTxtStart:
     """Probe llms.txt before the first page and make its entries the seeds of the crawl.
 
-    `process_start` stays open for the whole run and works in phases (`crawl/beginning.py`,
-    `crawl/ending.py`).
+    `process_start` stays open for the whole run and works in phases (`crawler/beginning.py`,
+    `crawler/ending.py`).
     """
 
     def __init__(self, crawler: Crawler, run: Run):

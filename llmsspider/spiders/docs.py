@@ -10,10 +10,10 @@ from scrapy_spider_metadata import Args  # type: ignore[attr-defined]  # it has 
 from llmsspider.config.arguments import NO_URL, PLAN_ONLY, DocsArguments, given
 from llmsspider.config.components import check_components, lost_parts, misspelt, open_settings
 from llmsspider.config.sources import prepare
-from llmsspider.crawl.callbacks.docs import DocsCallbacks
-from llmsspider.crawl.requests import counter
-from llmsspider.crawl.run import Run
-from llmsspider.crawl.scheduler import queued_requests, resumed_run
+from llmsspider.crawler.callbacks.docs import DocsCallbacks
+from llmsspider.crawler.requests import counter
+from llmsspider.crawler.run import Run
+from llmsspider.crawler.scheduler import queued_requests, resumed_run
 from llmsspider.pipelines.item_adapter import register
 from llmsspider.web.loading import own_arguments
 

@@ -24,8 +24,8 @@ from llmsspider.config.components import check_components, open_settings
 from llmsspider.config.settings import Config
 from llmsspider.config.sources import default_name, load_profile, put_in_force
 from llmsspider.content import markdown
-from llmsspider.crawl.callbacks.reading import PageReader, count_page
-from llmsspider.crawl.pages import (
+from llmsspider.crawler.callbacks.reading import PageReader, count_page
+from llmsspider.crawler.pages import (
     PageResponse,
     PageResult,
     drop_reason,
@@ -33,16 +33,16 @@ from llmsspider.crawl.pages import (
     refused_by_page,
     utc_now,
 )
-from llmsspider.crawl.requests import (
+from llmsspider.crawler.requests import (
     META,
     EngineFetch,
     counter,
     kind_of_exception,
     synthetic_request,
 )
-from llmsspider.crawl.run import Run
-from llmsspider.crawl.scheduler import queued_requests
-from llmsspider.crawl.spiderrun import ProjectSpider
+from llmsspider.crawler.run import Run
+from llmsspider.crawler.scheduler import queued_requests
+from llmsspider.crawler.spiderrun import ProjectSpider
 from llmsspider.errors import ConversionError, ErrorKind, RenderingError
 from llmsspider.items import Origin, Page
 from llmsspider.pipelines.item_adapter import register

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scrapy import Request
 
-from llmsspider.crawl.scheduler import PageDupeFilter
+from llmsspider.crawler.scheduler import PageDupeFilter
 
 
 def test_a_page_is_requested_once_whatever_its_spelling():

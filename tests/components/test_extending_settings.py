@@ -9,7 +9,7 @@ from scrapy.utils.conf import build_component_list
 from llmsspider.cli.checking import crawl_problems
 from llmsspider.config import sources
 from llmsspider.config.components import STAND_INS, lost_parts
-from llmsspider.crawl.scheduler import BreadthFirstScheduler
+from llmsspider.crawler.scheduler import BreadthFirstScheduler
 from llmsspider.spiders.docs import DocsSpider
 
 OURS = [
@@ -136,8 +136,8 @@ def test_what_is_lost_with_a_scheduler_that_is_not_ours_is_said():
     for name in STAND_INS:
         settings.set(name, Settings()[name])
     said = [
-        "setting SCHEDULER: scrapy.core.scheduler.Scheduler is not derived from llmsspider.crawl.scheduler.",
-        "setting DUPEFILTER_CLASS: scrapy.dupefilters.RFPDupeFilter is not derived from llmsspider.crawl.scheduler.",
+        "setting SCHEDULER: scrapy.core.scheduler.Scheduler is not derived from llmsspider.crawler.scheduler.",
+        "setting DUPEFILTER_CLASS: scrapy.dupefilters.RFPDupeFilter is not derived from llmsspider.crawler.scheduler.",
         "setting DOWNLOADER: scrapy.core.downloader.Downloader is not derived from llmsspider.downloadermiddlewares.",
     ]
     assert [

@@ -9,7 +9,7 @@ from forked import fork
 from loopback import loopback
 from nested_downloads import LIMIT, download_parts
 
-from llmsspider.crawl.requests import NestedDownloadError
+from llmsspider.crawler.requests import NestedDownloadError
 
 
 def test_whatever_a_nested_download_raises_is_one_error_with_its_kind(tmp_path):

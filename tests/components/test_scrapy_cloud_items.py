@@ -12,7 +12,7 @@ import pytest
 from scrapy.exceptions import NotConfigured
 from scrapy.settings import Settings
 
-from llmsspider.crawl.run import Run
+from llmsspider.crawler.run import Run
 from llmsspider.extensions.job_memory import descendants
 from llmsspider.extensions.scrapy_cloud import MAX_ITEM_BYTES, ScrapyCloud
 from llmsspider.items import Document

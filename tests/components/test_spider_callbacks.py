@@ -17,12 +17,12 @@ from scrapy.statscollectors import MemoryStatsCollector
 from scrapy.utils.request import request_from_dict
 
 from llmsspider import settings as project
-from llmsspider.crawl.beginning import Phase
-from llmsspider.crawl.callbacks.docs import DocsCallbacks
-from llmsspider.crawl.ending import failed_pages, whole_full_texts
-from llmsspider.crawl.requests import EngineFetch
-from llmsspider.crawl.scheduler import PageDupeFilter
-from llmsspider.crawl.settle import Failure, WaitingPage
+from llmsspider.crawler.beginning import Phase
+from llmsspider.crawler.callbacks.docs import DocsCallbacks
+from llmsspider.crawler.ending import failed_pages, whole_full_texts
+from llmsspider.crawler.requests import EngineFetch
+from llmsspider.crawler.scheduler import PageDupeFilter
+from llmsspider.crawler.settle import Failure, WaitingPage
 from llmsspider.items import Document
 from llmsspider.pipelines.filter import FilterPipeline
 from llmsspider.pipelines.hash import HashPipeline

@@ -15,7 +15,7 @@ from forked import HANGS_SECS, Forked
 from sites import html
 from stores import NAME, SITE, Place, record
 
-from llmsspider.crawl.progress import Progress
+from llmsspider.crawler.progress import Progress
 
 COUNTS = {"done": 42, "queued": 78, "phase": "crawling", "unchanged": 7, "pages_per_min": 60.0}
 

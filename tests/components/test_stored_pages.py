@@ -6,7 +6,7 @@ import pytest
 
 from llmsspider.config.arguments import DocsArguments
 from llmsspider.config.settings import Config
-from llmsspider.crawl.run import Run
+from llmsspider.crawler.run import Run
 from llmsspider.items import Link, Page, PageMeta, Section
 from tests.support.stores import record
 

@@ -20,7 +20,7 @@ from site_server import Site
 from sites import html
 from terminal import in_terminal
 
-from llmsspider.crawl.progress import Progress
+from llmsspider.crawler.progress import Progress
 from llmsspider.extensions.display import view
 from llmsspider.output.status import run_status
 from llmsspider.store import RunRecord

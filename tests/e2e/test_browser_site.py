@@ -268,7 +268,7 @@ def test_without_a_browser_there_is_one_warning_and_the_crawl_goes_on(serve, run
     warnings = [
         line
         for line in outcome.log.splitlines()
-        if "[llmsspider.crawl.callbacks.rendering] WARNING: " in line
+        if "[llmsspider.crawler.callbacks.rendering] WARNING: " in line
     ]
     assert len(warnings) == 1
     assert "apt-get install chromium" in warnings[0]

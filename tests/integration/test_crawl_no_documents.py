@@ -177,7 +177,7 @@ def test_a_page_that_changes_under_the_same_validators_uncovers_its_host(serve, 
     outcome = run_crawl(
         f"{site.url}/",
         settings=SETTINGS,
-        constants={"llmsspider.crawl.known_pages.FULL_CHECK_RUNS": 1},
+        constants={"llmsspider.crawler.known_pages.FULL_CHECK_RUNS": 1},
     )
     assert outcome.stats["llms/unbelieved-hosts"] == 1
     assert "/near.html" in outcome.by_path(site.url)

@@ -480,7 +480,7 @@ def test_look_alikes_that_are_stored_stay_whatever_the_order_of_links(serve, run
 
     site.pages["/"] = home([*articles, *lists])
     settings = {"CONCURRENT_REQUESTS_PER_DOMAIN": 2}
-    few = {"llmsspider.crawl.bounds.MAX_LOOK_ALIKES": 5}
+    few = {"llmsspider.crawler.bounds.MAX_LOOK_ALIKES": 5}
     first = run_crawl(f"{site.url}/", settings=settings)
     assert {"/behind.html", *articles} < set(changes(first, site.url))
     site.pages["/"] = home([*reversed(articles), *lists, "/days?n=0"])

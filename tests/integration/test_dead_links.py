@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sites import html
 
-from llmsspider.crawl.learn.accept_refusals import MAX_IN_VAIN
+from llmsspider.crawler.learn.accept_refusals import MAX_IN_VAIN
 
 NAMES = [f"p{number}" for number in range(20)]
 SPELLINGS = {

@@ -282,7 +282,7 @@ def test_what_goes_wrong_in_a_pipeline_costs_its_page_only(serve, run_crawl, env
     del site.pages["/gone.html"]
     run_crawl(f"{site.url}/", env=environment)  # it is linked: the second night decides
     settings = {"ITEM_PIPELINES": '{"own_pipelines.Unruly": 300, "own_pipelines.Late": 950}'}
-    most = {"llmsspider.crawl.run.MAX_FAILED_SHARE": 1}
+    most = {"llmsspider.crawler.run.MAX_FAILED_SHARE": 1}
     outcome = run_crawl(f"{site.url}/", settings=settings, env=environment, constants=most)
     documents = outcome.by_path(site.url)
     assert {path for path, document in documents.items() if document["change"] != "deleted"} == {

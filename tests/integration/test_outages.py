@@ -49,7 +49,7 @@ def test_a_wall_before_a_part_of_the_site_makes_the_run_incomplete(serve, run_cr
         command("status", site.url.removeprefix("http://"), "--json", *store, cwd=tmp_path).stdout
     )
     assert status["run"]["outage"] == why
-    most = {"llmsspider.crawl.run.MAX_FAILED_SHARE": 0.5}
+    most = {"llmsspider.crawler.run.MAX_FAILED_SHARE": 0.5}
     waits, some = [run_crawl(f"{site.url}/", settings=QUICK, constants=most) for _ in range(2)]
     assert set(changes(waits, site.url).values()) == {"unchanged"}, (
         "it is linked: the second night decides"
@@ -110,7 +110,7 @@ def frozen(body: str):
 
 def test_a_server_that_says_304_to_everything_is_found_out(serve, run_crawl):
     site = serve({path: frozen(body) for path, body in pages().items()})
-    quick = {"settings": QUICK, "constants": {"llmsspider.crawl.known_pages.FULL_CHECK_RUNS": 4}}
+    quick = {"settings": QUICK, "constants": {"llmsspider.crawler.known_pages.FULL_CHECK_RUNS": 4}}
     run_crawl(f"{site.url}/", **quick)
     edited = {
         name: html(f"Page {name[2:-5]}", f"<p>The text of {name}, edited.</p>") for name in NAMES

@@ -137,7 +137,7 @@ def crawl_words(
     ]
 
 
-NO_FULL_CHECK = {"llmsspider.crawl.known_pages.FULL_CHECK_RUNS": 0}
+NO_FULL_CHECK = {"llmsspider.crawler.known_pages.FULL_CHECK_RUNS": 0}
 """The constants of a crawl in which every page is revalidated, whatever the number of the run is."""
 
 

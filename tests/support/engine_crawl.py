@@ -52,7 +52,7 @@ def _run(
     from zope.interface import implementer
 
     from llmsspider.config.settings import from_environment
-    from llmsspider.crawl.requests import kind_of_exception
+    from llmsspider.crawler.requests import kind_of_exception
     from llmsspider.web.outcomes import kind_of_response
 
     lookups, events, delays, fallback = [], [], {}, reactor.nameResolver

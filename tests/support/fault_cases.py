@@ -438,7 +438,7 @@ class _Crawler:
                 **({"DOWNLOAD_VERIFY_CERTIFICATES": "False"} if not names else {}),
             },
             constants={
-                "llmsspider.crawl.run.MAX_FAILED_SHARE": 1
+                "llmsspider.crawler.run.MAX_FAILED_SHARE": 1
             },  # half of the site is out of order
             env={
                 "PYTHONPATH": f"{Path(__file__).parents[2]}:{Path(__file__).parent}",

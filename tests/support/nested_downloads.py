@@ -8,7 +8,7 @@ from pathlib import Path
 from scrapy import Request, Spider
 from scrapy.crawler import CrawlerProcess
 
-from llmsspider.crawl.requests import NestedDownloadError, download_nested
+from llmsspider.crawler.requests import NestedDownloadError, download_nested
 
 LIMIT = 1_000
 

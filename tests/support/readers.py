@@ -17,7 +17,7 @@ from patterns import modules
 
 from llmsspider.content.extraction import titles
 from llmsspider.content.extraction.parsing import parse, read_source
-from llmsspider.crawl.pages import has_end
+from llmsspider.crawler.pages import has_end
 from llmsspider.diff.compare import most_similar, word_counts
 from llmsspider.downloadermiddlewares.host_pace import retry_after_secs
 from llmsspider.site import discovery

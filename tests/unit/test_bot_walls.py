@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from llmsspider.crawl.bot_walls import (
+from llmsspider.crawler.bot_walls import (
     ACCEPTED_RUNS,
     Suspect,
     Suspects,
@@ -17,8 +17,8 @@ from llmsspider.crawl.bot_walls import (
     own_evidence,
     wall_fingerprint,
 )
-from llmsspider.crawl.pages import breaks_off
-from llmsspider.crawl.source_memory import Doubts
+from llmsspider.crawler.pages import breaks_off
+from llmsspider.crawler.source_memory import Doubts
 
 LONG = "A word of the page and another one. " * 100
 FORM = b"<form action='/search'><input name='q'></form>"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from llmsspider.crawl.learn.base import Dropped, End, PageFailed
-from llmsspider.crawl.learn.dead_links import MAX_CRAWLS, MAX_STORED, NOT_ASKED, DeadLinks
+from llmsspider.crawler.learn.base import Dropped, End, PageFailed
+from llmsspider.crawler.learn.dead_links import MAX_CRAWLS, MAX_STORED, NOT_ASKED, DeadLinks
 
 DEAD = "https://e.com/docs/gone"
 OTHER = "https://e.com/docs/other"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from llmsspider.crawl.learn.base import End
-from llmsspider.crawl.learn.file_names import MAX_DIRECTORIES, MAX_STORED, FileNames
-from llmsspider.crawl.settle import Drop, Publish, ReadPage
+from llmsspider.crawler.learn.base import End
+from llmsspider.crawler.learn.file_names import MAX_DIRECTORIES, MAX_STORED, FileNames
+from llmsspider.crawler.settle import Drop, Publish, ReadPage
 from llmsspider.items import PageMeta
 
 FILE = Drop("unsupported-type", "application/zip")

@@ -17,10 +17,7 @@ def test_its_names_are_found_without_being_imported():
     assert all(callable(getattr(llmsspider, name)) for name in llmsspider.__all__)
 
 
-def test_a_room_with_the_name_of_a_function_is_both():
-    import llmsspider.crawl.run
-
-    assert llmsspider.crawl.run.Run
+def test_the_function_crawl_takes_a_url_first():
     assert list(inspect.signature(llmsspider.crawl).parameters)[:2] == ["url", "store"]
 
 

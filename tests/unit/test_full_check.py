@@ -6,10 +6,10 @@ import pytest
 
 from llmsspider.config.arguments import DocsArguments
 from llmsspider.config.settings import Config
-from llmsspider.crawl import known_pages
-from llmsspider.crawl.known_pages import KnownPages
-from llmsspider.crawl.source_memory import SourceMemory
-from llmsspider.crawl.state import RunState
+from llmsspider.crawler import known_pages
+from llmsspider.crawler.known_pages import KnownPages
+from llmsspider.crawler.source_memory import SourceMemory
+from llmsspider.crawler.state import RunState
 from llmsspider.store import SourceRecord
 from llmsspider.web.outcomes import says_unchanged
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from llmsspider.content.markdown.commonmark import code_languages
-from llmsspider.crawl.full_text import chosen, have_same_words
+from llmsspider.crawler.full_text import chosen, have_same_words
 from llmsspider.items import Digest, content_hash, decompress
 from llmsspider.store import PageRecord
 

@@ -14,7 +14,7 @@ import pytest
 from llmsspider.content import conversion
 from llmsspider.content.conversion import handle
 from llmsspider.content.formats import Handlers, check_handlers
-from llmsspider.crawl.records import Records
+from llmsspider.crawler.records import Records
 from llmsspider.errors import ArgumentsError, ConversionError
 from llmsspider.items import Link, Page, PageMeta
 from llmsspider.store import Store

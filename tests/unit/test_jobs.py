@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from llmsspider.crawl.scheduler import MARKER, mark_job, resumed_run
+from llmsspider.crawler.scheduler import MARKER, mark_job, resumed_run
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from llmsspider.content import markdown
 from llmsspider.content.judge import Compared, compare, may_be_stub
-from llmsspider.crawl.second_requests import PATIENCE, SAMPLES, FormSamples, Judged
+from llmsspider.crawler.second_requests import PATIENCE, SAMPLES, FormSamples, Judged
 
 URL = "https://e.org/guide/a/"
 PROSE = "The wheel of the mill is turned by the water of the river, which comes down from the hills.\n\n"

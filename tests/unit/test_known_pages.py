@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from llmsspider.crawl.deletions import DeletionPlan, plan_deletions, runs_needed
-from llmsspider.crawl.known_pages import KnownPages
-from llmsspider.crawl.source_memory import Doubts
+from llmsspider.crawler.deletions import DeletionPlan, plan_deletions, runs_needed
+from llmsspider.crawler.known_pages import KnownPages
+from llmsspider.crawler.source_memory import Doubts
 from llmsspider.store import PageState, Reading, SourceRecord, open_store
 from llmsspider.web.outcomes import clean_validator, validators
 from llmsspider.web.urls import page_key

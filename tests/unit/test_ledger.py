@@ -1,6 +1,6 @@
 """What witnesses said, held against what pages showed: when one is believed, and when no longer."""
 
-from llmsspider.crawl.revisit import Ledger
+from llmsspider.crawler.revisit import Ledger
 from llmsspider.site.witnesses import Witness
 from llmsspider.web.urls import loose_key, page_key
 

@@ -13,7 +13,7 @@ from llmsspider.content.extraction import convert, read_metadata
 from llmsspider.content.extraction.parsing import MAX_DEPTH, parse, read_source
 from llmsspider.content.links import SMALL_CHARS
 from llmsspider.content.markdown import MAX_LEVELS, read, split_front_matter
-from llmsspider.crawl.requests import RefusedRequest
+from llmsspider.crawler.requests import RefusedRequest
 from llmsspider.downloadermiddlewares.decompression import (
     MAX_MEMBERS,
     BodyTooLargeError,

@@ -9,7 +9,7 @@ from fuzzing import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmsspider.crawl.link_bases import LinkBases, stem
+from llmsspider.crawler.link_bases import LinkBases, stem
 
 SITE = "https://e.com"
 DIRECTORIES = ["/", "/guide/", "/guide/a/", "/guide/b/", "/api/", "/api/c/", "/api/deep/d/"]

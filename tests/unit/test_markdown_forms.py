@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmsspider.crawl.learn.base import End
-from llmsspider.crawl.learn.link_sources import MIN_SAMPLES, LinkSources
+from llmsspider.crawler.learn.base import End
+from llmsspider.crawler.learn.link_sources import MIN_SAMPLES, LinkSources
 from llmsspider.web.page_forms import (
     FORMS,
     is_markdown_url,

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from stores import SITE, record
 
-from llmsspider.crawl.deletions import Moves
-from llmsspider.crawl.known_pages import KnownPages
+from llmsspider.crawler.deletions import Moves
+from llmsspider.crawler.known_pages import KnownPages
 from llmsspider.items import content_hash
 
 

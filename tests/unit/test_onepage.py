@@ -7,7 +7,7 @@ import logging
 
 import pytest
 
-from llmsspider.crawl.pages import PageResponse, PageResult
+from llmsspider.crawler.pages import PageResponse, PageResult
 from llmsspider.items import Page, PageMeta
 from llmsspider.site.discovered import FetchResult
 from llmsspider.site.providers import Source

@@ -18,7 +18,7 @@ from scrapy.exceptions import (
 from twisted.internet.error import ConnectionLost, DNSLookupError
 from twisted.internet.error import TimeoutError as TwistedTimeoutError
 
-from llmsspider.crawl.requests import RefusedRequest, kind_of_exception
+from llmsspider.crawler.requests import RefusedRequest, kind_of_exception
 from llmsspider.errors import InvalidUrlError
 from llmsspider.web.outcomes import kind_of_response
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from llmsspider.crawl.progress import MIN_QUEUE, PageLimit, Progress
-from llmsspider.crawl.second_requests import SeenLinks
+from llmsspider.crawler.progress import MIN_QUEUE, PageLimit, Progress
+from llmsspider.crawler.second_requests import SeenLinks
 
 
 def test_the_limit_of_requests_follows_from_that_of_pages():

@@ -6,10 +6,10 @@ import pytest
 
 from llmsspider.config.arguments import DocsArguments, check_arguments
 from llmsspider.config.sources import load_profile, profile_names
-from llmsspider.crawl.beginning import start_in_language
-from llmsspider.crawl.pages import drop_reason
-from llmsspider.crawl.records import title_from_url
-from llmsspider.crawl.settle import same_page_elsewhere
+from llmsspider.crawler.beginning import start_in_language
+from llmsspider.crawler.pages import drop_reason
+from llmsspider.crawler.records import title_from_url
+from llmsspider.crawler.settle import same_page_elsewhere
 from llmsspider.errors import ArgumentsError
 from llmsspider.web.page_forms import classify, skipped_extension
 from llmsspider.web.trees import Trees, directory_above, language_segments

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from llmsspider.crawl.bot_walls import Suspect, Wall
-from llmsspider.crawl.learn import Learners
-from llmsspider.crawl.learn.tags import NAMED_AS_TAG
-from llmsspider.crawl.settle import (
+from llmsspider.crawler.bot_walls import Suspect, Wall
+from llmsspider.crawler.learn import Learners
+from llmsspider.crawler.learn.tags import NAMED_AS_TAG
+from llmsspider.crawler.settle import (
     BESIDE_STORED,
     Ask,
     Drop,

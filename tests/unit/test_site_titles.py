@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from llmsspider.crawl.records import KEPT_TITLES, LEAST_TITLES, MAX_LINKED, SiteTitles
+from llmsspider.crawler.records import KEPT_TITLES, LEAST_TITLES, MAX_LINKED, SiteTitles
 from llmsspider.items import Link
 
 PAGES = [

@@ -15,7 +15,7 @@ from llmsspider.config.sources import (
     preset_arguments,
     resolve_arguments,
 )
-from llmsspider.crawl.source_memory import OF_ONE_RUN, kept_line, updated_record
+from llmsspider.crawler.source_memory import OF_ONE_RUN, kept_line, updated_record
 from llmsspider.errors import ArgumentsError
 from llmsspider.store import SourceRecord
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from llmsspider.crawl.source_memory import Doubts, SourceMemory, StartHistory
+from llmsspider.crawler.source_memory import Doubts, SourceMemory, StartHistory
 from llmsspider.items import Section
 from llmsspider.site.discovered import Discovery, FetchResult
 

@@ -6,9 +6,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from llmsspider.crawl.learn.base import End
-from llmsspider.crawl.learn.tags import MAX_TAGS, NAMED_AS_TAG, Tags
-from llmsspider.crawl.settle import Drop, Publish, ReadPage, Wait
+from llmsspider.crawler.learn.base import End
+from llmsspider.crawler.learn.tags import MAX_TAGS, NAMED_AS_TAG, Tags
+from llmsspider.crawler.settle import Drop, Publish, ReadPage, Wait
 from llmsspider.items import PageMeta
 
 TAG = "https://e.com/tags/a"

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from llmsspider.crawl.bounds import trap_reason, without_session_id
-from llmsspider.crawl.shapes import LookAlikes, shape_of
+from llmsspider.crawler.bounds import trap_reason, without_session_id
+from llmsspider.crawler.shapes import LookAlikes, shape_of
 
 SITE = "https://example.com"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from llmsspider.crawl.site import SiteKnowledge
+from llmsspider.crawler.site import SiteKnowledge
 from llmsspider.site.discovered import Discovery, FetchResult
 
 WWW = "https://www.acme.example/docs/"

@@ -17,12 +17,12 @@ from twisted.web.client import URI
 from llmsspider.config.arguments import DocsArguments
 from llmsspider.config.settings import Config
 from llmsspider.content.links import Joiner, _in_directory
-from llmsspider.crawl.bounds import Bounds, trap_reason, without_session_id
-from llmsspider.crawl.pages import with_valid_urls
-from llmsspider.crawl.records import title_from_url
-from llmsspider.crawl.settle import same_page_elsewhere
-from llmsspider.crawl.shapes import LookAlikes
-from llmsspider.crawl.site import SiteKnowledge
+from llmsspider.crawler.bounds import Bounds, trap_reason, without_session_id
+from llmsspider.crawler.pages import with_valid_urls
+from llmsspider.crawler.records import title_from_url
+from llmsspider.crawler.settle import same_page_elsewhere
+from llmsspider.crawler.shapes import LookAlikes
+from llmsspider.crawler.site import SiteKnowledge
 from llmsspider.items import Page, PageMeta
 from llmsspider.output.mirror_files import safe_name
 from llmsspider.site import llmstxt, llmstxt_parser, sitemaps

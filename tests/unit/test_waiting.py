@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from stores import record
 
-from llmsspider.crawl import settle as module
-from llmsspider.crawl.settle import HOLDS, Failure, Spool, Waiting, WaitingPage, reasons_with
+from llmsspider.crawler import settle as module
+from llmsspider.crawler.settle import HOLDS, Failure, Spool, Waiting, WaitingPage, reasons_with
 from llmsspider.items import Digest, Link, LlmsEntry
 
 

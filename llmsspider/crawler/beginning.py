@@ -1,0 +1,521 @@
+"""What a phase of a crawl gets (`Phase`); the first ones: discovery, a sample, full text, start
+page, listed pages.
+"""
+
+import asyncio
+import logging
+import os
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import chain, islice
+from typing import Any
+
+from scrapy import Request, signals
+from scrapy.crawler import Crawler
+from scrapy.exceptions import CloseSpider
+
+from llmsspider.config.arguments import listed_urls
+from llmsspider.crawler.callbacks.docs import DocsCallbacks
+from llmsspider.crawler.full_text import judge_files, misnamed_files
+from llmsspider.crawler.pages import PageResponse, refused_by_page, utc_now, with_valid_urls
+from llmsspider.crawler.plan import make_plan
+from llmsspider.crawler.requests import (
+    HTML_ACCEPT,
+    META,
+    EngineFetch,
+    RefusedRequest,
+    kind_of_exception,
+    nested_request,
+    synthetic_request,
+)
+from llmsspider.crawler.run import Run
+from llmsspider.errors import ConversionError
+from llmsspider.items import MARKDOWN_ORIGINS, Page, PageMeta, Section, content_hash
+from llmsspider.site.discovered import Discovery, Options, Seed
+from llmsspider.site.discovery import discover
+from llmsspider.site.repositories import discover_repository, repository_at
+from llmsspider.store import PageState
+from llmsspider.web.addresses import same_site
+from llmsspider.web.credentials import Credentials
+from llmsspider.web.outcomes import OUTAGES, kind_of_response
+from llmsspider.web.page_forms import (
+    HTML_TYPES,
+    MARKDOWN_TYPES,
+    is_markdown_url,
+    page_candidates,
+    page_form_of,
+)
+from llmsspider.web.trees import replaced, same_language, tree_of
+from llmsspider.web.urls import host, identity, loose_key, page_key, usable
+
+logger = logging.getLogger(__name__)
+
+# URLs that are dealt with before other tasks get their turn; stored pages that are queued at a time
+AT_ONCE = 1000
+PLANNED_PAGES = 5  # maximum number of listed Markdown pages that a plan fetches
+
+
+@dataclass(slots=True, frozen=True)
+class Phase:
+    """The crawl that a phase belongs to, and how it waits for the engine: it is idle when a phase
+    begins.
+    """
+
+    crawler: Crawler
+    spider: DocsCallbacks
+    run: Run
+    fetch: EngineFetch
+    """The fetch of discovery; it keeps the start page's response and the answer for a file that is
+    not there.
+    """
+
+    async def wait_until_idle(self, *, queue_only: bool = False) -> None:
+        """Wait until nothing is queued, downloading or being parsed; with `queue_only` until
+        nothing is queued.
+        """
+        engine = self.crawler.engine
+        while engine is not None and (
+            (engine.scheduler is not None and engine.scheduler.has_pending_requests())
+            or (not queue_only and engine.downloader.active)
+            or (not queue_only and not engine.scraper.slot.is_idle())  # type: ignore[union-attr]
+        ):
+            await self.crawler.signals.wait_for(signals.scheduler_empty)
+
+    async def in_portions(self, requests: Iterator[Request]) -> AsyncIterator[Request]:
+        """Yield requests, a portion whenever the last one has left the queue."""
+        while portion := list(islice(requests, AT_ONCE)):
+            for request in portion:
+                yield request
+            await self.wait_until_idle(queue_only=True)
+
+    def results(self, results: Iterable[Any] | AsyncIterator[Any]) -> Request:
+        """Return the request whose callback yields what the crawl knows without asking the site."""
+        self.spider.settled.append(results)
+        return synthetic_request(self.spider.parse_settled)
+
+    def note(self, line: str) -> None:
+        """Log a line at INFO."""
+        logger.info("%(line)s", {"line": line}, extra={"spider": self.spider})
+
+
+async def discover_site(phase: Phase) -> None:
+    """Discover the site, and fix the bounds of the crawl by what was found; not if it is for stored
+    pages only.
+    """
+    run = phase.run
+    arguments = phase.run.arguments
+    if arguments.mode == "refresh" or arguments.retry:
+        return
+    run.progress.enter("discovery")
+    discovery, start_page = await _look(phase, arguments.url or "")
+    language = arguments.language
+    url = discovery.start.final_url
+    if language not in {None, "all"}:
+        target = start_in_language(url, language or "", start_page.meta.hreflang)
+        if target and same_site(target, url) and identity(target) != identity(url):
+            phase.note(f"language {language}: starting from {target}")
+            discovery, start_page = await _look(phase, target)
+    discovery.start_url = run.memory.start_history.section_of(discovery)
+    section = start_page.meta.section
+    known = run.memory.start_history.declared
+    if section is None and known is not None:  # a wall in its place names none
+        start_page.meta.section = Section(*known)
+    run.memory.start_history = run.memory.start_history.after(discovery, section)
+    await _learn_page_form(phase, discovery, start_page)
+    run.discovered(discovery, start_page)
+    start = identity(discovery.start.final_url)
+    linked = filter(run.bounds.allowed, usable(start_page.follow))
+    others = (
+        url
+        for url in chain((seed.url for seed in discovery.seeds), linked)
+        if identity(url) != start
+    )
+    if discovery.full_texts or any(others):
+        run.expect_pages()
+    await _learn_soft_404(phase)
+    for warning in discovery.warnings:
+        logger.warning("%(warning)s", {"warning": warning}, extra={"spider": phase.spider})
+    for number, cut in enumerate(discovery.cut):
+        if number % AT_ONCE == 0:
+            await asyncio.sleep(0)
+        run.record_filtered(cut.url, cut.reason, cut.rule)
+    for url in discovery.external:
+        run.record_filtered(url, "offsite", "an llms file on another site")
+    scope = run.bounds.scope
+    if scope is not None and (discovery.seeds or not discovery.start.error):
+        phase.note(scope.describe())
+    if scope is not None and run.config.plan_only:
+        await _sample_markdown(phase, discovery)
+        run.plan = make_plan(run, run.memory.link_bases, discovery, scope, start_page)
+
+
+async def _learn_page_form(phase: Phase, discovery: Discovery, start_page: Page) -> None:
+    """Look for the page of one listed Markdown file in a first crawl where nothing else shows what
+    the host calls its pages; three requests at most.
+    """
+    run = phase.run
+    urls = [seed.url for seed in discovery.seeds]
+    markdown_url = next(filter(is_markdown_url, urls), None)
+    if markdown_url is None or run.known.states or phase.fetch.false_answer is not None:
+        return
+    shown = {loose_key(url) for url in (*urls, *start_page.follow) if not is_markdown_url(url)}
+    if any(loose_key(url) in shown for url in urls if is_markdown_url(url)):
+        return
+    candidates = page_candidates(markdown_url)
+    for url in sorted(candidates.values(), key=lambda url: url != candidates.get("bare")):
+        answer = await phase.fetch(url, accept=HTML_ACCEPT)
+        is_page = answer.ok and answer.content_type in HTML_TYPES
+        named = page_form_of(markdown_url, answer.final_url)
+        if is_page and named is not None:
+            run.site.forms_of(markdown_url).page_form = named
+            return
+
+
+async def _learn_soft_404(phase: Phase) -> None:
+    """Remember what a site that answers 200 to everything shows for files it does not have."""
+    answer = phase.fetch.false_answer
+    if answer is not None:
+        with suppress(ConversionError):
+            page = await phase.run.workers.convert(answer.body, answer.final_url, None)
+            if page.markdown:
+                phase.run.site.soft404_hashes.add(content_hash(page.markdown))
+
+
+async def _look(phase: Phase, url: str) -> tuple[Discovery, Page]:
+    """Discover from an address; return the links and metadata of its page too, none where it is no
+    readable HTML.
+    """
+    arguments = phase.run.arguments
+    config = phase.run.config
+    options = Options(
+        llms_txt=arguments.llms_txt,
+        link_depth=config.link_depth,
+        max_linked_files=config.max_linked_files,
+        full_text=config.full_text,
+        optional=arguments.optional,
+        use_sitemaps=arguments.follow != "llms",
+        enabled=config.discovery_enabled,
+    )
+    phase.fetch.start_url = url
+    nothing = Page("", [], [], PageMeta())
+    if arguments.urls_file is not None:
+        named = listed_urls(arguments.urls_file)
+        start = await phase.fetch(url)
+        seeds = [Seed(one, "list") for one in named if identity(one) != identity(url)]
+        discovery = Discovery(
+            start, start.section_url, start_listed=len(seeds) < len(named), seeds=seeds
+        )
+        discovery.discovered_file = arguments.urls_file
+        discovery.discovered_file_type = "list"
+        return discovery, nothing
+    is_of_repositories = (
+        host(url).removeprefix("www.") in config.repository_hosts and config.discovery_enabled
+    )
+    repository = repository_at(url, config.repository_hosts) if is_of_repositories else None
+    if repository is not None and not arguments.llms_txt:
+        phase.fetch.api = repository.project
+        listed = config.formats.extensions("listed")
+        settings = phase.crawler.settings
+        credentials = Credentials.from_setting(settings.get("LLMS_HTTP_AUTH")).with_tokens(
+            os.environ
+        )
+        by_api = repository.kind == "gitlab" and bool(credentials.headers_for(repository.project))
+        listing = await discover_repository(phase.fetch, repository, listed, phase.note, by_api)
+        phase.run.site.repository, discovery = listing
+        return discovery, nothing
+    expect = phase.run.expect_pages
+    discovery = await discover(phase.fetch, url, options, note=phase.note, expect_pages=expect)
+    answer = discovery.start
+    readings = phase.run.readings
+    if not answer.ok or answer.content_type not in HTML_TYPES:
+        return discovery, nothing
+    page = readings.start_page(answer.body, answer.final_url)
+    if page is None:
+        try:
+            page = with_valid_urls(
+                await phase.run.workers.read_metadata(answer.body, answer.final_url, None)
+            )
+        except ConversionError:
+            return discovery, nothing
+        readings.keep_start_page(page, answer.body, answer.final_url)
+    return discovery, page
+
+
+async def _sample_markdown(phase: Phase, discovery: Discovery) -> None:
+    """Learn what the links of Markdown are relative to, for a plan; a crawl learns it from its
+    pages.
+    """
+    run = phase.run
+    for full_text in discovery.full_texts:
+        if full_text.is_usable:
+            await phase.spider.full_texts.sample(full_text)
+    listed = (seed.url for seed in discovery.seeds if is_markdown_url(seed.url))
+    for url in islice(listed, PLANNED_PAGES):
+        answer = await phase.fetch(url)
+        if answer.ok and answer.content_type in MARKDOWN_TYPES:
+            draft = await run.workers.read_markdown(answer.text)
+            run.memory.link_bases.look(run.page_of(url), answer.final_url, "markdown", draft.hrefs)
+    run.memory.link_bases.conclude()
+
+
+# --- seeds: full text, the start page and the listed pages, or the stored ones; links do the rest
+# ---
+
+SAMPLE = 8  # stored pages that are requested first where the start page failed
+SEEDS_AT_ONCE = 20_000  # how many listed pages are queued at a time
+
+
+async def seed_requests(phase: Phase) -> AsyncIterator[Request]:
+    """Yield the requests that the crawl begins with: full text first, then the start page and the
+    listed pages.
+
+    Without discovery (`mode=refresh`, `retry`) they are for stored pages only, or for those that
+    failed last time.
+    """
+    run = phase.run
+    make = phase.spider.requests
+    discovery = phase.run.discovery
+    run.progress.enter("crawling")
+    if discovery is None:
+        run.without_discovery()
+        run.expect_pages()
+        requests = make.failed_before() if run.arguments.retry else make.refresh()
+        async for request in phase.in_portions(requests):
+            yield request
+        return
+    _refuse_mistyped(run, discovery)
+    if run.arguments.follow == "llms":
+        yield phase.results(phase.spider.full_texts.whole())
+        return
+    if await _judges_files(phase, discovery):
+        yield phase.results(phase.spider.full_texts.pages())
+        await phase.wait_until_idle()
+        for full_text in discovery.full_texts:
+            is_html = run.site.judged.of("full text", full_text.url).is_html
+            if full_text.is_usable and full_text.report and is_html:
+                for url in full_text.report.urls:  # they are crawled
+                    seed = Seed(url, "llms-full.txt")
+                    run.memory.lagging.add(page_key(run.page_of(url)))
+                    run.site.enter(seed)
+                    discovery.seeds.append(seed)
+    for request in list(
+        _first_pages(phase, discovery)
+    ):  # before the first answer changes what is known
+        yield request
+    async for request in _listed_pages(phase, discovery):
+        yield request
+    if discovery.start.error and run.known.states:
+        async for request in _stored_pages(phase):
+            yield request
+
+
+async def _judges_files(phase: Phase, discovery: Discovery) -> bool:
+    """Judge full-text files, or else the Markdown of stored pages; return whether there is full
+    text.
+    """
+    await _leave_out_misnamed(phase, discovery)
+    if any(full_text.is_usable for full_text in discovery.full_texts):
+        await judge_files(phase.run, phase.spider.reader.compared, discovery)
+        return True
+    states = phase.run.known.states.values()
+    is_compared = not phase.run.site.judged.is_empty
+    has_markdown = is_compared or any(state.origin in MARKDOWN_ORIGINS for state in states)
+    if has_markdown and await phase.spider.reader.judge_again():
+        phase.fetch.start_response = None  # it came in the form that was believed
+    return False
+
+
+async def _leave_out_misnamed(phase: Phase, discovery: Discovery) -> None:
+    """Take full-text files with a wrong base as files that could not be read."""
+    misnamed = await misnamed_files(phase.run, phase.fetch, discovery)
+    for full_text in discovery.full_texts:
+        why = misnamed.get(full_text.url)
+        if why is not None and full_text.report is not None:
+            full_text.report = replace(full_text.report, rule=None, reason=why)
+            phase.note(f"{full_text.url} is not read: {why}")
+    discovery.files = [file for file in discovery.files if file.url not in misnamed]
+    phase.run.memory.unreadable(misnamed)
+
+
+def _refuse_mistyped(run: Run, discovery: Discovery) -> None:
+    """Raise `CloseSpider` where the start page of a new source is not found, and the site names
+    nothing below it.
+    """
+    start = discovery.start
+    if (
+        start.error != "not_found"
+        or run.known.states
+        or run.arguments.llms_txt
+        or run.arguments.urls_file
+    ):
+        return
+    reports = (full_text.report for full_text in discovery.full_texts)
+    named = chain(
+        (seed.url for seed in discovery.seeds), *(report.urls for report in reports if report)
+    )
+    own = f"{identity(start.url).rstrip('/')}/"
+    if not any(url.startswith(own) for url in chain(named, [discovery.discovered_file or ""])):
+        run.fail(start.url, "not_found", start.message or "", start.status)
+        raise CloseSpider("start_failed")
+
+
+async def _listed_pages(phase: Phase, discovery: Discovery) -> AsyncIterator[Request]:
+    """Yield a request for each seed; a site may list millions, so that there are never too many in
+    the queue.
+    """
+    run = phase.run
+    all_at_once = run.arguments.max_depth is not None  # depths are exact only in one go
+    queued = 0
+    for number, seed in enumerate(discovery.seeds):
+        if number % AT_ONCE == 0:
+            await asyncio.sleep(0)
+        if queued >= SEEDS_AT_ONCE and not all_at_once:
+            await phase.wait_until_idle(queue_only=True)
+            queued = 0
+        page = run.page_of(seed.url)
+        full = run.limit.refusal
+        if run.limit.reached:
+            is_new = not run.requested(page)
+            if is_new and phase.spider.requests.admits(page, listed=run.bounds.is_listed(page)):
+                run.coverage.incomplete(run.limit.why)
+                run.record_filtered(page, *full)
+        elif (request := phase.spider.requests.seed(seed)) is not None:
+            queued += 1
+            yield request
+
+
+async def _stored_pages(phase: Phase) -> AsyncIterator[Request]:
+    """Yield requests for stored pages where the start page failed: a few, and the rest if the site
+    answers.
+    """
+    phase.note(f"the start page failed: going over {len(phase.run.known.states)} stored pages")
+    requests = phase.spider.requests.refresh()
+    for request in islice(requests, SAMPLE):
+        yield request
+    await phase.wait_until_idle()
+    if phase.run.obtained == 0:
+        phase.note("the first stored pages failed too")
+        return
+    async for request in phase.in_portions(requests):
+        yield request
+
+
+def _first_pages(phase: Phase, discovery: Discovery) -> Iterator[Request]:
+    """Yield one seed whose Markdown is named, which shows the form of the start page's host, and
+    the start page.
+    """
+    run = phase.run
+    start = discovery.start
+    first = run.page_of(start.final_url)
+    for seed in discovery.seeds:
+        page = run.page_of(seed.url)
+        beside = (
+            is_markdown_url(seed.url)
+            and host(page) == host(first)
+            and identity(page) != identity(first)
+        )
+        if beside and run.bounds.refusal(page, listed=run.bounds.is_listed(page)) is None:
+            request = phase.spider.requests.seed(seed)
+            yield from (request,) if request is not None else ()
+            break
+    if start.error:
+        key = page_key(start.final_url)
+        is_gone = start.error == "not_found"
+        run.requested_pages.add(key)
+        if start.error in OUTAGES:
+            run.coverage.outage = "the start page failed"
+        run.fail(start.url, start.error, start.message or "", start.status or None)
+        # its stored links are followed with those of the other stored pages
+        run.known.record_outcome(
+            key, "gone" if is_gone else "failed", "not-found" if is_gone else ""
+        )
+        return
+    if phase.fetch.start_response is not None:
+        run.prefetched[identity(start.final_url)] = phase.fetch.start_response
+        phase.fetch.start_response = None
+    yield phase.spider.requests.start_page(start.final_url)
+
+
+def start_in_language(start_url: str, language: str, translations: Mapping[str, str]) -> str | None:
+    """Return where the documentation starts in a language: by hreflang, else the same path in its
+    tree; or None.
+    """
+    for tag, url in translations.items():
+        if same_language(language, tag):
+            return url
+    home = tree_of(start_url).get("language")
+    if home is None or same_language(language, home):
+        return None
+    return replaced(start_url, home, language)
+
+
+# --- a sample of the stored pages, before the first page: whether they are as the witnesses of the
+# site say ---
+
+
+async def leave_out_pages(phase: Phase) -> None:
+    """Decide which stored pages are not requested, if the pages of a sample are as their witness
+    says.
+    """
+    run = phase.run
+    ledger = phase.run.ledger
+    if not run.may_leave_out:
+        return
+    states = {
+        key: state
+        for key, state in run.known.states.items()
+        if run.known.is_usable(state) and state.origin != "llms-full" and not state.is_part
+    }
+    urls = {key: state.url for key, state in states.items()}
+    sample = ledger.plan(urls, run.config.revisit)
+    if ledger.by is None:
+        return
+    found = await asyncio.gather(*(_is_as_stored(phase, states[key]) for key in sample))
+    surprises = [urls[key] for key, is_same in zip(sample, found, strict=True) if is_same is False]
+    if surprises or 2 * found.count(None) > len(found):
+        what = (
+            f"{surprises[0]} changed, and {ledger.by.name} did not name it"
+            if surprises
+            else "they failed"
+        )
+        phase.note(f"stored pages were sampled: {what}; all pages are requested")
+        ledger.give_up()
+    else:
+        phase.note(
+            f"{len(ledger.unasked)} pages are as {ledger.by.name} says: they are not requested"
+        )
+
+
+async def _is_as_stored(phase: Phase, state: PageState) -> bool | None:
+    """Request a stored page as a sample, without validators; say whether it is the stored one, None
+    where it failed.
+    """
+    run = phase.run
+    url = state.validators_url
+    headers = {"Accept": state.accept} if state.accept else None
+    request = nested_request(url, headers=headers, meta={META: {"nested": True, "whole": True}})
+    try:
+        response = await phase.crawler.engine.download_async(request)
+        answer = replace(PageResponse.from_response(response, now=utc_now()), page_url=state.url)
+        kind = kind_of_response(answer.status, answer.headers, answer.body)
+        if kind is not None or answer.fetched_url != url:
+            return None if kind not in {None, "not_found"} else False
+        if run.known.same_body(state.key, url, answer.raw_hash):
+            run.sampled[state.key] = {
+                name: answer.headers[name]
+                for name in ("etag", "last-modified")
+                if name in answer.headers
+            }
+            return True
+        again = phase.spider.requests.stored(state)
+        answer, page = await phase.spider.reader.read(again, answer, listed=True)
+    except Exception as error:  # whatever kept it from being read
+        logger.debug("No sample of %(url)s: %(error)r", {"url": url, "error": error})
+        is_other = isinstance(error, RefusedRequest) or kind_of_exception(error) == "parse"
+        return False if is_other else None
+    if page is None or refused_by_page(page.page.meta, answer, run.config) is not None:
+        return page is None
+    record = run.records.of_response(answer, page, depth=state.depth, by="link")
+    phase.spider.documents.retitle(record, is_start=False)
+    return run.known.has_text(record)

@@ -1,0 +1,510 @@
+"""The documents that go to the pipelines: of pages that were read, and of stored ones, also where
+pages failed.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from scrapy import Request
+from scrapy.spidermiddlewares.httperror import HttpError
+
+from llmsspider.crawler.bot_walls import Suspect, Wall
+from llmsspider.crawler.callbacks.link_sources import LinkSourcePages
+from llmsspider.crawler.callbacks.requests import PageRequests
+from llmsspider.crawler.full_text import have_same_words, title_words
+from llmsspider.crawler.learn.base import PageFailed
+from llmsspider.crawler.pages import PageResponse, PageResult, drop_reason
+from llmsspider.crawler.requests import (
+    FilteredRequest,
+    RefusedRequest,
+    info,
+    is_permanent,
+    kind_of_exception,
+)
+from llmsspider.crawler.run import Run
+from llmsspider.crawler.second_requests import FORM_OF
+from llmsspider.crawler.settle import (
+    Drop,
+    Failure,
+    ReadPage,
+    Site,
+    Wait,
+    WaitingPage,
+    settle,
+)
+from llmsspider.errors import ErrorKind
+from llmsspider.items import HTML_ORIGINS, MARKDOWN_ORIGINS, Change, Page, PageMeta
+from llmsspider.store import PageRecord, PageState
+from llmsspider.web.outcomes import kind_of_response
+from llmsspider.web.urls import document_id, identity, page_key, split_route, without_fragment
+
+READ_AS_MARKDOWN = MARKDOWN_ORIGINS | {"llms-full"}
+
+TEXT = ("content", "title", "description", "language", "source_hash", "extra")
+FORM = (
+    "origin", "fetched_url", "raw_hash", "validators_url", "accept", "etag", "last_modified", "has_end_tag",
+)  # fmt: skip
+"""The fields of a record that hold what a page says, and which answer said it."""
+
+
+def site_of_run(run: Run) -> Site:
+    """Return what the rules of `crawler.settle` ask about the site, answered by the run."""
+
+    def is_published(url: str) -> bool:
+        return run.bounds.allowed(url) and (
+            run.arguments.follow != "listed" or run.site.is_listed(url)
+        )
+
+    def wall(suspect: Suspect) -> Wall | None:
+        found = run.suspects.evidence(suspect)
+        return None if found is None or run.memory.accepts(suspect, found) else found
+
+    return Site(
+        in_scope=run.bounds.allowed,
+        is_published=is_published,
+        leads_back=run.site.leads_back,
+        forms_are_open=lambda url: (
+            run.site.forms_of(url).is_open(url) and not run.site.samples_of(url, "files").is_html
+        ),
+        takes=lambda url: run.arguments.mode != "refresh" or page_key(url) in run.known.states,
+        wall=wall,
+        can_wait=lambda reason: run.waiting.can_keep(reason, run.limit.left),
+    )
+
+
+class Documents:
+    """Settles pages among the site's others: yields documents of records, and requests for what the
+    pages link to.
+    """
+
+    def __init__(self, run: Run, requests: PageRequests, link_sources: LinkSourcePages):
+        self._run = run
+        self._requests = requests
+        self._link_sources = link_sources
+        self._parts: dict[str, list[PageState]] | None = None
+        self.site = site_of_run(run)
+
+    def with_links(
+        self,
+        record: PageRecord,
+        request: Request,
+        *,
+        confirmed: bool = False,
+        read: tuple[PageResponse, PageResult] | None = None,
+    ) -> Iterator[Any]:
+        """Yield a page's document, the requests for its links, and that for its HTML where the
+        policy wants it.
+
+        It is as it was stored (`confirmed`), or was `read` from an answer in this run.
+        """
+        run = self._run
+        earlier = run.waiting.pop(record)
+        same = confirmed or run.known.has_text(record)
+        links = list(
+            self._requests.links(record.follow, record.depth + 1, on=record.url, unchanged=same)
+        )
+        page, (answer, result) = info(request), read or (None, None)
+        facts = ReadPage(
+            record.url,
+            meta=result.page.meta if result is not None else PageMeta(),
+            is_wanted=result is None or self.keeps_listing(request),
+            is_start=bool(page.get("start")),
+            is_stored=confirmed,
+            may_be_markdown=record.origin in HTML_ORIGINS and "by" in page and not page.get("held"),
+            is_undecided=result is not None and result.is_undecided,
+            may_have_moved=partial(self._may_have_moved, record),
+        )
+        waiting = WaitingPage(
+            "markdown", request, record, facts, confirmed, bool(links), answer, result
+        )
+        yield from self.settled(waiting)
+        yield from links
+        if earlier is not None and earlier.shows_pages:
+            run.learned.link_sources.take(record.url)
+        elif earlier is None and record.origin in READ_AS_MARKDOWN:
+            yield from self._link_sources.request(record, start=facts.is_start, unchanged=same)
+
+    def of(self, record: PageRecord, *, confirmed: bool = False) -> Iterator[Any]:
+        """Yield the document of a record; none where the run filters it, or where it waits as it
+        may have moved.
+        """
+        moved = partial(self._may_have_moved, record)
+        facts = ReadPage(record.url, is_stored=confirmed, may_have_moved=moved)
+        yield from self.settled(WaitingPage("moved", None, record, facts, confirmed))
+
+    def settled(self, page: WaitingPage) -> Iterator[Any]:
+        """Yield the document of a page, unless the rules drop it or have it wait."""
+        run = self._run
+        record = page.record
+        facts = page.facts
+        if record is None or facts is None:
+            return
+        verdict = settle(facts, self.site, run.learned.among_others)
+        if isinstance(verdict, Wait):
+            if run.known.state(record.key) is None:  # its links are followed meanwhile
+                run.bounds.learn(record.url, record.content or "")
+            if verdict.reason != "stub":
+                page.answer = page.read = None
+            run.waiting.keep(replace(page, reason=verdict.reason), room=run.limit.left)
+        elif isinstance(verdict, Drop):
+            run.record_filtered(record.url, verdict.reason, verdict.rule)
+            if verdict.reason == "listing":
+                run.known.record_outcome(page_key(record.url), "dropped", "listing")
+        else:
+            if run.memory.keeps_findings and not page.confirmed:
+                earlier = run.store.load_page(record.key)
+                if earlier is not None:  # this run had no discovery
+                    record.llms = earlier.llms
+                    record.depth = earlier.depth
+                    record.discovered_by = earlier.discovered_by
+            record.moved_from = list(run.known.moved_from.get(record.key, ()))
+            change: Change = "unchanged" if page.confirmed else "new"
+            yield record.item(
+                source=run.source, run=run.id, change=change, confirmed=page.confirmed
+            )
+
+    def _may_have_moved(self, record: PageRecord) -> bool:
+        run = self._run
+        why = drop_reason(record.content or "", record.title)
+        return why is None and run.moves.may_be_stored(record, run.recorded.keys)
+
+    def record(self, page: PageResult, answer: PageResponse, request: Request) -> PageRecord:
+        """Return the record of a page, with this run's depth, `discovered_by` and entry.
+
+        Its address is spelled as it is stored, or else as a list, its canonical link, or the
+        shortest link spells it.
+        """
+        run = self._run
+        by = info(request).get("by", "link")
+        depth = int(request.meta.get("depth", 0))
+        entry = run.site.entries.get(identity(request.url))
+        record = run.records.of_response(answer, page, depth=depth, by=by, entry=entry)
+        url = record.url
+        canonical = page.page.meta.canonical
+        plain = identity(record.url)
+        if run.known.state(page_key(url)) is None and not run.site.is_listed(url):
+            if canonical and identity(canonical) == plain:
+                record.url = without_fragment(canonical)
+            elif len(plain) < len(url) and plain in run.bounds.links:
+                record.url = plain
+        return record
+
+    def keeps_listing(self, request: Request) -> bool:
+        """Say whether a page is a document even if it only lists others: somebody wants it, or it
+        was one.
+        """
+        run = self._run
+        state = self._run.known.state(page_key(request.url))
+        is_judged_anew = not (run.known.trusted and run.ledger.has_same_settings)
+        was_one = state is not None and run.known.is_usable(state) and not is_judged_anew
+        is_wanted = run.arguments.listings == "keep" or bool(info(request).get("start"))
+        return is_wanted or was_one or run.site.is_described(request.url)
+
+    def retitle(self, record: PageRecord, *, is_start: bool) -> bool:
+        """Give a page a title of its own where the site's pages share one; return whether it is
+        another.
+        """
+        is_other = self._run.site.titles.retitle(record, is_start=is_start)
+        if is_other:
+            self._run.count("titles/shared")
+        return is_other
+
+    def keep_text(self, record: PageRecord, *, is_same: bool | None = None) -> None:
+        """Keep the text that is stored of a page which comes in another form now, where it says the
+        same.
+
+        A full-text file that lags is another form too; while it is away for once, its pages stay
+        whatever they say.
+        """
+        run = self._run
+        state = self._run.known.state(record.key)
+        is_form = state is not None and state.origin == record.origin
+        if state is None or (is_form and record.key not in run.memory.lagging):
+            return
+        stored = run.store.load_page(state.key)
+        if stored is None or (is_form and stored.title != record.title):
+            return
+        file, found = (
+            state.fetched_url,
+            run.discovery,
+        )  # a file that gave seeds in the run before, and none in this one
+        is_away = (
+            file in run.memory.files_before and found is not None and file not in found.read_files()
+        )
+        is_away = is_away and state.origin == "llms-full"
+        if is_same is None:
+            is_same = _is_other_form(record.content or "", stored.content or "")
+        form = FORM_OF.get(state.origin)
+        if is_same and form is not None and run.site.samples_of(state.url, form).is_html:
+            run.recorded.said_before.add(record.key)  # the better text takes its place
+        elif is_same or (is_away and not run.memory.is_accepted(record.key + b"form", "away")):
+            for name in (
+                *TEXT,
+                *(FORM if is_away else ()),
+            ):  # it is compared with the file when that is back
+                setattr(record, name, getattr(stored, name))
+
+    # --- documents that were made of the body of another page ---
+
+    def parts(self, record: PageRecord, parts: list[tuple[str, Page]]) -> Iterator[Any]:
+        """Yield the documents made of a page's body besides its own, by what follows its address;
+        others are gone.
+        """
+        run = self._run
+        present = set()
+        for after, page in parts:
+            part = run.records.of_part(record, after, page)
+            present.add(part.key)
+            run.requested_pages.add(part.key)
+            yield from self.of(part)
+        for state in self._parts_of(record.url):
+            if state.key not in present:
+                run.known.record_outcome(state.key, "gone", "not-found")
+
+    def _stored_parts(self, url: str) -> Iterator[Any]:
+        """Yield the stored documents that were made of a page's body besides its own: it is as it
+        was stored.
+        """
+        for state in self._parts_of(url):
+            if (record := self._load(state.key)) is not None and self._run.recorded.is_first(
+                record
+            ):
+                yield from self.of(record, confirmed=True)
+
+    def _parts_of(self, url: str) -> list[PageState]:
+        if self._parts is None:
+            self._parts = {}
+            for state in self._run.known.states.values():
+                if state.is_part:
+                    self._parts.setdefault(state.whole_url, []).append(state)
+        return self._parts.get(url, [])
+
+    async def of_docsify(self, request: Request, answer: PageResponse) -> Iterator[Any] | None:
+        """Return the request for the Markdown file of a Docsify site's page; None for any other
+        page.
+        """
+        if answer.kind != "html":
+            return None
+        site = await self._link_sources.learn_docsify(request, answer)
+        is_alternate = info(request).get("alternate")
+        is_route = (
+            bool(split_route(request.url)[1]) and self._run.site.docsify_of(request.url) is not None
+        )
+        if is_route:
+            message = "HTML in place of its Markdown file"
+            return self.failed(request, "not_found", message, answer.status)
+        if site is None or self._run.arguments.render == "always" or is_alternate:
+            return None
+        return self._requests.markdown_of(site.file_of(answer.page_url), request, [])
+
+    # --- stored pages ---
+
+    def unchanged(self, answer: PageResponse) -> PageRecord | None:
+        """Return the stored page, under the requested address, if the answer says it has not
+        changed; else None.
+        """
+        run = self._run
+        key = page_key(answer.page_url)
+        is_304 = answer.status == 304
+        stored = run.known.validated(answer.fetched_url) if is_304 else run.known.state(key)
+        if (
+            stored
+            and not is_304
+            and not run.known.same_body(key, answer.fetched_url, answer.raw_hash)
+        ):
+            stored = None
+        record = run.store.load_page(stored.key) if stored is not None else None
+        if stored is None or record is None:
+            return None
+        run.count("not-modified" if is_304 else "same-body")
+        if stored is not run.known.state(key):  # its body was stored under another address
+            record.id = document_id(run.source, answer.page_url)
+            record.url = answer.page_url
+            record.identity = identity(answer.page_url)
+            record.content_hash = None
+        return record
+
+    def as_stored(
+        self, record: PageRecord | None, request: Request, answer: PageResponse
+    ) -> Iterator[Any]:
+        """Yield the results of an answer that says that a page is as stored, with the validators of
+        this answer.
+        """
+        if record is None:
+            yield from self.failed(
+                request, "http", "HTTP status 304 for a page that is not stored", 304
+            )
+            return
+        run = self._run
+        headers = answer.headers
+        page = info(request)
+        is_304 = answer.status == 304
+        if record.key not in run.ledger.left_out:
+            record.etag = headers.get("etag") or (record.etag if is_304 else None)
+            record.last_modified = headers.get("last-modified") or (
+                record.last_modified if is_304 else None
+            )
+            record.validators_url = answer.fetched_url
+            record.accept = answer.accept
+            record.status = 200
+            record.fetched_at = answer.fetched_at
+        if not run.memory.keeps_findings:
+            record.depth = int(request.meta.get("depth", 0))
+            record.discovered_by = page.get("by", "link")
+            record.llms = run.site.entries.get(identity(request.url))
+        is_same = not self.retitle(record, is_start=bool(page.get("start")))
+        confirmed = is_same and record.key in run.known.states
+        yield from self._stored_parts(record.url)
+        yield from self.with_links(record, request, confirmed=confirmed)
+
+    def stored(self, key: bytes) -> Iterator[Any]:
+        """Yield the document of a page as it is stored; none where it is not."""
+        record = self._load(key)
+        if record is not None:
+            yield from self.of(record, confirmed=True)
+
+    def in_place_of_failed(self, key: bytes, depth: int | None = None) -> Iterator[Any]:
+        """Yield the stored document of a page that failed, and its links: what is behind it must
+        not look unlinked.
+        """
+        record = self._load(key)
+        if record is not None:
+            self._run.progress.kept += 1
+            record.depth = record.depth if depth is None else depth
+            yield from self.of(record, confirmed=True)
+            yield from self._stored_parts(record.url)
+            yield from self._requests.links(
+                record.follow, record.depth + 1, on=record.url, unchanged=True
+            )
+
+    def kept_as_suspect(
+        self, record: PageRecord, request: Request, suspect: Suspect | None
+    ) -> Iterator[Request]:
+        """Have a page wait until it is known whether it stands in place of another; yield the
+        requests for its links.
+        """
+        run = self._run
+        run.waiting.keep(WaitingPage("wall", request, record, suspect=suspect))
+        # an outage of one page does not hide those behind it: links as they are stored, of a
+        # new page as it is
+        state = run.known.state(record.key)
+        known = record if state is None else run.store.load_page(state.key)
+        if known is not None:
+            yield from self._requests.links(known.follow, record.depth + 1, on=record.url)
+
+    def _load(self, key: bytes) -> PageRecord | None:
+        state = self._run.known.state(key)
+        return self._run.store.load_page(state.key) if state is not None else None
+
+    # --- pages that failed ---
+
+    def download_failed(self, request: Request, error: BaseException) -> Iterator[Any]:
+        """Yield the results of a page whose download raised an exception: an error, unless a
+        middleware filtered it.
+        """
+        run = self._run
+        first = request.meta.get("redirect_urls", [request.url])[0]
+        is_stored = run.known.state(page_key(first)) is not None
+        if isinstance(error, FilteredRequest):
+            self.note_redirect(request)
+            if error.why is not None:
+                run.record_filtered(request.url, *error.why)
+        elif isinstance(error, RefusedRequest) and error.reason == "ai-opt-out":
+            self.note_redirect(request)
+            run.record_filtered(request.url, "ai-opt-out", str(error))
+            run.known.record_outcome(page_key(request.url), "dropped", "ai-opt-out")
+        elif isinstance(error, RefusedRequest) and error.reason == "login" and not is_stored:
+            run.record_filtered(request.url, "login", str(error))
+        elif isinstance(error, HttpError):
+            status = error.response.status
+            yield from self.failed(request, kind_of_failure(error), f"HTTP status {status}", status)
+        else:
+            yield from self.failed(
+                request, kind_of_failure(error), str(error) or type(error).__name__
+            )
+
+    def failed(
+        self, request: Request, kind: ErrorKind, message: str, status: int | None = None
+    ) -> Iterator[Any]:
+        """Yield the results of a page that failed: another address, or, unless it is gone, the
+        stored page.
+
+        A redirect that ends in an error has moved nothing: the error holds for all its addresses,
+        and is reported with the first one. A transient error is not counted yet; the page is
+        retried at the end of the crawl.
+        """
+        run = self._run
+        page = info(request)
+        is_gone = kind == "not_found"
+        other = self._requests.other_address(request) if is_gone else None
+        if other is not None:
+            yield other
+            return
+        urls = [*request.meta.get("redirect_urls", ()), request.url]
+        failure = Failure(urls[0], kind, message, status)
+        if not page.get("late") and failure.may_pass:
+            retry = self._requests.retry(request, urls[0])
+            if run.waiting.keep(WaitingPage("failed", retry, failure=failure)):
+                return
+        key = page_key(urls[0])
+        state = run.known.state(key)
+        of_file = key in run.memory.lagging and (state is None or state.origin == "llms-full")
+        if (
+            is_gone
+            and of_file
+            and run.waiting.keep(WaitingPage("in-file", request, failure=failure))
+        ):
+            return  # it is taken from the full-text file that lags
+        run.fail(
+            urls[0], kind, message if len(urls) == 1 else f"{message} at {request.url}", status
+        )
+        resolved = tuple(filter(None, (page.get("md"), page.get("dead"))))
+        run.learned.page_failed(
+            PageFailed(
+                urls[0],
+                kind,
+                by=page.get("by", ""),
+                listed=bool(page.get("listed")),
+                is_stored=state is not None,
+                resolved_to=resolved,
+            )
+        )
+        if is_gone:
+            run.bounds.trees.no_page(urls[0])
+            if state is None and page.get("by") != "link" and key not in run.ledger.left_out:
+                run.ledger.no_documents[key] = urls[0]
+                run.ledger.dead.add(key)
+        for key in dict.fromkeys(page_key(url) for url in urls):
+            if is_gone:
+                run.known.record_outcome(key, "gone", "not-found")
+            else:
+                run.known.record_outcome(key, "failed", kind)
+                yield from self.in_place_of_failed(key, request.meta.get("depth"))
+
+    def note_redirect(self, request: Request) -> None:
+        """Record the addresses that redirect to another page: stored ones moved."""
+        for url in request.meta.get("redirect_urls", ()):
+            if identity(url) != identity(request.url):
+                self._run.bounds.trees.redirected(url, request.url)
+                self._run.known.moved(
+                    page_key(url), page_key(request.url), for_good=is_permanent(request)
+                )
+
+
+def kind_of_failure(error: BaseException) -> ErrorKind:
+    """Return the error kind of the exception that an errback was called with."""
+    if not isinstance(error, HttpError):
+        return kind_of_exception(error)
+    answer = PageResponse.from_response(error.response, now="")
+    return kind_of_response(answer.status, answer.headers, answer.body) or "http"
+
+
+def _is_other_form(text: str, before: str) -> bool:
+    """Return whether two texts have the same words, titles of the same words aside: forms of one
+    page may have a longer and a shorter one.
+    """
+    titles = [set(title_words(one).split()) for one in (text, before)]
+    is_retitled = not (titles[0] <= titles[1] or titles[1] <= titles[0])
+    return not is_retitled and have_same_words(text, before)

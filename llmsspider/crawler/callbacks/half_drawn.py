@@ -1,0 +1,69 @@
+"""Pages that hold text, and empty elements that scripts fill: one page of a site is rendered to see
+whether they do.
+
+An empty element (`PageMeta.mounts`) is worth a look where its name says that a program or a piece
+of code is drawn in it, or where the server answers several addresses with the same bytes.
+"""
+
+import asyncio
+import re
+
+from llmsspider.crawler.pages import PageResponse
+from llmsspider.items import PageMeta
+from llmsspider.web.urls import host, page_key
+
+LIKELY = re.compile(
+    r"#(?:root|app|__next|__nuxt|___gatsby|__docusaurus|svelte|application|react-root)\Z"
+    r"|(?:^|[.#_-])(?:code|samples?|snippets?|examples?)(?:\Z|[._-])"
+)
+"""Names of empty elements that are rendered to see, whatever other pages hold."""
+
+NO_PAGE = "/no-such-page-of-this-site"
+"""An address that a host is asked for once; a program that draws its routes answers it too."""
+
+MAX_BODIES = 50_000
+"""Maximum number of pages whose bytes are compared with those of others."""
+
+
+class HalfDrawnPages:
+    """What is known of the empty elements of each host: whether scripts fill them."""
+
+    def __init__(self) -> None:
+        self.lock = asyncio.Lock()  # held while a page is rendered to see
+        self._pages: dict[str, bytes] = {}  # the first page with a body, by the hash of that
+        self._of_nothing: dict[str, str | None] = {}  # hashes of bodies, by host
+        self._is_filled: dict[tuple[str, str], bool] = {}
+
+    def boxes(self, answer: PageResponse, meta: PageMeta) -> list[str]:
+        """Return the empty elements of a page that are worth a look."""
+        key = page_key(answer.page_url)
+        first = key
+        if len(self._pages) < MAX_BODIES:
+            first = self._pages.setdefault(answer.raw_hash, key)
+        if first != key or self._of_nothing.get(host(answer.page_url)) == answer.raw_hash:
+            return meta.mounts
+        return [mount for mount in meta.mounts if LIKELY.search(mount)]
+
+    def takes_probe(self, url: str, meta: PageMeta) -> bool:
+        """Say whether to ask the host, once, for a page that it does not have."""
+        is_new = host(url) not in self._of_nothing
+        takes = is_new and any(mount[0] == "#" for mount in meta.mounts)
+        if takes:
+            self._of_nothing[host(url)] = None
+        return takes
+
+    def learn_answer(self, url: str, raw_hash: str) -> None:
+        """Learn what a host answers for a page that it does not have."""
+        self._of_nothing[host(url)] = raw_hash
+
+    def is_filled(self, url: str, boxes: list[str]) -> bool | None:
+        """Say whether scripts fill one of these elements; None where a page is to be rendered."""
+        known = [self._is_filled.get((host(url), box)) for box in boxes]
+        if True in known:
+            return True
+        return None if None in known else False
+
+    def learn(self, url: str, boxes: list[str], left: list[str]) -> None:
+        """Learn from a page that was rendered, in which the elements `left` are empty still."""
+        for box in boxes:
+            self._is_filled.setdefault((host(url), box), box not in left)

@@ -1,0 +1,523 @@
+"""How the page that an answer holds is read: Markdown, HTML, rendered, an OpenAPI file; answers
+that may be no page.
+"""
+
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
+
+from scrapy import Request
+from scrapy.crawler import Crawler
+
+from llmsspider.content import judge
+from llmsspider.content.markdown import Draft
+from llmsspider.crawler import bot_walls
+from llmsspider.crawler.bot_walls import Suspect
+from llmsspider.crawler.callbacks.rendering import Renderer
+from llmsspider.crawler.full_text import chosen, have_same_words, title_words
+from llmsspider.crawler.link_bases import UnsettledError
+from llmsspider.crawler.overwrites import rewriting
+from llmsspider.crawler.pages import (
+    LinkJoiner,
+    PageResponse,
+    PageResult,
+    Read,
+    breaks_off,
+    drop_reason,
+    is_documentation,
+    read_page,
+    utc_now,
+)
+from llmsspider.crawler.requests import (
+    HTML_ACCEPT,
+    META,
+    NestedDownloadError,
+    download_form,
+    info,
+    nested_request,
+)
+from llmsspider.crawler.run import Run
+from llmsspider.crawler.second_requests import FORM_OF, NIGHTLY, SAMPLES, SHARE, Form, FormSamples
+from llmsspider.errors import ConversionError, ErrorKind, RenderingError
+from llmsspider.items import MARKDOWN_ORIGINS, Page, PageMeta, content_hash
+from llmsspider.store import PageRecord, PageState
+from llmsspider.web import stats
+from llmsspider.web.outcomes import kind_of_response
+from llmsspider.web.page_forms import converter, is_markdown_url, page_candidates
+from llmsspider.web.stats import Filtered
+from llmsspider.web.urls import host, identity, page_key
+
+logger = logging.getLogger(__name__)
+
+CANDIDATES = 20  # stored pages that are looked at for one that has two forms
+
+
+class Beside(NamedTuple):
+    """The HTML of a page that came as Markdown, None where there is none, and what the Markdown
+    lacks. The page is dead where its HTML is not found, and nothing names its Markdown.
+    """
+
+    html: Read | None
+    found: judge.Compared
+    is_dead: bool = False
+
+
+def count_page(run: Run, url: str, page: Page) -> None:
+    """Count the hidden text of a page that was read; count and log another converter than the
+    chosen one.
+    """
+    if page.hidden:
+        run.count("hidden-text", page.hidden)
+    if not page.fallback:
+        return
+    logger.log(
+        logging.DEBUG if run.progress.fallbacks else logging.WARNING,
+        "%(url)s was converted by %(engine)s: %(chosen)s failed on it (%(why)s); the report names"
+        " all such pages",
+        {
+            "url": url,
+            "engine": page.converter,
+            "chosen": run.config.converter,
+            "why": page.fallback,
+        },
+    )
+    run.count("converter/fallback")
+    run.progress.fallback(url, page.fallback)
+
+
+def joiner(
+    run: Run, draft: Draft, page_url: str, fetched_url: str, origin: str, *, can_wait: bool = True
+) -> Callable[[str], str]:
+    """Return the function that makes the hrefs of a Markdown page absolute, by
+    `run.memory.link_bases`.
+
+    A page that does not show what they are relative to waits for pages of its group that do
+    (`UnsettledError`).
+    """
+    site = run.site.docsify_of(page_url) or run.site.repository_of(page_url)
+    if site is not None:
+        return partial(site.join, page_url=page_url)
+    bases = run.memory.link_bases
+    links = bases.look(page_url, fetched_url, origin, draft.hrefs)
+    if bases.is_open(links):
+        if can_wait and run.waiting.can_keep("links", run.limit.left):
+            raise UnsettledError(links.group)
+        bases.conclude(links.group)
+    if links.differs:
+        run.count(stats.markdown_links(bases.base_of(links)))
+    return bases.join(links)
+
+
+NO_PAGE = Filtered("soft-404", "its Markdown comes for any address; the page is not found")
+
+
+class PageReader:
+    """Reads the page that an answer holds, in the form that says most: each other form is a nested
+    download.
+
+    That is the body as it came; its HTML, where its Markdown says less (`content/judge.py`); what a
+    browser rendered, where scripts make the page; or what an OpenAPI file that it names describes.
+    """
+
+    def __init__(self, crawler: Crawler, run: Run, join: LinkJoiner | None = None):
+        self.crawler = crawler
+        self.renderer = Renderer(crawler, run)
+        self._run = run
+        self._join = join
+        self._beside: dict[str, Beside] = {}  # of pages that wait
+        self._compared: dict[int, str] = {}
+        """The page whose HTML was first compared with its Markdown, by the hash of its text."""
+        self._first: dict[int, str] = {}
+        """The page that came first with a text as Markdown, by the hash of the text."""
+        self._no_html: set[str] = set()
+        """Pages whose HTML is not found."""
+
+    async def read(
+        self, request: Request, answer: PageResponse, *, listed: bool, with_listings: bool = True
+    ) -> Read:
+        """Return the page, and the answer that it was read from in the end.
+
+        Other text formats are documents too where a page is `listed`; `with_listings` reads pages
+        that only list others. Raises `ConversionError`, `RenderingError`, and `UnsettledError`
+        where its links are relative to something unknown.
+        """
+        is_shown = (
+            self._run.site.repository_of(answer.page_url) is not None
+        )  # links are relative to the page
+        shown = replace(answer, fetched_url=answer.page_url) if is_shown else answer
+        workers = self._run.workers
+        join = self._join
+        page = await read_page(
+            shown, workers, listed=listed, join=join, with_listings=with_listings
+        )
+        answer, fuller = await self.fuller(request, answer, page)
+        if fuller is None:
+            return answer, None
+        if fuller.origin in MARKDOWN_ORIGINS:
+            fuller = replace(fuller, is_as_stored=await self.is_as_stored(request, answer, fuller))
+        if not fuller.needs_renderer and self._run.arguments.render != "always":
+            return answer, fuller
+        return await self.renderer.rendered(request, answer, fuller)
+
+    async def is_as_stored(
+        self, request: Request, answered: PageResponse, result: PageResult
+    ) -> bool | None:
+        """Say whether Markdown of a page that is stored as HTML has the same title and words, or
+        else its HTML still has them; None for any other page.
+
+        Raises `RenderingError` where its HTML failed.
+        """
+        known = self._run.known
+        state = self._run.known.state(page_key(request.url))
+        is_new_form = state is not None and state.origin == "html"
+        stored = self._run.store.load_page(state.key) if state is not None and is_new_form else None
+        if state is None or stored is None or not known.is_usable(state):
+            return None
+        before = stored.content or ""
+        if _says_the_same(result.page.markdown, before):
+            return True
+        html = await self._read_html(request.replace(url=state.fetched_url), answered)
+        return html is not None and (
+            html[1] is None or _says_the_same(html[1].page.markdown, before)
+        )
+
+    async def fuller(self, request: Request, answered: PageResponse, result: PageResult) -> Read:
+        """Return the better of a page's Markdown and its HTML, as samples of its host and section
+        show.
+
+        While they do not, the page waits; where it cannot, it is a sample. What may be a stub is
+        judged by itself. Raises `ConversionError`, and `RenderingError` where the HTML is what is
+        stored, and failed this time.
+        """
+        run = self._run
+        url = request.url
+        text = result.page.markdown
+        form = FORM_OF.get(result.origin)
+        is_file = run.site.repository_of(url) is not None or run.site.docsify_of(url) is not None
+        if form is None or result.filtered is not None or is_file or answered.accept == HTML_ACCEPT:
+            return answered, result  # it has no other form
+        samples = run.site.samples_of(url, form)
+        beside = self._beside.pop(url, None)
+        can_wait = run.waiting.can_keep("stub", run.limit.left)
+        if beside is None:
+            is_sample = samples.takes(text, any_page=not can_wait, has_room=self._room > 0)
+            if is_sample or self.may_be_stub(text, url) or self._is_repeated(text, url):
+                beside = await self.beside(request, answered, result, is_sample=is_sample)
+                if is_sample:
+                    self._tell(url, form, samples.report(beside.found, url), answered)
+        if beside is not None and beside.is_dead:
+            return answered, replace(result, filtered=NO_PAGE)
+        if beside is not None and beside.found.is_stub:
+            return beside.html or (answered, result)
+        if samples.is_html is None and can_wait:
+            if beside is not None:
+                self._beside[url] = beside
+            return answered, replace(result, is_undecided=True)
+        is_worse = samples.is_html
+        if is_worse is None:
+            is_worse = beside is not None and bool(beside.found.lost)
+        if not is_worse:
+            return answered, result
+        html = beside.html if beside is not None else await self._read_html(request, answered)
+        return html or (answered, result)
+
+    @property
+    def _room(self) -> int:
+        """How many more pages may be requested as HTML in vain."""
+        first = SAMPLES + len(self._run.requested_pages) // SHARE
+        return (NIGHTLY if self._run.known.states else first) - self._run.site.judged.in_vain
+
+    def may_be_stub(self, markdown: str, url: str) -> bool:
+        """Say whether Markdown may be a stub, so that its HTML is worth a request; the last one is
+        kept for gaps.
+        """
+        state = self._run.known.state(page_key(url))
+        room = self._room
+        if state is not None and state.origin == "html":
+            return judge.may_be_stub(markdown)  # it was one
+        return room > 0 and judge.may_be_stub(markdown, judge.SHORT if room > 1 else 0)
+
+    def _is_repeated(self, markdown: str, url: str) -> bool:
+        """Say whether another page came with the same Markdown, so that its HTML is worth a request."""
+        return self._first.setdefault(hash(markdown), url) != url and self._room > 0
+
+    def _is_named(self, request: Request) -> bool:
+        """Say whether something names the Markdown of a page, which may have no HTML then."""
+        page = info(request)
+        site = self._run.site
+        named = (page.get("listed"), page.get("md"), site.markdown_of(request.url))
+        return any(named) or is_markdown_url(request.url) or site.is_listed(request.url)
+
+    async def beside(
+        self,
+        request: Request,
+        answered: PageResponse,
+        result: PageResult,
+        *,
+        is_sample: bool = False,
+    ) -> Beside:
+        """Return the HTML of a page that came as Markdown, and what it says that the Markdown
+        lacks.
+
+        Raises as `fuller` does.
+        """
+        run = self._run
+        run.count("markdown/samples" if is_sample else "markdown/stub")
+        html = await self._read_html(request, answered)
+        if html is None and request.url in self._no_html and not self._is_named(request):
+            return Beside(None, judge.Compared(frozenset({"text"}), is_stub=True), is_dead=True)
+        page = html[1].page if html is not None and html[1] is not None else None
+        if html is not None and page is None:  # it is as it was stored
+            stored = run.store.load_page(page_key(answered.page_url))
+            if stored is not None:
+                page = Page(stored.content or "", stored.links, [], PageMeta(title=stored.title))
+        found = self._compare(request.url, result.page, page)
+        if found.is_stub:
+            run.count("markdown/stub/html")
+        return Beside(html, found)
+
+    def _compare(self, url: str, markdown: Page, html: Page | None) -> judge.Compared:
+        found = judge.Compared(frozenset())
+        if html is not None:
+            with suppress(ConversionError):
+                found = judge.compare(markdown, html)
+            same = self._compared.setdefault(hash(html.markdown), url)
+            if same != url and markdown.markdown != html.markdown:
+                found = judge.Compared(frozenset())  # a notice that stands in place of each page
+        logger.debug(
+            "%(url)s: its Markdown lacks %(lost)s", {"url": url, "lost": sorted(found.lost)}
+        )
+        self._run.site.judged.in_vain += not found.lost
+        return found
+
+    async def compared(self, url: str, markdown: Page) -> judge.Compared | None:
+        """Compare the Markdown of a page with its HTML as that is now; None where there is none."""
+        html = await self._anew(url, url, HTML_ACCEPT)
+        if (
+            html is None
+            or html[1].origin != "html"
+            or identity(html[0].fetched_url) != identity(url)
+        ):
+            return None
+        return self._compare(url, markdown, html[1].page)
+
+    async def judge_again(self) -> bool:
+        """Compare both forms of one stored page, another one in each crawl; return whether that
+        decides otherwise.
+        """
+        run = self._run
+        number = self._run.known.number
+        states = {state.url: state for state in run.known.states.values() if not state.is_part}
+        again = run.site.judged.again if number % 2 else []
+        turn = chosen(list(states), again, number, CANDIDATES)
+        found = (
+            (url, other) for url in turn if (other := self._markdown_form(states[url])) is not None
+        )
+        url, (form, address) = next(found, ("", ("files", "")))
+        own = await self._anew(address, url) if url else None
+        if own is None or own[1].origin not in FORM_OF:
+            return False
+        compared = await self.compared(url, own[1].page)
+        if compared is None:
+            return False
+        run.count("markdown/samples")
+        decided = run.site.samples_of(url, form).report_all({url: compared})
+        self._tell(url, form, decided, own[0])
+        return decided is not None
+
+    def _markdown_form(self, state: PageState) -> tuple[Form, str] | None:
+        """Return how a stored page comes as Markdown, believed or not, and where; None where it
+        does not.
+        """
+        site = self._run.site
+        url = state.url
+        is_html = state.origin == "html"
+        if state.origin == "negotiated" or (is_html and site.samples_of(url, "Accept").is_html):
+            return "Accept", url
+        address = state.fetched_url if state.origin == "markdown" else None
+        if is_html and site.samples_of(url, "files").is_html:
+            address = site.markdown_of(url) or next(
+                (twin for _, twin in site.forms_of(url).to_try(url)), None
+            )
+        return ("files", address) if address is not None and is_markdown_url(address) else None
+
+    async def _anew(
+        self, url: str, page_url: str, accept: str | None = None
+    ) -> tuple[PageResponse, PageResult] | None:
+        """Return a form of a page, requested without validators and read; None for whatever kept it
+        from that.
+        """
+        headers = {"Accept": accept} if accept else None
+        request = nested_request(url, headers=headers, meta={META: {"nested": True, "whole": True}})
+        try:
+            response = await self.crawler.engine.download_async(request)
+            answer = replace(PageResponse.from_response(response, now=utc_now()), page_url=page_url)
+            if kind_of_response(answer.status, answer.headers, answer.body) is None:
+                return answer, await read_page(
+                    answer, self._run.workers, listed=False, join=self._join
+                )
+        except Exception as error:
+            logger.debug("No sample of %(url)s: %(error)r", {"url": url, "error": error})
+        return None
+
+    def _tell(
+        self, url: str, form: Form, samples: FormSamples | None, answered: PageResponse
+    ) -> None:
+        if samples is None:
+            return
+        by = converter(answered.headers)
+        place = host(url)
+        if samples.above is not None:
+            place += self._run.site.section_of(url)
+        made = f", converted on the way ({by})," if by and form == "Accept" else ""
+        comes = "by Accept" if form == "Accept" else "beside pages"
+        then = ": its HTML is converted" if samples.is_html else ""
+        self._run.note(f"Markdown {comes} at {place}{made} {samples.evidence}{then}")
+
+    async def _read_html(self, request: Request, answered: PageResponse) -> Read | None:
+        """Return a page's HTML as it was read, without a result where it is as it is stored; None
+        where there is none.
+
+        Raises as `fuller` does.
+        """
+        asked = request.url  # of a Markdown file the pages that it may belong to
+        for url in page_candidates(asked).values() if is_markdown_url(asked) else (asked,):
+            html = await self._html(url, request, answered)
+            if html is None:
+                continue
+            if html.status == 304:
+                return html, None
+            with suppress(ConversionError):
+                read = await read_page(html, self._run.workers, listed=False)
+                if is_documentation(read, html, self._run.config) and not read.page.meta.is_shell:
+                    # the Markdown file that it names is not requested again
+                    return html, replace(read, was_stub=is_markdown_url(answered.fetched_url))
+            break
+        return None  # the page has its Markdown
+
+    async def _html(
+        self, url: str, request: Request, answered: PageResponse
+    ) -> PageResponse | None:
+        """Return the answer with a page's HTML, or the 304 for the stored HTML; None where there is
+        no HTML.
+
+        Raises `RenderingError` where the page is stored as HTML: a stub must not take its place in
+        an outage.
+        """
+        known = self._run.known
+        wrong: ErrorKind | None
+        try:
+            html = await download_form(
+                self.crawler, url, request, answered, headers={"Accept": HTML_ACCEPT}
+            )
+        except NestedDownloadError as error:
+            logger.debug("No HTML at %(url)s: %(error)r", {"url": url, "error": error.__cause__})
+            wrong = error.kind
+            why = str(error)
+        else:
+            if html.status == 304:
+                return html if known.validated(html.fetched_url) is not None else None
+            wrong = kind_of_response(html.status, html.headers, html.body)
+            why = f"HTTP status {html.status}"
+            if wrong is None:
+                is_html = html.status == 200 and html.kind == "html"
+                return html if is_html and host(html.fetched_url) == host(url) else None
+        if wrong == "not_found":
+            self._no_html.add(url)
+        state = known.state(page_key(answered.page_url))
+        if state is not None and state.origin == "html" and wrong != "not_found":
+            raise RenderingError(f"its Markdown is a stub, and its HTML failed ({why})", kind=wrong)
+        return None  # the page has its Markdown
+
+
+# --- answers that may stand in place of their pages; what the evidence makes of one is in
+# `crawler/bot_walls.py` ---
+
+
+def seen_suspect(
+    run: Run, record: PageRecord, answer: PageResponse, request: Request
+) -> Suspect | None:
+    """Return the suspect of a page's answer, and record it as evidence; None for an answer without
+    suspicion.
+    """
+    suspect = suspect_of(run, record, answer.body)
+    if suspect is None or suspect.cut:
+        return suspect
+    suspect.start = bool(info(request).get("start"))
+    start = run.discovery.start if run.discovery is not None else None
+    led = suspect.start and start is not None and start.url != start.final_url
+    suspect.redirected = (
+        led or "redirect_urls" in request.meta
+    ) and record.url not in run.bounds.links
+    suspect.false_304 = run.known.is_false(record, answer.headers)
+    run.suspects.see(suspect)
+    return suspect
+
+
+async def seen_beside(run: Run, answer: PageResponse, state: PageState) -> Suspect | None:
+    """Record as evidence the response for a stored page that has no document in this run, and
+    return the suspect.
+    """
+    page = await read_page(answer, run.workers, listed=True)
+    record = run.records.of_response(answer, page, depth=state.depth, by="link")
+    record = replace(record, identity=identity(state.url))
+    suspect = suspect_of(run, record, answer.body)
+    if suspect is None or suspect.before is None:
+        return None
+    run.suspects.see(suspect)
+    return suspect
+
+
+def suspect_of(run: Run, record: PageRecord, body: bytes) -> Suspect | None:
+    """Return the suspect of a response whose text differs from the stored one, or is new and short;
+    else None.
+    """
+    text = record.content or ""
+    state = run.known.state(record.key)
+    is_same = state is not None and (
+        state.markdown_hash == bytes.fromhex(content_hash(text))
+        or (state.raw_hash is not None and state.raw_hash == bytes.fromhex(record.raw_hash or ""))
+    )  # as stored: its Markdown, or the body that another version made Markdown of
+    if (
+        state is None or state.source_hash is not None
+    ):  # new, or stored as pipelines of the user altered it
+        is_long = len(text) > bot_walls.MAX_NEW_TEXT or run.bounds.is_alike(record.url)
+        if is_same or is_long or not run.known.states:
+            return None
+        evidence = bot_walls.own_evidence("", text, record.title, body)
+        return Suspect(record.key, bot_walls.wall_fingerprint(text), None, evidence)
+    stored = None if state.markdown_hash is None or is_same else run.store.load_page(state.key)
+    if stored is None:
+        return None
+    before = stored.content or ""
+    suspect = Suspect(state.key, bot_walls.wall_fingerprint(text), state.content_hash)
+    suspect.cut = not record.has_end_tag and breaks_off(before, text)
+    if suspect.cut:
+        return suspect
+    dropped = drop_reason(text, record.title)
+    reason = dropped.reason if dropped is not None else None
+    is_missing = reason == "soft-404" or content_hash(text) in run.site.soft404_hashes
+    if is_missing or not bot_walls.is_rewritten(before, text):
+        return None
+    suspect.kind = bot_walls.own_evidence(before, text, record.title, body)
+    suspect.rewriting = rewriting(state.key, before, text, stored.title)
+    if reason is None:  # one without text is seen twice anyway
+        shrunk = bot_walls.is_shrunk(before, text)
+        is_less = (
+            record.origin in MARKDOWN_ORIGINS and state.origin == "html"
+        )  # it has no navigation
+        suspect.bare = shrunk or (
+            not is_less and bot_walls.has_lost_links(stored.follow, record.follow)
+        )
+        suspect.blank = shrunk and not record.follow
+    return suspect
+
+
+def _says_the_same(text: str, before: str) -> bool:
+    """Return whether two forms of a page have the same title, where both have one, and words."""
+    title, title_before = title_words(text), title_words(before)
+    is_retitled = bool(title and title_before) and title != title_before
+    return not is_retitled and have_same_words(text, before)

@@ -1,0 +1,333 @@
+"""The requests of the spider `docs`: pages, seeds, stored pages, links.
+
+Each names a callback of the spider.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from scrapy import Request
+
+from llmsspider.crawler.bounds import without_session_id
+from llmsspider.crawler.requests import ALLOWED_STATUSES, CARRIED, META, info
+from llmsspider.crawler.run import Run
+from llmsspider.crawler.settle import WaitingPage
+from llmsspider.site.discovered import Seed
+from llmsspider.site.discovery import MAX_FULL_BYTES
+from llmsspider.store import PageState
+from llmsspider.web.page_forms import is_markdown_url, page_candidates
+from llmsspider.web.urls import INVALID_URL, InvalidUrl, identity, page_key, parse, without_fragment
+
+VALIDATED_BY = frozenset({b"If-None-Match", b"If-Modified-Since"})
+"""The headers of a conditional request, as Scrapy writes them."""
+
+_KEPT_META = ("depth", "handle_httpstatus_list", *CARRIED)
+"""The metadata that a repeated request keeps."""
+
+
+FILE_NAME = "it is named like a file, and others like it are no pages"
+
+
+class PageRequests:
+    """Makes the requests of a crawl.
+
+    A URL that is filtered is counted with its reason, and gets none.
+    """
+
+    def __init__(self, spider: Any, run: Run):
+        self._spider = spider
+        self._parse = spider.parse
+        self._failed = spider.failed
+        """Scrapy reads the source of an errback that is a generator, once for each object that it
+        is.
+        """
+        self._run = run
+
+    def page(self, url: str, *, by: str, depth: int, listed: bool = False, **extra: Any) -> Request:
+        """Return the request for a page; its priority makes the crawl breadth-first, the rest is
+        `meta["llms"]`.
+        """
+        own = {"by": by, "listed": listed, **extra}
+        meta = {"depth": depth, "handle_httpstatus_list": ALLOWED_STATUSES, META: own}
+        return Request(url, callback=self._parse, errback=self._failed, meta=meta, priority=-depth)
+
+    def start_page(self, url: str) -> Request:
+        """Return the request for the start page, which is fetched whatever the scope."""
+        page = self._run.page_of(url)
+        listed = self._run.bounds.is_listed(page)
+        form = _named_form(page, url)
+        return self.page(page, by="start", depth=0, listed=listed, start=True, **form)
+
+    def seed(self, seed: Seed) -> Request | None:
+        """Return the request for a seed, at depth 0; None for one that is filtered or was requested
+        before.
+        """
+        run = self._run
+        url = run.page_of(seed.url)
+        listed = run.bounds.is_listed(url)
+        if run.requested(url) or not self.admits(url, listed=listed):
+            return None
+        extra = {**_named_form(url, seed.url), **_spelled(url, seed.url)}
+        request = self.page(url, by=seed.discovered_by, depth=0, listed=listed, **extra)
+        return None if self._waits_for_copies(request) else request
+
+    def _waits_for_copies(self, request: Request) -> bool:
+        """Keep a request whose page may be of another language or version, until the rest of the
+        site is known.
+        """
+        run = self._run
+        return run.bounds.is_undecided(request.url) and run.waiting.keep(
+            WaitingPage("copy", request)
+        )
+
+    def refresh(self) -> Iterator[Request]:
+        """Yield a request for each stored page, and one for each full-text file that holds stored
+        pages.
+        """
+        files: dict[str, None] = {}
+        for state in self._run.known.states.values():
+            if state.origin == "llms-full":
+                files[state.fetched_url] = None
+            elif not state.is_part:
+                yield self.stored(state)
+        callback = self._spider.parse_full_text_again
+        errback = self._spider.full_text_failed
+        for file in files:
+            meta = {META: {"source": True}, "download_maxsize": MAX_FULL_BYTES}
+            yield Request(file, callback, errback=errback, meta=meta, dont_filter=True)
+
+    def failed_before(self) -> Iterator[Request]:
+        """Yield a request for each page that failed in the last run, as far as the store has their
+        URLs.
+        """
+        run = self._run
+        for url in self._valid(run.memory.failed_before()):
+            state = run.known.state(page_key(url))
+            yield self.stored(state) if state else self.page(url, by="link", depth=0, listed=True)
+
+    def stored(self, state: PageState) -> Request:
+        """Return the request for a stored page."""
+        form = {"md": state.own_url} if state.own_url != state.url else {}
+        return self.page(state.url, by="link", depth=state.depth, listed=True, **form)
+
+    def retry(self, request: Request, url: str) -> Request:
+        """Return the request that retries a failed page at the end of the crawl, by the URL first
+        requested.
+        """
+        own = {**info(request), "late": True}
+        depth = request.meta.get("depth")
+        again = once_more(url, self._parse, self._failed, own, depth)
+        again.meta["max_retry_times"] = 0
+        again.priority = request.priority
+        return again
+
+    def whole(self, request: Request) -> Request:
+        """Return the request for a page again, without validators: its body is needed."""
+        unconditional = {
+            name: value for name, value in request.headers.items() if name not in VALIDATED_BY
+        }
+        whole = kept_meta(request, whole=True)
+        return request.replace(headers=unconditional, meta=whole, dont_filter=True)
+
+    # --- one page in place of another ---
+
+    def markdown_of(self, url: str, request: Request, links: list[str]) -> Iterator[Request]:
+        """Yield the request for the Markdown that an HTML page names, once, and those for the links
+        of its HTML.
+        """
+        again = kept_meta(request, md=url, alternate=True)
+        yield request.replace(meta=again, dont_filter=True, priority=request.priority + 1)
+        yield from self.links(links, int(request.meta.get("depth", 0)) + 1, on=request.url)
+
+    def instead(
+        self, target: str, request: Request, *, uncounted: str | None = None
+    ) -> Iterator[Request]:
+        """Yield the request for the page that this one stands for; `uncounted` is why this one is
+        filtered then.
+        """
+        url = self._run.page_of(without_fragment(target))
+        if self._run.requested(url) or not self.admits(url, listed=self._run.bounds.is_listed(url)):
+            return
+        extra = {"uncounted": uncounted} if uncounted else {}
+        is_start = info(request).get("start", False)
+        yield self.in_place_of(request, url, start=is_start, canonical=request.url, **extra)
+
+    def in_place_of(self, request: Request, url: str, **extra: Any) -> Request:
+        """Return the request for a page that takes the place of a requested one."""
+        page = info(request)
+        depth = int(request.meta.get("depth", 0))
+        by = page.get("by", "link")
+        listed = page.get("listed", False)
+        there = self.page(url, by=by, depth=depth, listed=listed, **extra)
+        return there.replace(
+            priority=request.priority + 1
+        )  # what it is says what others like it are
+
+    def other_address(self, request: Request) -> Request | None:
+        """Return the request for another address of a page that is not found, by what named or
+        spelled it; or None.
+        """
+        run = self._run
+        page = info(request)
+        spelled = page.get("spelled")
+        named_by = page.get("canonical")
+        if spelled and not is_markdown_url(spelled):
+            run.site.respelled.add(identity(spelled))
+            meta = {
+                **request.meta,
+                META: {name: value for name, value in page.items() if name != "spelled"},
+            }
+            return request.replace(url=spelled, meta=meta, dont_filter=True)
+        if named_by and identity(named_by) != identity(request.url):
+            run.bounds.trees.no_page(request.url)
+            run.site.named_answers(request.url, is_found=False)
+            return request.replace(url=named_by, meta={**request.meta}, dont_filter=True)
+        markdown = page.get("md") or page.get("dead")
+        for url in page_candidates(markdown).values() if markdown else ():
+            if run.requested(url) or run.bounds.refusal(url, listed=page.get("listed", False)):
+                continue
+            entry = run.site.entries.get(identity(run.page_of(markdown or "")))
+            if entry is not None:
+                run.site.entries[identity(url)] = entry
+            # its own address as canonical: the one that it names may be the one that is not found
+            return self.in_place_of(request, url, dead=markdown, canonical=url)
+        return None
+
+    # --- links ---
+
+    def links(
+        self, urls: list[str], depth: int, *, on: str, unchanged: bool = False
+    ) -> Iterator[Request]:
+        """Yield requests for those links of the page `on`, which may be `unchanged`, that are new
+        and in scope.
+        """
+        run = self._run
+        bounds = self._run.bounds
+        limit = self._run.limit
+        if not run.follows_links:
+            return
+        if run.arguments.max_depth is not None and depth > run.arguments.max_depth:
+            self._too_deep(urls)
+            return
+        room = limit.room(run.queued()) if limit.max_requests else None
+        for link, url in self._new_links(urls, depth, on=on, unchanged=unchanged):
+            if limit.reached:
+                run.coverage.incomplete(limit.why)
+                return
+            is_new = run.known.state(page_key(url)) is None
+            trap = (
+                bounds.trap(url) if is_new else None
+            )  # a stored page is no trap, it was a document
+            if trap is not None:
+                run.record_filtered(url, trap.reason, trap.rule)
+                continue
+            if room is not None and (room := room - 1) < 0:
+                limit.cut = True
+                rule = f"max_requests={limit.max_requests}: enough are queued"
+                run.record_filtered(url, "max-requests", rule)
+                continue
+            extra: dict[str, Any] = {**_named_form(url, link), **_spelled(url, link)}
+            if is_new and bounds.is_alike(url):
+                extra["alike"] = "linked" if bounds.is_alike(on) else "listed"
+            request = self.page(url, by="link", depth=depth, **extra)
+            if is_new and self._is_no_page(request):
+                continue
+            if not self._waits_for_copies(request):
+                yield request
+
+    def _is_no_page(self, request: Request) -> bool:
+        """Keep or filter a link that is named like a file; say whether it is not requested now."""
+        run = self._run
+        names = run.learned.file_names
+        is_page = names.is_page(request.url)
+        if is_page or (is_page is None and names.takes_sample(request.url)):
+            return False
+        is_kept = is_page is None and run.waiting.keep(WaitingPage("file", request))
+        if not is_kept:
+            run.record_filtered(request.url, "file-type", FILE_NAME)
+        return True
+
+    def _new_links(
+        self, urls: Iterable[str], depth: int, *, on: str, unchanged: bool
+    ) -> Iterator[tuple[str, str]]:
+        """Yield the links that are new to this run and in scope, each with the page that it stands
+        for.
+        """
+        run = self._run
+        bounds = self._run.bounds
+        dead = self._run.learned.dead_links
+        if unchanged or not dead.skipped:
+            urls = bounds.links.missing(urls)
+        for link in self._valid(
+            link for link in urls if not self._is_known(link, unchanged=unchanged)
+        ):
+            if not bounds.links.add(link) and (unchanged or link not in dead.skipped):
+                continue
+            url = run.page_of(without_session_id(link))
+            why = bounds.refusal(url)
+            if why is None or why.reason != "offsite":
+                if run.site.is_seed(url) or run.requested(url):
+                    # a listed page is a seed: it enters at depth 0 with what the list says of it
+                    continue
+                if unchanged and run.known.state(page_key(url)) is None and dead.skip(link, url):
+                    continue
+            if why is None:
+                yield link, url
+                continue
+            run.record_filtered(url, *why)
+
+    def _is_known(self, link: str, *, unchanged: bool) -> bool:
+        """Say whether a link was seen in this run exactly as it is written, which most were, and
+        may be passed over.
+        """
+        run = self._run
+        is_known = link in run.bounds.links and (
+            unchanged or link not in run.learned.dead_links.skipped
+        )
+        return is_known and not run.bounds.links.add(link)  # it stays among those seen lately
+
+    def _valid(self, urls: Iterable[str]) -> Iterator[str]:
+        """Yield the URLs that pass the gate; the others are counted, each once."""
+        for link in urls:
+            url = parse(link)
+            if isinstance(url, str):
+                yield url
+            elif isinstance(url, InvalidUrl) and self._run.bounds.links.add(url.display):
+                self._run.record_filtered(url.display, INVALID_URL, url.why)
+
+    def _too_deep(self, urls: Iterable[str]) -> None:
+        run = self._run
+        for url in map(run.page_of, self._valid(urls)):
+            is_taken = not run.requested(url) and run.bounds.allowed(url)
+            if is_taken and run.bounds.links.add(f"depth {identity(url)}"):
+                run.record_filtered(url, "max-depth", f"max_depth={run.arguments.max_depth}")
+
+    def admits(self, url: str, *, listed: bool) -> bool:
+        """Say whether a page is in scope; one that is not is counted."""
+        why = self._run.bounds.refusal(url, listed=listed)
+        if why is not None:
+            self._run.record_filtered(url, *why)
+        return why is None
+
+
+def _named_form(url: str, named: str) -> dict[str, Any]:
+    """Return the value of `meta["llms"]` for the Markdown URL that names a page."""
+    return {"md": named} if url != named and is_markdown_url(named) else {}
+
+
+def _spelled(url: str, named: str) -> dict[str, Any]:
+    return {"spelled": named} if url != named and identity(url) == identity(named) else {}
+
+
+def kept_meta(request: Request, **own: Any) -> dict[str, Any]:
+    """Return the metadata of a request that is repeated; that of the first download is dropped."""
+    kept = {key: request.meta[key] for key in _KEPT_META if key in request.meta}
+    return {**kept, META: {**info(request), **own}}
+
+
+def once_more(url: str, callback: Any, errback: Any, own: object, depth: int | None) -> Request:
+    """Return a request that passes the dupefilter."""
+    meta = {"handle_httpstatus_list": ALLOWED_STATUSES, META: own}
+    if depth is not None:
+        meta["depth"] = depth
+    return Request(url, callback=callback, errback=errback, meta=meta, dont_filter=True)

@@ -1,0 +1,323 @@
+"""Which stored pages that a crawl did not reach are deleted, which are kept, and which moved.
+
+No Scrapy.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+from llmsspider.crawler.bot_walls import ACCEPTED_RUNS
+from llmsspider.crawler.known_pages import KnownPages, PageOutcome
+from llmsspider.crawler.relocations import RELOCATED_SHARE, is_merged, relocations
+from llmsspider.diff.compare import MAX_PAIRS, common_share, most_similar, word_counts
+from llmsspider.items import content_hash
+from llmsspider.store import PageRecord
+from llmsspider.web.outcomes import OUTAGES
+from llmsspider.web.urls import last_segment, page_key
+
+# Pages that moved: a new page may be a stored one that this run has not reached. Pure.
+
+MAX_NAMESAKES = 5
+"""Maximum number of stored pages whose address ends alike; a name that more pages have (`index`)
+shows nothing.
+"""
+
+
+Words = Callable[[bytes], Counter[str]]
+"""Returns the words of a stored page, by its key."""
+
+
+class Moves:
+    """Finds which new pages are stored ones at another address, once it is known which stored pages
+    are gone.
+
+    With `every` any new page may be one of them, else those with the text or the name of a stored
+    page: after an incomplete run this one may be stopped too, and pages that wait are left to the
+    next one.
+    """
+
+    def __init__(self, known: KnownPages, *, every: bool = False):
+        self._known = known
+        self.every = every
+
+    @cached_property
+    def _index(self) -> dict[bytes | str | None, list[bytes]]:
+        """Keys of the stored pages, by the hash of their text and by the last part of their
+        address.
+        """
+        index: dict[bytes | str | None, list[bytes]] = defaultdict(list)
+        for key, state in self._known.states.items():
+            index[state.markdown_hash].append(key)
+            index[last_segment(state.url)].append(key)
+        return index
+
+    def may_be_stored(self, record: PageRecord, recorded: Container[bytes]) -> bool:
+        """Say whether a new page may be a stored one that has no document in this run (`recorded`)
+        yet.
+        """
+        if self._known.state(record.key) is not None:
+            return False
+        candidates = self._known.states if self.every else self._alike(record)
+        return any(key not in recorded for key in candidates)
+
+    def pair(self, records: Sequence[PageRecord], text: Callable[[bytes], str]) -> None:
+        """Find where stored pages moved to that are gone, or that nothing links to any more, and
+        note it.
+
+        `records` are the new pages, `text` returns the stored text of a page by its key.
+        """
+        known = self._known
+        others: list[PageRecord] = []
+
+        @cache
+        def words(key: bytes) -> Counter[str]:
+            return word_counts(text(key), known.states[key].url)
+
+        def most_similar_of(record: PageRecord, keys: list[bytes]) -> bytes | None:
+            here = word_counts(record.content or "", record.url) if keys else Counter[str]()
+            return most_similar(here, [(key, words(key)) for key in keys])
+
+        def gone(keys: Iterable[bytes]) -> list[bytes]:
+            return list(filter(known.is_lost, keys))
+
+        for record in records:
+            alike = gone(self._alike(record))
+            here = _text_hash(record)
+            same_text = [key for key in alike if known.states[key].markdown_hash == here]
+            same_name = [
+                key
+                for key in alike
+                if last_segment(known.states[key].url) == last_segment(record.url)
+            ]
+            if len(same_text) == 1 or (
+                same_text and len(same_name) == 1 and same_name[0] in same_text
+            ):
+                known.moved((same_name if len(same_text) > 1 else same_text)[0], record.key)
+            elif not same_text and (key := most_similar_of(record, same_name)) is not None:
+                known.moved(key, record.key)
+            elif not same_text and record.key not in known.targets.values():
+                others.append(record)
+        is_bounded = len(others) * len(gone(known.outcomes)) <= MAX_PAIRS
+        for record in others if is_bounded else ():
+            if (key := most_similar_of(record, gone(known.outcomes))) is not None:
+                known.moved(key, record.key)
+        self._carry(records, words)
+        if is_bounded:
+            self._merge(others, words)
+
+    def _carry(self, records: Sequence[PageRecord], words: Words) -> None:
+        """Find the pages of folders that moved, by the moves that are known, though they were
+        edited.
+        """
+        known = self._known
+        new = {record.key: record for record in records}
+        proven = [
+            (known.states[key].url, new[target].url)
+            for key, target in known.targets.items()
+            if target in new
+        ]
+        folders = relocations(proven)
+        arrived = set(known.targets.values())
+        for record in records if folders else ():
+            if record.key in arrived:
+                continue
+            before = (folder.address_before(record.url) for folder in folders)
+            keys = [page_key(url) for url in before if url is not None]
+            key = next((key for key in keys if known.is_lost(key)), None)
+            here = word_counts(record.content or "", record.url)
+            if key is not None and common_share(here, words(key)) >= RELOCATED_SHARE:
+                known.moved(key, record.key)
+
+    def _merge(self, records: Sequence[PageRecord], words: Words) -> None:
+        """Find the new pages that hold the texts of several that are gone."""
+        known = self._known
+        for record in records:
+            whole = word_counts(record.content or "", record.url)
+            keys = [key for key, outcome in known.outcomes.items() if outcome == "gone"]
+            merged = [key for key in keys if is_merged(words(key), whole)]
+            for key in merged if len(merged) > 1 else ():
+                known.moved(key, record.key)
+                known.merged.add(key)
+
+    def _alike(self, record: PageRecord) -> list[bytes]:
+        """The stored pages that have the text of a page, or the last part of its address."""
+        named = self._index.get(last_segment(record.url), [])
+        same = self._index.get(_text_hash(record), [])
+        return list(dict.fromkeys([*same, *(named if len(named) <= MAX_NAMESAKES else ())]))
+
+
+def _text_hash(record: PageRecord) -> bytes:
+    return bytes.fromhex(content_hash(record.content or ""))
+
+
+# Whether a run may delete stored pages.
+
+
+def outage(failed: Mapping[str, int], obtained: int, share: float) -> str | None:
+    """Return in words that more pages failed than the `share` that may in a complete run, or None;
+    one always may.
+
+    Of the failed pages, counted by error kind, only those of an outage count.
+
+    >>> outage({"auth": 3, "not_found": 7}, 27, 0.1) is None
+    True
+    >>> outage({"auth": 4}, 27, 0.1)
+    '4 of 31 pages failed (auth 4)'
+    """
+    failures = Counter({kind: number for kind, number in failed.items() if kind in OUTAGES})
+    requested = failures.total() + obtained
+    kinds = ", ".join(f"{kind} {number}" for kind, number in failures.most_common())
+    too_many = failures.total() > max(1, share * requested)
+    return f"{failures.total()} of {requested} pages failed ({kinds})" if too_many else None
+
+
+# Which of the stored pages that a run did not confirm are deleted. Two witnesses say that a page is
+# gone: its own answer, and the site, where nothing names it any more. Both are believed at once,
+# one of them in time. Pure.
+
+DELETED: frozenset[PageOutcome] = frozenset({"gone", "moved", "dropped", "unlinked"})
+
+ODD_ANSWERS = frozenset({"empty", "soft-404", "unsupported-type"})
+"""Why a page is filtered that answers with something else than a page; the other reasons are its
+own words.
+"""
+
+AGREED_RUNS = 1
+"""Complete runs in a row after which a page is deleted of which answer and site say that it is
+gone.
+"""
+DOUBTED_RUNS = 2
+"""The same where something names it, or its answer is odd; and where too many pages would go at
+once.
+"""
+ANSWERING_RUNS = 3
+"""The same where nothing names a page that answers as ever."""
+MAX_DELETED_SHARE = 0.30
+"""More than this share of the pages in bounds is not deleted at once without confirmation."""
+ALWAYS_DELETED = 2
+"""So many pages may go from any source, though not more than half of it: shares say little of a few
+pages.
+"""
+
+
+def runs_needed(
+    outcome: PageOutcome,
+    reason: str = "",
+    *,
+    named: bool = False,
+    arrived: bool = False,
+    shared: bool = False,
+    for_now: bool = False,
+    by_canonical: bool = False,
+) -> int:
+    """Return after how many complete runs in a row with this outcome a page is deleted; 0 for
+    whatever the share.
+
+    `reason` is why it is filtered. It is `named` by a list, a sitemap or a link of this run; the
+    page that it moved to has `arrived` in it; other pages moved there, too (`shared`); its redirect
+    is none for good (`for_now`), or there is none: the page answers as ever, and names another
+    address (`by_canonical`).
+    """
+    if outcome == "moved" and (shared or for_now):
+        return ACCEPTED_RUNS if shared and for_now else DOUBTED_RUNS
+    if outcome == "moved" and arrived and by_canonical:
+        return AGREED_RUNS
+    if reason == "pipeline" or (outcome == "moved" and arrived):
+        return 0
+    if outcome == "unlinked":
+        return ANSWERING_RUNS
+    is_doubted = reason in ODD_ANSWERS if outcome == "dropped" else named
+    return DOUBTED_RUNS if is_doubted else AGREED_RUNS
+
+
+@dataclass(slots=True, frozen=True)
+class DeletionPlan:
+    """What the end of a run decided: keys to delete with the reason, keys to export as they were
+    stored.
+
+    Later runs decide on those of the latter that are in `waits`, with the reason. `blocked_by` says
+    why more of them wait than the answers call for, or is None.
+    """
+
+    delete: Mapping[bytes, str]
+    keep: tuple[bytes, ...]
+    waits: Mapping[bytes, str]
+    blocked_by: str | None = None
+
+
+def plan_deletions(
+    known: KnownPages,
+    in_bounds: set[bytes],
+    *,
+    unreached: set[bytes],
+    named: set[bytes],
+    present: Container[bytes],
+    links: Callable[[list[bytes]], set[bytes]],
+    again: Callable[[bytes, str], int],
+    confirmed: bool = False,
+    only_gone: bool = False,
+) -> DeletionPlan:
+    """Decide over the stored pages that a run did not confirm, all given by their keys.
+
+    The run covers those `in_bounds`. The `unreached` have no document in it, others are `present`;
+    its lists and links have `named` some; `links` returns those that stored pages link to. `again`
+    is `Doubts.again` of the source. Nothing waits where the user `confirmed`; `only_gone`
+    (`mode=refresh`) deletes only what answered 404 or 410.
+    """
+    deleted = frozenset({"gone"}) if only_gone else DELETED
+    arriving = Counter(known.targets.values())
+    outcomes = {
+        key: known.outcomes[key] for key in known.outcomes if key in in_bounds and key in unreached
+    }
+    keep = [key for key, outcome in outcomes.items() if outcome in {"kept", "moved"} - deleted]
+
+    def needed(key: bytes) -> int:
+        state = known.states[key]
+        if state.is_part and (whole := page_key(state.whole_url)) in known.outcomes:
+            key = whole  # a part of its body goes with it
+        target = known.targets.get(key, b"")
+        return runs_needed(
+            known.outcomes[key],
+            known.reasons[key],
+            named=key in named,
+            arrived=target in present,
+            shared=arriving[target] > 1 and key not in known.merged,
+            for_now=key in known.elsewhere_for_now,
+            by_canonical=key in known.canonical_elsewhere,
+        )
+
+    runs = {key: needed(key) for key, outcome in outcomes.items() if outcome in deleted}
+    doubted = [
+        *keep,
+        *(key for key in runs if runs[key] > AGREED_RUNS and outcomes[key] != "unlinked"),
+    ]
+    while doubted:  # what only such pages link to may be back with them
+        doubted = [
+            key for key in links(doubted) if runs.get(key) == AGREED_RUNS and key not in named
+        ]
+        named = named.union(doubted)
+        runs.update((key, needed(key)) for key in doubted)
+    at_once = Counter(known.reasons[key] for key in runs if runs[key] == AGREED_RUNS)
+    pages = len(in_bounds)
+    number = at_once.total()
+    too_many = (
+        number > max(MAX_DELETED_SHARE * pages, min(ALWAYS_DELETED, pages // 2)) and not confirmed
+    )
+    waits = {}
+    for key, least in runs.items():
+        required = DOUBTED_RUNS if too_many and least == AGREED_RUNS else least
+        what = f"{known.reasons[key]} {known.targets.get(key, b'').hex()}"
+        if not confirmed and required > AGREED_RUNS and again(key, what) < required:
+            waits[key] = known.reasons[key]
+    blocked_by = None
+    if too_many and any(runs[key] == AGREED_RUNS for key in waits):
+        reasons = ", ".join(f"{reason} {times}" for reason, times in at_once.most_common())
+        blocked_by = (
+            f"{number} of {pages} pages would be deleted ({reasons}): more than"
+            f" {MAX_DELETED_SHARE:.0%}, so the next complete crawl decides; if the site really"
+            " changed so much, confirm with -a confirm_deletions=true"
+        )
+    delete = {key: known.reasons[key] for key in runs if key not in waits}
+    return DeletionPlan(delete, (*keep, *waits), waits, blocked_by)

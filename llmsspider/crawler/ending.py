@@ -1,0 +1,356 @@
+"""The phases of a crawl; the last ones need what all pages have shown.
+
+Each begins when the one before is through.
+"""
+
+import logging
+from collections.abc import AsyncIterator, Callable, Iterator
+from time import monotonic
+from typing import Any
+
+from scrapy import Request
+from scrapy.exceptions import CloseSpider
+
+from llmsspider.config.arguments import NO_URL, NO_URL_GIVEN
+from llmsspider.crawler.beginning import Phase, discover_site, leave_out_pages, seed_requests
+from llmsspider.crawler.deletions import DELETED, DeletionPlan, plan_deletions
+from llmsspider.crawler.pages import utc_now
+from llmsspider.crawler.progress import replay_command
+from llmsspider.crawler.run import Run
+from llmsspider.crawler.scheduler import mark_job
+from llmsspider.crawler.settle import reasons_with
+from llmsspider.errors import LlmsspiderError, StoreError
+from llmsspider.store import LINKS, PageState
+from llmsspider.web import stats
+from llmsspider.web.urls import page_key, parse
+
+logger = logging.getLogger(__name__)
+faults = logging.getLogger(f"{__name__}.faults")
+"""What ended the run; the closing lines of `llmsspider` say it again."""
+
+MAX_SECS = 300.0  # maximum time of the retries, in seconds; pages not requested by then are errors
+AT_ONCE = 2  # number of pages that are retried at a time
+
+
+async def undecided_pages(phase: Phase) -> AsyncIterator[Request]:
+    """Yield the pages that waited until it was known what is a copy, and what addresses like theirs
+    are.
+    """
+    at_end = phase.spider.at_end
+    while phase.run.waiting.number("copy", "shape", "file"):
+        for request in [*at_end.decided(), *at_end.of_shapes(), *at_end.named_like_files()]:
+            yield request
+        await phase.wait_until_idle()
+    if phase.run.limit.cut:
+        phase.run.coverage.incomplete("max_requests")
+    for dropped in phase.run.learned.drained():
+        phase.run.record_filtered(*dropped)
+
+
+async def unsettled_links(phase: Phase) -> AsyncIterator[Request]:
+    """Settle the pages that waited for others to show what their links are relative to."""
+    while phase.run.waiting.number("links"):
+        yield phase.results(phase.spider.pages.with_settled_links(all_pages=True))
+        await phase.wait_until_idle()
+
+
+async def failed_pages(phase: Phase) -> AsyncIterator[Request]:
+    """Retry the pages that failed, a few at a time: an outage may be over now.
+
+    The rest is given up in time.
+    """
+    waiting = phase.run.waiting
+    end = monotonic() + MAX_SECS
+    if number := waiting.number("failed"):
+        phase.note(f"retrying {number} pages that failed")
+    while waiting.number("failed") and monotonic() < end:
+        for page in waiting.take("failed", most=AT_ONCE):
+            phase.run.count("second-chance")
+            yield page.request
+        await phase.wait_until_idle()
+    if waiting.number("failed"):
+        yield phase.results(phase.spider.at_end.given_up())
+
+
+async def waiting_pages(phase: Phase) -> AsyncIterator[Request]:
+    """Request the Markdown of pages that came before their host's forms were known; then settle all
+    that wait.
+    """
+    waiting = phase.run.waiting
+    of_read = reasons_with(until="read")
+    waiting.closed |= {"copy", "shape", "file", *of_read}
+    if not waiting.number(*of_read):
+        return
+    requests = list(phase.spider.at_end.markdown_requests())
+    if requests:
+        pages = f"{len(requests)} pages, whose URL was not known when they came"
+        phase.note(f"requesting the Markdown of {pages}")
+        phase.run.count("markdown/asked-again", len(requests))
+    for request in requests:
+        yield request
+    await phase.wait_until_idle()
+    yield phase.results(phase.spider.at_end.pages())
+
+
+async def suspect_answers(phase: Phase) -> AsyncIterator[Request]:
+    """Settle the answers that may stand in place of their pages."""
+    while phase.run.waiting.number("wall"):
+        yield phase.results(phase.spider.at_end.walls())
+        await phase.wait_until_idle()
+
+
+async def lost_pages(phase: Phase) -> AsyncIterator[Request]:
+    """Request as themselves the pages that count as another of which nothing came; those still lost
+    have failed.
+    """
+    run = phase.run
+    for url, depth in run.lost_pages():
+        yield phase.spider.at_end.itself(url, depth)
+    await phase.wait_until_idle()
+    for url, _ in run.lost_pages():
+        run.fail(url, "http", "it counts as another page, of which nothing came")
+
+
+async def lagging_full_texts(phase: Phase) -> AsyncIterator[Request]:
+    """Take the pages that the site answers with 404 from full-text files that lag."""
+    if phase.run.waiting.number("in-file"):
+        yield phase.results(phase.spider.full_texts.pages(lagging=True))
+
+
+async def whole_full_texts(phase: Phase) -> AsyncIterator[Request]:
+    """Take full-text files as documents where no page came; else count those that are not split as
+    filtered.
+    """
+    run = phase.run
+    discovery = phase.run.discovery
+    if discovery is None or run.arguments.follow == "llms":
+        return
+    lists = [file for file in discovery.files if file.kind == "index" and file.is_called_full]
+    whole = {text.url: text.why_whole for text in discovery.full_texts}
+    whole |= dict.fromkeys((file.url for file in lists), "it lists pages")
+    if whole and not run.has_documents and not run.waiting.number("moved"):
+        yield phase.results(phase.spider.full_texts.whole())
+        return
+    split = {text.url for text in discovery.full_texts if text.is_usable}
+    for url, why in whole.items():
+        if url not in split:
+            run.record_filtered(url, "full-text-unsplit", f"{why}; its pages are crawled")
+
+
+async def verification(phase: Phase) -> AsyncIterator[Request]:
+    """Yield one request for each stored page that nothing led to this time."""
+    run = phase.run
+    run.note_outage()
+    if not run.known.states:
+        return
+    run.progress.enter("verifying")
+    reason = run.reason_not_to_delete()
+    if reason is not None:
+        phase.note(f"nothing is deleted: {reason}")
+    elif run.arguments.mode != "refresh":
+        pages = (state for state in _unreached(run) if not state.is_part)
+        stored = (phase.spider.at_end.verification(state) for state in pages)
+        async for request in phase.in_portions(stored):
+            yield request
+
+
+async def moved_pages(phase: Phase) -> AsyncIterator[Request]:
+    """Decide on the stored pages, and yield the new ones, those that were another stored page with
+    its address.
+    """
+    run = phase.run
+    waiting = phase.run.waiting
+    _decide_parts(run)
+    run.note_outage()
+    run.known.follow_redirects(run.final_page)
+
+    def stored_text(key: bytes) -> str:
+        record = run.store.load_page(key)
+        return (record.content if record is not None else None) or ""
+
+    if run.known.states and run.reason_not_to_delete() is None:
+        records = [page.record for page in waiting.pages("moved") if page.record is not None]
+        if records and run.arguments.mode != "refresh":
+            run.moves.pair(records, stored_text)
+        _decide(phase, {record.key for record in records})
+    waiting.closed.add("moved")
+    moved = waiting.take("moved")
+    yield phase.results(result for page in moved for result in phase.spider.documents.settled(page))
+
+
+def _decide(phase: Phase, new: set[bytes]) -> None:
+    """Plan which stored pages are deleted; the documents of the pages `new` are still to come."""
+    run = phase.run
+    known = phase.run.known
+    unreached = {state.key for state in run.store.unreached()}
+    if not unreached:
+        run.deletions = DeletionPlan({}, (), {})
+        return
+
+    def links(keys: list[bytes]) -> set[bytes]:
+        records = [record for record in run.store.load_pages(keys, LINKS) if record is not None]
+        urls = {url for record in records for url in record.follow if isinstance(parse(url), str)}
+        return {page_key(run.page_of(url)) for url in urls}
+
+    written = {
+        key for key in known.targets.values() if key not in unreached and run.store.load_page(key)
+    }
+    plan = run.deletions = plan_deletions(
+        known,
+        {key for key, state in known.states.items() if run.bounds.covers(state)},
+        unreached=unreached,
+        named={known.aliases.get(key, key) for key in run.requested_pages},
+        present=new | written,
+        links=links,
+        again=run.memory.doubts.again,
+        confirmed=run.arguments.confirm_deletions,
+        only_gone=run.arguments.mode == "refresh",
+    )
+    for key, reason in plan.waits.items():
+        run.progress.doubtful[reason] += 1
+        known.stays(key, reason)
+    if plan.blocked_by:
+        run.coverage.incomplete("deletions held back")
+        logger.warning("%(reason)s", {"reason": plan.blocked_by}, extra={"spider": phase.spider})
+
+
+async def tombstones(phase: Phase) -> AsyncIterator[Request]:
+    """Yield the tombstones of the stored pages that are gone, or those pages where none may be
+    deleted.
+    """
+    run = phase.run
+    arguments = phase.run.arguments
+    stored = phase.spider.documents.stored
+    run.progress.enter("finishing")
+    if run.deletions is not None:
+        yield phase.results(_deleted_pages(run, run.deletions))
+        yield phase.results(page for key in run.deletions.keep for page in stored(key))
+        return
+    # stored pages that were not reached belong to the output where the site could not show them
+    # this time: not where the crawl was limited, or obtained nothing
+    is_whole = not run.coverage.cut and not arguments.retry and arguments.mode == "crawl"
+    if run.known.states and is_whole and run.obtained > 0:
+        unreached = (state.key for state in run.store.unreached() if run.bounds.covers(state))
+        yield phase.results(page for key in unreached for page in stored(key))
+
+
+def _deleted_pages(run: Run, plan: DeletionPlan) -> Iterator[Any]:
+    for target in {run.known.targets[key] for key in plan.delete if key in run.known.targets}:
+        run.store.save_moved_from(target, run.known.moved_from[target])
+    for key, reason in plan.delete.items():
+        record = run.store.load_page(key)
+        if record is not None:
+            run.count(stats.deleted(reason))
+            record.fetched_at = utc_now()
+            yield record.item(source=run.source, run=run.id, change="deleted")
+
+
+ENDING: tuple[Callable[[Phase], AsyncIterator[Request]], ...] = (
+    unsettled_links,
+    undecided_pages,
+    failed_pages,
+    waiting_pages,
+    suspect_answers,
+    lost_pages,
+    lagging_full_texts,
+    whole_full_texts,
+    verification,
+    moved_pages,
+    tombstones,
+)
+"""The phases in their order; the crawl is idle before and after each of them."""
+
+
+async def all_phases(phase: Phase, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
+    """Yield the requests of a whole crawl, or what `start` yields; raises `CloseSpider` for a run
+    without pages.
+    """
+    run = phase.run
+    own = await anext(start, None)
+    if own is not None:  # nothing is known before such a run, and nothing is stored
+        run.remembers = False
+        run.note(
+            "the spider's own start takes the place of discovery: what comes of it is not stored"
+        )
+        run.coverage.incomplete("a start of its own")
+        run.workers.open()
+        run.bounds.stored((), getattr(own, "url", "") if run.arguments.url == NO_URL else None)
+        yield own
+        async for request in start:
+            yield request
+        return
+    if run.arguments.url == NO_URL:
+        logger.error(NO_URL_GIVEN, extra={"spider": phase.spider})
+        raise CloseSpider("start_failed")
+    try:
+        await _begin(phase)
+        if run.config.plan_only:
+            raise CloseSpider("planned")
+        for requests in (seed_requests, *ENDING):
+            async for request in requests(phase):
+                yield request
+            await phase.wait_until_idle()
+    except StoreError as error:
+        run.fault = str(error)
+        faults.error("The crawl ends: %(error)s", {"error": error}, extra={"spider": phase.spider})
+        raise CloseSpider("store_failed") from error
+    start_failed = run.discovery is not None and bool(run.discovery.start.error)
+    number = run.obtained if start_failed else run.has_documents
+    if not number and not run.progress.changes["deleted"]:
+        raise CloseSpider("start_failed" if start_failed else "no_documents")
+
+
+async def _begin(phase: Phase) -> None:
+    """Open the run, say which pages may wait for the end, and discover; raises `CloseSpider` where
+    that fails.
+    """
+    settings = phase.crawler.settings
+    run = phase.run
+    try:
+        run.open()
+        mark_job(settings.get("JOBDIR"), run.id, None)
+        if not settings.getbool("RETRY_ENABLED") or settings.getint("RETRY_TIMES") <= 0:
+            run.waiting.closed.add("failed")
+        if settings.get("JOBDIR"):
+            run.waiting.closed.add("shape")  # a stop would lose them
+        if run.arguments.max_depth is not None:
+            run.waiting.closed.add(
+                "links"
+            )  # depths are exact only where links are followed at once
+        if run.known.states:
+            run.waiting.closed.discard("moved")
+        await discover_site(phase)
+        await leave_out_pages(phase)
+    except LlmsspiderError as error:
+        faults.error("%(error)s", {"error": error}, extra={"spider": phase.spider})
+        run.fault = str(error)
+        raise CloseSpider(
+            "store_failed" if isinstance(error, StoreError) else "start_failed"
+        ) from error
+    if run.outputs.undelivered_since is not None and not run.config.plan_only:
+        logger.warning(
+            "an earlier run stored changes that it did not deliver; `%(command)s` gives them",
+            {"command": replay_command(run.source, run.outputs.undelivered_since)},
+            extra={"spider": phase.spider},
+        )
+
+
+def _unreached(run: Run) -> Iterator[PageState]:
+    """Yield the stored pages inside the bounds of a run that it has neither confirmed nor recorded
+    an outcome of.
+    """
+    for state in run.store.unreached():
+        if state.key not in run.known.outcomes and run.bounds.covers(state):
+            yield state
+
+
+def _decide_parts(run: Run) -> None:
+    """Give documents made of another page's body the outcome of that page, where it was not read in
+    this run.
+    """
+    for state in [state for state in _unreached(run) if state.is_part]:
+        outcome = run.known.outcomes.get(page_key(state.whole_url))
+        if outcome in DELETED:
+            run.known.record_outcome(state.key, "unlinked" if outcome == "moved" else outcome)
+        else:
+            run.known.record_outcome(state.key, "kept", "not-seen")

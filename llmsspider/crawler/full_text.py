@@ -1,0 +1,215 @@
+"""Pages of full-text files: their own text, and which files are believed. No Scrapy.
+
+A file may be built by another job than the pages, two builds late, or say less than they do. Each
+crawl requests a few of its pages and compares them (`content/judge.py`). The pages of a file that
+is not believed are crawled, and it is used only for those that are not found.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import re
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from llmsspider.content.judge import Compared
+from llmsspider.content.links import Joiner
+from llmsspider.crawler.second_requests import NIGHTLY, SAMPLES, FormSamples
+from llmsspider.errors import ConversionError
+from llmsspider.items import Page
+from llmsspider.site import llmsfull
+from llmsspider.site.llmsfull import FullPage
+from llmsspider.site.llmsfull_marks import HEADING
+from llmsspider.site.llmsfull_rules import normal_title
+from llmsspider.web.urls import last_segment, page_key
+
+if TYPE_CHECKING:
+    from llmsspider.crawler.state import RunState
+    from llmsspider.site.discovered import Discovery, Fetch
+
+
+def own_text(text: str) -> str:
+    r"""Return the text of a page without what generators put above it: its title, where it has that
+    itself.
+
+    >>> own_text("# Use\n\n\n## Use\n\nText.\n"), own_text("# Use\n\n## Users\n")
+    ('# Use\n\nText.\n', '# Use\n\n## Users\n')
+    """
+    first, _, below = text.lstrip("\n").partition("\n")
+    second, _, rest = below.lstrip("\n").partition("\n")
+    titles = [HEADING.match(line) for line in (first, second)]
+    is_repeated = (
+        titles[0] and titles[1] and normal_title(titles[0][2]) == normal_title(titles[1][2]) != ""
+    )
+    return f"{first}\n\n{rest.lstrip(chr(10))}" if is_repeated else text
+
+
+# --- which files are believed: a few of their pages are compared with those of the site ---
+
+Compare = Callable[[str, Page], Awaitable[Compared | None]]
+"""Compares the text of a page with its HTML as that is now; None where there is none."""
+
+_TAG = re.compile(r"</?[A-Za-z][\w-]*(?:\s[^<>]*)?/?>|<!--[^<>]*-->")
+_DESTINATION = re.compile(r"\]\([^()\s]*\)")
+_WORD = re.compile(r"[^\W_]+")
+
+
+async def judge_files(run: RunState, compare: Compare, discovery: Discovery) -> None:
+    """Compare a few pages of each full-text file with the site; say and count what is not believed,
+    or again.
+    """
+    room = NIGHTLY
+    for full_text in discovery.full_texts:
+        samples = run.site.judged.of("full text", full_text.url)
+        if full_text.report is None or not full_text.is_usable:
+            continue
+        pages = [
+            page
+            for page in map(run.page_of, full_text.report.urls)
+            if _is_of_file(run, page, samples)
+        ]
+        runs = run.store.runs() if samples.is_html else []
+        edited = run.store.changes_since(runs[-2].seq_before) if len(runs) > 1 else ()
+        first = [
+            *samples.again,
+            *(page.record.url for page in edited),
+        ]  # these show whether it comes in time
+        is_new = not (samples.good or samples.worse)
+        asked = chosen(pages, first, run.known.number, SAMPLES if is_new else room)
+        room -= len(asked)
+        held: dict[str, str] = {}  # the first text of each
+        with full_text.answer.open() as body:
+            for piece in llmsfull.cut(body, full_text.report) if asked else ():
+                url = run.page_of(piece.url) if isinstance(piece, FullPage) and piece.url else ""
+                if url in asked and isinstance(piece, FullPage):
+                    held.setdefault(url, piece.text)
+        found: dict[str, Compared] = {}
+        for url, drafted in zip(held, await run.workers.read_texts([*held.values()]), strict=True):
+            run.count("full-text/samples")
+            if not isinstance(drafted, ConversionError):
+                compared = await compare(url, drafted.page(Joiner(url).join))
+                if compared is not None:  # what its links are relative to is not known yet
+                    found[url] = compared._replace(lost=compared.lost - {"links"})
+        was = bool(samples.is_html)
+        samples.report_all(found)
+        if samples.is_html is not was and (was or samples.is_html):
+            run.count("full-text/lagging", samples.is_html is True)
+            then = "its pages are crawled, and it stands in for those only that are not there"
+            run.note(
+                f"{full_text.url} {samples.evidence}: {'it is believed again' if was else then}"
+            )
+
+
+MISNAMED_SAMPLES = 3
+"""Maximum number of addresses of a file that are requested as they may be none."""
+
+
+async def misnamed_files(run: RunState, fetch: Fetch, discovery: Discovery) -> dict[str, str]:
+    """Return the full-text files that name their pages by addresses which are not found, where the
+    stored ones of the same names are, and why in words: their base is wrong.
+    """
+    found = {}
+    for full_text in discovery.full_texts:
+        urls = full_text.report.urls if full_text.report and full_text.is_usable else ()
+        pairs = list(islice(_renamed(run, urls), MISNAMED_SAMPLES))
+        if pairs and await _all_misnamed(fetch, pairs):
+            found[full_text.url] = f"{pairs[0][0]} is not found, {pairs[0][1]} is"
+    return found
+
+
+def _renamed(run: RunState, urls: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield new addresses of a file, each with the stored one of the same name that it lacks."""
+    held = {page_key(run.page_of(url)): url for url in urls}
+    stored = {
+        last_segment(state.url): state.url
+        for key, state in run.known.states.items()
+        if key not in held and not state.is_part
+    }
+    for key, url in held.items():
+        before = stored.get(last_segment(url))
+        if before is not None and run.known.state(key) is None:
+            yield url, before
+
+
+async def _all_misnamed(fetch: Fetch, pairs: Sequence[tuple[str, str]]) -> bool:
+    for url, stored in pairs:
+        if (await fetch(url)).error != "not_found" or not (await fetch(stored)).ok:
+            return False
+    return True
+
+
+def _is_of_file(run: RunState, url: str, samples: FormSamples) -> bool:
+    """Say whether a page is taken from a file that holds it, or would be if the file were believed."""
+    state = run.known.state(page_key(url))
+    is_free = state is None or samples.is_html or state.origin == "llms-full"
+    return is_free and run.bounds.refusal(url, listed=True) is None
+
+
+def chosen(pages: Sequence[str], first: Sequence[str], number: int, most: int) -> list[str]:
+    """Return so many pages to look at in the run of this number, of few pages one: `first` ones,
+    then others in turn.
+
+    >>> chosen(["a", "b", "c", "d"], [], 1, 2) != chosen(["a", "b", "c", "d"], [], 2, 2)
+    True
+    """
+    paths = {url: urlsplit(url).path.encode("utf-8", "surrogatepass") for url in pages}
+    order = sorted(paths, key=lambda url: hashlib.sha256(paths[url]).digest())
+    turn = [order[(number * most + place) % len(order)] for place in range(most)] if order else []
+    return list(dict.fromkeys([*(url for url in first if url in paths), *turn]))[
+        : min(most, max(1, len(pages) // 4))
+    ]
+
+
+def title_words(markdown: str) -> str:
+    r"""Return the words of the title that stands in a text, empty where none does.
+
+    >>> title_words("# What's *new*?\n\nText.\n"), title_words("Text.\n")
+    ('what s new', '')
+    """
+    title = next((line for line in own_text(markdown).split("\n") if line.startswith("# ")), "")
+    return normal_title(_DESTINATION.sub("]", title))
+
+
+_LABEL = re.compile(
+    r"[>\s]*(?:\[!\w+\]|[*_]*(?:note|info|tip|hint|warning|caution|danger|important)[*_]*(?::[*_]*)?)\s*"
+    r"\Z",
+    re.IGNORECASE,
+)
+"""A line that is the label of an admonition: forms write it in words, as a mark, or not at all."""
+
+
+def have_same_words(one: str, other: str) -> bool:
+    r"""Return whether two forms of a page have the same words, though one may lack its title, or
+    have it as a heading of another level, and labels of admonitions.
+
+    >>> have_same_words("## Install\n\n> [!INFO]\n> Run it.\n", "# Install\n\n**Info**\n\nRun it.\n")
+    True
+    >>> have_same_words("# Install\n\nRun it.\n", "# Install\n\nRun it twice.\n")
+    False
+    """
+    of_one = (words_of(one), words_of(one, with_title=True))
+    of_other = (words_of(other), words_of(other, with_title=True))
+    return any(words in of_other for words in of_one)
+
+
+def words_of(markdown: str, *, with_title: bool = False) -> list[str]:
+    r"""Return the words that a reader sees, whatever Markdown is around them, without the title
+    unless it is wanted, and without the labels of admonitions.
+
+    >>> words_of("# A\n\nSee [the *b*](/x) &amp; `c\\_d`.\n")
+    ['see', 'the', 'b', 'c', 'd']
+    """
+    lines = own_text(markdown).split("\n")
+    title = next((line for line in lines if line.startswith("# ")), "")
+    kept = (
+        line
+        for line in lines
+        if (with_title or line != title)
+        and not line.lstrip().startswith(("```", "~~~", ":::"))
+        and not _LABEL.match(line)
+    )
+    text = _TAG.sub(" ", _DESTINATION.sub("]", "\n".join(kept)))
+    return [word.lower() for word in _WORD.findall(html.unescape(text))]

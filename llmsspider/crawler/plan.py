@@ -1,0 +1,369 @@
+"""What a crawl would do, from discovery alone (`scrapy plan`), and what is said of one that has
+ended in one line.
+"""
+
+import shlex
+from collections import Counter, defaultdict
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from itertools import chain, islice
+from urllib.parse import urlsplit
+
+from llmsspider import errors
+from llmsspider.crawler.link_bases import WORDS, LinkBases
+from llmsspider.crawler.state import RunState
+from llmsspider.items import Page
+from llmsspider.site.discovered import Discovery, Probe
+from llmsspider.web.loading import missing_extra
+from llmsspider.web.outcomes import remedied
+from llmsspider.web.rights import SiteDeclaration
+from llmsspider.web.scope import Scope
+from llmsspider.web.stats import FilterReason
+from llmsspider.web.trees import tree_of
+from llmsspider.web.urls import INVALID_URL, InvalidUrl, host, identity, parse, usable
+
+MAX_SAMPLE = 5
+"""Number of URLs named for each reason."""
+
+
+@dataclass(slots=True, frozen=True)
+class StartPage:
+    """The response of the start page, or the kind of error and its message."""
+
+    url: str
+    status: int | None
+    error: str | None
+    message: str | None
+
+
+@dataclass(slots=True, frozen=True)
+class FoundFile:
+    """The file that the crawl would follow."""
+
+    type: str
+    file: str | None
+
+
+@dataclass(slots=True, frozen=True)
+class PlanFile:
+    """An llms.txt or llms-full.txt that discovery read."""
+
+    url: str
+    kind: str
+    entries: int
+
+
+@dataclass(slots=True, frozen=True)
+class PlanScope:
+    """The scope of the crawl; `text` is what the log says of it."""
+
+    kind: str
+    section: str | None
+    text: str
+
+
+@dataclass(slots=True, frozen=True)
+class FilteredSample:
+    """A URL that would be filtered, and the rule that filters it."""
+
+    url: str
+    rule: str
+
+
+@dataclass(slots=True)
+class FilteredPages:
+    """URLs that would be filtered for one reason: all of them counted, and some of them."""
+
+    count: int = 0
+    sample: list[FilteredSample] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Plan:
+    """What a crawl would do, as `scrapy plan --json` gives it (docs/reference/plan.schema.json)."""
+
+    url: str | None
+    start: StartPage
+    found: FoundFile
+    files: list[PlanFile]
+    sitemaps: list[str]
+    tried: list[Probe]
+    scope: PlanScope
+    seeds: int
+    sections: dict[str, int]
+    full_text_pages: int
+    start_links: int
+    markdown_links: dict[str, str]
+    learned: list[str]
+    languages: dict[str, int]
+    versions: dict[str, int]
+    left_out: dict[str, FilteredPages]
+    rights: list[SiteDeclaration]
+    requests: int
+    arguments: dict[str, str]
+
+
+def make_plan(
+    run: RunState, bases: LinkBases, discovery: Discovery, scope: Scope, start_page: Page
+) -> Plan:
+    """Return the plan of a run whose discovery is done: nothing is fetched."""
+    start = discovery.start
+    pages: dict[
+        str, tuple[str | None, bool]
+    ] = {}  # by identity: the section, and whether it is listed
+    for seed in discovery.seeds:
+        pages.setdefault(
+            identity(run.page_of(seed.url)), (seed.llms.section if seed.llms else None, True)
+        )
+    for url in usable(start_page.follow):
+        pages.setdefault(identity(run.page_of(url)), (None, False))
+    sections: Counter[str] = Counter()
+    filtered: dict[str, FilteredPages] = defaultdict(FilteredPages)
+    links = 0
+
+    def count(url: str, reason: FilterReason, rule: str) -> None:
+        filtered[reason].count += 1
+        if len(filtered[reason].sample) < MAX_SAMPLE:
+            filtered[reason].sample.append(FilteredSample(url, rule))
+
+    for cut in discovery.cut:
+        if cut.reason == INVALID_URL:
+            count(cut.url, cut.reason, cut.rule)
+    for link in dict.fromkeys(map(parse, start_page.follow)):
+        if isinstance(link, InvalidUrl):
+            count(link.display, INVALID_URL, link.why)
+    run.bounds.trees.accept_undecided(pages)
+    for page, (section, is_listed) in pages.items():
+        why = run.bounds.refusal(page, listed=run.bounds.is_listed(page))
+        if why is not None:
+            count(page, *why)
+        elif is_listed:
+            sections[section or "(sitemap or no section)"] += 1
+        else:
+            links += 1
+    trees = [tree_of(page) for page in pages if host(page) == host(discovery.start_url)]
+    usable_texts = [text.report for text in discovery.full_texts if text.report and text.is_usable]
+    return Plan(
+        url=run.arguments.url,
+        start=StartPage(start.final_url, start.status, start.error, start.message),
+        found=FoundFile(discovery.discovered_file_type, discovery.discovered_file),
+        files=[PlanFile(file.url, file.kind, len(file.entries)) for file in discovery.files],
+        sitemaps=list(discovery.sitemaps),
+        tried=discovery.tried,
+        scope=PlanScope(scope.kind, scope.section, scope.describe()),
+        seeds=sum(sections.values()),
+        sections=dict(sections),
+        full_text_pages=sum(report.pages for report in usable_texts),
+        start_links=links,
+        markdown_links={group: WORDS[base] for group, base in bases.learned().items()},
+        learned=list(run.bounds.learned.lines()),
+        languages=dict(Counter(tree["language"] for tree in trees if "language" in tree)),
+        versions=dict(Counter(tree["version"] for tree in trees if "version" in tree)),
+        left_out=dict(filtered),
+        rights=run.rights.table(),
+        requests=discovery.requests,
+        arguments=_commands(run.arguments.url, scope, filtered),
+    )
+
+
+def _commands(url: str | None, scope: Scope, filtered: Container[str]) -> dict[str, str]:
+    """Return ready-to-paste commands by what they do."""
+    start = errors.command("crawl", "docs", "-a", f"url={url}")
+    commands = {"as planned": start}
+    if "out-of-scope" in filtered:
+        commands["the whole host"] = (
+            f"{start} -a scope={'domain' if scope.section == '/' else 'host'}"
+        )
+    if "version" in filtered:
+        commands["every version"] = f"{start} -a versions=all"
+    if "language" in filtered:
+        commands["every language"] = f"{start} -a language=all"
+    if scope.section == "/":
+        commands["one part only"] = f"{start} -a 'allow=/docs/**' -a 'block=/docs/archive/**'"
+    return commands
+
+
+def with_options(commands: dict[str, str], options: Sequence[str]) -> dict[str, str]:
+    """Return the commands of a plan with the options that it was asked for with, before those that
+    they add.
+
+    >>> commands = {"as planned": "crawl -a url=https://e.com/", "all": "crawl -a url=https://e.com/ -a scope=host"}
+    >>> with_options(commands, ["-s", "A=b c"])["all"]
+    "crawl -a url=https://e.com/ -s 'A=b c' -a scope=host"
+    """
+    start = commands["as planned"]
+    planned = " ".join(filter(None, [start, shlex.join(options)]))
+    return {what: planned + text.removeprefix(start) for what, text in commands.items()}
+
+
+def plan_lines(plan: Plan) -> Iterator[str]:
+    """Yield the plan as text for a terminal."""
+    start = plan.start
+    yield f"start page   {start.url}" + (
+        f" ({start.error}: {start.message})" if start.error else ""
+    )
+    found = plan.found
+    yield f"found        {found.type}" + (
+        f" at {found.file}" if found.file else ", links are followed"
+    )
+    for file in plan.files:
+        yield f"  {file.kind:<6} {file.url} ({file.entries} entries)"
+    for url in plan.sitemaps:
+        yield f"  sitemap {url}"
+    if plan.full_text_pages:
+        yield f"full text    {plan.full_text_pages} pages that need not be fetched"
+    yield plan.scope.text.replace("scope ", "scope        ", 1)
+    yield f"seeds        {plan.seeds}, and {plan.start_links} more links on the start page"
+    for section, number in plan.sections.items():
+        yield f"  {number:>5}  {section}"
+    for group, base in plan.markdown_links.items():
+        name, _, origin = group.partition(" ")
+        yield f"links        of the Markdown of {name} ({origin}) begin at {base}"
+    for axis, counts in (("languages", plan.languages), ("versions", plan.versions)):
+        if counts:
+            yield f"{axis:<12} " + ", ".join(f"{name} {number}" for name, number in counts.items())
+    yield from plan.learned
+    if plan.left_out:
+        yield "filtered"
+        for reason, entry in plan.left_out.items():
+            yield f"  {entry.count:>5}  {reason}"
+            for example in entry.sample:
+                yield f"         {example.url} ({example.rule})"
+    yield from (f"rights       {one.describe()}" for one in plan.rights)
+    yield "commands"
+    for what, command in plan.arguments.items():
+        yield f"  {command}   # {what}"
+
+
+# What is said of the outcome of a run in one line: why nothing came of it, what it missed, and what
+# to do.
+
+ALLOWS = "LLMS_ALLOW_PRIVATE_ADDRESSES"
+"""The setting that lists the addresses that are allowed though they are not public."""
+
+MAX_COMPARED = 20_000
+"""Maximum number of listed pages whose addresses are compared with one that is not found."""
+
+FEW_DOCUMENTS = 3
+MANY_LINKS = 5
+"""With so few documents and so many links out of scope a run says how to widen its scope."""
+
+
+WHAT_TO_DO = {
+    "empty": "the pages hold no text, nor does a browser draw any: check the address in one",
+    "needs-browser": "the pages need JavaScript, a browser and -a render=auto",
+    "out-of-scope": "widen the scope with -a scope=host or -a scope=domain",
+    "ai-opt-out": "its publisher asks to be left out of AI use",
+    "noindex": "the pages are marked noindex: -s LLMS_OBEY_NOINDEX=False takes them",
+    "unsupported-type": "it is no page: name an HTML or Markdown page of the documentation",
+}
+"""What to do where no document came of the pages, by the reason that filtered most of them."""
+
+
+NO_BROWSER = {
+    "empty": 'the pages hold no text without JavaScript: install the extra "browser" and Chromium',
+    "needs-browser": 'the pages need JavaScript: install the extra "browser" and Chromium',
+}
+"""The same, where the extra is not installed."""
+
+HTTP2_ONLY = (
+    "the server speaks HTTP/2 only: -s DOWNLOAD_HANDLERS="
+    '\'{"https": "scrapy.core.downloader.handlers.http2.H2DownloadHandler"}\''
+)
+
+STORE_FAILED = (
+    "the page store took no more: make room or free it, and crawl again; what was stored is whole,"
+    " and nothing was deleted"
+)
+
+
+WITHOUT_DOCUMENTS = frozenset({"start_failed", "no_documents", "store_failed"})
+"""The outcomes of runs that have no documents, or could not keep them."""
+
+
+def advice(run: RunState) -> str:
+    """One line on why a run that has ended `WITHOUT_DOCUMENTS` has none, or could not keep them,
+    and what to do.
+    """
+    if run.outcome != "store_failed":
+        return nothing_obtained(run)
+    if not run.id:
+        return f"nothing was fetched: {run.fault}"
+    return f"{STORE_FAILED} ({run.fault})" if run.fault else STORE_FAILED
+
+
+def start_failure(run: RunState) -> str | None:
+    """One line on a start page that failed while other pages came, or None."""
+    start = run.discovery.start if run.discovery is not None else None
+    if start is None or not start.error or not run.progress.documents:
+        return None
+    why = start.message or (f"HTTP status {start.status}" if start.status else start.error)
+    return (
+        f"the start page failed: {start.final_url} ({start.error}: {why}); the documents come from"
+        " other pages"
+    )
+
+
+def notes(run: RunState) -> list[str]:
+    """Return what a person should know of a run: its start page failed, or many links were out of
+    scope.
+    """
+    return [line for line in (start_failure(run), links_out_of_scope(run)) if line]
+
+
+def nothing_obtained(run: RunState) -> str:
+    """One line on why a run came to nothing, and what to do; it says what the start page answered."""
+    start = run.discovery.start if run.discovery is not None else None
+    progress = run.progress
+    if start is None or run.fault:
+        return f"nothing was obtained from {run.source}: {run.fault or 'the crawl did not start'}"
+    if start.error:
+        why = remedied(start.error, start.message or f"HTTP status {start.status}")
+        if b"ALPN" in start.body[:1000]:
+            why = HTTP2_ONLY
+        if start.error == "blocked" and ALLOWS in (start.message or ""):
+            name = host(start.url)
+            why = f"{name} is not a public address: -s {ALLOWS}={name} allows it"
+        return f"nothing was obtained from {start.final_url}: {why}{_nearest(run.discovery)}"
+    what_to_do = WHAT_TO_DO | (NO_BROWSER if missing_extra("browser") else {})
+    remedies = [
+        what_to_do[reason] for reason, _ in progress.filtered.most_common() if reason in what_to_do
+    ]
+    if remedies:  # a shell: "no browser; why its OpenAPI file was not read"
+        shells = progress.filtered_examples.get("needs-browser", ())
+        details = [example.detail.partition("; ")[2] for example in shells]
+    else:
+        failed = chain.from_iterable(progress.error_examples.values())
+        details = [example.detail for example in failed if example.url == start.final_url]
+    detail = next(filter(None, details), "")
+    why = (f": {remedies[0]}" if remedies else "") + (
+        f"{';' if remedies else ':'} {detail}" if detail else ""
+    )
+    return f"{start.final_url} answered, but no document came of it{why}"
+
+
+def _nearest(discovery: Discovery | None) -> str:
+    """Return the listed pages whose addresses are most like that of a start page that is not found,
+    in words.
+    """
+    if discovery is None or discovery.start.error != "not_found":
+        return ""
+    listed = {urlsplit(seed.url).path: seed.url for seed in islice(discovery.seeds, MAX_COMPARED)}
+    nearest = [
+        listed[path] for path in get_close_matches(urlsplit(discovery.start.url).path, listed)
+    ]
+    return f"; the nearest pages that the site lists: {', '.join(nearest)}" if nearest else ""
+
+
+def links_out_of_scope(run: RunState) -> str | None:
+    """One line where few documents came while many links of the site were out of scope, or None."""
+    outside = run.progress.filtered["out-of-scope"]
+    documents = run.progress.documents
+    scope = run.bounds.scope
+    if scope is None or documents > FEW_DOCUMENTS or outside < MANY_LINKS or not scope.wider:
+        return None
+    return (
+        f"only {documents} document{'' if documents == 1 else 's'}, while {outside} links of the"
+        f" site were out of scope: {scope.wider} takes them in, or -a allow=/PATH/** a part of them"
+    )

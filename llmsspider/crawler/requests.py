@@ -1,0 +1,421 @@
+"""What components share: the run, the meta key of requests, how they are made and fail; downloads
+of nested ones.
+"""
+
+import logging
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Literal, Self, TypedDict, cast, get_args
+from urllib.parse import urlsplit
+
+from OpenSSL.SSL import Error as TlsError
+from scrapy import Request, exceptions, signals
+from scrapy.core.downloader.handlers.http11 import TunnelError
+from scrapy.crawler import Crawler
+from scrapy.http import Response
+from scrapy.http.request import NO_CALLBACK
+from twisted.internet.error import ConnectError, ConnectionClosed
+from twisted.web.client import ResponseFailed
+
+from llmsspider.crawler.pages import SPOOLED_BYTES, PageResponse, text_headers
+from llmsspider.crawler.run import Run
+from llmsspider.errors import UNREAD_KINDS, ErrorKind, InvalidUrlError
+from llmsspider.items import DiscoveredBy
+from llmsspider.site.discovered import FetchResult
+from llmsspider.site.llmstxt import is_llms_url
+from llmsspider.web.outcomes import explained, kind_of_response
+from llmsspider.web.page_forms import HTML_TYPES
+from llmsspider.web.stats import PREFIX, BlockReason, Filtered, FilterReason, Stat
+
+META = "llms"
+ALLOWED_STATUSES = [304]
+"""Statuses besides 200 that reach the callback."""
+
+CARRIED = ("proxy", "cookiejar")
+"""Keys of Scrapy's that go along where one request takes the place of another."""
+
+HTML_ACCEPT = "text/html,application/xhtml+xml;q=0.9,*/*;q=0.1"
+
+
+class RequestMeta(TypedDict, total=False):
+    """The values of `meta["llms"]`, plain ones only, so that requests survive a JOBDIR."""
+
+    by: DiscoveredBy  # how the page was found (`Document.discovered_by`)
+    listed: bool  # an llms.txt or sitemap names the page
+    start: bool  # it is the start page
+    alike: Literal["listed", "linked"]
+    """Its URL has numbers or a query, a link led to it, and it is not stored: "listed" where the
+    link is on a page
+    without them, else "linked"."""
+    alternate: bool  # its HTML named the Markdown of `md`; requested in this way once
+    canonical: (
+        str  # URL of the page that named this one as its address, or its own; it names no other
+    )
+    data: list[str]  # URLs of the data that the browser loaded for the page it rendered
+    dead: str  # URL of its Markdown, which was not found; other pages it may belong to are tried
+    failed: dict[str, str]  # what failed to load in the browser: why, by URL
+    pending: list[str]  # URLs of what was under way when the browser read it
+    left: int  # tabs of the page that the browser did not open
+    spec: str  # the OpenAPI description that a script of the page made, as text
+    held: bool  # came as HTML; its Markdown is requested once more at the end of the crawl
+    asked: bool  # requested though its shape was no page elsewhere
+    late: bool  # requested once more at the end of the crawl
+    md: str  # URL of its Markdown, where a file names it outright
+    # part of another page's download, or of discovery; left alone by the Markdown negotiation
+    nested: bool
+    page: str  # URL of the page that it is requested in place of; robots.txt has to allow both
+    discovery: bool  # requested by discovery
+    source: bool  # fetched for its links only
+    unchanged: bool  # the document of the page is as it was stored
+    spelled: (
+        str  # the address as this run's link or list spells it, where the store spells it otherwise
+    )
+    uncounted: (
+        str  # why the page that named it as its address is filtered; counted once it is answered
+    )
+    verify: str  # the stored page with this key (hex) is verified
+    whole: bool  # no validators are sent: what a 304 would stand for is not enough
+    synthetic: bool  # answered by the project itself, never sent
+
+
+def info(request: Request) -> RequestMeta:
+    """Return the request's `meta["llms"]`, empty for requests of others (robots.txt)."""
+    return cast("RequestMeta", request.meta.get(META, {}))
+
+
+def is_plain(request: Request) -> bool:
+    """Return whether a request is for a page at its own address; the start page and other forms of
+    a page are not.
+    """
+    page = info(request)
+    return "by" in page and not (page.get("start") or page.get("alternate") or page.get("held"))
+
+
+def nested_request(
+    url: str,
+    parent: Request | None = None,
+    *,
+    discovery: bool = False,
+    page: str | None = None,
+    meta: dict[str, Any] | None = None,
+    **options: Any,
+) -> Request:
+    """Return a request that belongs to another page's download; it passes the downloader
+    middlewares only.
+    """
+    own: RequestMeta = {"nested": True, "discovery": True} if discovery else {"nested": True}
+    if page is not None:
+        own["page"] = page
+    meta = {META: own, **(meta or {})}
+    if parent is not None:
+        meta.update({key: parent.meta[key] for key in CARRIED if key in parent.meta})
+    return Request(url, meta=meta, dont_filter=True, **options)
+
+
+async def download_nested(crawler: Crawler, url: str, parent: Request, **options: Any) -> Response:
+    """Download a file that belongs to another page, of any URL; middlewares apply, the scheduler
+    does not.
+
+    Raises `NestedDownloadError` where there is no response, whatever the reason; its `__cause__` is
+    the exception.
+    """
+    try:
+        return await crawler.engine.download_async(nested_request(url, parent, **options))
+    except (
+        Exception
+    ) as error:  # a page has to be made without the file, whatever its download raised
+        raise NestedDownloadError(error) from error
+
+
+async def download_form(
+    crawler: Crawler, url: str, parent: Request, answered: PageResponse, **options: Any
+) -> PageResponse:
+    """Download another form of the page that `answered` is for, see `download_nested`."""
+    response = await download_nested(crawler, url, parent, **options)
+    return replace(
+        PageResponse.from_response(response, now=answered.fetched_at), page_url=answered.page_url
+    )
+
+
+def synthetic_request(callback: Callable[..., Any]) -> Request:
+    """Return a request that is never sent: its callback yields what the crawl knows already."""
+    meta = {META: {"synthetic": True}}
+    return Request(
+        "http://synthetic.invalid/", callback=callback, meta=meta, dont_filter=True, priority=1
+    )
+
+
+def is_permanent(request: Request) -> bool:
+    """Return whether every redirect of a request is one for good (301, 308)."""
+    return all(reason in {301, 308} for reason in request.meta.get("redirect_reasons", ()))
+
+
+# The exceptions of components that refuse a request or a response on purpose, or filter a page by
+# the scope.
+
+
+class RefusedRequest(exceptions.IgnoreRequest):
+    """Refused by a rule of this project, and never retried; the text is one line for the user.
+
+    `kind` is the page's error kind (`kind_of_exception`), `reason` the last part of the stat that
+    was counted.
+    """
+
+    def __init__(
+        self, message: str, *, reason: BlockReason | FilterReason, kind: ErrorKind = "blocked"
+    ):
+        super().__init__(message)
+        self.kind: ErrorKind = kind
+        self.reason: BlockReason | FilterReason = reason
+
+
+class FilteredRequest(exceptions.IgnoreRequest):
+    """A page is filtered by a rule of the scope; `why` says which, None where it waits for a
+    decision.
+    """
+
+    def __init__(self, why: Filtered | None):
+        super().__init__(f"{why.reason}: {why.rule}" if why is not None else "it waits")
+        self.why = why
+
+
+class NestedDownloadError(Exception):
+    """The download of a file that belongs to another page failed, with this error kind; the text is
+    one line.
+    """
+
+    def __init__(self, error: Exception):
+        super().__init__(str(error).partition("\n")[0] or type(error).__name__)
+        self.kind: ErrorKind = kind_of_exception(error)
+
+
+# The error kind of an exception that was raised while a page was fetched or read, by its class.
+
+BLOCKED: tuple[type[Exception], ...] = (
+    exceptions.IgnoreRequest, exceptions.NotSupported, exceptions.UnsupportedURLSchemeError,
+    exceptions.DownloadCancelledError,  # how Scrapy reports `DOWNLOAD_MAXSIZE`
+)  # fmt: skip
+LOST: tuple[type[Exception], ...] = (
+    exceptions.CannotResolveHostError, exceptions.DownloadConnectionRefusedError, exceptions.DownloadFailedError,
+    exceptions.DownloadTimeoutError, exceptions.ResponseDataLossError, ResponseFailed, ConnectError, ConnectionClosed,
+    TunnelError, TlsError, OSError,  # with it `DNSLookupError`
+)  # fmt: skip
+KIND_OF_EXCEPTION: dict[type[BaseException], ErrorKind] = {
+    InvalidUrlError: "invalid_url", **dict.fromkeys(BLOCKED, "blocked"), **dict.fromkeys(LOST, "network"),
+}  # fmt: skip
+
+URL_COMPLAINTS = (
+    "missing scheme", "invalid hostname", "invalid url", "invalid ipv6 url", "port could not be cast",
+    "port out of range",
+)  # fmt: skip
+"""How the `ValueError`s of Scrapy, Twisted and `urllib.parse` begin that are about a URL, in lower
+case.
+"""
+
+
+def kind_of_exception(exception: BaseException) -> ErrorKind:
+    """Return the error kind of an exception; an exception that knows its kind has it as attribute
+    `kind`.
+    """
+    kind: ErrorKind | None = getattr(exception, "kind", None)
+    if kind is not None and kind in get_args(ErrorKind):
+        return kind
+    text = str(exception).lower()
+    if isinstance(exception, exceptions.IgnoreRequest) and "max redirections reached" in text:
+        return "http"
+    if isinstance(exception, ValueError) and text.startswith(URL_COMPLAINTS):
+        return "invalid_url"
+    playwright = sys.modules.get(
+        "playwright.async_api"
+    )  # imported with the first page that is rendered
+    if playwright is not None and isinstance(exception, playwright.Error):
+        return "network"
+    kinds = (KIND_OF_EXCEPTION[cls] for cls in type(exception).__mro__ if cls in KIND_OF_EXCEPTION)
+    return next(kinds, "parse")
+
+
+# --- the `fetch` of discovery, by Scrapy's engine ---
+
+DISCOVERY_TIMEOUT_SECS = 20
+"""Time that one request of discovery may take: it holds up the first page."""
+
+
+class EngineFetch:
+    """Download through every downloader middleware; failures are in the answer, never raised.
+
+    Keeps two responses for later: `start_response`, which the start page's request is answered
+    with, and `false_answer`, an HTML page that came with status 200 in place of an llms file.
+    """
+
+    def __init__(self, crawler: Crawler, run: Run):
+        self.crawler = crawler
+        self.run = run
+        self.start_url = run.arguments.url
+        self.start_response: Response | None = None
+        self.false_answer: FetchResult | None = None
+        self._looks_for_files = False
+        """Whether files are looked for that were absent lately: the start page is another one, or
+        names them.
+        """
+        self.api = ""
+        """URL prefixes of APIs (interfaces for programs), which robots.txt rules for pages do not
+        apply to.
+        """
+
+    async def __call__(
+        self, url: str, *, accept: str | None = None, max_bytes: int | None = None
+    ) -> FetchResult:
+        """See `llmsspider.site.discovery.Fetch`."""
+        robots = await self._robots(url)
+        if robots is not None:
+            return robots
+        if url != self.start_url and self._passes_over(url):
+            self.run.site.answers_404 = True
+            return FetchResult(
+                url, url, 404, error="not_found", message="it was not there in earlier crawls"
+            )
+        meta: dict[str, Any] = {"download_timeout": DISCOVERY_TIMEOUT_SECS, "max_retry_times": 1}
+        if max_bytes is not None:
+            meta["download_maxsize"] = max_bytes
+        if self.api and url.startswith(self.api):
+            meta["dont_obey_robotstxt"] = True
+        is_refused = self.run.learned.accept_refusals.refuses(url)
+        if url == self.start_url and (
+            is_refused or self.run.site.samples_of(url, "Accept").is_html
+        ):
+            accept = HTML_ACCEPT
+        headers = {"Accept": accept} if accept else None
+        request = nested_request(
+            url, headers=headers, callback=NO_CALLBACK, meta=meta, discovery=True
+        )
+        try:
+            response = await self.crawler.engine.download_async(request)
+        except Exception as error:  # every download error becomes the kind it is reported under
+            kind = kind_of_exception(error)
+            message = explained(error) if kind == "network" else str(error) or type(error).__name__
+            answer = FetchResult(url, url, 0, {}, b"", error=kind, message=message)
+        else:
+            answer = self._answer(url, response)
+            self.run.memory.note_file(url, answer.status)
+            self.run.site.answers_404 |= answer.status in {404, 410}
+        if answer.error in UNREAD_KINDS:
+            self.run.memory.unread(url)
+        return answer
+
+    def _passes_over(self, url: str) -> bool:
+        return not self._looks_for_files and self.run.memory.passes_over(url)
+
+    async def _robots(self, url: str) -> FetchResult | None:
+        """Return the robots.txt that the crawl obeys; None for other files, and where none is
+        obeyed.
+        """
+        if self.run.robots_txt is None or urlsplit(url).path != "/robots.txt":
+            return None
+        text = await self.run.robots_txt(url)
+        if text is None:
+            return None  # it failed; the download logged the reason
+        if not text:
+            return FetchResult(url, url, 404, error="not_found", message="there is none")
+        return FetchResult(
+            url, url, 200, {"content-type": "text/plain; charset=utf-8"}, text.encode()
+        )
+
+    def _answer(self, url: str, response: Response) -> FetchResult:
+        headers = text_headers(response)
+        kind = kind_of_response(response.status, headers, response.body)
+        message = f"HTTP status {response.status}" if kind else None
+        status = response.status
+        body = response.body
+        answer = FetchResult(url, response.url, status, headers, body, error=kind, message=message)
+        if url == self.start_url:
+            is_new = self.run.known.is_replaced(response.url, headers)
+            self._looks_for_files = is_new or b"llms" in body
+            reasons = response.request.meta.get("redirect_reasons", ()) if response.request else ()
+            if self.run.memory.first_redirected_to(answer, reasons) is not None:
+                why = (
+                    f"it redirects to {answer.final_url}, which is believed when the next crawl"
+                    " meets it too"
+                )
+                return FetchResult(url, url, status, error="http", message=why)
+            self.start_response = response
+        if kind is None and answer.ok and answer.content_type in HTML_TYPES and is_llms_url(url):
+            self.false_answer = answer
+        if len(answer.body) >= SPOOLED_BYTES:
+            answer.spool = self.run.spool.keep(answer.body)
+            answer.body = b""
+        return answer
+
+
+# The components of a crawl that Scrapy makes.
+
+
+def run_of(crawler: Crawler) -> Run | None:
+    """Return the run of the crawler's spider, None where it has none, as spiders of other projects."""
+    run = getattr(crawler.spider, "run", None)
+    return run if isinstance(run, Run) else None
+
+
+def counter(crawler: Crawler) -> Callable[[Stat, int], None]:
+    """Return what adds to a stat of the crawl.
+
+    Spiders are made before the crawler has its stats collector.
+    """
+
+    def count(stat: Stat, number: int) -> None:
+        if crawler.stats is not None:
+            crawler.stats.inc_value(PREFIX + stat, number)
+
+    return count
+
+
+def required_run(crawler: Crawler) -> Run:
+    """Return the run of the crawler's spider; raises `NotConfigured`, which disables a component,
+    where it has none.
+    """
+    run = run_of(crawler)
+    if run is None:
+        raise exceptions.NotConfigured  # a spider of another project: Scrapy would warn of a reason
+    return run
+
+
+class RunComponent:
+    """A component of a spider that has a run: a middleware, a pipeline, an extension."""
+
+    def __init__(self, crawler: Crawler, run: Run):
+        self.crawler = crawler
+        self.run = run
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Take the run of the spider; raises `NotConfigured` where it has none."""
+        return cls(crawler, required_run(crawler))
+
+
+class RunExtension(RunComponent):
+    """An extension of a spider that has a run; its methods with the name of a signal of Scrapy are
+    connected.
+    """
+
+    log = logging.getLogger(__name__)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Take the run of the spider; raises `NotConfigured`, without a reason to warn of, where it
+        is not wanted.
+        """
+        extension = super().from_crawler(crawler)
+        if not extension.is_wanted():
+            raise exceptions.NotConfigured
+        for name, signal in vars(signals).items():
+            if not name.startswith("_") and hasattr(extension, name):
+                crawler.signals.connect(getattr(extension, name), signal=signal)
+        return extension
+
+    def is_wanted(self) -> bool:
+        """Return whether there is anything to do."""
+        return True
+
+    def log_line(self, level: int, line: str) -> None:
+        """Log a line."""
+        self.log.log(level, "%(line)s", {"line": line}, extra={"spider": self.crawler.spider})

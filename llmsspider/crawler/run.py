@@ -1,0 +1,364 @@
+"""The run: what one crawl knows, shared by its components (`requests.run_of(crawler)`).
+
+No Scrapy.
+"""
+
+import contextlib
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+from urllib.parse import urlsplit
+
+from llmsspider.crawler.deletions import Moves, outage
+from llmsspider.crawler.known_pages import KnownPages, RecordedPages
+from llmsspider.crawler.pages import drop_reason
+from llmsspider.crawler.plan import WITHOUT_DOCUMENTS, Plan, advice
+from llmsspider.crawler.progress import succeeded
+from llmsspider.crawler.records import Readings
+from llmsspider.crawler.revisit import Ledger
+from llmsspider.crawler.settle import reasons_with
+from llmsspider.crawler.source_memory import SourceMemory
+from llmsspider.crawler.state import RunState
+from llmsspider.errors import StoreError
+from llmsspider.items import Page, content_hash
+from llmsspider.site import witnesses
+from llmsspider.site.discovered import Discovery
+from llmsspider.store import PageRecord, Reading, Store
+from llmsspider.web.outcomes import OUTAGES
+from llmsspider.web.rights import of_llms_txt
+from llmsspider.web.urls import identity, page_key, usable
+
+MAX_LOGIN_SHARE = 0.3
+"""The share of new pages that may redirect to a login in a run that counts as complete."""
+
+FEW_LOGINS = 3
+"""Number of pages below which that share says nothing."""
+
+MAX_FAILED_SHARE = 0.1
+"""The share of pages that may fail in a run that counts as complete; one page always may."""
+
+
+class Run(RunState):
+    """One crawl of one source; see `RunState`."""
+
+    plan: Plan | None = None  # what the crawl would do, for `scrapy plan`
+    start_links: Sequence[str] = ()  # what the start page links to
+    _same_extractor = False
+
+    @cached_property
+    def memory(self) -> SourceMemory:
+        """What runs of the source remember."""
+        return SourceMemory(self, self.stored_source)
+
+    @cached_property
+    def moves(self) -> Moves:
+        """Which new pages may be stored ones at another address; after a complete run any of them."""
+        before = self.memory.run_before()
+        return Moves(self.known, every=before is not None and before.complete)
+
+    # --- life ---
+
+    def open(self) -> None:
+        """Open store and workers and begin the run in the store; raises `StoreError`."""
+        config = self.config
+        arguments = self.arguments
+        if config.plan_only:
+            return
+        store = self._store = config.stores.open(self.source)
+        self.memory.recall()
+        before = self.stored_source
+        version = self.records.extractor_version
+        self._same_extractor = before is not None and before.extractor_version == version
+        store.upsert_source(self.memory.to_keep())
+        self.outputs.undelivered_since = store.undelivered_since()
+        given = arguments.model_dump(mode="json", exclude_unset=True)
+        self.record = store.begin_run(
+            arguments.mode, given, resumes=self.resumes, retention=config.history
+        )
+        self.known = KnownPages(
+            store.page_states(),
+            store.aliases(),
+            version,
+            trusted=not arguments.full,
+            number=self.record.number,
+            unbelieved=self.memory.unbelieved,
+            store=(
+                None if config.own_code else store
+            ),  # pipelines may take out what the site's own text has
+            moved_from=store.moved_from(),
+        )
+        self.suspects.pages = len(self.known.states)
+        written_to = store if self.remembers else None
+        self.recorded = RecordedPages(self.known, written_to, own_code=bool(config.own_code))
+        settings = (
+            f"listings={arguments.listings} render={arguments.render} "
+            f"ai_optout={config.obey_ai_optout} noindex={config.obey_noindex}"
+        )
+        found = before.discovery.get("witnesses") if before is not None else None
+        kept = found if isinstance(found, dict) else {}
+        self.ledger = Ledger(self.record.number, settings, kept.get("settings") == settings)
+        if len(kept) > 1:  # besides the settings
+            self.ledger.remember(kept)
+            table = store.reading(self._row("ledger").key)
+            self.ledger.load(table.body if table is not None else b"")
+        self.readings = Readings(self.known, settings, self.memory.note_false_304)
+        if config.own_code:
+            store.drop_originals(version)
+
+    def expect_pages(self) -> None:
+        """Start the workers before the first page where most are to be converted: none is stored,
+        or `full=true`.
+        """
+        is_first = not self.known.states or self.arguments.full
+        if is_first and not self.config.plan_only:
+            self.workers.open()
+
+    def end(self, outcome: str) -> None:
+        """Record how the crawl ended (Scrapy's finish reason), commit all pages, and release the
+        workers.
+        """
+        try:
+            self._keep_waiting(is_stopped=not succeeded(outcome))
+            self.flush()
+        except StoreError as error:  # what was waiting to be written is not
+            self.coverage.incomplete(str(error))
+            self.fault = str(error)
+            outcome = "store_failed"
+        self.outcome = outcome
+        self.ended.set()
+        if "workers" in vars(self):
+            self.workers.close()
+        self.spool.close()
+        if outcome != "finished":
+            self.coverage.incomplete(outcome)
+
+    def _keep_waiting(self, *, is_stopped: bool) -> None:
+        """Keep in the store what pages that still wait have there; of a stopped crawl new ones too,
+        for a replay.
+        """
+        for page in self.waiting.take(*reasons_with(failed=True)):
+            if page.failure is not None:
+                self.fail(*page.failure)
+            url = page.failure.url if page.failure is not None else page.request.url
+            self.recorded.confirm(page.suspect.key if page.suspect is not None else page_key(url))
+        if not is_stopped or self.config.own_code:
+            return
+        for page in self.waiting.take(*reasons_with(until="read"), *reasons_with(until="gone")):
+            if page.record is not None and not (
+                page.reason == "tag" and self.learned.tags.is_tag(page.record.url)
+            ):
+                self._store_waiting(page.record, confirmed=page.confirmed)
+
+    def _store_waiting(self, record: PageRecord, *, confirmed: bool) -> None:
+        content = record.content or ""
+        is_known = self.known.state(record.key) is not None
+        in_scope = self.bounds.allowed(record.url) and self.arguments.follow != "listed"
+        dropped = drop_reason(content, record.title)
+        record.content_hash = content_hash(content)
+        is_document = (
+            in_scope and not dropped and record.content_hash not in self.site.soft404_hashes
+        )
+        if self.recorded.is_first(record) and (
+            is_known or (is_document and self.arguments.mode == "crawl")
+        ):
+            self.site.forms_of(record.url).missed.pop(identity(record.url), None)
+            self.recorded.write(record, confirmed=confirmed or not is_document)
+            self.count("stored-at-stop")
+            self.progress.stored_at_stop += 1
+
+    def close(self, *, delivered: bool | None) -> None:
+        """Finish the run in the store, close it; idempotent. `delivered`: the outputs are stored;
+        None without any.
+        """
+        store = self._store
+        self._store = None
+        if store is None:
+            return
+        self.outputs.delivered = delivered
+        self.progress.enter("finished")
+        self._conclude_night(store)
+        counts = {
+            **self.counts(),
+            "delivered": self.outputs.delivered,
+            "undelivered": self.outputs.undelivered,
+        }
+        is_vain = self.outcome in WITHOUT_DOCUMENTS
+        try:
+            store.upsert_source(self.memory.to_keep())
+            if self.config.own_code:
+                store.drop_originals(self.records.extractor_version)
+            store.finish_run(
+                self.outcome,
+                complete=self.coverage.complete,
+                why=advice(self) if is_vain else self.coverage.why_incomplete,
+                counts=counts,
+            )
+        except StoreError as error:  # the pages are stored, how the run ended is not
+            self.fault = str(error)
+            self.outcome = "store_failed"
+            self.coverage.incomplete(str(error))
+        with contextlib.suppress(StoreError):  # the writer has said it
+            store.close()
+
+    def _row(self, of: str) -> Reading:
+        """The row of the store that has when each page was checked (`ledger`)."""
+        return Reading(self.arguments.url or "", None, read_by=of)
+
+    def _conclude_night(self, store: Store) -> None:
+        """Hold what the witnesses of the site said against what its pages showed; not after a run
+        that saw less.
+        """
+        known = self.known
+        ledger = self.ledger
+        is_part = self.arguments.retry or self.resumes is not None or self.outcome != "finished"
+        if is_part or not (self.coverage.complete and ledger.witnesses):
+            return
+        gone = {key for key, outcome in known.outcomes.items() if outcome in {"gone", "moved"}}
+        asked = {key: url for key, (url, _) in self.recorded.written.items()}
+        for key in (self.recorded.keys | gone) - ledger.left_out:
+            state = known.states.get(key)
+            if state is not None and state.origin != "llms-full":
+                asked[key] = state.url
+        asked |= ledger.no_documents
+        changed = gone | {
+            key for key, (_, change) in self.recorded.written.items() if change == "changed"
+        }
+        for line in ledger.conclude(
+            asked, changed, failed=known.outcomes, evident=self._same_extractor
+        ):
+            self.note(line)
+        with contextlib.suppress(StoreError):  # the writer says it
+            store.save_reading(replace(self._row("ledger"), body=ledger.table()))
+
+    @property
+    def may_leave_out(self) -> bool:
+        """Whether pages that did not change need not be requested, as far as that is known before
+        the first one.
+        """
+        given = self.arguments
+        memory = self.memory
+        config = self.config
+        ledger = self.ledger
+        if not (config.revisit and ledger.witnesses) or self.resumes is not None:
+            return False
+        if given.full or given.confirm_deletions or config.own_code:
+            return False
+        if not (self._same_extractor and ledger.has_same_settings) or self.known.unbelieved:
+            return False
+        if self.site.judged.gives_up_files or memory.unread_files:
+            return False
+        before = memory.run_before()
+        has_start = self.discovery is not None and self.discovery.start.ok
+        return has_start and before is not None and before.complete
+
+    def note_outage(self) -> None:
+        """Make the run incomplete when too many pages failed: those requested, and those that could
+        not be verified.
+        """
+        kept = [
+            kind for key, kind in self.known.reasons.items() if self.known.outcomes[key] == "kept"
+        ]
+        failed = self.progress.errors + Counter(kept)
+        why = outage(failed, self.obtained, MAX_FAILED_SHARE) if failed else None
+        logins = self.progress.filtered["login"]
+        asked = logins + self.obtained
+        if why is None and logins >= FEW_LOGINS and logins > MAX_LOGIN_SHARE * asked:
+            why = f"{logins} of {asked} pages redirect to a login"
+        if why is not None:
+            self.coverage.outage = why
+
+    def reason_not_to_delete(self) -> str | None:
+        """Return why this run may not decide that pages are gone, or None."""
+        if not self.coverage.complete:
+            return self.coverage.why_incomplete
+        if self.arguments.retry:
+            return "only failed pages were requested"
+        if not (self.progress.documents or self.waiting.number("moved")):
+            return "nothing was obtained"
+        if self.discovery is not None and self.discovery.start.error in OUTAGES:
+            return "the start page failed"
+        unread = self.memory.unread_files
+        return f"{unread[0]} could not be read this time" if unread else None
+
+    def heartbeat(self) -> None:
+        """Write a heartbeat and the counts of the run to the store."""
+        if self._store is not None:
+            self._store.heartbeat(self.counts())
+
+    def flush(self) -> None:
+        """Commit all that was written so far, so that another connection to the store sees it."""
+        if self._store is not None:
+            self._store.flush()
+
+    def counts(self) -> dict[str, Any]:
+        """Return the numbers the store keeps of a run."""
+        progress = self.progress
+        ledger = self.ledger
+        done = progress.documents, progress.changes["changed"], progress.requests
+        witness = ledger.described(*done) if ledger.witnesses else None
+        return {
+            **progress.counts(queued=progress.unread if self.outcome else self.queued()),
+            "phases": list(progress.phases),
+            "outage": self.coverage.outage,
+            "scope": self.bounds.scope.describe() if self.bounds.scope else None,
+            "witness": witness,
+        }
+
+    @property
+    def watched(self) -> bool:
+        """True for a crawl that reports its progress; a plan or a single page does not."""
+        return self.discovers and not self.config.plan_only
+
+    @property
+    def succeeded(self) -> bool:
+        """True when the crawl ended by itself or by a limit the user set, with something to show."""
+        return succeeded(self.outcome)
+
+    @property
+    def obtained(self) -> int:
+        """The documents that came from the site in this run, and not from the store in place of a
+        page that failed.
+        """
+        number = max(self.progress.documents - self.progress.kept, 0)
+        return number + self.waiting.number("moved")
+
+    @property
+    def has_documents(self) -> bool:
+        """True when documents came of this run, or of the job that it continues."""
+        return bool(self.progress.documents or (self.resumes is not None and self.known.states))
+
+    # --- what the crawl goes through ---
+
+    def discovered(self, discovery: Discovery, start_page: Page) -> None:
+        """Record the outcome of discovery and fix the bounds; `start_page` has the start page's
+        links.
+        """
+        self.discovery = discovery
+        self.memory.unread(*discovery.broken)
+        self.memory.unreadable(discovery.unreadable)
+        self.progress.discovered(discovery)
+        self.site.discovered(discovery, usable(start_page.follow), start_page.meta.canonical)
+        self.start_links = list(start_page.follow)
+        for file in discovery.files:
+            self.rights.add(urlsplit(file.url).netloc, of_llms_txt(file.text, file.url))
+        self.learned.link_sources.names_all = bool(discovery.sitemaps or discovery.witnesses)
+        self.bounds.discovered(discovery, start_page)
+        start = discovery.start
+        dates = {one.url: one.lastmod for one in discovery.seeds if one.lastmod}
+        lastmod = witnesses.by_lastmod({self.page_of(url): dates[url] for url in dates})
+        stored = [
+            state.last_modified
+            for state in self.known.states.values()
+            if state.origin != "llms-full"
+        ]
+        deploy = witnesses.by_deploy(start.final_url, start.headers.get("last-modified"), stored)
+        wholes = [one.whole() for one in discovery.witnesses if one.pages]
+        found = [*discovery.witnesses, *filter(None, (lastmod, deploy)), *wholes]
+        self.ledger.witnesses = found
+
+    def without_discovery(self) -> None:
+        """Fix the bounds of a run that revalidates stored pages only."""
+        self.progress.crawl_type = "refresh"
+        self.bounds.stored(state.url for state in self.known.states.values())

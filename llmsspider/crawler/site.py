@@ -1,0 +1,368 @@
+"""What this run learned about the site itself: what is listed, and how each host names its pages
+and Markdown.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
+from itertools import chain
+from typing import Any
+from urllib.parse import urlsplit
+
+from llmsspider.crawler.records import SiteTitles
+from llmsspider.crawler.second_requests import Form, FormSamples, Judged
+from llmsspider.items import LlmsEntry
+from llmsspider.site.discovered import Discovery, Seed
+from llmsspider.site.providers import Docsify, find_docsify
+from llmsspider.site.repositories import Repository
+from llmsspider.web.host_forms import HostForms
+from llmsspider.web.page_forms import MARKDOWN_TYPES, converter, is_markdown_url, shown_page, twins
+from llmsspider.web.urls import directory, host, identity, loose_key, split_route
+
+MAX_DOCSIFY = (
+    50  # maximum number of Docsify sites, and of other pages with routes, that one crawl knows
+)
+_FOUND = 5_000  # counts for one that is found: more than are ever dead
+MAX_SECTIONS = 10_000  # maximum number of folders whose section is remembered
+FEW_DEAD = (
+    3  # so many addresses that pages named as their own, and none was found, are the last requested
+)
+_EVERYWHERE = "*"  # stands for all hosts among the names of hosts in what the store remembers
+
+
+class SiteKnowledge:
+    """Listed pages, their llms.txt entries, and the Markdown forms of each host."""
+
+    def __init__(self) -> None:
+        self.entries: dict[str, LlmsEntry] = {}  # what llms.txt says of a page, by identity
+        self.soft404_hashes: set[str] = set()
+        self.with_slash = set[str]()  # hosts that redirect a page to its address with a slash
+        self._shells: dict[
+            str, tuple[bytes, int]
+        ] = {}  # by where such pages lie, and how many had it
+        self.answers_404 = False  # whether a file that discovery looked for was answered so
+        """Content hashes of what the site answers for files it does not have."""
+        self.listed: set[str] = set()  # the pages that an llms.txt or sitemap lists, by identity
+        self.section_roots: set[str] = set()  # those that open a section of the documentation
+        self._docsify: list[Docsify] = []
+        self.repository: Repository | None = None  # the repository whose files are the pages
+        self._leading_back: set[str] = set()
+        """Hosts whose pages name as their address a spelling that redirects to them."""
+        self._redirects: dict[str, str] = {}
+        """Where addresses redirect to another spelling of their own, by identity."""
+        self._dead_named: Counter[str] = Counter()
+        """How many addresses that pages name as their own are not found, by host; below zero where
+        one is found.
+        """
+        self._routed: set[str] = (
+            set()
+        )  # pages, by identity, whose routes a browser renders as pages
+        self.pages: frozenset[str] = (
+            frozenset()
+        )  # those that the start page links to or a list names, by identity
+        self._forms: dict[str, HostForms] = {}
+        self.titles = SiteTitles()
+        self.judged = Judged()
+        self._start = ""
+        self._twin: tuple[str, ...] = ()
+        """How addresses begin of the host with or without `www.` that is one with the start page's;
+        and how those of that begin.
+        """
+        self._home = ""
+        self._sections: dict[str, str] = {}  # what `section_of` returns for the pages of a folder
+        self._by_markdown: dict[str, str] = {}
+        """The page of each Markdown URL that a file names, by its identity."""
+        self.respelled: set[str] = set()
+        """Pages, by identity, whose stored address is not found any more, while another spelling of
+        it may be.
+        """
+        self._spellings: dict[str, str] = {}
+        """How an llms.txt, or else a sitemap, spells the address of a page, where that is not its
+        identity.
+        """
+        self._whole: dict[str, str] = {}
+        """The pages of full-text files, by `loose_key`: as lists, the start page or else the files
+        spell them.
+        """
+        self._markdown_of: dict[str, str] = {}
+        """The Markdown URL that a file names for a page, by the page's identity."""
+
+    def discovered(
+        self, discovery: Discovery, start_links: Iterable[str], canonical: str | None = None
+    ) -> None:
+        """Learn from the outcome of discovery; `start_links` is every URL that the start page links
+        to, `canonical` the address that it names as its own.
+        """
+        start = discovery.start
+        self._twin, self._home = _twin_host(start.final_url, (start.url, canonical or ""))
+        self.learn_docsify(start.body, start.final_url)
+        usable = [text.report for text in discovery.full_texts if text.is_usable and text.report]
+        listed = [self.at_home(seed.url) for seed in discovery.seeds]
+        links = list(map(self.at_home, start_links))
+        urls = [*listed, *(url for report in usable for url in report.urls)]
+        named = [url for url in urls if not is_markdown_url(url)]
+        self.pages = frozenset(identity(url) for url in (start.final_url, *links, *named))
+        if start.content_type in MARKDOWN_TYPES and not is_markdown_url(start.final_url):
+            self.forms_of(start.final_url).answers_markdown(
+                is_converted=bool(converter(start.headers))
+            )
+        self._start = identity(start.final_url)
+        self._sections = {}
+        by_host: dict[str, list[str]] = {}
+        for url in urls:
+            by_host.setdefault(host(url), []).append(url)
+        for name, on_host in by_host.items():
+            self.forms(name).learn_from_listed(on_host, self.pages)
+        spelled = {loose_key(url): url for url in (*links, *listed) if not is_markdown_url(url)}
+        whole = {loose_key(url): self.page_of(url) for report in usable for url in report.urls}
+        self._whole = {key: spelled.get(key, url) for key, url in whole.items()}
+        for url in filter(is_markdown_url, urls):
+            page = self._by_markdown.setdefault(identity(url), self.page_of(url))
+            self._markdown_of.setdefault(identity(page), url)
+        if discovery.start_entry is not None:
+            self.entries[identity(start.final_url)] = discovery.start_entry
+        if discovery.start_listed:
+            self.listed.add(identity(start.final_url))
+        for seed in discovery.seeds:
+            self.enter(seed)
+
+    def enter(self, seed: Seed) -> None:
+        """Count a seed's page as listed; the first entry that names a page is the one kept."""
+        page = identity(self.page_of(seed.url))
+        if page not in self.listed and page != seed.url and not is_markdown_url(seed.url):
+            self._spellings[page] = self.at_home(seed.url)
+        self.listed.add(page)
+        if seed.llms is None or page in self.entries:
+            return
+        last = next(reversed(self.entries), None)
+        opens_section = last is None or self.entries[last].section != seed.llms.section
+        self.entries[page] = seed.llms
+        if opens_section or page.endswith("/"):
+            self.section_roots.add(page)
+
+    def is_described(self, url: str) -> bool:
+        """Say whether an llms.txt lists the page."""
+        return identity(url) in self.entries
+
+    def is_listed(self, url: str) -> bool:
+        """Say whether an llms.txt or sitemap lists the page."""
+        return identity(url) in self.listed
+
+    def is_seed(self, url: str) -> bool:
+        """Say whether the page is the start page or listed: it enters at depth 0, whatever links to
+        it.
+        """
+        page = identity(url)
+        return page == self._start or page in self.listed
+
+    def is_evident(self, url: str) -> bool:
+        """Say whether the start page links to the page, or an llms.txt or sitemap lists it."""
+        page = identity(url)
+        return page in self.pages or page in self.listed
+
+    def known_pages(self) -> Iterator[str]:
+        """Return the pages that the start page links to or a file lists, by identity."""
+        return chain(self.pages, self.listed)
+
+    def forms(self, name: str) -> HostForms:
+        """Return what is known of the host `name` (see `urls.host`)."""
+        return self._forms.setdefault(name, HostForms())
+
+    def forms_of(self, url: str) -> HostForms:
+        """Return what is known of the host of `url`."""
+        return self.forms(host(url))
+
+    def samples_of(self, url: str, form: Form) -> FormSamples:
+        """Return what samples of a form of Markdown have shown, on the host of `url` and in its
+        section.
+        """
+        return self.judged.of(form, host(url), self.section_of(url))
+
+    def section_of(self, url: str) -> str:
+        """Return the path of the first folder that not all pages below the start page share; ""
+        outside of any.
+        """
+        plain = url.partition("?")[0].rstrip("/")
+        place = plain.rpartition("/")[0]
+        if place not in self._sections:
+            if len(self._sections) >= MAX_SECTIONS:
+                self._sections.clear()
+            path = directory(plain)
+            start = directory(self._start)
+            own = start if host(url) == host(self._start) and path.startswith(start) else "/"
+            folder, slash, _ = path[len(own) :].partition("/")
+            self._sections[place] = f"{own}{folder}/" if slash else ""
+        return self._sections[place]
+
+    def learn_docsify(self, body: bytes, url: str, script: str = "") -> Docsify | None:
+        """Return the Docsify site that an HTML page, or its `script`, configures, and remember it;
+        None for others.
+        """
+        site = find_docsify(body, url, script) if b"docsify" in body else None
+        if site is not None and not site.is_configured:
+            site = next((other for other in self._docsify if other.page == site.page), site)
+        if site is not None and site not in self._docsify and len(self._docsify) < MAX_DOCSIFY:
+            self._docsify = [*(other for other in self._docsify if other.page != site.page), site]
+        return site
+
+    def learn_shell(self, root: str, body: bytes) -> None:
+        """Remember the HTML of a page below `root` that is drawn from data of its own."""
+        known, number = self._shells.get(root, (body, 0))
+        self._shells[root] = (body, number + 1 if known == body else 0)
+
+    def shell_of(self, url: str) -> bytes | None:
+        """Return the HTML that all pages there have, which are drawn from their data; None where it
+        is not known.
+        """
+        if not self._shells or url.endswith("/") != (host(url) in self.with_slash):
+            return None
+        shells = self._shells.items()
+        return next(
+            (body for root, (body, number) in shells if number > 1 and url.startswith(root)), None
+        )
+
+    def docsify_of(self, url: str) -> Docsify | None:
+        """Return the Docsify site that a URL is a route of, or the page; None for any other URL."""
+        return (
+            next((site for site in self._docsify if site.has_page(url)), None)
+            if self._docsify
+            else None
+        )
+
+    def repository_of(self, url: str) -> Repository | None:
+        """Return the repository that a URL is a file of, as its host shows it; None for any other
+        URL.
+        """
+        return (
+            self.repository
+            if self.repository is not None and self.repository.has_page(url)
+            else None
+        )
+
+    def learn_redirect(self, url: str, target: str, *, is_named: bool) -> bool:
+        """Remember that an address redirects to another spelling of its own; say whether that names
+        it as its own.
+        """
+        if loose_key(url) == loose_key(target):
+            self._redirects[identity(url)] = identity(target)
+            if identity(target) == f"{identity(url)}/":
+                self.with_slash.add(host(url))
+            if is_named:
+                self._leading_back.add(host(target))
+        return is_named
+
+    def named_answers(self, canonical: str, *, is_found: bool) -> None:
+        """Take in whether an address that a page named as its own is found."""
+        self._dead_named[host(canonical)] += -_FOUND if is_found else 1
+
+    def leads_back(self, url: str, canonical: str) -> bool:
+        """Say whether an address that a page names leads back to it, or nowhere, like others there.
+
+        It is of the same Markdown, or another spelling that redirects to it; or such addresses are
+        not found.
+        """
+        if (
+            identity(self.page_of(canonical)) == identity(url)
+            or self._dead_named[host(canonical)] >= FEW_DEAD
+        ):
+            return True
+        if loose_key(url) != loose_key(canonical):
+            return False
+        if self._redirects.get(identity(canonical)) == identity(url):
+            self._leading_back.add(host(url))
+        return host(url) in self._leading_back
+
+    def learn_routes(self, url: str) -> None:
+        """Remember that the routes of a page are pages: a browser rendered it, and it links to
+        several of them.
+        """
+        if len(self._routed) < MAX_DOCSIFY:
+            self._routed.add(identity(split_route(url)[0]))
+
+    def at_home(self, url: str) -> str:
+        """Return an address of the host with or without `www.` as one of the start page's host."""
+        if not self._twin or not url.startswith(self._twin):
+            return url
+        return self._home + url.partition("//")[2].partition("/")[2]
+
+    def page_of(self, url: str) -> str:
+        """Return the page a URL stands for: itself, or for a Markdown or source URL the page it
+        belongs to.
+
+        A route is a page where its site is known to have them, else a place on the page. `/a` and
+        `/a.html` are one where `/a.md` is listed, `/a` and `/a/` where `/a/index.md` is.
+        """
+        url = self.at_home(url)
+        url = shown_page(url) if ".html?" in url or "/llms.mdx/" in url else url
+        if "#" in url:
+            has_routes = (
+                self.docsify_of(url) is not None or identity(split_route(url)[0]) in self._routed
+            )
+            return url if has_routes else split_route(url)[0]
+        for site in self._docsify:
+            page = site.page_of(url)
+            if page is not None:
+                return page
+        if self.repository is not None and (shown := self.repository.page_of(url)) is not None:
+            return shown
+        if is_markdown_url(url) or "/_sources/" in url:
+            url = self.forms_of(url).page_of(url, self.pages) or url
+            return self._whole.get(loose_key(url), url) if self._whole else url
+        page = self._whole.get(loose_key(url)) if self._whole else None
+        for markdown_url in twins(url) if self._by_markdown else ():
+            page = page or self._by_markdown.get(identity(markdown_url))
+        return page or (self._spellings.get(identity(url), url) if self._spellings else url)
+
+    def markdown_of(self, url: str) -> str | None:
+        """Return the Markdown URL that an llms.txt or sitemap names for a page, or None."""
+        return self._markdown_of.get(identity(url))
+
+    def remember(self, forms: Mapping[str, Any]) -> None:
+        """Take over what an earlier run learned: forms, which of them are believed, what pages
+        share.
+        """
+        hosts = {name: data for name, data in forms.items() if isinstance(data, dict)}
+        shared = hosts.pop(_EVERYWHERE, {})
+        self._forms = {name: HostForms.from_dict(data) for name, data in hosts.items()}
+        self.judged = Judged(shared.get("judged"))
+        self.titles.remember(shared.get("titles"))
+        if "docsify" in shared:
+            self._docsify = Docsify.from_list(shared["docsify"])
+        if "repository" in shared:
+            self.repository = Repository.from_dict(shared["repository"])
+        self._routed = {url for url in shared.get("routed") or [] if isinstance(url, str)}
+
+    def learned(self) -> dict[str, object]:
+        """Return what was learned, for the store. See `remember`."""
+        learned: dict[str, dict[str, object]] = {
+            name: forms.as_dict() for name, forms in self._forms.items()
+        }
+        shared = {
+            "judged": self.judged.to_keep(),
+            "titles": self.titles.as_list(),
+            "docsify": [asdict(site) for site in self._docsify],
+            "routed": sorted(self._routed),
+            "repository": asdict(self.repository) if self.repository else None,
+        }
+        if any(shared.values()):
+            learned[_EVERYWHERE] = {name: values for name, values in shared.items() if values}
+        return dict(learned)
+
+
+def _twin_host(start: str, others: Iterable[str]) -> tuple[tuple[str, ...], str]:
+    """Return how the addresses of the host begin that is the same site with or without `www.`, and
+    how those of the start page do.
+
+    One of `others`, the address that was typed or the canonical one, shows it.
+
+    >>> _twin_host("https://www.e.com/docs/", ["http://e.com/docs/"])
+    (('http://e.com/', 'https://e.com/'), 'https://www.e.com/')
+    >>> _twin_host("https://e.com/", ["https://docs.e.com/"])
+    ((), 'https://e.com/')
+    """
+    parts = urlsplit(start)
+    home = f"{parts.scheme}://{parts.netloc}/"
+    bare = parts.netloc.removeprefix("www.")
+    twin = bare if parts.netloc != bare else f"www.{bare}"
+    is_shown = any(urlsplit(other).netloc == twin for other in others)
+    return ((f"http://{twin}/", f"https://{twin}/") if is_shown else (), home)

@@ -1,0 +1,442 @@
+"""What a run knows from earlier runs of its source, and what it leaves for the next: the source's
+record. No Scrapy.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+from urllib.parse import urlsplit
+
+from llmsspider.config.arguments import DocsArguments
+from llmsspider.crawler.bot_walls import CONFIRM_RUNS, Suspect, Wall
+from llmsspider.crawler.learn.base import End
+from llmsspider.crawler.link_bases import LinkBases
+from llmsspider.crawler.second_requests import Judged
+from llmsspider.crawler.state import RunState
+from llmsspider.items import LlmsEntry, Section
+from llmsspider.site.discovered import Discovery, FetchResult
+from llmsspider.site.llmstxt import directory_url
+from llmsspider.site.llmstxt_parser import LlmsTxt
+from llmsspider.store import RunRecord, SourceRecord
+from llmsspider.web.urls import directory, host, page_key
+
+OF_ONE_RUN = frozenset({"mode", "retry", "full", "emit", "save", "confirm_deletions"})
+"""Arguments of one run, never kept (docs/reference/arguments.md); all others say what the source
+is.
+"""
+
+OWN_FIELDS = frozenset({"url", "source", "llms_txt", "scope"})
+"""Arguments that have a place of their own in `SourceRecord`."""
+
+
+def updated_record(
+    arguments: DocsArguments,
+    record: SourceRecord | None,
+    *,
+    preset: Mapping[str, Any],
+    forms: dict[str, object],
+    extractor_version: str,
+) -> SourceRecord:
+    """Return what the store keeps of the source after this run; `preset` are the arguments of its
+    profile.
+
+    The first crawl keeps its arguments; later ones override them for themselves, and keep theirs
+    with `save=true`.
+    """
+    keeps = record is None or arguments.save
+    record = record or SourceRecord(name=arguments.source or "", url=arguments.url or "")
+    if keeps:
+        record.llms_txt = arguments.llms_txt
+        record.scope = arguments.scope
+        record.arguments = {
+            name: value
+            for name, value in arguments.model_dump(mode="json", exclude_unset=True).items()
+            if not (value is None or name in OF_ONE_RUN | OWN_FIELDS)
+            and not (name in preset and preset[name] == value)  # the profile is kept by its name
+        }
+        if arguments.profile.endswith(".toml"):
+            record.arguments["profile"] = str(Path(arguments.profile).absolute())
+    record.forms = forms
+    record.extractor_version = extractor_version
+    return record
+
+
+def kept_line(arguments: DocsArguments, record: SourceRecord) -> str | None:
+    """Return one line on the arguments in force that the store keeps of the source, None where
+    there are none.
+    """
+    given = arguments.model_dump(mode="json", exclude_unset=True)
+    kept = {name: value for name, value in record.arguments.items() if given.get(name) == value}
+    if not kept:
+        return None
+    shown = {
+        name: ",".join(value) if isinstance(value, list) else value for name, value in kept.items()
+    }
+    listed = ", ".join(f"{name}={value}" for name, value in shown.items())
+    return f"kept with the source: {listed} (-a overrides it for this run, -a save=true for good)"
+
+
+class Doubts:
+    """Odd answers, each with the number of runs in a row in which its page gave it: it counts after
+    enough of them.
+
+    `before` is as the store keeps it: key in hex to [what, runs].
+    """
+
+    def __init__(self, before: object = None):
+        self._before: dict[str, tuple[str, int]] = {}
+        for key, value in before.items() if isinstance(before, Mapping) else ():
+            match value:
+                case [what, int(runs)]:
+                    self._before[str(key)] = str(what), runs
+        self.now: dict[str, tuple[str, int]] = {}
+
+    def again(self, key: bytes, what: str) -> int:
+        r"""Note an odd answer of this run; return the number of runs in a row with it, this one
+        included.
+
+        >>> doubts = Doubts({"01": ["empty", 1]})
+        >>> doubts.again(b"\x01", "empty"), doubts.again(b"\x02", "empty")
+        (2, 1)
+        """
+        before, runs = self._before.get(key.hex(), (what, 0))
+        self.now[key.hex()] = what, (runs if before == what else 0) + 1
+        return self.now[key.hex()][1]
+
+    def number(self, key: bytes) -> int:
+        """Return in how many runs in a row before this one an odd answer came."""
+        return self._before.get(key.hex(), ("", 0))[1]
+
+    def to_keep(
+        self, *, complete: bool, listed: bool = True, seen: Set[str] = frozenset()
+    ) -> dict[str, Any]:
+        """Return what the store keeps: of answers that the run did not see, those that it could not
+        see.
+
+        `complete` says that it saw the answers of all pages, `listed` that it saw lists and links;
+        `seen` has the keys (hex) of pages that are named and answered as they should.
+        """
+        unlinked = (
+            ()
+            if listed
+            else [key for key, one in self._before.items() if one[0].startswith("unlinked")]
+        )
+        unseen = {*unlinked, *(() if complete else self._before.keys() - seen)}
+        return {key: self._before[key] for key in unseen} | self.now
+
+
+ABSENT_RUNS = 3
+ASKED_AGAIN = 10
+"""Runs in a row in which a file was not there, after which it is requested in one of so many runs
+only.
+"""
+
+
+LOST_LIST_RUNS = 10
+"""Runs in a row in which a list answers with something else, after which it counts as gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class StartHistory:
+    """What is remembered of a start page; empty strings are unknown.
+
+    `page` is where `url` redirected, `section` the address whose directory is its section,
+    `declared` the section that the page itself names, with the reason; the store keeps it as
+    `told`.
+    """
+
+    url: str = ""
+    page: str = ""
+    section: str = ""
+    declared: tuple[str, str] | None = None
+
+    @classmethod
+    def from_json(cls, found: Any) -> Self:
+        """Read what `to_json` wrote; anything else is nothing."""
+        values = found if isinstance(found, dict) else {}
+        url, page, section = (str(values.get(name) or "") for name in ("url", "page", "section"))
+        match values.get("told"):
+            case [path, why]:
+                return cls(url, page, section, (str(path), str(why)))
+        return cls(url, page, section)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what the store keeps."""
+        return {"url": self.url, "page": self.page, "section": self.section, "told": self.declared}
+
+    def led_elsewhere(self, answer: FetchResult, statuses: Sequence[object]) -> str | None:
+        """Return the page to which a start page redirects unlike before, None where that changes
+        nothing.
+
+        That is a temporary redirect (`statuses`) to another page than before, and any to another
+        section of the host.
+        """
+        page = answer.final_url
+        if (
+            answer.url != self.url
+            or not answer.ok
+            or page == answer.url
+            or _place(page) == _place(self.page)
+        ):
+            return None
+        now = answer.section_url
+        is_temporary = not {301, 308}.issuperset(statuses)
+        is_other = directory(now) != directory(self.section) and host(now) == host(self.section)
+        return page if is_temporary or is_other else None
+
+    def section_of(self, discovery: Discovery) -> str:
+        """Return the address whose directory is the section: that of earlier runs where the start
+        page failed.
+        """
+        same = discovery.start.url == self.url and self.section
+        return self.section if same and discovery.start.error else discovery.start_url
+
+    def after(self, discovery: Discovery, named: Section | None) -> "StartHistory":
+        """Return what is remembered after a run; `named` is the section that the start page names,
+        if it was read.
+        """
+        start = discovery.start
+        if start.error:
+            return self
+        declared = self.declared if start.url == self.url else None
+        declared = (named.path, named.why) if named is not None else declared
+        return StartHistory(start.url, start.final_url, discovery.start_url, declared)
+
+
+def _place(url: str) -> tuple[str, str]:
+    return host(url), urlsplit(url).path
+
+
+class SourceMemory:
+    """What runs of one source remember from one to the next, besides pages."""
+
+    def __init__(self, run: RunState, source: SourceRecord | None):
+        self._run = run
+        self._source = source
+        found = source.discovery if source is not None else {}
+        files = found.get("files")
+        self.files_before: list[str] = files if isinstance(files, list) else []
+        self.unread_files: list[str] = []
+        """Files that gave seeds in the run before and were not read, or break off, in this one:
+        nothing is deleted.
+        """
+        self.start_history = StartHistory.from_json(
+            found.get("start")
+        )  # of this run after discovery
+        self.doubts = Doubts(found.get("doubts"))
+        """What pages answered in earlier runs that was not accepted, and in this one."""
+        hosts = found.get("unbelieved")  # those whose 304 was false
+        self.unbelieved = set(map(str, hosts)) if isinstance(hosts, list) else set()
+        self.lagging: set[bytes] = set()
+        """The keys of the pages of full-text files that are not believed; `full=true` believes them
+        again.
+        """
+        self.llms_entries: dict[str, LlmsEntry] = {}
+        """An entry of each llms.txt as pipelines of the user left it, by the file's URL."""
+
+    @cached_property
+    def link_bases(self) -> LinkBases:
+        """What the relative links of the site's Markdown are relative to; made with the first page
+        of Markdown.
+        """
+        run = self._run
+        discovery = self._run.discovery
+        bases = LinkBases(self.known_urls, run.site.page_of, run.note)
+        bases.remember(
+            self._source.discovery.get("link_bases") if self._source is not None else None
+        )
+        if discovery is not None:
+            probed = discovery.discovered_file_type == "llms.txt" and discovery.discovered_file
+            bases.root = directory_url(probed or discovery.start_url)
+        return bases
+
+    def learn_links(self, urls: Iterable[str], page_url: str) -> None:
+        """Take the pages that a page's HTML links to as known ones, to which links of Markdown may
+        lead.
+        """
+        if "link_bases" in vars(self):  # else all known pages are taken when they are needed
+            self.link_bases.learn(urls, page_url)
+
+    def known_urls(self) -> Iterator[str]:
+        """Yield the pages known before the crawl: listed, linked by the start page, stored."""
+        yield from self._run.site.known_pages()
+        yield from (state.url for state in self._run.known.states.values())
+
+    def recall(self) -> None:
+        """Use what earlier runs stored with the source, and log what is different this time."""
+        run = self._run
+        source = self._source
+        if source is None:
+            return
+        shared: Any = source.forms.get("*")
+        if isinstance(shared, dict) and "tags" in shared:  # where earlier versions kept them
+            source.discovery.setdefault("tags", shared["tags"])
+        run.learned.remember(source.discovery)
+        run.site.remember(source.forms)
+        if run.arguments.full:
+            run.site.judged = Judged()
+        if shapes := source.discovery.get("shapes"):
+            run.bounds.learned.remember(shapes)
+        if source.extractor_version and source.extractor_version != run.records.extractor_version:
+            run.note(
+                "stored pages were made by another version, converter or pipelines: they are made"
+                " again, and those that differ for it are changed, whatever the site did"
+            )
+            if run.config.own_code:
+                source.discovery.pop("says", None)
+        if (kept := kept_line(run.arguments, source)) is not None:
+            run.note(kept)
+
+    def to_keep(self) -> SourceRecord:
+        """Return the record of the source as it is stored: the one before with what the run learned
+        so far.
+
+        What discovery found, and what only a run that saw the whole site knows, is kept of such
+        runs.
+        """
+        run = self._run
+        discovery = self._run.discovery
+        source = self._source = updated_record(
+            run.arguments,
+            self._source,
+            preset=run.config.preset,
+            forms=run.site.learned(),
+            extractor_version=run.records.extractor_version,
+        )
+        kept = source.discovery
+        listed = run.arguments.mode != "refresh"
+        known = run.requested_pages & run.recorded.keys
+        seen = {key.hex() for key in known if key not in run.known.outcomes}
+        complete = run.deletions is not None
+        kept["doubts"] = self.doubts.to_keep(complete=complete, listed=listed, seen=seen)
+        kept["unbelieved"] = sorted(self.unbelieved)
+        is_complete = run.coverage.complete and run.outcome == "finished"
+        followed = bool(run.outcome) and discovery is not None and run.follows_links
+        saw = discovery is not None and is_complete
+        kept |= run.learned.keep(End(followed, saw, saw and run.resumes is None))
+        if "link_bases" in vars(self) and (bases := self.link_bases.learned()):
+            kept["link_bases"] = dict(bases)
+        if discovery is None:
+            return source
+        kept["rights"] = run.rights.to_json()
+        kept["shapes"] = run.bounds.learned.to_json() if run.bounds.learned.answers else {}
+        ledger = run.ledger
+        kept["witnesses"] = ledger.to_json() if ledger.histories else {"settings": ledger.settings}
+        kept["files"] = list(dict.fromkeys([*discovery.read_files(), *self.unread_files]))
+        kept["start"] = self.start_history.to_json()
+        main = discovery.main_file
+        if main is not None and (says := self.description_of(main)) is not None:
+            kept["says"] = {"file": main.url, **says}
+        return source
+
+    def description_of(self, file: LlmsTxt) -> dict[str, str | None] | None:
+        """Return title, summary and notes of an llms.txt: as pipelines of the user left them, where
+        there are any.
+
+        None for a file whose pages have not passed them.
+        """
+        if not self._run.config.own_code:
+            return {"title": file.title, "summary": file.summary, "notes": file.notes}
+        if (own := self.llms_entries.get(file.url)) is None:
+            return None
+        return {"title": own.file_title, "summary": own.file_summary, "notes": own.file_notes}
+
+    # --- odd answers, which count after enough runs ---
+
+    def unread(self, *files: str) -> None:
+        """Note files that could not be read now, or break off; those that gave no seeds before do
+        not matter.
+        """
+        self.unread_files += [file for file in files if file in self.files_before]
+
+    def unreadable(self, files: Iterable[str]) -> None:
+        """Note lists that answered with something else: not read, until enough runs in a row had
+        that.
+        """
+        for file in set(self.files_before).intersection(files):
+            if not self.is_accepted(page_key(file) + b"list", "no list", LOST_LIST_RUNS):
+                self.unread(file)
+
+    def passes_over(self, file: str) -> bool:
+        """Say whether a file that discovery looks for is left out in this run: it was not there
+        lately.
+        """
+        run = self._run
+        key = page_key(file) + b"absent"
+        is_due = (int.from_bytes(key[:4]) + run.known.number) % ASKED_AGAIN == 0
+        if (
+            run.arguments.full
+            or not run.config.revisit
+            or is_due
+            or self.doubts.number(key) < ABSENT_RUNS
+        ):
+            return False
+        return self.doubts.again(key, "absent") > 0
+
+    def note_file(self, file: str, status: int) -> None:
+        """Note the status of the answer for a file that discovery looks for."""
+        if status in {404, 410}:
+            self.doubts.again(page_key(file) + b"absent", "absent")
+
+    def first_redirected_to(self, answer: FetchResult, statuses: Sequence[object]) -> str | None:
+        """Return the page to which the start page redirects for the first time, None where that
+        counts already.
+        """
+        page = self.start_history.led_elsewhere(answer, statuses)
+        is_new = (
+            page
+            and self.doubts.again(page_key(answer.url) + b"start", f"leads to {_place(page)}") < 2
+        )
+        return page if is_new else None
+
+    def is_accepted(self, key: bytes, what: str, runs: int = CONFIRM_RUNS) -> bool:
+        """Note an odd answer of this run; say whether it counts, as it came in enough runs in a
+        row.
+        """
+        return self.doubts.again(key, what) >= runs
+
+    def accepts(self, suspect: Suspect, wall: Wall) -> bool:
+        """Say whether an answer that looks like a wall is accepted: it came in enough runs, or is
+        confirmed.
+        """
+        if self._run.arguments.confirm_deletions:
+            return True
+        is_accepted = self.is_accepted(suspect.key, f"wall {suspect.text}", wall.accepted_runs)
+        return is_accepted and wall.accepted_runs > 0
+
+    def note_false_304(self, url: str) -> None:
+        """Send no validators to the host of this URL any more: its 304 would have been false; noted
+        once.
+        """
+        if host(url) in self.unbelieved:
+            return
+        self.unbelieved.add(host(url))
+        self._run.count("unbelieved-hosts")
+        self._run.note(
+            f"{url} has changed under validators that say it has not: a 304 of this host is not"
+            " believed any more, its pages are fetched whole from now on"
+        )
+
+    # --- what was stored ---
+
+    @property
+    def keeps_findings(self) -> bool:
+        """True when stored pages are requested by themselves: how they were found and listed stays
+        as it was stored.
+        """
+        discovery = self._run.discovery
+        failed = discovery is not None and bool(discovery.start.error)
+        return self._run.arguments.mode == "refresh" or failed
+
+    def failed_before(self) -> list[str]:
+        """Return the URLs that failed in the run before this one, as far as the store kept them."""
+        earlier = self.run_before()
+        errors = self._run.store.errors(earlier) if earlier else []
+        return list(dict.fromkeys(error.url for error in errors if error.kind != "invalid_url"))
+
+    def run_before(self) -> RunRecord | None:
+        """Return the run before this one, None in the first."""
+        earlier = [record for record in self._run.store.runs() if record.id != self._run.id]
+        return earlier[-1] if earlier else None
