@@ -29,6 +29,7 @@ from llmsspider.web.trees import (
     Axis,
     Trees,
     directory_above,
+    language_parameter,
     language_segments,
     same_language,
 )
@@ -237,9 +238,7 @@ class Bounds:
         alternates = [
             (tag, url) for seed in discovery.seeds for tag, url in seed.alternates.items()
         ]
-        self.trees = self._trees(
-            start, language_segments([*start_page.meta.hreflang.items(), *alternates])
-        )
+        self.trees = self._trees(start, [*start_page.meta.hreflang.items(), *alternates])
         if identity(discovery.start.url) != identity(discovery.start.final_url):
             self.trees.redirected(discovery.start.url, discovery.start.final_url)
 
@@ -249,10 +248,17 @@ class Bounds:
         """
         self.scope = self._build(start or self._arguments.url or "", None, list(urls), ())
 
-    def _trees(self, start_url: str, segments: frozenset[str] = frozenset()) -> Trees:
-        language = self._arguments.language
-        all_versions = self._arguments.versions == "all"
-        return Trees(start_url, language, all_versions, self._is_known, self._is_read, segments)
+    def _trees(self, start_url: str, translations: Iterable[tuple[str, str]] = ()) -> Trees:
+        translations = list(translations)
+        return Trees(
+            start_url,
+            self._arguments.language,
+            self._arguments.versions == "all",
+            self._is_known,
+            self._is_read,
+            language_segments(translations),
+            language_parameter(start_url, translations),
+        )
 
     def _build(
         self, start_url: str, covering: str | None, listed: list[str], evidence: Iterable[Section]
@@ -286,7 +292,7 @@ class Bounds:
             return Filtered("url-length", f"longer than {MAX_URL_LENGTH} characters")
         if identity(url) in self._named:
             return None
-        is_named = host(url) != self.trees.host or identity(url) in self._site.entries
+        is_named = host(url) != self.trees.host or self._is_named(url)
         if not is_named and (foreign := self.trees.foreign(url)) is not None:
             return _other_copy(*foreign)
         return self.scope.refusal(url, listed=listed) if self.scope else None
@@ -295,9 +301,7 @@ class Bounds:
         """Return why a page that was read is filtered: it links to pages of another language or
         version; else None.
         """
-        foreign = (
-            None if identity(url) in self._site.entries else self.trees.shown_as_copy(url, links)
-        )
+        foreign = None if self._is_named(url) else self.trees.shown_as_copy(url, links)
         return _other_copy(*foreign) if foreign is not None else None
 
     def refusal_by_sample(
@@ -317,7 +321,15 @@ class Bounds:
         """Say whether a page may belong to another language or version, which depends on the rest
         of the site.
         """
-        return identity(url) not in self._site.entries and self.trees.is_undecided(url)
+        return not self._is_named(url) and self.trees.is_undecided(url)
+
+    def _is_named(self, url: str) -> bool:
+        """Say whether an llms.txt lists the page, and not the same page in the wanted language."""
+        entries = self._site.entries
+        if identity(url) not in entries:
+            return False
+        same = self.trees.in_wanted_language(url)
+        return same is None or identity(same) not in entries
 
     def allowed(self, url: str) -> bool:
         """Say whether the page is in scope."""

@@ -234,6 +234,7 @@ def with_valid_urls(page: Page, link_header: str = "", url: str = "") -> Page:
     """
     meta = page.meta
     headers = page_forms.header_links(link_header, url) if link_header else []
+    named = next((link.url for link in headers if "canonical" in link.rel), None)
     invalid = [link.url for link in headers if isinstance(link.url, InvalidUrl)]
 
     def passed(named: str | None) -> str | None:
@@ -244,7 +245,7 @@ def with_valid_urls(page: Page, link_header: str = "", url: str = "") -> Page:
 
     meta = replace(
         meta,
-        canonical=passed(meta.canonical),
+        canonical=passed(meta.canonical) or (named if isinstance(named, str) else None),
         refresh=passed(meta.refresh),
         describedby=passed(meta.describedby),
         markdown_alternate=passed(meta.markdown_alternate),

@@ -24,9 +24,10 @@ from llmsspider.crawler.pages import PageResponse, PageResult, Spool
 from llmsspider.errors import ErrorKind
 from llmsspider.items import PageMeta
 from llmsspider.store import PageRecord
+from llmsspider.web.page_forms import is_markdown_url
 from llmsspider.web.stats import Filtered, FilterReason
 from llmsspider.web.trees import axis_of
-from llmsspider.web.urls import identity, loose_key
+from llmsspider.web.urls import host, identity, loose_key
 
 Reason = Literal[
     "copy",  # it is not requested yet; its language or version may be a copy
@@ -165,7 +166,8 @@ def canonical(page: ReadPage, site: Site) -> Verdict | None:
         or site.leads_back(url, named)
     ):
         return None
-    is_page = same_page_elsewhere(url, named) and site.in_scope(named)
+    is_its_page = same_page_elsewhere(url, named) or _is_page_of_file(url, named)
+    is_page = is_its_page and site.in_scope(named)
     return Drop("canonical", f"names {named} as its address", named) if is_page else None
 
 
@@ -234,6 +236,12 @@ def settle(page: ReadPage, site: Site, rules: Sequence[Rule]) -> Verdict:
     """Return the verdict of the first rule that has one; `Publish` where none has."""
     verdicts = (rule(page, site) for rule in rules)
     return next((verdict for verdict in verdicts if verdict is not None), Publish())
+
+
+def _is_page_of_file(url: str, named: str) -> bool:
+    """Say whether a Markdown file names the page that it is of: any but the home page of its host."""
+    is_of_file = is_markdown_url(url) and not is_markdown_url(named)
+    return is_of_file and host(url) == host(named) and urlsplit(named).path not in {"", "/"}
 
 
 def same_page_elsewhere(url: str, canonical: str) -> bool:

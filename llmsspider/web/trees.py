@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from llmsspider.web.addresses import FILE
 from llmsspider.web.urls import host, identity
@@ -130,7 +130,8 @@ class Trees:
     The language and version of `start_url` are kept, unless `language` is a tag to keep or `all`,
     and `all_versions` is True. `is_known` says whether a URL was seen: as a link, listed, or
     requested; `is_read` whether a page was read there, so that it is sure to exist.
-    `language_trees` are segments of translations that the site names (hreflang).
+    `language_trees` are segments of translations that the site names (hreflang),
+    `language_parameter` is the parameter of the query by which it names them.
     """
 
     start_url: str
@@ -139,6 +140,7 @@ class Trees:
     is_known: Callable[[str], bool]
     is_read: Callable[[str], bool]
     language_trees: frozenset[str] = frozenset()
+    language_parameter: str = ""
     found: set[str] = field(default_factory=set)
     """Directories of copies that are not wanted, such as `/docs/1.x/`: each is filtered as a whole.
     """
@@ -192,6 +194,8 @@ class Trees:
         `is_final`: every other page was requested; what was not read by now, as its host is down,
         counts as a page.
         """
+        if self.language_parameter and (value := self._unwanted_value(url)) is not None:
+            return "language", value
         for axis, segment, tree in self._unwanted(url):
             if tree in self.found or (
                 tree not in self.no_copies
@@ -268,6 +272,22 @@ class Trees:
                 self.found.add(tree)
                 return axis, segment
         return None
+
+    def in_wanted_language(self, url: str) -> str | None:
+        """Return the address that a page of an unwanted language has in the wanted one; else None."""
+        found = ((axis, segment) for axis, segment, _ in self._unwanted(url))
+        segment = next((segment for axis, segment in found if axis == "language"), None)
+        home, _ = self._home.get("language", (None, ""))
+        return replaced(url, segment, home) if segment is not None else None
+
+    def _unwanted_value(self, url: str) -> str | None:
+        """Return the language that the query of a URL names, where it is not the wanted one."""
+        value = query_value(url, self.language_parameter)
+        if value is None or self.language == "all":
+            return None
+        if self.language is not None:
+            return None if same_language(self.language, value) else value
+        return None if value == query_value(self.start_url, self.language_parameter) else value
 
     def _unwanted(self, url: str) -> Iterator[tuple[Axis, str, str]]:
         """Yield axis, segment and directory of each tree the URL may be in, but for those that are
@@ -347,6 +367,27 @@ def language_segments(translations: Iterable[tuple[str, str]]) -> frozenset[str]
     """Return the path segments of translations, from (language tag, URL) pairs of hreflang."""
     trees = (tree_of(f"{url.rstrip('/')}/") for tag, url in translations if tag != "x-default")
     return frozenset(tree["language"] for tree in trees if "language" in tree)
+
+
+def language_parameter(start_url: str, translations: Iterable[tuple[str, str]]) -> str:
+    """Return the parameter by which translations of a page differ from it, from pairs as above;
+    empty where they differ otherwise.
+
+    >>> language_parameter("https://e.com/docs/", [("de", "https://e.com/docs/?hl=de")])
+    'hl'
+    """
+    page = identity(start_url).partition("?")[0]
+    for tag, url in translations:
+        if identity(url).partition("?")[0] == page:
+            for name, value in parse_qsl(urlsplit(url).query):
+                if same_language(value, tag) or same_language(tag, value):
+                    return name
+    return ""
+
+
+def query_value(url: str, name: str) -> str | None:
+    """Return the first value of a parameter in a URL's query, None where it has none."""
+    return dict(reversed(parse_qsl(urlsplit(url).query))).get(name)
 
 
 def directory_above(url: str, axes: Iterable[str]) -> str | None:

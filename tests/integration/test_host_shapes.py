@@ -136,3 +136,67 @@ def test_addresses_of_the_cdn_are_no_pages(serve, run_crawl):
     )
     assert set(run_crawl(f"{site.url}/").by_path(site.url)) == {"/", "/d/a"}
     assert not [path for path in site.paths() if "cdn-cgi" in path]
+
+
+def test_translations_by_the_query_are_left_out(serve, run_crawl):
+    def translated(path: str, body: str = "") -> dict[str, str]:
+        tags = "".join(
+            f'<link rel="alternate" hreflang="{tag}" href="{path}?lang={tag}">'
+            for tag in ("de", "pt-BR")
+        )
+        made = {path: page(path.strip("/") or "home", body + links(f"{path}?lang=de"))}
+        for tag in ("de", "pt-BR"):
+            made[f"{path}?lang={tag}"] = page(f"{path} {tag}", links(f"/d/a?lang={tag}"))
+        return {one: text.replace("</head>", f"{tags}</head>") for one, text in made.items()}
+
+    site = serve(translated("/d/", links("/d/a?tab=2", "/d/a")) | translated("/d/a"))
+    found = run_crawl(f"{site.url}/d/").by_path(site.url)
+    assert set(found) == {"/d/", "/d/a"}
+    german = run_crawl(f"{site.url}/d/", arguments={"language": "de", "source": "de"})
+    assert set(german.by_path(site.url)) == {"/d/?lang=de", "/d/a?lang=de"}
+
+
+@pytest.mark.parametrize("are_copies", [True, False], ids=["translations", "sections"])
+def test_llms_files_of_other_languages_are_left_out_and_sections_named_alike_are_not(
+    serve, run_crawl, are_copies
+):
+    names = {"": NAMES, "zh/": NAMES, "ts/": NAMES}
+    pages = {}
+    for place, of in names.items():
+        for name in of:
+            tag = place[:2] if are_copies and place else "en"
+            made = page(f"{place} {name}").replace("<html", f'<html lang="{tag}"', 1)
+            pages[f"/{place}d/{name}"] = made
+        rows = "".join(f"- [{name}](/{place}d/{name})\n" for name in of)
+        more = "- [zh](/zh/llms.txt)\n- [ts](/ts/llms.txt)\n" if not place else ""
+        pages[f"/{place}llms.txt"] = f"# Site {place}\n\n## Docs\n\n{rows}{more}"
+    site = serve({"/": html("Home", "<p>Home.</p>"), **pages})
+    found = set(run_crawl(f"{site.url}/").by_path(site.url)) - {"/"}
+    wanted = {path for path in pages if path.startswith("/d/") or not are_copies}
+    assert found == {path for path in wanted if not path.endswith("llms.txt")}
+
+
+@pytest.mark.parametrize("by", ["url", "canonical", "permalink", "header"])
+def test_a_markdown_file_that_names_its_page_is_that_page(serve, run_crawl, by):
+    def file(name: str) -> Reply:
+        made = markdown(name)
+        if by == "header":
+            return Reply(
+                made.body, 200, TYPES["md"], headers={"Link": f"</d/{name}>; rel=canonical"}
+            )
+        return Reply(f"---\n{by}: /d/{name}\n---\n{made.body}", 200, TYPES["md"])
+
+    rows = "".join(f"- [{name}](/raw/{number}.md)\n" for number, name in enumerate(NAMES))
+    linked = NAMES[:2]
+    site = serve(
+        {
+            "/": html("Home", f"<p>Home.</p>{links(*(f'/d/{name}' for name in linked))}"),
+            "/llms.txt": f"# Site\n\n## Docs\n\n{rows}",
+            **{f"/d/{name}": page(name) for name in NAMES},
+            **{f"/raw/{number}.md": file(name) for number, name in enumerate(NAMES)},
+        }
+    )
+    assert set(run_crawl(f"{site.url}/").by_path(site.url)) == {
+        "/",
+        *(f"/d/{name}" for name in NAMES),
+    }

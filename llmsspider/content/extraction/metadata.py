@@ -80,6 +80,9 @@ _LOCATION = re.compile(
 _IN_NOSCRIPT = XPath("/html/head/noscript/meta[@http-equiv]", smart_strings=False)
 
 
+_LANG_OF_BLOCK = XPath("(//main | //article | /html/body/*)[@lang][1]/@lang", smart_strings=False)
+
+
 def _read_head(root: _Element, joiner: Joiner) -> PageMeta:
     """Return the `PageMeta` of a page; `title` is `<title>` without the site's suffix, `is_shell`
     is left False.
@@ -89,7 +92,8 @@ def _read_head(root: _Element, joiner: Joiner) -> PageMeta:
     languages = [root.get(name) for name in names] + [
         part.get("lang") for part in tops if part.tag == "body"
     ]
-    meta = PageMeta(language=_clean(next(filter(None, languages), None)))
+    named = next(filter(None, languages), None) or next(iter(_LANG_OF_BLOCK(root)), None)
+    meta = PageMeta(language=_clean(named))
     site_name = None
     for element in [one for part in tops for one in part.iterchildren("meta", "link")]:
         if element.tag == "link":

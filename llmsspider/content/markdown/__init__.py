@@ -239,7 +239,8 @@ class Draft:
         """
         found = self.found
         front = self.front
-        canonical = front.get("canonical_url") or front.get("canonical")
+        names = ("canonical_url", "canonical", "permalink", "url")
+        canonical = next((value for name in names if (value := front.get(name))), None)
         join = Growth(2 * len(found.source)).counted(join)
         links = [Link(text, join(href)) for text, href in found.links]
         own = begins(join(""))
@@ -264,7 +265,7 @@ class Draft:
                 title=_string(front.get("title")) or found.title,
                 description=_string(front.get("description")),
                 language=_string(front.get("lang") or front.get("language")),
-                canonical=join(canonical) if isinstance(canonical, str) and canonical else None,
+                canonical=join(canonical) if isinstance(canonical, str) else None,
                 front_matter=front,
             ),
         )

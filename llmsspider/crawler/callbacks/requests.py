@@ -149,6 +149,7 @@ class PageRequests:
         if self._run.requested(url) or not self.admits(url, listed=self._run.bounds.is_listed(url)):
             return
         extra = {"uncounted": uncounted} if uncounted else {}
+        extra |= _named_form(url, request.url)
         is_start = info(request).get("start", False)
         yield self.in_place_of(request, url, start=is_start, canonical=request.url, **extra)
 
