@@ -33,7 +33,7 @@ from llmsspider.web.trees import (
     language_segments,
     same_language,
 )
-from llmsspider.web.urls import directory, host, identity
+from llmsspider.web.urls import directory, host, identity, usable
 
 if TYPE_CHECKING:
     from llmsspider.config.arguments import DocsArguments
@@ -81,6 +81,20 @@ _SESSION_VALUE = re.compile(r"[A-Za-z0-9_.!-]{12,}\Z")
 _SESSION_IN_PATH = re.compile(r";(?:jsessionid|phpsessid|sid|sessionid)=[^/?#;]*", re.IGNORECASE)
 _ASP_SESSION = re.compile(r"/\((?:S|X\(1\)S)\([a-z0-9]{20,}\)\)(?=/)", re.IGNORECASE)
 _DATE = re.compile(r"(?:19|20)\d\d[-_.]?\d\d?[-_.]?\d\d?\Z")
+
+
+def _section_moved_to(page: str, links: list[str]) -> list[Section]:
+    """Return the directory above a page to which the start page of another host redirects, where
+    its links lead there rather than below itself.
+    """
+    own = directory(page)
+    above = own.rstrip("/").rpartition("/")[0] + "/"
+    if above == "/":
+        return []
+    paths = {urlsplit(url).path for url in links if host(url) == host(page)} - {own}
+    below = sum(path.startswith(own) for path in paths)
+    beside = sum(path.startswith(above) for path in paths) - below
+    return [Section(above, "the pages beside its start page")] if beside > below else []
 
 
 def trap_reason(url: str) -> str | None:
@@ -227,6 +241,8 @@ class Bounds:
             for sitemap in discovery.sitemaps
             if host(sitemap) == host(start) and directory(sitemap) != "/"
         ]
+        if host(discovery.start.url) != host(discovery.start.final_url):
+            evidence += _section_moved_to(start, usable(start_page.follow))
         self._only_listed = self._only_listed or discovery.discovered_file_type in {
             "repository",
             "list",

@@ -15,7 +15,7 @@ from llmsspider.site.llmsfull import looks_split
 from llmsspider.web.addresses import same_site
 from llmsspider.web.encodings import decode
 from llmsspider.web.trees import axis_of
-from llmsspider.web.urls import parse, require_http_url
+from llmsspider.web.urls import host, parse, require_http_url
 
 # Where a site keeps its llms.txt, and which URLs are llms files.
 
@@ -80,8 +80,11 @@ def section_url(url: str, page: str) -> str:
     to a page.
 
     It is that of the page; of a directory that redirected below itself (`/docs/` to
-    `/docs/en/intro/first`) it is that directory, with the language and version it chose.
+    `/docs/en/intro/first`) it is that directory, with the language and version it chose. A redirect
+    to another host is a move into a section of that.
     """
+    if host(url).removeprefix("www.") != host(page).removeprefix("www."):
+        return page
     requested = urlsplit(url).path
     parts = urlsplit(page)
     name = requested.rpartition("/")[2]

@@ -200,3 +200,15 @@ def test_a_markdown_file_that_names_its_page_is_that_page(serve, run_crawl, by):
         "/",
         *(f"/d/{name}" for name in NAMES),
     }
+
+
+@pytest.mark.parametrize("place", ["/docs/ai/overview/", "/docs/ai/"])
+def test_a_start_page_that_moved_to_another_host_is_a_section_there(serve, run_crawl, place):
+    pages = {f"/docs/ai/{name}/": page(name, '<a href="/">Company</a>') for name in NAMES}
+    body = links(*pages, "/pricing", "/docs/other/")
+    site = serve({place: page("overview", body), **pages})
+    site.pages |= {"/": page("company"), "/pricing": page("pricing"), "/docs/other/": page("other")}
+    moved = serve({"/": Reply("", 301, headers={"Location": f"{site.url}{place}"})})
+    start = moved.url.replace("127.0.0.1", "localhost")
+    found = run_crawl(f"{start}/").by_path(site.url)
+    assert set(found) == {place, *pages}
