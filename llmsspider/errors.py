@@ -75,15 +75,18 @@ UNREAD_KINDS: frozenset[ErrorKind] = frozenset({"network", "challenge", "rate_li
 
 
 class LlmsspiderError(Exception):
-    """Base of every error of this project."""
+    """Base of every error of this project; `problems` has one line for each mistake."""
+
+    def __init__(self, message: str, problems: list[str] | None = None):
+        super().__init__(message)
+        self.problems = problems or [message]
 
 
 class ArgumentsError(LlmsspiderError):
-    """One or more spider arguments or settings are wrong; `problems` has one line for each."""
+    """One or more spider arguments or settings are wrong."""
 
     def __init__(self, problems: list[str]):
-        super().__init__("; ".join(problems))
-        self.problems = problems
+        super().__init__("; ".join(problems), problems)
 
 
 class InvalidUrlError(LlmsspiderError):

@@ -67,7 +67,7 @@ def crawl_problems(
     except StoreError:
         raise
     except LlmsspiderError as error:
-        return getattr(error, "problems", [str(error)])
+        return error.problems
     return []
 
 

@@ -84,7 +84,7 @@ def main(argv: Sequence[str]) -> int:
         settings = settings_for(folders, {})
         config = Config.from_settings(settings)
     except LlmsspiderError as error:
-        for problem in getattr(error, "problems", [str(error)]):
+        for problem in error.problems:
             sys.stderr.write(f"llmsspider doctor: {problem}\n")
         return WRONG
     is_well = True

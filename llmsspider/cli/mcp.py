@@ -128,7 +128,7 @@ def main(argv: Sequence[str]) -> int:
             [one for part in parts for one in part] for parts in zip(*listed, strict=True)
         )
     except LlmsspiderError as error:
-        _warn(*getattr(error, "problems", [str(error)]))
+        _warn(*error.problems)
         return WRONG
     if problems and not sources:
         _warn(*problems)

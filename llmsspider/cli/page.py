@@ -31,7 +31,7 @@ def main(given: list[str]) -> int:
         else:
             sys.stdout.write(text)
     except (ArgumentsError, InvalidUrlError) as error:
-        raise ArgumentsError(getattr(error, "problems", [str(error)])) from None
+        raise ArgumentsError(error.problems) from None
     except (LlmsspiderError, OSError) as error:
         sys.stderr.write(f"llmsspider page: {error}\n")
         return FAILED

@@ -193,7 +193,7 @@ def crawl(options: argparse.Namespace, given: list[str]) -> int:
             words += ["-L", level]
         settings = project_settings()
     except LlmsspiderError as error:
-        raise ArgumentsError(getattr(error, "problems", [str(error)])) from None
+        raise ArgumentsError(error.problems) from None
     command = load_object(f"{COMMANDS_MODULE}.crawl.Command")()
     if file:
         return run_command(command, "crawl", words, settings)

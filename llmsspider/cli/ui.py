@@ -117,7 +117,7 @@ def main(argv: Sequence[str]) -> int:
         embedder_of(config.embedder)
         places = stores_of(config, options.folders)
     except LlmsspiderError as error:
-        for problem in getattr(error, "problems", [str(error)]):
+        for problem in error.problems:
             sys.stderr.write(f"llmsspider ui: {problem}\n")
         return WRONG
     opened = partial(Library, places, embedder_of(config.embedder))

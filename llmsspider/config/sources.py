@@ -20,7 +20,7 @@ from llmsspider.config.settings import Config
 from llmsspider.errors import ArgumentsError
 from llmsspider.store import SourceRecord
 from llmsspider.store.database import source_slug
-from llmsspider.web.loading import SettingsLike, own_code
+from llmsspider.web.loading import SettingsLike, own_code, shipped_table
 from llmsspider.web.urls import directory, host
 
 
@@ -209,9 +209,7 @@ def _read_file(name: str) -> dict[str, Any]:
         if name.endswith(".toml"):
             profile = tomllib.loads(Path(name).read_text(encoding="utf-8"))
         elif name in profile_names():
-            profile = tomllib.loads(
-                files(PACKAGE).joinpath(f"{name}.toml").read_text(encoding="utf-8")
-            )
+            profile = shipped_table(PACKAGE, name)
         else:
             accepted = f"accepted are {', '.join(profile_names())}, or the path of a .toml file"
             raise ArgumentsError([f"argument profile={name!r}: {accepted}"])

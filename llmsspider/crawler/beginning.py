@@ -41,7 +41,6 @@ from llmsspider.web.credentials import Credentials
 from llmsspider.web.outcomes import OUTAGES, kind_of_response
 from llmsspider.web.page_forms import (
     HTML_TYPES,
-    MARKDOWN_TYPES,
     is_markdown_url,
     page_candidates,
     page_form_of,
@@ -53,7 +52,6 @@ logger = logging.getLogger(__name__)
 
 # URLs that are dealt with before other tasks get their turn; stored pages that are queued at a time
 AT_ONCE = 1000
-PLANNED_PAGES = 5  # maximum number of listed Markdown pages that a plan fetches
 
 
 @dataclass(slots=True, frozen=True)
@@ -146,8 +144,7 @@ async def discover_site(phase: Phase) -> None:
     if scope is not None and (discovery.seeds or not discovery.start.error):
         phase.note(scope.describe())
     if scope is not None and run.config.plan_only:
-        await _sample_markdown(phase, discovery)
-        run.plan = make_plan(run, run.memory.link_bases, discovery, scope, start_page)
+        run.plan = make_plan(run, discovery, scope, start_page)
 
 
 async def _learn_page_form(phase: Phase, discovery: Discovery, start_page: Page) -> None:
@@ -240,23 +237,6 @@ async def _look(phase: Phase, url: str) -> tuple[Discovery, Page]:
             return discovery, nothing
         readings.keep_start_page(page, answer.body, answer.final_url)
     return discovery, page
-
-
-async def _sample_markdown(phase: Phase, discovery: Discovery) -> None:
-    """Learn what the links of Markdown are relative to, for a plan; a crawl learns it from its
-    pages.
-    """
-    run = phase.run
-    for full_text in discovery.full_texts:
-        if full_text.is_usable:
-            await phase.spider.full_texts.sample(full_text)
-    listed = (seed.url for seed in discovery.seeds if is_markdown_url(seed.url))
-    for url in islice(listed, PLANNED_PAGES):
-        answer = await phase.fetch(url)
-        if answer.ok and answer.content_type in MARKDOWN_TYPES:
-            draft = await run.workers.read_markdown(answer.text)
-            run.memory.link_bases.look(run.page_of(url), answer.final_url, "markdown", draft.hrefs)
-    run.memory.link_bases.conclude()
 
 
 # --- seeds: full text, the start page and the listed pages, or the stored ones; links do the rest

@@ -49,9 +49,8 @@ async def undecided_pages(phase: Phase) -> AsyncIterator[Request]:
 
 async def unsettled_links(phase: Phase) -> AsyncIterator[Request]:
     """Settle the pages that waited for others to show what their links are relative to."""
-    while phase.run.waiting.number("links"):
-        yield phase.results(phase.spider.pages.with_settled_links(all_pages=True))
-        await phase.wait_until_idle()
+    if phase.run.waiting.number("links"):
+        yield phase.results(phase.spider.pages.with_settled_links())
 
 
 async def failed_pages(phase: Phase) -> AsyncIterator[Request]:

@@ -3,13 +3,13 @@
 Generators publish their authors' files as they are, at other addresses: `guide/a.md` becomes the
 page `/guide/a/` with the Markdown `/guide/a/index.md`, and its link `b.md` means `/guide/b/`. Each
 link is joined to the bases that generators use, and the base from which the links of a page lead to
-known pages is the page's. Where a page's links say nothing, the base of the other pages of its host
-and origin counts, decided once. Pure: no requests, no clock.
+known pages is the page's. Where a page's links say nothing, the base of most other pages of its
+host and origin counts. Pure: no requests, no clock.
 """
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
 from itertools import islice
@@ -123,26 +123,12 @@ def is_page_like(url: str) -> bool:
     )
 
 
-WORDS: Mapping[Base, str] = {
-    "directory": "the page's address",
-    "source": "the folder of the source file",
-    "fetched": "the address the Markdown was fetched from",
-    "root": "the root of the documentation",
-    "host": "the root of the host",
-}
-
-
 class UnsettledError(Exception):
-    """What the links of a page are relative to is not decided yet; `args` holds the page's group."""
+    """Other pages are to show what the links of a page are relative to."""
 
-
-CLEAR_VOTES = 3
-"""Number of pages with the same base that decide it for their group, unless more than a third as
-many show another.
-"""
 
 MAX_LEAVES = 50  # maximum number of known pages that are examined for the ending of their addresses
-MIN_VOTES = 2  # number of pages with the same base that are enough once no more pages follow
+MIN_VOTES = 2  # number of pages with the same base that show it for their group
 
 _README = re.compile(r"/(?:readme|_index)\.md$", re.IGNORECASE)
 _NAMES_A_PAGE = re.compile(
@@ -157,43 +143,33 @@ class LinkBases:
     """Learns from the links of pages what they are relative to, and makes them absolute.
 
     `known` gives the URLs of the pages known before the crawl (listed, linked by the start page,
-    stored), `page_of` the page that a Markdown URL stands for by the rule of its host, else itself;
-    `note` gets one line for each decision.
+    stored), `page_of` the page that a Markdown URL stands for by the rule of its host, else itself.
     """
 
-    def __init__(
-        self,
-        known: Callable[[], Iterable[str]],
-        page_of: Callable[[str], str],
-        note: Callable[[str], None] = lambda _line: None,
-    ):
+    def __init__(self, known: Callable[[], Iterable[str]], page_of: Callable[[str], str]):
         self.root: str | None = None
         """The root of the documentation: where its llms.txt lies, else the section of the start
         page.
         """
         self._known = known
         self._page_of = page_of
-        self._note = note
         self._pages: dict[str, str] | None = None
         self._identities: set[str] = set()
         self._parents: set[str] = set()
         self._votes: defaultdict[str, Counter[Base]] = defaultdict(Counter)
-        self.decided: dict[str, Base | None] = {}
-        """The base of each group (`host origin`); None where no page showed any."""
+        self._before: dict[str, Base] = {}
+        """The base of each group (`host origin`) in earlier runs."""
 
-    def remember(self, decided: object) -> None:
-        """Use the bases that earlier runs decided, as `learned` returned them."""
-        if isinstance(decided, dict):
+    def remember(self, learned: object) -> None:
+        """Use the bases that earlier runs learned, as `learned` returned them."""
+        if isinstance(learned, dict):
             bases = get_args(Base)
-            self.decided = {str(group): base for group, base in decided.items() if base in bases}
+            self._before = {str(group): base for group, base in learned.items() if base in bases}
 
     def learned(self) -> dict[str, Base]:
-        """Return the base of each group (`host origin`): the decided one, else the one with most
-        votes so far.
-        """
-        groups = {**self._votes, **self.decided}
-        bases = ((group, self.decided.get(group) or self._leader(group)) for group in groups)
-        return {group: base for group, base in bases if base is not None}
+        """Return the base of each group (`host origin`), by this run where it has enough votes."""
+        leaders = ((group, self._leader(group)) for group in self._votes)
+        return self._before | {group: base for group, base in leaders if base is not None}
 
     def look(self, page_url: str, fetched_url: str, origin: str, hrefs: Iterable[str]) -> PageLinks:
         """Return where the links of a page lead from each base, and count its vote; index files
@@ -226,14 +202,8 @@ class LinkBases:
                 and self._page_at(without_fragment(url)) is not None
             )
         vote = links.vote
-        group = links.group
         if vote is not None and not links.is_index:
-            votes = self._votes[group]
-            votes[vote] += 1
-            leader, most = votes.most_common(1)[0]
-            is_clear = most >= CLEAR_VOTES and most >= 3 * (votes.total() - most)
-            if is_clear and self.decided.get(group) is None:
-                self._decide(group, leader)
+            self._votes[links.group][vote] += 1
         return links
 
     def is_open(self, links: PageLinks) -> bool:
@@ -244,36 +214,18 @@ class LinkBases:
             links.differs
             and not links.landed
             and not links.is_index
-            and links.group not in self.decided
+            and links.group not in self._before
         )
-
-    def conclude(self, group: str | None = None) -> None:
-        """Decide by the votes so far, for one group or for all; without enough votes there is no
-        base.
-        """
-        for name in [group] if group is not None else list(self._votes):
-            if name not in self.decided:
-                self._decide(name, self._leader(name))
 
     def _leader(self, group: str) -> Base | None:
         """Return the base that most pages of a group show, two at least."""
         base, number = next(iter(self._votes.get(group, Counter[Base]()).most_common(1)), (None, 0))
         return base if number >= MIN_VOTES else None
 
-    def _decide(self, group: str, base: Base | None) -> None:
-        self.decided[group] = base
-        if base is None:
-            return
-        name, _, origin = group.partition(" ")
-        votes = self._votes[group]
-        self._note(
-            f"relative links of the Markdown of {name} ({origin}) begin at {WORDS[base]}:"
-            f" {votes[base]} of {votes.total()} pages show it by links to known pages"
-        )
-
     def base_of(self, links: PageLinks) -> Base:
         """Return what the relative links of a page begin at."""
-        preferred = self.decided.get(links.group) if not links.is_index else None
+        group = links.group
+        preferred = None if links.is_index else self._before.get(group) or self._leader(group)
         order = ([preferred] if preferred in links.joiners else []) + list(links.joiners)
         return max(order, key=lambda base: links.landed[base])
 

@@ -11,7 +11,6 @@ from itertools import chain, islice
 from urllib.parse import urlsplit
 
 from llmsspider import errors
-from llmsspider.crawler.link_bases import WORDS, LinkBases
 from llmsspider.crawler.state import RunState
 from llmsspider.items import Page
 from llmsspider.site.discovered import Discovery, Probe
@@ -94,7 +93,6 @@ class Plan:
     sections: dict[str, int]
     full_text_pages: int
     start_links: int
-    markdown_links: dict[str, str]
     learned: list[str]
     languages: dict[str, int]
     versions: dict[str, int]
@@ -104,9 +102,7 @@ class Plan:
     arguments: dict[str, str]
 
 
-def make_plan(
-    run: RunState, bases: LinkBases, discovery: Discovery, scope: Scope, start_page: Page
-) -> Plan:
+def make_plan(run: RunState, discovery: Discovery, scope: Scope, start_page: Page) -> Plan:
     """Return the plan of a run whose discovery is done: nothing is fetched."""
     start = discovery.start
     pages: dict[
@@ -156,7 +152,6 @@ def make_plan(
         sections=dict(sections),
         full_text_pages=sum(report.pages for report in usable_texts),
         start_links=links,
-        markdown_links={group: WORDS[base] for group, base in bases.learned().items()},
         learned=list(run.bounds.learned.lines()),
         languages=dict(Counter(tree["language"] for tree in trees if "language" in tree)),
         versions=dict(Counter(tree["version"] for tree in trees if "version" in tree)),
@@ -217,9 +212,6 @@ def plan_lines(plan: Plan) -> Iterator[str]:
     yield f"seeds        {plan.seeds}, and {plan.start_links} more links on the start page"
     for section, number in plan.sections.items():
         yield f"  {number:>5}  {section}"
-    for group, base in plan.markdown_links.items():
-        name, _, origin = group.partition(" ")
-        yield f"links        of the Markdown of {name} ({origin}) begin at {base}"
     for axis, counts in (("languages", plan.languages), ("versions", plan.versions)):
         if counts:
             yield f"{axis:<12} " + ", ".join(f"{name} {number}" for name, number in counts.items())

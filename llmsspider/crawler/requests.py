@@ -24,7 +24,7 @@ from llmsspider.errors import UNREAD_KINDS, ErrorKind, InvalidUrlError
 from llmsspider.items import DiscoveredBy
 from llmsspider.site.discovered import FetchResult
 from llmsspider.site.llmstxt import is_llms_url
-from llmsspider.web.outcomes import explained, kind_of_response
+from llmsspider.web.outcomes import MISSING, explained, kind_of_response
 from llmsspider.web.page_forms import HTML_TYPES
 from llmsspider.web.stats import PREFIX, BlockReason, Filtered, FilterReason, Stat
 
@@ -298,7 +298,7 @@ class EngineFetch:
         else:
             answer = self._answer(url, response)
             self.run.memory.note_file(url, answer.status)
-            self.run.site.answers_404 |= answer.status in {404, 410}
+            self.run.site.answers_404 |= answer.status in MISSING
         if answer.error in UNREAD_KINDS:
             self.run.memory.unread(url)
         return answer

@@ -359,9 +359,6 @@ class WaitingPage:
     shows_pages: bool = False  # its HTML linked to pages that nothing had shown before
     answer: PageResponse | None = None  # of pages that are read again
     read: PageResult | None = None  # the page of small Markdown
-    group: str = (
-        ""  # the group of pages (`LinkBases.decided`) that shows what its links are relative to
-    )
     suspect: Suspect | None = None  # what speaks for a bot wall
     failure: Failure | None = None  # the error of a failed page
 

@@ -20,6 +20,7 @@ from llmsspider.site.discovered import Discovery, FetchResult
 from llmsspider.site.llmstxt import directory_url
 from llmsspider.site.llmstxt_parser import LlmsTxt
 from llmsspider.store import RunRecord, SourceRecord
+from llmsspider.web.outcomes import MISSING
 from llmsspider.web.urls import directory, host, page_key
 
 OF_ONE_RUN = frozenset({"mode", "retry", "full", "emit", "save", "confirm_deletions"})
@@ -243,7 +244,7 @@ class SourceMemory:
         """
         run = self._run
         discovery = self._run.discovery
-        bases = LinkBases(self.known_urls, run.site.page_of, run.note)
+        bases = LinkBases(self.known_urls, run.site.page_of)
         bases.remember(
             self._source.discovery.get("link_bases") if self._source is not None else None
         )
@@ -377,7 +378,7 @@ class SourceMemory:
 
     def note_file(self, file: str, status: int) -> None:
         """Note the status of the answer for a file that discovery looks for."""
-        if status in {404, 410}:
+        if status in MISSING:
             self.doubts.again(page_key(file) + b"absent", "absent")
 
     def first_redirected_to(self, answer: FetchResult, statuses: Sequence[object]) -> str | None:

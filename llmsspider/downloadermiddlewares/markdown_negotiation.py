@@ -29,7 +29,7 @@ from llmsspider.store import PageState
 from llmsspider.web import stats
 from llmsspider.web.addresses import same_site
 from llmsspider.web.host_forms import HostForms
-from llmsspider.web.outcomes import OUTAGES, kind_of_response
+from llmsspider.web.outcomes import MISSING, OUTAGES, kind_of_response
 from llmsspider.web.page_forms import classify, is_markdown_url, is_twin_of, page_candidates
 from llmsspider.web.urls import host, identity, loose_key, page_key, split_route
 
@@ -181,16 +181,16 @@ class MarkdownNegotiationMiddleware(RunComponent):
         if is_look and not self.run.known.states and len(self._html) < MAX_KEPT:
             self._html.setdefault(identity(request.url), response)
         if request in self._by_html:
-            if response.status not in {404, 410}:
+            if response.status not in MISSING:
                 return response
             return await self._markdown(request, *self._known(request)) or response
         is_first = request in self._page_first
         is_in_vain = request in self._in_vain
         self._page_first.discard(request)
-        if not (is_first or is_in_vain) or response.status not in {200, 304, 404, 410}:
+        if not (is_first or is_in_vain) or response.status not in {200, 304, *MISSING}:
             return response
         forms, state = self._known(request)
-        if response.status in {404, 410}:
+        if response.status in MISSING:
             forms.dead += 1
             return response
         markdown = await self._markdown(request, forms, state) if is_first and is_html else None

@@ -5,12 +5,10 @@ docs/reference/lint.md has an entry for each rule.
 """
 
 import dataclasses
-import tomllib
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from importlib.resources import files
 from itertools import accumulate
 from typing import Any, Literal, NamedTuple
 
@@ -18,6 +16,7 @@ import orjson
 
 from llmsspider import __version__
 from llmsspider.output import printable
+from llmsspider.web.loading import shipped_table
 
 Level = Literal["error", "warning", "hint"]
 LEVELS: tuple[Level, ...] = ("error", "warning", "hint")
@@ -31,8 +30,7 @@ class Rule(NamedTuple):
     remedy: str
 
 
-RULES_FILE = files("llmsspider.lint").joinpath("rules.toml")
-RULES = {name: Rule(*given) for name, given in tomllib.loads(RULES_FILE.read_text("utf-8")).items()}
+RULES = {name: Rule(*given) for name, given in shipped_table("llmsspider.lint", "rules").items()}
 """Each rule by its name, as reports have it."""
 
 

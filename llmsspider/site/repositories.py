@@ -15,6 +15,7 @@ from urllib.parse import quote, unquote, urljoin, urlsplit
 
 from llmsspider.errors import DiscoveryError
 from llmsspider.site.discovered import Discovery, Fetch, FetchResult, Seed
+from llmsspider.web.outcomes import MISSING
 from llmsspider.web.page_forms import MARKUP_TYPES
 from llmsspider.web.urls import without_fragment
 
@@ -245,7 +246,7 @@ class _Api:
         """
         self.requests += 1
         answer = await self._fetch(self.address.project + path, max_bytes=MAX_LISTING_BYTES)
-        if answer.status in {404, 409, 410}:  # 409: the repository is empty
+        if answer.status in {409, *MISSING}:  # 409: the repository is empty
             return None
         if not answer.ok:
             raise DiscoveryError(f"{self.address.web}: {_refusal(answer)}")

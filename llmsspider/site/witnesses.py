@@ -7,7 +7,6 @@ digest of what the file holds of each page whether a page is another one than la
 
 import asyncio
 import re
-import tomllib
 from collections import Counter
 from collections.abc import (
     AsyncIterator,
@@ -21,7 +20,6 @@ from collections.abc import (
 from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from importlib.resources import files
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urljoin, urlsplit
 
@@ -30,6 +28,7 @@ import orjson
 from llmsspider.web import foreign
 from llmsspider.web.addresses import same_site
 from llmsspider.web.foreign import UnreadableError
+from llmsspider.web.loading import shipped_table
 from llmsspider.web.urls import identity, loose_key, parse
 
 MAX_BYTES = 32 * 1024 * 1024  # the largest file that is read, in bytes
@@ -51,7 +50,7 @@ _FOLDERS = frozenset(
 )
 """Folders that hold the file, below the one that its addresses are relative to."""
 
-SIGNS = tomllib.loads(files("llmsspider.site").joinpath("signs.toml").read_text("utf-8"))
+SIGNS = shipped_table("llmsspider.site", "signs")
 
 ADDRESSES = (
     "location",

@@ -10,9 +10,11 @@ import importlib
 import inspect
 import shlex
 import sys
+import tomllib
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import lru_cache
+from importlib.resources import files
 from importlib.util import find_spec
 from inspect import Parameter
 from itertools import takewhile
@@ -95,6 +97,11 @@ def converter_named(name: str) -> Converter:
     ours = "llmsspider.content.extraction.html_format.MarkdownifyConverter"
     made: Any = find(ours if name == FALLBACK else name)
     return cast("Converter", made())
+
+
+def shipped_table(package: str, name: str) -> dict[str, Any]:
+    """Return what a TOML file of a package of ours holds, by its name without ending."""
+    return tomllib.loads(files(package).joinpath(f"{name}.toml").read_text("utf-8"))
 
 
 # --- the extras of the package: what a plain install omits ---

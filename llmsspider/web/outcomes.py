@@ -4,26 +4,20 @@ asks for a 304.
 
 import re
 import time
-import tomllib
 from collections.abc import Iterator, Mapping
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
-from importlib.resources import files
-from typing import Any
 
 from ahocorasick_rs import BytesAhoCorasick
 
 from llmsspider.errors import ErrorKind
+from llmsspider.web.loading import shipped_table
 
 # Bot walls: answers that are a test for the visitor in place of the page requested. `walls.toml`
 # has their marks.
 
 
-def _table(name: str) -> dict[str, Any]:
-    return tomllib.loads(files("llmsspider.web").joinpath(f"{name}.toml").read_text("utf-8"))
-
-
-_WALLS = _table("walls")
+_WALLS = shipped_table("llmsspider.web", "walls")
 _TITLES = frozenset(_WALLS["titles"])
 
 MAX_WALL_TEXT = 1500
@@ -138,6 +132,9 @@ KIND_OF_STATUS: dict[int, ErrorKind | None] = dict.fromkeys((200, 203, 304)) | {
 of one.
 """
 
+MISSING = frozenset({404, 410})
+"""Statuses that say that a page is not there."""
+
 OUTAGES: frozenset[ErrorKind] = frozenset(
     {"auth", "challenge", "rate_limited", "http", "network", "parse"}
 )
@@ -146,7 +143,7 @@ OUTAGES: frozenset[ErrorKind] = frozenset(
 A run that meets many of them saw half of the site.
 """
 
-_FAULTS = _table("faults")
+_FAULTS = shipped_table("llmsspider.web", "faults")
 """What failures of the network mean, and what to do about them and about other errors of the start
 page.
 """

@@ -4,17 +4,15 @@
 """
 
 import hashlib
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.resources import files
 from typing import Any, Literal
 
 from cssselect import HTMLTranslator
 
 from llmsspider.errors import ArgumentsError
-from llmsspider.web.loading import find
+from llmsspider.web.loading import find, shipped_table
 
 
 @dataclass(frozen=True)
@@ -52,8 +50,9 @@ def _generator(entry: Mapping[str, Any]) -> Generator:
     return Generator(**fields)
 
 
-_TABLE = files("llmsspider.content.extraction").joinpath("generators.toml").read_text("utf-8")
-GENERATORS = tuple(map(_generator, tomllib.loads(_TABLE)["generator"]))
+GENERATORS = tuple(
+    map(_generator, shipped_table("llmsspider.content.extraction", "generators")["generator"])
+)
 
 
 @lru_cache(maxsize=8)

@@ -204,8 +204,8 @@ class Pages:
         try:
             read = self.reader.read(request, answer, listed=listed, with_listings=with_listings)
             answer, page = await read
-        except UnsettledError as error:
-            waiting = WaitingPage("links", request, answer=answer, group=str(error))
+        except UnsettledError:
+            waiting = WaitingPage("links", request, answer=answer)
             run.waiting.keep(waiting, room=run.limit.left)
             return
         except (ConversionError, RenderingError) as error:
@@ -225,20 +225,11 @@ class Pages:
         if (url := named_llms_txt(page.page.meta, answer)) is not None:
             for seed in await self._link_sources.described_by(url):
                 yield seed
-        if run.waiting.number("links"):
-            async for result in self.with_settled_links():
-                yield result
 
-    async def with_settled_links(self, *, all_pages: bool = False) -> AsyncIterator[Any]:
-        """Yield the pages that waited for what their links are relative to; with `all_pages` all
-        evidence is in.
-        """
-        run = self._run
-        bases = self._run.memory.link_bases
-        if all_pages:
-            for group in {page.group for page in run.waiting.pages("links")}:
-                bases.conclude(group)
-        for page in run.waiting.take("links", where=lambda page: page.group in bases.decided):
+    async def with_settled_links(self) -> AsyncIterator[Any]:
+        """Yield the pages that waited for what their links are relative to."""
+        self._run.waiting.closed.add("links")
+        for page in self._run.waiting.take("links"):
             if page.answer is not None:
                 async for result in self.read(page.request, page.answer):
                     yield result

@@ -186,7 +186,7 @@ class FullTextPages:
                     task.cancel()
 
     async def sample(self, full_text: FullText) -> None:
-        """Look at the first pages of a file, and decide what the links of them all are relative to."""
+        """Learn from the first pages of a file what the links of them all are relative to."""
         if full_text.report is None or not full_text.report.urls:
             return
         with full_text.answer.open() as body:
@@ -201,7 +201,6 @@ class FullTextPages:
             if page.url is not None and not isinstance(draft, ConversionError):
                 url = self._run.page_of(page.url)
                 bases.look(url, url, "llms-full", draft.hrefs)
-        bases.conclude()
 
     def _results(self, records: list[FullTextRecord], full_text: FullText) -> Iterator[Any]:
         file = full_text.url

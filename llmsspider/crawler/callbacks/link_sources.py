@@ -26,6 +26,7 @@ from llmsspider.site.discovered import Options
 from llmsspider.site.discovery import read_described
 from llmsspider.site.providers import Docsify, docsify_configuration, docsify_scripts
 from llmsspider.store import PageRecord
+from llmsspider.web.outcomes import MISSING
 from llmsspider.web.urls import identity, without_fragment
 
 logger = logging.getLogger(__name__)
@@ -167,7 +168,7 @@ class LinkSourcePages:
 
     def docsify_list_failed(self, request: Request, error: BaseException) -> None:
         """Count a sidebar or the like that failed: pages that only it names are not found."""
-        is_missing = getattr(getattr(error, "response", None), "status", 0) in {404, 410}
+        is_missing = getattr(getattr(error, "response", None), "status", 0) in MISSING
         if not (is_missing and info(request).get("optional")):
             self._count_unread(request.url, str(error).partition("\n")[0])
 

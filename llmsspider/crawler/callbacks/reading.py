@@ -102,10 +102,8 @@ def joiner(
         return partial(site.join, page_url=page_url)
     bases = run.memory.link_bases
     links = bases.look(page_url, fetched_url, origin, draft.hrefs)
-    if bases.is_open(links):
-        if can_wait and run.waiting.can_keep("links", run.limit.left):
-            raise UnsettledError(links.group)
-        bases.conclude(links.group)
+    if bases.is_open(links) and can_wait and run.waiting.can_keep("links", run.limit.left):
+        raise UnsettledError
     if links.differs:
         run.count(stats.markdown_links(bases.base_of(links)))
     return bases.join(links)
