@@ -212,3 +212,22 @@ def test_a_start_page_that_moved_to_another_host_is_a_section_there(serve, run_c
     start = moved.url.replace("127.0.0.1", "localhost")
     found = run_crawl(f"{start}/").by_path(site.url)
     assert set(found) == {place, *pages}
+
+
+def test_permanent_redirects_of_links_are_not_asked_again_each_night(serve, run_crawl):
+    old = [f"/old/{number}" for number in range(20)]
+    pages = {f"/new/{number}/": page(f"number {number}", links(*old[:3])) for number in range(20)}
+    site = serve({"/": html("Home", f"<p>Home.</p>{links(*old)}"), **pages})
+    for path, target in zip(old, pages, strict=True):
+        site.pages[path] = Reply("", 301, headers={"Location": target})
+    site.etags = True
+    assert set(run_crawl(f"{site.url}/").by_path(site.url)) == {"/", *pages}
+    site.clear()
+    again = run_crawl(f"{site.url}/")
+    assert again.stats["llms/change/unchanged"] == 21
+    assert len([path for path in site.paths() if path in old]) <= 4
+    del site.pages["/new/3/"]
+    site.pages["/old/3"] = page("three", "anew")
+    third = {row["url"]: row["change"] for row in run_crawl(f"{site.url}/").documents}
+    fourth = {row["url"]: row["change"] for row in run_crawl(f"{site.url}/").documents}
+    assert "new" in {third.get(f"{site.url}/old/3"), fourth.get(f"{site.url}/old/3")}

@@ -488,6 +488,8 @@ class Documents:
         for url in request.meta.get("redirect_urls", ()):
             if identity(url) != identity(request.url):
                 self._run.bounds.trees.redirected(url, request.url)
+                if is_permanent(request):
+                    self._run.learned.redirects.learn(url, request.url)
                 self._run.known.moved(
                     page_key(url), page_key(request.url), for_good=is_permanent(request)
                 )

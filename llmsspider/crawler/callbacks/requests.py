@@ -65,6 +65,8 @@ class PageRequests:
         run = self._run
         url = run.page_of(seed.url)
         listed = run.bounds.is_listed(url)
+        if not listed:
+            url = self._after_redirects(url)
         if run.requested(url) or not self.admits(url, listed=listed):
             return None
         extra = {**_named_form(url, seed.url), **_spelled(url, seed.url)}
@@ -264,7 +266,7 @@ class PageRequests:
         ):
             if not bounds.links.add(link) and (unchanged or link not in dead.skipped):
                 continue
-            url = run.page_of(without_session_id(link))
+            url = self._after_redirects(run.page_of(without_session_id(link)))
             why = bounds.refusal(url)
             if why is None or why.reason != "offsite":
                 if run.site.is_seed(url) or run.requested(url):
@@ -276,6 +278,13 @@ class PageRequests:
                 yield link, url
                 continue
             run.record_filtered(url, *why)
+
+    def _after_redirects(self, url: str) -> str:
+        """Return the page that an address leads to by redirects that an earlier run met."""
+        target = self._run.learned.redirects.target_of(url)
+        if target != url:
+            self._run.bounds.trees.redirected(url, target)
+        return target
 
     def _is_known(self, link: str, *, unchanged: bool) -> bool:
         """Say whether a link was seen in this run exactly as it is written, which most were, and

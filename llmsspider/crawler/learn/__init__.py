@@ -12,6 +12,7 @@ from llmsspider.crawler.learn.base import Dropped, End, Learner, PageFailed, ove
 from llmsspider.crawler.learn.dead_links import DeadLinks
 from llmsspider.crawler.learn.file_names import FileNames
 from llmsspider.crawler.learn.link_sources import LinkSources
+from llmsspider.crawler.learn.redirects import Redirects
 from llmsspider.crawler.learn.tags import Tags
 from llmsspider.crawler.settle import (
     ReadPage,
@@ -51,12 +52,14 @@ class Learners:
         self.dead_links = DeadLinks(trusted=trusted, requested=requested)
         self.file_names = FileNames(trusted=trusted, read=read_files, read_listed=read_listed)
         self.link_sources = LinkSources()
+        self.redirects = Redirects(trusted=trusted)
         self.tags = Tags()
         self._all: tuple[Learner, ...] = (
             self.accept_refusals,
             self.dead_links,
             self.file_names,
             self.link_sources,
+            self.redirects,
             self.tags,
         )
         self.by_itself: tuple[Rule, ...] = (
