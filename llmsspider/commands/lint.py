@@ -11,13 +11,10 @@ from llmsspider import errors
 from llmsspider.cli.command import OneLineCommand
 from llmsspider.cli.options import choice_problems, number, option
 from llmsspider.errors import ArgumentsError, InvalidUrlError
-from llmsspider.items import HTML_ORIGINS
-from llmsspider.web.urls import identity, require_http_url
+from llmsspider.web.urls import require_http_url
 
 if TYPE_CHECKING:
     from llmsspider.lint.findings import Finding
-    from llmsspider.lint.site import Checked
-    from llmsspider.store import Store
 
 NEVER = "never"
 
@@ -65,7 +62,7 @@ class Command(OneLineCommand):
         target = args[0]
         notes: list[str] = []
         if "://" in target:
-            findings = self._site(target, {}, None, opts, notes)
+            findings = self._site(target, None, opts, notes)
         elif Path(target).exists():
             findings = self._file(Path(target), opts)
         else:
@@ -100,14 +97,12 @@ class Command(OneLineCommand):
     ) -> list[Finding] | None:
         with self.stores().open(name, create=False) as store:
             record = store.source_record()
-            assert record is not None  # noqa: S101  # it is known
-            known = known_pages(store)
-        return self._site(record.url, known, record.llms_txt, opts, notes)
+        assert record is not None  # noqa: S101  # it is known
+        return self._site(record.url, record.llms_txt, opts, notes)
 
     def _site(
         self,
         url: str,
-        known: dict[str, Checked],
         llms_txt: str | None,
         opts: argparse.Namespace,
         notes: list[str],
@@ -123,7 +118,6 @@ class Command(OneLineCommand):
             crawler,
             url=url,
             max_links=int(opts.max_links),
-            known=known,
             llms_txt=llms_txt or (url if is_llms_url(url) else None),
         )
         process.start()
@@ -137,33 +131,3 @@ class Command(OneLineCommand):
                 " --max-links"
             )
         return spider.findings
-
-
-def known_pages(store: Store) -> dict[str, Checked]:
-    """What the last crawl knew of the pages of a source, by the identity of their addresses."""
-    from llmsspider.lint.site import Checked
-    from llmsspider.store import OUTLINE
-
-    known: dict[str, Checked] = {}
-    runs = store.runs()
-    for error in store.errors(runs[-1]) if runs else ():
-        dead = error.kind == "not_found"
-        known[identity(error.url)] = Checked(
-            error.url, "dead" if dead else "failing", f"{error.reason} in the last crawl"
-        )
-    for page in store.iter_pages(parts=OUTLINE):
-        record = page.record
-        is_html = record.origin in HTML_ORIGINS
-        if record.fetched_url != record.url and record.origin != "llms-full":
-            known[identity(record.fetched_url)] = Checked(
-                record.fetched_url, final_url=record.fetched_url
-            )
-        markdown = record.fetched_url if not is_html and record.fetched_url != record.url else None
-        known[identity(record.url)] = Checked(
-            record.url,
-            final_url=record.url,
-            is_html=is_html or markdown is not None,
-            markdown=markdown,
-            named=True,  # the store does not know; nothing is said of it
-        )
-    return known

@@ -1,14 +1,12 @@
 """An llms.txt on its site: what its links answer, their Markdown and HTML side by side, the other
 files beside it.
 
-Everything is fetched through every downloader middleware, a few links at a time and within limits;
-what the store knows of a page from its last crawl is not fetched again.
+Everything is fetched through every downloader middleware, a few links at a time and within limits.
 """
 
 from __future__ import annotations
 
 import asyncio
-import re
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -21,6 +19,8 @@ from scrapy.http import Response
 from llmsspider.config.arguments import PageArguments
 from llmsspider.config.components import check_components
 from llmsspider.config.settings import Config
+from llmsspider.content import judge, markdown
+from llmsspider.content.judge import Loss
 from llmsspider.crawler.pages import drop_reason
 from llmsspider.crawler.requests import EngineFetch, synthetic_request
 from llmsspider.crawler.run import Run
@@ -49,9 +49,6 @@ GIVE_UP_AFTER = 5
 MAX_BODY = 8 * 1024 * 1024
 TEXT_TYPES = frozenset({"text/plain", *page_forms.MARKDOWN_TYPES})
 
-_WORD = re.compile(r"[^\W_]{2,}")
-_MARKUP = re.compile(r"\]\([^()\s]*\)|<[A-Za-z/!][^<>]{0,300}>|^---\n.*?\n---\n", re.DOTALL)
-
 Health = Literal["fine", "dead", "failing", "opted-out"]
 HEALTH_RULES = {"dead": "dead-link", "failing": "failing-link", "opted-out": "opted-out-link"}
 
@@ -61,8 +58,7 @@ class Checked:
     """The result for a listed page.
 
     `markdown` is the URL of its Markdown where it is HTML, `named` whether the page names it.
-    `misses` is what its Markdown and its HTML miss of each other, where both were read: rules and
-    words.
+    `lost` is what its Markdown lacks of its HTML, where both were read.
     """
 
     url: str
@@ -74,7 +70,7 @@ class Checked:
     named: bool = False
     wrong_type: str | None = None
     lacks_vary: bool = False
-    misses: tuple[tuple[str, str], ...] = ()
+    lost: frozenset[Loss] = frozenset()
 
     def traits(self) -> Iterator[tuple[str, str]]:
         """Yield rule and words of what many links have in common."""
@@ -98,26 +94,17 @@ class LintSpider(ProjectSpider):
     """Checks the site of `url`; `findings` is what it found, None when it did not come to an end.
 
     `llms_txt` is the llms.txt to begin with; None looks for it. At most `max_links` links are
-    checked, `unchecked` is the number of the others. `known` is what the store knows of pages, by
-    identity; those are not fetched.
+    checked, `unchecked` is the number of the others.
     """
 
     name = "lint"
     run: Run
     download: Fetch
 
-    def __init__(
-        self,
-        url: str,
-        max_links: int,
-        known: Mapping[str, Checked],
-        llms_txt: str | None,
-        **kwargs: Any,
-    ):
+    def __init__(self, url: str, max_links: int, llms_txt: str | None, **kwargs: Any):
         super().__init__(**kwargs)
         self.url = url
         self.max_links = max_links
-        self.known = known
         self.llms_txt = llms_txt
         self.findings: list[Finding] | None = None
         self.checked: dict[str, Checked] = {}
@@ -201,7 +188,7 @@ class LintSpider(ProjectSpider):
 
         async def one(url: str) -> None:
             async with room:
-                self.checked[url] = self.known.get(identity(url)) or await self._check(url)
+                self.checked[url] = await self._check(url)
 
         if urls:
             await one(urls[0])  # what it says of the site's Markdown helps with the others
@@ -266,7 +253,7 @@ class LintSpider(ProjectSpider):
             None if found.wrong_type else await self._read_markdown(found, named, answer.final_url)
         )
         if text is not None and next(self._compared) < MAX_COMPARED:
-            found.misses = tuple(missing(page.markdown, text, found.url))
+            found.lost = _lost(text, found.url, page)
 
     async def _converted(self, answer: FetchResult, body: bytes) -> Page | None:
         try:
@@ -307,7 +294,7 @@ class LintSpider(ProjectSpider):
             if page is not None:
                 found.named = bool(_alternate(page, answer))
                 found.markdown = found.url
-                found.misses = tuple(missing(page.markdown, text, found.url))
+                found.lost = _lost(text, found.url, page)
             return
 
     def _of_links(self, file: str, text: str) -> Iterator[Finding]:
@@ -323,7 +310,9 @@ class LintSpider(ProjectSpider):
                 yield finding(
                     "redirected-link", file, f"{url} leads to {one.final_url}", place, [url]
                 )
-            yield from (finding(rule, file, problem, place, [url]) for rule, problem in one.misses)
+            if one.lost:
+                problem = f"the Markdown of {url} lacks {', '.join(sorted(one.lost))} of the page"
+                yield finding("markdown-misses-content", file, problem, place, [url])
             for trait in one.traits():
                 groups.setdefault(trait, []).append(url)
         for (rule, problem), urls in groups.items():
@@ -347,46 +336,13 @@ def _beside(discovery: Discovery) -> Iterator[Finding]:
         if lacking and len(lacking) < len(listed):
             problem = f"{full.url} misses {len(lacking)} of {len(listed)} listed pages"
             yield finding("full-text-misses-pages", main, problem, urls=lacking)
-    if not discovery.sitemaps or not listed:
-        return
-    start = [discovery.start.final_url]
-    in_sitemap = [seed.url for seed in discovery.seeds if seed.in_sitemap]
-    in_llms = [seed.url for seed in listed]
-    sitemap_pages = {
-        identity(_page(url)) for url in in_sitemap + start * discovery.start_in_sitemap
-    }
-    llms_pages = {identity(_page(url)) for url in in_llms + start * bool(discovery.start_entry)}
-    pages = [url for url in in_llms if not is_llms_url(url) and same_site(url, main)]
-    for rule, what, urls, others in (
-        ("not-in-sitemap", "listed pages that are in no sitemap", pages, sitemap_pages),
-        ("only-in-sitemap", "pages of the sitemap that are in no llms.txt", in_sitemap, llms_pages),
-    ):
-        if alone := [url for url in urls if identity(_page(url)) not in others]:
-            yield finding(rule, main, f"{what}: {len(alone)}", urls=alone)
 
 
-def missing(page: str, markdown: str, url: str) -> Iterator[tuple[str, str]]:
-    """Yield rule and words of what the text of a page, converted, and its Markdown at `url` miss of
-    each other.
-    """
-    for rule, side, other, of, by in (
-        ("markdown-misses-content", f"the Markdown of {url}", "the page", page, markdown),
-        ("page-misses-content", "the page", f"its Markdown {url}", markdown, page),
-    ):
-        words = _words(of)
-        others = _words(by)
-        missed = (words - others).total()
-        total = words.total()
-        if missed >= 30 and missed > 0.15 * total:  # menus and the like differ always
-            lines = ((line.strip()[:100], _words(line)) for line in of.splitlines())
-            long = ((line, held) for line, held in lines if held.total() >= 5)
-            lost = (line for line, held in long if (held - others).total() * 2 > held.total())
-            such_as = f", such as {example!r}" if (example := next(lost, "")) else ""
-            yield rule, f"{side} misses {missed / total:.0%} of {other}{such_as}"
-
-
-def _words(text: str) -> Counter[str]:
-    return Counter(word.lower() for word in _WORD.findall(_MARKUP.sub(" ", text)))
+def _lost(text: str, url: str, page: Page) -> frozenset[Loss]:
+    try:
+        return judge.compare(markdown.read(text, url), page).lost
+    except ConversionError:
+        return frozenset()
 
 
 def _alternate(page: Page, answer: FetchResult) -> str | None:

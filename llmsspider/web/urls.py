@@ -134,8 +134,8 @@ def parse(href: str, base: str = "") -> str | InvalidUrl | None:
 def forward_slashes(href: str) -> str:
     r"""Return a link with slashes where its path has backslashes, as browsers read it.
 
-    >>> forward_slashes(r"\docs\a.md?x=\1")
-    '/docs/a.md?x=\\1'
+    >>> forward_slashes(r"\guide\a.md?x=\1")
+    '/guide/a.md?x=\\1'
     """
     if "\\" not in href:
         return href

@@ -23,7 +23,6 @@ from llmsspider.lint.findings import (
     ordered,
     summary,
 )
-from llmsspider.lint.site import missing
 from llmsspider.lint.text import lint_body
 
 URL = "https://e.com/docs/llms.txt"
@@ -195,28 +194,6 @@ def test_full_text_is_checked_for_its_pages():
     assert lint_body(pages.encode(), name, name) == []
     whole = "# Manual\n\n" + "All of it without an address. " * 400
     assert [one.rule for one in lint_body(whole.encode(), name, name)] == ["full-text-unsplit"]
-
-
-@pytest.mark.parametrize(
-    ("page", "markdown", "rules"),
-    [
-        ("Words. " * 50, "Words. " * 50, []),
-        ("Menu item. " * 10 + "Words. " * 90, "Words. " * 90, []),
-        ("Words. " * 50 + "Lost text here now. " * 20, "Words. " * 50, ["markdown-misses-content"]),
-        (
-            "Words. " * 50,
-            "Words. " * 50 + "Only for machines to see. " * 20,
-            ["page-misses-content"],
-        ),
-        ("a < b " + "Words. " * 50 + "> c", "a < b " + "Words. " * 50 + "> c", []),
-        ("Words. " * 50, "---\n" + "key: value of it\n" * 30 + "---\n" + "Words. " * 50, []),
-    ],
-    ids=["the same", "a menu", "lost", "more", "signs of comparison", "front matter"],
-)
-def test_a_page_and_its_markdown_are_compared_by_their_words(
-    page: str, markdown: str, rules: list[str]
-):
-    assert [rule for rule, _problem in missing(page, markdown, "u")] == rules
 
 
 FOUND = [
