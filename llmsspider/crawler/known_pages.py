@@ -80,6 +80,16 @@ class KnownPages:
     moved_from: dict[bytes, list[str]] = field(default_factory=dict)
     """The former addresses of pages, by key: as stored, and as this run learns them."""
 
+    def open(self, store: Store, number: int, *, keeps_readings: bool) -> None:
+        """Take over what is stored, in the run of this number; what is no document is looked up
+        and kept where the store may have it.
+        """
+        self.states = store.page_states()
+        self.aliases = store.aliases()
+        self.moved_from = store.moved_from()
+        self.number = number
+        self.store = store if keeps_readings else None
+
     def state(self, key: bytes) -> PageState | None:
         """Return the state of a stored page, by its key or the key of another spelling."""
         return self.states.get(self.aliases.get(key, key))
@@ -298,10 +308,10 @@ class RecordedPages:
     documents.
     """
 
-    def __init__(self, known: KnownPages, store: Store | None = None, *, own_code: bool = False):
+    def __init__(self, known: KnownPages, *, own_code: bool = False):
         self._known = known
-        self._writes = store is not None
-        self._store = cast("Store", store)
+        self._writes = False
+        self._store: Store = cast("Store", None)
         self._own_code = own_code
         self.keys: set[bytes] = set()  # the pages that have a document or a tombstone in this run
         self.said_before: set[bytes] = (
@@ -310,6 +320,11 @@ class RecordedPages:
         self.written: dict[
             bytes, tuple[str, Change]
         ] = {}  # the URLs of those that are new or changed
+
+    def open(self, store: Store) -> None:
+        """Write pages to a store from now on."""
+        self._writes = True
+        self._store = store
 
     def is_first(self, record: PageRecord) -> bool:
         """Say whether the page has neither a document nor a tombstone in this run yet."""

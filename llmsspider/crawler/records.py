@@ -248,8 +248,8 @@ class Readings:
     """
 
     _known: KnownPages
-    _settings: str = ""
-    _note_false_304: Callable[[str], None] | None = None
+    _settings: str
+    _note_false_304: Callable[[str], None]
 
     def restored(
         self, answer: PageResponse, *, listed: bool
@@ -294,7 +294,7 @@ class Readings:
         before = self._known.reading(url, accept, read_by=read_by)
         if before is not None and says_unchanged(before.etag, before.last_modified, answer.headers):
             stored = Reading.from_json(before.body)
-            if (stored.why, stored.follow) != (why, follow) and self._note_false_304 is not None:
+            if (stored.why, stored.follow) != (why, follow):
                 self._note_false_304(url)
         kept = StoredReading(
             url, accept, None, None, answer.headers, reading.to_json(), read_by, why.reason

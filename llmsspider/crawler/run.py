@@ -12,12 +12,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from llmsspider.crawler.deletions import Moves, outage
-from llmsspider.crawler.known_pages import KnownPages, RecordedPages
 from llmsspider.crawler.pages import drop_reason
 from llmsspider.crawler.plan import WITHOUT_DOCUMENTS, Plan, advice
 from llmsspider.crawler.progress import succeeded
-from llmsspider.crawler.records import Readings
-from llmsspider.crawler.revisit import Ledger
 from llmsspider.crawler.settle import reasons_with
 from llmsspider.crawler.source_memory import SourceMemory
 from llmsspider.crawler.state import RunState
@@ -77,33 +74,16 @@ class Run(RunState):
         self.record = store.begin_run(
             arguments.mode, given, resumes=self.resumes, retention=config.history
         )
-        self.known = KnownPages(
-            store.page_states(),
-            store.aliases(),
-            version,
-            trusted=not arguments.full,
-            number=self.record.number,
-            unbelieved=self.memory.unbelieved,
-            store=(
-                None if config.own_code else store
-            ),  # pipelines may take out what the site's own text has
-            moved_from=store.moved_from(),
-        )
+        # pipelines may take out what the site's own text has
+        self.known.open(store, self.record.number, keeps_readings=not config.own_code)
         self.suspects.pages = len(self.known.states)
-        written_to = store if self.remembers else None
-        self.recorded = RecordedPages(self.known, written_to, own_code=bool(config.own_code))
-        settings = (
-            f"listings={arguments.listings} render={arguments.render} "
-            f"ai_optout={config.obey_ai_optout} noindex={config.obey_noindex}"
-        )
-        found = before.discovery.get("witnesses") if before is not None else None
-        kept = found if isinstance(found, dict) else {}
-        self.ledger = Ledger(self.record.number, settings, kept.get("settings") == settings)
-        if len(kept) > 1:  # besides the settings
-            self.ledger.remember(kept)
+        if self.remembers:
+            self.recorded.open(store)
+        self.ledger.number = self.record.number
+        self.ledger.remember(before.discovery.get("witnesses") if before is not None else None)
+        if self.ledger.histories:
             table = store.reading(self._row("ledger").key)
             self.ledger.load(table.body if table is not None else b"")
-        self.readings = Readings(self.known, settings, self.memory.note_false_304)
         if config.own_code:
             store.drop_originals(version)
 

@@ -228,8 +228,6 @@ class SourceMemory:
         )  # of this run after discovery
         self.doubts = Doubts(found.get("doubts"))
         """What pages answered in earlier runs that was not accepted, and in this one."""
-        hosts = found.get("unbelieved")  # those whose 304 was false
-        self.unbelieved = set(map(str, hosts)) if isinstance(hosts, list) else set()
         self.lagging: set[bytes] = set()
         """The keys of the pages of full-text files that are not believed; `full=true` believes them
         again.
@@ -312,7 +310,6 @@ class SourceMemory:
         seen = {key.hex() for key in known if key not in run.known.outcomes}
         complete = run.deletions is not None
         kept["doubts"] = self.doubts.to_keep(complete=complete, listed=listed, seen=seen)
-        kept["unbelieved"] = sorted(self.unbelieved)
         is_complete = run.coverage.complete and run.outcome == "finished"
         followed = bool(run.outcome) and discovery is not None and run.follows_links
         saw = discovery is not None and is_complete
@@ -406,19 +403,6 @@ class SourceMemory:
             return True
         is_accepted = self.is_accepted(suspect.key, f"wall {suspect.text}", wall.accepted_runs)
         return is_accepted and wall.accepted_runs > 0
-
-    def note_false_304(self, url: str) -> None:
-        """Send no validators to the host of this URL any more: its 304 would have been false; noted
-        once.
-        """
-        if host(url) in self.unbelieved:
-            return
-        self.unbelieved.add(host(url))
-        self._run.count("unbelieved-hosts")
-        self._run.note(
-            f"{url} has changed under validators that say it has not: a 304 of this host is not"
-            " believed any more, its pages are fetched whole from now on"
-        )
 
     # --- what was stored ---
 

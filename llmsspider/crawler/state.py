@@ -110,18 +110,27 @@ class RunState:
             texts=self._texts_of_shape,
             stored=lambda: (state.url for state in self.known.states.values()),
         )
-        self.known = KnownPages()
-        self.recorded = RecordedPages(self.known)
         self.learned = Learners(
             trusted=not arguments.full,
             requested=self._is_link_requested,
+            report_false_304=self._report_false_304,
             read_files=config.formats.extensions("linked") | config.handlers.extensions,
             read_listed=config.formats.extensions("listed"),
         )
-        self.readings = Readings(self.known)
         self.records = Records(self.source, config.converter_fingerprint)
+        self.known = KnownPages(
+            extractor_version=self.records.extractor_version,
+            trusted=not arguments.full,
+            unbelieved=self.learned.false_304s.hosts,
+        )
+        self.recorded = RecordedPages(self.known, own_code=bool(config.own_code))
+        decisive = (
+            f"listings={arguments.listings} render={arguments.render} "
+            f"ai_optout={config.obey_ai_optout} noindex={config.obey_noindex}"
+        )
+        self.readings = Readings(self.known, decisive, self.learned.false_304s.note)
         self.suspects, self.waiting = Suspects(), Waiting(self.spool)
-        self.ledger = Ledger()
+        self.ledger = Ledger(settings=decisive)
         self.sampled: dict[bytes, dict[str, str]] = {}
         """The validators of pages that were sampled and had not changed, by key."""
         self.prefetched: dict[str, Any] = {}
@@ -134,6 +143,13 @@ class RunState:
 
     def _is_link_requested(self, link: str) -> bool:
         return self.requested(self.page_of(link))
+
+    def _report_false_304(self, url: str) -> None:
+        self.count("unbelieved-hosts")
+        self.note(
+            f"{url} has changed under validators that say it has not: a 304 of this host is not"
+            " believed any more, its pages are fetched whole from now on"
+        )
 
     @cached_property
     def workers(self) -> ConversionPool:

@@ -180,7 +180,7 @@ class RevalidationMiddleware(RunComponent):
         ):
             answer = Reading(url, accept, headers=text_headers(response), body=response.body)
             if self.run.known.is_false_answer(answer):
-                self.run.memory.note_false_304(url)
+                self.run.learned.false_304s.note(url)
             cut = self.run.known.breaks_off(answer) and f"cut {raw_hash(response.body)}"
             if cut and not self.run.memory.is_accepted(page_key(url), cut):
                 self.run.memory.unread(url)

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from llmsspider.config.arguments import DocsArguments
-from llmsspider.config.settings import Config
 from llmsspider.crawler import known_pages
 from llmsspider.crawler.known_pages import KnownPages
-from llmsspider.crawler.source_memory import SourceMemory
-from llmsspider.crawler.state import RunState
-from llmsspider.store import SourceRecord
+from llmsspider.crawler.learn.base import End
+from llmsspider.crawler.learn.false_304s import False304s
 from llmsspider.web.outcomes import says_unchanged
 
 PAGES = [f"https://e.com/docs/p{number}.html" for number in range(200)]
@@ -51,18 +48,17 @@ def test_never_is_never(monkeypatch):
 def test_a_host_whose_304_was_false_is_not_believed_again(monkeypatch):
     monkeypatch.setattr(known_pages, "FULL_CHECK_RUNS", 0)
     said: list[str] = []
-    run = RunState(DocsArguments(url="https://e.com/"), None, Config(), lambda *_: None, lambda: 0)
-    monkeypatch.setattr(run, "note", said.append)
-    memory = SourceMemory(run, None)
-    memory.note_false_304("https://e.com/a")
-    memory.note_false_304("https://e.com/b")
-    assert len(said) == 1, "said once"
-    known = KnownPages(unbelieved=memory.unbelieved)
+    learned = False304s(said.append)
+    learned.note("https://e.com/a")
+    learned.note("https://e.com/b")
+    assert said == ["https://e.com/a"], "said once"
+    known = KnownPages(unbelieved=learned.hosts)
     assert not known.sends_validators("https://e.com/c")
     assert known.sends_validators("https://other.com/c")
-    for kept, expected in ((["e.com"], {"e.com"}), ("damaged", set())):
-        source = SourceRecord("e.com", "https://e.com/", discovery={"unbelieved": kept})
-        assert SourceMemory(run, source).unbelieved == expected
+    for kept, expected in ((learned.keep(End()), ["e.com"]), ("damaged", [])):
+        later = False304s(said.append)
+        later.remember(kept)
+        assert later.keep(End()) == expected
 
 
 @pytest.mark.parametrize(

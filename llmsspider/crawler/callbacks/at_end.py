@@ -164,7 +164,7 @@ class EndOfCrawl:
                 yield from documents.in_place_of_failed(suspect.key, record.depth)
                 continue
             if suspect.false_304:
-                run.memory.note_false_304(record.fetched_url)
+                run.learned.false_304s.note(record.fetched_url)
             by = record.discovered_by
             depth = record.depth
             request = self._requests.page(

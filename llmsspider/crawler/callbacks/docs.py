@@ -272,7 +272,7 @@ class Pages:
             documents.retitle(record, is_start=bool(info(request).get("start")))
             is_false = is_false and run.known.is_false(record, answer.headers)
             if is_false:  # as it came, and as it would be stored
-                run.memory.note_false_304(record.fetched_url)
+                run.learned.false_304s.note(record.fetched_url)
             documents.keep_text(record, is_same=page.is_as_stored)
             yield from documents.parts(
                 record, page.page.parts

@@ -10,6 +10,7 @@ from typing import Any
 from llmsspider.crawler.learn.accept_refusals import AcceptRefusals
 from llmsspider.crawler.learn.base import Dropped, End, Learner, PageFailed, overriding
 from llmsspider.crawler.learn.dead_links import DeadLinks
+from llmsspider.crawler.learn.false_304s import False304s
 from llmsspider.crawler.learn.file_names import FileNames
 from llmsspider.crawler.learn.link_sources import LinkSources
 from llmsspider.crawler.learn.redirects import Redirects
@@ -45,11 +46,13 @@ class Learners:
         *,
         trusted: bool,
         requested: Callable[[str], bool],
+        report_false_304: Callable[[str], None],
         read_files: frozenset[str] = frozenset(),
         read_listed: frozenset[str] = frozenset(),
     ):
         self.accept_refusals = AcceptRefusals(trusted=trusted)
         self.dead_links = DeadLinks(trusted=trusted, requested=requested)
+        self.false_304s = False304s(report_false_304)
         self.file_names = FileNames(trusted=trusted, read=read_files, read_listed=read_listed)
         self.link_sources = LinkSources()
         self.redirects = Redirects(trusted=trusted)
@@ -57,6 +60,7 @@ class Learners:
         self._all: tuple[Learner, ...] = (
             self.accept_refusals,
             self.dead_links,
+            self.false_304s,
             self.file_names,
             self.link_sources,
             self.redirects,
