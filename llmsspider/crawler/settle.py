@@ -38,6 +38,7 @@ Reason = Literal[
     "markdown",  # it is HTML, and it is not known yet how its host names its Markdown
     "tag",  # it is nothing but links, and another page may name it as its tag
     "stub",  # it is Markdown, and samples are to show whether it says what its HTML says
+    "copy-of",  # it names another page as its address, which may say the same
     "wall",  # its answer may be a bot wall, which other answers show
     "moved",  # it is new, and may be a stored page that is gone
     "in-file",  # it is not found, and a full-text file that lags has it
@@ -80,6 +81,10 @@ class Publish(NamedTuple):
 Verdict = Drop | Ask | Fail | Wait | Publish
 
 
+OfUrl = Callable[[str], bool]
+"""A question about a URL."""
+
+
 @dataclass(frozen=True, slots=True)
 class ReadPage:
     """What the rules know of one page."""
@@ -104,10 +109,7 @@ class ReadPage:
         None  # why the answer may stand in place of the page, where anything says so
     )
     may_have_moved: Callable[[], bool] = bool  # whether it may be a stored page at a new address
-
-
-OfUrl = Callable[[str], bool]
-"""A question about a URL."""
+    says_the_same: OfUrl = bool  # whether the page at an address has the same text
 
 
 class Site(NamedTuple):
@@ -210,6 +212,21 @@ def undecided(page: ReadPage, site: Site) -> Verdict | None:
     return Wait("stub") if page.is_undecided and site.can_wait("stub") else None
 
 
+def copy_of_named(page: ReadPage, site: Site) -> Verdict | None:
+    """Wait with a page that names one of another name as its address, and drop it where that has
+    the same text: `/articles/1-old-title` beside `/articles/1-new-title`.
+    """
+    named = page.meta.canonical
+    if page.is_stored or page.is_start or not named or identity(named) == identity(page.url):
+        return None
+    if not (_is_another_of_host(page.url, named) and site.in_scope(named)):
+        return None
+    if site.can_wait("copy-of"):
+        return Wait("copy-of")
+    why = f"has the text of {named}, which it names as its address"
+    return Drop("canonical", why, named) if page.says_the_same(named) else None
+
+
 def not_stored(page: ReadPage, site: Site) -> Verdict | None:
     """Drop new pages of a run that takes none."""
     return None if site.takes(page.url) else Drop("not-stored", "mode=refresh takes no new pages")
@@ -239,9 +256,16 @@ def settle(page: ReadPage, site: Site, rules: Sequence[Rule]) -> Verdict:
 
 
 def _is_page_of_file(url: str, named: str) -> bool:
-    """Say whether a Markdown file names the page that it is of: any but the home page of its host."""
+    """Say whether a Markdown file names the page that it is of."""
     is_of_file = is_markdown_url(url) and not is_markdown_url(named)
-    return is_of_file and host(url) == host(named) and urlsplit(named).path not in {"", "/"}
+    return is_of_file and _is_another_of_host(url, named)
+
+
+def _is_another_of_host(url: str, named: str) -> bool:
+    """Say whether an address is one of the same host, and not its home page, which some sites name
+    on every page.
+    """
+    return host(url) == host(named) and urlsplit(named).path not in {"", "/"}
 
 
 def same_page_elsewhere(url: str, canonical: str) -> bool:
@@ -309,6 +333,7 @@ HOLDS: Mapping[Reason, Hold] = {
     "markdown": Hold(100, 100, until="read"),
     "tag": Hold(1000, 100, until="read"),
     "stub": Hold(1000, 100, until="read"),
+    "copy-of": Hold(1000, 100, until="read"),
     "wall": Hold(again=False, failed=True, on_disk=True),
     "moved": Hold(1000, 1000, 20_000_000, until="gone"),
     "in-file": Hold(again=False),

@@ -115,6 +115,7 @@ class Documents:
             may_be_markdown=record.origin in HTML_ORIGINS and "by" in page and not page.get("held"),
             is_undecided=result is not None and result.is_undecided,
             may_have_moved=partial(self._may_have_moved, record),
+            says_the_same=partial(self._says_the_same, record),
         )
         waiting = WaitingPage(
             "markdown", request, record, facts, confirmed, bool(links), answer, result
@@ -190,6 +191,13 @@ class Documents:
             elif len(plain) < len(url) and plain in run.bounds.links:
                 record.url = plain
         return record
+
+    def _says_the_same(self, record: PageRecord, url: str) -> bool:
+        """Say whether the document at another address has the text of a page."""
+        self._run.flush()
+        other = self._run.store.load_page(page_key(url))
+        own = (record.content or "").replace(record.url, url)
+        return other is not None and other.content == own
 
     def keeps_listing(self, request: Request) -> bool:
         """Say whether a page is a document even if it only lists others: somebody wants it, or it
