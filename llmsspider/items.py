@@ -233,7 +233,8 @@ class PageMeta:
     but links and teasers, `tags` holds the pages that it names as its tags. `routes` are the links
     to routes of the page itself (`#/guide`). `mounts` names the empty elements that its scripts may
     fill (`#root`, `div.code-sample`). `is_template` is True when the page is the template of a
-    program (`{{ page.title }}`).
+    program (`{{ page.title }}`). `copies` are the pages that it names as itself in HTML for another
+    use: print, phones.
     """
 
     title: str | None = None
@@ -259,6 +260,7 @@ class PageMeta:
     lists_only: bool = False
     tags: list[str] = field(default_factory=list)
     front_matter: dict[str, object] = field(default_factory=dict)
+    copies: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)

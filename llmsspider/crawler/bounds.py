@@ -60,6 +60,15 @@ MAX_SAME_PARAMETER = 4
 MAX_NESTED_URLS = 2
 """URLs inside the URL: `?next=/login?next=…` grows by one each time."""
 
+_ACTIONS = (
+    "edit editsource history raw info delete protect watch unwatch submit diff revisions recent"
+    " backlink login logout register subscribe purge rename attachfile index media"
+)
+WIKI_ACTIONS = frozenset(_ACTIONS.split())
+"""What wikis (MediaWiki, DokuWiki, MoinMoin, Trac) do by `action=` or `do=`."""
+OF_WIKIS = frozenset({"oldid", "diff", "printable", "redlink", "difftype", "rev2[]"})
+"""Parameters by which wikis show an old or another form of a page."""
+
 OF_CDN = "/cdn-cgi/"
 """Where Cloudflare has its own addresses, on any host."""
 
@@ -117,6 +126,7 @@ def trap_reason(url: str) -> str | None:
         ("path-repetition", lambda: _repeats(segments)),
         ("session-id", lambda: without_session_id(url) != url),
         ("calendar", lambda: _is_calendar(parameters)),
+        ("action of a wiki", lambda: _is_wiki_action(parameters)),
         ("query", lambda: _is_exploding(parts.query, parameters)),
     )
     return next((reason for reason, holds in rules if holds()), None)
@@ -133,6 +143,14 @@ def _repeats(segments: list[str]) -> bool:
         if longest + period >= max(MIN_REPEATED_SEGMENTS, MIN_REPETITIONS * period):
             return True
     return False
+
+
+def _is_wiki_action(parameters: list[tuple[str, str]]) -> bool:
+    """Return whether a wiki does something with its page here: it is edited, compared, printed."""
+    return any(
+        value.lower() in WIKI_ACTIONS if name in {"action", "do", "veaction"} else name in OF_WIKIS
+        for name, value in parameters
+    )
 
 
 def _is_calendar(parameters: list[tuple[str, str]]) -> bool:

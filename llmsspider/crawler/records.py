@@ -204,7 +204,7 @@ pages is kept.
 """
 
 _META = (
-    "canonical", "describedby", "lists_only", "listing", "markdown_alternate", "refresh", "robots", "tags",
+    "canonical", "copies", "describedby", "lists_only", "listing", "markdown_alternate", "refresh", "robots", "tags",
 )  # fmt: skip
 """The fields of `PageMeta` that are kept: they decide whether a page is a document, and where it
 leads.

@@ -344,7 +344,7 @@ def reasons_with(**wanted: object) -> tuple[Reason, ...]:
     """Return the reasons whose hold has these values.
 
     >>> reasons_with(until="read")
-    ('markdown', 'tag', 'stub')
+    ('markdown', 'tag', 'stub', 'copy-of')
     """
     holds = HOLDS.items()
     return tuple(reason for reason, hold in holds if wanted.items() <= hold._asdict().items())

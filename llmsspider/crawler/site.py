@@ -17,7 +17,14 @@ from llmsspider.site.providers import Docsify, find_docsify
 from llmsspider.site.repositories import Repository
 from llmsspider.web.host_forms import HostForms
 from llmsspider.web.page_forms import MARKDOWN_TYPES, converter, is_markdown_url, shown_page, twins
-from llmsspider.web.urls import directory, host, identity, loose_key, split_route
+from llmsspider.web.urls import (
+    directory,
+    host,
+    identity,
+    loose_key,
+    split_route,
+    without_tracking,
+)
 
 MAX_DOCSIFY = (
     50  # maximum number of Docsify sites, and of other pages with routes, that one crawl knows
@@ -292,7 +299,7 @@ class SiteKnowledge:
         A route is a page where its site is known to have them, else a place on the page. `/a` and
         `/a.html` are one where `/a.md` is listed, `/a` and `/a/` where `/a/index.md` is.
         """
-        url = self.at_home(url)
+        url = without_tracking(self.at_home(url)) if "?" in url else self.at_home(url)
         url = shown_page(url) if ".html?" in url or "/llms.mdx/" in url else url
         if "#" in url:
             has_routes = (

@@ -1,5 +1,6 @@
 """First stage: drop what is no documentation, each with a reason that is counted."""
 
+import re
 from typing import Any
 
 from scrapy.crawler import Crawler
@@ -12,7 +13,10 @@ from llmsspider.pipelines import CountedDrop
 from llmsspider.store import PageItem
 from llmsspider.web.stats import Filtered
 from llmsspider.web.trees import replaced, tree_of
-from llmsspider.web.urls import loose_key, page_key
+from llmsspider.web.urls import alike_key, loose_key, page_key
+
+_DESTINATION = re.compile(r"\]\([^()\s]*+")
+"""Where a link leads: relative links of one page differ by the spelling of its address."""
 
 ENDINGS = ("/index.html", "/index", ".html", ".htm", ".md", "/")
 """Ends of addresses in which spellings of one page differ."""
@@ -22,7 +26,7 @@ class FilterPipeline(RunComponent):
     """Drop documents that are empty, soft 404s or a looser spelling of a page already exported.
 
     Two pages are joined for equal content, where their addresses are spellings of one
-    (`urls.loose_key`) or one has a version or query more; and for one Markdown file, whose links
+    (`urls.alike_key`) or one has a version or query more; and for one Markdown file, whose links
     may lead to different spellings, where they end alike.
     """
 
@@ -89,7 +93,8 @@ class FilterPipeline(RunComponent):
         bare = loose_key(
             replaced(item.url, version, None) if version else item.url.partition("?")[0]
         )
-        keys = [f"{address} {source_hash}"]
+        words = content_hash(_DESTINATION.sub("](", item.content or ""))
+        keys = [f"{address} {source_hash}", f"{alike_key(item.url)} {words}"]
         if item.origin == "markdown":
             keys.append(f"{address.rpartition('/')[2]} {item.fetched_url}")
         if address in (content := item.content or ""):  # each spelling links to itself

@@ -48,22 +48,32 @@ def _compiled(pattern: str) -> tuple[re.Pattern[str], ...]:
     return tuple(re.compile(expression) for expression in positive)
 
 
-def glob_matches(pattern: str, path: str) -> bool:
+def glob_matches(pattern: str, path: str, query: str = "") -> bool:
     """Return whether a glob matches a URL path; both are compared with percent-encoding decoded.
 
     A trailing slash of the path does not count, so `/docs/**` matches `/docs`, `/docs/` and all
-    below.
+    below. A glob with `?` and `=` names a query, too, of which other parameters may be a part.
 
     >>> [glob_matches("/docs/**", path) for path in ("/docs", "/docs/", "/docs/.a/b", "/docsearch")]
     [True, True, True, False]
+    >>> [glob_matches("/wiki/**?action=*", "/wiki/a", query) for query in ("action=edit", "x=1&action=diff", "")]
+    [True, True, False]
     """
-    pattern = unquote(pattern)
+    pattern, mark, wanted = unquote(pattern).partition("?")
+    if "=" not in wanted:
+        pattern += mark + wanted
+    elif not any(_matches_parameter(wanted, unquote(one)) for one in query.split("&")):
+        return False
     path = unquote(path)
     without_slash = path.rstrip("/")
     candidates = {path, without_slash or "/", without_slash + "/"}
     return any(
         expression.match(candidate) for expression in _compiled(pattern) for candidate in candidates
     )
+
+
+def _matches_parameter(pattern: str, parameter: str) -> bool:
+    return any(expression.match(parameter) for expression in _compiled(pattern))
 
 
 @dataclass(slots=True, frozen=True)
@@ -93,13 +103,16 @@ class Scope:
             return Filtered("scheme", f"{scheme}: is not http(s)")
         if host(url) != host(self.start_url) and not same_site(url, self.start_url):
             return Filtered("offsite", "another site")
-        path = urlsplit(url).path or "/"
+        parts = urlsplit(url)
+        path = parts.path or "/"
         if outside := self._outside(url, path, listed=listed):
             return Filtered("out-of-scope", outside)
         for pattern in self.block:
-            if glob_matches(pattern, path):
+            if glob_matches(pattern, path, parts.query):
                 return Filtered("block", f"block={pattern}")
-        is_allowed = not self.allow or any(glob_matches(pattern, path) for pattern in self.allow)
+        is_allowed = not self.allow or any(
+            glob_matches(pattern, path, parts.query) for pattern in self.allow
+        )
         return (
             None
             if is_allowed

@@ -17,6 +17,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import groupby
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote, unquote, urljoin, urlsplit, urlunsplit
@@ -245,6 +246,20 @@ TRACKING = re.compile(
 )
 """Query parameters that say where a visitor came from and never select a page."""
 
+
+def without_tracking(url: str) -> str:
+    """Return a URL without the parameters of `TRACKING`.
+
+    >>> without_tracking("https://e.com/a?b=1&utm_source=x"), without_tracking("https://e.com/a?b")
+    ('https://e.com/a?b=1', 'https://e.com/a?b')
+    """
+    names = {pair.partition("=")[0] for pair in url.partition("?")[2].split("&")}
+    tracking = [name for name in names if TRACKING.match(name)]
+    if not tracking:
+        return url
+    return url_query_cleaner(url, tracking, remove=True, unique=False, keep_fragments=True)
+
+
 # What people type for the URL of a site; URLs that are canonical as they stand (nothing to decode,
 # sort, lower-case).
 _WITHOUT_SCHEME = re.compile(r"(?:[a-z0-9-]+\.)+[a-z]{2,}(?::\d+)?(?:/\S*)?", re.IGNORECASE)
@@ -334,10 +349,7 @@ def identity(url: str) -> str:
     if not _PLAIN.match(url):
         if fault(url) is not None:
             return url + route
-        names = {pair.partition("=")[0] for pair in url.partition("?")[2].split("&")}
-        if tracking := [name for name in names if TRACKING.match(name)]:
-            url = url_query_cleaner(url, tracking, remove=True, unique=False)
-        url = _without_default_port(canonicalize_url(url))
+        url = _without_default_port(canonicalize_url(without_tracking(url)))
     elif ":80/" in url or ":443/" in url:
         url = _without_default_port(url)
     path, mark, query = url.partition("?")
@@ -385,6 +397,19 @@ def loose_key(url: str) -> str:
     """
     path, mark, query = identity(url).partition("?")
     return _PAGE_ENDING.sub("", path, count=1).rstrip("/") + mark + query
+
+
+def alike_key(url: str) -> str:
+    """Return what the spellings of `loose_key` have in common with others of one page, where its
+    text shows that they are: in other case, with slashes or segments repeated.
+
+    >>> alike_key("https://e.com//Docs/a.html") == alike_key("https://e.com/docs/docs/A")
+    True
+    """
+    scheme, _, rest = loose_key(url).lower().partition("://")
+    path, mark, query = rest.partition("?")
+    segments = [segment for segment, _ in groupby(filter(None, path.split("/")))]
+    return f"{scheme}://{'/'.join(segments)}{mark}{query}"
 
 
 @lru_cache(maxsize=8192)

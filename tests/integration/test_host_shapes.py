@@ -231,3 +231,80 @@ def test_permanent_redirects_of_links_are_not_asked_again_each_night(serve, run_
     third = {row["url"]: row["change"] for row in run_crawl(f"{site.url}/").documents}
     fourth = {row["url"]: row["change"] for row in run_crawl(f"{site.url}/").documents}
     assert "new" in {third.get(f"{site.url}/old/3"), fourth.get(f"{site.url}/old/3")}
+
+
+def copies(name: str, canonical: str) -> str:
+    return page(name).replace("</head>", f'<link rel="canonical" href="{canonical}"></head>')
+
+
+def test_old_names_of_a_page_are_the_page_that_they_name(serve, run_crawl):
+    shown = {
+        f"/hc/{number}-{name}": f"/hc/{number}-was-{name}" for number, name in enumerate(NAMES)
+    }
+    pages = {"/hc/": html("Home", f"<p>Home.</p>{links(*shown.values(), *shown)}")}
+    for (path, old), name in zip(shown.items(), NAMES, strict=True):
+        pages[path] = pages[old] = copies(name, path)
+    pages["/hc/display?id=7"] = pages["/hc/seven"] = copies("seven", "/hc/seven")
+    pages["/hc/"] = pages["/hc/"].replace("</body>", links("/hc/display?id=7", "/hc/seven"))
+    site = serve(pages)
+    for _ in range(2):
+        found = run_crawl(f"{site.url}/hc/")
+        assert set(found.by_path(site.url)) == {"/hc/", "/hc/seven", *shown}
+
+
+def test_pages_that_all_name_one_page_are_themselves(serve, run_crawl):
+    pages = {f"/d/{name}": copies(name, "/d/start") for name in [*NAMES, "start"]}
+    site = serve({"/": html("Home", f"<p>Home.</p>{links(*pages)}"), **pages})
+    assert set(run_crawl(f"{site.url}/").by_path(site.url)) == {"/", *pages}
+
+
+SPELLINGS = {
+    "in other case": ("/d/One.aspx", "/D/one.aspx"),
+    "with a slash": ("/d/one", "/d/one/"),
+    "with two slashes": ("/d/one", "/d//one"),
+    "with a part repeated": ("/d/pro/", "/d/pro/pro/"),
+}
+
+
+@pytest.mark.parametrize("shape", SPELLINGS)
+def test_spellings_of_one_page_are_one_document(serve, run_crawl, shape):
+    first, second = SPELLINGS[shape]
+    body = page("one", links("../d/x", "#top"))
+    site = serve(
+        {
+            "/": html("Home", f"<p>Home.</p>{links(first)}"),
+            first: body + links(second),
+            second: body + links(second),
+        }
+    )
+    found = set(run_crawl(f"{site.url}/").by_path(site.url)) - {"/"}
+    assert len(found) == 1
+    assert found <= {first, second}
+
+
+@pytest.mark.parametrize(
+    "rel", ['alternate" type="text/html', "amphtml", 'alternate" media="print']
+)
+def test_copies_that_a_page_names_are_no_documents(serve, run_crawl, rel):
+    pages = {}
+    for name in NAMES:
+        link = f'<link rel="{rel}" href="/d/{name}.print.html">'
+        pages[f"/d/{name}.html"] = page(name, links(f"/d/{name}.print.html")).replace(
+            "</head>", f"{link}</head>"
+        )
+        pages[f"/d/{name}.print.html"] = page(f"{name} in print", page("more"))
+    listed = [path for path in pages if "print" not in path]
+    site = serve({"/": html("Home", f"<p>Home.</p>{links(*listed)}"), **pages})
+    assert set(run_crawl(f"{site.url}/").by_path(site.url)) == {"/", *listed}
+    assert not [path for path in site.paths() if "print" in path]
+
+
+def test_what_wikis_do_with_pages_and_tracking_are_no_pages(serve, run_crawl):
+    tools = [f"/w?title=A&{more}" for more in ("action=edit", "action=history", "diff=18&oldid=17")]
+    tools += ["/w?title=A&printable=yes", "/dk?do=edit&id=a"]
+    pages = {path: page(f"tool {number}") for number, path in enumerate(tools)}
+    pages |= {"/w?title=A": page("a"), "/w?title=B&action=view": page("b"), "/c": page("c")}
+    shown = links(*pages, "/c?utm_source=x&utm_medium=y#a").replace("&", "&amp;")
+    site = serve({"/": html("Home", f"<p>Home.</p>{shown}"), **pages})
+    found = run_crawl(f"{site.url}/").by_path(site.url)
+    assert set(found) == {"/", "/w?title=A", "/w?title=B&action=view", "/c"}

@@ -105,7 +105,7 @@ def test_possible_bot_walls_wait_on_disk_as_they_are():
 
 def test_what_becomes_of_each_reason():
     """What the phases, a stop and a continued JOBDIR do with the pages that wait for it."""
-    assert reasons_with(until="read") == ("markdown", "tag", "stub")
+    assert reasons_with(until="read") == ("markdown", "tag", "stub", "copy-of")
     assert reasons_with(until="gone") == ("moved",)
     assert reasons_with(failed=True) == ("failed", "links", "wall")
     assert set(HOLDS) - set(reasons_with(again=True)) == {"shape", "wall", "in-file"}

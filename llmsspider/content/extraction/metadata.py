@@ -164,6 +164,10 @@ def _read_link_tag(meta: PageMeta, element: _Element, joiner: Joiner) -> None:
             meta.markdown_alternate = meta.markdown_alternate or joiner.join(href)
         elif element.get("hreflang"):
             meta.hreflang.setdefault(element.get("hreflang"), joiner.join(href))
+        elif kind in {"text/html", "application/xhtml+xml"} or element.get("media"):
+            meta.copies.append(joiner.join(href))
+    elif "amphtml" in rel:
+        meta.copies.append(joiner.join(href))
 
 
 def whole_title(root: _Element) -> str | None:

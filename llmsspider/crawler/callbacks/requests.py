@@ -16,6 +16,7 @@ from llmsspider.site.discovered import Seed
 from llmsspider.site.discovery import MAX_FULL_BYTES
 from llmsspider.store import PageState
 from llmsspider.web.page_forms import is_markdown_url, page_candidates
+from llmsspider.web.stats import Filtered
 from llmsspider.web.urls import INVALID_URL, InvalidUrl, identity, page_key, parse, without_fragment
 
 VALIDATED_BY = frozenset({b"If-None-Match", b"If-Modified-Since"})
@@ -274,6 +275,8 @@ class PageRequests:
                     continue
                 if unchanged and run.known.state(page_key(url)) is None and dead.skip(link, url):
                     continue
+            if why is None and (page := run.learned.copies.page_of(url)) is not None:
+                why = Filtered("canonical", f"{page} names it as a copy of itself")
             if why is None:
                 yield link, url
                 continue

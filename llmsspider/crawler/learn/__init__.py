@@ -9,6 +9,7 @@ from typing import Any
 
 from llmsspider.crawler.learn.accept_refusals import AcceptRefusals
 from llmsspider.crawler.learn.base import Dropped, End, Learner, PageFailed, overriding
+from llmsspider.crawler.learn.copies import Copies
 from llmsspider.crawler.learn.dead_links import DeadLinks
 from llmsspider.crawler.learn.false_304s import False304s
 from llmsspider.crawler.learn.file_names import FileNames
@@ -52,6 +53,7 @@ class Learners:
         read_listed: frozenset[str] = frozenset(),
     ):
         self.accept_refusals = AcceptRefusals(trusted=trusted)
+        self.copies = Copies()
         self.dead_links = DeadLinks(trusted=trusted, requested=requested)
         self.false_304s = False304s(report_false_304)
         self.file_names = FileNames(trusted=trusted, read=read_files, read_listed=read_listed)
@@ -60,6 +62,7 @@ class Learners:
         self.tags = Tags()
         self._all: tuple[Learner, ...] = (
             self.accept_refusals,
+            self.copies,
             self.dead_links,
             self.false_304s,
             self.file_names,
@@ -70,6 +73,7 @@ class Learners:
         self.by_itself: tuple[Rule, ...] = (
             refused,
             alias,
+            self.copies.by_itself,
             stub,
             canonical,
             listing,
