@@ -273,8 +273,8 @@ class Page:
     is no content. `converter` names the engine that produced the Markdown, `fallback` says why it
     is not the chosen one. `hidden` counts the pieces of text that were removed because no reader of
     the page sees them. `parts` are documents of their own that were made of the same body, each
-    with what follows the page's address in its own (`?tag=ships`). `digest` is what a worker
-    derived from the Markdown.
+    with what follows the page's address in its own (`?tag=ships`). `matched` counts the elements
+    that each selector of the user matched, `digest` is what a worker derived from the Markdown.
     """
 
     markdown: str
@@ -285,6 +285,7 @@ class Page:
     hidden: int = 0
     fallback: str = ""
     parts: list[tuple[str, Page]] = field(default_factory=list)
+    matched: dict[str, int] = field(default_factory=dict)
     digest: Digest | None = field(default=None, repr=False, compare=False)
 
 

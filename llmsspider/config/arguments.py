@@ -75,6 +75,17 @@ GLOBS = "globs, separated by commas or new lines"
 PLACE = "an http(s) URL, or a local folder: file:///path/ or ./path"
 Url = Annotated[str, _checked_by(require_http_url)]
 Place = Annotated[str, _checked_by(start_url)]
+SELECTORS = "CSS selectors, separated by commas or new lines"
+
+
+def _selectors(value: object) -> object:
+    """Return selectors one by one; an invalid one is a `ValueError` that names it."""
+    from llmsspider.content.extraction.parts import separate  # noqa: PLC0415  # loads lxml
+
+    return separate(value) if isinstance(value, str) and value.strip() else value or ()
+
+
+Selectors = Annotated[tuple[str, ...], BeforeValidator(_selectors)]
 Globs = Annotated[
     tuple[str, ...],
     BeforeValidator(lambda value: split_globs(value) if isinstance(value, str) else value),
@@ -85,6 +96,11 @@ class CommonArguments(BaseModel):
     """What both spiders take."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    keep: Selectors = argument(
+        (), "What of HTML pages is their content; it is found without any.", SELECTORS
+    )
+    drop: Selectors = argument((), "What of HTML pages is left out.", SELECTORS)
 
     render: Literal["auto", "never", "always"] = argument(
         "auto",
@@ -215,6 +231,8 @@ class CrawlArguments(TypedDict, total=False):
     follow: Literal["links", "listed", "llms"]
     optional: Literal["include", "skip"]
     listings: Literal["skip", "keep"]
+    keep: str | Sequence[str]
+    drop: str | Sequence[str]
     mode: Literal["crawl", "refresh"]
     retry: Literal["", "failed"]
     full: bool

@@ -109,6 +109,8 @@ class Run(RunState):
         self.outcome = outcome
         self.ended.set()
         if "workers" in vars(self):
+            self.count("selected", self.workers.number_matched)
+            self.unmatched = self.workers.unmatched
             self.workers.close()
         self.spool.close()
         if outcome != "finished":

@@ -25,6 +25,7 @@ from llmsspider.crawler.settle import Waiting
 from llmsspider.crawler.shapes import LEARNED, shape_of
 from llmsspider.crawler.site import SiteKnowledge
 from llmsspider.errors import ErrorKind
+from llmsspider.items import content_hash
 from llmsspider.store import CONTENT
 from llmsspider.web import stats
 from llmsspider.web.addresses import FILE
@@ -83,6 +84,7 @@ class RunState:
         self.record: RunRecord | None = None
         """The run as it began in the store; None before, and where nothing is stored."""
         self.ended = asyncio.Event()  # set once `outcome` is known
+        self.unmatched: list[str] = []  # selectors of `keep` and `drop` that matched nothing
         self.deletions: DeletionPlan | None = None  # what was decided at the end, if anything was
         self.progress = Progress()
         self.coverage = Coverage()
@@ -117,7 +119,9 @@ class RunState:
             read_files=config.formats.extensions("linked") | config.handlers.extensions,
             read_listed=config.formats.extensions("listed"),
         )
-        self.records = Records(self.source, config.converter_fingerprint)
+        chosen = [*arguments.keep, "drop", *arguments.drop]
+        selected = f" {content_hash(' '.join(chosen))[:12]}" if len(chosen) > 1 else ""
+        self.records = Records(self.source, config.converter_fingerprint + selected)
         self.known = KnownPages(
             extractor_version=self.records.extractor_version,
             trusted=not arguments.full,
@@ -162,6 +166,8 @@ class RunState:
             config.handlers.paths,
             formats=config.formats,
             generators=config.generators,
+            keep=self.arguments.keep,
+            drop=self.arguments.drop,
         )
 
     @property

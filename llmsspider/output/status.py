@@ -193,6 +193,7 @@ def run_report(run: Run) -> RunReport:
         run.discovery is not None and run.discovery.start.error
     )
     learned = run.bounds.learned.lines() if run.bounds.learned.answers else ()
+    unmatched = [f"the selector {css!r} matched nothing on any page" for css in run.unmatched]
     fallbacks = [Fallback(one.url, one.detail) for one in progress.fallback_examples]
     return RunReport(
         **{one.name: getattr(status, one.name) for one in fields(status)}
@@ -208,7 +209,7 @@ def run_report(run: Run) -> RunReport:
         mirror=outputs.mirror,
         report=outputs.report[0] if outputs.report else None,
         delivered=outputs.delivered,
-        notes=[*(notes(run) if has_notes else ()), *learned],
+        notes=[*(notes(run) if has_notes else ()), *learned, *unmatched],
         advice=advice(run) if run.outcome in WITHOUT_DOCUMENTS else None,
     )
 

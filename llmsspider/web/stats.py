@@ -60,7 +60,7 @@ Stat = Literal[
     "link-sources", "link-sources/failed", "openapi/documents", "openapi/failed",
     "rendering/pages", "rendering/failed", "rendering/again", "rendering/incomplete",
     "revalidated", "head/refused", "not-modified", "same-body", "walls", "unbelieved-hosts",
-    "converted", "converter/fallback", "hidden-text", "too-large", "broken-encoding",
+    "converted", "converter/fallback", "hidden-text", "selected", "too-large", "broken-encoding",
     "full-text/samples", "full-text/lagging", "second-chance", "reported/no-ai-training",
     "mirror/written", "mirror/removed", "mirror/failed", "skill/failed", "cloud/split", "cloud/refused",
     "vectors/written", "vectors/removed", "vectors/failed",

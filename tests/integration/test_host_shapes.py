@@ -308,3 +308,32 @@ def test_what_wikis_do_with_pages_and_tracking_are_no_pages(serve, run_crawl):
     site = serve({"/": html("Home", f"<p>Home.</p>{shown}"), **pages})
     found = run_crawl(f"{site.url}/").by_path(site.url)
     assert set(found) == {"/", "/w?title=A", "/w?title=B&action=view", "/c"}
+
+
+def test_selectors_keep_and_drop_parts_and_stay_with_the_source(serve, run_crawl):
+    def framed(name: str) -> str:
+        return page(
+            name, f"<div class='box7'>Buy {name}.</div><section id='more'>More of {name}.</section>"
+        )
+
+    pages = {f"/d/{name}": framed(name) for name in NAMES}
+    site = serve({"/": html("Home", f"<p>Home.</p>{links(*pages)}"), **pages})
+    site.etags = True
+    plain = run_crawl(f"{site.url}/").by_path(site.url)
+    assert "Buy beta." in plain["/d/beta"]["content"]
+    chosen = {"drop": "div.box7, .nowhere", "save": "true"}
+    outcome = run_crawl(f"{site.url}/", arguments=chosen)
+    assert "Buy beta." not in outcome.by_path(site.url)["/d/beta"]["content"]
+    assert outcome.stats["llms/selected"] == len(NAMES)
+    assert "the selector '.nowhere' matched nothing on any page" in outcome.log
+    assert "div.box7' matched nothing" not in outcome.log
+    again = run_crawl(f"{site.url}/")
+    assert again.stats["llms/change/unchanged"] == len(NAMES) + 1
+    kept = run_crawl(f"{site.url}/", arguments={"keep": "#more", "drop": ""}).by_path(site.url)
+    assert kept["/d/beta"]["content"] == "# Beta\n\nMore of beta.\n"
+
+
+def test_a_selector_that_is_none_is_said(serve, run_crawl):
+    outcome = run_crawl("http://127.0.0.1:9/", arguments={"drop": "div[["})
+    assert outcome.exit_code == 2
+    assert "'div[[' is no CSS selector" in outcome.log

@@ -16,6 +16,7 @@ import socket
 import struct
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, cached_property, partial
@@ -85,7 +86,8 @@ class ConversionPool:
     user's classes that convert other responses, by media type) always run in one, so that the time
     limit for a page, `timeout_secs`, applies. `converter` names the HTML to Markdown engine,
     `generators` are paths of the user's rules for generators, `formats` (`LLMS_FORMATS`) says which
-    others are converted, `openapi` how an OpenAPI file is split into documents.
+    others are converted, `openapi` how an OpenAPI file is split into documents. `keep` and `drop`
+    are selectors of what is kept and dropped of HTML pages.
     """
 
     def __init__(
@@ -97,6 +99,8 @@ class ConversionPool:
         *,
         formats: Formats | None = None,
         generators: tuple[str, ...] = (),
+        keep: tuple[str, ...] = (),
+        drop: tuple[str, ...] = (),
     ):
         self.workers = workers
         self.formats = formats or Formats()
@@ -105,6 +109,10 @@ class ConversionPool:
         self.converter = converter
         self.handlers = handlers or {}
         self.generators = generators
+        self._keep = keep
+        self._drop = drop
+        self._matched: Counter[str] = Counter()
+        self._has_converted = False
         self._left_in_place = FEW_IN_PLACE
 
     @cached_property
@@ -141,8 +149,32 @@ class ConversionPool:
         """
         self._left_in_place -= 1
         here = not self.workers or (self._left_in_place >= 0 and not self.has_started)
-        arguments = body, url, encoding, self.converter, self.generators, with_listings
-        return await self._run(convert, arguments, in_place=here and len(body) <= MAX_HTML_IN_PLACE)
+        arguments = (
+            body,
+            url,
+            encoding,
+            self.converter,
+            self.generators,
+            with_listings,
+            self._keep,
+            self._drop,
+        )
+        in_place = here and len(body) <= MAX_HTML_IN_PLACE
+        page = await self._run(convert, arguments, in_place=in_place)
+        self._matched.update(page.matched)
+        self._has_converted = True
+        return page
+
+    @property
+    def unmatched(self) -> list[str]:
+        """The selectors that matched nothing on any page so far; none before the first page."""
+        given = [*self._keep, *self._drop] if self._has_converted else []
+        return [css for css in given if not self._matched[css]]
+
+    @property
+    def number_matched(self) -> int:
+        """How many elements the selectors matched so far."""
+        return self._matched.total()
 
     async def read_metadata(self, body: bytes, url: str, encoding: str | None) -> Page:
         """Return links and metadata of an HTML page; where that is all a crawl needs, it never
@@ -268,15 +300,24 @@ def convert(  # noqa: PLR0917 - the argument order of the call sent to a worker
     converter: str,
     generators: tuple[str, ...],
     with_listings: bool,
+    keep: tuple[str, ...] = (),
+    drop: tuple[str, ...] = (),
 ) -> Page:
     """Return an HTML page as converted by the engine `converter`, and its `digest`; see
     `extraction.convert`.
     """
     from llmsspider.content import extraction  # noqa: PLC0415
+    from llmsspider.content.extraction.parts import Parts  # noqa: PLC0415
     from llmsspider.content.markdown.commonmark import code_languages  # noqa: PLC0415
 
     page = extraction.convert(
-        body, url, encoding, converter, generators=generators, with_listings=with_listings
+        body,
+        url,
+        encoding,
+        converter,
+        generators=generators,
+        with_listings=with_listings,
+        parts=Parts.of(keep, drop) if keep or drop else None,
     )
     page.digest = Digest.of(page.markdown, code_languages(page.markdown)) if page.markdown else None
     return page

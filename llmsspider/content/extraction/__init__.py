@@ -125,6 +125,7 @@ def _converted(  # noqa: PLR0917
     if any(mark in source.body for mark in sandcastle.MARKS):
         sandcastle.put_together(root)
     kept = parts.cut(root) if parts else None
+    page.matched = dict(parts.counts) if parts else {}
     _write(page, root, joiner, source, own, listings or kept is not None, kept)
     if (
         held := held_markdown(root, source)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from cssselect import HTMLTranslator, SelectorError
+from cssselect import parse as parse_selectors
 from lxml.etree import XPath, _Element
 
 from llmsspider.content.extraction.tree import remove_elements
@@ -66,6 +67,21 @@ class Parts:
             self.counts[css] = self.counts.get(css, 0) + len(matched)
             found.update(matched)
         return found
+
+
+def separate(text: str) -> tuple[str, ...]:
+    r"""Return the selectors that commas or new lines separate; raises `ValueError` for others.
+
+    >>> separate("nav.toc, .ad\nh1:is(a, b)")
+    ('nav.toc', '.ad', 'h1:is(a, b)')
+    """
+    found: list[str] = []
+    for line in filter(None, map(str.strip, text.splitlines())):
+        try:
+            found += [selector.canonical() for selector in parse_selectors(line)]
+        except SelectorError as error:
+            raise ValueError(f"{line!r} is no CSS selector: {error}") from None
+    return tuple(found)
 
 
 def _compiled(name: str, given: str | Iterable[str], problems: list[str]) -> dict[str, XPath]:
