@@ -120,7 +120,7 @@ class BrowserSession:
         self._crawler = crawler
         self._resolver = resolver
         self._signer = signer
-        self._credentials = Credentials.from_setting(crawler.settings.get("LLMS_HTTP_AUTH"))
+        self._credentials = Credentials.from_settings(crawler.settings)
         self._lock = asyncio.Lock()
         self._handler: RenderingHandler | None = None
         self._proxy: FilteringProxy | None = None

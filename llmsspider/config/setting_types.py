@@ -164,6 +164,9 @@ Generators = Annotated[
     by("llmsspider.content.extraction.generators:own_generators", first=_paths, only_checks=True),
 ]
 EmbedderPath = Annotated[Any, by("llmsspider.answers.embedding:check_embedder", only_checks=True)]
+CookiesFile = Annotated[
+    str | None, by("llmsspider.web.cookie_file:read_cookies", first=str, only_checks=True)
+]
 SignKey = Annotated[str | None, by("llmsspider.web.credentials:read_key", only_checks=True)]
 WebUrl = Annotated[
     str | None, by("llmsspider.web.urls:require_http_url", "an http or https URL is accepted")

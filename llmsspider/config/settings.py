@@ -233,6 +233,12 @@ class Config(BaseModel):
     http_auth: types.HttpAuth = setting(
         "LLMS_HTTP_AUTH", None, "Headers for private documentation, by host; a dict, or JSON."
     )
+    cookies_file: types.CookiesFile = setting(
+        "LLMS_COOKIES_FILE",
+        None,
+        "File with the cookies of a session, as a browser exports it: cookies.txt or JSON.",
+        unit="path",
+    )
 
     # --- of one crawl, set by no setting ---
     own_code: str = (

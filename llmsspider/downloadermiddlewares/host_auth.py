@@ -59,8 +59,8 @@ class HostAuthMiddleware:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> HostAuthMiddleware:
-        """Read `LLMS_HTTP_AUTH`, and filter every handler of the root logger."""
-        given = Credentials.from_setting(crawler.settings.get("LLMS_HTTP_AUTH"))
+        """Read `LLMS_HTTP_AUTH` and `LLMS_COOKIES_FILE`, and filter every handler of the root logger."""
+        given = Credentials.from_settings(crawler.settings)
         middleware = cls(given.with_tokens(os.environ))
         for handler in logging.getLogger().handlers:
             handler.addFilter(middleware._filter)

@@ -16,8 +16,9 @@ import re
 import secrets
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from http.cookiejar import CookieJar
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Self, cast
@@ -25,6 +26,7 @@ from urllib.parse import urlsplit
 
 from llmsspider.errors import ArgumentsError
 from llmsspider.web.addresses import DEFAULT_PORTS
+from llmsspider.web.cookie_file import cookies_for, read_cookies
 from llmsspider.web.loading import missing_extra
 
 if TYPE_CHECKING:
@@ -84,9 +86,17 @@ _HEADER_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]+\Z")
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """Headers to send, by origin. Printing one shows no header."""
+    """Headers to send, by origin, and cookies by their own rules. Printing one shows no header."""
 
     by_origin: Mapping[Origin, Mapping[str, str]] = field(default_factory=dict, repr=False)
+    jar: CookieJar | None = field(default=None, repr=False)
+
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, object]) -> Self:
+        """Read `LLMS_HTTP_AUTH` and `LLMS_COOKIES_FILE`; raises `ArgumentsError`."""
+        path = settings.get("LLMS_COOKIES_FILE")
+        given = cls.from_setting(settings.get("LLMS_HTTP_AUTH"))
+        return replace(given, jar=read_cookies(str(path))) if path else given
 
     @classmethod
     def from_setting(cls, value: object) -> Self:
@@ -136,18 +146,23 @@ class Credentials:
             ).strip()
             if token and _HEADER_VALUE.match(token):
                 found.setdefault(("https", name, 443), {header: scheme + token})
-        return Credentials(found)
+        return replace(self, by_origin=found)
 
     def headers_for(self, url: str) -> Mapping[str, str]:
         """Return the headers to send with a request for `url`, empty for a host that is not listed."""
         origin = origin_of(url)
-        return self.by_origin.get(origin, {}) if origin else {}
+        found = self.by_origin.get(origin, {}) if origin else {}
+        cookies = cookies_for(self.jar, url) if self.jar is not None and origin else ""
+        if not cookies:
+            return found
+        given = next((value for name, value in found.items() if name.lower() == "cookie"), "")
+        return {**found, "Cookie": "; ".join(filter(None, (given, cookies)))}
 
     def secrets(self) -> frozenset[str]:
         """Return every text that must not be shown: header values and the parts that stand on their
         own.
         """
-        found: set[str] = set()
+        found: set[str] = {cookie.value or "" for cookie in self.jar or ()}
         for value in (value for headers in self.by_origin.values() for value in headers.values()):
             found.update({value, *re.split(r"[;\s]\s*", value)})
             found.update(part.partition("=")[2] for part in value.split(";"))
@@ -159,7 +174,7 @@ class Credentials:
         return frozenset(text for text in found if len(text) >= 6)
 
     def __bool__(self) -> bool:
-        return bool(self.by_origin)
+        return bool(self.by_origin) or self.jar is not None
 
 
 def origin_of(url: str) -> Origin | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from site_server import TYPES, Reply
 from sites import html
@@ -337,3 +339,70 @@ def test_a_selector_that_is_none_is_said(serve, run_crawl):
     outcome = run_crawl("http://127.0.0.1:9/", arguments={"drop": "div[["})
     assert outcome.exit_code == 2
     assert "'div[[' is no CSS selector" in outcome.log
+
+
+def cookie_lines(host: str, *, expires: int = 0) -> str:
+    rows = (
+        f"{host}\tFALSE\t/\tFALSE\t{expires}\tsession\tsecret-of-mine",
+        f"#HttpOnly_{host}\tFALSE\t/d/\tFALSE\t0\tdeep\tyes",
+    )
+    return "# Netscape HTTP Cookie File\n" + "".join(f"{row}\n" for row in rows)
+
+
+def cookie_rows(host: str) -> str:
+    return json.dumps(
+        [
+            {"name": "session", "value": "secret-of-mine", "domain": host, "hostOnly": True},
+            {"name": "deep", "value": "yes", "domain": host, "path": "/d/", "expirationDate": 9e9},
+        ]
+    )
+
+
+@pytest.mark.parametrize("write", [cookie_lines, cookie_rows])
+def test_a_session_is_sent_from_a_file_and_never_shown(serve, run_crawl, tmp_path, write):
+    def member(name: str):
+        made = page(name, links("/d/beta"))
+        no = Reply("Sign in", 401, content_type="text/plain")
+        return lambda seen: (
+            Reply(made) if "session=secret-of-mine" in seen.headers.get("cookie", "") else no
+        )
+
+    site = serve({"/": member("home"), "/d/beta": member("beta")})
+    file = tmp_path / "cookies"
+    file.write_text(write("127.0.0.1"))
+    outcome = run_crawl(
+        f"{site.url}/", settings={"LLMS_COOKIES_FILE": str(file), "LOG_LEVEL": "DEBUG"}
+    )
+    assert set(outcome.by_path(site.url)) == {"/", "/d/beta"}
+    assert "secret-of-mine" not in outcome.log
+    sent = {seen.path: seen.headers.get("cookie", "") for seen in site.requests}
+    assert "deep=yes" in sent["/d/beta"]
+    assert "deep=yes" not in sent["/"]
+
+
+def test_a_session_goes_to_its_own_host_alone(serve, run_crawl, tmp_path):
+    site = serve({"/": html("Home", "<p>Home.</p>")})
+    file = tmp_path / "cookies"
+    file.write_text(cookie_lines("docs.example.com"))
+    run_crawl(f"{site.url}/", settings={"LLMS_COOKIES_FILE": str(file)})
+    assert not any("cookie" in seen.headers for seen in site.requests)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (None, "No such file or directory"),
+        ("", "it holds no cookies"),
+        ("{nonsense", "it has neither format"),
+        ('{"cookies": [{"name": "x"}]}', "it has neither format"),
+        ("127.0.0.1\tFALSE\t/\tFALSE\t1000000000\ts\tsecret-of-mine\n", "have expired"),
+    ],
+)
+def test_a_file_without_a_session_is_refused(run_crawl, tmp_path, text, why):
+    file = tmp_path / "cookies"
+    if text is not None:
+        file.write_text(text)
+    outcome = run_crawl("http://127.0.0.1:9/", settings={"LLMS_COOKIES_FILE": str(file)})
+    assert outcome.exit_code != 0
+    assert why in outcome.log
+    assert "secret-of-mine" not in outcome.log
