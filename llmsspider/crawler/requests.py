@@ -18,8 +18,13 @@ from scrapy.http.request import NO_CALLBACK
 from twisted.internet.error import ConnectError, ConnectionClosed
 from twisted.web.client import ResponseFailed
 
-from llmsspider.crawler.pages import SPOOLED_BYTES, PageResponse, text_headers
+from llmsspider.crawler.known_pages import KnownPages
+from llmsspider.crawler.learn import Learners
+from llmsspider.crawler.pages import SPOOLED_BYTES, PageResponse, Spool, text_headers
+from llmsspider.crawler.parts import UsesRun
 from llmsspider.crawler.run import Run
+from llmsspider.crawler.site import SiteKnowledge
+from llmsspider.crawler.source_memory import SourceMemory
 from llmsspider.errors import UNREAD_KINDS, ErrorKind, InvalidUrlError
 from llmsspider.items import DiscoveredBy
 from llmsspider.site.discovered import FetchResult
@@ -241,14 +246,21 @@ DISCOVERY_TIMEOUT_SECS = 20
 """Time that one request of discovery may take: it holds up the first page."""
 
 
-class EngineFetch:
+class EngineFetch(UsesRun):
     """Download through every downloader middleware; failures are in the answer, never raised.
 
     Keeps two responses for later: `start_response`, which the start page's request is answered
     with, and `false_answer`, an HTML page that came with status 200 in place of an llms file.
     """
 
+    known: KnownPages
+    learned: Learners
+    memory: SourceMemory
+    site: SiteKnowledge
+    spool: Spool
+
     def __init__(self, crawler: Crawler, run: Run):
+        super().__init__(run)
         self.crawler = crawler
         self.run = run
         self.start_url = run.arguments.url
@@ -271,7 +283,7 @@ class EngineFetch:
         if robots is not None:
             return robots
         if url != self.start_url and self._passes_over(url):
-            self.run.site.answers_404 = True
+            self.site.answers_404 = True
             return FetchResult(
                 url, url, 404, error="not_found", message="it was not there in earlier crawls"
             )
@@ -280,10 +292,8 @@ class EngineFetch:
             meta["download_maxsize"] = max_bytes
         if self.api and url.startswith(self.api):
             meta["dont_obey_robotstxt"] = True
-        is_refused = self.run.learned.accept_refusals.refuses(url)
-        if url == self.start_url and (
-            is_refused or self.run.site.samples_of(url, "Accept").is_html
-        ):
+        is_refused = self.learned.accept_refusals.refuses(url)
+        if url == self.start_url and (is_refused or self.site.samples_of(url, "Accept").is_html):
             accept = HTML_ACCEPT
         headers = {"Accept": accept} if accept else None
         request = nested_request(
@@ -297,14 +307,14 @@ class EngineFetch:
             answer = FetchResult(url, url, 0, {}, b"", error=kind, message=message)
         else:
             answer = self._answer(url, response)
-            self.run.memory.note_file(url, answer.status)
-            self.run.site.answers_404 |= answer.status in MISSING
+            self.memory.note_file(url, answer.status)
+            self.site.answers_404 |= answer.status in MISSING
         if answer.error in UNREAD_KINDS:
-            self.run.memory.unread(url)
+            self.memory.unread(url)
         return answer
 
     def _passes_over(self, url: str) -> bool:
-        return not self._looks_for_files and self.run.memory.passes_over(url)
+        return not self._looks_for_files and self.memory.passes_over(url)
 
     async def _robots(self, url: str) -> FetchResult | None:
         """Return the robots.txt that the crawl obeys; None for other files, and where none is
@@ -329,10 +339,10 @@ class EngineFetch:
         body = response.body
         answer = FetchResult(url, response.url, status, headers, body, error=kind, message=message)
         if url == self.start_url:
-            is_new = self.run.known.is_replaced(response.url, headers)
+            is_new = self.known.is_replaced(response.url, headers)
             self._looks_for_files = is_new or b"llms" in body
             reasons = response.request.meta.get("redirect_reasons", ()) if response.request else ()
-            if self.run.memory.first_redirected_to(answer, reasons) is not None:
+            if self.memory.first_redirected_to(answer, reasons) is not None:
                 why = (
                     f"it redirects to {answer.final_url}, which is believed when the next crawl"
                     " meets it too"
@@ -342,7 +352,7 @@ class EngineFetch:
         if kind is None and answer.ok and answer.content_type in HTML_TYPES and is_llms_url(url):
             self.false_answer = answer
         if len(answer.body) >= SPOOLED_BYTES:
-            answer.spool = self.run.spool.keep(answer.body)
+            answer.spool = self.spool.keep(answer.body)
             answer.body = b""
         return answer
 
@@ -379,10 +389,11 @@ def required_run(crawler: Crawler) -> Run:
     return run
 
 
-class RunComponent:
+class RunComponent(UsesRun):
     """A component of a spider that has a run: a middleware, a pipeline, an extension."""
 
     def __init__(self, crawler: Crawler, run: Run):
+        super().__init__(run)
         self.crawler = crawler
         self.run = run
 

@@ -108,10 +108,9 @@ class Run(RunState):
             outcome = "store_failed"
         self.outcome = outcome
         self.ended.set()
-        if "workers" in vars(self):
-            self.count("selected", self.workers.number_matched)
-            self.unmatched = self.workers.unmatched
-            self.workers.close()
+        if number := self.workers.number_matched:
+            self.count("selected", number)
+        self.workers.close()
         self.spool.close()
         if outcome != "finished":
             self.coverage.incomplete(outcome)

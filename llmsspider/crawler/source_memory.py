@@ -10,10 +10,19 @@ from typing import Any, Self
 from urllib.parse import urlsplit
 
 from llmsspider.config.arguments import DocsArguments
+from llmsspider.config.settings import Config
 from llmsspider.crawler.bot_walls import CONFIRM_RUNS, Suspect, Wall
+from llmsspider.crawler.bounds import Bounds
+from llmsspider.crawler.known_pages import KnownPages, RecordedPages
+from llmsspider.crawler.learn import Learners
 from llmsspider.crawler.learn.base import End
 from llmsspider.crawler.link_bases import LinkBases
+from llmsspider.crawler.parts import UsesRun
+from llmsspider.crawler.progress import Coverage
+from llmsspider.crawler.records import Records
+from llmsspider.crawler.revisit import Ledger
 from llmsspider.crawler.second_requests import Judged
+from llmsspider.crawler.site import SiteKnowledge
 from llmsspider.crawler.state import RunState
 from llmsspider.items import LlmsEntry, Section
 from llmsspider.site.discovered import Discovery, FetchResult
@@ -21,6 +30,7 @@ from llmsspider.site.llmstxt import directory_url
 from llmsspider.site.llmstxt_parser import LlmsTxt
 from llmsspider.store import RunRecord, SourceRecord
 from llmsspider.web.outcomes import MISSING
+from llmsspider.web.rights import SiteRights
 from llmsspider.web.urls import directory, host, page_key
 
 OF_ONE_RUN = frozenset({"mode", "retry", "full", "emit", "save", "confirm_deletions"})
@@ -210,10 +220,24 @@ def _place(url: str) -> tuple[str, str]:
     return host(url), urlsplit(url).path
 
 
-class SourceMemory:
+class SourceMemory(UsesRun):
     """What runs of one source remember from one to the next, besides pages."""
 
+    arguments: DocsArguments
+    bounds: Bounds
+    config: Config
+    coverage: Coverage
+    known: KnownPages
+    learned: Learners
+    ledger: Ledger
+    recorded: RecordedPages
+    records: Records
+    requested_pages: set[bytes]
+    rights: SiteRights
+    site: SiteKnowledge
+
     def __init__(self, run: RunState, source: SourceRecord | None):
+        super().__init__(run)
         self._run = run
         self._source = source
         found = source.discovery if source is not None else {}
@@ -240,9 +264,8 @@ class SourceMemory:
         """What the relative links of the site's Markdown are relative to; made with the first page
         of Markdown.
         """
-        run = self._run
         discovery = self._run.discovery
-        bases = LinkBases(self.known_urls, run.site.page_of)
+        bases = LinkBases(self.known_urls, self.site.page_of)
         bases.remember(
             self._source.discovery.get("link_bases") if self._source is not None else None
         )
@@ -260,8 +283,8 @@ class SourceMemory:
 
     def known_urls(self) -> Iterator[str]:
         """Yield the pages known before the crawl: listed, linked by the start page, stored."""
-        yield from self._run.site.known_pages()
-        yield from (state.url for state in self._run.known.states.values())
+        yield from self.site.known_pages()
+        yield from (state.url for state in self.known.states.values())
 
     def recall(self) -> None:
         """Use what earlier runs stored with the source, and log what is different this time."""
@@ -272,20 +295,20 @@ class SourceMemory:
         shared: Any = source.forms.get("*")
         if isinstance(shared, dict) and "tags" in shared:  # where earlier versions kept them
             source.discovery.setdefault("tags", shared["tags"])
-        run.learned.remember(source.discovery)
-        run.site.remember(source.forms)
-        if run.arguments.full:
-            run.site.judged = Judged()
+        self.learned.remember(source.discovery)
+        self.site.remember(source.forms)
+        if self.arguments.full:
+            self.site.judged = Judged()
         if shapes := source.discovery.get("shapes"):
-            run.bounds.learned.remember(shapes)
-        if source.extractor_version and source.extractor_version != run.records.extractor_version:
+            self.bounds.learned.remember(shapes)
+        if source.extractor_version and source.extractor_version != self.records.extractor_version:
             run.note(
                 "stored pages were made by another version, converter or pipelines: they are made"
                 " again, and those that differ for it are changed, whatever the site did"
             )
-            if run.config.own_code:
+            if self.config.own_code:
                 source.discovery.pop("says", None)
-        if (kept := kept_line(run.arguments, source)) is not None:
+        if (kept := kept_line(self.arguments, source)) is not None:
             run.note(kept)
 
     def to_keep(self) -> SourceRecord:
@@ -298,29 +321,29 @@ class SourceMemory:
         run = self._run
         discovery = self._run.discovery
         source = self._source = updated_record(
-            run.arguments,
+            self.arguments,
             self._source,
-            preset=run.config.preset,
-            forms=run.site.learned(),
-            extractor_version=run.records.extractor_version,
+            preset=self.config.preset,
+            forms=self.site.learned(),
+            extractor_version=self.records.extractor_version,
         )
         kept = source.discovery
-        listed = run.arguments.mode != "refresh"
-        known = run.requested_pages & run.recorded.keys
-        seen = {key.hex() for key in known if key not in run.known.outcomes}
+        listed = self.arguments.mode != "refresh"
+        known = self.requested_pages & self.recorded.keys
+        seen = {key.hex() for key in known if key not in self.known.outcomes}
         complete = run.deletions is not None
         kept["doubts"] = self.doubts.to_keep(complete=complete, listed=listed, seen=seen)
-        is_complete = run.coverage.complete and run.outcome == "finished"
+        is_complete = self.coverage.complete and run.outcome == "finished"
         followed = bool(run.outcome) and discovery is not None and run.follows_links
         saw = discovery is not None and is_complete
-        kept |= run.learned.keep(End(followed, saw, saw and run.resumes is None))
+        kept |= self.learned.keep(End(followed, saw, saw and run.resumes is None))
         if "link_bases" in vars(self) and (bases := self.link_bases.learned()):
             kept["link_bases"] = dict(bases)
         if discovery is None:
             return source
-        kept["rights"] = run.rights.to_json()
-        kept["shapes"] = run.bounds.learned.to_json() if run.bounds.learned.answers else {}
-        ledger = run.ledger
+        kept["rights"] = self.rights.to_json()
+        kept["shapes"] = self.bounds.learned.to_json() if self.bounds.learned.answers else {}
+        ledger = self.ledger
         kept["witnesses"] = ledger.to_json() if ledger.histories else {"settings": ledger.settings}
         kept["files"] = list(dict.fromkeys([*discovery.read_files(), *self.unread_files]))
         kept["start"] = self.start_history.to_json()
@@ -335,7 +358,7 @@ class SourceMemory:
 
         None for a file whose pages have not passed them.
         """
-        if not self._run.config.own_code:
+        if not self.config.own_code:
             return {"title": file.title, "summary": file.summary, "notes": file.notes}
         if (own := self.llms_entries.get(file.url)) is None:
             return None
@@ -361,12 +384,11 @@ class SourceMemory:
         """Say whether a file that discovery looks for is left out in this run: it was not there
         lately.
         """
-        run = self._run
         key = page_key(file) + b"absent"
-        is_due = (int.from_bytes(key[:4]) + run.known.number) % ASKED_AGAIN == 0
+        is_due = (int.from_bytes(key[:4]) + self.known.number) % ASKED_AGAIN == 0
         if (
-            run.arguments.full
-            or not run.config.revisit
+            self.arguments.full
+            or not self.config.revisit
             or is_due
             or self.doubts.number(key) < ABSENT_RUNS
         ):
@@ -399,7 +421,7 @@ class SourceMemory:
         """Say whether an answer that looks like a wall is accepted: it came in enough runs, or is
         confirmed.
         """
-        if self._run.arguments.confirm_deletions:
+        if self.arguments.confirm_deletions:
             return True
         is_accepted = self.is_accepted(suspect.key, f"wall {suspect.text}", wall.accepted_runs)
         return is_accepted and wall.accepted_runs > 0
@@ -413,7 +435,7 @@ class SourceMemory:
         """
         discovery = self._run.discovery
         failed = discovery is not None and bool(discovery.start.error)
-        return self._run.arguments.mode == "refresh" or failed
+        return self.arguments.mode == "refresh" or failed
 
     def failed_before(self) -> list[str]:
         """Return the URLs that failed in the run before this one, as far as the store kept them."""

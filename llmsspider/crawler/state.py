@@ -84,7 +84,6 @@ class RunState:
         self.record: RunRecord | None = None
         """The run as it began in the store; None before, and where nothing is stored."""
         self.ended = asyncio.Event()  # set once `outcome` is known
-        self.unmatched: list[str] = []  # selectors of `keep` and `drop` that matched nothing
         self.deletions: DeletionPlan | None = None  # what was decided at the end, if anything was
         self.progress = Progress()
         self.coverage = Coverage()
@@ -141,6 +140,16 @@ class RunState:
         """Scrapy responses that discovery downloaded, for the first request for each page, by its
         identity.
         """
+        self.workers = ConversionPool(
+            config.convert_workers,
+            CONVERT_TIMEOUT_SECS,
+            config.converter,
+            config.handlers.paths,
+            formats=config.formats,
+            generators=config.generators,
+            keep=arguments.keep,
+            drop=arguments.drop,
+        )
         self.discovery: Discovery | None = None
         self.robots_txt: Callable[[str], Awaitable[str | None]] | None = None
         """Returns the robots.txt of a URL's host, None where it failed; set by what obeys it."""
@@ -153,21 +162,6 @@ class RunState:
         self.note(
             f"{url} has changed under validators that say it has not: a 304 of this host is not"
             " believed any more, its pages are fetched whole from now on"
-        )
-
-    @cached_property
-    def workers(self) -> ConversionPool:
-        """The workers that convert pages; made with the first one."""
-        config = self.config
-        return ConversionPool(
-            config.convert_workers,
-            CONVERT_TIMEOUT_SECS,
-            config.converter,
-            config.handlers.paths,
-            formats=config.formats,
-            generators=config.generators,
-            keep=self.arguments.keep,
-            drop=self.arguments.drop,
         )
 
     @property

@@ -8,6 +8,9 @@ from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 
+from llmsspider.config.arguments import DocsArguments
+from llmsspider.crawler.known_pages import KnownPages
+from llmsspider.crawler.learn import Learners
 from llmsspider.crawler.pages import text_headers
 from llmsspider.crawler.requests import (
     HTML_ACCEPT,
@@ -30,6 +33,10 @@ class AcceptRefusalMiddleware(RunComponent):
     helps is remembered (`AcceptRefusals`). Counts `llms/markdown/accept-refused`.
     """
 
+    arguments: DocsArguments
+    known: KnownPages
+    learned: Learners
+
     def __init__(self, crawler: Crawler, run: Run):
         super().__init__(crawler, run)
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -47,7 +54,7 @@ class AcceptRefusalMiddleware(RunComponent):
             if not self._may_be_refusal(request, response):
                 return response
             page = await self._as_html(request)
-            self.run.learned.accept_refusals.learn(request.url, has_html=page is not None)
+            self.learned.accept_refusals.learn(request.url, has_html=page is not None)
         if page is None:
             return response
         self.run.count("markdown/accept-refused")
@@ -59,12 +66,12 @@ class AcceptRefusalMiddleware(RunComponent):
         return page.replace(request=request)
 
     def _may_be_refusal(self, request: Request, response: Response) -> bool:
-        return self.run.learned.accept_refusals.may_be_refusal(
+        return self.learned.accept_refusals.may_be_refusal(
             request.url,
             response.status,
             text_headers(response),
             response.body,
-            is_stored=lambda: self.run.known.state(page_key(request.url)) is not None,
+            is_stored=lambda: self.known.state(page_key(request.url)) is not None,
         )
 
     async def _as_html(self, request: Request) -> Response | None:
@@ -95,7 +102,7 @@ class AcceptRefusalMiddleware(RunComponent):
         if "by" in page or page.get("verify"):
             return True
         first = next(iter(request.meta.get("redirect_urls", ())), request.url)
-        return bool(page) and identity(first) == identity(self.run.arguments.url or "")
+        return bool(page) and identity(first) == identity(self.arguments.url or "")
 
 
 def _is_html(headers: dict[str, str]) -> bool:

@@ -12,7 +12,10 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http import HtmlResponse, Response
 
 from llmsspider.crawler.bot_walls import ACCEPTED_RUNS
+from llmsspider.crawler.known_pages import KnownPages
+from llmsspider.crawler.learn import Learners
 from llmsspider.crawler.pages import says_missing, text_headers
+from llmsspider.crawler.records import Readings
 from llmsspider.crawler.requests import (
     HTML_ACCEPT,
     META,
@@ -23,7 +26,10 @@ from llmsspider.crawler.requests import (
     is_plain,
     nested_request,
 )
+from llmsspider.crawler.revisit import Ledger
 from llmsspider.crawler.run import Run
+from llmsspider.crawler.site import SiteKnowledge
+from llmsspider.crawler.source_memory import SourceMemory
 from llmsspider.errors import ErrorKind
 from llmsspider.store import PageState
 from llmsspider.web import stats
@@ -50,6 +56,15 @@ class MarkdownNegotiationMiddleware(RunComponent):
     `llms/markdown/miss`.
     """
 
+    known: KnownPages
+    learned: Learners
+    ledger: Ledger
+    memory: SourceMemory
+    prefetched: dict[str, Any]
+    readings: Readings
+    sampled: dict[bytes, dict[str, str]]
+    site: SiteKnowledge
+
     def __init__(self, crawler: Crawler, run: Run):
         super().__init__(crawler, run)
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -73,29 +88,28 @@ class MarkdownNegotiationMiddleware(RunComponent):
         page = request.meta.get(META, {})
         if not page or any(page.get(key) for key in ("nested", "synthetic", "verify")):
             return self._kept_html(request)
-        state = self.run.known.state(page_key(request.url))
+        state = self.known.state(page_key(request.url))
         known = self._left_out(request, state) or self._kept_shell(request)
         if known is not None:
             return known
         if "#" in request.url and split_route(request.url)[1]:
-            site = self.run.site.docsify_of(request.url)
+            site = self.site.docsify_of(request.url)
             return (
                 await self._route(request, site.file_of(request.url)) if site is not None else None
             )
-        repository = self.run.site.repository_of(request.url)
+        repository = self.site.repository_of(request.url)
         if repository is not None:
             meta = (
                 {"dont_obey_robotstxt": True} if repository.by_api else None
             )  # it speaks of pages
             return await self._route(request, repository.file_of(request.url), meta)
         is_html = (
-            not is_markdown_url(request.url)
-            and self.run.site.samples_of(request.url, "files").is_html
+            not is_markdown_url(request.url) and self.site.samples_of(request.url, "files").is_html
         )
-        is_refused = self.run.learned.accept_refusals.refuses(request.url)
-        if is_html or is_refused or self.run.site.samples_of(request.url, "Accept").is_html:
+        is_refused = self.learned.accept_refusals.refuses(request.url)
+        if is_html or is_refused or self.site.samples_of(request.url, "Accept").is_html:
             request.headers["Accept"] = HTML_ACCEPT
-        forms = self.run.site.forms_of(request.url)
+        forms = self.site.forms_of(request.url)
         if is_html or self._is_first(request, forms, state):
             (self._by_html if is_html else self._page_first).add(request)
             return None
@@ -108,8 +122,8 @@ class MarkdownNegotiationMiddleware(RunComponent):
             if request in self._in_vain:
                 forms.none(request.url)
             raise IgnoreRequest("it came as HTML, and has no Markdown")
-        if response is None and self.run.prefetched:
-            kept = self.run.prefetched.pop(identity(request.url), None)
+        if response is None and self.prefetched:
+            kept = self.prefetched.pop(identity(request.url), None)
             response = kept.replace(request=request) if kept is not None else None
         return response
 
@@ -119,7 +133,7 @@ class MarkdownNegotiationMiddleware(RunComponent):
         return kept.replace(request=request) if kept is not None else None
 
     def _kept_shell(self, request: Request) -> Response | None:
-        body = self.run.site.shell_of(request.url) if is_plain(request) else None
+        body = self.site.shell_of(request.url) if is_plain(request) else None
         headers = {"Content-Type": "text/html"}
         return (
             HtmlResponse(request.url, 200, headers, body, request=request)
@@ -133,14 +147,13 @@ class MarkdownNegotiationMiddleware(RunComponent):
 
         It is a 404 for one that is listed, and was not found.
         """
-        run = self.run
         page = request.meta[META]
         url = request.url
-        ledger = self.run.ledger
-        if ledger.by is None and not run.sampled:
+        ledger = self.ledger
+        if ledger.by is None and not self.sampled:
             return None
         key = state.key if state is not None else page_key(url)
-        validators = run.sampled.get(key)
+        validators = self.sampled.get(key)
         is_left_out = ledger.by is not None and ledger.leaves_out(
             key, url, is_stored=state is not None
         )
@@ -155,22 +168,21 @@ class MarkdownNegotiationMiddleware(RunComponent):
             if state.accept is not None:
                 request.headers["Accept"] = state.accept
         if is_left_out and is_known:
-            run.ledger.left_out.add(key)
+            self.ledger.left_out.add(key)
         return Response(url, status, headers=validators, request=request) if is_known else None
 
     def _is_read(self, request: Request) -> bool:
         """Say whether the store has what was read of a page that is no document, or is requested
         for its links.
         """
-        run = self.run
         page = request.meta[META]
         accept = request.headers.get("Accept")
         read_by = (
-            "" if page.get("source") else run.readings.read_by(listed=bool(page.get("listed")))
+            "" if page.get("source") else self.readings.read_by(listed=bool(page.get("listed")))
         )
         accepted = accept.decode("latin-1") if accept else None
         is_alone = bool(page.get("source")) or is_plain(request)
-        return is_alone and run.known.has_reading(request.url, accepted, read_by)
+        return is_alone and self.known.has_reading(request.url, accepted, read_by)
 
     async def process_response(self, request: Request, response: Response) -> Response:
         """Return the Markdown of a page that was downloaded first; learn whether linked pages are
@@ -178,7 +190,7 @@ class MarkdownNegotiationMiddleware(RunComponent):
         """
         is_html = b"html" in (response.headers.get("Content-Type") or b"").lower()
         is_look = request.meta.get(META, {}).get("nested") and response.status == 200 and is_html
-        if is_look and not self.run.known.states and len(self._html) < MAX_KEPT:
+        if is_look and not self.known.states and len(self._html) < MAX_KEPT:
             self._html.setdefault(identity(request.url), response)
         if request in self._by_html:
             if response.status not in MISSING:
@@ -201,7 +213,7 @@ class MarkdownNegotiationMiddleware(RunComponent):
         return markdown or response
 
     def _known(self, request: Request) -> tuple[HostForms, PageState | None]:
-        return self.run.site.forms_of(request.url), self.run.known.state(page_key(request.url))
+        return self.site.forms_of(request.url), self.known.state(page_key(request.url))
 
     def _is_first(self, request: Request, forms: HostForms, state: PageState | None) -> bool:
         """Return whether to download the page before its Markdown: only links name it, and those
@@ -217,8 +229,8 @@ class MarkdownNegotiationMiddleware(RunComponent):
             )
             and not is_markdown_url(url)
             and forms.known(url) is not None
-            and forms.expects_dead(lists=bool(self.run.site.listed))
-            and self.run.site.markdown_of(url) is None
+            and forms.expects_dead(lists=bool(self.site.listed))
+            and self.site.markdown_of(url) is None
             and bool(forms.to_try(url))
         )
 
@@ -231,7 +243,7 @@ class MarkdownNegotiationMiddleware(RunComponent):
             state.fetched_url if state is not None and is_markdown_url(state.fetched_url) else None
         )
         page = request.meta.get(META, {})
-        urls = (stored, page.get("md"), self.run.site.markdown_of(request.url))
+        urls = (stored, page.get("md"), self.site.markdown_of(request.url))
         named = [] if page.get("held") else list(dict.fromkeys(url for url in urls if url))
         if not named and state is not None and identity(request.url) in forms.missed:
             return None  # it was requested in an earlier run
@@ -318,7 +330,7 @@ class MarkdownNegotiationMiddleware(RunComponent):
     def _acceptable(self, response: Response, requested: str, page_url: str) -> bool:
         """Return whether an answer is the page's Markdown (docs/explanation/markdown-forms.md)."""
         if response.status == 304:
-            return self.run.known.validated(requested) is not None
+            return self.known.validated(requested) is not None
         is_asked = response.url == requested or is_twin_of(response.url, page_url)
         if response.status != 200 or not is_asked or not same_site(response.url, requested):
             return False
@@ -336,7 +348,7 @@ class MarkdownNegotiationMiddleware(RunComponent):
         run = self.run
         if (
             kind in OUTAGES
-            and run.memory.doubts.again(page_key(url), f"markdown {kind}") < ACCEPTED_RUNS
+            and self.memory.doubts.again(page_key(url), f"markdown {kind}") < ACCEPTED_RUNS
         ):
             run.count(stats.blocked("markdown-outage"))
             raise RefusedRequest(f"{message} at {url}", reason="markdown-outage", kind=kind)

@@ -14,9 +14,14 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
 from scrapy.utils.httpobj import urlparse_cached
 
+from llmsspider.config.settings import Config
+from llmsspider.crawler.known_pages import KnownPages
+from llmsspider.crawler.learn import Learners
 from llmsspider.crawler.pages import text_headers
+from llmsspider.crawler.records import Readings
 from llmsspider.crawler.requests import META, RunComponent, is_plain, nested_request
 from llmsspider.crawler.run import Run
+from llmsspider.crawler.source_memory import SourceMemory
 from llmsspider.items import raw_hash
 from llmsspider.store import Reading
 from llmsspider.web.urls import host, page_key, without_fragment
@@ -90,6 +95,12 @@ class RevalidationMiddleware(RunComponent):
     (`disagreement`); a host where it cannot gets GET from then on.
     """
 
+    config: Config
+    known: KnownPages
+    learned: Learners
+    memory: SourceMemory
+    readings: Readings
+
     def __init__(self, crawler: Crawler, run: Run):
         super().__init__(crawler, run)
         self._get_only: set[str] = set()  # hosts whose HEAD says other than their GET
@@ -105,7 +116,7 @@ class RevalidationMiddleware(RunComponent):
             request.headers[name] = value
         self.run.count("revalidated")
         is_others = not request.meta.get(META)  # robots.txt: the HEAD would wait for it
-        is_get = self.run.config.revalidate_method != "HEAD" or request.meta.get("playwright")
+        is_get = self.config.revalidate_method != "HEAD" or request.meta.get("playwright")
         if is_get or is_others or host(request.url) in self._get_only:
             return None
         return await self._by_head(request, known)
@@ -113,17 +124,16 @@ class RevalidationMiddleware(RunComponent):
     def _validators(self, request: Request) -> dict[str, str]:
         if request.method != "GET":
             return {}
-        run = self.run
         page = request.meta.get(META, {})
         url, accept = _representation(request)
         if is_resource(request):
-            return run.known.conditional_headers(url, accept, read_by="")
+            return self.known.conditional_headers(url, accept, read_by="")
         if not page or page.get("whole"):
             return {}
         read_by = (
-            run.readings.read_by(listed=bool(page.get("listed"))) if is_plain(request) else None
+            self.readings.read_by(listed=bool(page.get("listed"))) if is_plain(request) else None
         )
-        return run.known.conditional_headers(url, accept, read_by=read_by)
+        return self.known.conditional_headers(url, accept, read_by=read_by)
 
     async def _by_head(self, request: Request, sent: dict[str, str]) -> Response | None:
         timeout = request.meta.get("download_timeout")
@@ -179,14 +189,14 @@ class RevalidationMiddleware(RunComponent):
             and "partial" not in response.flags
         ):
             answer = Reading(url, accept, headers=text_headers(response), body=response.body)
-            if self.run.known.is_false_answer(answer):
-                self.run.learned.false_304s.note(url)
-            cut = self.run.known.breaks_off(answer) and f"cut {raw_hash(response.body)}"
-            if cut and not self.run.memory.is_accepted(page_key(url), cut):
-                self.run.memory.unread(url)
+            if self.known.is_false_answer(answer):
+                self.learned.false_304s.note(url)
+            cut = self.known.breaks_off(answer) and f"cut {raw_hash(response.body)}"
+            if cut and not self.memory.is_accepted(page_key(url), cut):
+                self.memory.unread(url)
             else:
-                self.run.known.keep_reading(answer)
-        stored = self.run.known.reading(url, accept) if response.status == 304 else None
+                self.known.keep_reading(answer)
+        stored = self.known.reading(url, accept) if response.status == 304 else None
         if stored is None:
             return response
         validators = {"etag": stored.etag, "last-modified": stored.last_modified}

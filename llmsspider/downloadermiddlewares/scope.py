@@ -7,6 +7,9 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import StopDownload
 from scrapy.http import Headers, Response
 
+from llmsspider.crawler.bounds import Bounds
+from llmsspider.crawler.learn import Learners
+from llmsspider.crawler.progress import Coverage, PageLimit, Progress
 from llmsspider.crawler.requests import META, FilteredRequest, RunComponent
 from llmsspider.crawler.run import Run
 from llmsspider.crawler.settle import WaitingPage
@@ -21,6 +24,12 @@ class ScopeMiddleware(RunComponent):
     Links and seeds are checked before their requests exist; a page is known by where it ended.
     """
 
+    bounds: Bounds
+    coverage: Coverage
+    learned: Learners
+    limit: PageLimit
+    progress: Progress
+
     def __init__(self, crawler: Crawler, run: Run):
         super().__init__(crawler, run)
         crawler.signals.connect(self.request_reached_downloader, signals.request_reached_downloader)
@@ -30,13 +39,13 @@ class ScopeMiddleware(RunComponent):
     def request_reached_downloader(self, request: Request) -> None:
         """Count a request that is sent for a page: its Markdown form, HTML, redirects and retries."""
         page = request.meta.get(META, {})
-        self.run.progress.requests += 1
+        self.progress.requests += 1
         if page and not page.get("discovery") and not page.get("verify"):
-            self.run.limit.requests += 1
+            self.limit.requests += 1
 
     def response_downloaded(self, response: Response) -> None:
         """Count the bytes of an answer, before it is decompressed."""
-        self.run.progress.received += len(response.body)
+        self.progress.received += len(response.body)
 
     def headers_received(self, headers: Headers, request: Request) -> None:
         """Stop the download of a page that is a file, by its name and headers."""
@@ -45,7 +54,7 @@ class ScopeMiddleware(RunComponent):
             return
         content_type = (headers.get("Content-Type") or b"").decode("latin-1")
         mime_type = media_type(content_type, request.url)
-        names = self.run.learned.file_names
+        names = self.learned.file_names
         listed = page.get("listed", False)
         if names.is_file(request.url, mime_type, listed=listed):
             raise StopDownload(fail=False)
@@ -54,19 +63,19 @@ class ScopeMiddleware(RunComponent):
         """Raise `FilteredRequest` for a request that may not be followed."""
         run = self.run
         page = request.meta.get(META, {})
-        if run.bounds.scope is None or not page:
+        if self.bounds.scope is None or not page:
             return
         if any(page.get(key) for key in ("nested", "synthetic", "verify", "source")):
             return
-        if run.limit.reached:
-            run.coverage.incomplete(run.limit.why)
-            raise FilteredRequest(run.limit.refusal)
+        if self.limit.reached:
+            self.coverage.incomplete(self.limit.why)
+            raise FilteredRequest(self.limit.refusal)
         why = None
         if request.meta.get("redirect_times"):
-            why = run.bounds.scope.refusal(request.url, listed=page.get("listed", False))
+            why = self.bounds.scope.refusal(request.url, listed=page.get("listed", False))
         elif alike := page.get("alike"):
-            why = run.bounds.crowded(request.url, listed=alike == "listed")
-            run.coverage.unseen.update({"trap"} if why else ())
+            why = self.bounds.crowded(request.url, listed=alike == "listed")
+            self.coverage.unseen.update({"trap"} if why else ())
         if why is not None or self._waits(run, request):
             raise FilteredRequest(why)
 

@@ -8,6 +8,9 @@ import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from llmsspider.config.arguments import DocsArguments
+from llmsspider.config.settings import Config
+from llmsspider.crawler.progress import Outputs
 from llmsspider.crawler.requests import RunExtension
 from llmsspider.errors import StoreError
 from llmsspider.output.exports import staged
@@ -30,13 +33,15 @@ class ChangeNews(RunExtension):
     What could not be delivered to one of them is published again by the next run.
     """
 
+    arguments: DocsArguments
+    config: Config
+    outputs: Outputs
+
     log = logging.getLogger(__name__)
 
     def is_wanted(self) -> bool:
         """Return whether a feed or a webhook is configured."""
-        return self.run.watched and bool(
-            self.run.config.changes_feed or self.run.config.webhook_url
-        )
+        return self.run.watched and bool(self.config.changes_feed or self.config.webhook_url)
 
     async def engine_stopped(self) -> None:
         """Publish what changed; an error is logged and never fails the crawl."""
@@ -60,7 +65,7 @@ class ChangeNews(RunExtension):
         from llmsspider.diff.source import changes_since  # noqa: PLC0415
 
         run = self.run
-        with run.config.stores.open(run.source, create=False) as store:
+        with self.config.stores.open(run.source, create=False) as store:
             record = store.source_record()
             unpublished: Any = record.discovery.get(UNPUBLISHED, {}) if record is not None else {}
             since = {
@@ -76,7 +81,7 @@ class ChangeNews(RunExtension):
         from llmsspider.diff.atom import NotAFeedError, updated_feed  # noqa: PLC0415
 
         run = self.run
-        setting = self.run.config.changes_feed
+        setting = self.config.changes_feed
         if not setting:
             return True
         path = path_for(setting, run.source)
@@ -84,24 +89,24 @@ class ChangeNews(RunExtension):
             existing = path.read_bytes() if path.exists() else None
             if existing is not None and not changes.pages:
                 return True
-            body = updated_feed(existing, changes, run.arguments.url or "", datetime.now(UTC))
+            body = updated_feed(existing, changes, self.arguments.url or "", datetime.now(UTC))
             path.parent.mkdir(parents=True, exist_ok=True)
             with staged(path) as out:
                 out.write(body)
         except (OSError, NotAFeedError) as error:
-            run.outputs.delivered = False  # for the exit code
+            self.outputs.delivered = False  # for the exit code
             self._fail(f"the feed {path} was not written", error)
             return False
         return True
 
     async def _call(self, changes: SourceChanges) -> bool:
         """Call the webhook, where anything changed; returns whether it took it."""
-        config = self.run.config
+        config = self.config
         if not config.webhook_url or not changes.pages:
             return True
         from llmsspider.diff import webhook  # noqa: PLC0415
 
-        body = webhook.payload(changes, self.run.arguments.url or "", self.run.id)
+        body = webhook.payload(changes, self.arguments.url or "", self.run.id)
         message = f"{self.run.id}-{changes.since}"
         headers = webhook.signed_headers(body, message, int(time.time()), config.webhook_secret)
         try:
@@ -115,7 +120,7 @@ class ChangeNews(RunExtension):
         unpublished = {
             channel: changes[channel].since for channel in CHANNELS if not published[channel]
         }
-        with self.run.config.stores.open(self.run.source, create=False) as store:
+        with self.config.stores.open(self.run.source, create=False) as store:
             record = store.source_record()
             if record is not None and record.discovery.get(UNPUBLISHED, {}) != unpublished:
                 record.discovery[UNPUBLISHED] = unpublished

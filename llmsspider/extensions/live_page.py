@@ -6,6 +6,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from llmsspider.config.setting_types import parse_ports
+from llmsspider.crawler.progress import Outputs
 from llmsspider.crawler.requests import RunExtension
 from llmsspider.crawler.spiderrun import is_watched
 from llmsspider.output import status
@@ -18,6 +19,8 @@ class LivePage(RunExtension):
     """Start the server at `spider_opened`; at `engine_stopped`, after the report, send the last
     event and stop.
     """
+
+    outputs: Outputs
 
     log = logging.getLogger(__name__)
     _server: LiveServer | None = None
@@ -38,7 +41,7 @@ class LivePage(RunExtension):
         ports = self._ports or range(0)
         self._server = LiveServer(
             lambda: status.run_report(run),
-            lambda: run.outputs.report[1] if run.outputs.report else None,
+            lambda: self.outputs.report[1] if self.outputs.report else None,
         )
         if address := await self._server.start(ports):
             self.log_line(logging.INFO, f"live page: {address}")

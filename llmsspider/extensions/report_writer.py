@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
+from llmsspider.crawler.progress import Outputs
 from llmsspider.crawler.requests import RunExtension
 from llmsspider.errors import StoreError
 
@@ -18,6 +19,8 @@ class ReportWriter(RunExtension):
     """Write the report at `engine_stopped`, when the run is in the store, to the path of
     `LLMS_REPORT`.
     """
+
+    outputs: Outputs
 
     log = logging.getLogger(__name__)
 
@@ -41,5 +44,5 @@ class ReportWriter(RunExtension):
         except (OSError, StoreError) as error:
             self.log_line(logging.ERROR, f"the report could not be written: {error}")
             return
-        self.run.outputs.report = path, html
+        self.outputs.report = path, html
         self.log_line(logging.INFO, f"report: {path}")

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.extensions.feedexport import FeedExporter
 
-from llmsspider.crawler.progress import replay_command
+from llmsspider.config.settings import Config
+from llmsspider.crawler.progress import Outputs, replay_command
 from llmsspider.crawler.requests import RunExtension
 from llmsspider.crawler.scheduler import mark_job
 from llmsspider.errors import command
@@ -25,6 +26,9 @@ class RunSummary(RunExtension):
     `engine_stopped`.
     """
 
+    config: Config
+    outputs: Outputs
+
     log = logging.getLogger(__name__)
     reason = ""
 
@@ -38,8 +42,8 @@ class RunSummary(RunExtension):
     def feed_exporter_closed(self) -> None:
         """Close the run, with what became of its outputs."""
         run = self.run
-        tree = self.run.config.mirror_dir
-        no_tree = [tree] if tree is not None and run.outputs.mirror is None else []
+        tree = self.config.mirror_dir
+        no_tree = [tree] if tree is not None and self.outputs.mirror is None else []
         is_off = (
             self.crawler.settings.getdict("FEEDS")
             and self.crawler.get_extension(FeedExporter) is None
@@ -49,7 +53,7 @@ class RunSummary(RunExtension):
                 self.crawler.stats.get_stats() if self.crawler.stats else {},
                 feeds=_has_output(self.crawler) or tree is not None,
                 active=not is_off,
-                undelivered=[*run.outputs.undelivered, *no_tree],
+                undelivered=[*self.outputs.undelivered, *no_tree],
             )
         )
         if run.outcome == "store_failed" and self.reason != run.outcome and self.crawler.stats:
@@ -60,7 +64,7 @@ class RunSummary(RunExtension):
     def engine_stopped(self) -> None:
         """Log the summary; a plan prints its own."""
         self.feed_exporter_closed()  # where feeds should have done it
-        if self.run.config.plan_only:
+        if self.config.plan_only:
             return
         report = run_report(self.run)
         for line in log_lines(report):
@@ -74,7 +78,7 @@ class RunSummary(RunExtension):
             self.log_line(logging.WARNING, line)
         if report.advice is not None:
             self.log_line(logging.ERROR, f"{report.outcome}: {report.advice}")
-        if report.documents and not self.run.config.mirror_dir and not _has_output(self.crawler):
+        if report.documents and not self.config.mirror_dir and not _has_output(self.crawler):
             stored = "no output is configured: the documents are in the store only"
             ways = (
                 "write them with -O documents.jsonl, FEEDS, or"

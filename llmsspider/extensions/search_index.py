@@ -6,6 +6,8 @@ import asyncio
 import logging
 
 from llmsspider.answers import WORDS
+from llmsspider.config.settings import Config
+from llmsspider.crawler.progress import Progress
 from llmsspider.crawler.requests import RunExtension
 from llmsspider.errors import LlmsspiderError
 
@@ -20,18 +22,18 @@ LEAST_SECS = 2.0
 class SearchIndex(RunExtension):
     """Index what the crawl changed, where the source has an index: it was searched before."""
 
+    config: Config
+    progress: Progress
+
     log = logging.getLogger(__name__)
 
     def is_wanted(self) -> bool:
         """Return False for a plan, and for what is delivered later."""
-        return not self.run.config.plan_only
+        return not self.config.plan_only
 
     async def engine_stopped(self) -> None:
         """Index, in a thread: the store is closed for the crawl by now."""
-        if (
-            not self.run.id
-            or not self.run.config.stores.index_file(self.run.source, WORDS).exists()
-        ):
+        if not self.run.id or not self.config.stores.index_file(self.run.source, WORDS).exists():
             return  # the run did not begin, or nobody has searched the source
         try:
             self.log_line(logging.INFO, await asyncio.to_thread(self._sync))
@@ -42,8 +44,8 @@ class SearchIndex(RunExtension):
         # crawls without an index do without
         from llmsspider.answers.library import Library  # noqa: PLC0415
 
-        with Library(self.run.config.stores) as library:
+        with Library(self.config.stores) as library:
             opened = library.open(self.run.source)
-            done = opened.sync(max(LEAST_SECS, SHARE * self.run.progress.elapsed_secs))
+            done = opened.sync(max(LEAST_SECS, SHARE * self.progress.elapsed_secs))
             left = "" if done else "; the rest follows before the next search"
             return f"search index: {opened.index.count()[1]} passages{left}"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.utils.asyncio import create_looping_call
 
+from llmsspider.crawler.progress import Progress
 from llmsspider.crawler.requests import RunExtension
 from llmsspider.crawler.spiderrun import is_terminal
 from llmsspider.extensions.display import Display
@@ -31,6 +32,8 @@ class TerminalProgress(RunExtension):
     documents there. With a terminal a display of rich stands below the log in its place, and log
     lines are written above it as they are.
     """
+
+    progress: Progress
 
     log = logging.getLogger(__name__)
 
@@ -61,13 +64,13 @@ class TerminalProgress(RunExtension):
         """Show the final state and restore the terminal; the run is closed by now."""
         if self._task.running:
             self._task.stop()
-        self.run.progress.sample()
+        self.progress.sample()
         if self._display is not None:
             self._display.stop()
 
     def tick(self) -> None:
         """Add a point to the timeline; refresh the display or log a line when one is due."""
-        progress = self.run.progress
+        progress = self.progress
         progress.sample()
         if self._display is not None:
             self._display.refresh()

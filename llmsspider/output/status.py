@@ -193,7 +193,9 @@ def run_report(run: Run) -> RunReport:
         run.discovery is not None and run.discovery.start.error
     )
     learned = run.bounds.learned.lines() if run.bounds.learned.answers else ()
-    unmatched = [f"the selector {css!r} matched nothing on any page" for css in run.unmatched]
+    unmatched = [
+        f"the selector {css!r} matched nothing on any page" for css in run.workers.unmatched
+    ]
     fallbacks = [Fallback(one.url, one.detail) for one in progress.fallback_examples]
     return RunReport(
         **{one.name: getattr(status, one.name) for one in fields(status)}

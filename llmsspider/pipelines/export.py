@@ -4,7 +4,9 @@ import asyncio
 import logging
 from typing import Any
 
+from llmsspider.config.arguments import DocsArguments
 from llmsspider.config.settings import Config
+from llmsspider.crawler.progress import Outputs, Progress
 from llmsspider.crawler.requests import RunComponent
 from llmsspider.errors import MirrorError, StoreError
 from llmsspider.items import Document
@@ -23,6 +25,11 @@ class ExportPipeline(RunComponent):
     heartbeats go on.
     """
 
+    arguments: DocsArguments
+    config: Config
+    outputs: Outputs
+    progress: Progress
+
     def process_item(self, item: Any) -> Any:
         """Return the document, or raise `CountedDrop`; an item of yours is counted, and left as it
         is.
@@ -33,30 +40,30 @@ class ExportPipeline(RunComponent):
         run = self.run
         run.count(stats.change(item.change))
         if item.change == "deleted":
-            run.progress.changes["deleted"] += 1
+            self.progress.changes["deleted"] += 1
             return item
-        run.progress.document(item.origin, item.change)
-        run.progress.add_recent(item.url, item.origin, item.status, len(item.content or ""))
+        self.progress.document(item.origin, item.change)
+        self.progress.add_recent(item.url, item.origin, item.status, len(item.content or ""))
         run.count("documents")
         run.count(stats.origin(item.origin))
-        if item.change == "unchanged" and run.arguments.emit == "changes":
+        if item.change == "unchanged" and self.arguments.emit == "changes":
             raise CountedDrop(f"{item.url}: unchanged (emit=changes)")
         return item
 
     async def close_spider(self) -> None:
         """Write the Markdown tree and the skill, where they are configured."""
         run = self.run
-        if run.config.plan_only or not run.id:
+        if self.config.plan_only or not run.id:
             return
         try:
             run.flush()
         except StoreError:  # `Run.end` meets it again, and says it
             return
-        for kind, setting in (("skill", run.config.skill_dir), ("mirror", run.config.mirror_dir)):
+        for kind, setting in (("skill", self.config.skill_dir), ("mirror", self.config.mirror_dir)):
             if setting is None:
                 continue
             try:
-                report = await asyncio.to_thread(_sync, kind, setting, run.config, run.source)
+                report = await asyncio.to_thread(_sync, kind, setting, self.config, run.source)
             except (MirrorError, StoreError, OSError) as error:  # OSError: a full disk
                 what = "skill" if kind == "skill" else "Markdown tree"
                 logger.error(
@@ -67,7 +74,7 @@ class ExportPipeline(RunComponent):
                 if kind == "skill":
                     run.note(f"skill {report.describe()}")
                 else:
-                    run.outputs.mirror = report.describe()
+                    self.outputs.mirror = report.describe()
                     run.count("mirror/written", len(report.written))
                     run.count("mirror/removed", len(report.removed))
 

@@ -5,9 +5,14 @@ from typing import Any
 
 from scrapy.crawler import Crawler
 
+from llmsspider.config.arguments import DocsArguments
+from llmsspider.crawler.bounds import Bounds
+from llmsspider.crawler.known_pages import KnownPages
 from llmsspider.crawler.pages import drop_reason
+from llmsspider.crawler.progress import Coverage, PageLimit
 from llmsspider.crawler.requests import RunComponent
 from llmsspider.crawler.run import Run
+from llmsspider.crawler.site import SiteKnowledge
 from llmsspider.items import Document, content_hash
 from llmsspider.pipelines import CountedDrop
 from llmsspider.store import PageItem
@@ -30,6 +35,13 @@ class FilterPipeline(RunComponent):
     may lead to different spellings, where they end alike.
     """
 
+    arguments: DocsArguments
+    bounds: Bounds
+    coverage: Coverage
+    known: KnownPages
+    limit: PageLimit
+    site: SiteKnowledge
+
     min_characters = 1
     """Documents with fewer characters are left out as empty; a subclass, which a profile names, may
     want more.
@@ -46,30 +58,29 @@ class FilterPipeline(RunComponent):
         of_source = item.record.source_hash if isinstance(item, PageItem) else None
         reason = self._reason(item, of_source or content_hash(item.content))
         if reason is None:
-            if self.run.known.state(page_key(item.url)) is None:
-                self.run.bounds.learn(item.url, item.content)
+            if self.known.state(page_key(item.url)) is None:
+                self.bounds.learn(item.url, item.content)
             return item
         self.run.record_filtered(item.url, *reason)
         if reason.reason != "max-pages":
-            self.run.known.record_outcome(page_key(item.url), "dropped", reason.reason)
+            self.known.record_outcome(page_key(item.url), "dropped", reason.reason)
         raise CountedDrop(f"{item.url}: {reason.rule}")
 
     def _reason(self, item: Document, source_hash: str) -> Filtered | None:
-        run = self.run
         if item.change != "unchanged":  # an unchanged page passed these rules when it was stored
             reason = drop_reason(item.content or "", item.title)
             if reason is not None and not (reason.reason == "soft-404" and self._is_there(item)):
                 return reason
             if len(item.content or "") < self.min_characters:
                 return Filtered("empty", f"fewer than {self.min_characters} characters")
-            if item.discovered_by != "start" and source_hash in run.site.soft404_hashes:
+            if item.discovered_by != "start" and source_hash in self.site.soft404_hashes:
                 return Filtered(
                     "soft-404", "the same text the site shows for files it does not have"
                 )
         duplicate = self._duplicate(item, source_hash)
-        if duplicate is None and run.limit.left == 0:
-            run.coverage.incomplete("max_pages")
-            return Filtered("max-pages", run.limit.refusal.rule)
+        if duplicate is None and self.limit.left == 0:
+            self.coverage.incomplete("max_pages")
+            return Filtered("max-pages", self.limit.refusal.rule)
         return duplicate
 
     def _is_there(self, item: Document) -> bool:
@@ -79,17 +90,15 @@ class FilterPipeline(RunComponent):
         run = self.run
         if item.origin == "rendered":
             return False
-        state = self.run.known.state(page_key(item.url))
+        state = self.known.state(page_key(item.url))
         before = run.store.load_page(state.key) if state is not None else None
         is_as_before = before is None or before.title == item.title
-        return run.site.answers_404 and is_as_before and not loose_key(item.url).endswith("/404")
+        return self.site.answers_404 and is_as_before and not loose_key(item.url).endswith("/404")
 
     def _duplicate(self, item: Document, source_hash: str) -> Filtered | None:
         address = loose_key(item.url)
         same = source_hash
-        version = (
-            tree_of(item.url).get("version") if self.run.arguments.versions == "start" else None
-        )
+        version = tree_of(item.url).get("version") if self.arguments.versions == "start" else None
         bare = loose_key(
             replaced(item.url, version, None) if version else item.url.partition("?")[0]
         )

@@ -9,13 +9,18 @@ import orjson
 from itemadapter import ItemAdapter
 from scrapy.crawler import Crawler
 
+from llmsspider.config.settings import Config
+from llmsspider.crawler.known_pages import KnownPages, RecordedPages
+from llmsspider.crawler.progress import Outputs
 from llmsspider.crawler.requests import RunComponent
 from llmsspider.crawler.run import Run
+from llmsspider.crawler.source_memory import SourceMemory
 from llmsspider.errors import StoreError
 from llmsspider.items import Link, LlmsEntry, added_fields, content_hash
 from llmsspider.pipelines import CountedDrop
 from llmsspider.store import PageItem, PageRecord
 from llmsspider.store.records import clear_content, derive_fields
+from llmsspider.web.rights import SiteRights
 
 logger = logging.getLogger(__name__)
 
@@ -46,6 +51,13 @@ class HashPipeline(RunComponent):
     finds those pages again.
     """
 
+    config: Config
+    known: KnownPages
+    memory: SourceMemory
+    outputs: Outputs
+    recorded: RecordedPages
+    rights: SiteRights
+
     def __init__(self, crawler: Crawler, run: Run):
         super().__init__(crawler, run)
         formats = {feed.get("format") for feed in crawler.settings.getdict("FEEDS").values()}
@@ -69,7 +81,7 @@ class HashPipeline(RunComponent):
                     f"{what}: {change}, or make items of your own in a pipeline above 900"
                 )
             return item  # of a spider of yours
-        if not self.run.recorded.is_first(record):
+        if not self.recorded.is_first(record):
             self.run.count("twice")
             raise CountedDrop(f"{item.url}: it has a document in this run")
         try:
@@ -84,14 +96,14 @@ class HashPipeline(RunComponent):
             raise CountedDrop(f"{item.url}: not stored") from error
 
     def _recorded(self, item: PageItem, record: PageRecord) -> PageItem:
-        if self._chunks and not item.confirmed and record.key in self.run.known.states:
+        if self._chunks and not item.confirmed and record.key in self.known.states:
             before = self.run.store.load_page(record.key)
             if before is not None and before.content is not None:
-                self.run.outputs.chunks_before[item.id] = self.run.config.chunker.ids(
+                self.outputs.chunks_before[item.id] = self.config.chunker.ids(
                     item.id, before.content
                 )
         if item.change == "deleted":
-            item.seq = self.run.recorded.delete(record)
+            item.seq = self.recorded.delete(record)
             clear_content(item)
             vars(item).clear()
             return item
@@ -99,9 +111,9 @@ class HashPipeline(RunComponent):
         if not (item.content or "").strip():
             self.run.drop(record, "its pipelines left no text")
             raise CountedDrop(f"{item.url}: its pipelines left no text")
-        item.change, item.seq = self.run.recorded.write(record, confirmed=item.confirmed)
+        item.change, item.seq = self.recorded.write(record, confirmed=item.confirmed)
         item.change_kinds = record.change_kinds
-        item.rights = self.run.rights.of(record.url, record.declared)
+        item.rights = self.rights.of(record.url, record.declared)
         return item
 
     def _update(self, item: PageItem, record: PageRecord) -> None:
@@ -110,11 +122,11 @@ class HashPipeline(RunComponent):
         """
         record.llms = item.llms
         if record.llms is not None:
-            self.run.memory.llms_entries[record.llms.file] = record.llms
+            self.memory.llms_entries[record.llms.file] = record.llms
         is_reverted = item.stored
         if not item.stored:
             _update_record(item, record)
-            if (delivered := self.run.recorded.delivered_before(record)) is not None:
+            if (delivered := self.recorded.delivered_before(record)) is not None:
                 is_reverted = True
                 for name in (*FOLLOWED, "content_hash", "extra"):
                     setattr(record, name, getattr(delivered, name))

@@ -8,6 +8,8 @@ from scrapy.crawler import Crawler
 from scrapy.settings import SETTINGS_PRIORITIES
 from twisted.python.failure import Failure
 
+from llmsspider.crawler.known_pages import KnownPages, RecordedPages
+from llmsspider.crawler.progress import Progress
 from llmsspider.crawler.requests import RunComponent
 from llmsspider.crawler.run import Run
 from llmsspider.items import content_hash
@@ -25,6 +27,10 @@ class PipelineOutcomes(RunComponent):
 
     Changes by pipelines after the store come too late; that is logged once.
     """
+
+    known: KnownPages
+    progress: Progress
+    recorded: RecordedPages
 
     def __init__(self, crawler: Crawler, run: Run):
         super().__init__(crawler, run)
@@ -47,7 +53,7 @@ class PipelineOutcomes(RunComponent):
         """Count a page that a pipeline of the user dropped."""
         if isinstance(exception, CountedDrop) or not isinstance(item, PageItem):
             return
-        if not self.run.recorded.is_first(item.record):
+        if not self.recorded.is_first(item.record):
             self._warn_once(item, "dropped it")
         elif item.change == "deleted":
             self._delete(item.record)
@@ -56,16 +62,16 @@ class PipelineOutcomes(RunComponent):
 
     def item_error(self, item: Any, failure: Failure) -> None:
         """Count a page for which a pipeline failed; it stays as it is stored."""
-        if not isinstance(item, PageItem) or not self.run.recorded.is_first(item.record):
+        if not isinstance(item, PageItem) or not self.recorded.is_first(item.record):
             return
         if item.change == "deleted":
             self._delete(item.record)
         elif (
-            self.run.known.outcomes.get(item.record.key) != "kept"
+            self.known.outcomes.get(item.record.key) != "kept"
         ):  # else it failed as it is stored, too
             why = f"a pipeline failed: {type(failure.value).__name__}: {failure.value}"
             self.run.fail(item.record.url, "parse", why, item.record.status)
-            self.run.known.record_outcome(item.record.key, "kept", "parse")
+            self.known.record_outcome(item.record.key, "kept", "parse")
 
     def item_scraped(self, item: Any) -> None:
         """Give content that was changed after it was stored its own hash."""
@@ -79,9 +85,9 @@ class PipelineOutcomes(RunComponent):
             self._warn_once(item, "changed its content")
 
     def _delete(self, record: PageRecord) -> None:
-        self.run.recorded.delete(record)
+        self.recorded.delete(record)
         self.run.count(stats.change("deleted"))
-        self.run.progress.changes["deleted"] += 1
+        self.progress.changes["deleted"] += 1
         logger.warning(
             "%(url)s is deleted; a pipeline dropped its tombstone, so that no feed has it",
             {"url": record.url},

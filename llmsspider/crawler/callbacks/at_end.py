@@ -9,12 +9,18 @@ from typing import Any
 from scrapy import Request
 from w3lib.url import url_query_cleaner
 
+from llmsspider.crawler.bounds import Bounds
 from llmsspider.crawler.callbacks.documents import Documents
 from llmsspider.crawler.callbacks.requests import FILE_NAME, PageRequests, kept_meta, once_more
+from llmsspider.crawler.known_pages import KnownPages
+from llmsspider.crawler.learn import Learners
 from llmsspider.crawler.pages import PageResponse, leads_on
+from llmsspider.crawler.parts import UsesRun
+from llmsspider.crawler.progress import Coverage
 from llmsspider.crawler.requests import info, is_permanent
 from llmsspider.crawler.run import Run
-from llmsspider.crawler.settle import WaitingPage, reasons_with
+from llmsspider.crawler.settle import Waiting, WaitingPage, reasons_with
+from llmsspider.crawler.site import SiteKnowledge
 from llmsspider.errors import ConversionError, ErrorKind, RenderingError
 from llmsspider.store import PageState
 from llmsspider.web.outcomes import kind_of_response
@@ -23,14 +29,23 @@ from llmsspider.web.urls import identity, page_key
 logger = logging.getLogger(__name__)
 
 
-class EndOfCrawl:
+class EndOfCrawl(UsesRun):
     """Requests and settles the pages that waited for others, and verifies the stored pages that
     nothing led to.
     """
 
+    bounds: Bounds
+    coverage: Coverage
+    known: KnownPages
+    learned: Learners
+    requested_pages: set[bytes]
+    site: SiteKnowledge
+    waiting: Waiting
+
     def __init__(
         self, spider: Any, run: Run, requests: PageRequests, documents: Documents, pages: Any
     ):
+        super().__init__(run)
         self._spider = spider
         self._run = run
         self._requests = requests
@@ -43,8 +58,8 @@ class EndOfCrawl:
         """Return requests that waited, but for pages of copies; those of trees that are not decided
         yet wait on.
         """
-        bounds = self._run.bounds
-        waiting = self._run.waiting
+        bounds = self.bounds
+        waiting = self.waiting
         urls = [page.request.url for page in waiting.pages("copy")]
         if samples := bounds.trees.samples(urls):
             taken = waiting.take("copy", where=lambda page: page.request.url in samples)
@@ -65,13 +80,13 @@ class EndOfCrawl:
         A page whose query brings nothing is requested without it, where nothing else led there.
         """
         run = self._run
-        learned = self._run.bounds.learned
-        samples = learned.last_samples(page.request.url for page in run.waiting.pages("shape"))
+        learned = self.bounds.learned
+        samples = learned.last_samples(page.request.url for page in self.waiting.pages("shape"))
         requests = []
-        for request in [page.request for page in run.waiting.take("shape")]:
+        for request in [page.request for page in self.waiting.take("shape")]:
             why = learned.refusal(request.url)
             if why is not None and samples and request.url not in samples:
-                run.waiting.keep(WaitingPage("shape", request))
+                self.waiting.keep(WaitingPage("shape", request))
                 continue
             if why is None or samples:
                 requests.append(
@@ -81,15 +96,15 @@ class EndOfCrawl:
             run.record_filtered(request.url, *why)
             plain = run.page_of(url_query_cleaner(request.url, keep_fragments=True))
             if not run.requested(plain) and self._requests.admits(
-                plain, listed=run.bounds.is_listed(plain)
+                plain, listed=self.bounds.is_listed(plain)
             ):
                 requests.append(self._requests.in_place_of(request, plain))
         return requests
 
     def named_like_files(self) -> Iterator[Request]:
         """Yield the requests that waited as their pages are named like files, but for files."""
-        for page in self._run.waiting.take("file"):
-            if self._run.learned.file_names.is_page(page.request.url):
+        for page in self.waiting.take("file"):
+            if self.learned.file_names.is_page(page.request.url):
                 yield page.request
             else:
                 self._run.record_filtered(page.request.url, "file-type", FILE_NAME)
@@ -104,7 +119,7 @@ class EndOfCrawl:
 
     def given_up(self) -> Iterator[Any]:
         """Count as errors the failed pages for whose retry there was no time."""
-        for page in self._run.waiting.take("failed"):
+        for page in self.waiting.take("failed"):
             if page.failure is not None:
                 yield from self._documents.failed(page.request, *page.failure[1:])
 
@@ -112,10 +127,10 @@ class EndOfCrawl:
         """Yield a request for the Markdown of each page whose document waits for it, where its URL
         is known.
         """
-        for waiting in self._run.waiting.pages("markdown"):
+        for waiting in self.waiting.pages("markdown"):
             record = waiting.record
             spider = self._spider
-            site = self._run.site
+            site = self.site
             if record is None or site.samples_of(record.url, "files").is_html:
                 continue
             if site.forms_of(record.url).to_retry(record.url):
@@ -130,7 +145,7 @@ class EndOfCrawl:
         Their links were followed. Markdown that says less than its HTML, by samples of its form, is
         replaced by it.
         """
-        for page in self._run.waiting.take(*reasons_with(until="read")):
+        for page in self.waiting.take(*reasons_with(until="read")):
             html = page.answer
             fuller = page.read
             if html is not None and fuller is not None:
@@ -151,20 +166,20 @@ class EndOfCrawl:
         """
         run = self._run
         documents = self._documents
-        for page in run.waiting.take("wall"):
+        for page in self.waiting.take("wall"):
             suspect = page.suspect
             record = page.record
             if suspect is None or record is None:
                 continue
-            wall = documents.site.wall(suspect)
+            wall = documents.questions.wall(suspect)
             if wall is not None:
                 run.count("walls")
                 run.fail(record.url, wall.kind, wall.message, record.status)
-                run.known.record_outcome(suspect.key, "failed", wall.kind)
+                self.known.record_outcome(suspect.key, "failed", wall.kind)
                 yield from documents.in_place_of_failed(suspect.key, record.depth)
                 continue
             if suspect.false_304:
-                run.learned.false_304s.note(record.fetched_url)
+                self.learned.false_304s.note(record.fetched_url)
             by = record.discovered_by
             depth = record.depth
             request = self._requests.page(
@@ -187,7 +202,7 @@ class EndOfCrawl:
         """Record what became of a stored page: an error, another address, or a page that nothing
         links to.
         """
-        known = self._run.known
+        known = self.known
         key = bytes.fromhex(info(request)["verify"])
         own_url = known.states[key].own_url
         redirects = request.meta.get("redirect_urls")
@@ -202,7 +217,7 @@ class EndOfCrawl:
             target := leads_on(answer.body, answer.fetched_url, answer.encoding)
         ):
             known.moved(key, self._page_at(target))
-        elif self._run.coverage.unseen:
+        elif self.coverage.unseen:
             known.record_outcome(key, "kept", "not-seen")
         else:
             known.record_outcome(key, "unlinked")
@@ -214,12 +229,12 @@ class EndOfCrawl:
         plain = self._run.page_of(url)
         bare = plain.rstrip("/")
         keys = [page_key(one) for one in (plain, bare, f"{bare}/")]
-        return next((key for key in keys if key in self._run.requested_pages), keys[0])
+        return next((key for key in keys if key in self.requested_pages), keys[0])
 
     def not_verified(self, request: Request, kind: ErrorKind) -> None:
         """Record that a stored page is gone, or keep it where that is not certain."""
         is_gone = kind == "not_found"
         key = bytes.fromhex(info(request)["verify"])
-        self._run.known.record_outcome(
+        self.known.record_outcome(
             key, "gone" if is_gone else "kept", "not-found" if is_gone else kind
         )

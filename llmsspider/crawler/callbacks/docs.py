@@ -6,7 +6,7 @@ import logging
 from collections import deque
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -16,6 +16,8 @@ from scrapy.crawler import Crawler
 from scrapy.http import Response
 from twisted.python.failure import Failure
 
+from llmsspider.config.settings import Config
+from llmsspider.crawler.bounds import Bounds
 from llmsspider.crawler.callbacks.at_end import EndOfCrawl
 from llmsspider.crawler.callbacks.documents import Documents, kind_of_failure
 from llmsspider.crawler.callbacks.full_text import FullTextPages
@@ -29,6 +31,8 @@ from llmsspider.crawler.callbacks.reading import (
 )
 from llmsspider.crawler.callbacks.rendering import MIN_ROUTES
 from llmsspider.crawler.callbacks.requests import PageRequests
+from llmsspider.crawler.known_pages import KnownPages
+from llmsspider.crawler.learn import Learners
 from llmsspider.crawler.link_bases import UnsettledError
 from llmsspider.crawler.pages import (
     PageResponse,
@@ -40,7 +44,11 @@ from llmsspider.crawler.pages import (
     refused_by_page,
     utc_now,
 )
+from llmsspider.crawler.parts import UsesRun
+from llmsspider.crawler.progress import PageLimit
+from llmsspider.crawler.records import Readings
 from llmsspider.crawler.requests import info, is_plain, kind_of_exception
+from llmsspider.crawler.revisit import Ledger
 from llmsspider.crawler.run import Run
 from llmsspider.crawler.settle import (
     BESIDE_STORED,
@@ -50,9 +58,12 @@ from llmsspider.crawler.settle import (
     ReadPage,
     Verdict,
     Wait,
+    Waiting,
     WaitingPage,
     settle,
 )
+from llmsspider.crawler.site import SiteKnowledge
+from llmsspider.crawler.source_memory import SourceMemory
 from llmsspider.crawler.spiderrun import ProjectSpider
 from llmsspider.errors import ConversionError, RenderingError, TooLargePageError
 from llmsspider.items import HTML_ORIGINS, Page
@@ -65,17 +76,36 @@ from llmsspider.web.urls import identity, page_key, usable
 logger = logging.getLogger(__name__)
 
 
-@dataclass(slots=True)
-class Pages:
+class Pages(UsesRun):
     """Yields the results of the answers of pages; settles pages by what they say, and by what is
     stored of them.
     """
 
-    _run: Run
-    _requests: PageRequests
-    _documents: Documents
-    reader: PageReader
-    _link_sources: LinkSourcePages
+    bounds: Bounds
+    config: Config
+    known: KnownPages
+    learned: Learners
+    ledger: Ledger
+    limit: PageLimit
+    memory: SourceMemory
+    readings: Readings
+    site: SiteKnowledge
+    waiting: Waiting
+
+    def __init__(
+        self,
+        run: Run,
+        requests: PageRequests,
+        documents: Documents,
+        reader: PageReader,
+        link_sources: LinkSourcePages,
+    ):
+        super().__init__(run)
+        self._run = run
+        self._requests = requests
+        self._documents = documents
+        self.reader = reader
+        self._link_sources = link_sources
 
     async def results(self, request: Request, answer: PageResponse) -> AsyncIterator[Any]:
         """Yield the results of a page's answer: an error, the page as it is stored, or the page
@@ -87,9 +117,9 @@ class Pages:
         if rule and named_by and identity(named_by) != identity(request.url):
             # the page in whose place this one was requested
             self._run.record_filtered(named_by, "canonical", rule)
-            self._run.site.named_answers(request.url, is_found=True)
+            self.site.named_answers(request.url, is_found=True)
         listed = bool(page.get("listed"))
-        names = self._run.learned.file_names
+        names = self.learned.file_names
         if names.is_file(answer.fetched_url, answer.mime_type, listed=listed):
             answer = replace(answer, body=b"", is_file=True)
         unread = await self._unread(request, answer)
@@ -132,17 +162,17 @@ class Pages:
         of a wall.
         """
         run = self._run
-        state = run.known.state(page_key(answer.page_url))
+        state = self.known.state(page_key(answer.page_url))
         if state is None or not (state.has_end_tag and answer.is_form_of(state.origin)):
             return False
-        if has_end(answer.body, answer.kind) or run.memory.is_accepted(
+        if has_end(answer.body, answer.kind) or self.memory.is_accepted(
             state.key + b"end", "no end"
         ):
             return False
         with suppress(ConversionError):
             suspect = await seen_beside(run, answer, state)
             if suspect is not None:
-                self._documents.site.wall(suspect)  # it counts as seen in this run
+                self._documents.questions.wall(suspect)  # it counts as seen in this run
         return True
 
     async def _no_document_again(
@@ -156,7 +186,7 @@ class Pages:
         is_304 = answer.status == 304
         if not is_plain(request) or (is_304 and page.get("whole")):  # it was sent no validators
             return None
-        found = run.readings.restored(answer, listed=bool(page.get("listed")))
+        found = self.readings.restored(answer, listed=bool(page.get("listed")))
         if found is None:
             return None
         reading, headers = found
@@ -174,14 +204,14 @@ class Pages:
         if (
             why is not None
             and why.reason == "empty"
-            and run.site.forms_of(request.url).is_open(request.url)
+            and self.site.forms_of(request.url).is_open(request.url)
         ):
             why = None
         if why is None or (why.reason, why.target) != (reading.why.reason, reading.why.target):
             return [self._requests.whole(request)] if is_304 else None
         run.count("not-modified" if is_304 else "same-body")
-        if (key := page_key(request.url)) not in run.ledger.left_out:
-            run.ledger.no_documents[key] = request.url
+        if (key := page_key(request.url)) not in self.ledger.left_out:
+            self.ledger.no_documents[key] = request.url
         self._learn_links(result, answer)
         url = named_llms_txt(reading.meta, answer)
         seeds = await self._link_sources.described_by(url) if url is not None else ()
@@ -195,7 +225,7 @@ class Pages:
         """
         run = self._run
         documents = self._documents
-        state = run.known.state(page_key(request.url))
+        state = self.known.state(page_key(request.url))
         with_listings = documents.keeps_listing(request)
         may_be_text = (
             state is None or state.origin == "text"
@@ -206,7 +236,7 @@ class Pages:
             answer, page = await read
         except UnsettledError:
             waiting = WaitingPage("links", request, answer=answer)
-            run.waiting.keep(waiting, room=run.limit.left)
+            self.waiting.keep(waiting, room=self.limit.left)
             return
         except (ConversionError, RenderingError) as error:
             run.count("converted")
@@ -228,8 +258,8 @@ class Pages:
 
     async def with_settled_links(self) -> AsyncIterator[Any]:
         """Yield the pages that waited for what their links are relative to."""
-        self._run.waiting.closed.add("links")
-        for page in self._run.waiting.take("links"):
+        self.waiting.closed.add("links")
+        for page in self.waiting.take("links"):
             if page.answer is not None:
                 async for result in self.read(page.request, page.answer):
                     yield result
@@ -257,7 +287,7 @@ class Pages:
             return
         record = documents.record(page, answer, request)
         suspect = None if page.is_as_stored else seen_suspect(run, record, answer, request)
-        verdict = settle(ReadPage(record.url, suspect=suspect), documents.site, BESIDE_STORED)
+        verdict = settle(ReadPage(record.url, suspect=suspect), documents.questions, BESIDE_STORED)
         if isinstance(verdict, Fail):
             yield from documents.failed(
                 request, verdict.wall.kind, verdict.wall.message, record.status
@@ -268,11 +298,11 @@ class Pages:
             empty = drop_reason(record.content or "", None)
             if empty is not None:
                 self._remember(Drop(*empty), page, answer, request)
-            is_false = run.known.is_false(record, answer.headers)
+            is_false = self.known.is_false(record, answer.headers)
             documents.retitle(record, is_start=bool(info(request).get("start")))
-            is_false = is_false and run.known.is_false(record, answer.headers)
+            is_false = is_false and self.known.is_false(record, answer.headers)
             if is_false:  # as it came, and as it would be stored
-                run.learned.false_304s.note(record.fetched_url)
+                self.learned.false_304s.note(record.fetched_url)
             documents.keep_text(record, is_same=page.is_as_stored)
             yield from documents.parts(
                 record, page.page.parts
@@ -285,13 +315,12 @@ class Pages:
         """Learn what the links of HTML say of the site; the routes of a rendered page are links
         too.
         """
-        run = self._run
         meta = page.page.meta
         if page.origin == "rendered" and len(meta.routes) >= MIN_ROUTES and meta.api_files is None:
-            run.site.learn_routes(answer.page_url)
+            self.site.learn_routes(answer.page_url)
             page.page.follow = [*page.page.follow, *meta.routes]
         if page.origin in HTML_ORIGINS:
-            run.memory.learn_links(page.page.follow, answer.page_url)
+            self.memory.learn_links(page.page.follow, answer.page_url)
 
     def _document_at(self, url: str) -> PageRecord | None:
         """Return the document that is stored at an address, also of this run."""
@@ -300,28 +329,27 @@ class Pages:
 
     def _verdict(self, page: PageResult, answer: PageResponse, request: Request) -> Verdict:
         """Settle a page by what it says of itself, and learn from it."""
-        run = self._run
         meta = page.page.meta
         asked = info(request)
-        is_worse = page.was_stub or run.site.samples_of(request.url, "files").is_html
+        is_worse = page.was_stub or self.site.samples_of(request.url, "files").is_html
         is_asked = is_worse or asked.get("alternate")
-        is_stored = run.known.state(page_key(request.url)) is not None
-        is_listed = asked.get("listed") or run.site.is_listed(request.url)
+        is_stored = self.known.state(page_key(request.url)) is not None
+        is_listed = asked.get("listed") or self.site.is_listed(request.url)
         facts = ReadPage(
             request.url,
             meta,
             refused=page.filtered
-            or refused_by_page(meta, answer, run.config)
-            or run.bounds.refusal_by_sample(request.url, page.page, self._document_at)
-            or run.bounds.refusal_by_links(request.url, usable(page.page.follow)),
+            or refused_by_page(meta, answer, self.config)
+            or self.bounds.refusal_by_sample(request.url, page.page, self._document_at)
+            or self.bounds.refusal_by_links(request.url, usable(page.page.follow)),
             with_slash=page_forms.with_slash(request.url, answer.fetched_url),
             is_only_linked=not (is_stored or asked.get("start") or is_listed),
             is_named=bool(asked.get("canonical")),
             markdown=None if is_asked else markdown_alternate(page, answer),
             is_wanted=self._documents.keeps_listing(request),
         )
-        verdict = settle(facts, self._documents.site, run.learned.by_itself)
-        run.learned.page_read(facts, verdict)
+        verdict = settle(facts, self._documents.questions, self.learned.by_itself)
+        self.learned.page_read(facts, verdict)
         return verdict
 
     def _remember(
@@ -329,7 +357,7 @@ class Pages:
     ) -> None:
         """Keep what was read of a page that is no document, for a 304 in a later run."""
         if is_plain(request):
-            self._run.readings.keep(why, page, answer, listed=bool(info(request).get("listed")))
+            self.readings.keep(why, page, answer, listed=bool(info(request).get("listed")))
 
     def _without_document(self, why: Drop, page: PageResult, request: Request) -> Iterator[Any]:
         """Yield the results of a page that is no document: other pages in its place, its links, or
@@ -340,12 +368,12 @@ class Pages:
         target = why.target
         if target is not None:
             is_spelling = why.reason == "canonical"
-            run.known.moved(key, page_key(target))
-            if is_spelling and run.known.state(key) is not None:
-                run.known.canonical_elsewhere.add(key)
+            self.known.moved(key, page_key(target))
+            if is_spelling and self.known.state(key) is not None:
+                self.known.canonical_elsewhere.add(key)
             depth = int(request.meta.get("depth", 0))
             run.counts_as[key] = page_key(run.page_of(target)), request.url, depth
-            run.bounds.trees.redirected(request.url, target)
+            self.bounds.trees.redirected(request.url, target)
             uncounted = why.rule if is_spelling else None
             requested = list(self._requests.instead(target, request, uncounted=uncounted))
             if not (is_spelling and requested):
@@ -354,15 +382,15 @@ class Pages:
             return
         run.record_filtered(request.url, why.reason, why.rule)
         may_come = why.reason == "needs-browser"  # in the next run
-        run.known.record_outcome(key, "failed" if may_come else "dropped", why.reason)
+        self.known.record_outcome(key, "failed" if may_come else "dropped", why.reason)
         if may_come:
             yield from self._documents.in_place_of_failed(key, request.meta.get("depth"))
         elif why.reason in {"listing", "empty"}:
             depth = int(request.meta.get("depth", 0)) + 1
             links = list(self._requests.links(page.page.follow, depth, on=request.url))
-            new = [link.url for link in links if run.known.state(page_key(link.url)) is None]
-            if not all(map(run.learned.dead_links.was_dead, new)):  # no earlier run knew them
-                run.bounds.learned.leads_on(request.url)
+            new = [link.url for link in links if self.known.state(page_key(link.url)) is None]
+            if not all(map(self.learned.dead_links.was_dead, new)):  # no earlier run knew them
+                self.bounds.learned.leads_on(request.url)
             yield from links
 
 

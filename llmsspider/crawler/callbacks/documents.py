@@ -10,12 +10,19 @@ from typing import Any
 from scrapy import Request
 from scrapy.spidermiddlewares.httperror import HttpError
 
+from llmsspider.config.arguments import DocsArguments
 from llmsspider.crawler.bot_walls import Suspect, Wall
+from llmsspider.crawler.bounds import Bounds
 from llmsspider.crawler.callbacks.link_sources import LinkSourcePages
 from llmsspider.crawler.callbacks.requests import PageRequests
 from llmsspider.crawler.full_text import have_same_words, title_words
+from llmsspider.crawler.known_pages import KnownPages, RecordedPages
+from llmsspider.crawler.learn import Learners
 from llmsspider.crawler.learn.base import PageFailed
 from llmsspider.crawler.pages import PageResponse, PageResult, drop_reason
+from llmsspider.crawler.parts import UsesRun
+from llmsspider.crawler.progress import PageLimit, Progress
+from llmsspider.crawler.records import Records
 from llmsspider.crawler.requests import (
     FilteredRequest,
     RefusedRequest,
@@ -23,6 +30,7 @@ from llmsspider.crawler.requests import (
     is_permanent,
     kind_of_exception,
 )
+from llmsspider.crawler.revisit import Ledger
 from llmsspider.crawler.run import Run
 from llmsspider.crawler.second_requests import FORM_OF
 from llmsspider.crawler.settle import (
@@ -31,9 +39,12 @@ from llmsspider.crawler.settle import (
     ReadPage,
     Site,
     Wait,
+    Waiting,
     WaitingPage,
     settle,
 )
+from llmsspider.crawler.site import SiteKnowledge
+from llmsspider.crawler.source_memory import SourceMemory
 from llmsspider.errors import ErrorKind
 from llmsspider.items import HTML_ORIGINS, MARKDOWN_ORIGINS, Change, Page, PageMeta
 from llmsspider.store import PageRecord, PageState
@@ -74,17 +85,32 @@ def site_of_run(run: Run) -> Site:
     )
 
 
-class Documents:
+class Documents(UsesRun):
     """Settles pages among the site's others: yields documents of records, and requests for what the
     pages link to.
     """
 
+    arguments: DocsArguments
+    bounds: Bounds
+    known: KnownPages
+    learned: Learners
+    ledger: Ledger
+    limit: PageLimit
+    memory: SourceMemory
+    progress: Progress
+    recorded: RecordedPages
+    records: Records
+    requested_pages: set[bytes]
+    site: SiteKnowledge
+    waiting: Waiting
+
     def __init__(self, run: Run, requests: PageRequests, link_sources: LinkSourcePages):
+        super().__init__(run)
         self._run = run
         self._requests = requests
         self._link_sources = link_sources
         self._parts: dict[str, list[PageState]] | None = None
-        self.site = site_of_run(run)
+        self.questions = site_of_run(run)
 
     def with_links(
         self,
@@ -99,9 +125,8 @@ class Documents:
 
         It is as it was stored (`confirmed`), or was `read` from an answer in this run.
         """
-        run = self._run
-        earlier = run.waiting.pop(record)
-        same = confirmed or run.known.has_text(record)
+        earlier = self.waiting.pop(record)
+        same = confirmed or self.known.has_text(record)
         links = list(
             self._requests.links(record.follow, record.depth + 1, on=record.url, unchanged=same)
         )
@@ -123,7 +148,7 @@ class Documents:
         yield from self.settled(waiting)
         yield from links
         if earlier is not None and earlier.shows_pages:
-            run.learned.link_sources.take(record.url)
+            self.learned.link_sources.take(record.url)
         elif earlier is None and record.origin in READ_AS_MARKDOWN:
             yield from self._link_sources.request(record, start=facts.is_start, unchanged=same)
 
@@ -142,25 +167,25 @@ class Documents:
         facts = page.facts
         if record is None or facts is None:
             return
-        verdict = settle(facts, self.site, run.learned.among_others)
+        verdict = settle(facts, self.questions, self.learned.among_others)
         if isinstance(verdict, Wait):
-            if run.known.state(record.key) is None:  # its links are followed meanwhile
-                run.bounds.learn(record.url, record.content or "")
+            if self.known.state(record.key) is None:  # its links are followed meanwhile
+                self.bounds.learn(record.url, record.content or "")
             if verdict.reason != "stub":
                 page.answer = page.read = None
-            run.waiting.keep(replace(page, reason=verdict.reason), room=run.limit.left)
+            self.waiting.keep(replace(page, reason=verdict.reason), room=self.limit.left)
         elif isinstance(verdict, Drop):
             run.record_filtered(record.url, verdict.reason, verdict.rule)
             if verdict.reason == "listing":
-                run.known.record_outcome(page_key(record.url), "dropped", "listing")
+                self.known.record_outcome(page_key(record.url), "dropped", "listing")
         else:
-            if run.memory.keeps_findings and not page.confirmed:
+            if self.memory.keeps_findings and not page.confirmed:
                 earlier = run.store.load_page(record.key)
                 if earlier is not None:  # this run had no discovery
                     record.llms = earlier.llms
                     record.depth = earlier.depth
                     record.discovered_by = earlier.discovered_by
-            record.moved_from = list(run.known.moved_from.get(record.key, ()))
+            record.moved_from = list(self.known.moved_from.get(record.key, ()))
             change: Change = "unchanged" if page.confirmed else "new"
             yield record.item(
                 source=run.source, run=run.id, change=change, confirmed=page.confirmed
@@ -169,7 +194,7 @@ class Documents:
     def _may_have_moved(self, record: PageRecord) -> bool:
         run = self._run
         why = drop_reason(record.content or "", record.title)
-        return why is None and run.moves.may_be_stored(record, run.recorded.keys)
+        return why is None and run.moves.may_be_stored(record, self.recorded.keys)
 
     def record(self, page: PageResult, answer: PageResponse, request: Request) -> PageRecord:
         """Return the record of a page, with this run's depth, `discovered_by` and entry.
@@ -177,18 +202,17 @@ class Documents:
         Its address is spelled as it is stored, or else as a list, its canonical link, or the
         shortest link spells it.
         """
-        run = self._run
         by = info(request).get("by", "link")
         depth = int(request.meta.get("depth", 0))
-        entry = run.site.entries.get(identity(request.url))
-        record = run.records.of_response(answer, page, depth=depth, by=by, entry=entry)
+        entry = self.site.entries.get(identity(request.url))
+        record = self.records.of_response(answer, page, depth=depth, by=by, entry=entry)
         url = record.url
         canonical = page.page.meta.canonical
         plain = identity(record.url)
-        if run.known.state(page_key(url)) is None and not run.site.is_listed(url):
+        if self.known.state(page_key(url)) is None and not self.site.is_listed(url):
             if canonical and identity(canonical) == plain:
                 record.url = without_fragment(canonical)
-            elif len(plain) < len(url) and plain in run.bounds.links:
+            elif len(plain) < len(url) and plain in self.bounds.links:
                 record.url = plain
         return record
 
@@ -203,18 +227,17 @@ class Documents:
         """Say whether a page is a document even if it only lists others: somebody wants it, or it
         was one.
         """
-        run = self._run
-        state = self._run.known.state(page_key(request.url))
-        is_judged_anew = not (run.known.trusted and run.ledger.has_same_settings)
-        was_one = state is not None and run.known.is_usable(state) and not is_judged_anew
-        is_wanted = run.arguments.listings == "keep" or bool(info(request).get("start"))
-        return is_wanted or was_one or run.site.is_described(request.url)
+        state = self.known.state(page_key(request.url))
+        is_judged_anew = not (self.known.trusted and self.ledger.has_same_settings)
+        was_one = state is not None and self.known.is_usable(state) and not is_judged_anew
+        is_wanted = self.arguments.listings == "keep" or bool(info(request).get("start"))
+        return is_wanted or was_one or self.site.is_described(request.url)
 
     def retitle(self, record: PageRecord, *, is_start: bool) -> bool:
         """Give a page a title of its own where the site's pages share one; return whether it is
         another.
         """
-        is_other = self._run.site.titles.retitle(record, is_start=is_start)
+        is_other = self.site.titles.retitle(record, is_start=is_start)
         if is_other:
             self._run.count("titles/shared")
         return is_other
@@ -227,9 +250,9 @@ class Documents:
         whatever they say.
         """
         run = self._run
-        state = self._run.known.state(record.key)
+        state = self.known.state(record.key)
         is_form = state is not None and state.origin == record.origin
-        if state is None or (is_form and record.key not in run.memory.lagging):
+        if state is None or (is_form and record.key not in self.memory.lagging):
             return
         stored = run.store.load_page(state.key)
         if stored is None or (is_form and stored.title != record.title):
@@ -239,15 +262,17 @@ class Documents:
             run.discovery,
         )  # a file that gave seeds in the run before, and none in this one
         is_away = (
-            file in run.memory.files_before and found is not None and file not in found.read_files()
+            file in self.memory.files_before
+            and found is not None
+            and file not in found.read_files()
         )
         is_away = is_away and state.origin == "llms-full"
         if is_same is None:
             is_same = _is_other_form(record.content or "", stored.content or "")
         form = FORM_OF.get(state.origin)
-        if is_same and form is not None and run.site.samples_of(state.url, form).is_html:
-            run.recorded.said_before.add(record.key)  # the better text takes its place
-        elif is_same or (is_away and not run.memory.is_accepted(record.key + b"form", "away")):
+        if is_same and form is not None and self.site.samples_of(state.url, form).is_html:
+            self.recorded.said_before.add(record.key)  # the better text takes its place
+        elif is_same or (is_away and not self.memory.is_accepted(record.key + b"form", "away")):
             for name in (
                 *TEXT,
                 *(FORM if is_away else ()),
@@ -260,31 +285,28 @@ class Documents:
         """Yield the documents made of a page's body besides its own, by what follows its address;
         others are gone.
         """
-        run = self._run
         present = set()
         for after, page in parts:
-            part = run.records.of_part(record, after, page)
+            part = self.records.of_part(record, after, page)
             present.add(part.key)
-            run.requested_pages.add(part.key)
+            self.requested_pages.add(part.key)
             yield from self.of(part)
         for state in self._parts_of(record.url):
             if state.key not in present:
-                run.known.record_outcome(state.key, "gone", "not-found")
+                self.known.record_outcome(state.key, "gone", "not-found")
 
     def _stored_parts(self, url: str) -> Iterator[Any]:
         """Yield the stored documents that were made of a page's body besides its own: it is as it
         was stored.
         """
         for state in self._parts_of(url):
-            if (record := self._load(state.key)) is not None and self._run.recorded.is_first(
-                record
-            ):
+            if (record := self._load(state.key)) is not None and self.recorded.is_first(record):
                 yield from self.of(record, confirmed=True)
 
     def _parts_of(self, url: str) -> list[PageState]:
         if self._parts is None:
             self._parts = {}
-            for state in self._run.known.states.values():
+            for state in self.known.states.values():
                 if state.is_part:
                     self._parts.setdefault(state.whole_url, []).append(state)
         return self._parts.get(url, [])
@@ -298,12 +320,12 @@ class Documents:
         site = await self._link_sources.learn_docsify(request, answer)
         is_alternate = info(request).get("alternate")
         is_route = (
-            bool(split_route(request.url)[1]) and self._run.site.docsify_of(request.url) is not None
+            bool(split_route(request.url)[1]) and self.site.docsify_of(request.url) is not None
         )
         if is_route:
             message = "HTML in place of its Markdown file"
             return self.failed(request, "not_found", message, answer.status)
-        if site is None or self._run.arguments.render == "always" or is_alternate:
+        if site is None or self.arguments.render == "always" or is_alternate:
             return None
         return self._requests.markdown_of(site.file_of(answer.page_url), request, [])
 
@@ -316,18 +338,18 @@ class Documents:
         run = self._run
         key = page_key(answer.page_url)
         is_304 = answer.status == 304
-        stored = run.known.validated(answer.fetched_url) if is_304 else run.known.state(key)
+        stored = self.known.validated(answer.fetched_url) if is_304 else self.known.state(key)
         if (
             stored
             and not is_304
-            and not run.known.same_body(key, answer.fetched_url, answer.raw_hash)
+            and not self.known.same_body(key, answer.fetched_url, answer.raw_hash)
         ):
             stored = None
         record = run.store.load_page(stored.key) if stored is not None else None
         if stored is None or record is None:
             return None
         run.count("not-modified" if is_304 else "same-body")
-        if stored is not run.known.state(key):  # its body was stored under another address
+        if stored is not self.known.state(key):  # its body was stored under another address
             record.id = document_id(run.source, answer.page_url)
             record.url = answer.page_url
             record.identity = identity(answer.page_url)
@@ -345,11 +367,10 @@ class Documents:
                 request, "http", "HTTP status 304 for a page that is not stored", 304
             )
             return
-        run = self._run
         headers = answer.headers
         page = info(request)
         is_304 = answer.status == 304
-        if record.key not in run.ledger.left_out:
+        if record.key not in self.ledger.left_out:
             record.etag = headers.get("etag") or (record.etag if is_304 else None)
             record.last_modified = headers.get("last-modified") or (
                 record.last_modified if is_304 else None
@@ -358,12 +379,12 @@ class Documents:
             record.accept = answer.accept
             record.status = 200
             record.fetched_at = answer.fetched_at
-        if not run.memory.keeps_findings:
+        if not self.memory.keeps_findings:
             record.depth = int(request.meta.get("depth", 0))
             record.discovered_by = page.get("by", "link")
-            record.llms = run.site.entries.get(identity(request.url))
+            record.llms = self.site.entries.get(identity(request.url))
         is_same = not self.retitle(record, is_start=bool(page.get("start")))
-        confirmed = is_same and record.key in run.known.states
+        confirmed = is_same and record.key in self.known.states
         yield from self._stored_parts(record.url)
         yield from self.with_links(record, request, confirmed=confirmed)
 
@@ -379,7 +400,7 @@ class Documents:
         """
         record = self._load(key)
         if record is not None:
-            self._run.progress.kept += 1
+            self.progress.kept += 1
             record.depth = record.depth if depth is None else depth
             yield from self.of(record, confirmed=True)
             yield from self._stored_parts(record.url)
@@ -394,16 +415,16 @@ class Documents:
         requests for its links.
         """
         run = self._run
-        run.waiting.keep(WaitingPage("wall", request, record, suspect=suspect))
+        self.waiting.keep(WaitingPage("wall", request, record, suspect=suspect))
         # an outage of one page does not hide those behind it: links as they are stored, of a
         # new page as it is
-        state = run.known.state(record.key)
+        state = self.known.state(record.key)
         known = record if state is None else run.store.load_page(state.key)
         if known is not None:
             yield from self._requests.links(known.follow, record.depth + 1, on=record.url)
 
     def _load(self, key: bytes) -> PageRecord | None:
-        state = self._run.known.state(key)
+        state = self.known.state(key)
         return self._run.store.load_page(state.key) if state is not None else None
 
     # --- pages that failed ---
@@ -414,7 +435,7 @@ class Documents:
         """
         run = self._run
         first = request.meta.get("redirect_urls", [request.url])[0]
-        is_stored = run.known.state(page_key(first)) is not None
+        is_stored = self.known.state(page_key(first)) is not None
         if isinstance(error, FilteredRequest):
             self.note_redirect(request)
             if error.why is not None:
@@ -422,7 +443,7 @@ class Documents:
         elif isinstance(error, RefusedRequest) and error.reason == "ai-opt-out":
             self.note_redirect(request)
             run.record_filtered(request.url, "ai-opt-out", str(error))
-            run.known.record_outcome(page_key(request.url), "dropped", "ai-opt-out")
+            self.known.record_outcome(page_key(request.url), "dropped", "ai-opt-out")
         elif isinstance(error, RefusedRequest) and error.reason == "login" and not is_stored:
             run.record_filtered(request.url, "login", str(error))
         elif isinstance(error, HttpError):
@@ -454,22 +475,22 @@ class Documents:
         failure = Failure(urls[0], kind, message, status)
         if not page.get("late") and failure.may_pass:
             retry = self._requests.retry(request, urls[0])
-            if run.waiting.keep(WaitingPage("failed", retry, failure=failure)):
+            if self.waiting.keep(WaitingPage("failed", retry, failure=failure)):
                 return
         key = page_key(urls[0])
-        state = run.known.state(key)
-        of_file = key in run.memory.lagging and (state is None or state.origin == "llms-full")
+        state = self.known.state(key)
+        of_file = key in self.memory.lagging and (state is None or state.origin == "llms-full")
         if (
             is_gone
             and of_file
-            and run.waiting.keep(WaitingPage("in-file", request, failure=failure))
+            and self.waiting.keep(WaitingPage("in-file", request, failure=failure))
         ):
             return  # it is taken from the full-text file that lags
         run.fail(
             urls[0], kind, message if len(urls) == 1 else f"{message} at {request.url}", status
         )
         resolved = tuple(filter(None, (page.get("md"), page.get("dead"))))
-        run.learned.page_failed(
+        self.learned.page_failed(
             PageFailed(
                 urls[0],
                 kind,
@@ -480,25 +501,25 @@ class Documents:
             )
         )
         if is_gone:
-            run.bounds.trees.no_page(urls[0])
-            if state is None and page.get("by") != "link" and key not in run.ledger.left_out:
-                run.ledger.no_documents[key] = urls[0]
-                run.ledger.dead.add(key)
+            self.bounds.trees.no_page(urls[0])
+            if state is None and page.get("by") != "link" and key not in self.ledger.left_out:
+                self.ledger.no_documents[key] = urls[0]
+                self.ledger.dead.add(key)
         for key in dict.fromkeys(page_key(url) for url in urls):
             if is_gone:
-                run.known.record_outcome(key, "gone", "not-found")
+                self.known.record_outcome(key, "gone", "not-found")
             else:
-                run.known.record_outcome(key, "failed", kind)
+                self.known.record_outcome(key, "failed", kind)
                 yield from self.in_place_of_failed(key, request.meta.get("depth"))
 
     def note_redirect(self, request: Request) -> None:
         """Record the addresses that redirect to another page: stored ones moved."""
         for url in request.meta.get("redirect_urls", ()):
             if identity(url) != identity(request.url):
-                self._run.bounds.trees.redirected(url, request.url)
+                self.bounds.trees.redirected(url, request.url)
                 if is_permanent(request):
-                    self._run.learned.redirects.learn(url, request.url)
-                self._run.known.moved(
+                    self.learned.redirects.learn(url, request.url)
+                self.known.moved(
                     page_key(url), page_key(request.url), for_good=is_permanent(request)
                 )
 

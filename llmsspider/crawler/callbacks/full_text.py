@@ -13,14 +13,23 @@ from typing import Any
 
 from scrapy import Request
 
+from llmsspider.config.arguments import DocsArguments
+from llmsspider.content.conversion import ConversionPool
 from llmsspider.content.links import Joiner
 from llmsspider.content.markdown import Draft
+from llmsspider.crawler.bot_walls import Suspects
 from llmsspider.crawler.callbacks.documents import Documents, kind_of_failure
 from llmsspider.crawler.callbacks.reading import PageReader, count_page, joiner, suspect_of
 from llmsspider.crawler.callbacks.requests import PageRequests
 from llmsspider.crawler.full_text import own_text
+from llmsspider.crawler.known_pages import KnownPages
 from llmsspider.crawler.pages import PageResponse, PageResult, utc_now, with_valid_urls
+from llmsspider.crawler.parts import UsesRun
+from llmsspider.crawler.records import Records
 from llmsspider.crawler.run import Run
+from llmsspider.crawler.settle import Waiting
+from llmsspider.crawler.site import SiteKnowledge
+from llmsspider.crawler.source_memory import SourceMemory
 from llmsspider.errors import ConversionError, RenderingError, TooLargePageError
 from llmsspider.items import raw_hash
 from llmsspider.site import llmsfull
@@ -42,12 +51,23 @@ SAMPLED_PAGES = (
 )
 
 
-class FullTextPages:
+class FullTextPages(UsesRun):
     """Yields the documents of the pages that full-text files hold, and the requests for their
     links.
     """
 
+    arguments: DocsArguments
+    known: KnownPages
+    memory: SourceMemory
+    records: Records
+    requested_pages: set[bytes]
+    site: SiteKnowledge
+    suspects: Suspects
+    waiting: Waiting
+    workers: ConversionPool
+
     def __init__(self, run: Run, requests: PageRequests, documents: Documents, reader: PageReader):
+        super().__init__(run)
         self._run = run
         self._requests = requests
         self._documents = documents
@@ -57,16 +77,15 @@ class FullTextPages:
         """Yield the pages of full-text files that do not lag; of those that do the pages answered
         with 404.
         """
-        run = self._run
         only = None
         if lagging:
             only = {
-                page_key(page.failure.url) for page in run.waiting.take("in-file") if page.failure
+                page_key(page.failure.url) for page in self.waiting.take("in-file") if page.failure
             }
         for full_text in self._found():
             if (
                 full_text.is_usable
-                and bool(run.site.judged.of("full text", full_text.url).is_html) is lagging
+                and bool(self.site.judged.of("full text", full_text.url).is_html) is lagging
             ):
                 async for result in self._pages(full_text, only=only):
                     yield result
@@ -76,12 +95,12 @@ class FullTextPages:
         files.
         """
         run = self._run
-        as_files = self._run.arguments.follow == "llms"
+        as_files = self.arguments.follow == "llms"
         found = run.discovery.files if run.discovery else ()
         lists = [
             file for file in found if file.kind == "index" and (as_files or file.is_called_full)
         ]
-        records = [run.records.of_index(file) for file in lists]
+        records = [self.records.of_index(file) for file in lists]
         indexes = [record.item(source=run.source, run=run.id, change="new") for record in records]
         for document in indexes if as_files else ():
             yield document
@@ -134,7 +153,7 @@ class FullTextPages:
         return self._run.discovery.full_texts if self._run.discovery else []
 
     def _stored_of_file(self, url: str) -> list[PageState]:
-        states = self._run.known.states.values()
+        states = self.known.states.values()
         return [
             state for state in states if state.origin == "llms-full" and state.fetched_url == url
         ]
@@ -151,8 +170,8 @@ class FullTextPages:
             except llmsfull.UnsplittableError as error:
                 self._run.record_filtered(full_text.url, "full-text-too-long", str(error))
                 return
-        self._run.requested_pages.add(page_key(full_text.url))
-        if self._run.discovery is not None and self._run.arguments.follow != "llms":
+        self.requested_pages.add(page_key(full_text.url))
+        if self._run.discovery is not None and self.arguments.follow != "llms":
             self._log_whole(full_text.url, full_text.why_whole)
         records = await self._records([(page, full_text.url)], full_text)
         for result in self._results(records, full_text):
@@ -166,14 +185,14 @@ class FullTextPages:
         await self.sample(full_text)
         with full_text.answer.open() as body:
             pieces = llmsfull.cut(body, full_text.report)
-            if full_text.url in self._run.memory.unread_files:  # truncated in its last page
+            if full_text.url in self.memory.unread_files:  # truncated in its last page
                 pieces = (piece for piece, _ in pairwise(pieces))
             pages = self._wanted(pieces, full_text.url, only)
             batches = iter(lambda: list(islice(pages, FULL_TEXT_BATCH)), [])
             ahead: deque[asyncio.Task[list[FullTextRecord]]] = deque()
             try:
                 while True:
-                    while len(ahead) <= max(self._run.workers.workers, 1) and (
+                    while len(ahead) <= max(self.workers.workers, 1) and (
                         batch := next(batches, None)
                     ):
                         ahead.append(asyncio.ensure_future(self._records(batch, full_text)))
@@ -195,8 +214,8 @@ class FullTextPages:
                 piece for piece in pieces if isinstance(piece, FullPage) and piece.url is not None
             )
             sample = list(islice(pages, SAMPLED_PAGES))
-        drafts = await self._run.workers.read_texts([page.text for page in sample])
-        bases = self._run.memory.link_bases
+        drafts = await self.workers.read_texts([page.text for page in sample])
+        bases = self.memory.link_bases
         for page, draft in zip(sample, drafts, strict=True):
             if page.url is not None and not isinstance(draft, ConversionError):
                 url = self._run.page_of(page.url)
@@ -211,14 +230,16 @@ class FullTextPages:
                 continue
             suspect = None if confirmed else suspect_of(self._run, record, b"")
             is_cut = suspect is not None and suspect.cut and self._may_be_cut(url, full_text)
-            wall = self._documents.site.wall(suspect) if suspect is not None and is_cut else None
+            wall = (
+                self._documents.questions.wall(suspect) if suspect is not None and is_cut else None
+            )
             if wall is not None:  # the page breaks off, and did not in earlier runs
-                self._run.memory.unread(file)
+                self.memory.unread(file)
                 self._run.fail(url, wall.kind, wall.message)
-                self._run.known.record_outcome(page_key(url), "failed", wall.kind)
+                self.known.record_outcome(page_key(url), "failed", wall.kind)
                 yield from self._documents.in_place_of_failed(page_key(url), record.depth)
             elif suspect is not None and suspect.rewriting is not None:
-                self._run.suspects.see(suspect)
+                self.suspects.see(suspect)
                 yield from self._documents.kept_as_suspect(record, of_file, suspect)
             else:
                 if not confirmed:
@@ -267,7 +288,7 @@ class FullTextPages:
                     url, "full-text-repeated", f"{file} holds a page that was taken before"
                 )
             elif self._requests.admits(url, listed=True):
-                run.requested_pages.add(page_key(url))
+                self.requested_pages.add(page_key(url))
                 yield piece, url
 
     async def _records(
@@ -285,7 +306,7 @@ class FullTextPages:
                 found[url] = url, error, False
         if fresh := [(page, url) for page, url in batch if url not in found]:
             self._run.count("converted", len(fresh))
-            read = await self._run.workers.read_texts([own_text(page.text) for page, _ in fresh])
+            read = await self.workers.read_texts([own_text(page.text) for page, _ in fresh])
             for (page, url), one in zip(fresh, read, strict=True):
                 try:
                     found[url] = url, *await self._record_of(page, one, url, file)
@@ -327,9 +348,9 @@ class FullTextPages:
             return self._from_html(url, held, None)
         count_page(run, url, found)
         title = page.title
-        entry = run.site.entries.get(identity(url))
+        entry = self.site.entries.get(identity(url))
         of_text = raw_hash(page.text.encode("utf-8", "surrogatepass"))
-        record = run.records.of_full_text(
+        record = self.records.of_full_text(
             found, of_text, url=url, title=title, file=file, entry=entry
         )
         if is_same:
@@ -349,20 +370,19 @@ class FullTextPages:
                 raise ConversionError("its HTML is not stored any more")
             return stored, True
         count_page(run, url, html.page)
-        entry = run.site.entries.get(identity(url))
+        entry = self.site.entries.get(identity(url))
         return (
-            run.records.of_response(answer, html, depth=0, by="llms-full.txt", entry=entry),
+            self.records.of_response(answer, html, depth=0, by="llms-full.txt", entry=entry),
             False,
         )
 
     def _same_as_stored(self, page: FullPage, url: str, file: FullText) -> PageRecord | None:
-        run = self._run
         text = page.text.encode("utf-8", "surrogatepass")
         record = self._documents.unchanged(PageResponse(url, file.url, 200, {}, text, ""))
         if record is not None:
             record.fetched_at = utc_now()
-            if not run.memory.keeps_findings:
-                entry = run.site.entries.get(identity(url))
+            if not self.memory.keeps_findings:
+                entry = self.site.entries.get(identity(url))
                 record.depth = 0
                 record.discovered_by = "llms-full.txt"
                 record.llms = entry

@@ -9,9 +9,15 @@ from typing import Any
 
 from scrapy import Request
 
+from llmsspider.config.arguments import DocsArguments
+from llmsspider.content.conversion import ConversionPool
 from llmsspider.crawler.callbacks.reading import PageReader
 from llmsspider.crawler.callbacks.requests import PageRequests
+from llmsspider.crawler.known_pages import KnownPages
+from llmsspider.crawler.learn import Learners
 from llmsspider.crawler.pages import PageResponse, PageResult
+from llmsspider.crawler.parts import UsesRun
+from llmsspider.crawler.progress import Coverage
 from llmsspider.crawler.requests import (
     HTML_ACCEPT,
     META,
@@ -21,6 +27,8 @@ from llmsspider.crawler.requests import (
     info,
 )
 from llmsspider.crawler.run import Run
+from llmsspider.crawler.site import SiteKnowledge
+from llmsspider.crawler.source_memory import SourceMemory
 from llmsspider.errors import ConversionError, RenderingError
 from llmsspider.site.discovered import Options
 from llmsspider.site.discovery import read_described
@@ -36,7 +44,7 @@ MAX_LISTS = (
 )
 
 
-class LinkSourcePages:
+class LinkSourcePages(UsesRun):
     """Requests link sources where the policy (`crawler.second_requests.LinkSources`) wants them, and
     follows their links.
 
@@ -44,7 +52,16 @@ class LinkSourcePages:
     `llms/link-sources/failed`.
     """
 
+    arguments: DocsArguments
+    coverage: Coverage
+    known: KnownPages
+    learned: Learners
+    memory: SourceMemory
+    site: SiteKnowledge
+    workers: ConversionPool
+
     def __init__(self, spider: Any, run: Run, requests: PageRequests, reader: PageReader):
+        super().__init__(run)
         self._spider = spider
         self._run = run
         self._requests = requests
@@ -65,17 +82,17 @@ class LinkSourcePages:
                 self._scripts[url] = await self._script(url, request, answer)
             if script := self._scripts[url]:
                 break
-        site = self._run.site.learn_docsify(answer.body, answer.page_url, script)
+        site = self.site.learn_docsify(answer.body, answer.page_url, script)
         if site is not None and site.unread:
             parts = ", ".join(site.unread)
             why = (
                 f"{site.page}: settings of its configuration that are not read ({parts}) say"
                 " what some of its pages are"
             )
-            if why != self._run.coverage.cut:
+            if why != self.coverage.cut:
                 line = f"{why} (-a render=always renders the page)"
                 logger.warning("%(line)s", {"line": line}, extra={"spider": self._spider})
-            self._run.coverage.incomplete(why)
+            self.coverage.incomplete(why)
         return site
 
     async def _script(self, url: str, request: Request, answer: PageResponse) -> str:
@@ -91,18 +108,18 @@ class LinkSourcePages:
         """Yield the request for a Markdown page's HTML, where the policy wants its links."""
         run = self._run
         depth = record.depth
-        site = run.site.docsify_of(record.url)
+        site = self.site.docsify_of(record.url)
         if site is not None:
             yield from self._docsify_lists(record.url, depth, site, unchanged=unchanged)
             return
-        deepest = run.arguments.max_depth is not None and depth >= run.arguments.max_depth
+        deepest = self.arguments.max_depth is not None and depth >= self.arguments.max_depth
         is_all = record.fetched_url == record.url and record.origin != "negotiated"
-        is_all = is_all or run.site.repository_of(record.url) is not None
+        is_all = is_all or self.site.repository_of(record.url) is not None
         if deepest or is_all or not run.follows_links:
             return
-        root = identity(record.url) in run.site.section_roots
-        new = record.key not in run.known.states
-        if run.learned.link_sources.wanted(record.url, start=start, section_root=root, new=new):
+        root = identity(record.url) in self.site.section_roots
+        new = record.key not in self.known.states
+        if self.learned.link_sources.wanted(record.url, start=start, section_root=root, new=new):
             run.count("link-sources")
             callbacks = self._spider.parse_link_source, self._spider.link_source_failed
             own = {"unchanged": unchanged}
@@ -138,7 +155,7 @@ class LinkSourcePages:
         depth = int(request.meta.get("depth", 0))
         await self.learn_docsify(request, answer)
         try:
-            page = await self._run.workers.read_metadata(
+            page = await self.workers.read_metadata(
                 answer.body, answer.fetched_url, answer.encoding
             )
             _, rendered = await self._reader.renderer.in_browser(
@@ -147,22 +164,22 @@ class LinkSourcePages:
         except (ConversionError, RenderingError):
             self._run.count("link-sources/failed")
             return []
-        self._run.memory.learn_links(rendered.page.follow, answer.page_url)
+        self.memory.learn_links(rendered.page.follow, answer.page_url)
         follow = rendered.page.follow
         on = without_fragment(request.url)
         requests = list(self._requests.links(follow, depth + 1, on=on, unchanged=unchanged))
-        self._run.learned.link_sources.report(len(requests))
+        self.learned.link_sources.report(len(requests))
         return requests
 
     async def docsify_links(self, request: Request, answer: PageResponse) -> Iterator[Request]:
         """Return the requests for the pages that a sidebar or the like of a Docsify site links to."""
         page_url = info(request)["page"]
-        site = self._run.site.docsify_of(page_url)
+        site = self.site.docsify_of(page_url)
         if site is None or answer.status != 200 or answer.kind not in {"markdown", "text"}:
             if not info(request).get("optional"):
                 self._count_unread(request.url, f"HTTP status {answer.status}, {answer.mime_type}")
             return iter(())
-        draft = await self._run.workers.read_markdown(answer.text())
+        draft = await self.workers.read_markdown(answer.text())
         page = draft.page(partial(site.join, page_url=page_url))
         return self._requests.links(page.follow, int(request.meta.get("depth", 0)) + 1, on=page_url)
 
@@ -174,9 +191,7 @@ class LinkSourcePages:
 
     def _count_unread(self, url: str, why: str) -> None:
         self._run.count("link-sources/failed")
-        self._run.coverage.unread = (
-            f"{url}, which links to the site's pages, could not be read ({why})"
-        )
+        self.coverage.unread = f"{url}, which links to the site's pages, could not be read ({why})"
 
     async def described_by(self, url: str) -> list[Request]:
         """Return requests for the seeds of an llms.txt that only a page names (`rel=describedby`)."""
@@ -189,7 +204,7 @@ class LinkSourcePages:
         for cut in run.discovery.cut[known:]:
             run.record_filtered(cut.url, cut.reason, cut.rule)
         for seed in seeds:
-            run.site.enter(seed)
+            self.site.enter(seed)
         return [request for seed in seeds if (request := self._requests.seed(seed)) is not None]
 
 

@@ -12,12 +12,16 @@ from typing import NamedTuple
 from scrapy import Request
 from scrapy.crawler import Crawler
 
+from llmsspider.config.arguments import DocsArguments
+from llmsspider.config.settings import Config
 from llmsspider.content import judge
+from llmsspider.content.conversion import ConversionPool
 from llmsspider.content.markdown import Draft
 from llmsspider.crawler import bot_walls
 from llmsspider.crawler.bot_walls import Suspect
 from llmsspider.crawler.callbacks.rendering import Renderer
 from llmsspider.crawler.full_text import chosen, have_same_words, title_words
+from llmsspider.crawler.known_pages import KnownPages
 from llmsspider.crawler.link_bases import UnsettledError
 from llmsspider.crawler.overwrites import rewriting
 from llmsspider.crawler.pages import (
@@ -31,6 +35,8 @@ from llmsspider.crawler.pages import (
     read_page,
     utc_now,
 )
+from llmsspider.crawler.parts import UsesRun
+from llmsspider.crawler.progress import PageLimit
 from llmsspider.crawler.requests import (
     HTML_ACCEPT,
     META,
@@ -41,6 +47,8 @@ from llmsspider.crawler.requests import (
 )
 from llmsspider.crawler.run import Run
 from llmsspider.crawler.second_requests import FORM_OF, NIGHTLY, SAMPLES, SHARE, Form, FormSamples
+from llmsspider.crawler.settle import Waiting
+from llmsspider.crawler.site import SiteKnowledge
 from llmsspider.errors import ConversionError, ErrorKind, RenderingError
 from llmsspider.items import MARKDOWN_ORIGINS, Page, PageMeta, content_hash
 from llmsspider.store import PageRecord, PageState
@@ -112,7 +120,7 @@ def joiner(
 NO_PAGE = Filtered("soft-404", "its Markdown comes for any address; the page is not found")
 
 
-class PageReader:
+class PageReader(UsesRun):
     """Reads the page that an answer holds, in the form that says most: each other form is a nested
     download.
 
@@ -120,7 +128,17 @@ class PageReader:
     browser rendered, where scripts make the page; or what an OpenAPI file that it names describes.
     """
 
+    arguments: DocsArguments
+    config: Config
+    known: KnownPages
+    limit: PageLimit
+    requested_pages: set[bytes]
+    site: SiteKnowledge
+    waiting: Waiting
+    workers: ConversionPool
+
     def __init__(self, crawler: Crawler, run: Run, join: LinkJoiner | None = None):
+        super().__init__(run)
         self.crawler = crawler
         self.renderer = Renderer(crawler, run)
         self._run = run
@@ -143,10 +161,10 @@ class PageReader:
         where its links are relative to something unknown.
         """
         is_shown = (
-            self._run.site.repository_of(answer.page_url) is not None
+            self.site.repository_of(answer.page_url) is not None
         )  # links are relative to the page
         shown = replace(answer, fetched_url=answer.page_url) if is_shown else answer
-        workers = self._run.workers
+        workers = self.workers
         join = self._join
         page = await read_page(
             shown, workers, listed=listed, join=join, with_listings=with_listings
@@ -156,7 +174,7 @@ class PageReader:
             return answer, None
         if fuller.origin in MARKDOWN_ORIGINS:
             fuller = replace(fuller, is_as_stored=await self.is_as_stored(request, answer, fuller))
-        if not fuller.needs_renderer and self._run.arguments.render != "always":
+        if not fuller.needs_renderer and self.arguments.render != "always":
             return answer, fuller
         return await self.renderer.rendered(request, answer, fuller)
 
@@ -168,8 +186,8 @@ class PageReader:
 
         Raises `RenderingError` where its HTML failed.
         """
-        known = self._run.known
-        state = self._run.known.state(page_key(request.url))
+        known = self.known
+        state = self.known.state(page_key(request.url))
         is_new_form = state is not None and state.origin == "html"
         stored = self._run.store.load_page(state.key) if state is not None and is_new_form else None
         if state is None or stored is None or not known.is_usable(state):
@@ -190,16 +208,15 @@ class PageReader:
         judged by itself. Raises `ConversionError`, and `RenderingError` where the HTML is what is
         stored, and failed this time.
         """
-        run = self._run
         url = request.url
         text = result.page.markdown
         form = FORM_OF.get(result.origin)
-        is_file = run.site.repository_of(url) is not None or run.site.docsify_of(url) is not None
+        is_file = self.site.repository_of(url) is not None or self.site.docsify_of(url) is not None
         if form is None or result.filtered is not None or is_file or answered.accept == HTML_ACCEPT:
             return answered, result  # it has no other form
-        samples = run.site.samples_of(url, form)
+        samples = self.site.samples_of(url, form)
         beside = self._beside.pop(url, None)
-        can_wait = run.waiting.can_keep("stub", run.limit.left)
+        can_wait = self.waiting.can_keep("stub", self.limit.left)
         if beside is None:
             is_sample = samples.takes(text, any_page=not can_wait, has_room=self._room > 0)
             if is_sample or self.may_be_stub(text, url) or self._is_repeated(text, url):
@@ -225,14 +242,14 @@ class PageReader:
     @property
     def _room(self) -> int:
         """How many more pages may be requested as HTML in vain."""
-        first = SAMPLES + len(self._run.requested_pages) // SHARE
-        return (NIGHTLY if self._run.known.states else first) - self._run.site.judged.in_vain
+        first = SAMPLES + len(self.requested_pages) // SHARE
+        return (NIGHTLY if self.known.states else first) - self.site.judged.in_vain
 
     def may_be_stub(self, markdown: str, url: str) -> bool:
         """Say whether Markdown may be a stub, so that its HTML is worth a request; the last one is
         kept for gaps.
         """
-        state = self._run.known.state(page_key(url))
+        state = self.known.state(page_key(url))
         room = self._room
         if state is not None and state.origin == "html":
             return judge.may_be_stub(markdown)  # it was one
@@ -245,7 +262,7 @@ class PageReader:
     def _is_named(self, request: Request) -> bool:
         """Say whether something names the Markdown of a page, which may have no HTML then."""
         page = info(request)
-        site = self._run.site
+        site = self.site
         named = (page.get("listed"), page.get("md"), site.markdown_of(request.url))
         return any(named) or is_markdown_url(request.url) or site.is_listed(request.url)
 
@@ -288,7 +305,7 @@ class PageReader:
         logger.debug(
             "%(url)s: its Markdown lacks %(lost)s", {"url": url, "lost": sorted(found.lost)}
         )
-        self._run.site.judged.in_vain += not found.lost
+        self.site.judged.in_vain += not found.lost
         return found
 
     async def compared(self, url: str, markdown: Page) -> judge.Compared | None:
@@ -307,9 +324,9 @@ class PageReader:
         decides otherwise.
         """
         run = self._run
-        number = self._run.known.number
-        states = {state.url: state for state in run.known.states.values() if not state.is_part}
-        again = run.site.judged.again if number % 2 else []
+        number = self.known.number
+        states = {state.url: state for state in self.known.states.values() if not state.is_part}
+        again = self.site.judged.again if number % 2 else []
         turn = chosen(list(states), again, number, CANDIDATES)
         found = (
             (url, other) for url in turn if (other := self._markdown_form(states[url])) is not None
@@ -322,7 +339,7 @@ class PageReader:
         if compared is None:
             return False
         run.count("markdown/samples")
-        decided = run.site.samples_of(url, form).report_all({url: compared})
+        decided = self.site.samples_of(url, form).report_all({url: compared})
         self._tell(url, form, decided, own[0])
         return decided is not None
 
@@ -330,7 +347,7 @@ class PageReader:
         """Return how a stored page comes as Markdown, believed or not, and where; None where it
         does not.
         """
-        site = self._run.site
+        site = self.site
         url = state.url
         is_html = state.origin == "html"
         if state.origin == "negotiated" or (is_html and site.samples_of(url, "Accept").is_html):
@@ -354,9 +371,7 @@ class PageReader:
             response = await self.crawler.engine.download_async(request)
             answer = replace(PageResponse.from_response(response, now=utc_now()), page_url=page_url)
             if kind_of_response(answer.status, answer.headers, answer.body) is None:
-                return answer, await read_page(
-                    answer, self._run.workers, listed=False, join=self._join
-                )
+                return answer, await read_page(answer, self.workers, listed=False, join=self._join)
         except Exception as error:
             logger.debug("No sample of %(url)s: %(error)r", {"url": url, "error": error})
         return None
@@ -369,7 +384,7 @@ class PageReader:
         by = converter(answered.headers)
         place = host(url)
         if samples.above is not None:
-            place += self._run.site.section_of(url)
+            place += self.site.section_of(url)
         made = f", converted on the way ({by})," if by and form == "Accept" else ""
         comes = "by Accept" if form == "Accept" else "beside pages"
         then = ": its HTML is converted" if samples.is_html else ""
@@ -389,8 +404,8 @@ class PageReader:
             if html.status == 304:
                 return html, None
             with suppress(ConversionError):
-                read = await read_page(html, self._run.workers, listed=False)
-                if is_documentation(read, html, self._run.config) and not read.page.meta.is_shell:
+                read = await read_page(html, self.workers, listed=False)
+                if is_documentation(read, html, self.config) and not read.page.meta.is_shell:
                     # the Markdown file that it names is not requested again
                     return html, replace(read, was_stub=is_markdown_url(answered.fetched_url))
             break
@@ -405,7 +420,7 @@ class PageReader:
         Raises `RenderingError` where the page is stored as HTML: a stub must not take its place in
         an outage.
         """
-        known = self._run.known
+        known = self.known
         wrong: ErrorKind | None
         try:
             html = await download_form(

@@ -14,7 +14,11 @@ from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.exceptions import DownloadCancelledError
 
+from llmsspider.config.arguments import DocsArguments
+from llmsspider.config.settings import Config
+from llmsspider.content.conversion import ConversionPool
 from llmsspider.crawler.callbacks.half_drawn import NO_PAGE, HalfDrawnPages
+from llmsspider.crawler.known_pages import KnownPages
 from llmsspider.crawler.pages import (
     VALIDATORS,
     PageResponse,
@@ -25,6 +29,8 @@ from llmsspider.crawler.pages import (
     markdown_alternate,
     read_page,
 )
+from llmsspider.crawler.parts import UsesRun
+from llmsspider.crawler.progress import Coverage
 from llmsspider.crawler.requests import (
     NestedDownloadError,
     download_form,
@@ -33,6 +39,7 @@ from llmsspider.crawler.requests import (
     nested_request,
 )
 from llmsspider.crawler.run import Run
+from llmsspider.crawler.site import SiteKnowledge
 from llmsspider.errors import (
     BrowserUnavailableError,
     ConversionError,
@@ -123,7 +130,7 @@ class Rendering:
         return "did not come to rest" if self.is_stopped else None
 
 
-class Renderer:
+class Renderer(UsesRun):
     """Decides which pages the browser renders or OpenAPI files describe, and reads them; all by
     nested downloads.
 
@@ -133,7 +140,15 @@ class Renderer:
     precedes the OpenAPI files that HTML, scripts or browser name.
     """
 
+    arguments: DocsArguments
+    config: Config
+    coverage: Coverage
+    known: KnownPages
+    site: SiteKnowledge
+    workers: ConversionPool
+
     def __init__(self, crawler: Crawler, run: Run):
+        super().__init__(run)
         self.crawler = crawler
         self.run = run
         self._places = asyncio.Semaphore(
@@ -152,7 +167,7 @@ class Renderer:
     async def rendered(self, request: Request, answered: PageResponse, result: PageResult) -> Read:
         """Return a page made from its OpenAPI file, else as the browser rendered it (`in_browser`)."""
         meta = result.page.meta
-        config = self.run.config
+        config = self.config
         is_page = result.origin in HTML_ORIGINS and is_documentation(result, answered, config)
         named, texts = (meta.api_files, meta.held_apis) if is_page else (None, [])
         header = {"content-type": "application/json"}
@@ -170,7 +185,7 @@ class Renderer:
         if (
             unread
             and unread.endswith("status 404")
-            and self.run.site.shell_of(answered.page_url) is not None
+            and self.site.shell_of(answered.page_url) is not None
         ):
             raise RenderingError(unread, kind="not_found")
         rendered, page = await self.in_browser(request, answered, result, unread)
@@ -203,13 +218,13 @@ class Renderer:
         is_first = not (info(request).get("alternate") or info(request).get("source"))
         if (
             result.origin != "html"
-            or not is_documentation(result, answered, self.run.config)
+            or not is_documentation(result, answered, self.config)
             or (is_first and markdown_alternate(result, answered) is not None)
         ):
             return answered, result
-        if meta.is_shell or meta.api_files == [] or self.run.arguments.render == "always":
+        if meta.is_shell or meta.api_files == [] or self.arguments.render == "always":
             return await self._in_browser(request, answered, result, unread, needs=meta.is_shell)
-        if not meta.mounts or self.run.arguments.render == "never":
+        if not meta.mounts or self.arguments.render == "never":
             return answered, self._unrendered(request, result, "render=never")
         boxes = await self._boxes(request, answered, result)
         return await self._filled(request, answered, result, boxes) if boxes else (answered, result)
@@ -260,7 +275,7 @@ class Renderer:
         """
         run = self.run
         besides = f"; {unread}" if unread else ""
-        if run.arguments.render == "never":
+        if self.arguments.render == "never":
             return answered, self._unrendered(request, result, f"render=never{besides}")
         try:
             rendered, page = await self._rendered(request, answered, result)
@@ -294,7 +309,7 @@ class Renderer:
             rendering = await self._browse(request, answered)
             self._in_vain = self._in_vain + 1 if rendering.failed else 0
         rendered = rendering.page
-        page = replace(await read_page(rendered, run.workers, listed=False), origin="rendered")
+        page = replace(await read_page(rendered, self.workers, listed=False), origin="rendered")
         own = {identity(split_route(url)[0]) for url in (answered.fetched_url, answered.page_url)}
         if identity(split_route(rendered.fetched_url)[0]) not in own:
             page.page.meta.refresh = rendered.fetched_url
@@ -365,7 +380,7 @@ class Renderer:
             return
         enough = ENOUGH_TEXT if is_known_lack else SOME_TEXT
         key = page_key(request.url)
-        if self.run.known.state(key) is not None:
+        if self.known.state(key) is not None:
             stored = self.run.store.load_page(key)
             enough = max(enough, len(stored.content or "") // 2 if stored is not None else 0)
         is_own = self._shows_more(key, page.markdown) or not rendering.pending
@@ -389,14 +404,14 @@ class Renderer:
         """Return the page as it is without a browser; a stored rendering is preferred to a shell's
         loading notice.
         """
-        state = self.run.known.state(page_key(request.url))
+        state = self.known.state(page_key(request.url))
         meta = result.page.meta
         if not meta.is_shell:
             is_kept = meta.mounts and state is not None and state.origin == "rendered"
             return replace(result, filtered=Filtered("needs-browser", why)) if is_kept else result
         if info(request).get("start") or len(meta.routes) >= MIN_ROUTES:
             pages = f"{request.url} and the pages that it leads to"
-            self.run.coverage.incomplete(f"{pages} are rendered by scripts ({why})")
+            self.coverage.incomplete(f"{pages} are rendered by scripts ({why})")
         text = "".join(result.page.markdown.split())
         is_enough = len(text) >= SOME_TEXT and not meta.is_template
         is_enough = is_enough and (state is None or state.origin != "rendered")
@@ -444,7 +459,7 @@ class Renderer:
                 return file, None
             type_ = file.mime_type or ""
             try:
-                page = await self.run.workers.read_api(
+                page = await self.workers.read_api(
                     file.body, file.fetched_url, type_, file.encoding
                 )
             except ConversionError as error:
@@ -460,8 +475,8 @@ class Renderer:
         if len(made) == 1 and html.meta.is_shell and made[0][0].fetched_url != answered.fetched_url:
             root, is_docc, _ = made[0][0].fetched_url.partition("data/documentation/")
             if is_docc:
-                self.run.site.learn_shell(f"{root}documentation/", answered.body)
-                if host(answered.page_url) in self.run.site.with_slash:  # as it redirects
+                self.site.learn_shell(f"{root}documentation/", answered.body)
+                if host(answered.page_url) in self.site.with_slash:  # as it redirects
                     page.follow = [
                         f"{url}/" if shape(url) == "bare" else url for url in page.follow
                     ]
@@ -497,7 +512,7 @@ class Renderer:
             self._note_unread(url, why)
             return None  # the page is rendered
         if file.status == 304:
-            return file if self.run.known.validated(file.fetched_url) is not None else None
+            return file if self.known.validated(file.fetched_url) is not None else None
         if file.status != 200 or kind_of_response(file.status, file.headers, file.body) is not None:
             self._note_unread(url, f"HTTP status {file.status}")
             return None

@@ -8,10 +8,17 @@ from typing import Any
 
 from scrapy import Request
 
-from llmsspider.crawler.bounds import without_session_id
+from llmsspider.config.arguments import DocsArguments
+from llmsspider.crawler.bounds import Bounds, without_session_id
+from llmsspider.crawler.known_pages import KnownPages
+from llmsspider.crawler.learn import Learners
+from llmsspider.crawler.parts import UsesRun
+from llmsspider.crawler.progress import Coverage, PageLimit
 from llmsspider.crawler.requests import ALLOWED_STATUSES, CARRIED, META, info
 from llmsspider.crawler.run import Run
-from llmsspider.crawler.settle import WaitingPage
+from llmsspider.crawler.settle import Waiting, WaitingPage
+from llmsspider.crawler.site import SiteKnowledge
+from llmsspider.crawler.source_memory import SourceMemory
 from llmsspider.site.discovered import Seed
 from llmsspider.site.discovery import MAX_FULL_BYTES
 from llmsspider.store import PageState
@@ -29,13 +36,24 @@ _KEPT_META = ("depth", "handle_httpstatus_list", *CARRIED)
 FILE_NAME = "it is named like a file, and others like it are no pages"
 
 
-class PageRequests:
+class PageRequests(UsesRun):
     """Makes the requests of a crawl.
 
     A URL that is filtered is counted with its reason, and gets none.
     """
 
+    arguments: DocsArguments
+    bounds: Bounds
+    coverage: Coverage
+    known: KnownPages
+    learned: Learners
+    limit: PageLimit
+    memory: SourceMemory
+    site: SiteKnowledge
+    waiting: Waiting
+
     def __init__(self, spider: Any, run: Run):
+        super().__init__(run)
         self._spider = spider
         self._parse = spider.parse
         self._failed = spider.failed
@@ -55,7 +73,7 @@ class PageRequests:
     def start_page(self, url: str) -> Request:
         """Return the request for the start page, which is fetched whatever the scope."""
         page = self._run.page_of(url)
-        listed = self._run.bounds.is_listed(page)
+        listed = self.bounds.is_listed(page)
         form = _named_form(page, url)
         return self.page(page, by="start", depth=0, listed=listed, start=True, **form)
 
@@ -65,7 +83,7 @@ class PageRequests:
         """
         run = self._run
         url = run.page_of(seed.url)
-        listed = run.bounds.is_listed(url)
+        listed = self.bounds.is_listed(url)
         if not listed:
             url = self._after_redirects(url)
         if run.requested(url) or not self.admits(url, listed=listed):
@@ -78,8 +96,7 @@ class PageRequests:
         """Keep a request whose page may be of another language or version, until the rest of the
         site is known.
         """
-        run = self._run
-        return run.bounds.is_undecided(request.url) and run.waiting.keep(
+        return self.bounds.is_undecided(request.url) and self.waiting.keep(
             WaitingPage("copy", request)
         )
 
@@ -88,7 +105,7 @@ class PageRequests:
         pages.
         """
         files: dict[str, None] = {}
-        for state in self._run.known.states.values():
+        for state in self.known.states.values():
             if state.origin == "llms-full":
                 files[state.fetched_url] = None
             elif not state.is_part:
@@ -103,9 +120,8 @@ class PageRequests:
         """Yield a request for each page that failed in the last run, as far as the store has their
         URLs.
         """
-        run = self._run
-        for url in self._valid(run.memory.failed_before()):
-            state = run.known.state(page_key(url))
+        for url in self._valid(self.memory.failed_before()):
+            state = self.known.state(page_key(url))
             yield self.stored(state) if state else self.page(url, by="link", depth=0, listed=True)
 
     def stored(self, state: PageState) -> Request:
@@ -149,7 +165,7 @@ class PageRequests:
         filtered then.
         """
         url = self._run.page_of(without_fragment(target))
-        if self._run.requested(url) or not self.admits(url, listed=self._run.bounds.is_listed(url)):
+        if self._run.requested(url) or not self.admits(url, listed=self.bounds.is_listed(url)):
             return
         extra = {"uncounted": uncounted} if uncounted else {}
         extra |= _named_form(url, request.url)
@@ -176,23 +192,23 @@ class PageRequests:
         spelled = page.get("spelled")
         named_by = page.get("canonical")
         if spelled and not is_markdown_url(spelled):
-            run.site.respelled.add(identity(spelled))
+            self.site.respelled.add(identity(spelled))
             meta = {
                 **request.meta,
                 META: {name: value for name, value in page.items() if name != "spelled"},
             }
             return request.replace(url=spelled, meta=meta, dont_filter=True)
         if named_by and identity(named_by) != identity(request.url):
-            run.bounds.trees.no_page(request.url)
-            run.site.named_answers(request.url, is_found=False)
+            self.bounds.trees.no_page(request.url)
+            self.site.named_answers(request.url, is_found=False)
             return request.replace(url=named_by, meta={**request.meta}, dont_filter=True)
         markdown = page.get("md") or page.get("dead")
         for url in page_candidates(markdown).values() if markdown else ():
-            if run.requested(url) or run.bounds.refusal(url, listed=page.get("listed", False)):
+            if run.requested(url) or self.bounds.refusal(url, listed=page.get("listed", False)):
                 continue
-            entry = run.site.entries.get(identity(run.page_of(markdown or "")))
+            entry = self.site.entries.get(identity(run.page_of(markdown or "")))
             if entry is not None:
-                run.site.entries[identity(url)] = entry
+                self.site.entries[identity(url)] = entry
             # its own address as canonical: the one that it names may be the one that is not found
             return self.in_place_of(request, url, dead=markdown, canonical=url)
         return None
@@ -206,19 +222,19 @@ class PageRequests:
         and in scope.
         """
         run = self._run
-        bounds = self._run.bounds
-        limit = self._run.limit
+        bounds = self.bounds
+        limit = self.limit
         if not run.follows_links:
             return
-        if run.arguments.max_depth is not None and depth > run.arguments.max_depth:
+        if self.arguments.max_depth is not None and depth > self.arguments.max_depth:
             self._too_deep(urls)
             return
         room = limit.room(run.queued()) if limit.max_requests else None
         for link, url in self._new_links(urls, depth, on=on, unchanged=unchanged):
             if limit.reached:
-                run.coverage.incomplete(limit.why)
+                self.coverage.incomplete(limit.why)
                 return
-            is_new = run.known.state(page_key(url)) is None
+            is_new = self.known.state(page_key(url)) is None
             trap = (
                 bounds.trap(url) if is_new else None
             )  # a stored page is no trap, it was a document
@@ -242,11 +258,11 @@ class PageRequests:
     def _is_no_page(self, request: Request) -> bool:
         """Keep or filter a link that is named like a file; say whether it is not requested now."""
         run = self._run
-        names = run.learned.file_names
+        names = self.learned.file_names
         is_page = names.is_page(request.url)
         if is_page or (is_page is None and names.takes_sample(request.url)):
             return False
-        is_kept = is_page is None and run.waiting.keep(WaitingPage("file", request))
+        is_kept = is_page is None and self.waiting.keep(WaitingPage("file", request))
         if not is_kept:
             run.record_filtered(request.url, "file-type", FILE_NAME)
         return True
@@ -258,8 +274,8 @@ class PageRequests:
         for.
         """
         run = self._run
-        bounds = self._run.bounds
-        dead = self._run.learned.dead_links
+        bounds = self.bounds
+        dead = self.learned.dead_links
         if unchanged or not dead.skipped:
             urls = bounds.links.missing(urls)
         for link in self._valid(
@@ -270,12 +286,12 @@ class PageRequests:
             url = self._after_redirects(run.page_of(without_session_id(link)))
             why = bounds.refusal(url)
             if why is None or why.reason != "offsite":
-                if run.site.is_seed(url) or run.requested(url):
+                if self.site.is_seed(url) or run.requested(url):
                     # a listed page is a seed: it enters at depth 0 with what the list says of it
                     continue
-                if unchanged and run.known.state(page_key(url)) is None and dead.skip(link, url):
+                if unchanged and self.known.state(page_key(url)) is None and dead.skip(link, url):
                     continue
-            if why is None and (page := run.learned.copies.page_of(url)) is not None:
+            if why is None and (page := self.learned.copies.page_of(url)) is not None:
                 why = Filtered("canonical", f"{page} names it as a copy of itself")
             if why is None:
                 yield link, url
@@ -284,20 +300,19 @@ class PageRequests:
 
     def _after_redirects(self, url: str) -> str:
         """Return the page that an address leads to by redirects that an earlier run met."""
-        target = self._run.learned.redirects.target_of(url)
+        target = self.learned.redirects.target_of(url)
         if target != url:
-            self._run.bounds.trees.redirected(url, target)
+            self.bounds.trees.redirected(url, target)
         return target
 
     def _is_known(self, link: str, *, unchanged: bool) -> bool:
         """Say whether a link was seen in this run exactly as it is written, which most were, and
         may be passed over.
         """
-        run = self._run
-        is_known = link in run.bounds.links and (
-            unchanged or link not in run.learned.dead_links.skipped
+        is_known = link in self.bounds.links and (
+            unchanged or link not in self.learned.dead_links.skipped
         )
-        return is_known and not run.bounds.links.add(link)  # it stays among those seen lately
+        return is_known and not self.bounds.links.add(link)  # it stays among those seen lately
 
     def _valid(self, urls: Iterable[str]) -> Iterator[str]:
         """Yield the URLs that pass the gate; the others are counted, each once."""
@@ -305,19 +320,19 @@ class PageRequests:
             url = parse(link)
             if isinstance(url, str):
                 yield url
-            elif isinstance(url, InvalidUrl) and self._run.bounds.links.add(url.display):
+            elif isinstance(url, InvalidUrl) and self.bounds.links.add(url.display):
                 self._run.record_filtered(url.display, INVALID_URL, url.why)
 
     def _too_deep(self, urls: Iterable[str]) -> None:
         run = self._run
         for url in map(run.page_of, self._valid(urls)):
-            is_taken = not run.requested(url) and run.bounds.allowed(url)
-            if is_taken and run.bounds.links.add(f"depth {identity(url)}"):
-                run.record_filtered(url, "max-depth", f"max_depth={run.arguments.max_depth}")
+            is_taken = not run.requested(url) and self.bounds.allowed(url)
+            if is_taken and self.bounds.links.add(f"depth {identity(url)}"):
+                run.record_filtered(url, "max-depth", f"max_depth={self.arguments.max_depth}")
 
     def admits(self, url: str, *, listed: bool) -> bool:
         """Say whether a page is in scope; one that is not is counted."""
-        why = self._run.bounds.refusal(url, listed=listed)
+        why = self.bounds.refusal(url, listed=listed)
         if why is not None:
             self._run.record_filtered(url, *why)
         return why is None
