@@ -10,6 +10,7 @@ from math import inf
 from cssselect import HTMLTranslator
 from lxml.etree import XPath, _Element
 
+from llmsspider.content.extraction.boilerplate import without_boilerplate
 from llmsspider.content.extraction.generators import GENERATORS, UNKNOWN, Generator
 from llmsspider.content.extraction.hidden import HiddenText
 from llmsspider.content.extraction.layout import without_pagination
@@ -184,7 +185,8 @@ def _densest(root: _Element, source: Source, title: str | None, whole: str | Non
             chosen = best if page is None else _with_headings(best, page, sizes)
             break
     start, around = (start, inf) if chosen is None else (chosen, _AROUND)
-    return without_navigation(_descend(start, sizes, page, around), page)
+    main = without_navigation(_descend(start, sizes, page, around), page)
+    return without_boilerplate(main, page)
 
 
 def _with_headings(chosen: _Element, page: _Element, sizes: dict[_Element, int]) -> _Element:

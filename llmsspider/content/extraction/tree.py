@@ -111,7 +111,7 @@ def flow_of(tag: str, classes: str | None) -> Flow:
 
 _NAVIGATION = re.compile(
     r"(?:^|[-_\s])(?:nav|navbar|navigation|menu|sidebar|side-bar|sidenav|footer|breadcrumbs?|cookies?|banner|toc|social|share|related|"
-    r"comments?|promo|advert|ads?|popup|modal|masthead|topbar|newsletter|subscribe|pagination|pager|skip|navigate|navlinks?)(?:$|[-_\s])",
+    r"comments?(?!-\d)|author|signature|disclaimer|promo|advert|ads?|popup|modal|masthead|topbar|newsletter|subscribe|pagination|pager|skip|navigate|navlinks?)(?:$|[-_\s])",
     re.IGNORECASE,
 )
 _UTILITIES = re.compile(r"(?<!\S)(?:[^\s\[(:/]*+[\[(:/]\S*+|(?:bg|text|border)-\S++)")

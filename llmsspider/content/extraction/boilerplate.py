@@ -1,0 +1,133 @@
+"""Removal of boilerplate from pages of no known generator: teasers, forms, signatures, authors."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from lxml.etree import XPath, _Element
+
+from llmsspider.content.extraction.tree import INLINE, NO_PROSE, is_named_navigation
+
+_PARAGRAPH = 100
+"""Minimum number of characters outside links of a line that is a paragraph."""
+_ARTICLE = 0.4
+"""Minimum share (0 to 1) of a page's text in paragraphs for the page to be an article."""
+_BODY = 0.8
+"""Minimum share of the paragraphs of a page in the body of an article."""
+_LITTLE = 0.1
+"""Share of the page's text outside links below which a block may be boilerplate."""
+_LINKS = 0.2
+"""Share of the page's text below which the links of such a block are."""
+_FEW = 0.05
+"""The same of its paragraphs."""
+_MOST = 0.5
+"""Share of the page's paragraphs from which on all blocks named like navigation are its content."""
+_MANY = 3
+"""Number of forms of one class from which on they belong to the items of a list."""
+_BELOW = 0.2
+"""The same of its text, for a block below the body of an article."""
+_LABEL = 0.02
+"""The same for a block without a link."""
+_BLOCKS = ("div", "section", "aside", "ul", "form", "td")
+_NO_BODY = frozenset({"li", "ol", "p", "pre", "table", "ul"})
+_STRUCTURE = XPath(
+    "boolean(descendant-or-self::*[self::h1 or self::pre or self::th or self::dl or self::code])"
+)
+_LEADS_ON = XPath("boolean(descendant-or-self::a | descendant-or-self::form)")
+
+
+@dataclass(slots=True)
+class _Text:
+    """Numbers of characters in an element: in its open line, outside links, in links, in paragraphs."""
+
+    line: int = 0
+    prose: int = 0
+    linked: int = 0
+    paragraphs: int = 0
+
+
+_Texts = dict[_Element, _Text]
+
+
+def without_boilerplate(main: _Element, page: _Element | None) -> _Element:
+    """Empty what stands in `main` around its text, and return it; `page` is its heading."""
+    texts = _measure(main)
+    whole = texts[main]
+    headed = set() if page is None else {page, *page.iterancestors()}
+    beside = [
+        element
+        for element in main.iterdescendants(*_BLOCKS)
+        if _is_little(texts[element], whole) and element not in headed
+    ]
+    named = [element for element in beside if is_named_navigation(element)]
+    outer = [element for element in named if set(named).isdisjoint(element.iterancestors())]
+    boilerplate: list[_Element] = []
+    if sum(texts[element].paragraphs for element in outer) < _MOST * whole.paragraphs:
+        boilerplate += named
+    forms = Counter(form.get("class") for form in main.iter("form"))
+    boilerplate += [
+        element
+        for element in beside
+        if any(forms[form.get("class")] < _MANY for form in element.iter("form"))
+    ]
+    if whole.paragraphs >= _ARTICLE * (whole.prose + whole.linked):
+        boilerplate += _below_body(main, texts)
+    for element in boilerplate:
+        if not _STRUCTURE(element):
+            element.clear(keep_tail=True)
+    return main
+
+
+def _is_little(own: _Text, whole: _Text) -> bool:
+    return (
+        own.prose < _LITTLE * whole.prose
+        and own.linked < _LINKS * (whole.prose + whole.linked)
+        and own.paragraphs <= _FEW * whole.paragraphs
+    )
+
+
+def _below_body(main: _Element, texts: _Texts) -> Iterator[_Element]:
+    """Yield the blocks below the element with most paragraphs of an article that lead on."""
+    body = main
+    whole = texts[main]
+    path = []
+    while True:
+        inner = max(body, key=lambda child: texts[child].paragraphs, default=None)
+        if (
+            inner is None
+            or inner.tag in _NO_BODY
+            or texts[inner].paragraphs < _BODY * whole.paragraphs
+        ):
+            break
+        body = inner
+        path.append(body)
+    for level in path:
+        for below in level.itersiblings():
+            share = texts[below].prose / max(whole.prose, 1)
+            if share < (_BELOW if _LEADS_ON(below) else _LABEL):
+                yield below
+
+
+def _measure(main: _Element) -> _Texts:
+    texts: _Texts = defaultdict(_Text)
+    for element in reversed(list(main.iter())):  # children come first
+        around = texts[element.getparent()]
+        around.line += len((element.tail or "").strip())
+        own = texts[element]
+        own.line += len((element.text or "").strip())
+        if element.tag == "a":
+            around.linked += own.line + own.prose + own.linked
+            continue
+        if element.tag in NO_PROSE and element is not main:
+            continue
+        if element.tag in INLINE:
+            around.line += own.line
+        else:
+            own.prose += own.line
+            own.paragraphs += own.line if own.line >= _PARAGRAPH else 0
+        around.prose += own.prose
+        around.linked += own.linked
+        around.paragraphs += own.paragraphs
+    return texts

@@ -1,0 +1,77 @@
+"""What stands around the text of pages of no known generator goes; what is the page stays, whatever it is called."""
+
+from __future__ import annotations
+
+import pytest
+
+from llmsspider.content.extraction import convert
+
+TEXT = (
+    "A widget turns the wheel of the machine, the machine turns the mill, and the mill grinds the"
+    " corn of the whole village until the evening."
+)
+BODY = f"<div class=body><h1>Mills</h1>{f'<p>{TEXT}</p>' * 10}</div>"
+SHORT = "<p>The miller turns it by hand where no water runs, and there is no wind.</p>"
+TEASERS = "".join(
+    f"<div class=card><img src=/{name}.png><a href=/{name}>About {name}</a><p>A short word.</p></div>"
+    for name in ("wheels", "axles", "cogs")
+)
+
+
+def markdown_of(body: str, title: str = "Mills") -> str:
+    html = f"<html><head><title>{title}</title></head><body>{body}</body></html>"
+    return convert(html.encode(), "https://widget.example.org/mills", "utf-8").markdown
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        pytest.param(f"{BODY}<section><h2>More to read</h2>{TEASERS}</section>", id="teasers"),
+        pytest.param(f"{BODY}<div><p>Fitted by Ann.</p></div>", id="a label"),
+        pytest.param(f"<div>{BODY}</div><div><a href=/all>All mills</a></div>", id="a link"),
+        pytest.param(
+            BODY.replace("<h1>Mills</h1>", "<h1>Mills</h1><div class=author-box>By Ann</div>"),
+            id="who wrote it",
+        ),
+        pytest.param(
+            BODY.replace(
+                "</div>", f"<div><b>News</b><form><input></form></div><p>{TEXT}</p></div>"
+            ),
+            id="a form",
+        ),
+    ],
+)
+def test_what_stands_around_an_article_goes(around):
+    text = markdown_of(f"<main>{around}</main>")
+    assert text.startswith("# Mills\n")
+    assert set(text.split("\n")[1:]) == {"", TEXT}
+
+
+@pytest.mark.parametrize(
+    ("beside", "kept"),
+    [
+        pytest.param("<h2>Code</h2><pre>turn()</pre>", "turn()", id="code"),
+        pytest.param("<table><tr><th>Cogs<tr><td>12</table>", "Cogs", id="a table with a head"),
+        pytest.param("<dl><dt>Cog<dd>A tooth.</dl>", "A tooth.", id="definitions"),
+    ],
+)
+def test_what_is_no_boilerplate_below_an_article_stays(beside, kept):
+    assert kept in markdown_of(f"<main>{BODY}<div>{beside}{SHORT}</div></main>")
+
+
+def test_the_items_of_a_list_stay_with_the_forms_and_names_they_have():
+    items = "".join(
+        f"<div class=tile><a href=/{name}>Cog {name}</a> costs {name} <form class=buy><input></form></div>"
+        for name in ("one", "two", "three", "four")
+    )
+    text = markdown_of(f"<main><h1>Cogs</h1><div>{items}</div></main>", "Cogs")
+    assert [name for name in ("one", "two", "three", "four") if f"costs {name}" in text] == [
+        "one", "two", "three", "four"
+    ]  # fmt: skip
+    posts = "".join(f"<div class=comment><p>{n}. {TEXT}</p></div>" for n in range(30))
+    assert markdown_of(f"<main><h1>Mills</h1>{posts}</main>").count(TEXT) == 30
+
+
+def test_a_page_that_is_no_article_keeps_what_is_below_its_text():
+    text = markdown_of(f"<main><h1>Mills</h1><div><p>{TEXT}</p></div>{TEASERS * 4}</main>")
+    assert text.count("About wheels") == 4
