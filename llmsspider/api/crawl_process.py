@@ -1,7 +1,5 @@
 """What the process of a crawl is given: its environment, its store, its options."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Mapping

@@ -2,8 +2,6 @@
 are published.
 """
 
-from __future__ import annotations
-
 import asyncio
 import io
 import math

@@ -1,7 +1,5 @@
 """Which folder stands for a source, and which store it holds."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress

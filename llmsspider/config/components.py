@@ -2,24 +2,17 @@
 what is misspelt.
 """
 
-from __future__ import annotations
-
 import difflib
+from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING
 
-from scrapy.settings import SETTINGS_PRIORITIES, default_settings
+from scrapy.crawler import Crawler
+from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings, default_settings
 from scrapy.utils.misc import load_object
 from scrapy.utils.python import global_object_name
 
 from llmsspider.errors import ArgumentsError
 from llmsspider.web.loading import STORE_PIPELINE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from scrapy.crawler import Crawler
-    from scrapy.settings import BaseSettings
 
 NOT_OURS = (
     "the settings of this project are not in force: begin yours with `from llmsspider.settings"

@@ -4,8 +4,6 @@ many sources.
 The arguments of a run are what the store keeps of the source, overridden by what is given.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy

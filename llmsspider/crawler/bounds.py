@@ -6,23 +6,25 @@ and are cautious: URLs that documentation has (deep reference trees, dated posts
 `crawler/shapes.py` bounds what no single URL shows, such as a page counter without end.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from itertools import groupby
 from operator import eq
-from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, unquote, urljoin, urlsplit
 
 from w3lib.url import url_query_cleaner
 
+from llmsspider.config.arguments import DocsArguments
+from llmsspider.config.settings import Config
 from llmsspider.crawler.second_requests import SeenLinks
 from llmsspider.crawler.shapes import MAX_LOOK_ALIKES, LearnedShapes, LookAlikes, shape_of
+from llmsspider.crawler.site import SiteKnowledge
 from llmsspider.diff.compare import most_similar, word_counts
-from llmsspider.items import Section
+from llmsspider.items import Page, Section
+from llmsspider.site.discovered import Discovery
 from llmsspider.site.llmstxt import is_llms_url
+from llmsspider.store import PageRecord, PageState
 from llmsspider.web.scope import Scope, build_scope
 from llmsspider.web.stats import Filtered, FilterReason
 from llmsspider.web.trees import (
@@ -34,14 +36,6 @@ from llmsspider.web.trees import (
     same_language,
 )
 from llmsspider.web.urls import directory, host, identity, usable
-
-if TYPE_CHECKING:
-    from llmsspider.config.arguments import DocsArguments
-    from llmsspider.config.settings import Config
-    from llmsspider.crawler.site import SiteKnowledge
-    from llmsspider.items import Page
-    from llmsspider.site.discovered import Discovery
-    from llmsspider.store import PageRecord, PageState
 
 MAX_URL_LENGTH = 2083  # characters; Scrapy's `URLLENGTH_LIMIT`
 MAX_PATH_DEPTH = 25  # segments. The deepest of 22,500 URLs of real documentation sites has 17

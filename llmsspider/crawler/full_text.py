@@ -5,30 +5,25 @@ crawl requests a few of its pages and compares them (`content/judge.py`). The pa
 is not believed are crawled, and it is used only for those that are not found.
 """
 
-from __future__ import annotations
-
 import hashlib
 import html
 import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from llmsspider.content.judge import Compared
 from llmsspider.content.links import Joiner
 from llmsspider.crawler.second_requests import NIGHTLY, SAMPLES, FormSamples
+from llmsspider.crawler.state import RunState
 from llmsspider.errors import ConversionError
 from llmsspider.items import Page
 from llmsspider.site import llmsfull
+from llmsspider.site.discovered import Discovery, Fetch
 from llmsspider.site.llmsfull import FullPage
 from llmsspider.site.llmsfull_marks import HEADING
 from llmsspider.site.llmsfull_rules import normal_title
 from llmsspider.web.urls import last_segment, page_key
-
-if TYPE_CHECKING:
-    from llmsspider.crawler.state import RunState
-    from llmsspider.site.discovered import Discovery, Fetch
 
 
 def own_text(text: str) -> str:

@@ -1,12 +1,8 @@
 """What is made for one run says which parts of it it uses. No Scrapy."""
 
-from __future__ import annotations
-
 from inspect import get_annotations
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from llmsspider.crawler.state import RunState
+from llmsspider.crawler.state import RunState
 
 
 class UsesRun:

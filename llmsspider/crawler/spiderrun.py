@@ -2,16 +2,11 @@
 here before a crawl.
 """
 
-from __future__ import annotations
-
 import os
 import sys
-from typing import TYPE_CHECKING
 
 from scrapy import Spider
-
-if TYPE_CHECKING:
-    from scrapy.settings import BaseSettings
+from scrapy.settings import BaseSettings
 
 
 class ProjectSpider(Spider):

@@ -2,15 +2,15 @@
 of. No Scrapy.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from llmsspider.config.arguments import DocsArguments
+from llmsspider.config.settings import Config
 from llmsspider.content.conversion import ConversionPool
 from llmsspider.crawler.bot_walls import Suspects
 from llmsspider.crawler.bounds import Bounds
@@ -26,18 +26,13 @@ from llmsspider.crawler.shapes import LEARNED, shape_of
 from llmsspider.crawler.site import SiteKnowledge
 from llmsspider.errors import ErrorKind
 from llmsspider.items import content_hash
-from llmsspider.store import CONTENT
+from llmsspider.site.discovered import Discovery
+from llmsspider.store import CONTENT, PageRecord, RunRecord, SourceRecord, Store
 from llmsspider.web import stats
 from llmsspider.web.addresses import FILE
 from llmsspider.web.rights import SiteRights
 from llmsspider.web.stats import FILTERED_AFTER_FETCH, LIMITS, FilterReason, Stat
 from llmsspider.web.urls import identity, page_key
-
-if TYPE_CHECKING:
-    from llmsspider.config.arguments import DocsArguments
-    from llmsspider.config.settings import Config
-    from llmsspider.site.discovered import Discovery
-    from llmsspider.store import PageRecord, RunRecord, SourceRecord, Store
 
 logger = logging.getLogger(__name__)
 

@@ -5,8 +5,6 @@ with the validators of the whole one. Here a stream has to reach its end, and it
 right. A body that is labelled but was never compressed is taken as it is.
 """
 
-from __future__ import annotations
-
 import gzip
 import sys
 import zlib

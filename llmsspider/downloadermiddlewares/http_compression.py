@@ -1,7 +1,5 @@
 """Compressed answers: decoded, requested again where they break off, refused where too large."""
 
-from __future__ import annotations
-
 import logging
 from typing import cast
 

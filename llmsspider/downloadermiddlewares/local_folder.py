@@ -7,8 +7,6 @@ link, no hidden file, no device. Its files may name pages by the address that th
 into the folder.
 """
 
-from __future__ import annotations
-
 import mimetypes
 import os
 import re
@@ -16,30 +14,25 @@ import stat
 import sys
 import zlib
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import formatdate
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote_to_bytes, urlsplit
 
+from scrapy import Request
 from scrapy.core.downloader.handlers.base import BaseDownloadHandler
 from scrapy.exceptions import DownloadCancelledError
-from scrapy.http import Headers
+from scrapy.http import Headers, Response
 from scrapy.responsetypes import responsetypes
 from scrapy.utils.asyncio import run_in_thread
 
 from llmsspider.crawler.requests import RefusedRequest, run_of
 from llmsspider.errors import RenderingError
 from llmsspider.web.urls import INDEX_FILES, directory
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from scrapy import Request
-    from scrapy.http import Response
 
 Answer = tuple[int, dict[str, str], bytes]
 """Status, headers and body, as a server would send them."""

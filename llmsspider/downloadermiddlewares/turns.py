@@ -5,8 +5,6 @@ says. Crawls of one user on one machine share a small SQLite file; those of a pa
 PostgreSQL have their turns there, wherever they run.
 """
 
-from __future__ import annotations
-
 import asyncio
 import getpass
 import logging
@@ -18,13 +16,12 @@ from collections.abc import MutableMapping
 from datetime import timedelta
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from psycopg import AsyncConnection
 
 from llmsspider.errors import StoreError
 from llmsspider.store.database import MIGRATION_LOCK, open_postgresql
-
-if TYPE_CHECKING:
-    from psycopg import AsyncConnection
 
 logger = logging.getLogger(__name__)
 

@@ -3,19 +3,14 @@
 The whole log then goes to a file beside the page store.
 """
 
-from __future__ import annotations
-
 import logging
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from scrapy.settings import BaseSettings
 
 from llmsspider.store.database import resolve_data_dir, source_slug
-
-if TYPE_CHECKING:
-    from scrapy.settings import BaseSettings
-
 
 LOGS = "logs"
 LOG_ROOM = 65_536

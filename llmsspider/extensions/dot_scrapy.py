@@ -5,8 +5,6 @@ comes from its store. So the `crawl` command lets it load once before. It upload
 `engine_stopped`.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 from types import SimpleNamespace

@@ -1,19 +1,11 @@
 """Heartbeats: the counts of a run, written to the store while it goes."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from scrapy.crawler import Crawler
 from scrapy.utils.asyncio import create_looping_call
 
 from llmsspider.crawler.requests import RunExtension
+from llmsspider.crawler.run import Run
 from llmsspider.errors import StoreError
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-
-    from llmsspider.crawler.run import Run
-
 
 HEARTBEAT_SECS = 5.0
 """Time between two heartbeats; a run without one for a minute counts as lost."""

@@ -1,7 +1,5 @@
 """A document too large for one item, as several items that are each small enough."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The memory of all processes of a job of Scrapy Cloud."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator

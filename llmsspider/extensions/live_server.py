@@ -4,8 +4,6 @@ it is enabled.
 The server is read-only, on 127.0.0.1, for pages of its own origin.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress

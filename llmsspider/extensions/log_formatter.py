@@ -1,7 +1,5 @@
 """Scrapy's log lines of items, short."""
 
-from __future__ import annotations
-
 import logging
 from typing import Any
 

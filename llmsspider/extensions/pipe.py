@@ -5,26 +5,21 @@ A message is `FRAME` (its kind and its length) and JSON: a document, the counts 
 the crawl ended.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import struct
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import orjson
+from scrapy.crawler import Crawler
 from scrapy.utils.asyncio import create_looping_call
 
 from llmsspider.crawler.requests import RunExtension
+from llmsspider.crawler.run import Run
 from llmsspider.items import Document, row_of
 from llmsspider.output.status import nothing, run_report
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-
-    from llmsspider.crawler.run import Run
 
 FRAME = struct.Struct(">cI")
 DOCUMENT = b"d"

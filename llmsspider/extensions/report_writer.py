@@ -1,18 +1,13 @@
 """The report of a run is written when it is in the store."""
 
-from __future__ import annotations
-
 import logging
-from typing import TYPE_CHECKING
+
+from scrapy.crawler import Crawler
 
 from llmsspider.crawler.progress import Outputs
 from llmsspider.crawler.requests import RunExtension
+from llmsspider.crawler.run import Run
 from llmsspider.errors import StoreError
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-
-    from llmsspider.crawler.run import Run
 
 
 class ReportWriter(RunExtension):

@@ -1,11 +1,11 @@
 """A run is ended, closed when its feeds are stored, and summed up in the log."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from scrapy import Spider
+from scrapy.crawler import Crawler
 from scrapy.extensions.feedexport import FeedExporter
 
 from llmsspider.config.settings import Config
@@ -15,10 +15,6 @@ from llmsspider.crawler.scheduler import mark_job
 from llmsspider.errors import command
 from llmsspider.extensions.scrapy_cloud import ScrapyCloud
 from llmsspider.output.status import log_lines, run_report
-
-if TYPE_CHECKING:
-    from scrapy import Spider
-    from scrapy.crawler import Crawler
 
 
 class RunSummary(RunExtension):

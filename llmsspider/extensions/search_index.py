@@ -1,7 +1,5 @@
 """The search index of a source is updated when its crawl has ended."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 

@@ -1,25 +1,18 @@
 """The progress of a crawl in the terminal: a display, or lines of the log."""
 
-from __future__ import annotations
-
 import logging
 import os
 import sys
-from typing import TYPE_CHECKING
 
+from scrapy.crawler import Crawler
 from scrapy.utils.asyncio import create_looping_call
 
 from llmsspider.crawler.progress import Progress
 from llmsspider.crawler.requests import RunExtension
+from llmsspider.crawler.run import Run
 from llmsspider.crawler.spiderrun import is_terminal
 from llmsspider.extensions.display import Display
 from llmsspider.output.status import progress_line, run_report
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-
-    from llmsspider.crawler.run import Run
-
 
 REFRESH_SECS = 0.5
 """Time between two states of the display."""

@@ -1,7 +1,5 @@
 """The state of a run as OpenMetrics text; gauges alone, which Prometheus' older format has as well."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from datetime import datetime

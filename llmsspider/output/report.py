@@ -5,8 +5,6 @@ The fields of the dataclasses are the keys of `run.json`, in its order
 (docs/reference/run.schema.json).
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 from collections import Counter

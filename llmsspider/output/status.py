@@ -6,18 +6,20 @@ the console, the terminal, the live page, `scrapy status`, run.json and the HTML
 from them.
 """
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from typing import Any, Literal
 
 from llmsspider.crawler.plan import WITHOUT_DOCUMENTS, advice, notes
 from llmsspider.crawler.progress import Progress, RecentPage, doubted, duration, replay_command
+from llmsspider.crawler.run import Run
 from llmsspider.errors import command
+from llmsspider.site.discovered import Discovery
+from llmsspider.store import Store
 from llmsspider.store.records import (
     FilteredUrl,
     PageError,
@@ -26,13 +28,6 @@ from llmsspider.store.records import (
     SourceRecord,
     Status,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from llmsspider.crawler.run import Run
-    from llmsspider.site.discovered import Discovery
-    from llmsspider.store import Store
 
 
 @dataclass(slots=True, frozen=True)

@@ -1,7 +1,5 @@
 """Where a source's store lies, and opening it, SQLite or PostgreSQL; its faults are `StoreError`."""
 
-from __future__ import annotations
-
 import atexit
 import hashlib
 import logging

@@ -1,7 +1,5 @@
 """The sources of a folder of SQLite files, read again only where their files changed."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import replace
 from pathlib import Path

@@ -5,8 +5,6 @@ What sites send is hostile: control characters in an ETag, NUL and lone surrogat
 numbers of fifty digits. The types make all of it storable, so that one page cannot fail a batch.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime

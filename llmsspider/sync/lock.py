@@ -1,7 +1,5 @@
 """One sync at a time for a store, as seen from one machine."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 from collections.abc import Iterator

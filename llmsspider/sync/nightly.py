@@ -4,8 +4,6 @@ its sources to the others.
 A place is this machine, which crawls in processes of its own, or a Scrapyd node, over its JSON API.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import time

@@ -1,7 +1,5 @@
 """A Scrapyd node as a place that crawls, over its JSON API."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """What became of each source of a sync: read from the page store, shown as a table or as JSON."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Literal
 

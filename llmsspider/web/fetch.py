@@ -2,8 +2,6 @@
 time.
 """
 
-from __future__ import annotations
-
 import socket
 from contextlib import closing
 from dataclasses import dataclass

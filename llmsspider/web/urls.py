@@ -8,8 +8,6 @@ Two strengths of sameness (docs/reference/urls.md):
   evidence.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re
