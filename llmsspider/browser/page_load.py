@@ -288,9 +288,9 @@ async def wait_until_loaded(scripts: Scripts, traffic: Traffic) -> bool:
         async with asyncio.timeout(IDLE_TIMEOUT_SECS):
             while True:
                 began = time.monotonic()
-                look = await scripts.evaluate(LOOK)
+                look = await scripts.evaluate(LOOK, ENOUGH_TEXT)
                 now = time.monotonic()
-                if look is None or look != seen or now - began > BUSY_SECS:
+                if look is None or look[3] or look != seen or now - began > BUSY_SECS:
                     seen = look
                     since = now
                 still = now - since
@@ -457,7 +457,7 @@ class RenderingHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  
         traffic = self._traffic[page]
         is_done = await wait_until_loaded(scripts, traffic)
         with contextlib.suppress(TimeoutError):
-            if await scripts.answer(EXPAND, API_REFERENCE, MAX_OPENED):
+            if await scripts.answer(EXPAND, API_REFERENCE, MAX_OPENED, ENOUGH_TEXT):
                 is_done = await wait_until_loaded(scripts, traffic)
             traffic.spec = await scripts.answer(SPEC, API_ELEMENTS)
         if not is_done:

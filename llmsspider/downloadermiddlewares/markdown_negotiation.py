@@ -89,7 +89,7 @@ class MarkdownNegotiationMiddleware(RunComponent):
         if not page or any(page.get(key) for key in ("nested", "synthetic", "verify")):
             return self._kept_html(request)
         state = self.known.state(page_key(request.url))
-        known = self._left_out(request, state) or self._kept_shell(request)
+        known = self._left_out(request, state) or self._kept_shell(request, state)
         if known is not None:
             return known
         if "#" in request.url and split_route(request.url)[1]:
@@ -132,14 +132,20 @@ class MarkdownNegotiationMiddleware(RunComponent):
         kept = self._html.get(identity(request.url)) if is_html and self._html else None
         return kept.replace(request=request) if kept is not None else None
 
-    def _kept_shell(self, request: Request) -> Response | None:
-        body = self.site.shell_of(request.url) if is_plain(request) else None
+    def _kept_shell(self, request: Request, state: PageState | None) -> Response | None:
+        """Return the HTML that the page has as others do: the server answers all that it does not
+        have with it, or the page is a route.
+        """
+        url = request.url
+        site = self.site
+        if not is_plain(request):
+            return None
+        body = site.shell_of(url)
+        was_rendered = state is not None and state.origin == "rendered" and not site.answers_404
+        if body is None and (was_rendered or split_route(url)[1]):
+            body = self.learned.shells.shell_of(url)
         headers = {"Content-Type": "text/html"}
-        return (
-            HtmlResponse(request.url, 200, headers, body, request=request)
-            if body is not None
-            else None
-        )
+        return HtmlResponse(url, 200, headers, body, request=request) if body is not None else None
 
     def _left_out(self, request: Request, state: PageState | None) -> Response | None:
         """Return a 304 for a page that no witness names (`crawler/revisit.py`), and for one that was

@@ -24,6 +24,10 @@ MAX_COOKIES = 20
 """Cookies of one answer that are kept."""
 COOKIES = "llms_cookies"
 """Where a redirected request keeps the cookies that were set on its way."""
+SENT_BACK = "llms_sent_back"
+"""Where a request that is sent again with cookies keeps the size of the answer that set them."""
+LIKE = 0.05
+"""Share of that size by which the answer of the same page may differ from it."""
 _OF_REDIRECTS = frozenset({COOKIES, "redirect_urls", "redirect_times", "redirect_reasons"})
 _REFRESH = re.compile(r"\s*[0-5](?:\.\d*)?\s*[;,]\s*url\s*=\s*[\"']?([^\"']+)", re.IGNORECASE)
 
@@ -61,7 +65,8 @@ class RedirectMiddleware(NoReferer, redirect.RedirectMiddleware):
     One to the page that named the redirecting address as its own passes the duplicate filter. One
     from a stored page to another spelling of its address is answered as that page: it did not move.
     A `Refresh` header redirects, too. A circle on which the site sets cookies is entered once more
-    with them, and pages of that host are requested with them from then on.
+    with them, and pages of that host are requested with them from then on; the first page of a host
+    that sets cookies is requested twice, to see whether it stood in place of another one.
     """
 
     _cookies: dict[str, str] | None = None
@@ -81,7 +86,7 @@ class RedirectMiddleware(NoReferer, redirect.RedirectMiddleware):
         except ValueError:  # by `urljoin` and `safe_url_string`; what they say may hold a password
             raise _refused("its address cannot be read") from None
         if not isinstance(answer, Request):
-            return response
+            return self._sent_back(request, response) or response
         if (again := self._with_cookies(request, response, answer)) is not None:
             return again
         if leads_to_login(request.url, answer.url):
@@ -105,6 +110,29 @@ class RedirectMiddleware(NoReferer, redirect.RedirectMiddleware):
                 return answer.replace(dont_filter=True)
         return answer
 
+    def _sent_back(self, request: Request, response: Response) -> Request | None:
+        """Return the request for the first page of a host that sets cookies again, with them; None
+        for any other page. They are kept where it is another page then.
+        """
+        place = host(request.url)
+        size = request.meta.get(SENT_BACK)
+        if size is not None and abs(len(response.body) - size) <= LIKE * size:
+            self._cookies = {**(self._cookies or {}), place: ""}
+        is_page = response.status == 200 and b"html" in (
+            response.headers.get("Content-Type") or b""
+        )
+        cookies = _cookies_of(response) if is_page and "Cookie" not in request.headers else {}
+        if not cookies or place in (self._cookies or {}):
+            return None
+        self._keep(place, cookies)
+        meta = {**request.meta, SENT_BACK: len(response.body)}
+        return request.replace(meta=meta, dont_filter=True)
+
+    def _keep(self, place: str, cookies: dict[str, str]) -> None:
+        """Request the pages of a host with cookies from now on."""
+        header = "; ".join(f"{name}={value}" for name, value in cookies.items())
+        self._cookies = {**(self._cookies or {}), place: header}
+
     def _with_cookies(
         self, request: Request, response: Response, answer: Request
     ) -> Request | None:
@@ -118,8 +146,7 @@ class RedirectMiddleware(NoReferer, redirect.RedirectMiddleware):
         is_circle = answer.url in answer.meta.get("redirect_urls", ())
         if not (cookies and is_circle) or "Cookie" in request.headers:
             return None
-        header = "; ".join(f"{name}={value}" for name, value in cookies.items())
-        self._cookies = {**(self._cookies or {}), host(answer.url): header}
+        self._keep(host(answer.url), cookies)
         kept = {name: value for name, value in answer.meta.items() if name not in _OF_REDIRECTS}
         return answer.replace(meta=kept, dont_filter=True)
 

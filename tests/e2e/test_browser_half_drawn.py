@@ -108,3 +108,27 @@ def test_what_a_rendered_page_says_of_itself_is_judged(serve, run_crawl):
     for _run in range(2):
         gone = run_crawl(url)
     assert gone.by_path(site.url)["/data"]["change"] == "deleted"
+
+
+def test_a_shell_that_all_pages_have_is_downloaded_once_by_later_crawls(serve, run_crawl):
+    """Unless the server says of what it does not have that it is not found: then a page may be."""
+    chapters = {path: body * 3 for path, body in CHAPTERS.items()}
+    draw = f"""
+        const path = location.pathname;
+        const text = await (await fetch('/data' + (path === '/' ? '/home' : path) + '.txt')).text();
+        app.innerHTML = `<nav>{LINKS}</nav><main>${{text}}</main>`;
+    """
+    page = shell(draw, "<meta charset='utf-8'>")
+    data = {
+        f"/data{'/home' if path == '/' else path}.txt": Reply(body, content_type="text/plain")
+        for path, body in chapters.items()
+    }
+    site = serve({**dict.fromkeys(chapters, page), **data})
+    honest = site.missing
+    for missing, count in ((page, 3), (page, 1), (honest, 3)):
+        site.missing = missing
+        site.clear()
+        assert set(run_crawl(f"{site.url}/").by_path(site.url)) == set(chapters)
+        paths = site.paths()
+        assert sum(path in chapters for path in paths) == count
+        assert sum(path in data for path in paths) == len(data)

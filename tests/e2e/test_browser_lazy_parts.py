@@ -100,3 +100,31 @@ def test_what_is_drawn_when_it_is_asked_for_is_read_too(serve, run_crawl):
     assert site.paths().count("/tabs") == 1, "the browser is given what was downloaded"
     again = run_crawl(f"{site.url}/")
     assert {document["change"] for document in again.documents} == {"unchanged"}
+
+
+DRAWN = f"<h1>Drawn</h1><p>{TEXT}</p>"
+WAYS = {
+    "timer": f"app.textContent = 'Loading…'; setTimeout(() => {{ app.innerHTML = `{DRAWN}` }}, 2500)",
+    "worker": f"""
+        navigator.serviceWorker.register('/worker.js').then(() => navigator.serviceWorker.ready)
+          .then(() => {{ app.innerHTML = `{DRAWN}` }})
+    """,
+    "closed": f"app.attachShadow({{mode: 'closed'}}).innerHTML = `<main>{DRAWN}</main>`",
+    "asks": f"""
+        app.innerHTML = `<div role="dialog"><p>We use cookies, and value your privacy.</p>
+          <button>Settings</button> <button>Accept all</button></div>`;
+        app.querySelector('button + button').onclick = () => {{ app.innerHTML = `{DRAWN}` }}
+    """,
+}
+"""How a page shows its text, besides drawing it at once."""
+
+
+def test_what_else_a_page_waits_for_is_waited_for_or_given(serve, run_crawl):
+    links = "".join(f"<a href='/{name}'>x</a>" for name in WAYS)
+    setup = "const app = document.getElementById('app');"
+    pages = {f"/{name}": shell(setup + script) for name, script in WAYS.items()}
+    site = serve({"/": html("Home", f"<p>Home.</p>{links}"), **pages})
+    documents = run_crawl(f"{site.url}/").by_path(site.url)
+    assert set(documents) == {"/", *pages}
+    for path in pages:
+        assert documents[path]["content"] == f"# Drawn\n\n{TEXT.strip()}\n", path

@@ -110,6 +110,33 @@ def test_a_redirect_that_wants_its_cookie_back_gets_it(serve, run_crawl, by_way)
     assert [seen.status for seen in site.requests if seen.path == "/d/beta"].count(302) <= 1
 
 
+@pytest.mark.parametrize("is_wall", [True, False], ids=["wall", "session"])
+def test_the_first_page_that_sets_a_cookie_is_requested_twice(serve, run_crawl, is_wall):
+    """A wall stands in place of each page until its cookie comes back; a session stands nowhere."""
+    wall = "<h1>Before you continue</h1><p>We use cookies.</p>"
+
+    def walled(body):
+        def answer(seen):
+            if "seen=1" in seen.headers.get("cookie", ""):
+                return body
+            return Reply(wall if is_wall else body, headers={"Set-Cookie": "seen=1; Path=/"})
+
+        return answer
+
+    pages = {f"/d/{name}": page(name) for name in NAMES}
+    pages["/"] = html("Home", f"<p>Home.</p>{links(*pages)}")
+    site = serve({path: walled(body) for path, body in pages.items()})
+    for change in ("new", "unchanged"):
+        before = len(site.requests)
+        documents = run_crawl(f"{site.url}/").by_path(site.url)
+        assert set(documents) == set(pages)
+        assert {document["change"] for document in documents.values()} == {change}
+        asked = [seen for seen in site.requests[before:] if seen.path in pages]
+        assert len(asked) == len(pages) + 1
+        with_cookie = [seen for seen in asked if "cookie" in seen.headers]
+        assert len(with_cookie) == (len(pages) if is_wall else 1)
+
+
 def test_a_circle_without_cookies_stays_an_error(serve, run_crawl):
     circle = Reply("", 302, headers={"Location": "/d/a"})
     site = serve({"/": html("Home", f"<p>Home.</p>{links('/d/a')}"), "/d/a": circle})

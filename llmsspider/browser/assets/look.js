@@ -1,5 +1,6 @@
-// Returns address, number of elements and of characters of text.
-() => {
+// Returns address, number of elements and of characters of text, and whether a timer may draw what is missing: the
+// page shows less than `enough`, or what it showed before its scripts.
+enough => {
   const roots = [document];
   let elements = 0, shown = document.body ? document.body.innerText.trim().length : 0;
   for (let root; (root = roots.pop()); ) {
@@ -11,5 +12,6 @@
   for (const frame of document.querySelectorAll('iframe')) {
     elements += frame.contentDocument?.querySelectorAll('*').length ?? 0;
   }
-  return [location.href, elements, shown];
+  const isBegun = shown >= enough && shown !== document.llmsspiderShown;
+  return [location.href, elements, shown, !isBegun && document.llmsspiderTimers?.size > 0];
 }

@@ -19,6 +19,7 @@ from llmsspider.config.settings import Config
 from llmsspider.content.conversion import ConversionPool
 from llmsspider.crawler.callbacks.half_drawn import NO_PAGE, HalfDrawnPages
 from llmsspider.crawler.known_pages import KnownPages
+from llmsspider.crawler.learn import Learners
 from llmsspider.crawler.pages import (
     VALIDATORS,
     PageResponse,
@@ -144,6 +145,7 @@ class Renderer(UsesRun):
     config: Config
     coverage: Coverage
     known: KnownPages
+    learned: Learners
     site: SiteKnowledge
     workers: ConversionPool
 
@@ -222,6 +224,9 @@ class Renderer(UsesRun):
             or (is_first and markdown_alternate(result, answered) is not None)
         ):
             return answered, result
+        is_alike = "set-cookie" not in answered.headers and b"charset" in answered.body.lower()
+        if meta.is_shell and is_alike:
+            self.learned.shells.learn(answered.page_url, answered.body)
         if meta.is_shell or meta.api_files == [] or self.arguments.render == "always":
             return await self._in_browser(request, answered, result, unread, needs=meta.is_shell)
         if not meta.mounts or self.arguments.render == "never":

@@ -15,6 +15,7 @@ from llmsspider.crawler.learn.false_304s import False304s
 from llmsspider.crawler.learn.file_names import FileNames
 from llmsspider.crawler.learn.link_sources import LinkSources
 from llmsspider.crawler.learn.redirects import Redirects
+from llmsspider.crawler.learn.shells import Shells
 from llmsspider.crawler.learn.tags import Tags
 from llmsspider.crawler.settle import (
     ReadPage,
@@ -59,6 +60,7 @@ class Learners:
         self.file_names = FileNames(trusted=trusted, read=read_files, read_listed=read_listed)
         self.link_sources = LinkSources()
         self.redirects = Redirects(trusted=trusted)
+        self.shells = Shells(trusted=trusted)
         self.tags = Tags()
         self._all: tuple[Learner, ...] = (
             self.accept_refusals,
@@ -68,6 +70,7 @@ class Learners:
             self.file_names,
             self.link_sources,
             self.redirects,
+            self.shells,
             self.tags,
         )
         self.by_itself: tuple[Rule, ...] = (
