@@ -7,7 +7,7 @@ import logging
 import os
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain, islice
 from typing import Any
 
@@ -15,11 +15,19 @@ from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import CloseSpider
 
-from llmsspider.config.arguments import listed_urls
+from llmsspider.config.arguments import DocsArguments, listed_urls
+from llmsspider.config.settings import Config
+from llmsspider.content.conversion import ConversionPool
+from llmsspider.crawler.bounds import Bounds
 from llmsspider.crawler.callbacks.docs import DocsCallbacks
 from llmsspider.crawler.full_text import judge_files, misnamed_files
+from llmsspider.crawler.known_pages import KnownPages
+from llmsspider.crawler.learn import Learners
 from llmsspider.crawler.pages import PageResponse, refused_by_page, utc_now, with_valid_urls
+from llmsspider.crawler.parts import UsesRun
 from llmsspider.crawler.plan import make_plan
+from llmsspider.crawler.progress import Coverage, Outputs, PageLimit, Progress
+from llmsspider.crawler.records import Readings, Records
 from llmsspider.crawler.requests import (
     HTML_ACCEPT,
     META,
@@ -29,7 +37,11 @@ from llmsspider.crawler.requests import (
     nested_request,
     synthetic_request,
 )
+from llmsspider.crawler.revisit import Ledger
 from llmsspider.crawler.run import Run
+from llmsspider.crawler.settle import Waiting
+from llmsspider.crawler.site import SiteKnowledge
+from llmsspider.crawler.source_memory import SourceMemory
 from llmsspider.errors import ConversionError
 from llmsspider.items import MARKDOWN_ORIGINS, Page, PageMeta, Section, content_hash
 from llmsspider.site.discovered import Discovery, Options, Seed
@@ -54,19 +66,40 @@ logger = logging.getLogger(__name__)
 AT_ONCE = 1000
 
 
-@dataclass(slots=True, frozen=True)
-class Phase:
+class Phase(UsesRun):
     """The crawl that a phase belongs to, and how it waits for the engine: it is idle when a phase
     begins.
     """
 
-    crawler: Crawler
-    spider: DocsCallbacks
-    run: Run
-    fetch: EngineFetch
-    """The fetch of discovery; it keeps the start page's response and the answer for a file that is
-    not there.
-    """
+    arguments: DocsArguments
+    bounds: Bounds
+    config: Config
+    coverage: Coverage
+    known: KnownPages
+    learned: Learners
+    ledger: Ledger
+    limit: PageLimit
+    memory: SourceMemory
+    outputs: Outputs
+    prefetched: dict[str, Any]
+    progress: Progress
+    readings: Readings
+    records: Records
+    requested_pages: set[bytes]
+    sampled: dict[bytes, dict[str, str]]
+    site: SiteKnowledge
+    waiting: Waiting
+    workers: ConversionPool
+
+    def __init__(self, crawler: Crawler, spider: DocsCallbacks, run: Run, fetch: EngineFetch):
+        super().__init__(run)
+        self.crawler = crawler
+        self.spider = spider
+        self.run = run
+        self.fetch = fetch
+        """The fetch of discovery; it keeps the start page's response and the answer for a file that
+        is not there.
+        """
 
     async def wait_until_idle(self, *, queue_only: bool = False) -> None:
         """Wait until nothing is queued, downloading or being parsed; with `queue_only` until
@@ -102,10 +135,10 @@ async def discover_site(phase: Phase) -> None:
     pages only.
     """
     run = phase.run
-    arguments = phase.run.arguments
+    arguments = phase.arguments
     if arguments.mode == "refresh" or arguments.retry:
         return
-    run.progress.enter("discovery")
+    phase.progress.enter("discovery")
     discovery, start_page = await _look(phase, arguments.url or "")
     language = arguments.language
     url = discovery.start.final_url
@@ -114,16 +147,16 @@ async def discover_site(phase: Phase) -> None:
         if target and same_site(target, url) and identity(target) != identity(url):
             phase.note(f"language {language}: starting from {target}")
             discovery, start_page = await _look(phase, target)
-    discovery.start_url = run.memory.start_history.section_of(discovery)
+    discovery.start_url = phase.memory.start_history.section_of(discovery)
     section = start_page.meta.section
-    known = run.memory.start_history.declared
+    known = phase.memory.start_history.declared
     if section is None and known is not None:  # a wall in its place names none
         start_page.meta.section = Section(*known)
-    run.memory.start_history = run.memory.start_history.after(discovery, section)
+    phase.memory.start_history = phase.memory.start_history.after(discovery, section)
     await _learn_page_form(phase, discovery, start_page)
     run.discovered(discovery, start_page)
     start = identity(discovery.start.final_url)
-    linked = filter(run.bounds.allowed, usable(start_page.follow))
+    linked = filter(phase.bounds.allowed, usable(start_page.follow))
     others = (
         url
         for url in chain((seed.url for seed in discovery.seeds), linked)
@@ -140,10 +173,10 @@ async def discover_site(phase: Phase) -> None:
         run.record_filtered(cut.url, cut.reason, cut.rule)
     for url in discovery.external:
         run.record_filtered(url, "offsite", "an llms file on another site")
-    scope = run.bounds.scope
+    scope = phase.bounds.scope
     if scope is not None and (discovery.seeds or not discovery.start.error):
         phase.note(scope.describe())
-    if scope is not None and run.config.plan_only:
+    if scope is not None and phase.config.plan_only:
         run.plan = make_plan(run, discovery, scope, start_page)
 
 
@@ -151,10 +184,9 @@ async def _learn_page_form(phase: Phase, discovery: Discovery, start_page: Page)
     """Look for the page of one listed Markdown file in a first crawl where nothing else shows what
     the host calls its pages; three requests at most.
     """
-    run = phase.run
     urls = [seed.url for seed in discovery.seeds]
     markdown_url = next(filter(is_markdown_url, urls), None)
-    if markdown_url is None or run.known.states or phase.fetch.false_answer is not None:
+    if markdown_url is None or phase.known.states or phase.fetch.false_answer is not None:
         return
     shown = {loose_key(url) for url in (*urls, *start_page.follow) if not is_markdown_url(url)}
     if any(loose_key(url) in shown for url in urls if is_markdown_url(url)):
@@ -165,7 +197,7 @@ async def _learn_page_form(phase: Phase, discovery: Discovery, start_page: Page)
         is_page = answer.ok and answer.content_type in HTML_TYPES
         named = page_form_of(markdown_url, answer.final_url)
         if is_page and named is not None:
-            run.site.forms_of(markdown_url).page_form = named
+            phase.site.forms_of(markdown_url).page_form = named
             return
 
 
@@ -174,17 +206,17 @@ async def _learn_soft_404(phase: Phase) -> None:
     answer = phase.fetch.false_answer
     if answer is not None:
         with suppress(ConversionError):
-            page = await phase.run.workers.convert(answer.body, answer.final_url, None)
+            page = await phase.workers.convert(answer.body, answer.final_url, None)
             if page.markdown:
-                phase.run.site.soft404_hashes.add(content_hash(page.markdown))
+                phase.site.soft404_hashes.add(content_hash(page.markdown))
 
 
 async def _look(phase: Phase, url: str) -> tuple[Discovery, Page]:
     """Discover from an address; return the links and metadata of its page too, none where it is no
     readable HTML.
     """
-    arguments = phase.run.arguments
-    config = phase.run.config
+    arguments = phase.arguments
+    config = phase.config
     options = Options(
         llms_txt=arguments.llms_txt,
         link_depth=config.link_depth,
@@ -219,19 +251,19 @@ async def _look(phase: Phase, url: str) -> tuple[Discovery, Page]:
         )
         by_api = repository.kind == "gitlab" and bool(credentials.headers_for(repository.project))
         listing = await discover_repository(phase.fetch, repository, listed, phase.note, by_api)
-        phase.run.site.repository, discovery = listing
+        phase.site.repository, discovery = listing
         return discovery, nothing
     expect = phase.run.expect_pages
     discovery = await discover(phase.fetch, url, options, note=phase.note, expect_pages=expect)
     answer = discovery.start
-    readings = phase.run.readings
+    readings = phase.readings
     if not answer.ok or answer.content_type not in HTML_TYPES:
         return discovery, nothing
     page = readings.start_page(answer.body, answer.final_url)
     if page is None:
         try:
             page = with_valid_urls(
-                await phase.run.workers.read_metadata(answer.body, answer.final_url, None)
+                await phase.workers.read_metadata(answer.body, answer.final_url, None)
             )
         except ConversionError:
             return discovery, nothing
@@ -256,28 +288,28 @@ async def seed_requests(phase: Phase) -> AsyncIterator[Request]:
     run = phase.run
     make = phase.spider.requests
     discovery = phase.run.discovery
-    run.progress.enter("crawling")
+    phase.progress.enter("crawling")
     if discovery is None:
         run.without_discovery()
         run.expect_pages()
-        requests = make.failed_before() if run.arguments.retry else make.refresh()
+        requests = make.failed_before() if phase.arguments.retry else make.refresh()
         async for request in phase.in_portions(requests):
             yield request
         return
     _refuse_mistyped(run, discovery)
-    if run.arguments.follow == "llms":
+    if phase.arguments.follow == "llms":
         yield phase.results(phase.spider.full_texts.whole())
         return
     if await _judges_files(phase, discovery):
         yield phase.results(phase.spider.full_texts.pages())
         await phase.wait_until_idle()
         for full_text in discovery.full_texts:
-            is_html = run.site.judged.of("full text", full_text.url).is_html
+            is_html = phase.site.judged.of("full text", full_text.url).is_html
             if full_text.is_usable and full_text.report and is_html:
                 for url in full_text.report.urls:  # they are crawled
                     seed = Seed(url, "llms-full.txt")
-                    run.memory.lagging.add(page_key(run.page_of(url)))
-                    run.site.enter(seed)
+                    phase.memory.lagging.add(page_key(run.page_of(url)))
+                    phase.site.enter(seed)
                     discovery.seeds.append(seed)
     for request in list(
         _first_pages(phase, discovery)
@@ -285,7 +317,7 @@ async def seed_requests(phase: Phase) -> AsyncIterator[Request]:
         yield request
     async for request in _listed_pages(phase, discovery):
         yield request
-    if discovery.start.error and run.known.states:
+    if discovery.start.error and phase.known.states:
         async for request in _stored_pages(phase):
             yield request
 
@@ -298,8 +330,8 @@ async def _judges_files(phase: Phase, discovery: Discovery) -> bool:
     if any(full_text.is_usable for full_text in discovery.full_texts):
         await judge_files(phase.run, phase.spider.reader.compared, discovery)
         return True
-    states = phase.run.known.states.values()
-    is_compared = not phase.run.site.judged.is_empty
+    states = phase.known.states.values()
+    is_compared = not phase.site.judged.is_empty
     has_markdown = is_compared or any(state.origin in MARKDOWN_ORIGINS for state in states)
     if has_markdown and await phase.spider.reader.judge_again():
         phase.fetch.start_response = None  # it came in the form that was believed
@@ -315,7 +347,7 @@ async def _leave_out_misnamed(phase: Phase, discovery: Discovery) -> None:
             full_text.report = replace(full_text.report, rule=None, reason=why)
             phase.note(f"{full_text.url} is not read: {why}")
     discovery.files = [file for file in discovery.files if file.url not in misnamed]
-    phase.run.memory.unreadable(misnamed)
+    phase.memory.unreadable(misnamed)
 
 
 def _refuse_mistyped(run: Run, discovery: Discovery) -> None:
@@ -345,7 +377,7 @@ async def _listed_pages(phase: Phase, discovery: Discovery) -> AsyncIterator[Req
     the queue.
     """
     run = phase.run
-    all_at_once = run.arguments.max_depth is not None  # depths are exact only in one go
+    all_at_once = phase.arguments.max_depth is not None  # depths are exact only in one go
     queued = 0
     for number, seed in enumerate(discovery.seeds):
         if number % AT_ONCE == 0:
@@ -354,11 +386,11 @@ async def _listed_pages(phase: Phase, discovery: Discovery) -> AsyncIterator[Req
             await phase.wait_until_idle(queue_only=True)
             queued = 0
         page = run.page_of(seed.url)
-        full = run.limit.refusal
-        if run.limit.reached:
+        full = phase.limit.refusal
+        if phase.limit.reached:
             is_new = not run.requested(page)
-            if is_new and phase.spider.requests.admits(page, listed=run.bounds.is_listed(page)):
-                run.coverage.incomplete(run.limit.why)
+            if is_new and phase.spider.requests.admits(page, listed=phase.bounds.is_listed(page)):
+                phase.coverage.incomplete(phase.limit.why)
                 run.record_filtered(page, *full)
         elif (request := phase.spider.requests.seed(seed)) is not None:
             queued += 1
@@ -369,7 +401,7 @@ async def _stored_pages(phase: Phase) -> AsyncIterator[Request]:
     """Yield requests for stored pages where the start page failed: a few, and the rest if the site
     answers.
     """
-    phase.note(f"the start page failed: going over {len(phase.run.known.states)} stored pages")
+    phase.note(f"the start page failed: going over {len(phase.known.states)} stored pages")
     requests = phase.spider.requests.refresh()
     for request in islice(requests, SAMPLE):
         yield request
@@ -395,24 +427,24 @@ def _first_pages(phase: Phase, discovery: Discovery) -> Iterator[Request]:
             and host(page) == host(first)
             and identity(page) != identity(first)
         )
-        if beside and run.bounds.refusal(page, listed=run.bounds.is_listed(page)) is None:
+        if beside and phase.bounds.refusal(page, listed=phase.bounds.is_listed(page)) is None:
             request = phase.spider.requests.seed(seed)
             yield from (request,) if request is not None else ()
             break
     if start.error:
         key = page_key(start.final_url)
         is_gone = start.error == "not_found"
-        run.requested_pages.add(key)
+        phase.requested_pages.add(key)
         if start.error in OUTAGES:
-            run.coverage.outage = "the start page failed"
+            phase.coverage.outage = "the start page failed"
         run.fail(start.url, start.error, start.message or "", start.status or None)
         # its stored links are followed with those of the other stored pages
-        run.known.record_outcome(
+        phase.known.record_outcome(
             key, "gone" if is_gone else "failed", "not-found" if is_gone else ""
         )
         return
     if phase.fetch.start_response is not None:
-        run.prefetched[identity(start.final_url)] = phase.fetch.start_response
+        phase.prefetched[identity(start.final_url)] = phase.fetch.start_response
         phase.fetch.start_response = None
     yield phase.spider.requests.start_page(start.final_url)
 
@@ -439,16 +471,16 @@ async def leave_out_pages(phase: Phase) -> None:
     says.
     """
     run = phase.run
-    ledger = phase.run.ledger
+    ledger = phase.ledger
     if not run.may_leave_out:
         return
     states = {
         key: state
-        for key, state in run.known.states.items()
-        if run.known.is_usable(state) and state.origin != "llms-full" and not state.is_part
+        for key, state in phase.known.states.items()
+        if phase.known.is_usable(state) and state.origin != "llms-full" and not state.is_part
     }
     urls = {key: state.url for key, state in states.items()}
-    sample = ledger.plan(urls, run.config.revisit)
+    sample = ledger.plan(urls, phase.config.revisit)
     if ledger.by is None:
         return
     found = await asyncio.gather(*(_is_as_stored(phase, states[key]) for key in sample))
@@ -471,7 +503,6 @@ async def _is_as_stored(phase: Phase, state: PageState) -> bool | None:
     """Request a stored page as a sample, without validators; say whether it is the stored one, None
     where it failed.
     """
-    run = phase.run
     url = state.validators_url
     headers = {"Accept": state.accept} if state.accept else None
     request = nested_request(url, headers=headers, meta={META: {"nested": True, "whole": True}})
@@ -481,8 +512,8 @@ async def _is_as_stored(phase: Phase, state: PageState) -> bool | None:
         kind = kind_of_response(answer.status, answer.headers, answer.body)
         if kind is not None or answer.fetched_url != url:
             return None if kind not in {None, "not_found"} else False
-        if run.known.same_body(state.key, url, answer.raw_hash):
-            run.sampled[state.key] = {
+        if phase.known.same_body(state.key, url, answer.raw_hash):
+            phase.sampled[state.key] = {
                 name: answer.headers[name]
                 for name in ("etag", "last-modified")
                 if name in answer.headers
@@ -494,8 +525,8 @@ async def _is_as_stored(phase: Phase, state: PageState) -> bool | None:
         logger.debug("No sample of %(url)s: %(error)r", {"url": url, "error": error})
         is_other = isinstance(error, RefusedRequest) or kind_of_exception(error) == "parse"
         return False if is_other else None
-    if page is None or refused_by_page(page.page.meta, answer, run.config) is not None:
+    if page is None or refused_by_page(page.page.meta, answer, phase.config) is not None:
         return page is None
-    record = run.records.of_response(answer, page, depth=state.depth, by="link")
+    record = phase.records.of_response(answer, page, depth=state.depth, by="link")
     phase.spider.documents.retitle(record, is_start=False)
-    return run.known.has_text(record)
+    return phase.known.has_text(record)

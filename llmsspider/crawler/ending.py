@@ -37,19 +37,19 @@ async def undecided_pages(phase: Phase) -> AsyncIterator[Request]:
     are.
     """
     at_end = phase.spider.at_end
-    while phase.run.waiting.number("copy", "shape", "file"):
+    while phase.waiting.number("copy", "shape", "file"):
         for request in [*at_end.decided(), *at_end.of_shapes(), *at_end.named_like_files()]:
             yield request
         await phase.wait_until_idle()
-    if phase.run.limit.cut:
-        phase.run.coverage.incomplete("max_requests")
-    for dropped in phase.run.learned.drained():
+    if phase.limit.cut:
+        phase.coverage.incomplete("max_requests")
+    for dropped in phase.learned.drained():
         phase.run.record_filtered(*dropped)
 
 
 async def unsettled_links(phase: Phase) -> AsyncIterator[Request]:
     """Settle the pages that waited for others to show what their links are relative to."""
-    if phase.run.waiting.number("links"):
+    if phase.waiting.number("links"):
         yield phase.results(phase.spider.pages.with_settled_links())
 
 
@@ -58,7 +58,7 @@ async def failed_pages(phase: Phase) -> AsyncIterator[Request]:
 
     The rest is given up in time.
     """
-    waiting = phase.run.waiting
+    waiting = phase.waiting
     end = monotonic() + MAX_SECS
     if number := waiting.number("failed"):
         phase.note(f"retrying {number} pages that failed")
@@ -75,7 +75,7 @@ async def waiting_pages(phase: Phase) -> AsyncIterator[Request]:
     """Request the Markdown of pages that came before their host's forms were known; then settle all
     that wait.
     """
-    waiting = phase.run.waiting
+    waiting = phase.waiting
     of_read = reasons_with(until="read")
     waiting.closed |= {"copy", "shape", "file", *of_read}
     if not waiting.number(*of_read):
@@ -93,7 +93,7 @@ async def waiting_pages(phase: Phase) -> AsyncIterator[Request]:
 
 async def suspect_answers(phase: Phase) -> AsyncIterator[Request]:
     """Settle the answers that may stand in place of their pages."""
-    while phase.run.waiting.number("wall"):
+    while phase.waiting.number("wall"):
         yield phase.results(phase.spider.at_end.walls())
         await phase.wait_until_idle()
 
@@ -112,7 +112,7 @@ async def lost_pages(phase: Phase) -> AsyncIterator[Request]:
 
 async def lagging_full_texts(phase: Phase) -> AsyncIterator[Request]:
     """Take the pages that the site answers with 404 from full-text files that lag."""
-    if phase.run.waiting.number("in-file"):
+    if phase.waiting.number("in-file"):
         yield phase.results(phase.spider.full_texts.pages(lagging=True))
 
 
@@ -122,12 +122,12 @@ async def whole_full_texts(phase: Phase) -> AsyncIterator[Request]:
     """
     run = phase.run
     discovery = phase.run.discovery
-    if discovery is None or run.arguments.follow == "llms":
+    if discovery is None or phase.arguments.follow == "llms":
         return
     lists = [file for file in discovery.files if file.kind == "index" and file.is_called_full]
     whole = {text.url: text.why_whole for text in discovery.full_texts}
     whole |= dict.fromkeys((file.url for file in lists), "it lists pages")
-    if whole and not run.has_documents and not run.waiting.number("moved"):
+    if whole and not run.has_documents and not phase.waiting.number("moved"):
         yield phase.results(phase.spider.full_texts.whole())
         return
     split = {text.url for text in discovery.full_texts if text.is_usable}
@@ -140,13 +140,13 @@ async def verification(phase: Phase) -> AsyncIterator[Request]:
     """Yield one request for each stored page that nothing led to this time."""
     run = phase.run
     run.note_outage()
-    if not run.known.states:
+    if not phase.known.states:
         return
-    run.progress.enter("verifying")
+    phase.progress.enter("verifying")
     reason = run.reason_not_to_delete()
     if reason is not None:
         phase.note(f"nothing is deleted: {reason}")
-    elif run.arguments.mode != "refresh":
+    elif phase.arguments.mode != "refresh":
         pages = (state for state in _unreached(run) if not state.is_part)
         stored = (phase.spider.at_end.verification(state) for state in pages)
         async for request in phase.in_portions(stored):
@@ -158,18 +158,18 @@ async def moved_pages(phase: Phase) -> AsyncIterator[Request]:
     its address.
     """
     run = phase.run
-    waiting = phase.run.waiting
+    waiting = phase.waiting
     _decide_parts(run)
     run.note_outage()
-    run.known.follow_redirects(run.final_page)
+    phase.known.follow_redirects(run.final_page)
 
     def stored_text(key: bytes) -> str:
         record = run.store.load_page(key)
         return (record.content if record is not None else None) or ""
 
-    if run.known.states and run.reason_not_to_delete() is None:
+    if phase.known.states and run.reason_not_to_delete() is None:
         records = [page.record for page in waiting.pages("moved") if page.record is not None]
-        if records and run.arguments.mode != "refresh":
+        if records and phase.arguments.mode != "refresh":
             run.moves.pair(records, stored_text)
         _decide(phase, {record.key for record in records})
     waiting.closed.add("moved")
@@ -180,7 +180,7 @@ async def moved_pages(phase: Phase) -> AsyncIterator[Request]:
 def _decide(phase: Phase, new: set[bytes]) -> None:
     """Plan which stored pages are deleted; the documents of the pages `new` are still to come."""
     run = phase.run
-    known = phase.run.known
+    known = phase.known
     unreached = {state.key for state in run.store.unreached()}
     if not unreached:
         run.deletions = DeletionPlan({}, (), {})
@@ -196,20 +196,20 @@ def _decide(phase: Phase, new: set[bytes]) -> None:
     }
     plan = run.deletions = plan_deletions(
         known,
-        {key for key, state in known.states.items() if run.bounds.covers(state)},
+        {key for key, state in known.states.items() if phase.bounds.covers(state)},
         unreached=unreached,
-        named={known.aliases.get(key, key) for key in run.requested_pages},
+        named={known.aliases.get(key, key) for key in phase.requested_pages},
         present=new | written,
         links=links,
-        again=run.memory.doubts.again,
-        confirmed=run.arguments.confirm_deletions,
-        only_gone=run.arguments.mode == "refresh",
+        again=phase.memory.doubts.again,
+        confirmed=phase.arguments.confirm_deletions,
+        only_gone=phase.arguments.mode == "refresh",
     )
     for key, reason in plan.waits.items():
-        run.progress.doubtful[reason] += 1
+        phase.progress.doubtful[reason] += 1
         known.stays(key, reason)
     if plan.blocked_by:
-        run.coverage.incomplete("deletions held back")
+        phase.coverage.incomplete("deletions held back")
         logger.warning("%(reason)s", {"reason": plan.blocked_by}, extra={"spider": phase.spider})
 
 
@@ -218,18 +218,18 @@ async def tombstones(phase: Phase) -> AsyncIterator[Request]:
     deleted.
     """
     run = phase.run
-    arguments = phase.run.arguments
+    arguments = phase.arguments
     stored = phase.spider.documents.stored
-    run.progress.enter("finishing")
+    phase.progress.enter("finishing")
     if run.deletions is not None:
         yield phase.results(_deleted_pages(run, run.deletions))
         yield phase.results(page for key in run.deletions.keep for page in stored(key))
         return
     # stored pages that were not reached belong to the output where the site could not show them
     # this time: not where the crawl was limited, or obtained nothing
-    is_whole = not run.coverage.cut and not arguments.retry and arguments.mode == "crawl"
-    if run.known.states and is_whole and run.obtained > 0:
-        unreached = (state.key for state in run.store.unreached() if run.bounds.covers(state))
+    is_whole = not phase.coverage.cut and not arguments.retry and arguments.mode == "crawl"
+    if phase.known.states and is_whole and run.obtained > 0:
+        unreached = (state.key for state in run.store.unreached() if phase.bounds.covers(state))
         yield phase.results(page for key in unreached for page in stored(key))
 
 
@@ -271,19 +271,19 @@ async def all_phases(phase: Phase, start: AsyncIterator[Any]) -> AsyncIterator[A
         run.note(
             "the spider's own start takes the place of discovery: what comes of it is not stored"
         )
-        run.coverage.incomplete("a start of its own")
-        run.workers.open()
-        run.bounds.stored((), getattr(own, "url", "") if run.arguments.url == NO_URL else None)
+        phase.coverage.incomplete("a start of its own")
+        phase.workers.open()
+        phase.bounds.stored((), getattr(own, "url", "") if phase.arguments.url == NO_URL else None)
         yield own
         async for request in start:
             yield request
         return
-    if run.arguments.url == NO_URL:
+    if phase.arguments.url == NO_URL:
         logger.error(NO_URL_GIVEN, extra={"spider": phase.spider})
         raise CloseSpider("start_failed")
     try:
         await _begin(phase)
-        if run.config.plan_only:
+        if phase.config.plan_only:
             raise CloseSpider("planned")
         for requests in (seed_requests, *ENDING):
             async for request in requests(phase):
@@ -295,7 +295,7 @@ async def all_phases(phase: Phase, start: AsyncIterator[Any]) -> AsyncIterator[A
         raise CloseSpider("store_failed") from error
     start_failed = run.discovery is not None and bool(run.discovery.start.error)
     number = run.obtained if start_failed else run.has_documents
-    if not number and not run.progress.changes["deleted"]:
+    if not number and not phase.progress.changes["deleted"]:
         raise CloseSpider("start_failed" if start_failed else "no_documents")
 
 
@@ -309,15 +309,15 @@ async def _begin(phase: Phase) -> None:
         run.open()
         mark_job(settings.get("JOBDIR"), run.id, None)
         if not settings.getbool("RETRY_ENABLED") or settings.getint("RETRY_TIMES") <= 0:
-            run.waiting.closed.add("failed")
+            phase.waiting.closed.add("failed")
         if settings.get("JOBDIR"):
-            run.waiting.closed.add("shape")  # a stop would lose them
-        if run.arguments.max_depth is not None:
-            run.waiting.closed.add(
+            phase.waiting.closed.add("shape")  # a stop would lose them
+        if phase.arguments.max_depth is not None:
+            phase.waiting.closed.add(
                 "links"
             )  # depths are exact only where links are followed at once
-        if run.known.states:
-            run.waiting.closed.discard("moved")
+        if phase.known.states:
+            phase.waiting.closed.discard("moved")
         await discover_site(phase)
         await leave_out_pages(phase)
     except LlmsspiderError as error:
@@ -326,10 +326,10 @@ async def _begin(phase: Phase) -> None:
         raise CloseSpider(
             "store_failed" if isinstance(error, StoreError) else "start_failed"
         ) from error
-    if run.outputs.undelivered_since is not None and not run.config.plan_only:
+    if phase.outputs.undelivered_since is not None and not phase.config.plan_only:
         logger.warning(
             "an earlier run stored changes that it did not deliver; `%(command)s` gives them",
-            {"command": replay_command(run.source, run.outputs.undelivered_since)},
+            {"command": replay_command(run.source, phase.outputs.undelivered_since)},
             extra={"spider": phase.spider},
         )
 
