@@ -336,6 +336,13 @@ MISSING_TITLE = re.compile(
 )
 """Titles of pages that a server shows, with status 200, for a page it does not have."""
 
+FAILED_TITLE = re.compile(
+    r"\A\W*(?:(?:error\W*)?50[0234]\b|internal server error|bad gateway|gateway time-?out"
+    r"|service (?:temporarily )?unavailable)",
+    re.IGNORECASE,
+)
+"""Titles of pages that a server shows, with status 200, where it failed."""
+
 MISSING_NOTICE = re.compile(
     r"\A\W*(?:(?:error\W*)?404\b|(?:oops|sorry|whoops)\b.{0,40}\b(?:not? (?:be )?found|no such page)"
     r"|page (?:was )?not found\b|page (?:does not|doesn.t) exist\b)",
@@ -366,6 +373,8 @@ def drop_reason(content: str, title: str | None) -> Filtered | None:
     is_short = len(content) < MAX_MISSING_CHARACTERS and not is_about
     if title and is_short and MISSING_TITLE.search(title):
         return Filtered("soft-404", f"status 200, but titled {title!r}")
+    if title and is_short and FAILED_TITLE.search(title):
+        return Filtered("soft-404", f"status 200, but an error by its title {title!r}")
     lines = content.split("\n\n")[:2] if len(content) < MAX_MISSING_NOTICE and not is_about else []
     notice = next(filter(MISSING_NOTICE.search, lines), None)
     if notice is not None:

@@ -8,7 +8,7 @@ from scrapy.crawler import Crawler
 from llmsspider.config.arguments import DocsArguments
 from llmsspider.crawler.bounds import Bounds
 from llmsspider.crawler.known_pages import KnownPages
-from llmsspider.crawler.pages import drop_reason
+from llmsspider.crawler.pages import FAILED_TITLE, drop_reason
 from llmsspider.crawler.progress import Coverage, PageLimit
 from llmsspider.crawler.requests import RunComponent
 from llmsspider.crawler.run import Run
@@ -88,7 +88,7 @@ class FilterPipeline(RunComponent):
         it was no other. What a program draws says nothing of what the server answers.
         """
         run = self.run
-        if item.origin == "rendered":
+        if item.origin == "rendered" or FAILED_TITLE.search(item.title or ""):
             return False
         state = self.known.state(page_key(item.url))
         before = run.store.load_page(state.key) if state is not None else None
@@ -118,9 +118,25 @@ class FilterPipeline(RunComponent):
             self._spellings.setdefault(copy, item.url)
         else:
             pages.append(self._spellings.get(copy, item.url))
+        pages += [
+            self._spellings.get(f"{alike_key(fewer)} {words}", item.url)
+            for fewer in _with_fewer_parameters(item.url)
+        ]
         first = next((page for page in pages if page != item.url), None)
         if first is None:
             return None
         if self.run.remembers:
             self.run.store.add_alias(page_key(item.url), page_key(first), item.url)
         return Filtered("duplicate", f"the same page as {first}")
+
+
+def _with_fewer_parameters(url: str) -> list[str]:
+    """Return the addresses with one parameter of the query less, of which one may say the same."""
+    place, _, query = url.partition("?")
+    parameters = query.split("&")
+    if len(parameters) < 2:
+        return []
+    return [
+        f"{place}?{'&'.join(other for other in parameters if other is not one)}"
+        for one in parameters
+    ]

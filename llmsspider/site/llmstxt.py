@@ -144,6 +144,7 @@ MIN_CHARS = 20  # the shortest text that can be an llms.txt, in characters
 TEXT_TYPES = frozenset({"text/markdown", "text/plain", "text/x-markdown"})
 AMBIGUOUS_TYPES = frozenset({"", "application/octet-stream", "binary/octet-stream"})
 
+_HEADING = re.compile(r"\s*# \S")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
 _STRANGE = re.compile("[\x1b\ufffd]")
 _SPACE = re.compile(r"\s*+")
@@ -184,7 +185,8 @@ def reject_reason(
     if not same_site(probe_url, final_url):
         return "redirected to another site"
     media_type = (content_type or "").partition(";")[0].strip().lower()
-    if media_type not in TEXT_TYPES | AMBIGUOUS_TYPES:
+    is_mislabelled = media_type == "text/html" and _HEADING.match(decode(body[:1024]))
+    if media_type not in TEXT_TYPES | AMBIGUOUS_TYPES and not is_mislabelled:
         return f"content type {media_type[:60]}"
     return _reject_body(body, ambiguous=media_type in AMBIGUOUS_TYPES)
 

@@ -433,3 +433,48 @@ def test_a_file_without_a_session_is_refused(run_crawl, tmp_path, text, why):
     assert outcome.exit_code != 0
     assert why in outcome.log
     assert "secret-of-mine" not in outcome.log
+
+
+def test_an_error_of_the_server_with_status_200_is_no_document(serve, run_crawl):
+    broken = html("Internal Server Error", "<p>Something went wrong on our side.</p>")
+    about = html("503 Service Unavailable", f"<p>{'What the status means is told here. ' * 60}</p>")
+    site = serve(
+        {
+            "/": html("Home", f"<p>Home.</p>{links('/a', '/b', '/c')}"),
+            "/a": page("a"),
+            "/b": broken,
+            "/c": about,
+        }
+    )
+    assert set(run_crawl(f"{site.url}/").by_path(site.url)) == {"/", "/a", "/c"}
+
+
+def test_a_query_with_one_parameter_more_that_says_the_same_is_that_page(serve, run_crawl):
+    pages = {f"/?page={name}": page(name) for name in NAMES}
+    copies_of = {f"{path}&print=1": body for path, body in pages.items()}
+    site = serve(
+        {"/": html("Home", f"<p>Home.</p>{links(*pages, *copies_of)}"), **pages, **copies_of}
+    )
+    assert len(run_crawl(f"{site.url}/").documents) == 1 + len(pages)
+
+
+def test_an_llms_txt_typed_as_html_is_read_and_a_page_in_its_place_is_not(serve, run_crawl):
+    listed = "# Site\n\n## Docs\n\n- [a](/a)\n- [b](/b)\n"
+    site = serve({"/": html("Home", "<p>Home.</p>"), "/a": page("a"), "/b": page("b")})
+    site.pages["/llms.txt"] = Reply(listed, content_type="text/html; charset=utf-8")
+    assert set(run_crawl(f"{site.url}/").by_path(site.url)) == {"/", "/a", "/b"}
+    site.pages["/llms.txt"] = Reply(html("Site", "<p># no list</p>"), content_type="text/html")
+    outcome = run_crawl(f"{site.url}/", arguments={"source": "other"})
+    assert set(outcome.by_path(site.url)) == {"/"}
+
+
+def test_many_choices_by_accept_are_asked_for_as_html(serve, run_crawl):
+    def choices(name: str):
+        many = Reply("", 300, headers={"Location": f"/d/{name}.txt"})
+        return lambda seen: (
+            many if "markdown" in seen.headers.get("accept", "") else Reply(page(name))
+        )
+
+    pages = {f"/d/{name}": choices(name) for name in NAMES}
+    site = serve({"/": html("Home", f"<p>Home.</p>{links(*pages)}"), **pages})
+    assert set(run_crawl(f"{site.url}/").by_path(site.url)) == {"/", *pages}

@@ -19,7 +19,7 @@ MAX_IN_VAIN = 3
 ones, of those that are stored.
 """
 
-OF_ACCEPT = frozenset({406, 415})
+OF_ACCEPT = frozenset({300, 406, 415})
 """Statuses that speak of the Accept header, whatever else the host answers."""
 
 NOT_OF_ACCEPT = frozenset({401, 407, 408, 425, 426, 429, 451, 503, 504})
