@@ -64,6 +64,8 @@ logger = logging.getLogger(__name__)
 
 # URLs that are dealt with before other tasks get their turn; stored pages that are queued at a time
 AT_ONCE = 1000
+FEW_LINKS = 2
+"""So many links of a start page to its host show nothing of what its pages are called."""
 
 
 class Phase(UsesRun):
@@ -182,14 +184,16 @@ async def discover_site(phase: Phase) -> None:
 
 async def _learn_page_form(phase: Phase, discovery: Discovery, start_page: Page) -> None:
     """Look for the page of one listed Markdown file in a first crawl where nothing else shows what
-    the host calls its pages; three requests at most.
+    the host calls its pages: not even links to some. Three requests at most.
     """
     urls = [seed.url for seed in discovery.seeds]
     markdown_url = next(filter(is_markdown_url, urls), None)
     if markdown_url is None or phase.known.states or phase.fetch.false_answer is not None:
         return
     shown = {loose_key(url) for url in (*urls, *start_page.follow) if not is_markdown_url(url)}
-    if any(loose_key(url) in shown for url in urls if is_markdown_url(url)):
+    is_named = any(loose_key(url) in shown for url in urls if is_markdown_url(url))
+    own = host(markdown_url)
+    if is_named or sum(host(url) == own for url in shown) > FEW_LINKS:
         return
     candidates = page_candidates(markdown_url)
     for url in sorted(candidates.values(), key=lambda url: url != candidates.get("bare")):
