@@ -1,18 +1,19 @@
 """What witnesses of a site (`site/witnesses.py`) said, held against what its pages showed. Pure.
 
 A witness is believed once it has named every page that changed, on nights when every page was
-requested (docs/explanation/incremental.md).
+requested, or holds what pages say; where nothing changes it is believed in steps
+(docs/explanation/incremental.md).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import astuple, dataclass, field, fields
-from math import ceil
+from math import ceil, inf
 from random import random
 from typing import Any, Literal
 
 import orjson
 
-from llmsspider.site.witnesses import Witness
+from llmsspider.site.witnesses import Witness, stems
 from llmsspider.web.urls import page_key
 
 PROOF_NIGHTS = 3
@@ -25,15 +26,26 @@ witnesses one.
 """
 MAX_MISTAKES = 5
 """Number of mistakes after which the number of nights stays what it is. A stamp may make none."""
+MAX_DOUBLINGS = 10
+"""Number of times that the bound of a witness doubles before it is proven."""
 MAX_AGE = 1000
 """Number of runs after which a page that is not met any more is forgotten."""
 MIN_SAMPLE = 3
 """Number of pages that are sampled at least."""
+DEPLOY_SAMPLE = 3
+"""So many times as many pages are sampled when a witness names any: what none of them holds, such
+as the targets of links, changes with a deploy.
+"""
+HELD_WORDS = 0.8
+"""Share of the words of a page that a witness has which holds its text."""
 LEAST_SHARE = 0.9
 """A witness that names less than this share of the pages that it named last time is damaged."""
 FEW = 5
 FEW_SHARE = 0.05
 """So many pages, or this share, that another witness names are requested too, proven or not."""
+
+LEAST_FIELDS = 7
+"""Number of fields that older histories have."""
 
 Claim = Literal["named", "silent", "none"]
 """What a witness said of a page before it was requested: it is another one, it is as it was, or
@@ -45,10 +57,10 @@ nothing.
 class History:
     """What became of the claims of one witness.
 
-    `nights` counts those on which every page was requested, `active` those of them on which pages
-    changed, since its last mistake; `changes` the pages that changed, `named` those that it had
-    named, `mistakes` the nights when it had not. `stamp` and `pages` (a number) are those of last
-    time.
+    `nights` counts those on which every page was requested or it was believed, `active` those of the
+    former on which pages changed, since its last mistake; `changes` the pages that changed, `named`
+    those that it had named, `mistakes` the nights when it had not. `stamp` and `pages` (a number)
+    are those of last time. It `holds_text` where it was seen to have what pages say.
     """
 
     nights: int = 0
@@ -58,21 +70,45 @@ class History:
     mistakes: int = 0
     stamp: str = ""
     pages: int = 0
+    holds_text: bool = False
 
     @property
-    def is_proven(self) -> bool:
-        """Whether it is believed."""
-        if not self.pages:
-            return self.active >= STAMP_NIGHTS and not self.mistakes
-        return (
-            self.nights >= PROOF_NIGHTS * 2 ** min(self.mistakes, MAX_MISTAKES) and self.active > 0
-        )
+    def bound(self) -> float:
+        """In so many runs each page is requested at least while it is believed; 0 where it is not.
+
+        Once proven it sets no bound. Before, the bound doubles with each night.
+        """
+        needed = PROOF_NIGHTS << min(self.mistakes, MAX_MISTAKES)
+        if self.nights < needed or (self.mistakes and not self.pages):
+            return 0
+        least_active = 1 if self.pages else STAMP_NIGHTS
+        if self.holds_text or self.active >= least_active:
+            return inf
+        return 2 << min(self.nights - needed, MAX_DOUBLINGS)
 
     @property
     def described(self) -> str:
         """Its history in words."""
-        proven = "proven" if self.is_proven else "not proven yet"
+        proven = "right so far" if self.bound else "not proven yet"
+        if self.bound == inf:
+            proven = "proven"
         return f"{proven} over {self.nights} nights, {self.named} of {self.changes} changes named"
+
+
+def _holds_text(
+    witness: Witness, asked: Mapping[bytes, str], text_of: Callable[[bytes], str]
+) -> bool:
+    """Say whether a witness has nearly all words of nearly all pages that can be compared."""
+    if witness.hashes_pages:
+        return True
+    shares = []
+    for key, url in asked.items() if witness.words else ():
+        held = witness.words.get(witness.key_of(url))
+        said = stems(text_of(key)) if held is not None else set()
+        if held is not None and said:
+            shares.append(len(said & held) / len(said))
+    agree = sum(share >= HELD_WORDS for share in shares)
+    return agree >= LEAST_SHARE * len(shares) > 0
 
 
 @dataclass(slots=True)
@@ -115,7 +151,7 @@ class Ledger:
     no_documents: dict[bytes, str] = field(default_factory=dict)
     """The URLs of pages that were requested, and are no documents as before, or not found."""
     dead: set[bytes] = field(default_factory=set)  # the keys of those that were not found
-    _proven: list[Witness] = field(default_factory=list)
+    _believed: list[Witness] = field(default_factory=list)
     _bound: int = 0
 
     def remember(self, kept: object) -> None:
@@ -123,7 +159,7 @@ class Ledger:
         found = kept if isinstance(kept, Mapping) else {}
         self.has_same_settings = found.get("settings") == self.settings
         for name, values in found.items():
-            if isinstance(values, list) and len(values) == len(fields(History)):
+            if isinstance(values, list) and LEAST_FIELDS <= len(values) <= len(fields(History)):
                 self.histories[str(name)] = History(*values)
 
     def to_json(self) -> dict[str, Any]:
@@ -156,12 +192,15 @@ class Ledger:
             return "none"
         return "silent" if now == then and witness.name not in before.again else "named"
 
-    def _is_silent(self, key: bytes, url: str) -> bool:
-        """Say whether the first proven witness that says something of a page says that it is as it
-        was.
+    def _bound_of(self, key: bytes, url: str) -> float:
+        """Return in how many runs a page is to be requested, by the first believed witness that says
+        something of it; 0 where none does, or it names the page.
         """
-        claims = [self.claim(one, key, url) for one in self._proven]
-        return next((claim for claim in claims if claim != "none"), "none") == "silent"
+        claims = ((one, self.claim(one, key, url)) for one in self._believed)
+        witness, claim = next((one for one in claims if one[1] != "none"), (None, "none"))
+        if witness is None or claim == "named":
+            return 0
+        return min(self._bound, self.histories[witness.name].bound)
 
     def plan(self, pages: Mapping[bytes, str], bound: int) -> list[bytes]:
         """Decide which of the stored pages (URLs by key) need not be requested; return those to
@@ -171,7 +210,7 @@ class Ledger:
         runs.
         """
         past = {one.name: self.histories.get(one.name, History()) for one in self.witnesses}
-        found = [one for one in self.witnesses if past[one.name].is_proven]
+        found = [one for one in self.witnesses if past[one.name].bound]
         if any(len(one.pages) < LEAST_SHARE * past[one.name].pages for one in found):
             return []
         named: dict[str, set[bytes]] = {}
@@ -179,16 +218,24 @@ class Ledger:
             named[one.name] = {
                 key for key, url in pages.items() if self.claim(one, key, url) == "named"
             }
-        self._proven = sorted(found, key=lambda one: len(named[one.name]))
+        self._believed = sorted(
+            found, key=lambda one: (past[one.name].bound < inf, len(named[one.name]))
+        )
         self._bound = bound
-        unasked = {key for key, url in pages.items() if self._is_silent(key, url)}
-        unasked = {key for key in unasked if self.number - self.checked[key].number < bound}
+        bounds = {key: self._bound_of(key, url) for key, url in pages.items()}
+        unasked = {
+            key
+            for key, most in bounds.items()
+            if most and self.number - self.checked[key].number < most
+        }
         few = max(FEW, FEW_SHARE * len(pages))
         for witness in self.witnesses:
             unasked -= named[witness.name] if len(named[witness.name]) <= few else set()
         oldest = sorted(unasked, key=lambda key: (self.checked[key].number, random()))  # noqa: S311  # no secret
-        sample = oldest[: max(MIN_SAMPLE, ceil(len(pages) / bound))]
-        self.by = self._proven[0] if sample else None
+        share = sum(1 / bounds[key] for key in unasked)
+        times = DEPLOY_SAMPLE if any(named.values()) else 1
+        sample = oldest[: times * max(MIN_SAMPLE, ceil(share))]
+        self.by = self._believed[0] if sample else None
         self.unasked = unasked.difference(sample)
         return sample
 
@@ -208,7 +255,7 @@ class Ledger:
             return key in self.unasked
         is_due = (int.from_bytes(key[:4]) + self.number) % self._bound == 0
         is_same = self.claim(self.by.whole(), key, url) == "silent"
-        return not is_due and (is_same or self._is_silent(key, url))
+        return not is_due and (is_same or self._bound_of(key, url) > 0)
 
     def is_dead(self, key: bytes) -> bool:
         """Say whether a page was not found when it was requested last."""
@@ -219,6 +266,7 @@ class Ledger:
         asked: Mapping[bytes, str],
         changed: Iterable[bytes],
         *,
+        text_of: Callable[[bytes], str],
         failed: Iterable[bytes] = (),
         evident: bool = True,
     ) -> list[str]:
@@ -227,7 +275,7 @@ class Ledger:
 
         The site answered for the pages `asked` (URLs by key); those that `failed` are asked again.
         The `changed` ones had another text than before, or were gone; `evident` says that the site
-        alone made them change.
+        alone made them change. `text_of` returns what a page says, by key.
         """
         changes = set(changed)
         lines = []
@@ -246,11 +294,13 @@ class Ledger:
                     history.nights = history.active = 0
                     history.mistakes += 1
                     lines.append(f"{witness.name} did not name {asked[missed[0]]}, which changed")
-                elif not self.left_out:
+                elif not self.left_out or witness in self._believed:
                     history.nights += 1
-                    history.active += bool(known)
+                    history.active += bool(known) and not self.left_out
             history.stamp = witness.stamp
             history.pages = len(witness.pages)
+            if not history.holds_text:
+                history.holds_text = _holds_text(witness, asked, text_of)
         for key in failed:
             self.checked.pop(key, None)
         for key in asked.keys() - set(failed) if self.witnesses else ():
@@ -283,5 +333,5 @@ class Ledger:
             if one.name in self.histories
         ]
         return max(
-            found, key=lambda one: (one[1].is_proven, one[1].pages > 0, one[1].nights), default=None
+            found, key=lambda one: (one[1].bound, one[1].pages > 0, one[1].nights), default=None
         )

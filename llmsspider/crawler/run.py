@@ -12,7 +12,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from llmsspider.crawler.deletions import Moves, outage
-from llmsspider.crawler.pages import drop_reason
+from llmsspider.crawler.full_text import words_of
+from llmsspider.crawler.pages import drop_reason, utc_now
 from llmsspider.crawler.plan import WITHOUT_DOCUMENTS, Plan, advice
 from llmsspider.crawler.progress import succeeded
 from llmsspider.crawler.settle import reasons_with
@@ -206,9 +207,19 @@ class Run(RunState):
         changed = gone | {
             key for key, (_, change) in self.recorded.written.items() if change == "changed"
         }
-        for line in ledger.conclude(
-            asked, changed, failed=known.outcomes, evident=self._same_extractor
-        ):
+
+        def text_of(key: bytes) -> str:
+            record = store.load_page(known.aliases.get(key, key))
+            return " ".join(words_of(record.content or "")) if record is not None else ""
+
+        lines = ledger.conclude(
+            asked,
+            changed,
+            text_of=text_of,
+            failed=known.outcomes,
+            evident=self._same_extractor,
+        )
+        for line in lines:
             self.note(line)
         with contextlib.suppress(StoreError):  # the writer says it
             store.save_reading(replace(self._row("ledger"), body=ledger.table()))
@@ -328,7 +339,8 @@ class Run(RunState):
         self.bounds.discovered(discovery, start_page)
         start = discovery.start
         dates = {one.url: one.lastmod for one in discovery.seeds if one.lastmod}
-        lastmod = witnesses.by_lastmod({self.page_of(url): dates[url] for url in dates})
+        days = {self.page_of(url): dates[url] for url in dates}
+        lastmod = witnesses.by_lastmod(days, utc_now()[:10])
         stored = [
             state.last_modified
             for state in self.known.states.values()

@@ -19,6 +19,7 @@ from collections.abc import (
 )
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import date, timedelta
 from hashlib import blake2b
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urljoin, urlsplit
@@ -71,8 +72,16 @@ record has counts.
 _LUNR = frozenset({"index", "invertedIndex", "fieldVectors", "documentStore", "pipeline"})
 """The inverted index that stands beside the records of a search index."""
 
+MAX_READ_PAGES = 200
+"""Maximum number of pages of which the words are kept."""
+
+_WORD = re.compile(r"[^\W\d_]{4,}")
+_STEM = 4  # so many letters of a word are kept: indexes cut its ending
+
 _BESIDE = frozenset({"id", "objectID", "crumbs", "breadcrumbs", "b", "pos", "level", "priority"})
 """What a record says of the place of a page among others."""
+
+_Words = dict[str, set[str]]  # the stems of pages, by URL
 
 _BARE_KEY = re.compile(r'("(?:[^"\\]|\\.)*+")|([{,])([A-Za-z_$][\w$]*+|\d++)(?=:)')
 
@@ -90,6 +99,15 @@ the deploy.
 """
 
 
+def stems(text: str) -> set[str]:
+    """Return the beginnings of the words of a text.
+
+    >>> sorted(stems("Installing `kit_tools` takes a while"))
+    ['inst', 'take', 'tool', 'whil']
+    """
+    return {word[:_STEM] for word in _WORD.findall(text.lower())}
+
+
 def stamp_of(body: bytes) -> str:
     """Return what stands for a whole file."""
     return blake2b(body, digest_size=8).hexdigest()
@@ -102,7 +120,8 @@ class Witness:
 
     `pages` has a digest for each page, by `key_of` of its address; it is empty where the `stamp` of
     a file, taken of `page`, speaks for all pages below `root`. `urls` are the addresses of the
-    pages, where the file says them.
+    pages, where the file says them. `words` are the stems that it has of some pages, by key;
+    `hashes_pages` says that it is a hash of all that pages hold.
     """
 
     name: str
@@ -111,6 +130,8 @@ class Witness:
     urls: tuple[str, ...] = field(default=(), repr=False)
     root: str = ""
     page: str = ""
+    words: Mapping[str, set[str]] = field(default_factory=dict, repr=False)
+    hashes_pages: bool = False
     is_flat: bool = False  # names of pages have `_` in place of `/`, from `root` on (VitePress)
 
     def key_of(self, url: str) -> str:
@@ -223,7 +244,8 @@ def read(body: bytes, place: Place, hrefs: bytes = b"") -> Witness:
     stamp = stamp_of(body)
     data = _data(body)
     if isinstance(data, dict) and isinstance(data.get("languages"), dict) and "version" in data:
-        return Witness(name, stamp, root=place.root)  # Pagefind: a hash of each language
+        # Pagefind: a hash of each language
+        return Witness(name, stamp, root=place.root, hashes_pages=True)
     if isinstance(data, dict) and name == "hashmap.json":
         hashes = {
             key.removesuffix(".md").lower(): one
@@ -233,18 +255,21 @@ def read(body: bytes, place: Place, hrefs: bytes = b"") -> Witness:
         if not hashes:
             raise UnreadableError("it has no hashes")
         hashes = {key.removesuffix("_index"): one for key, one in hashes.items()}
-        return Witness(name, stamp, hashes, root=place.root, is_flat=True)
+        return Witness(name, stamp, hashes, root=place.root, hashes_pages=True, is_flat=True)
     is_sphinx = isinstance(data, dict) and isinstance(data.get("docnames"), list)
     ending = _ending(data["docnames"], hrefs) if is_sphinx else ""
+    words: _Words = {}
     found = (
-        _sphinx(data, place.root, ending or "")
+        _sphinx(data, place.root, ending or "", words)
         if is_sphinx
-        else _digests(_records(data), place.root)
+        else _digests(_records(data), place.root, words)
     )
     if not found:
         raise UnreadableError("it names no pages")
     pages = {loose_key(url): digest for url, digest in found.items()}
-    return Witness(name, stamp, pages, () if ending is None else tuple(found), root=place.root)
+    urls = () if ending is None else tuple(found)
+    words = {loose_key(url): said for url, said in words.items()}
+    return Witness(name, stamp, pages, urls, root=place.root, words=words)
 
 
 def _data(body: bytes) -> Any:
@@ -287,11 +312,17 @@ def _records(data: Any) -> Iterator[tuple[str, dict[str, Any]]]:
             if address is not None and len(here) > 1:
                 yield address, here
                 continue
+            if all(name.startswith("/") for name in here):  # Nextra: texts by address and heading
+                for name, page in here.items():
+                    yield name, {"": [page]}
+                continue
             children = (child for name, child in here.items() if name not in _LUNR)
         stack += reversed([child for child in children if isinstance(child, (dict, list))])
 
 
-def _digests(records: Iterable[tuple[str, dict[str, Any]]], root: str) -> dict[str, str]:
+def _digests(
+    records: Iterable[tuple[str, dict[str, Any]]], root: str, words: _Words
+) -> dict[str, str]:
     hashes: dict[str, Any] = {}
     for address, record in records:
         url = parse(address.partition("#")[0] or ".", root)
@@ -306,12 +337,24 @@ def _digests(records: Iterable[tuple[str, dict[str, Any]]], root: str) -> dict[s
         }
         digest = hashes.setdefault(url, blake2b(digest_size=8))
         digest.update(orjson.dumps(said, option=orjson.OPT_SORT_KEYS))
+        if url in words or len(words) < MAX_READ_PAGES:
+            text = str([*said.values()]).replace("\\n", " ")
+            words.setdefault(url, set()).update(stems(text))
     return {url: digest.hexdigest() for url, digest in hashes.items()}
 
 
-def by_lastmod(dates: Mapping[str, str]) -> Witness | None:
-    """Return what sitemaps say of pages by `lastmod`, by URL; a day without a time does not count."""
-    pages = {loose_key(url): date for url, date in dates.items() if "T" in date}
+def by_lastmod(dates: Mapping[str, str], today: str) -> Witness | None:
+    """Return what sitemaps say of pages by `lastmod`, by URL.
+
+    A day without a time counts from the second day on, as ISO 8601 has it: until then the page
+    may be edited once more on it.
+    """
+    yesterday = f"{date.fromisoformat(today) - timedelta(days=1)}"
+    pages = {
+        loose_key(url): said
+        for url, said in dates.items()
+        if "T" in said or (len(said) == len(yesterday) and said < yesterday)
+    }
     stamp = stamp_of(orjson.dumps(pages, option=orjson.OPT_SORT_KEYS))
     return Witness("lastmod of sitemaps", stamp, pages) if len(pages) > 1 else None
 
@@ -329,32 +372,39 @@ def by_deploy(url: str, modified: str | None, stored: Collection[str | None]) ->
 # Sphinx: the words of all pages, each with the numbers of the pages that have it.
 
 
-def _sphinx(data: dict[str, Any], root: str, ending: str) -> dict[str, str]:
+def _sphinx(data: dict[str, Any], root: str, ending: str, words: _Words) -> dict[str, str]:
     names = [name for name in data["docnames"] if isinstance(name, str)]
     if len(names) != len(data["docnames"]) or len(names) > MAX_PAGES:
         raise UnreadableError("its pages have no names, or there are too many")
     sums = [0] * len(names)
+    read: list[set[str]] = [set() for _ in names[:MAX_READ_PAGES]]
 
-    def add(said: str, pages: Any) -> None:
+    def add(part: str, word: str, pages: Any) -> None:
+        said = f"{part} {word}"
+        found = stems(word)
         value = int.from_bytes(blake2b(said.encode("utf-8", "replace"), digest_size=8).digest())
         for page in pages if isinstance(pages, list) else [pages]:
             number = page[0] if isinstance(page, list) and page else page
             if isinstance(number, int) and 0 <= number < len(sums):
                 sums[number] += value
+                if number < MAX_READ_PAGES:
+                    read[number] |= found
 
     for part in ("terms", "titleterms", "alltitles", "indexentries"):
-        words = data.get(part)
-        for word, pages in words.items() if isinstance(words, dict) else ():
-            add(f"{part} {word}", pages)
+        entries = data.get(part)
+        for word, pages in entries.items() if isinstance(entries, dict) else ():
+            add(part, word, pages)
     titles = data.get("titles")
     for number, title in enumerate(titles if isinstance(titles, list) else ()):
-        add(f"title {title}", number)
+        add("title", f"{title}", number)
     found: dict[str, str] = {}
-    for name, value in zip(names, sums, strict=True):
+    for number, (name, value) in enumerate(zip(names, sums, strict=True)):
         is_index = ending == "/" and (name == "index" or name.endswith("/index"))
         url = parse((name[:-5] or ".") if is_index else name + ending, root)
         if isinstance(url, str):
             found[url] = f"{value % 2**64:016x}"
+            if number < MAX_READ_PAGES:
+                words[url] = read[number]
     return found
 
 

@@ -1,7 +1,12 @@
 """What witnesses said, held against what pages showed: when one is believed, and when no longer."""
 
+from dataclasses import replace
+from math import inf
+
+import pytest
+
 from llmsspider.crawler.revisit import Ledger
-from llmsspider.site.witnesses import Witness
+from llmsspider.site.witnesses import Witness, stems
 from llmsspider.web.urls import loose_key, page_key
 
 URLS = [f"https://e.com/p{number}" for number in range(6)]
@@ -28,10 +33,11 @@ class Nights:
         self.ledger.remember(kept)
         self.ledger.load(table)
         self.ledger.witnesses = list(witnesses)
+        more.setdefault("text_of", lambda _key: "what the page says")
         return self.ledger.conclude(ASKED, [KEYS[n] for n in changed], **more)
 
     def is_proven(self, name: str = "index") -> bool:
-        return self.ledger.histories[name].is_proven
+        return self.ledger.histories[name].bound == inf
 
 
 def test_a_witness_is_proven_by_three_nights_one_of_them_with_changes():
@@ -45,12 +51,50 @@ def test_a_witness_is_proven_by_three_nights_one_of_them_with_changes():
     assert nights.ledger.described(6, 0, 0) == "index, proven over 4 nights, 1 of 1 changes named"
 
 
-def test_quiet_nights_prove_nothing():
+def test_quiet_nights_are_believed_in_steps():
     nights = Nights()
-    for _ in range(20):
+    bounds = []
+    for _ in range(7):
         nights(index({}))
+        bounds.append(nights.ledger.histories["index"].bound)
 
-    assert not nights.is_proven()
+    assert bounds == [0, 0, 0, 2, 4, 8, 16]
+    nights(index({}), changed=(2,))
+    assert nights.ledger.histories["index"].bound == 0
+
+
+@pytest.mark.parametrize(
+    ("said", "held", "holds"),
+    [
+        ("Installing tools takes seconds", "install the tools, it takes a second", True),
+        ("Installing tools takes seconds", "install", False),
+        ("", "install the tools", False),
+    ],
+    ids=["all words but their endings", "the title alone", "an empty page"],
+)
+def test_an_index_that_holds_what_pages_say_needs_no_night_with_changes(said, held, holds):
+    nights = Nights()
+    words = {loose_key(url): stems(held) for url in URLS}
+    one = replace(index({}), words=words)
+    for _ in range(4):
+        nights(one, text_of=lambda _key: said)
+
+    assert nights.is_proven() is holds
+
+
+def test_a_hash_of_what_pages_hold_needs_no_night_with_changes():
+    nights = Nights()
+    for _ in range(4):
+        nights(replace(index({}), hashes_pages=True))
+
+    assert nights.is_proven()
+
+
+def test_histories_of_an_older_version_are_read():
+    ledger = Ledger()
+    ledger.remember({"index": [4, 1, 1, 1, 0, "1", 6]})
+
+    assert ledger.histories["index"].bound == inf
 
 
 def test_a_change_that_was_not_named_is_a_mistake_and_the_proof_takes_twice_as_long():
@@ -162,11 +206,12 @@ def test_what_is_not_named_is_sampled_or_left_out():
 
     sample = ledger.plan(ASKED, 50)
 
-    assert len(sample) == 3
-    assert len(ledger.unasked) == 2
+    assert len(sample) == 5, "a deploy: three times as many as without"
     assert not {KEYS[1]} & ({*sample} | ledger.unasked)
+    ledger = Site().begun({})
+    assert len(ledger.plan(ASKED, 50)) == 3
+    assert len(ledger.unasked) == 3
     assert all(ledger.leaves_out(key, ASKED[key], is_stored=True) for key in ledger.unasked)
-    assert not ledger.leaves_out(KEYS[1], URLS[1], is_stored=True)
     ledger.give_up()
     assert not any(ledger.leaves_out(key, ASKED[key], is_stored=True) for key in KEYS)
 
@@ -198,7 +243,7 @@ def test_the_sample_goes_through_all_pages_within_the_bound():
         sample = ledger.plan(ASKED, 50)
         seen += sample
         ledger.left_out = set(ledger.unasked)
-        ledger.conclude({key: ASKED[key] for key in sample}, ())
+        ledger.conclude({key: ASKED[key] for key in sample}, (), text_of=lambda _key: "")
         site.nights.ledger, site.nights.number = ledger, ledger.number
 
     assert sorted(seen) == sorted(KEYS)
@@ -211,7 +256,7 @@ def test_pages_that_are_no_documents_are_left_out_while_the_file_is_as_it_was():
     site.nights.ledger.dead = {page_key(dead)}
     whole = index(dict.fromkeys(range(6), 9)).whole()
     site.nights.ledger.witnesses.append(whole)
-    site.nights.ledger.conclude(ASKED | urls, ())
+    site.nights.ledger.conclude(ASKED | urls, (), text_of=lambda _key: "")
     left_out = {}
     for name, editions in (("same", {}), ("other", {2: 10})):
         ledger = site.begun(editions)

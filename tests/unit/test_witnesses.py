@@ -172,7 +172,20 @@ def honkit(text: str) -> str:
     )
 
 
+def nextra(text: str) -> str:
+    return json.dumps(
+        {
+            "/kit/guide/install": {
+                "title": "Install",
+                "data": {"": f"Kit\n{text}", "pip#With pip": "pip"},
+            },
+            "/kit/guide/use": {"title": "Use", "data": {"": "how"}},
+        }
+    )
+
+
 SHAPES = {
+    "Nextra": nextra,
     "MkDocs and Zensical": mkdocs,
     "Sphinx": sphinx,
     "Sphinx with bare keys": lambda text: sphinx(text, bare=True),
@@ -239,14 +252,34 @@ def test_pages_that_nothing_else_lists():
 
 
 def test_lastmod():
-    found = by_lastmod(
-        {A: "2026-01-01T10:00:00Z", B: "2026-01-02T10:00:00Z", f"{ROOT}c": "2026-01-02"}
-    )
+    dates = {
+        A: "2026-01-01T10:00:00Z",
+        B: "2026-01-02T10:00:00Z",
+        f"{ROOT}c": "2026-01-02",
+        f"{ROOT}d": "2026-01",
+    }
+    found = by_lastmod(dates, "2026-01-03")
 
     assert found is not None
     assert found.of(f"{A}/") == "2026-01-01T10:00:00Z"
     assert found.of(f"{ROOT}c") is None, "a day: it may be edited once more on the same"
-    assert by_lastmod({A: "2026-01-01T10:00:00Z"}) is None
+    assert by_lastmod({A: "2026-01-01T10:00:00Z"}, "2026-01-03") is None
+    later = by_lastmod(dates, "2026-01-04")
+    assert later is not None
+    assert later.of(f"{ROOT}c") == "2026-01-02"
+    assert later.of(f"{ROOT}d") is None
+
+
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+def test_the_words_of_pages_are_what_a_file_has_of_them(shape):
+    place = Place(f"{ROOT}hashmap.json" if shape is vitepress else f"{ROOT}index.json", ROOT)
+    found = read(shape("unheard words").encode(), place)
+
+    if shape is vitepress:
+        assert found.hashes_pages
+    else:
+        assert found.words[found.key_of(A)] >= {"unhe", "word"}
+        assert "unhe" not in found.words[found.key_of(B)]
 
 
 BROKEN = {
@@ -288,6 +321,11 @@ PLACES = {
     "Starlight": (
         '<meta name=generator content="Starlight"><link href="/_astro/x.css"><a class=starlight>',
         "pagefind/pagefind-entry.json",
+        "https://e.com/",
+    ),
+    "Nextra": (
+        '<div class="nextra-toc"></div><script src="/_next/static/chunks/main.js">',
+        "_next/static/chunks/nextra-data-en-US.json",
         "https://e.com/",
     ),
     "DocFX": ('<link href="public/docfx.min.css">', "index.json", "https://e.com/d/"),
