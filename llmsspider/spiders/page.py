@@ -24,7 +24,7 @@ from llmsspider.config.components import check_components, open_settings
 from llmsspider.config.settings import Config
 from llmsspider.config.sources import default_name, load_profile, put_in_force
 from llmsspider.content import markdown
-from llmsspider.crawler.callbacks.reading import PageReader, count_page
+from llmsspider.crawler.callbacks.reading import PageReader
 from llmsspider.crawler.pages import (
     PageResponse,
     PageResult,
@@ -242,7 +242,7 @@ class PageSpider(Args[PageArguments], ProjectSpider):
             run.fault = f"{error.kind or 'no document'}: {error}"
             logger.error("%(url)s: %(fault)s", {"url": url, "fault": run.fault})
             raise CloseSpider("start_failed" if error.kind else "no_documents") from error
-        count_page(run, found.answered.page_url, found.result.page)
+        self.reader.count(found.answered.page_url, found.result.page)
         record = run.records.of_response(found.answered, found.result, depth=0, by="start")
         logger.info(
             "%(url)s: %(length)d characters (%(origin)s)",

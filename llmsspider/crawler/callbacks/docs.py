@@ -7,7 +7,6 @@ from collections import deque
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -22,15 +21,10 @@ from llmsspider.crawler.callbacks.at_end import EndOfCrawl
 from llmsspider.crawler.callbacks.documents import Documents, kind_of_failure
 from llmsspider.crawler.callbacks.full_text import FullTextPages
 from llmsspider.crawler.callbacks.link_sources import LinkSourcePages
-from llmsspider.crawler.callbacks.reading import (
-    PageReader,
-    count_page,
-    joiner,
-    seen_beside,
-    seen_suspect,
-)
+from llmsspider.crawler.callbacks.reading import PageReader
 from llmsspider.crawler.callbacks.rendering import MIN_ROUTES
 from llmsspider.crawler.callbacks.requests import PageRequests
+from llmsspider.crawler.callbacks.suspects import SuspectAnswers
 from llmsspider.crawler.known_pages import KnownPages
 from llmsspider.crawler.learn import Learners
 from llmsspider.crawler.link_bases import UnsettledError
@@ -101,6 +95,7 @@ class Pages(UsesRun):
         link_sources: LinkSourcePages,
     ):
         super().__init__(run)
+        self._suspects = SuspectAnswers(run)
         self._run = run
         self._requests = requests
         self._documents = documents
@@ -161,7 +156,6 @@ class Pages(UsesRun):
         """Say whether the response of a stored page lacks the end that it had; its text is evidence
         of a wall.
         """
-        run = self._run
         state = self.known.state(page_key(answer.page_url))
         if state is None or not (state.has_end_tag and answer.is_form_of(state.origin)):
             return False
@@ -170,7 +164,7 @@ class Pages(UsesRun):
         ):
             return False
         with suppress(ConversionError):
-            suspect = await seen_beside(run, answer, state)
+            suspect = await self._suspects.seen_beside(answer, state)
             if suspect is not None:
                 self._documents.questions.wall(suspect)  # it counts as seen in this run
         return True
@@ -270,12 +264,11 @@ class Pages(UsesRun):
         """Yield the results of a page that was read; None where its other form, such as HTML, is as
         stored.
         """
-        run = self._run
         documents = self._documents
         if page is None:
             yield from documents.as_stored(documents.unchanged(answer), request, answer)
             return
-        count_page(run, answer.page_url, page.page)
+        self.reader.count(answer.page_url, page.page)
         self._learn_links(page, answer)
         verdict = self._verdict(page, answer, request)
         if isinstance(verdict, Drop):
@@ -286,7 +279,7 @@ class Pages(UsesRun):
             yield from self._requests.markdown_of(verdict.url, request, page.page.follow)
             return
         record = documents.record(page, answer, request)
-        suspect = None if page.is_as_stored else seen_suspect(run, record, answer, request)
+        suspect = None if page.is_as_stored else self._suspects.seen(record, answer, request)
         verdict = settle(ReadPage(record.url, suspect=suspect), documents.questions, BESIDE_STORED)
         if isinstance(verdict, Fail):
             yield from documents.failed(
@@ -410,7 +403,7 @@ class DocsCallbacks(ProjectSpider):
         ):  # it is to see each page's document with its response
             run.waiting.closed |= {"links", "tag", "stub"}
         self.requests = PageRequests(self, run)
-        self.reader = PageReader(crawler, run, partial(joiner, run))
+        self.reader = PageReader(crawler, run, learns_bases=True)
         self.link_sources = LinkSourcePages(self, run, self.requests, self.reader)
         self.documents = Documents(run, self.requests, self.link_sources)
         self.pages = Pages(run, self.requests, self.documents, self.reader, self.link_sources)

@@ -11,7 +11,7 @@ from scrapy import Request
 from scrapy.spidermiddlewares.httperror import HttpError
 
 from llmsspider.config.arguments import DocsArguments
-from llmsspider.crawler.bot_walls import Suspect, Wall
+from llmsspider.crawler.bot_walls import Suspect, Suspects, Wall
 from llmsspider.crawler.bounds import Bounds
 from llmsspider.crawler.callbacks.link_sources import LinkSourcePages
 from llmsspider.crawler.callbacks.requests import PageRequests
@@ -60,31 +60,6 @@ FORM = (
 """The fields of a record that hold what a page says, and which answer said it."""
 
 
-def site_of_run(run: Run) -> Site:
-    """Return what the rules of `crawler.settle` ask about the site, answered by the run."""
-
-    def is_published(url: str) -> bool:
-        return run.bounds.allowed(url) and (
-            run.arguments.follow != "listed" or run.site.is_listed(url)
-        )
-
-    def wall(suspect: Suspect) -> Wall | None:
-        found = run.suspects.evidence(suspect)
-        return None if found is None or run.memory.accepts(suspect, found) else found
-
-    return Site(
-        in_scope=run.bounds.allowed,
-        is_published=is_published,
-        leads_back=run.site.leads_back,
-        forms_are_open=lambda url: (
-            run.site.forms_of(url).is_open(url) and not run.site.samples_of(url, "files").is_html
-        ),
-        takes=lambda url: run.arguments.mode != "refresh" or page_key(url) in run.known.states,
-        wall=wall,
-        can_wait=lambda reason: run.waiting.can_keep(reason, run.limit.left),
-    )
-
-
 class Documents(UsesRun):
     """Settles pages among the site's others: yields documents of records, and requests for what the
     pages link to.
@@ -102,6 +77,7 @@ class Documents(UsesRun):
     records: Records
     requested_pages: set[bytes]
     site: SiteKnowledge
+    suspects: Suspects
     waiting: Waiting
 
     def __init__(self, run: Run, requests: PageRequests, link_sources: LinkSourcePages):
@@ -110,7 +86,33 @@ class Documents(UsesRun):
         self._requests = requests
         self._link_sources = link_sources
         self._parts: dict[str, list[PageState]] | None = None
-        self.questions = site_of_run(run)
+        self.questions = self._questions()
+
+    def _questions(self) -> Site:
+        """Return what the rules of `crawler.settle` ask about the site."""
+        is_refresh = self.arguments.mode == "refresh"
+
+        def is_published(url: str) -> bool:
+            is_wanted = self.arguments.follow != "listed" or self.site.is_listed(url)
+            return is_wanted and self.bounds.allowed(url)
+
+        def forms_are_open(url: str) -> bool:
+            is_html = self.site.samples_of(url, "files").is_html
+            return not is_html and self.site.forms_of(url).is_open(url)
+
+        def wall(suspect: Suspect) -> Wall | None:
+            found = self.suspects.evidence(suspect)
+            return None if found is None or self.memory.accepts(suspect, found) else found
+
+        return Site(
+            in_scope=self.bounds.allowed,
+            is_published=is_published,
+            leads_back=self.site.leads_back,
+            forms_are_open=forms_are_open,
+            takes=lambda url: not is_refresh or page_key(url) in self.known.states,
+            wall=wall,
+            can_wait=lambda reason: self.waiting.can_keep(reason, self.limit.left),
+        )
 
     def with_links(
         self,

@@ -19,8 +19,9 @@ from llmsspider.content.links import Joiner
 from llmsspider.content.markdown import Draft
 from llmsspider.crawler.bot_walls import Suspects
 from llmsspider.crawler.callbacks.documents import Documents, kind_of_failure
-from llmsspider.crawler.callbacks.reading import PageReader, count_page, joiner, suspect_of
+from llmsspider.crawler.callbacks.reading import PageReader
 from llmsspider.crawler.callbacks.requests import PageRequests
+from llmsspider.crawler.callbacks.suspects import SuspectAnswers
 from llmsspider.crawler.full_text import own_text
 from llmsspider.crawler.known_pages import KnownPages
 from llmsspider.crawler.pages import PageResponse, PageResult, utc_now, with_valid_urls
@@ -68,6 +69,7 @@ class FullTextPages(UsesRun):
 
     def __init__(self, run: Run, requests: PageRequests, documents: Documents, reader: PageReader):
         super().__init__(run)
+        self._suspects = SuspectAnswers(run)
         self._run = run
         self._requests = requests
         self._documents = documents
@@ -228,7 +230,7 @@ class FullTextPages(UsesRun):
             if isinstance(record, Exception):
                 self._run.fail(url, "parse", str(record))
                 continue
-            suspect = None if confirmed else suspect_of(self._run, record, b"")
+            suspect = None if confirmed else self._suspects.of(record, b"")
             is_cut = suspect is not None and suspect.cut and self._may_be_cut(url, full_text)
             wall = (
                 self._documents.questions.wall(suspect) if suspect is not None and is_cut else None
@@ -328,7 +330,7 @@ class FullTextPages(UsesRun):
             join = (
                 Joiner(file.url).join
                 if is_whole
-                else joiner(run, read, url, url, "llms-full", can_wait=False)
+                else self._reader.joined(read, url, url, "llms-full", can_wait=False)
             )
             found = with_valid_urls(read.page(join))
         except TooLargePageError:
@@ -346,7 +348,7 @@ class FullTextPages(UsesRun):
         except RenderingError as error:
             logger.info("%(url)s stays as it is stored: %(error)s", {"url": url, "error": error})
             return self._from_html(url, held, None)
-        count_page(run, url, found)
+        self._reader.count(url, found)
         title = page.title
         entry = self.site.entries.get(identity(url))
         of_text = raw_hash(page.text.encode("utf-8", "surrogatepass"))
@@ -369,7 +371,7 @@ class FullTextPages(UsesRun):
             if stored is None:
                 raise ConversionError("its HTML is not stored any more")
             return stored, True
-        count_page(run, url, html.page)
+        self._reader.count(url, html.page)
         entry = self.site.entries.get(identity(url))
         return (
             self.records.of_response(answer, html, depth=0, by="llms-full.txt", entry=entry),

@@ -17,26 +17,20 @@ from llmsspider.config.settings import Config
 from llmsspider.content import judge
 from llmsspider.content.conversion import ConversionPool
 from llmsspider.content.markdown import Draft
-from llmsspider.crawler import bot_walls
-from llmsspider.crawler.bot_walls import Suspect
 from llmsspider.crawler.callbacks.rendering import Renderer
 from llmsspider.crawler.full_text import chosen, have_same_words, title_words
 from llmsspider.crawler.known_pages import KnownPages
 from llmsspider.crawler.link_bases import UnsettledError
-from llmsspider.crawler.overwrites import rewriting
 from llmsspider.crawler.pages import (
-    LinkJoiner,
     PageResponse,
     PageResult,
     Read,
-    breaks_off,
-    drop_reason,
     is_documentation,
     read_page,
     utc_now,
 )
 from llmsspider.crawler.parts import UsesRun
-from llmsspider.crawler.progress import PageLimit
+from llmsspider.crawler.progress import PageLimit, Progress
 from llmsspider.crawler.requests import (
     HTML_ACCEPT,
     META,
@@ -49,9 +43,10 @@ from llmsspider.crawler.run import Run
 from llmsspider.crawler.second_requests import FORM_OF, NIGHTLY, SAMPLES, SHARE, Form, FormSamples
 from llmsspider.crawler.settle import Waiting
 from llmsspider.crawler.site import SiteKnowledge
+from llmsspider.crawler.source_memory import SourceMemory
 from llmsspider.errors import ConversionError, ErrorKind, RenderingError
-from llmsspider.items import MARKDOWN_ORIGINS, Page, PageMeta, content_hash
-from llmsspider.store import PageRecord, PageState
+from llmsspider.items import MARKDOWN_ORIGINS, Page, PageMeta
+from llmsspider.store import PageState
 from llmsspider.web import stats
 from llmsspider.web.outcomes import kind_of_response
 from llmsspider.web.page_forms import converter, is_markdown_url, page_candidates
@@ -73,50 +68,6 @@ class Beside(NamedTuple):
     is_dead: bool = False
 
 
-def count_page(run: Run, url: str, page: Page) -> None:
-    """Count the hidden text of a page that was read; count and log another converter than the
-    chosen one.
-    """
-    if page.hidden:
-        run.count("hidden-text", page.hidden)
-    if not page.fallback:
-        return
-    logger.log(
-        logging.DEBUG if run.progress.fallbacks else logging.WARNING,
-        "%(url)s was converted by %(engine)s: %(chosen)s failed on it (%(why)s); the report names"
-        " all such pages",
-        {
-            "url": url,
-            "engine": page.converter,
-            "chosen": run.config.converter,
-            "why": page.fallback,
-        },
-    )
-    run.count("converter/fallback")
-    run.progress.fallback(url, page.fallback)
-
-
-def joiner(
-    run: Run, draft: Draft, page_url: str, fetched_url: str, origin: str, *, can_wait: bool = True
-) -> Callable[[str], str]:
-    """Return the function that makes the hrefs of a Markdown page absolute, by
-    `run.memory.link_bases`.
-
-    A page that does not show what they are relative to waits for pages of its group that do
-    (`UnsettledError`).
-    """
-    site = run.site.docsify_of(page_url) or run.site.repository_of(page_url)
-    if site is not None:
-        return partial(site.join, page_url=page_url)
-    bases = run.memory.link_bases
-    links = bases.look(page_url, fetched_url, origin, draft.hrefs)
-    if bases.is_open(links) and can_wait and run.waiting.can_keep("links", run.limit.left):
-        raise UnsettledError
-    if links.differs:
-        run.count(stats.markdown_links(bases.base_of(links)))
-    return bases.join(links)
-
-
 NO_PAGE = Filtered("soft-404", "its Markdown comes for any address; the page is not found")
 
 
@@ -126,23 +77,26 @@ class PageReader(UsesRun):
 
     That is the body as it came; its HTML, where its Markdown says less (`content/judge.py`); what a
     browser rendered, where scripts make the page; or what an OpenAPI file that it names describes.
+    Without `learns_bases` links of Markdown are relative to the URL fetched.
     """
 
     arguments: DocsArguments
     config: Config
     known: KnownPages
     limit: PageLimit
+    memory: SourceMemory
+    progress: Progress
     requested_pages: set[bytes]
     site: SiteKnowledge
     waiting: Waiting
     workers: ConversionPool
 
-    def __init__(self, crawler: Crawler, run: Run, join: LinkJoiner | None = None):
+    def __init__(self, crawler: Crawler, run: Run, *, learns_bases: bool = False):
         super().__init__(run)
         self.crawler = crawler
         self.renderer = Renderer(crawler, run)
         self._run = run
-        self._join = join
+        self._join = self.joined if learns_bases else None
         self._beside: dict[str, Beside] = {}  # of pages that wait
         self._compared: dict[int, str] = {}
         """The page whose HTML was first compared with its Markdown, by the hash of its text."""
@@ -150,6 +104,48 @@ class PageReader(UsesRun):
         """The page that came first with a text as Markdown, by the hash of the text."""
         self._no_html: set[str] = set()
         """Pages whose HTML is not found."""
+
+    def count(self, url: str, page: Page) -> None:
+        """Count the hidden text of a page that was read; count and log another converter than the
+        chosen one.
+        """
+        if page.hidden:
+            self._run.count("hidden-text", page.hidden)
+        if not page.fallback:
+            return
+        logger.log(
+            logging.DEBUG if self.progress.fallbacks else logging.WARNING,
+            "%(url)s was converted by %(engine)s: %(chosen)s failed on it (%(why)s); the report names"
+            " all such pages",
+            {
+                "url": url,
+                "engine": page.converter,
+                "chosen": self.config.converter,
+                "why": page.fallback,
+            },
+        )
+        self._run.count("converter/fallback")
+        self.progress.fallback(url, page.fallback)
+
+    def joined(
+        self, draft: Draft, page_url: str, fetched_url: str, origin: str, *, can_wait: bool = True
+    ) -> Callable[[str], str]:
+        """Return the function that makes the hrefs of a Markdown page absolute, by
+        `SourceMemory.link_bases`.
+
+        A page that does not show what they are relative to waits for pages of its group that do
+        (`UnsettledError`).
+        """
+        site = self.site.docsify_of(page_url) or self.site.repository_of(page_url)
+        if site is not None:
+            return partial(site.join, page_url=page_url)
+        bases = self.memory.link_bases
+        links = bases.look(page_url, fetched_url, origin, draft.hrefs)
+        if bases.is_open(links) and can_wait and self.waiting.can_keep("links", self.limit.left):
+            raise UnsettledError
+        if links.differs:
+            self._run.count(stats.markdown_links(bases.base_of(links)))
+        return bases.join(links)
 
     async def read(
         self, request: Request, answer: PageResponse, *, listed: bool, with_listings: bool = True
@@ -444,89 +440,6 @@ class PageReader(UsesRun):
         if state is not None and state.origin == "html" and wrong != "not_found":
             raise RenderingError(f"its Markdown is a stub, and its HTML failed ({why})", kind=wrong)
         return None  # the page has its Markdown
-
-
-# --- answers that may stand in place of their pages; what the evidence makes of one is in
-# `crawler/bot_walls.py` ---
-
-
-def seen_suspect(
-    run: Run, record: PageRecord, answer: PageResponse, request: Request
-) -> Suspect | None:
-    """Return the suspect of a page's answer, and record it as evidence; None for an answer without
-    suspicion.
-    """
-    suspect = suspect_of(run, record, answer.body)
-    if suspect is None or suspect.cut:
-        return suspect
-    suspect.start = bool(info(request).get("start"))
-    start = run.discovery.start if run.discovery is not None else None
-    led = suspect.start and start is not None and start.url != start.final_url
-    suspect.redirected = (
-        led or "redirect_urls" in request.meta
-    ) and record.url not in run.bounds.links
-    suspect.false_304 = run.known.is_false(record, answer.headers)
-    run.suspects.see(suspect)
-    return suspect
-
-
-async def seen_beside(run: Run, answer: PageResponse, state: PageState) -> Suspect | None:
-    """Record as evidence the response for a stored page that has no document in this run, and
-    return the suspect.
-    """
-    page = await read_page(answer, run.workers, listed=True)
-    record = run.records.of_response(answer, page, depth=state.depth, by="link")
-    record = replace(record, identity=identity(state.url))
-    suspect = suspect_of(run, record, answer.body)
-    if suspect is None or suspect.before is None:
-        return None
-    run.suspects.see(suspect)
-    return suspect
-
-
-def suspect_of(run: Run, record: PageRecord, body: bytes) -> Suspect | None:
-    """Return the suspect of a response whose text differs from the stored one, or is new and short;
-    else None.
-    """
-    text = record.content or ""
-    state = run.known.state(record.key)
-    is_same = state is not None and (
-        state.markdown_hash == bytes.fromhex(content_hash(text))
-        or (state.raw_hash is not None and state.raw_hash == bytes.fromhex(record.raw_hash or ""))
-    )  # as stored: its Markdown, or the body that another version made Markdown of
-    if (
-        state is None or state.source_hash is not None
-    ):  # new, or stored as pipelines of the user altered it
-        is_long = len(text) > bot_walls.MAX_NEW_TEXT or run.bounds.is_alike(record.url)
-        if is_same or is_long or not run.known.states:
-            return None
-        evidence = bot_walls.own_evidence("", text, record.title, body)
-        return Suspect(record.key, bot_walls.wall_fingerprint(text), None, evidence)
-    stored = None if state.markdown_hash is None or is_same else run.store.load_page(state.key)
-    if stored is None:
-        return None
-    before = stored.content or ""
-    suspect = Suspect(state.key, bot_walls.wall_fingerprint(text), state.content_hash)
-    suspect.cut = not record.has_end_tag and breaks_off(before, text)
-    if suspect.cut:
-        return suspect
-    dropped = drop_reason(text, record.title)
-    reason = dropped.reason if dropped is not None else None
-    is_missing = reason == "soft-404" or content_hash(text) in run.site.soft404_hashes
-    if is_missing or not bot_walls.is_rewritten(before, text):
-        return None
-    suspect.kind = bot_walls.own_evidence(before, text, record.title, body)
-    suspect.rewriting = rewriting(state.key, before, text, stored.title)
-    if reason is None:  # one without text is seen twice anyway
-        shrunk = bot_walls.is_shrunk(before, text)
-        is_less = (
-            record.origin in MARKDOWN_ORIGINS and state.origin == "html"
-        )  # it has no navigation
-        suspect.bare = shrunk or (
-            not is_less and bot_walls.has_lost_links(stored.follow, record.follow)
-        )
-        suspect.blank = shrunk and not record.follow
-    return suspect
 
 
 def _says_the_same(text: str, before: str) -> bool:

@@ -1,0 +1,117 @@
+"""Answers that may stand in place of their pages; what the evidence makes of one is in
+`crawler/bot_walls.py`.
+"""
+
+from dataclasses import replace
+
+from scrapy import Request
+
+from llmsspider.content.conversion import ConversionPool
+from llmsspider.crawler import bot_walls
+from llmsspider.crawler.bot_walls import Suspect, Suspects
+from llmsspider.crawler.bounds import Bounds
+from llmsspider.crawler.known_pages import KnownPages
+from llmsspider.crawler.overwrites import rewriting
+from llmsspider.crawler.pages import PageResponse, breaks_off, drop_reason, read_page
+from llmsspider.crawler.parts import UsesRun
+from llmsspider.crawler.records import Records
+from llmsspider.crawler.requests import info
+from llmsspider.crawler.run import Run
+from llmsspider.crawler.site import SiteKnowledge
+from llmsspider.items import MARKDOWN_ORIGINS, content_hash
+from llmsspider.store import PageRecord, PageState
+from llmsspider.web.urls import identity
+
+
+class SuspectAnswers(UsesRun):
+    """Finds answers that say something else than their pages did, and records them as evidence."""
+
+    bounds: Bounds
+    known: KnownPages
+    records: Records
+    site: SiteKnowledge
+    suspects: Suspects
+    workers: ConversionPool
+
+    def __init__(self, run: Run):
+        super().__init__(run)
+        self._run = run
+
+    def seen(self, record: PageRecord, answer: PageResponse, request: Request) -> Suspect | None:
+        """Return the suspect of a page's answer, and record it as evidence; None for an answer without
+        suspicion.
+        """
+        suspect = self.of(record, answer.body)
+        if suspect is None or suspect.cut:
+            return suspect
+        suspect.start = bool(info(request).get("start"))
+        start = self._run.discovery.start if self._run.discovery is not None else None
+        led = suspect.start and start is not None and start.url != start.final_url
+        suspect.redirected = (
+            led or "redirect_urls" in request.meta
+        ) and record.url not in self.bounds.links
+        suspect.false_304 = self.known.is_false(record, answer.headers)
+        self.suspects.see(suspect)
+        return suspect
+
+    async def seen_beside(self, answer: PageResponse, state: PageState) -> Suspect | None:
+        """Record as evidence the response for a stored page that has no document in this run, and
+        return the suspect.
+        """
+        page = await read_page(answer, self.workers, listed=True)
+        record = self.records.of_response(answer, page, depth=state.depth, by="link")
+        record = replace(record, identity=identity(state.url))
+        suspect = self.of(record, answer.body)
+        if suspect is None or suspect.before is None:
+            return None
+        self.suspects.see(suspect)
+        return suspect
+
+    def of(self, record: PageRecord, body: bytes) -> Suspect | None:
+        """Return the suspect of a response whose text differs from the stored one, or is new and short;
+        else None.
+        """
+        text = record.content or ""
+        state = self.known.state(record.key)
+        is_same = state is not None and (
+            state.markdown_hash == bytes.fromhex(content_hash(text))
+            or (
+                state.raw_hash is not None
+                and state.raw_hash == bytes.fromhex(record.raw_hash or "")
+            )
+        )  # as stored: its Markdown, or the body that another version made Markdown of
+        if (
+            state is None or state.source_hash is not None
+        ):  # new, or stored as pipelines of the user altered it
+            is_long = len(text) > bot_walls.MAX_NEW_TEXT or self.bounds.is_alike(record.url)
+            if is_same or is_long or not self.known.states:
+                return None
+            evidence = bot_walls.own_evidence("", text, record.title, body)
+            return Suspect(record.key, bot_walls.wall_fingerprint(text), None, evidence)
+        stored = (
+            None if state.markdown_hash is None or is_same else self._run.store.load_page(state.key)
+        )
+        if stored is None:
+            return None
+        before = stored.content or ""
+        suspect = Suspect(state.key, bot_walls.wall_fingerprint(text), state.content_hash)
+        suspect.cut = not record.has_end_tag and breaks_off(before, text)
+        if suspect.cut:
+            return suspect
+        dropped = drop_reason(text, record.title)
+        reason = dropped.reason if dropped is not None else None
+        is_missing = reason == "soft-404" or content_hash(text) in self.site.soft404_hashes
+        if is_missing or not bot_walls.is_rewritten(before, text):
+            return None
+        suspect.kind = bot_walls.own_evidence(before, text, record.title, body)
+        suspect.rewriting = rewriting(state.key, before, text, stored.title)
+        if reason is None:  # one without text is seen twice anyway
+            shrunk = bot_walls.is_shrunk(before, text)
+            is_less = (
+                record.origin in MARKDOWN_ORIGINS and state.origin == "html"
+            )  # it has no navigation
+            suspect.bare = shrunk or (
+                not is_less and bot_walls.has_lost_links(stored.follow, record.follow)
+            )
+            suspect.blank = shrunk and not record.follow
+        return suspect
