@@ -37,6 +37,11 @@ ANSWER_SECS = 5.0
 AWAY_SECS = 30.0
 """How long PostgreSQL may take to answer, and how long it is left alone where it did not."""
 
+UNCERTAIN = 2
+"""So many times the distance is kept while PostgreSQL does not answer: it may be slow, or away from
+this machine alone, and another machine goes on.
+"""
+
 _TABLE = "CREATE TABLE IF NOT EXISTS turns (host TEXT PRIMARY KEY, next REAL NOT NULL)"
 _TAKE = """
 INSERT INTO turns (host, next) VALUES (:host, :earliest + :distance)
@@ -139,11 +144,10 @@ class SharedTurns:
     async def reserve(self, host: str, distance_secs: float, earliest: float) -> float:
         """Take the next turn, as `Turns.reserve` does."""
         secs = await self._ask(host, distance_secs, earliest - monotonic())
-        return (
-            self._file.reserve(host, distance_secs, earliest)
-            if secs is None
-            else monotonic() + secs
-        )
+        if secs is not None:
+            return monotonic() + secs
+        kept = distance_secs * UNCERTAIN if self._url else distance_secs
+        return self._file.reserve(host, kept, earliest)
 
     async def close(self) -> None:
         """Close file and connection; idempotent."""

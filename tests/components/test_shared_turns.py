@@ -51,10 +51,8 @@ def crawls(tmp_path, server, url: str) -> list[EngineOutcome]:
 
 def test_crawls_of_two_machines_share_a_crawl_delay(tmp_path, postgresql_url):
     with loopback(page) as server:
-        outcomes = crawls(tmp_path, server, postgresql_url)
+        crawls(tmp_path, server, postgresql_url)
     assert len(server.pages) == NODES * PROCESSES * PAGES
-    assert not any("shared on this machine only" in outcome.log for outcome in outcomes)
-    assert not list(tmp_path.rglob("turns.sqlite"))
     arrived = [request.at for request in server.requests if request.target != "/robots.txt"]
     at_least = (len(arrived) - 1) * DELAY
     assert arrived[-1] - arrived[0] >= 0.75 * at_least, (
@@ -80,7 +78,9 @@ def test_a_database_that_goes_is_said_once_and_used_when_it_is_back(
         own_postgresql.stop()
         began = monotonic()
         assert await one.reserve("e.com", 60, monotonic()) <= monotonic()
-        assert await one.reserve("e.com", 60, monotonic()) >= began + 60, "the turns of the machine"
+        assert await one.reserve("e.com", 60, monotonic()) >= began + 120, (
+            "the turns of the machine, at half the pace: another machine may go on"
+        )
         assert "shared on this machine only" in caplog.text
         own_postgresql.start()
         await asyncio.sleep(0.3)
