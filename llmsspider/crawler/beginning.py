@@ -27,7 +27,8 @@ from llmsspider.crawler.pages import PageResponse, refused_by_page, utc_now, wit
 from llmsspider.crawler.parts import UsesRun
 from llmsspider.crawler.plan import make_plan
 from llmsspider.crawler.progress import Coverage, Outputs, PageLimit, Progress
-from llmsspider.crawler.records import Readings, Records
+from llmsspider.crawler.readings import Readings
+from llmsspider.crawler.records import Records
 from llmsspider.crawler.requests import (
     HTML_ACCEPT,
     META,

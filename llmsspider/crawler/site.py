@@ -9,7 +9,6 @@ from itertools import chain
 from typing import Any
 from urllib.parse import urlsplit
 
-from llmsspider.crawler.records import SiteTitles
 from llmsspider.crawler.second_requests import Form, FormSamples, Judged
 from llmsspider.items import LlmsEntry
 from llmsspider.site.discovered import Discovery, Seed
@@ -68,7 +67,6 @@ class SiteKnowledge:
             frozenset()
         )  # those that the start page links to or a list names, by identity
         self._forms: dict[str, HostForms] = {}
-        self.titles = SiteTitles()
         self.judged = Judged()
         self._start = ""
         self._twin: tuple[str, ...] = ()
@@ -332,7 +330,6 @@ class SiteKnowledge:
         shared = hosts.pop(_EVERYWHERE, {})
         self._forms = {name: HostForms.from_dict(data) for name, data in hosts.items()}
         self.judged = Judged(shared.get("judged"))
-        self.titles.remember(shared.get("titles"))
         if "docsify" in shared:
             self._docsify = Docsify.from_list(shared["docsify"])
         if "repository" in shared:
@@ -346,7 +343,6 @@ class SiteKnowledge:
         }
         shared = {
             "judged": self.judged.to_keep(),
-            "titles": self.titles.as_list(),
             "docsify": [asdict(site) for site in self._docsify],
             "routed": sorted(self._routed),
             "repository": asdict(self.repository) if self.repository else None,

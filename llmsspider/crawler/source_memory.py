@@ -293,8 +293,9 @@ class SourceMemory(UsesRun):
         if source is None:
             return
         shared: Any = source.forms.get("*")
-        if isinstance(shared, dict) and "tags" in shared:  # where earlier versions kept them
-            source.discovery.setdefault("tags", shared["tags"])
+        for name in ("tags", "titles") if isinstance(shared, dict) else ():
+            if name in shared:  # where earlier versions kept them
+                source.discovery.setdefault(name, shared[name])
         self.learned.remember(source.discovery)
         self.site.remember(source.forms)
         if self.arguments.full:

@@ -19,7 +19,8 @@ from llmsspider.crawler.known_pages import KnownPages, RecordedPages
 from llmsspider.crawler.learn import Learners
 from llmsspider.crawler.pages import Spool
 from llmsspider.crawler.progress import Coverage, Outputs, PageLimit, Progress
-from llmsspider.crawler.records import Readings, Records
+from llmsspider.crawler.readings import Readings
+from llmsspider.crawler.records import Records
 from llmsspider.crawler.revisit import Ledger
 from llmsspider.crawler.settle import Waiting
 from llmsspider.crawler.shapes import LEARNED, shape_of

@@ -15,7 +15,7 @@ from llmsspider.crawler.bot_walls import ACCEPTED_RUNS
 from llmsspider.crawler.known_pages import KnownPages
 from llmsspider.crawler.learn import Learners
 from llmsspider.crawler.pages import says_missing, text_headers
-from llmsspider.crawler.records import Readings
+from llmsspider.crawler.readings import Readings
 from llmsspider.crawler.requests import (
     HTML_ACCEPT,
     META,

@@ -18,7 +18,7 @@ from llmsspider.config.settings import Config
 from llmsspider.crawler.known_pages import KnownPages
 from llmsspider.crawler.learn import Learners
 from llmsspider.crawler.pages import text_headers
-from llmsspider.crawler.records import Readings
+from llmsspider.crawler.readings import Readings
 from llmsspider.crawler.requests import META, RunComponent, is_plain, nested_request
 from llmsspider.crawler.run import Run
 from llmsspider.crawler.source_memory import SourceMemory

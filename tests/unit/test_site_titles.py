@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from llmsspider.crawler.records import KEPT_TITLES, LEAST_TITLES, MAX_LINKED, SiteTitles
+from llmsspider.crawler.learn.base import End
+from llmsspider.crawler.learn.titles import KEPT_TITLES, LEAST_TITLES, MAX_LINKED, SiteTitles
 from llmsspider.items import Link
 
 PAGES = [
@@ -79,10 +80,10 @@ def test_the_second_page_tells_that_the_title_is_the_start_pages():
 
 def test_what_was_learned_holds_in_the_next_run_from_the_first_page():
     titles = SiteTitles()
-    titles.remember(shared().as_list())
+    titles.remember(shared().keep(End()))
     titles.see("Widget", "# Widget\n\nText.\n")
     assert titles.own("Widget", "# Widget\n\nText.\n", None, "wheel one") == "wheel one"
-    assert titles.as_list() == ["Widget"]
+    assert titles.keep(End()) == ["Widget"]
     titles.remember("nothing")
     assert titles.is_shared("Widget")
 

@@ -40,7 +40,7 @@ from llmsspider.crawler.pages import (
 )
 from llmsspider.crawler.parts import UsesRun
 from llmsspider.crawler.progress import PageLimit
-from llmsspider.crawler.records import Readings
+from llmsspider.crawler.readings import Readings
 from llmsspider.crawler.requests import info, is_plain, kind_of_exception
 from llmsspider.crawler.revisit import Ledger
 from llmsspider.crawler.run import Run

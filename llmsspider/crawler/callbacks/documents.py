@@ -239,7 +239,7 @@ class Documents(UsesRun):
         """Give a page a title of its own where the site's pages share one; return whether it is
         another.
         """
-        is_other = self.site.titles.retitle(record, is_start=is_start)
+        is_other = self.learned.titles.retitle(record, is_start=is_start)
         if is_other:
             self._run.count("titles/shared")
         return is_other

@@ -17,6 +17,7 @@ from llmsspider.crawler.learn.link_sources import LinkSources
 from llmsspider.crawler.learn.redirects import Redirects
 from llmsspider.crawler.learn.shells import Shells
 from llmsspider.crawler.learn.tags import Tags
+from llmsspider.crawler.learn.titles import SiteTitles
 from llmsspider.crawler.settle import (
     ReadPage,
     Rule,
@@ -62,6 +63,7 @@ class Learners:
         self.redirects = Redirects(trusted=trusted)
         self.shells = Shells(trusted=trusted)
         self.tags = Tags()
+        self.titles = SiteTitles()
         self._all: tuple[Learner, ...] = (
             self.accept_refusals,
             self.copies,
@@ -72,6 +74,7 @@ class Learners:
             self.redirects,
             self.shells,
             self.tags,
+            self.titles,
         )
         self.by_itself: tuple[Rule, ...] = (
             refused,
