@@ -5,7 +5,7 @@ FROM python:3.13.9-slim-bookworm AS build
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 WORKDIR /src
 RUN python -m venv /opt/llmsspider
-COPY requirements-server.lock ./
+COPY locks/requirements-server.lock ./
 RUN /opt/llmsspider/bin/pip install --require-hashes -r requirements-server.lock
 COPY pyproject.toml setup.py README.md LICENSE ./
 COPY llmsspider ./llmsspider

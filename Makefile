@@ -16,27 +16,27 @@ install-all: $(VENV)/.installed-all
 install-dev: $(VENV)/.installed-dev .venv-llamaindex/.installed
 
 # The locks hold all that is needed, with hashes; what an index serves cannot differ. A crawl needs the base alone.
-$(VENV)/.installed: requirements-base.lock
+$(VENV)/.installed: locks/requirements-base.lock
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-base.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r locks/requirements-base.lock
 	@touch $@
 
 # Everything: the extras too (browser, Parquet, S3, PostgreSQL, MCP).
-$(VENV)/.installed-all: $(VENV)/.installed requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+$(VENV)/.installed-all: $(VENV)/.installed locks/requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r locks/requirements.lock
 	@touch $@
 
-$(VENV)/.installed-dev: $(VENV)/.installed-all requirements-dev.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+$(VENV)/.installed-dev: $(VENV)/.installed-all locks/requirements-dev.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r locks/requirements-dev.lock
 	@touch $@
 
-.venv-llamaindex/.installed: requirements-llamaindex.lock
+.venv-llamaindex/.installed: locks/requirements-llamaindex.lock
 	$(PYTHON) -m venv .venv-llamaindex
 	.venv-llamaindex/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes \
-		-r requirements-llamaindex.lock
+		-r locks/requirements-llamaindex.lock
 	@touch $@
 
-.venv-orchestrators/.installed: .ci/orchestrators.lock
+.venv-orchestrators/.installed: locks/orchestrators.lock
 	$(PYTHON) -m venv .venv-orchestrators
 	.venv-orchestrators/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	@touch $@
@@ -74,9 +74,9 @@ LOWEST_TESTS ?= \
 	tests/integration/test_mcp.py::test_over_http_with_a_token_and_checked_hosts \
 	tests/e2e/test_browser_site.py::test_only_empty_shells_are_drawn
 
-$(LOWEST)/.installed: .ci/lowest.lock
+$(LOWEST)/.installed: locks/lowest.lock
 	$(PYTHON) -m venv $(LOWEST)
-	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r .ci/lowest.lock
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r locks/lowest.lock
 	@touch $@
 
 # In two processes where the suite has four: each one imports everything, and both run beside each other (.ci/run).
@@ -107,28 +107,28 @@ MINUTES ?= 10
 fuzz: install-dev
 	$(BIN)/python benchmarks/fuzz.py --minutes $(MINUTES) $(TESTS)
 
-# After a change of requirements*.txt. What tests and linters need follows the versions of requirements.lock.
+# After a change of requirements*.txt. What tests and linters need follows the versions of locks/requirements.lock.
 UV_COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11.0 --generate-hashes --no-emit-index-url \
 	--no-header --no-annotate
 LOCK_HEAD = \# Every package that $(1).txt brings, with its hashes: `make lock` writes it.
 lock:
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv==0.13.9
-	$(UV_COMPILE) requirements.txt -o requirements.lock
-	$(UV_COMPILE) pyproject.toml -c requirements.lock -o requirements-base.lock
-	$(UV_COMPILE) pyproject.toml --extra mcp --extra postgresql -c requirements.lock -o requirements-server.lock
-	$(UV_COMPILE) requirements-dev.txt -c requirements.lock -o requirements-dev.lock
-	$(UV_COMPILE) requirements-cloud.txt -o requirements-cloud.lock
-	$(UV_COMPILE) requirements-llamaindex.txt pyproject.toml -c requirements.lock -o requirements-llamaindex.lock
-	$(UV_COMPILE) .ci/orchestrators.txt -o .ci/orchestrators.lock
-	$(UV_COMPILE) --resolution lowest-direct --all-extras pyproject.toml .ci/lowest.txt -o .ci/lowest.lock
-	@sed -i '1i $(call LOCK_HEAD,requirements)' requirements.lock
-	@sed -i '1i # Every package that a plain install brings, with its hashes: `make lock` writes it.' requirements-base.lock
-	@sed -i '1i # What the container installs: the base, MCP and PostgreSQL, with hashes: `make lock` writes it.' requirements-server.lock
-	@sed -i '1i $(call LOCK_HEAD,requirements-dev)' requirements-dev.lock
-	@sed -i '1i $(call LOCK_HEAD,requirements-cloud)' requirements-cloud.lock
-	@sed -i '1i $(call LOCK_HEAD,requirements-llamaindex)' requirements-llamaindex.lock
-	@sed -i '1i $(call LOCK_HEAD,orchestrators)' .ci/orchestrators.lock
-	@sed -i '1i # The lowest versions that pyproject.toml declares, with hashes: `make lock` writes it.' .ci/lowest.lock
+	$(UV_COMPILE) requirements.txt -o locks/requirements.lock
+	$(UV_COMPILE) pyproject.toml -c locks/requirements.lock -o locks/requirements-base.lock
+	$(UV_COMPILE) pyproject.toml --extra mcp --extra postgresql -c locks/requirements.lock -o locks/requirements-server.lock
+	$(UV_COMPILE) locks/requirements-dev.txt -c locks/requirements.lock -o locks/requirements-dev.lock
+	$(UV_COMPILE) locks/requirements-cloud.txt -o locks/requirements-cloud.lock
+	$(UV_COMPILE) locks/requirements-llamaindex.txt pyproject.toml -c locks/requirements.lock -o locks/requirements-llamaindex.lock
+	$(UV_COMPILE) locks/orchestrators.txt -o locks/orchestrators.lock
+	$(UV_COMPILE) --resolution lowest-direct --all-extras pyproject.toml locks/lowest.txt -o locks/lowest.lock
+	@sed -i '1i $(call LOCK_HEAD,requirements)' locks/requirements.lock
+	@sed -i '1i # Every package that a plain install brings, with its hashes: `make lock` writes it.' locks/requirements-base.lock
+	@sed -i '1i # What the container installs: the base, MCP and PostgreSQL, with hashes: `make lock` writes it.' locks/requirements-server.lock
+	@sed -i '1i $(call LOCK_HEAD,requirements-dev)' locks/requirements-dev.lock
+	@sed -i '1i $(call LOCK_HEAD,requirements-cloud)' locks/requirements-cloud.lock
+	@sed -i '1i $(call LOCK_HEAD,requirements-llamaindex)' locks/requirements-llamaindex.lock
+	@sed -i '1i $(call LOCK_HEAD,orchestrators)' locks/orchestrators.lock
+	@sed -i '1i # The lowest versions that pyproject.toml declares, with hashes: `make lock` writes it.' locks/lowest.lock
 
 # Every test with coverage; then build wheel and sdist into dist/, check them, install them into an empty environment and crawl with that.
 release-check: coverage

@@ -4,7 +4,7 @@
     python benchmarks/sources_night.py nodes       `scrapy sync` over two Scrapyd nodes with one PostgreSQL, two nights
     python benchmarks/sources_night.py catalog     what it takes to list all sources, and to find one
 
-`nodes` needs requirements-dev.txt and a PostgreSQL. Everything stays on 127.0.0.1.
+`nodes` needs locks/requirements-dev.txt and a PostgreSQL. Everything stays on 127.0.0.1.
 docs/how-to/many-sites.md has the results; `scale.py` simulates 10,000 sources.
 """
 

@@ -100,7 +100,7 @@ def _name(requirement: str) -> str:
 
 def _pins() -> list[str]:
     lines = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
-    tested = (ROOT / "requirements-dev.txt").read_text(encoding="utf-8").splitlines()
+    tested = (ROOT / "locks/requirements-dev.txt").read_text(encoding="utf-8").splitlines()
     lines += [line for line in tested if ' # extra "' in line]  # too heavy for all
     return [line.partition(" #")[0] for line in lines if line and not line.startswith("#")]
 

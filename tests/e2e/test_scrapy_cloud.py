@@ -73,15 +73,15 @@ def test_shub_deploys_the_repository_as_it_is(cloud_upload: Upload) -> None:  # 
 
 def test_its_requirements_are_the_projects_own(cloud_upload: Upload) -> None:  # noqa: F811
     uploaded = cloud_upload.files["requirements"].decode()
-    assert uploaded == (ROOT / "requirements-cloud.lock").read_text(encoding="utf-8")
-    deployed = pins((ROOT / "requirements-cloud.txt").read_text(encoding="utf-8"))
+    assert uploaded == (ROOT / "locks/requirements-cloud.lock").read_text(encoding="utf-8")
+    deployed = pins((ROOT / "locks/requirements-cloud.txt").read_text(encoding="utf-8"))
     ours = pins((ROOT / "requirements.txt").read_text(encoding="utf-8"))
     dropped = {line.partition("==")[0] for line in ours - deployed}
     added = {line.partition("==")[0] for line in deployed - ours}
     assert dropped <= LEFT_OUT, "extras that jobs do without"
     assert not LEFT_OUT & {line.partition("==")[0] for line in uploaded.splitlines()}
     assert added == {"scrapinghub-entrypoint-scrapy", "scrapy-dotpersistence", "awscli"}
-    tested = pins((ROOT / "requirements-dev.txt").read_text(encoding="utf-8"))
+    tested = pins((ROOT / "locks/requirements-dev.txt").read_text(encoding="utf-8"))
     assert deployed - ours <= tested, "what is deployed is what is tested"
 
 

@@ -1,4 +1,4 @@
-"""Write docs/reference/licences.md: what the packages of requirements.lock say of their licences (`make licences`)."""
+"""Write docs/reference/licences.md: what the packages of locks/requirements.lock say of their licences (`make licences`)."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from importlib.metadata import PackageNotFoundError, distribution, metadata
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-LOCK = ROOT / "requirements.lock"
+LOCK = ROOT / "locks/requirements.lock"
 HEAD = """# Licences
 
-What `requirements.lock` brings, and what each package says of its licence. Written by `make licences`.
+What `locks/requirements.lock` brings, and what each package says of its licence. Written by `make licences`.
 llmsspider itself is under the MIT licence.
 Under the LGPL is psycopg, with the extra `postgresql`; it is used unchanged, as a library.
 pyromark, which reads Markdown, is one author's binding (41 releases, 0.10.3 the last) of pulldown-cmark, the parser of

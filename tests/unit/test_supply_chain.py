@@ -30,14 +30,14 @@ PINS = dict(
 HEAVY = dict(
     re.findall(
         r'^([\w.-]+)==(\S+) # extra "',
-        (licences.ROOT / "requirements-dev.txt").read_text(),
+        (licences.ROOT / "locks/requirements-dev.txt").read_text(),
         re.MULTILINE,
     )
 )
 """Extras that requirements.txt leaves out."""
 
-PARTS = ("requirements-base", "requirements-server")
-"""Locks of a part of requirements.lock: what a plain install and the container hold."""
+PARTS = ("locks/requirements-base", "locks/requirements-server")
+"""Locks of a part of locks/requirements.lock: what a plain install and the container hold."""
 
 BROUGHT = {"pydantic-core", "cryptography"}
 """What is imported of packages that bring it in the one version they work with."""
@@ -45,7 +45,12 @@ BROUGHT = {"pydantic-core", "cryptography"}
 GUESTS = {"langchain_core", "llama_index", "haystack"}
 """What a loader of `integrations` is for: who imports that module has it."""
 
-OTHERS = ("requirements-dev", "requirements-cloud", "requirements-llamaindex", ".ci/orchestrators")
+OTHERS = (
+    "locks/requirements-dev",
+    "locks/requirements-cloud",
+    "locks/requirements-llamaindex",
+    "locks/orchestrators",
+)
 
 
 def imported_modules() -> set[str]:
@@ -80,7 +85,7 @@ def test_the_lock_holds_what_requirements_txt_pins():
     }
 
 
-@pytest.mark.parametrize("name", ["requirements", *PARTS, *OTHERS, ".ci/lowest"])
+@pytest.mark.parametrize("name", ["locks/requirements", *PARTS, *OTHERS, "locks/lowest"])
 def test_every_package_of_a_lock_has_hashes_and_nothing_says_where_it_comes_from(name):
     lock = (licences.ROOT / f"{name}.lock").read_text()
     entries = re.split(r"(?m)^(?=[a-z])", lock)[1:]
@@ -100,7 +105,7 @@ def test_a_lock_of_a_part_has_the_versions_of_the_whole(name):
     project = tomllib.loads((licences.ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
         "project"
     ]
-    extras = ["mcp", "postgresql"] if name == "requirements-server" else []
+    extras = ["mcp", "postgresql"] if name == "locks/requirements-server" else []
     wanted = [
         *project["dependencies"],
         *(line for extra in extras for line in project["optional-dependencies"][extra]),
@@ -109,7 +114,7 @@ def test_a_lock_of_a_part_has_the_versions_of_the_whole(name):
         "run: make lock"
     )
     assert part.keys().isdisjoint({"playwright", "pyarrow", "boto3", "numpy"})
-    assert ("mcp" in part, "psycopg" in part) == ((name == "requirements-server"),) * 2
+    assert ("mcp" in part, "psycopg" in part) == ((name == "locks/requirements-server"),) * 2
 
 
 @pytest.mark.parametrize("name", OTHERS)
@@ -145,7 +150,7 @@ def test_pyproject_declares_ranges_and_the_newest_of_them_is_pinned():
 
 
 def test_the_lowest_versions_that_are_declared_are_those_that_are_tested():
-    lowest = pins(licences.ROOT / ".ci" / "lowest.lock")
+    lowest = pins(licences.ROOT / "locks" / "lowest.lock")
     least = {
         name: next(part.version for part in spec if part.operator == ">=")
         for name, spec in declared().items()
@@ -170,7 +175,7 @@ def test_the_tests_of_the_lowest_versions_exist():
 
 
 def test_tests_and_crawls_agree_on_versions():
-    ours, dev = licences.locked(), pins(licences.ROOT / "requirements-dev.lock")
+    ours, dev = licences.locked(), pins(licences.ROOT / "locks/requirements-dev.lock")
     assert {
         name: dev[name] for name in dev.keys() & ours.keys() if dev[name] not in ours[name]
     } == {}
