@@ -150,12 +150,12 @@ async def discover_site(phase: Phase) -> None:
         if target and same_site(target, url) and identity(target) != identity(url):
             phase.note(f"language {language}: starting from {target}")
             discovery, start_page = await _look(phase, target)
-    discovery.start_url = phase.memory.start_history.section_of(discovery)
+    discovery.start_url = phase.learned.start_page.history.section_of(discovery)
     section = start_page.meta.section
-    known = phase.memory.start_history.declared
+    known = phase.learned.start_page.history.declared
     if section is None and known is not None:  # a wall in its place names none
         start_page.meta.section = Section(*known)
-    phase.memory.start_history = phase.memory.start_history.after(discovery, section)
+    phase.learned.start_page.learn(discovery, section)
     await _learn_page_form(phase, discovery, start_page)
     run.discovered(discovery, start_page)
     start = identity(discovery.start.final_url)

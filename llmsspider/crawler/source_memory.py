@@ -3,11 +3,9 @@ record. No Scrapy.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
-from urllib.parse import urlsplit
+from typing import Any
 
 from llmsspider.config.arguments import DocsArguments
 from llmsspider.config.settings import Config
@@ -16,6 +14,7 @@ from llmsspider.crawler.bounds import Bounds
 from llmsspider.crawler.known_pages import KnownPages, RecordedPages
 from llmsspider.crawler.learn import Learners
 from llmsspider.crawler.learn.base import End
+from llmsspider.crawler.learn.start_page import place_of
 from llmsspider.crawler.link_bases import LinkBases
 from llmsspider.crawler.parts import UsesRun
 from llmsspider.crawler.progress import Coverage
@@ -24,14 +23,14 @@ from llmsspider.crawler.revisit import Ledger
 from llmsspider.crawler.second_requests import Judged
 from llmsspider.crawler.site import SiteKnowledge
 from llmsspider.crawler.state import RunState
-from llmsspider.items import LlmsEntry, Section
-from llmsspider.site.discovered import Discovery, FetchResult
+from llmsspider.items import LlmsEntry
+from llmsspider.site.discovered import FetchResult
 from llmsspider.site.llmstxt import directory_url
 from llmsspider.site.llmstxt_parser import LlmsTxt
 from llmsspider.store import RunRecord, SourceRecord
 from llmsspider.web.outcomes import MISSING
 from llmsspider.web.rights import SiteRights
-from llmsspider.web.urls import directory, host, page_key
+from llmsspider.web.urls import page_key
 
 OF_ONE_RUN = frozenset({"mode", "retry", "full", "emit", "save", "confirm_deletions"})
 """Arguments of one run, never kept (docs/reference/arguments.md); all others say what the source
@@ -149,77 +148,6 @@ LOST_LIST_RUNS = 10
 """Runs in a row in which a list answers with something else, after which it counts as gone."""
 
 
-@dataclass(frozen=True, slots=True)
-class StartHistory:
-    """What is remembered of a start page; empty strings are unknown.
-
-    `page` is where `url` redirected, `section` the address whose directory is its section,
-    `declared` the section that the page itself names, with the reason; the store keeps it as
-    `told`.
-    """
-
-    url: str = ""
-    page: str = ""
-    section: str = ""
-    declared: tuple[str, str] | None = None
-
-    @classmethod
-    def from_json(cls, found: Any) -> Self:
-        """Read what `to_json` wrote; anything else is nothing."""
-        values = found if isinstance(found, dict) else {}
-        url, page, section = (str(values.get(name) or "") for name in ("url", "page", "section"))
-        match values.get("told"):
-            case [path, why]:
-                return cls(url, page, section, (str(path), str(why)))
-        return cls(url, page, section)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return what the store keeps."""
-        return {"url": self.url, "page": self.page, "section": self.section, "told": self.declared}
-
-    def led_elsewhere(self, answer: FetchResult, statuses: Sequence[object]) -> str | None:
-        """Return the page to which a start page redirects unlike before, None where that changes
-        nothing.
-
-        That is a temporary redirect (`statuses`) to another page than before, and any to another
-        section of the host.
-        """
-        page = answer.final_url
-        if (
-            answer.url != self.url
-            or not answer.ok
-            or page == answer.url
-            or _place(page) == _place(self.page)
-        ):
-            return None
-        now = answer.section_url
-        is_temporary = not {301, 308}.issuperset(statuses)
-        is_other = directory(now) != directory(self.section) and host(now) == host(self.section)
-        return page if is_temporary or is_other else None
-
-    def section_of(self, discovery: Discovery) -> str:
-        """Return the address whose directory is the section: that of earlier runs where the start
-        page failed.
-        """
-        same = discovery.start.url == self.url and self.section
-        return self.section if same and discovery.start.error else discovery.start_url
-
-    def after(self, discovery: Discovery, named: Section | None) -> "StartHistory":
-        """Return what is remembered after a run; `named` is the section that the start page names,
-        if it was read.
-        """
-        start = discovery.start
-        if start.error:
-            return self
-        declared = self.declared if start.url == self.url else None
-        declared = (named.path, named.why) if named is not None else declared
-        return StartHistory(start.url, start.final_url, discovery.start_url, declared)
-
-
-def _place(url: str) -> tuple[str, str]:
-    return host(url), urlsplit(url).path
-
-
 class SourceMemory(UsesRun):
     """What runs of one source remember from one to the next, besides pages."""
 
@@ -247,9 +175,7 @@ class SourceMemory(UsesRun):
         """Files that gave seeds in the run before and were not read, or break off, in this one:
         nothing is deleted.
         """
-        self.start_history = StartHistory.from_json(
-            found.get("start")
-        )  # of this run after discovery
+        self.learned.start_page.remember(found.get("start"))  # a plan recalls nothing else
         self.doubts = Doubts(found.get("doubts"))
         """What pages answered in earlier runs that was not accepted, and in this one."""
         self.lagging: set[bytes] = set()
@@ -347,7 +273,6 @@ class SourceMemory(UsesRun):
         ledger = self.ledger
         kept["witnesses"] = ledger.to_json() if ledger.histories else {"settings": ledger.settings}
         kept["files"] = list(dict.fromkeys([*discovery.read_files(), *self.unread_files]))
-        kept["start"] = self.start_history.to_json()
         main = discovery.main_file
         if main is not None and (says := self.description_of(main)) is not None:
             kept["says"] = {"file": main.url, **says}
@@ -405,10 +330,10 @@ class SourceMemory(UsesRun):
         """Return the page to which the start page redirects for the first time, None where that
         counts already.
         """
-        page = self.start_history.led_elsewhere(answer, statuses)
+        page = self.learned.start_page.history.led_elsewhere(answer, statuses)
         is_new = (
             page
-            and self.doubts.again(page_key(answer.url) + b"start", f"leads to {_place(page)}") < 2
+            and self.doubts.again(page_key(answer.url) + b"start", f"leads to {place_of(page)}") < 2
         )
         return page if is_new else None
 

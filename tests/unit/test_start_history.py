@@ -7,7 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from llmsspider.crawler.source_memory import Doubts, SourceMemory, StartHistory
+from llmsspider.crawler.learn.base import End
+from llmsspider.crawler.learn.start_page import StartHistory, StartPage
+from llmsspider.crawler.source_memory import Doubts, SourceMemory
 from llmsspider.items import Section
 from llmsspider.site.discovered import Discovery, FetchResult
 
@@ -49,24 +51,27 @@ def test_where_a_start_page_leads_for_the_first_time(final_url, statuses, expect
 
 def test_what_it_does_in_two_runs_counts():
     def night(before: StartHistory, doubts: Doubts) -> SimpleNamespace:
-        kept = json.loads(json.dumps([before.to_json(), doubts.to_keep(complete=False)]))
-        return SimpleNamespace(
-            start_history=StartHistory.from_json(kept[0]), doubts=Doubts(kept[1])
-        )
+        page = StartPage()
+        page.history = before
+        kept = json.loads(json.dumps([page.keep(End()), doubts.to_keep(complete=False)]))
+        later = StartPage()
+        later.remember(kept[0])
+        learned = SimpleNamespace(start_page=later)
+        return SimpleNamespace(learned=learned, start=later, doubts=Doubts(kept[1]))
 
     first, home = night(known(), Doubts()), answer("https://e.com/")
     assert SourceMemory.first_redirected_to(first, home, [302]) == "https://e.com/"
     failed = Discovery(answer(START, error="http"), START)
-    again = night(first.start_history.after(failed, None), first.doubts)
-    assert again.start_history.section_of(failed) == START
+    again = night(first.start.history.after(failed, None), first.doubts)
+    assert again.start.history.section_of(failed) == START
     assert SourceMemory.first_redirected_to(again, home, [302]) is None
-    other = night(first.start_history, first.doubts)
+    other = night(first.start.history, first.doubts)
     assert (
         SourceMemory.first_redirected_to(other, answer("https://e.com/soon/"), [302])
         == "https://e.com/soon/"
     )
     assert (
-        again.start_history.after(Discovery(home, "https://e.com/"), None).section
+        again.start.history.after(Discovery(home, "https://e.com/"), None).section
         == "https://e.com/"
     )
 

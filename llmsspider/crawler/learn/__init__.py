@@ -16,6 +16,7 @@ from llmsspider.crawler.learn.file_names import FileNames
 from llmsspider.crawler.learn.link_sources import LinkSources
 from llmsspider.crawler.learn.redirects import Redirects
 from llmsspider.crawler.learn.shells import Shells
+from llmsspider.crawler.learn.start_page import StartPage
 from llmsspider.crawler.learn.tags import Tags
 from llmsspider.crawler.learn.titles import SiteTitles
 from llmsspider.crawler.settle import (
@@ -62,6 +63,7 @@ class Learners:
         self.link_sources = LinkSources()
         self.redirects = Redirects(trusted=trusted)
         self.shells = Shells(trusted=trusted)
+        self.start_page = StartPage()
         self.tags = Tags()
         self.titles = SiteTitles()
         self._all: tuple[Learner, ...] = (
@@ -73,6 +75,7 @@ class Learners:
             self.link_sources,
             self.redirects,
             self.shells,
+            self.start_page,
             self.tags,
             self.titles,
         )
