@@ -63,9 +63,15 @@ class InvalidUrl:
         return printable_url(self.url)
 
 
+ANCHOR_ROUTE = ":~:"
+"""End of a route that a site writes like a place on a page (`#guide`). Browsers take it off before
+a program sees the address (https://wicg.github.io/scroll-to-text-fragment/#the-fragment-directive).
+"""
+
+
 def split_route(url: str) -> tuple[str, str]:
     """Return a URL without fragment, and its fragment where that is a route (`#/guide`,
-    `#!/guide`), else empty.
+    `#!/guide`, `#guide:~:`), else empty.
 
     A program in the page renders such a route as if it were a path: another page, not a place on
     this one. What follows a `?` in it is not kept.
@@ -76,7 +82,7 @@ def split_route(url: str) -> tuple[str, str]:
     ('https://e.com/', '')
     """
     page, _, fragment = url.partition("#")
-    if not fragment.startswith(("/", "!")):
+    if not (fragment.startswith(("/", "!")) or fragment.endswith(ANCHOR_ROUTE)):
         return page, ""
     path = fragment.partition("?")[0].partition("#")[0]
     return page, f"#{path}" if path.strip("!/") else ""

@@ -132,3 +132,34 @@ def test_a_shell_that_all_pages_have_is_downloaded_once_by_later_crawls(serve, r
         paths = site.paths()
         assert sum(path in chapters for path in paths) == count
         assert sum(path in data for path in paths) == len(data)
+
+
+def test_routes_that_are_written_as_anchors_are_pages_where_a_program_listens(serve, run_crawl):
+    chapters = {"": CHAPTERS["/"], "#one": CHAPTERS["/one"], "#two": CHAPTERS["/two"]}
+    links = "<a href='#one'>1</a> <a href='#two'>2</a> <a href='#top'>top</a> <a href='#'>x</a>"
+    script = f"""
+        const draw = () => {{
+          const text = {json.dumps(chapters)}[location.hash] ?? '<p>404 Sorry, no such page.</p>';
+          app.innerHTML = `<nav>{links}</nav><main>${{text}}</main>`;
+        }};
+        addEventListener('hashchange', draw);
+        draw();
+    """
+    text = "<h2 id='one'>One</h2><p>A place.</p><h2>Two</h2><p>No place.</p>"
+    places = f"""
+        app.innerHTML = `<main><h1>Places</h1><a href='#one'>1</a> <a href='#b'>2</a>{text * 4}</main>`;
+    """
+    site = serve(
+        {
+            "/": html("Home", "<p>Home.</p><a href='/app'>a</a> <a href='/places'>p</a>"),
+            "/app": shell(script, "<meta charset='utf-8'>"),
+            "/places": shell(places),
+        }
+    )
+    paths = {"/", "/app", "/app#one:~:", "/app#two:~:", "/places"}
+    for change in ("new", "unchanged", "unchanged"):
+        documents = run_crawl(f"{site.url}/").by_path(site.url)
+        assert set(documents) == paths
+        assert {document["change"] for document in documents.values()} == {change}
+    assert "One is a chapter" in documents["/app#one:~:"]["content"]
+    assert "Two is a chapter" in documents["/app#two:~:"]["content"]

@@ -1,5 +1,6 @@
 // Before the page's scripts. Keeps what a script gives to `loadSpec` of an element (RapiDoc), opens shadow roots,
-// answers for the service worker, which is blocked, and counts the timers that a page may draw itself by.
+// answers for the service worker, which is blocked, notes a program that listens for routes, and counts the timers
+// that a page may draw itself by.
 {
   const MOST_MS = 5000;  // a longer timer is not waited for
   const BEGIN_MS = 1000;  // nor is one that is set later than this after the page has loaded
@@ -27,6 +28,11 @@
       register: {value: async () => registration}, getRegistration: {value: async () => registration},
     });
   }
+  const listen = EventTarget.prototype.addEventListener;
+  window.addEventListener = function (type, ...rest) {
+    if (type === 'hashchange') document.llmsspiderRoutes = true;
+    return listen.call(this ?? window, type, ...rest);
+  };
   const timers = (document.llmsspiderTimers = new Set());
   const later = window.setTimeout;
   const forget = window.clearTimeout;

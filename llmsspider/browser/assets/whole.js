@@ -1,5 +1,13 @@
 // Copies into an inert document, where custom elements are not upgraded. Iterative: no depth overflows the stack.
+// Marks the links to routes that are written as anchors (`#guide`): the program listens, and there is no such place.
 deepest => {
+  const own = document.llmsspiderRoutes || window.onhashchange ? document.querySelectorAll('a[href*="#"]') : [];
+  for (const link of own) {
+    const name = link.hash.slice(1);
+    const isPlace = document.getElementById(name) || document.getElementsByName(name).length > 0;
+    const isOwn = link.href.split('#')[0] === location.href.split('#')[0];
+    if (isOwn && !isPlace && /^(?!top$)\w[\w./-]*$/.test(name)) link.setAttribute('data-llmsspider-route', '');
+  }
   const type = document.doctype ? new XMLSerializer().serializeToString(document.doctype) : '';
   const hasShadow = [...document.querySelectorAll('*')].some(element => element.shadowRoot);
   if (!hasShadow) return type + (document.documentElement?.outerHTML ?? '');

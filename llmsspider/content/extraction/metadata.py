@@ -21,7 +21,15 @@ from llmsspider.content.extraction.parsing import LINKS, Source
 from llmsspider.content.extraction.tree import inner_text
 from llmsspider.content.links import Growth, Joiner
 from llmsspider.items import Page, PageMeta, Section
-from llmsspider.web.urls import directory, host, identity, loose_key, split_route, without_fragment
+from llmsspider.web.urls import (
+    ANCHOR_ROUTE,
+    directory,
+    host,
+    identity,
+    loose_key,
+    split_route,
+    without_fragment,
+)
 
 _BASE = XPath("string(/html/head/base/@href | /html/body/base/@href)", smart_strings=False)
 
@@ -49,7 +57,8 @@ def read_page(root: _Element, source: Source, url: str, growth: Growth) -> tuple
             meta.markdown_alternate = joiner.join(files[0])
     if source.may_hold(*API_WORDS) or (meta.is_shell and b"documentation-topic" in source.body):
         read_apis(meta, root, source, joiner)
-    meta.routes = _routes(root, joiner) if source.may_hold(b"#/", b"#!") else []
+    has_routes = source.may_hold(b"#/", b"#!", b"data-llmsspider-route")
+    meta.routes = _routes(root, joiner) if has_routes else []
     follow = _follow_links(root, joiner, source)
     if meta.is_template:  # addresses that it makes of its data are none yet
         meta.routes = [url for url in meta.routes if not _IN_BRACES.search(url)]
@@ -210,6 +219,7 @@ def _clean(text: str | None) -> str | None:
 MAX_ROUTES = 5_000
 """Maximum number of routes of one page that are followed."""
 _HREFS = XPath("//a/@href | //area/@href | //frame/@src", smart_strings=False)
+_MARKED_ROUTES = XPath("//a[@data-llmsspider-route]/@href", smart_strings=False)
 _LINKS = XPath("//a/@href", smart_strings=False)
 _LOADED = XPath(
     "/html/head/meta[@property='docfx:navrel' or @property='docfx:tocrel' or @name='docfx:navrel'"
@@ -235,10 +245,11 @@ def _follow_links(root: _Element, joiner: Joiner, source: Source) -> list[str]:
 
 
 def _routes(root: _Element, joiner: Joiner) -> list[str]:
-    """Return the links of a page to its own routes (`#/guide`), absolute, each once, `MAX_ROUTES`
-    at most.
+    """Return the links of a page to its own routes (`#/guide`, and those that the browser marked),
+    absolute, each once, `MAX_ROUTES` at most.
     """
     hrefs = [href for href in dict.fromkeys(_HREFS(root)) if "#/" in href or "#!" in href]
+    hrefs += [f"{href}{ANCHOR_ROUTE}" for href in _MARKED_ROUTES(root)]
     urls = dict.fromkeys(without_fragment(joiner.join(href)) for href in hrefs)
     own = ((url, *split_route(url)) for url in urls)
     return list(

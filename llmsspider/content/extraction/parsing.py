@@ -51,7 +51,8 @@ _WORDS = (
     b"sidenote", b"marginnote", b"indextable", b"role", b"data-ea-publisher",
     b"swagger", b"redoc", b"rapi-doc", b"rapidoc", b"openapi", b"elements-api", b"api-reference",
     b"createapireference", b"spec-url", b"apidescriptionurl",
-    b"#/", b"#!", b"zero-md", b"md-block", b"wc-markdown", b"<xmp", b"text/markdown", b"text/x-markdown", b"<textarea",
+    b"#/", b"#!", b"data-llmsspider-route",
+    b"zero-md", b"md-block", b"wc-markdown", b"<xmp", b"text/markdown", b"text/x-markdown", b"<textarea",
     b"docfx:", b"sidebar_items",
 )  # fmt: skip
 

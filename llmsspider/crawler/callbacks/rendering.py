@@ -323,7 +323,8 @@ class Renderer(UsesRun):
 
     async def _browse(self, request: Request, answered: PageResponse) -> Rendering:
         """Return a page as the browser rendered it. Raises `RenderingError` where it did not."""
-        url = split_route(answered.fetched_url)[0] + split_route(request.url)[1]
+        address = split_route(answered.fetched_url)[0]
+        url = address + split_route(request.url)[1]
         shell = None if "set-cookie" in answered.headers else (answered.headers, answered.body)
         nested = nested_request(url, request, meta={"playwright": True, "llms_shell": shell})
         try:
@@ -356,6 +357,7 @@ class Renderer(UsesRun):
         page = replace(
             rendered,
             page_url=answered.page_url,
+            fetched_url=url if rendered.fetched_url == address else rendered.fetched_url,
             headers=headers,
             accept=None,
             data=data,
