@@ -1,8 +1,14 @@
 """Scrapy's cookies, where they are wanted."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from scrapy.crawler import Crawler
-from scrapy.downloadermiddlewares import cookies
 from scrapy.exceptions import NotConfigured
+
+if TYPE_CHECKING:
+    from scrapy.downloadermiddlewares import cookies
 
 
 class CookiesMiddleware:

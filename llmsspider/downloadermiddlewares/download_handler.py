@@ -1,15 +1,19 @@
 """The handler of http and https: signed where there is a key, rendered where a page needs it."""
 
-from typing import ClassVar
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
 
 from scrapy import Request
 from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 
-from llmsspider.browser.session import BrowserSession
 from llmsspider.downloadermiddlewares.resolver import guarded_resolver
 from llmsspider.web.credentials import Signer
+
+if TYPE_CHECKING:
+    from llmsspider.browser.session import BrowserSession
 
 
 class DownloadHandler(HTTP11DownloadHandler):

@@ -5,6 +5,8 @@ says. Crawls of one user on one machine share a small SQLite file; those of a pa
 PostgreSQL have their turns there, wherever they run.
 """
 
+from __future__ import annotations
+
 import asyncio
 import getpass
 import logging
@@ -16,12 +18,13 @@ from collections.abc import MutableMapping
 from datetime import timedelta
 from pathlib import Path
 from time import monotonic
-from typing import Any
-
-from psycopg import AsyncConnection
+from typing import TYPE_CHECKING, Any
 
 from llmsspider.errors import StoreError
 from llmsspider.store.database import MIGRATION_LOCK, open_postgresql
+
+if TYPE_CHECKING:
+    from psycopg import AsyncConnection  # of an extra
 
 logger = logging.getLogger(__name__)
 
