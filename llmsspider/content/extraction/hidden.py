@@ -305,7 +305,8 @@ _UNSEEN = [
 ]
 _FLAT = re.compile(r"scale[xy]?\(0(?:\.0{1,9})?(?:,0(?:\.0{1,9})?)?\)|rotate[xy]\(-?90deg\)")
 _NO_ALPHA = re.compile(
-    r"transparent|(?:rgba|hsla|rgb|hsl)\([^)]{0,60}[,/]0?(?:\.0{1,9})?%?\)|#(?:[0-9a-f]{3}0|[0-9a-f]{6}00)"
+    r"transparent|(?:rgb|hsl)a?\((?:(?:[^,)]{0,20},){3}|[^,)]{0,60}/)0?(?:\.0{1,9})?%?\)"
+    r"|#(?:[0-9a-f]{3}0|[0-9a-f]{6}00)"
 )
 _MOVING = ("transform", "translate", "transition", "animation", "will-change")
 _SIZES = ("height", "width", "max-height", "max-width", "block-size", "inline-size", "line-height")

@@ -27,7 +27,7 @@ _APART = frozenset({"details", "dl", "nav", "ol", "pre", "table", "ul"})
 
 def is_streamed(body: bytes) -> bool:
     """Say whether the bytes of a page may have parts that React puts at their place later."""
-    return b"$RC(" in body or b"$RS(" in body
+    return b"$RC(" in body or b"$RS(" in body or b'id="S:' in body
 
 
 def show(root: _Element, body: bytes) -> None:
@@ -42,12 +42,13 @@ def show(root: _Element, body: bytes) -> None:
 
 
 def _place_parts(root: _Element) -> None:
-    """Move streamed parts of a page to their places (React's `$RC` and `$RS`), and drop the
-    comments that were kept to tell where fallbacks end.
+    """Move streamed parts of a page to their places, and drop the comments that were kept to tell
+    where fallbacks end. React's `$RC` and `$RS` name both; without scripts their ids do.
     """
     calls = [call for text in _SCRIPTS(root) if "$R" in text for call in _PLACED.findall(text)]
     named = {element.get("id"): element for element in root.iter() if element.get("id")}
-    for names in calls:
+    places = [name for name in named if name[:2] in {"B:", "P:"}]
+    for names in calls or [(place, f"S{place[1:]}") for place in places]:
         first, second = map(named.get, names)
         if first is None or second is None or "template" not in {first.tag, second.tag}:
             continue
