@@ -41,6 +41,13 @@ STREAMED = {
         ),
         f"# Part\n\n{PROSE[3:-4]}\n\nnow\n\nafter\n",
     ),
+    "a part whose script is not there": (
+        (
+            f'<main><h1>Part</h1>{PROSE}<div>Use <template id="P:1"></template></div></main>'
+            '<div hidden id="S:1">this <b>wheel</b></div>'
+        ),
+        f"# Part\n\n{PROSE[3:-4]}\n\nUse this **wheel**\n",
+    ),
     "rows of a table": (
         (
             f'<main><h1>Part</h1>{PROSE}<table><tr><th>a</th></tr><tbody><template id="P:3"></template></tbody></table></main>'

@@ -107,6 +107,20 @@ def test_a_heading_beside_the_text_is_kept_where_the_page_has_no_h1():
     assert "## Class Wheel\n\nA widget turns" in page.markdown
 
 
+@pytest.mark.parametrize(
+    ("beside", "kept"),
+    [("<h2>Wheel</h2>", "## Wheel\n"), ("<pre>turn it</pre>", "```\nturn it\n```\n")],
+)
+def test_a_heading_or_code_right_above_the_one_box_of_the_text_stays(beside, kept):
+    page = converted(f"<main>{beside}<div class=body>{PROSE * 3}</div></main>", "Widgets")
+    assert page.markdown.startswith(f"{kept}\n{TEXT}")
+
+
+def test_a_form_around_the_text_is_the_page_whatever_its_length():
+    page = converted(f"<div><h1>Wheel</h1></div><form method=post>{PROSE * 3}</form>", "Wheel")
+    assert page.markdown.count(TEXT) == 3
+
+
 def test_a_banner_above_a_heading_of_the_second_level_goes():
     page = converted(
         f"""<div><a href="/"><img src="/banner.gif" alt="Widget"></a><div>Small. Fast. Reliable.</div></div>

@@ -109,6 +109,7 @@ UNSEEN_ELEMENTS = (
 )
 TAGS = "".join(chr(0xE0000 + ord(char)) for char in SAID)
 SEEN = {
+    "black letters": f"<p style='color:rgb(0, 0, 0)'>{SAID}</p>",
     "tab of a role": f'<div role="tablist"><a role="tab">A</a></div><div role="tabpanel" hidden>{SAID}</div>',
     "tab of a class": f'<div class="tab-content"><div style="display:none">{SAID}</div></div>',
     "panel named by a control": f'<a aria-controls="x">Open</a><p>b<p>c<p>d<div id="x" hidden>{SAID}</div>',

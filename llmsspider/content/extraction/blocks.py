@@ -172,13 +172,17 @@ def _says_much(notice: _Element) -> bool:
 converts(BLOCK_TAGS, "footer")(
     _where(lambda footer: next(footer.iterancestors()).tag in {"blockquote", "figure"})
 )
-converts(BLOCK_TAGS, "form")(
-    _where(lambda form: len(plain_text(form)) > _MUCH or holds_title(form))
-)
 converts(BLOCK_TAGS, "noscript")(_where(_says_much))
 converts(BLOCK_TAGS, "button")(_where(lambda button: plain_text(button).lower() not in _CONTROLS))
 # navigation and the names of forms are not content
 converts(BLOCK_TAGS, "nav", "legend")(lambda walk, element: [])
+
+
+@converts(BLOCK_TAGS, "form")
+def form(walk: Walk, element: _Element) -> list[str]:
+    """Return the blocks of a form with much text, or with the page in it."""
+    has_page = holds_title(element) or walk.is_the_page(element)
+    return walk.blocks(element) if has_page or len(plain_text(element)) > _MUCH else []
 
 
 @converts(BLOCK_KINDS, Kind.MATH)

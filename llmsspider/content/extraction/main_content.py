@@ -260,12 +260,20 @@ def _descend(
             return element
         if _holds_title(element, page) and not _holds_title(best, page):
             return element
+        if around != inf and page is None and _begins_beside(element, best, sizes):
+            return element
         paragraphs = sum(sizes.get(child, 0) for child in element if child.tag == "p")
         outer = outer if beside or not paragraphs else element
         beside += paragraphs
         if beside > _PARAGRAPHS:
             return outer
         element = best
+
+
+def _begins_beside(element: _Element, best: _Element, sizes: dict[_Element, int]) -> bool:
+    """Say whether a heading or code stands right in an element, above the one with most text."""
+    above = takewhile(lambda child: child is not best, element)
+    return any(child.tag in {"h2", "h3", "pre"} and sizes.get(child) for child in above)
 
 
 def _is_container(element: _Element) -> bool:

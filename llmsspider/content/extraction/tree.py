@@ -110,8 +110,9 @@ def flow_of(tag: str, classes: str | None) -> Flow:
 
 
 _NAVIGATION = re.compile(
-    r"(?:^|[-_\s])(?:nav|navbar|navigation|menu|sidebar|side-bar|sidenav|footer|breadcrumbs?|cookies?|banner|toc|social|share|related|"
-    r"comments?(?!-\d)|author|signature|disclaimer|promo|advert|ads?|popup|modal|masthead|topbar|newsletter|subscribe|pagination|pager|skip|navigate|navlinks?)(?:$|[-_\s])",
+    r"(?:^|[-_\s])(?:nav(?:bar|igate|igation)?|menu|sidebar|topbar|footer|breadcrumbs?|cookies?|"
+    r"banner|toc(?![-_])|promo|share|related|comments?(?!-\d)|author|signature|disclaimer|popup|"
+    r"modal|newsletter|subscribe|pagination)(?:$|[-_\s])",
     re.IGNORECASE,
 )
 _UTILITIES = re.compile(r"(?<!\S)(?:[^\s\[(:/]*+[\[(:/]\S*+|(?:bg|text|border)-\S++)")

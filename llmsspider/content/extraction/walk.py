@@ -226,9 +226,9 @@ class Walk:
             return role._replace(kind=self._by_attribute[element], is_plain=False)
         return role
 
-    def _is_the_page(self, element: _Element) -> bool:
+    def is_the_page(self, element: _Element) -> bool:
         """Return True if an element, whatever its class, holds nearly all text of the main content."""
-        if element.tag not in WRAPPERS or not len(element) or letters(element) < _FEW:
+        if not len(element) or letters(element) < _FEW:
             return False
         if self._letters < 0:
             self._letters = letters_outside_links(self.main)
@@ -305,7 +305,8 @@ class Walk:
         if not role.is_plain:
             kind = classify(element, role.kind)
             if kind is Kind.DROP:
-                return self.blocks(element) if self._is_the_page(element) else []
+                is_kept = element.tag in WRAPPERS and self.is_the_page(element)
+                return self.blocks(element) if is_kept else []
             if kind is not Kind.PLAIN and (blocks := BLOCK_KINDS[kind](self, element)) is not None:
                 return blocks
         for convert in self.first_blocks:
