@@ -13,7 +13,7 @@ SUMMARIES = {
     "mcp": "Let agents search and read the crawled documentation",
     "page": "Print one page as Markdown",
     "parse": "Parse URL (using its spider) and print the results",
-    "plan": "Show what a crawl of URL would find, take and filter; nothing is stored",
+    "plan": "Show what a crawl of a URL or source would find, take and filter; nothing is stored",
     "recrawl": "Crawl a stored source again; only what changed is fetched",
     "search": "Search the stored documents of a source",
     "sign": "Make a key for signed requests, or the directory that sites read its public half from",

@@ -13,6 +13,7 @@ from llmsspider import errors
 from llmsspider.cli.options import flag
 from llmsspider.commands.crawl import Command as CrawlCommand
 from llmsspider.config.arguments import PLAN_ONLY
+from llmsspider.config.settings import Config, take_environment
 from llmsspider.crawler.plan import nothing_obtained
 from llmsspider.crawler.requests import run_of
 from llmsspider.extensions import console
@@ -23,27 +24,43 @@ if TYPE_CHECKING:
 
 
 class Command(CrawlCommand):
-    """Run discovery only: what a crawl of URL would find, fetch and filter. Nothing is stored."""
+    """Run discovery only: what a crawl of a URL, or the next one of a stored source, would find,
+    fetch and filter. Nothing is stored.
+    """
 
     _options: Sequence[str] = ()  # what was given beside the URL
 
-    usage = "[options] <url>"
+    usage = "[options] <url or source>"
     word = "url"
     options = (flag("--json", "print the plan as JSON"),)
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         """Check the arguments; nothing is to be stored or written."""
         opts.spargs.append(f"{PLAN_ONLY}=true")
+        if len(args) == 1 and self._is_source(args[0], opts.set):
+            self.word = "source"
         super().process_options(args, opts)
         self.settings.set("FEEDS", {}, priority="cmdline")
         self._options = [part for pair in opts.set for part in ("-s", pair)]
         arguments = {
-            name: value for name, value in opts.spargs.items() if name not in {"url", PLAN_ONLY}
+            name: value
+            for name, value in opts.spargs.items()
+            if name not in {"url", "source", PLAN_ONLY}
         }
         self._options += [part for pair in arguments.items() for part in ("-a", "=".join(pair))]
         if opts.loglevel is None and not opts.logfile and not opts.nolog:
             self.settings.set("LOG_ENABLED", False, priority="cmdline")
             console.listen(logging.WARNING)
+
+    def _is_source(self, name: str, given: Sequence[str]) -> bool:
+        settings = self.settings.copy()
+        settings.setdict(dict(pair.partition("=")[::2] for pair in given), "cmdline")
+        take_environment(settings)
+        try:
+            stores = Config.from_settings(settings).stores
+            return stores.get(name) is not None
+        except errors.LlmsspiderError:  # it is said when the arguments are checked
+            return False
 
     def _for_people(self, opts: argparse.Namespace) -> bool:
         return False

@@ -180,7 +180,7 @@ async def discover_site(phase: Phase) -> None:
     if scope is not None and (discovery.seeds or not discovery.start.error):
         phase.note(scope.describe())
     if scope is not None and phase.config.plan_only:
-        run.plan = make_plan(run, discovery, scope, start_page)
+        run.plan = make_plan(run, discovery, scope, start_page, run.plan_night())
 
 
 async def _learn_page_form(phase: Phase, discovery: Discovery, start_page: Page) -> None:
@@ -475,33 +475,26 @@ async def leave_out_pages(phase: Phase) -> None:
     """Decide which stored pages are not requested, if the pages of a sample are as their witness
     says.
     """
-    run = phase.run
     ledger = phase.ledger
-    if not run.may_leave_out:
+    night = phase.run.plan_night()
+    if night is None or night.why_all is not None:
         return
-    states = {
-        key: state
-        for key, state in phase.known.states.items()
-        if phase.known.is_usable(state) and state.origin != "llms-full" and not state.is_part
-    }
-    urls = {key: state.url for key, state in states.items()}
-    sample = ledger.plan(urls, phase.config.revisit)
-    if ledger.by is None:
-        return
+    sample = [key for key, why in night.why.items() if why == "sampled"]
+    states = phase.known.states
     found = await asyncio.gather(*(_is_as_stored(phase, states[key]) for key in sample))
-    surprises = [urls[key] for key, is_same in zip(sample, found, strict=True) if is_same is False]
+    surprises = [
+        states[key].url for key, is_same in zip(sample, found, strict=True) if is_same is False
+    ]
     if surprises or 2 * found.count(None) > len(found):
         what = (
-            f"{surprises[0]} changed, and {ledger.by.name} did not name it"
+            f"{surprises[0]} changed, and {night.by} did not name it"
             if surprises
             else "they failed"
         )
         phase.note(f"stored pages were sampled: {what}; all pages are requested")
         ledger.give_up()
     else:
-        phase.note(
-            f"{len(ledger.unasked)} pages are as {ledger.by.name} says: they are not requested"
-        )
+        phase.note(f"{len(ledger.unasked)} pages are as {night.by} says: they are not requested")
 
 
 async def _is_as_stored(phase: Phase, state: PageState) -> bool | None:

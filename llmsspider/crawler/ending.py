@@ -319,7 +319,8 @@ async def _begin(phase: Phase) -> None:
         if phase.known.states:
             phase.waiting.closed.discard("moved")
         await discover_site(phase)
-        await leave_out_pages(phase)
+        if not phase.config.plan_only:
+            await leave_out_pages(phase)
     except LlmsspiderError as error:
         faults.error("%(error)s", {"error": error}, extra={"spider": phase.spider})
         run.fault = str(error)

@@ -11,6 +11,7 @@ from itertools import chain, islice
 from urllib.parse import urlsplit
 
 from llmsspider import errors
+from llmsspider.crawler.revisit import Night
 from llmsspider.crawler.state import RunState
 from llmsspider.items import Page
 from llmsspider.site.discovered import Discovery, Probe
@@ -78,6 +79,19 @@ class FilteredPages:
     sample: list[FilteredSample] = field(default_factory=list)
 
 
+@dataclass(slots=True, frozen=True)
+class PlanNight:
+    """How many `pages` of the source are stored, and how many of them are requested for which of
+    the `reasons`, or left out; `why_all` where each is requested. `witness` is the file that says
+    what changed, and what it has shown.
+    """
+
+    pages: int
+    reasons: dict[str, int]
+    why_all: str | None
+    witness: str | None
+
+
 @dataclass(slots=True)
 class Plan:
     """What a crawl would do, as `scrapy plan --json` gives it (docs/reference/plan.schema.json)."""
@@ -100,9 +114,17 @@ class Plan:
     rights: list[SiteDeclaration]
     requests: int
     arguments: dict[str, str]
+    night: PlanNight | None  # of a stored source
 
 
-def make_plan(run: RunState, discovery: Discovery, scope: Scope, start_page: Page) -> Plan:
+def _plan_night(night: Night) -> PlanNight:
+    reasons = dict(Counter(map(str, night.why.values())))
+    return PlanNight(night.pages, reasons, night.why_all, night.proof)
+
+
+def make_plan(
+    run: RunState, discovery: Discovery, scope: Scope, start_page: Page, night: Night | None
+) -> Plan:
     """Return the plan of a run whose discovery is done: nothing is fetched."""
     start = discovery.start
     pages: dict[
@@ -159,6 +181,7 @@ def make_plan(run: RunState, discovery: Discovery, scope: Scope, start_page: Pag
         rights=run.rights.table(),
         requests=discovery.requests,
         arguments=_commands(run.arguments.url, scope, filtered),
+        night=night and _plan_night(night),
     )
 
 
@@ -192,6 +215,16 @@ def with_options(commands: dict[str, str], options: Sequence[str]) -> dict[str, 
     return {what: planned + text.removeprefix(start) for what, text in commands.items()}
 
 
+def _night_lines(night: PlanNight | None) -> Iterator[str]:
+    if night is None:
+        return
+    reasons = ", ".join(f"{number} {why}" for why, number in night.reasons.items())
+    what = reasons if night.why_all is None else f"each is requested, as {night.why_all}"
+    yield f"night        {night.pages} pages are stored: {what}"
+    if night.witness is not None:
+        yield f"             by {night.witness}"
+
+
 def plan_lines(plan: Plan) -> Iterator[str]:
     """Yield the plan as text for a terminal."""
     start = plan.start
@@ -208,6 +241,7 @@ def plan_lines(plan: Plan) -> Iterator[str]:
         yield f"  sitemap {url}"
     if plan.full_text_pages:
         yield f"full text    {plan.full_text_pages} pages that need not be fetched"
+    yield from _night_lines(plan.night)
     yield plan.scope.text.replace("scope ", "scope        ", 1)
     yield f"seeds        {plan.seeds}, and {plan.start_links} more links on the start page"
     for section, number in plan.sections.items():

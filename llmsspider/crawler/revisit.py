@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import astuple, dataclass, field, fields
 from math import ceil, inf
 from random import random
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import orjson
 
@@ -43,6 +43,25 @@ LEAST_SHARE = 0.9
 FEW = 5
 FEW_SHARE = 0.05
 """So many pages, or this share, that another witness names are requested too, proven or not."""
+
+Why = Literal["sampled", "named", "due", "not spoken for", "left out"]
+"""Why a stored page is requested: as a sample, since a witness names it, since it was not for too
+long, since no believed witness says anything of it; or that it is not.
+"""
+
+
+class Night(NamedTuple):
+    """Which of the stored `pages` (a number) a run requests: `why` by key, or `why_all` of them.
+
+    `by` is the name of the witness that pages are left out by, `proof` what it has shown.
+    """
+
+    why: Mapping[bytes, Why]
+    why_all: str | None
+    pages: int
+    by: str
+    proof: str | None
+
 
 LEAST_FIELDS = 7
 """Number of fields that older histories have."""
@@ -202,17 +221,17 @@ class Ledger:
             return 0
         return min(self._bound, self.histories[witness.name].bound)
 
-    def plan(self, pages: Mapping[bytes, str], bound: int) -> list[bytes]:
-        """Decide which of the stored pages (URLs by key) need not be requested; return those to
-        sample first.
+    def plan(self, pages: Mapping[bytes, str], bound: int) -> dict[bytes, Why]:
+        """Decide which of the stored pages (URLs by key) are requested; return why, or that it is
+        left out, for each of them; nothing where all are requested.
 
-        That are the ones that were requested longest ago, so many that each page is within `bound`
+        Sampled are those that were requested longest ago, so many that each page is within `bound`
         runs.
         """
         past = {one.name: self.histories.get(one.name, History()) for one in self.witnesses}
         found = [one for one in self.witnesses if past[one.name].bound]
         if any(len(one.pages) < LEAST_SHARE * past[one.name].pages for one in found):
-            return []
+            return {}
         named: dict[str, set[bytes]] = {}
         for one in self.witnesses:
             named[one.name] = {
@@ -222,22 +241,30 @@ class Ledger:
             found, key=lambda one: (past[one.name].bound < inf, len(named[one.name]))
         )
         self._bound = bound
-        bounds = {key: self._bound_of(key, url) for key, url in pages.items()}
-        unasked = {
-            key
-            for key, most in bounds.items()
-            if most and self.number - self.checked[key].number < most
-        }
         few = max(FEW, FEW_SHARE * len(pages))
-        for witness in self.witnesses:
-            unasked -= named[witness.name] if len(named[witness.name]) <= few else set()
+        believed = {one.name for one in self._believed}
+        by_name = [keys for name, keys in named.items() if name in believed or len(keys) <= few]
+        by_few = set().union(*(keys for keys in named.values() if len(keys) <= few))
+        why: dict[bytes, Why] = {}
+        share = 0.0
+        for key, url in pages.items():
+            most = self._bound_of(key, url)
+            if key in by_few or (not most and any(key in keys for keys in by_name)):
+                why[key] = "named"
+            elif not most:
+                why[key] = "not spoken for"
+            elif self.number - self.checked[key].number >= most:
+                why[key] = "due"
+            else:
+                why[key] = "left out"
+                share += 1 / most
+        unasked = {key for key, reason in why.items() if reason == "left out"}
         oldest = sorted(unasked, key=lambda key: (self.checked[key].number, random()))  # noqa: S311  # no secret
-        share = sum(1 / bounds[key] for key in unasked)
         times = DEPLOY_SAMPLE if any(named.values()) else 1
         sample = oldest[: times * max(MIN_SAMPLE, ceil(share))]
         self.by = self._believed[0] if sample else None
         self.unasked = unasked.difference(sample)
-        return sample
+        return why | dict.fromkeys(sample, "sampled") if sample else {}
 
     def give_up(self) -> None:
         """Request every page after all."""
@@ -317,15 +344,21 @@ class Ledger:
         words.
         """
         if self.by is None:
-            return None if self.best is None else f"{self.best[0]}, {self.best[1].described}"
+            return self.proof
         oldest = min((self.checked[key].number for key in self.left_out), default=self.number)
-        proof = f"{self.by.name}, {self.histories[self.by.name].described}"
         done = f"{pages} pages: {requests} requests, {changed} changed"
         ago = f"{self.number - oldest} crawl{'s' * (self.number - oldest != 1)} ago"
-        return f"{done}; by {proof}; oldest check {ago}"
+        return f"{done}; by {self.proof}; oldest check {ago}"
 
     @property
-    def best(self) -> tuple[str, History] | None:
+    def proof(self) -> str | None:
+        """What the witness that pages are left out by has shown, else the best one, in words."""
+        if self.by is not None:
+            return f"{self.by.name}, {self.histories[self.by.name].described}"
+        return None if self._best is None else f"{self._best[0]}, {self._best[1].described}"
+
+    @property
+    def _best(self) -> tuple[str, History] | None:
         """The witness of this run that has proven most, and its history."""
         found = [
             (one.name, self.histories[one.name])

@@ -16,6 +16,7 @@ from llmsspider.crawler.full_text import words_of
 from llmsspider.crawler.pages import drop_reason, utc_now
 from llmsspider.crawler.plan import WITHOUT_DOCUMENTS, Plan, advice
 from llmsspider.crawler.progress import succeeded
+from llmsspider.crawler.revisit import Night
 from llmsspider.crawler.settle import reasons_with
 from llmsspider.crawler.source_memory import SourceMemory
 from llmsspider.crawler.state import RunState
@@ -44,6 +45,7 @@ class Run(RunState):
     plan: Plan | None = None  # what the crawl would do, for `scrapy plan`
     start_links: Sequence[str] = ()  # what the start page links to
     _same_extractor = False
+    _is_after_complete = False
 
     @cached_property
     def memory(self) -> SourceMemory:
@@ -63,12 +65,11 @@ class Run(RunState):
         config = self.config
         arguments = self.arguments
         if config.plan_only:
+            if self.stored_source is not None:
+                self._read_stored()
             return
         store = self._store = config.stores.open(self.source)
         self.memory.recall()
-        before = self.stored_source
-        version = self.records.extractor_version
-        self._same_extractor = before is not None and before.extractor_version == version
         store.upsert_source(self.memory.to_keep())
         self.outputs.undelivered_since = store.undelivered_since()
         given = arguments.model_dump(mode="json", exclude_unset=True)
@@ -76,17 +77,35 @@ class Run(RunState):
             arguments.mode, given, resumes=self.resumes, retention=config.history
         )
         # pipelines may take out what the site's own text has
-        self.known.open(store, self.record.number, keeps_readings=not config.own_code)
-        self.suspects.pages = len(self.known.states)
+        self._recall(store, self.record.number, keeps_readings=not config.own_code)
         if self.remembers:
             self.recorded.open(store)
-        self.ledger.number = self.record.number
+        if config.own_code:
+            store.drop_originals(self.records.extractor_version)
+
+    def _recall(self, store: Store, number: int, *, keeps_readings: bool) -> None:
+        """Take over what is stored, in the run of this number."""
+        before = self.stored_source
+        version = self.records.extractor_version
+        run_before = self.memory.run_before()
+        self._is_after_complete = run_before is not None and run_before.complete
+        self._same_extractor = before is not None and before.extractor_version == version
+        self.known.open(store, number, keeps_readings=keeps_readings)
+        self.suspects.pages = len(self.known.states)
+        self.ledger.number = number
         self.ledger.remember(before.discovery.get("witnesses") if before is not None else None)
         if self.ledger.histories:
             table = store.reading(self._row("ledger").key)
             self.ledger.load(table.body if table is not None else b"")
-        if config.own_code:
-            store.drop_originals(version)
+
+    def _read_stored(self) -> None:
+        """Read what a plan needs of a stored source; nothing is written."""
+        with contextlib.closing(self.config.stores.open(self.source, create=False)) as store:
+            self._store = store
+            self.memory.recall()
+            before = self.memory.run_before()
+            self._recall(store, before.number + 1 if before else 1, keeps_readings=False)
+        self._store = None
 
     def expect_pages(self) -> None:
         """Start the workers before the first page where most are to be converted: none is stored,
@@ -225,25 +244,44 @@ class Run(RunState):
             store.save_reading(replace(self._row("ledger"), body=ledger.table()))
 
     @property
-    def may_leave_out(self) -> bool:
-        """Whether pages that did not change need not be requested, as far as that is known before
-        the first one.
-        """
+    def _why_all(self) -> str | None:
+        """Why every stored page is requested in this run, None where witnesses may leave some out."""
         given = self.arguments
-        memory = self.memory
-        config = self.config
-        ledger = self.ledger
-        if not (config.revisit and ledger.witnesses) or self.resumes is not None:
-            return False
-        if given.full or given.confirm_deletions or config.own_code:
-            return False
-        if not (self._same_extractor and ledger.has_same_settings) or self.known.unbelieved:
-            return False
-        if self.site.judged.gives_up_files or memory.unread_files:
-            return False
-        before = memory.run_before()
-        has_start = self.discovery is not None and self.discovery.start.ok
-        return has_start and before is not None and before.complete
+        files = self.site.judged.gives_up_files or bool(self.memory.unread_files)
+        reasons = {
+            "LLMS_REVISIT is always": not self.config.revisit,
+            "it continues a job": self.resumes is not None,
+            "it is to see every page": given.full or given.confirm_deletions,
+            "no file of the site says what changed": not self.ledger.witnesses,
+            "pipelines of yours may make other documents": self.config.own_code,
+            "the settings or the version of the extraction are others": not (
+                self._same_extractor and self.ledger.has_same_settings
+            ),
+            "the 304 of a host was false": bool(self.known.unbelieved),
+            "a file of the site lags or could not be read": files,
+            "the start page failed": self.discovery is None or not self.discovery.start.ok,
+            "the last crawl was not complete": not self._is_after_complete,
+        }
+        return next((why for why, holds in reasons.items() if holds), None)
+
+    def plan_night(self) -> Night | None:
+        """Decide which stored pages are requested, and why, once discovery is done; None where none
+        is stored.
+        """
+        states = {
+            key: state
+            for key, state in self.known.states.items()
+            if self.known.is_usable(state) and state.origin != "llms-full" and not state.is_part
+        }
+        if not states:
+            return None
+        why_all = self._why_all
+        urls = {key: state.url for key, state in states.items()}
+        why = {} if why_all else self.ledger.plan(urls, self.config.revisit)
+        if why_all is None and not why:
+            why_all = "no file of the site is believed to say what changed"
+        by = self.ledger.by.name if self.ledger.by is not None else ""
+        return Night(why, why_all, len(states), by, self.ledger.proof)
 
     def note_outage(self) -> None:
         """Make the run incomplete when too many pages failed: those requested, and those that could

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+from crawling import command
 from site_server import Reply
 from sites import html
 
@@ -123,13 +124,26 @@ def test_a_night_is_what_the_index_names_and_a_sample(serve, run_crawl):
     assert "not requested" not in outcome.log
 
 
-def test_a_site_that_never_changes_is_not_requested_from_its_fifth_night_on(serve, run_crawl):
+def test_a_site_that_never_changes_is_not_requested_from_its_fifth_night_on(
+    serve, run_crawl, tmp_path
+):
     nights = Nights(serve, run_crawl, 40)
-    requests = [len(nights()[1]) for _ in range(5)]
+    requests = [len(nights(arguments={"source": "kit"})[1]) for _ in range(5)]
 
     assert requests[3] > 40
     assert requests[4] <= 10, requests
-    told, _, _ = nights(9)
+    nights.site.clear()
+    options = (
+        "-s",
+        f"LLMS_DATA_DIR={tmp_path / 'store'}",
+        "-s",
+        "LLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1",
+    )
+    plan = command("plan", "kit", *options, cwd=tmp_path)
+    assert "night        41 pages are stored: 38 left out, 3 sampled\n" in plan.stdout
+    assert "by search_index.json, proven over 4 nights, 0 of 0 changes named\n" in plan.stdout
+    assert not {path for path in nights.site.paths() if path.startswith("/p")}
+    told, _, _ = nights(9, arguments={"source": "kit"})
     assert told == {"/p9/": "changed"}
 
 

@@ -204,12 +204,12 @@ class Site:
 def test_what_is_not_named_is_sampled_or_left_out():
     ledger = Site().begun({1: 10})
 
-    sample = ledger.plan(ASKED, 50)
+    why = ledger.plan(ASKED, 50)
 
-    assert len(sample) == 5, "a deploy: three times as many as without"
-    assert not {KEYS[1]} & ({*sample} | ledger.unasked)
+    assert why.pop(KEYS[1]) == "named"
+    assert [*why.values()] == ["sampled"] * 5, "a deploy: three times as many as without"
     ledger = Site().begun({})
-    assert len(ledger.plan(ASKED, 50)) == 3
+    assert sorted(ledger.plan(ASKED, 50).values()) == ["left out"] * 3 + ["sampled"] * 3
     assert len(ledger.unasked) == 3
     assert all(ledger.leaves_out(key, ASKED[key], is_stored=True) for key in ledger.unasked)
     ledger.give_up()
@@ -222,7 +222,8 @@ def test_pages_that_another_witness_names_are_requested_if_they_are_few():
     ledger = site.begun({})
     ledger.witnesses.append(Witness("other", "2", {loose_key(URLS[0]): "2"}))
 
-    assert KEYS[0] not in {*ledger.plan(ASKED, 50)} | ledger.unasked
+    assert ledger.plan(ASKED, 50)[KEYS[0]] == "named"
+    assert KEYS[0] not in ledger.unasked
 
 
 def test_other_settings_have_their_own_nights():
@@ -240,14 +241,14 @@ def test_the_sample_goes_through_all_pages_within_the_bound():
     seen: list[bytes] = []
     for _ in range(2):
         ledger = site.begun({})
-        sample = ledger.plan(ASKED, 50)
+        sample = [key for key, why in ledger.plan(ASKED, 50).items() if why == "sampled"]
         seen += sample
         ledger.left_out = set(ledger.unasked)
         ledger.conclude({key: ASKED[key] for key in sample}, (), text_of=lambda _key: "")
         site.nights.ledger, site.nights.number = ledger, ledger.number
 
     assert sorted(seen) == sorted(KEYS)
-    assert site.begun({}).plan(ASKED, 1) == [], "each page is due"
+    assert site.begun({}).plan(ASKED, 1) == {}, "each page is due"
 
 
 def test_pages_that_are_no_documents_are_left_out_while_the_file_is_as_it_was():
@@ -271,7 +272,7 @@ def test_pages_that_are_no_documents_are_left_out_while_the_file_is_as_it_was():
 def test_a_witness_that_shrinks_is_damaged():
     ledger = Site().begun({}, range(5))
 
-    assert ledger.plan(ASKED, 50) == []
+    assert ledger.plan(ASKED, 50) == {}
     assert ledger.by is None
 
 
@@ -283,4 +284,4 @@ def test_nothing_is_left_out_before_the_proof():
     ledger.load(nights.ledger.table())
     ledger.witnesses = [index({})]
 
-    assert ledger.plan(ASKED, 50) == []
+    assert ledger.plan(ASKED, 50) == {}
