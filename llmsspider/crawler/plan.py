@@ -118,7 +118,7 @@ class Plan:
 
 
 def _plan_night(night: Night) -> PlanNight:
-    reasons = dict(Counter(map(str, night.why.values())))
+    reasons = dict(Counter(map(str, night.why.values())).most_common())
     return PlanNight(night.pages, reasons, night.why_all, night.proof)
 
 
