@@ -68,50 +68,56 @@ class SuspectAnswers(UsesRun):
         return suspect
 
     def of(self, record: PageRecord, body: bytes) -> Suspect | None:
-        """Return the suspect of a response whose text differs from the stored one, or is new and short;
-        else None.
+        """Return the suspect of a response whose text differs from the stored one, or is new and
+        short; else None.
         """
-        text = record.content or ""
         state = self.known.state(record.key)
-        is_same = state is not None and (
-            state.markdown_hash == bytes.fromhex(content_hash(text))
-            or (
-                state.raw_hash is not None
-                and state.raw_hash == bytes.fromhex(record.raw_hash or "")
-            )
-        )  # as stored: its Markdown, or the body that another version made Markdown of
-        if (
-            state is None or state.source_hash is not None
-        ):  # new, or stored as pipelines of the user altered it
-            is_long = len(text) > bot_walls.MAX_NEW_TEXT or self.bounds.is_alike(record.url)
-            if is_same or is_long or not self.known.states:
-                return None
-            evidence = bot_walls.own_evidence("", text, record.title, body)
-            return Suspect(record.key, bot_walls.wall_fingerprint(text), None, evidence)
-        stored = (
-            None if state.markdown_hash is None or is_same else self._run.store.load_page(state.key)
-        )
-        if stored is None:
+        if state is not None and _is_as_stored(record, state):
             return None
+        if state is None or state.source_hash is not None:  # pipelines of the user altered it
+            return self._of_new(record, body)
+        stored = self._run.store.load_page(state.key) if state.markdown_hash is not None else None
+        return None if stored is None else self._of_changed(record, body, state, stored)
+
+    def _of_new(self, record: PageRecord, body: bytes) -> Suspect | None:
+        text = record.content or ""
+        is_long = len(text) > bot_walls.MAX_NEW_TEXT or self.bounds.is_alike(record.url)
+        if is_long or not self.known.states:
+            return None
+        evidence = bot_walls.own_evidence("", text, record.title, body)
+        return Suspect(record.key, bot_walls.wall_fingerprint(text), None, evidence)
+
+    def _of_changed(
+        self, record: PageRecord, body: bytes, state: PageState, stored: PageRecord
+    ) -> Suspect | None:
+        text = record.content or ""
         before = stored.content or ""
         suspect = Suspect(state.key, bot_walls.wall_fingerprint(text), state.content_hash)
         suspect.cut = not record.has_end_tag and breaks_off(before, text)
         if suspect.cut:
             return suspect
         dropped = drop_reason(text, record.title)
-        reason = dropped.reason if dropped is not None else None
-        is_missing = reason == "soft-404" or content_hash(text) in self.site.soft404_hashes
+        is_missing = content_hash(text) in self.site.soft404_hashes
+        if dropped is not None and dropped.reason == "soft-404":
+            is_missing = True
         if is_missing or not bot_walls.is_rewritten(before, text):
             return None
         suspect.kind = bot_walls.own_evidence(before, text, record.title, body)
         suspect.rewriting = rewriting(state.key, before, text, stored.title)
-        if reason is None:  # one without text is seen twice anyway
+        if dropped is None:  # one without text is seen twice anyway
             shrunk = bot_walls.is_shrunk(before, text)
-            is_less = (
-                record.origin in MARKDOWN_ORIGINS and state.origin == "html"
-            )  # it has no navigation
-            suspect.bare = shrunk or (
-                not is_less and bot_walls.has_lost_links(stored.follow, record.follow)
-            )
+            # Markdown of a page that came as HTML has no navigation
+            is_less = record.origin in MARKDOWN_ORIGINS and state.origin == "html"
+            has_lost = not is_less and bot_walls.has_lost_links(stored.follow, record.follow)
+            suspect.bare = shrunk or has_lost
             suspect.blank = shrunk and not record.follow
         return suspect
+
+
+def _is_as_stored(record: PageRecord, state: PageState) -> bool:
+    """Say whether a page has its stored Markdown, or the body that another version made Markdown
+    of.
+    """
+    if state.markdown_hash == bytes.fromhex(content_hash(record.content or "")):
+        return True
+    return state.raw_hash is not None and state.raw_hash == bytes.fromhex(record.raw_hash or "")
