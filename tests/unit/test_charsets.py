@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from llmsspider.content.extraction import convert
-from llmsspider.content.extraction.parsing import east_asian_charset
+from llmsspider.content.extraction.parsing import undeclared_charset
 
 URL = "https://example.com/a.html"
 TEXT = "<html><body><main><h1>Caf\u00e9</h1><p>na\u00efve r\u00e9sum\u00e9 \u20ac</p></main></body></html>"
@@ -40,6 +40,12 @@ EAST_ASIAN = [
     (SIMPLIFIED, "gbk"),
     (TRADITIONAL, "big5"),
 ]
+ALPHABETS = [
+    ("Эта функция читает указанный файл и возвращает его содержимое в виде строки.", "cp1251"),
+    ("Эта функция читает указанный файл и возвращает его содержимое в виде строки.", "koi8-r"),
+    ("Αυτή η συνάρτηση διαβάζει το αρχείο και επιστρέφει το περιεχόμενό του.", "cp1253"),
+    ("הפונקציה קוראת את הקובץ ומחזירה את התוכן שלו כמחרוזת", "cp1255"),
+]
 ELSEWHERE = [
     (
         "L'été, les élèves ont étudié à l'école où le maître répète ; ça a été très agréable.",
@@ -49,9 +55,6 @@ ELSEWHERE = [
         "Größe, Übung, Straße, für, können, müssen, während, schön, Mädchen, weiß, über, grün.",
         "cp1252",
     ),
-    ("Эта функция читает указанный файл и возвращает его содержимое в виде строки.", "cp1251"),
-    ("Эта функция читает указанный файл и возвращает его содержимое в виде строки.", "koi8-r"),
-    ("Αυτή η συνάρτηση διαβάζει το αρχείο και επιστρέφει το περιεχόμενό του.", "iso8859-7"),
     (
         "Ta funkcja odczytuje plik i zwraca jego zawartość. Zażółć gęślą jaźń, proszę źródło",
         "cp1250",
@@ -70,16 +73,30 @@ def test_east_asian_text_that_declares_no_charset_is_read_right(text: str, chars
     )
 
 
+@pytest.mark.parametrize("header", [None, "utf-8"])
+@pytest.mark.parametrize(("text", "charset"), ALPHABETS)
+def test_text_of_another_alphabet_is_read_right(text: str, charset: str, header) -> None:
+    page = f"<html><body><h1>API</h1><p>{text}</p><p>English words.</p></body></html>"
+    body = page.encode(charset)
+    assert text in convert(body, URL, header).markdown
+    assert text not in convert(body, URL, "iso-8859-1").markdown, "what is declared counts"
+
+
+def test_the_page_counts_where_the_header_cannot_be_right() -> None:
+    body = page_of("Café, Straße und žluťoučký", "windows-1250").encode("cp1250")
+    assert "žluťoučký" in convert(body, URL, "utf-8").markdown
+
+
 @pytest.mark.parametrize(("text", "charset"), ELSEWHERE)
 def test_text_of_other_scripts_is_not_taken_for_it(text: str, charset: str) -> None:
-    assert east_asian_charset(text.encode(charset)) is None
+    assert undeclared_charset(text.encode(charset)) is None
 
 
 def test_any_bytes_and_a_letter_cut_in_two() -> None:
-    assert east_asian_charset(bytes(range(128, 256)) * 40) is None
-    assert east_asian_charset((JAPANESE * 3000).encode("shift_jis")[1:-1]) in {None, "cp932"}
+    assert undeclared_charset(bytes(range(128, 256)) * 40) is None
+    assert undeclared_charset((JAPANESE * 3000).encode("shift_jis")[1:-1]) in {None, "cp932"}
     body = ("a" + JAPANESE * 3000).encode("euc_jp")
-    assert east_asian_charset(body) == "euc_jp"
+    assert undeclared_charset(body) == "euc_jp"
 
 
 def test_one_broken_letter_does_not_turn_the_rest_into_another_charset() -> None:

@@ -99,6 +99,17 @@ def marks_in(lowered: bytes) -> frozenset[bytes]:
 
 CHARSETS = ("cp932", "euc_jp", "cp949", "gb18030", "big5hkscs")
 """Python's names of the charsets that are recognised, each the superset that browsers read."""
+ALPHABETS = {
+    "cp1255": frozenset(map(chr, range(0x5D0, 0x5EB))),
+    "cp1253": frozenset(map(chr, range(0x3AC, 0x3CF))) - {"\u03b0"},
+    "cp1251": frozenset(map(chr, range(0x430, 0x450))),
+    "koi8_r": frozenset(map(chr, range(0x430, 0x450))),
+}
+"""Charsets of scripts whose words have no ASCII letters, and the small letters of each; those that
+leave more bytes undefined come first.
+"""
+_HIGH = re.compile(rb"[\x80-\xff]")
+_HIGH_WORD = re.compile(rb"[\xc0-\xff]{4,}")
 _FEWEST = 12  # minimum number of non-ASCII letters for a result
 _LOOKED_AT = 65_536  # number of bytes that are examined
 _TAGS = re.compile(rb"<[^<>]*>")
@@ -125,21 +136,25 @@ _COMMON = {
     "cp949": (frozenset(map(chr, range(0xAC00, 0xD7A4))), 0.45),
     "gb18030": (frozenset(_SIMPLIFIED + _MARKS), 0.45),
     "big5hkscs": (frozenset(_TRADITIONAL + _MARKS), 0.45),
+    **{name: (letters, 0.6) for name, letters in ALPHABETS.items()},
 }
 """The common letters of a charset, and the minimum share (0 to 1) of non-ASCII letters that must be
 such.
 """
 
 
-def east_asian_charset(body: bytes) -> str | None:
-    """Return the one of `CHARSETS` that `body` is encoded in; None if it is none of them, or `body`
-    is too short.
+def undeclared_charset(body: bytes) -> str | None:
+    """Return the one of `CHARSETS` or `ALPHABETS` that `body` is encoded in; None if it is none of
+    them, or `body` is too short.
 
-    >>> east_asian_charset("これは車輪についての説明です。".encode("euc_jp"))
+    >>> undeclared_charset("これは車輪についての説明です。".encode("euc_jp"))
     'euc_jp'
     """
     sample = _TAGS.sub(b" ", body[:_LOOKED_AT])
-    scores = {} if sample.isascii() else {name: _score(sample, name) for name in CHARSETS}
+    high = len(_HIGH.findall(sample))
+    in_words = sum(map(len, _HIGH_WORD.findall(sample)))
+    names = (*CHARSETS, *ALPHABETS) if 2 * in_words > high else CHARSETS
+    scores = {name: _score(sample, name) for name in names} if high else {}
     best = max(scores, key=scores.__getitem__, default=None)
     return best if best and scores[best] >= 1 else None
 
@@ -257,7 +272,7 @@ def read_source(body: bytes, encoding: str | None) -> Source:
     13.2.3.2).
 
     BOM, `encoding` (the HTTP header's), `<meta charset>` in the first 4 KiB, UTF-8 where the body
-    is valid, what `east_asian_charset` finds, else windows-1252. Between UTF-8 and windows-1252 the
+    is valid, what `undeclared_charset` finds, else windows-1252. Between UTF-8 and windows-1252 the
     bytes decide.
     """
     body, name = _decode_choice(body, encoding)
@@ -382,14 +397,17 @@ def _decode_choice(body: bytes, encoding: str | None) -> tuple[bytes, str]:
     label = label or encoding or _declared(body)
     name = resolved(label) if label else None
     if name is None and label is None:
-        name = "utf-8" if _is_mostly_utf8(body) else east_asian_charset(body) or "cp1252"
+        name = "utf-8" if _is_mostly_utf8(body) else undeclared_charset(body) or "cp1252"
     if name == "cp1252" or (name in CHARSETS and _THREE_BYTES.search(body)):
         name = "utf-8" if not body.isascii() and _is_utf8(body) else name
     if name in {None, "utf-8"}:
         is_utf8 = body.isascii() or _is_utf8(body)
         if is_utf8:
             return body.replace(b"\0", b""), "utf-8"
-        name = "utf-8" if _MULTIBYTE.search(body) else "cp1252"
+        if _MULTIBYTE.search(body):
+            name = "utf-8"
+        else:
+            name = resolved(_declared(body) or "") or undeclared_charset(body) or "cp1252"
     return _as_utf8(body, name).replace(b"\0", b""), "utf-8"
 
 
