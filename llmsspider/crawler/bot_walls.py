@@ -79,6 +79,17 @@ def leads_to_login(asked: str, final: str) -> bool:
     return asked != final and is_login_url(final) and not is_login_url(asked)
 
 
+def names_itself(now: str, title: str | None, body: bytes) -> ErrorKind | None:
+    """Return the error kind of an answer whose title says that it is a login, and that has one, or
+    that it stands before the page; None for any other.
+    """
+    if len(now) > MAX_WALL_TEXT or not _NOTICE.match(title or ""):
+        return None
+    if _PASSWORD.search(body):
+        return "auth"
+    return "http" if "before you continue" in (title or "").lower() else None
+
+
 def own_evidence(before: str, now: str, title: str | None, body: bytes) -> ErrorKind | None:
     """Return the error kind that an answer shows by itself, without other pages, or None.
 

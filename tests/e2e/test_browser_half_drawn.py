@@ -163,3 +163,20 @@ def test_routes_that_are_written_as_anchors_are_pages_where_a_program_listens(se
         assert {document["change"] for document in documents.values()} == {change}
     assert "One is a chapter" in documents["/app#one:~:"]["content"]
     assert "Two is a chapter" in documents["/app#two:~:"]["content"]
+
+
+def test_logins_and_notices_that_scripts_draw_are_no_documents(serve, run_crawl):
+    walls = {
+        "/login": ("Sign in", "<p>Who is it?</p><form><input type='password'></form>"),
+        "/terms": ("Before you continue", "<p>Accept our terms.</p><button>Continue</button>"),
+        "/about": ("Sign in", f"<p>How people sign in.</p>{CHAPTERS['/one']}"),
+    }
+    links = "".join(f"<a href='{path}'>x</a>" for path in walls)
+    drawn = {
+        path: shell(f"document.title = '{title}'; app.innerHTML = `<h1>{title}</h1>{text}`")
+        for path, (title, text) in walls.items()
+    }
+    site = serve({"/": html("Home", f"<p>Home.</p>{links}"), **drawn})
+    outcome = run_crawl(f"{site.url}/")
+    assert set(outcome.by_path(site.url)) == {"/", "/about"}
+    assert outcome.stats["llms/errors/auth"] == outcome.stats["llms/errors/http"] == 1

@@ -17,6 +17,7 @@ from scrapy.exceptions import DownloadCancelledError
 from llmsspider.config.arguments import DocsArguments
 from llmsspider.config.settings import Config
 from llmsspider.content.conversion import ConversionPool
+from llmsspider.crawler.bot_walls import names_itself
 from llmsspider.crawler.callbacks.half_drawn import NO_PAGE, HalfDrawnPages
 from llmsspider.crawler.known_pages import KnownPages
 from llmsspider.crawler.learn import Learners
@@ -371,11 +372,14 @@ class Renderer(UsesRun):
         return Rendering(page, own, pending, bool(info(nested).get("stopped")))
 
     def _check(self, request: Request, result: PageResult, rendering: Rendering) -> None:
-        """Raise `RenderingError` for a page that may be incomplete and shows little: next to
-        nothing, less than half of what is stored, or nothing that other pages do not show.
+        """Raise `RenderingError` for a wall, and for a page that may be incomplete and shows little:
+        next to nothing, less than half of what is stored, or nothing that others do not show.
         """
         lacks = rendering.lacks
         page = result.page
+        wall = names_itself(page.markdown, page.meta.title, rendering.page.body)
+        if wall is not None:
+            raise RenderingError("a login or a notice in place of the page", kind=wall)
         is_known_lack = bool(rendering.failed or rendering.pending)
         is_api = page.meta.api_files is not None and not is_known_lack  # its file may be read
         dropped = drop_reason(page.markdown, page.meta.title)
