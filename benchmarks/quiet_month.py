@@ -2,7 +2,8 @@
 
 A site of MkDocs is deployed on some nights with a few edited pages, and crawled each night, once with `LLMS_REVISIT` as
 it is by default and once with `always`. Requests are counted by the server; minutes are what they take at five requests
-a second. From one night on the index is silent about the pages that are edited then (`--lie`).
+a second. From one night on the index is silent about the pages that are edited then (`--lie`). A second month has no
+deploy at all.
 """
 
 from __future__ import annotations
@@ -68,13 +69,15 @@ class Month:
         pages["/search/search_index.json"] = json.dumps({"config": {}, "docs": docs})
 
 
-def month(folder: Path, options: argparse.Namespace, revisit: str) -> list[dict[str, Any]]:
+def month(
+    folder: Path, options: argparse.Namespace, revisit: str, deploys: float
+) -> list[dict[str, Any]]:
     """Crawl each night; return a row for each: deployed and edited pages, requests, minutes, pages told."""
     chance, made = random.Random(options.seed), Month(options.pages, options.etags)
     rows: list[dict[str, Any]] = []
     with serving(made.site):
         for night in range(options.nights):
-            is_deploy = night == 0 or chance.random() < options.deploys
+            is_deploy = night == 0 or chance.random() < deploys
             edited = (
                 chance.sample(range(1, options.pages), chance.randint(1, 4))
                 if night and is_deploy
@@ -113,9 +116,10 @@ def main() -> None:
     )
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    for revisit in ("proven", "always"):
+    months = [(revisit, options.deploys) for revisit in ("proven", "always")]
+    for revisit, deploys in [*months, ("proven", 0.0)]:
         with tempfile.TemporaryDirectory() as folder:
-            rows = month(Path(folder), options, revisit)
+            rows = month(Path(folder), options, revisit, deploys)
         total = {name: sum(row[name] for row in rows) for name in ("requests", "edited", "told")}
         quiet = [row["requests"] for row in rows[8:] if not row["edited"]]
         busy = [row["requests"] - row["edited"] for row in rows[8:] if row["edited"]]
@@ -124,7 +128,7 @@ def main() -> None:
             "most on a quiet night": max(quiet, default=0),
             "most beside edits": max(busy, default=0),
         }
-        print(revisit, json.dumps(summary), flush=True)
+        print(revisit, f"{deploys:.0%} deploys", json.dumps(summary), flush=True)
 
 
 if __name__ == "__main__":

@@ -158,6 +158,9 @@ _FILE = re.compile(
 )
 
 
+_VERSION = re.compile(r"(?<=/)v?\d++(?:\.\d++)+(?=/)")
+
+
 def without_built_names(markdown: str | None) -> str:
     """Return Markdown without what a build makes new in the addresses of pictures and files: hashes
     and queries.
@@ -168,6 +171,17 @@ def without_built_names(markdown: str | None) -> str:
     '![a](/_images/….png) [A commit](/commit/30f8c1d2) ![](x.png)'
     """
     return _DESTINATION.sub(_built_name, markdown or "")
+
+
+def without_own_versions(markdown: str, host: str) -> str:
+    """Return Markdown without the versions in the addresses of links to a host: an alias such as
+    `/stable/` may lead to the next one.
+
+    >>> without_own_versions("[a](https://e.com/kit/0.32/a) [b](https://f.org/0.32/b)", "e.com")
+    '[a](https://e.com/kit/…/a) [b](https://f.org/0.32/b)'
+    """
+    own = rf"\]\(<?https?://{re.escape(host)}/[^\s()<>]{{0,2000}}"
+    return re.sub(own, lambda found: _VERSION.sub("…", found[0]), markdown)
 
 
 def _built_name(found: re.Match[str]) -> str:

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Literal, cast
 from urllib.parse import urlsplit
 
-from llmsspider.content.links import without_built_names
+from llmsspider.content.links import without_built_names, without_own_versions
 from llmsspider.crawler.pages import breaks_off
 from llmsspider.diff.kinds import change_kinds
 from llmsspider.errors import ConversionError
@@ -416,9 +416,11 @@ class RecordedPages:
                 if is_same
                 else PageRecord(record.id, record.identity, record.url, record.fetched_url)
             )
-        if not is_same and without_built_names(stored.content) != without_built_names(
-            record.content
-        ):
+        own = host(record.url)
+        before, now = (
+            without_own_versions(without_built_names(one.content), own) for one in (stored, record)
+        )
+        if not is_same and before != now:
             return stored
         is_other = state.extractor_version != record.extractor_version
         retitled = is_other and (stored.title, stored.description) != (

@@ -90,10 +90,10 @@ def test_a_crawl_tells_what_it_changed_until_it_is_taken(serve, run_crawl, tmp_p
     assert feed_file.read_text() == "my own notes"
 
 
-def test_kinds_of_change_are_told_and_names_of_built_files_are_no_change(
+def test_kinds_of_change_are_told_and_names_of_built_files_and_versions_are_no_change(
     serve, run_crawl, tmp_path
 ):
-    picture = "<p>It looks like this, every time.</p><img src='/_images/{}.png' alt='A plot'>"
+    picture = "<p>It looks like <a href='/api/0.32/this'>this</a>.</p><img src='/_images/{}.png' alt='A plot'>"
     text = "<p>It waits 10 seconds.</p><pre><code class='language-py'>wait(10)</code></pre>"
     site = serve(
         {
@@ -118,6 +118,7 @@ def test_kinds_of_change_are_told_and_names_of_built_files_are_no_change(
         return {row["url"].removeprefix(site.url): row for row in rows}
 
     assert list(crawl()[0].values()) == [("new", [])] * 3
+    picture = picture.replace("0.32", "0.33")
     site.pages["/plot.html"] = html("Plot", picture.format("9b11d0e7"))
     site.pages["/wait.html"] = html("Wait", text.replace("wait(10)", "wait(20)"))
     changed, rows = crawl()
