@@ -160,7 +160,7 @@ def test_stops_at_the_first_valid_file() -> None:
     ("body", "type_", "reason"),
     [
         ("<!doctype html><html></html>", "text/plain", "an HTML page"),
-        (index("/a"), "text/html", "content type text/html"),
+        (index("/a"), "application/json", "content type application/json"),
         ('{"error": "no such file here"}', "text/plain", "JSON"),
         ("", "text/plain", "empty"),
         (b"# Title\0\0 and so on and so on", "text/plain", "binary"),

@@ -101,7 +101,7 @@ def test_other_statuses(status: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "type_", ["text/html; charset=utf-8", "application/json", "image/png", "application/pdf"]
+    "type_", ["text/css; charset=utf-8", "application/json", "image/png", "application/pdf"]
 )
 def test_other_types(type_: str) -> None:
     assert verdict(GOOD, type_=type_) == f"content type {type_.partition(';')[0]}"

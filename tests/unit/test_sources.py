@@ -126,6 +126,8 @@ KEPT = {
     "follow": "listed",
     "optional": "skip",
     "listings": "keep",
+    "keep": "article",
+    "drop": "nav.toc",
     "render": "never",
     "profile": "mirror",
 }

@@ -126,10 +126,9 @@ def _converted(  # noqa: PLR0917
         sandcastle.put_together(root)
     kept = parts.cut(root) if parts else None
     page.matched = dict(parts.counts) if parts else {}
+    held = held_markdown(root, source)  # writing takes the page to pieces
     _write(page, root, joiner, source, own, listings or kept is not None, kept)
-    if (
-        held := held_markdown(root, source)
-    ) is not None:  # the page embeds it for a script to render
+    if held is not None:  # the page embeds it for a script to render
         read = markdown.read(held, url)
         page.markdown = read.markdown
         page.links = read.links
