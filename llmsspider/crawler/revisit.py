@@ -33,8 +33,8 @@ MAX_AGE = 1000
 MIN_SAMPLE = 3
 """Number of pages that are sampled at least."""
 DEPLOY_SAMPLE = 3
-"""So many times as many pages are sampled when a witness names any: what none of them holds, such
-as the targets of links, changes with a deploy.
+"""So many times as many pages are sampled when a witness is another one than last time: what none
+of them holds, such as the targets of links, changes with a deploy.
 """
 HELD_WORDS = 0.8
 """Share of the words of a page that a witness has which holds its text."""
@@ -260,7 +260,8 @@ class Ledger:
                 share += 1 / most
         unasked = {key for key, reason in why.items() if reason == "left out"}
         oldest = sorted(unasked, key=lambda key: (self.checked[key].number, random()))  # noqa: S311  # no secret
-        times = DEPLOY_SAMPLE if any(named.values()) else 1
+        is_deploy = any(one.stamp != past[one.name].stamp for one in self.witnesses)
+        times = DEPLOY_SAMPLE if is_deploy else 1
         sample = oldest[: times * max(MIN_SAMPLE, ceil(share))]
         self.by = self._believed[0] if sample else None
         self.unasked = unasked.difference(sample)

@@ -268,10 +268,14 @@ class Run(RunState):
         """Decide which stored pages are requested, and why, once discovery is done; None where none
         is stored.
         """
+        start = page_key(self.discovery.start.final_url) if self.discovery is not None else b""
+        start = self.known.aliases.get(start, start)  # discovery has requested it
         states = {
             key: state
             for key, state in self.known.states.items()
-            if self.known.is_usable(state) and state.origin != "llms-full" and not state.is_part
+            if self.known.is_usable(state)
+            and state.origin != "llms-full"
+            and not (state.is_part or key == start)
         }
         if not states:
             return None
