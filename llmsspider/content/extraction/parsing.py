@@ -185,12 +185,15 @@ MAX_DEPTH = 160
 _DEEPEST = XPath("/*" * MAX_DEPTH, smart_strings=False)
 _MISNESTED = ("Opening and ending tag mismatch", "Unexpected end tag : a")
 """What libxml2 says of end tags that it reads in another way than the HTML standard."""
-_MISPLACED = XPath(
-    "boolean(//p//div | //table/*[self::p or self::pre or self::div or self::td]"
+_MISPLACED = XPath("boolean(//p//div)")
+_MISPLACED_IN_TABLE = XPath(
+    "boolean(//table/*[self::p or self::pre or self::div or self::td]"
     " | //td[not(parent::tr)] | //tr[not(parent::table or parent::tbody or parent::thead or"
     " parent::tfoot)] | //tr/*[not(self::td or self::th or self::script or self::template)])"
 )
-"""Elements where the HTML standard puts none, of which libxml2 logs nothing."""
+"""Elements where the HTML standard puts none, of which libxml2 logs nothing; half of the time is
+saved where there is no table.
+"""
 
 _BREAK = re.compile(rb"<(?:wbr\s*+|(/br)\s*+)/?>", re.IGNORECASE)
 _META_CHARSET = re.compile(
@@ -368,7 +371,12 @@ def _read(body: bytes, encoding: str) -> tuple[_Element, bool]:
         raise ValueError("no element")
     mismatches = parser.error_log.filter_types([ErrorTypes.ERR_TAG_NAME_MISMATCH])
     is_misnested = any(error.message.startswith(_MISNESTED) for error in mismatches)
-    return root, is_misnested or bool(_MISPLACED(root))
+    return root, is_misnested or _is_misplaced(root)
+
+
+def _is_misplaced(root: _Element) -> bool:
+    has_table = next(root.iter("table", "tr", "td"), None) is not None
+    return bool(_MISPLACED(root) or (has_table and _MISPLACED_IN_TABLE(root)))
 
 
 def _flatten(element: _Element) -> None:
