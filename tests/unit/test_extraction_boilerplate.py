@@ -75,3 +75,12 @@ def test_the_items_of_a_list_stay_with_the_forms_and_names_they_have():
 def test_a_page_that_is_no_article_keeps_what_is_below_its_text():
     text = markdown_of(f"<main><h1>Mills</h1><div><p>{TEXT}</p></div>{TEASERS * 4}</main>")
     assert text.count("About wheels") == 4
+
+
+def test_a_list_of_links_is_whole_where_little_else_is_said():
+    links = "".join(
+        f"<div><h3><a href=/{n}>The mill of the village {n}</a></h3></div>" for n in range(20)
+    )
+    text = markdown_of(f"<div><div class=intro><p>{TEXT}</p></div><div>{links}</div></div>")
+    assert text.count("The mill of the village") == 20
+    assert TEXT in text

@@ -64,6 +64,10 @@ languages").
 """
 _LIKELY_SHARE = 0.6
 """Share of the page's text that an element of `_LIKELY` must hold for the search to start there."""
+_UNLINKED = 0.3
+"""Share of a page's text outside links below which the page is a list of links."""
+_LONG = 5_000
+"""Number of characters outside links from which on a page is no list of links."""
 _LINKED = 0.6
 """Minimum share (0 to 1) of a block's text in links for a block named like navigation to be
 navigation.
@@ -166,9 +170,11 @@ def _densest(root: _Element, source: Source, title: str | None, whole: str | Non
     start = root if start is None else start
     sizes = _measure(start, page)
     total = sizes.get(start, 0)
-    sizes = sizes or _measure(
-        start, page, links=True
-    )  # a list of links, or nothing: by its name alone
+    if total < _LONG:
+        with_links = _measure(start, page, links=True)
+        if total < _UNLINKED * with_links.get(start, 0) or not total:
+            sizes = with_links  # of a list of links, or nothing: by its name alone
+            total = sizes.get(start, 0)
     chosen = None
     for css in _LIKELY:
         best = max(
