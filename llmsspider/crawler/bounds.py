@@ -56,12 +56,15 @@ MAX_NESTED_URLS = 2
 
 _ACTIONS = (
     "edit editsource history raw info delete protect watch unwatch submit diff revisions recent"
-    " backlink login logout register subscribe purge rename attachfile index media"
+    " backlink login logout register subscribe purge rename attachfile index media export_pdf"
+    " export_raw export_xhtml export_code print"
 )
 WIKI_ACTIONS = frozenset(_ACTIONS.split())
 """What wikis (MediaWiki, DokuWiki, MoinMoin, Trac) do by `action=` or `do=`."""
 OF_WIKIS = frozenset({"oldid", "diff", "printable", "redlink", "difftype", "rev2[]"})
 """Parameters by which wikis show an old or another form of a page."""
+_TIME = re.compile(r"\d{9,10}")
+"""Seconds since 1970."""
 
 OF_CDN = "/cdn-cgi/"
 """Where Cloudflare has its own addresses, on any host."""
@@ -140,9 +143,13 @@ def _repeats(segments: list[str]) -> bool:
 
 
 def _is_wiki_action(parameters: list[tuple[str, str]]) -> bool:
-    """Return whether a wiki does something with its page here: it is edited, compared, printed."""
+    """Return whether a wiki does something with its page here: it is edited, compared, printed, or
+    shown as it was at a time (`rev=1700000000`).
+    """
     return any(
-        value.lower() in WIKI_ACTIONS if name in {"action", "do", "veaction"} else name in OF_WIKIS
+        value.lower() in WIKI_ACTIONS
+        if name in {"action", "do", "veaction"}
+        else name in OF_WIKIS or (name == "rev" and _TIME.fullmatch(value))
         for name, value in parameters
     )
 

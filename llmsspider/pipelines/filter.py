@@ -18,7 +18,7 @@ from llmsspider.pipelines import CountedDrop
 from llmsspider.store import PageItem
 from llmsspider.web.stats import Filtered
 from llmsspider.web.trees import replaced, tree_of
-from llmsspider.web.urls import alike_key, loose_key, page_key
+from llmsspider.web.urls import alike_key, directory, loose_key, page_key
 
 _DESTINATION = re.compile(r"\]\([^()\s]*+")
 """Where a link leads: relative links of one page differ by the spelling of its address."""
@@ -27,12 +27,19 @@ ENDINGS = ("/index.html", "/index", ".html", ".htm", ".md", "/")
 """Ends of addresses in which spellings of one page differ."""
 
 
+MIN_SAME_CHARACTERS = 200
+"""Minimum length in characters of a text that two names in one directory have: notes that something
+is to come are written often.
+"""
+
+
 class FilterPipeline(RunComponent):
     """Drop documents that are empty, soft 404s or a looser spelling of a page already exported.
 
     Two pages are joined for equal content, where their addresses are spellings of one
     (`urls.alike_key`) or one has a version or query more; and for one Markdown file, whose links
-    may lead to different spellings, where they end alike.
+    may lead to different spellings, where they end alike. A page that no list names is one with
+    another of its directory that has its text (`/1-old-title`, `/1-new-title`).
     """
 
     arguments: DocsArguments
@@ -106,6 +113,8 @@ class FilterPipeline(RunComponent):
         keys = [f"{address} {source_hash}", f"{alike_key(item.url)} {words}"]
         if item.origin == "markdown":
             keys.append(f"{address.rpartition('/')[2]} {item.fetched_url}")
+        if len(item.content or "") >= MIN_SAME_CHARACTERS and not self.site.is_listed(item.url):
+            keys.append(f"{directory(item.url)}* {item.title} {words}")
         if address in (content := item.content or ""):  # each spelling links to itself
             for ending in ENDINGS:
                 content = content.replace(f"{address}{ending}", address)

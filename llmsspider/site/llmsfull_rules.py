@@ -27,6 +27,10 @@ _MARKED = re.compile(r"[#<=>]|\s*(?:`{3}|~{3}|-{3}|\*{3}|_{3})")
 """How a line begins that is a heading, a tag, a fence, a separator or a banner."""
 
 
+MAX_EXAMPLE_LINES = 2
+"""Number of lines at the top of a fence that name no page, whatever the first one is."""
+
+
 class FileScan:
     """All marks of a file. Line numbers are 0-based; `lines` and `chars` are totals."""
 
@@ -39,10 +43,17 @@ class FileScan:
         self.tags = Tags()
         self.titles = Titles()
         in_text = False
+        fence = -1  # where the last fence opened
+        is_front_matter = False  # it begins with front matter
         for number, line in enumerate(lines):
             self.lines += 1
             self.chars += len(line)
-            if line[0] == "-" or self.front_matter.start is not None:
+            # what stands at the top of a fence is an example; further down, nobody may have closed it
+            if number == fence + 1:
+                is_front_matter = line.rstrip() == "---"
+            is_near = is_front_matter or number <= fence + MAX_EXAMPLE_LINES
+            is_example = self.titles.in_fence and is_near
+            if not is_example and (line[0] == "-" or self.front_matter.start is not None):
                 self.front_matter.feed(number, line)
             if line[0] == "<" or self.tags.opened is not None:
                 self.tags.feed(number, line)
@@ -57,9 +68,12 @@ class FileScan:
                     else None
                 )
                 is_separator = SEPARATOR.match(line) is not None
-                self.labels.feed(number, line, heading, in_code=self.titles.in_fence)
+                if not is_example:
+                    self.labels.feed(number, line, heading, in_code=self.titles.in_fence)
                 self.headings.feed(number, line, heading)
+                was_open = self.titles.in_fence
                 self.titles.feed(number, line, heading, is_separator=is_separator)
+                fence = number if self.titles.in_fence and not was_open else fence
                 if is_separator:
                     continue
             elif not in_text:

@@ -309,12 +309,13 @@ class SitemapStep:
 
     async def _read_all(self, urls: list[str]) -> None:
         queue = deque((url, 0) for url in urls)
+        sites = [self._page_url, *urls]  # robots.txt may name sitemaps that lie elsewhere
         while queue:
             url, depth = queue.popleft()
             if url in self._seen:
                 continue
             reason: FilterReason | None = None
-            if not same_site(url, self._page_url):
+            if not any(same_site(url, site) for site in sites):
                 reason = "sitemap-other-site"
             elif depth > 3:
                 reason = "sitemap-too-deep"

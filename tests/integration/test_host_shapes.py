@@ -281,6 +281,24 @@ def test_old_names_of_a_page_are_the_page_that_they_name(serve, run_crawl):
         assert set(found.by_path(site.url)) == {"/hc/", "/hc/seven", *shown}
 
 
+def test_two_names_in_a_directory_with_one_text_are_one_page(serve, run_crawl):
+    text = "One text of two names that is long enough to be no note. " * 5
+    site = serve(
+        {
+            "/": html(
+                "Home", f"<p>Home.</p>{links('/a/1-old', '/a/1-new', '/b/1-new', '/a/2', '/a/3')}"
+            ),
+            **dict.fromkeys(("/a/1-old", "/a/1-new", "/b/1-new"), html("One", f"<p>{text}</p>")),
+            **dict.fromkeys(("/a/2", "/a/3"), html("Soon", "<p>To come.</p>")),
+        }
+    )
+    first = set(run_crawl(f"{site.url}/").by_path(site.url))
+    names = {"/a/1-old", "/a/1-new"} & first
+    assert len(names) == 1
+    assert first - names == {"/", "/b/1-new", "/a/2", "/a/3"}
+    assert set(run_crawl(f"{site.url}/").by_path(site.url)) == first
+
+
 def test_pages_that_all_name_one_page_are_themselves(serve, run_crawl):
     pages = {f"/d/{name}": copies(name, "/d/start") for name in [*NAMES, "start"]}
     site = serve({"/": html("Home", f"<p>Home.</p>{links(*pages)}"), **pages})

@@ -763,8 +763,8 @@ def test_a_page_that_llms_txt_lists_as_markdown_is_no_more_page_of_the_sitemap()
 def test_sitemap_index_gzip_and_redirect() -> None:
     site = Site(
         {
-            "/robots.txt": f"User-agent: *\nSitemap: {HOST}/index.xml\nSitemap: https://other.org/s.xml\n",
-            "/index.xml": sitemap_index("/one.xml.gz", "/two"),
+            "/robots.txt": f"User-agent: *\nSitemap: {HOST}/index.xml\n",
+            "/index.xml": sitemap_index("/one.xml.gz", "/two", "https://other.org/s.xml"),
             "/one.xml.gz": gzip.compress(sitemap(HOST + "/1").encode()),
             "/two.txt": f"{HOST}/2\n{HOST}/llms.txt\n",
         },
@@ -779,6 +779,22 @@ def test_sitemap_index_gzip_and_redirect() -> None:
     ]
     assert found.cut == [FilteredLink("https://other.org/s.xml", "sitemap-other-site")]
     assert "/sitemap.xml" not in site.asked
+
+
+def test_a_sitemap_that_robots_txt_names_may_lie_on_another_host() -> None:
+    elsewhere = "https://storage.other.org/acme"
+    site = Site(
+        {
+            "/robots.txt": f"User-agent: *\nSitemap: {elsewhere}/index.xml\n",
+            f"{elsewhere}/index.xml": sitemap_index(
+                f"{elsewhere}/s.xml", "https://third.org/s.xml"
+            ),
+            f"{elsewhere}/s.xml": sitemap(HOST + "/1"),
+        }
+    )
+    found = run(site)
+    assert seed_urls(found) == ["/1"]
+    assert found.cut == [FilteredLink("https://third.org/s.xml", "sitemap-other-site")]
 
 
 def test_sitemaps_supplement_the_llms_txt() -> None:

@@ -688,6 +688,20 @@ def test_what_a_file_says_of_a_page_besides_is_no_text_of_it():
     assert all("Note: " in page.text for page in found)
 
 
+def test_front_matter_at_the_top_of_a_fence_is_an_example():
+    def block(path):
+        return f"---\nsource: {SITE}{path}\nsection: Guides\n---\n\n"
+
+    text = "".join(
+        f"{block(path)}# {title}\n\n{body}\n\n```yaml\n{block(f'/x{path}')}a: 1\n```\n\n"
+        for path, title, body in BALANCED
+    )
+    found = pages_of(text)
+    assert [page.title for page in found] == [title for _, title, _ in BALANCED]
+    assert all("/x/docs" in page.text for page in found)
+    assert not any(page.text.startswith("section:") for page in found)
+
+
 def test_a_label_in_a_fence_that_names_another_page_is_an_example():
     example = f"```text\nSource: {SITE}/docs/start\n\n# A page\n```\n\nBehind it.\n\n"
     text = "".join(

@@ -137,6 +137,26 @@ CASES = {
         "/docs/guide/a.html",
         "/docs/",
     ),
+    "a navigation that leads nowhere but up": (
+        page(f"<nav>{links('../index.html', '../../index.html', '../index.html')} Path</nav>"),
+        "/eio/eio/Eio/Path/index.html",
+        "/eio/eio/",
+    ),
+    "a navigation that leads to the page's own directory": (
+        page(f"<nav>{links('index.html', '../index.html')}</nav>"),
+        "/eio/eio/Eio/Path/index.html",
+        None,
+    ),
+    "the page above it": (
+        page("<link rel=up href=../index.html>"),
+        "/manual/setup/linux.html",
+        "/manual/",
+    ),
+    "the base that phpDocumentor writes": (
+        page('<base href="../"><ul class="phpdocumentor-breadcrumbs"></ul>'),
+        "/api/classes/Acme.html",
+        "/api/",
+    ),
     "a post of a company": (page(COMPANY), "/blog/2024/news.html", None),
     "a post with a breadcrumb": (
         page(f"{COMPANY}<nav aria-label=Breadcrumb>{links('/', '/blog/')}</nav>"),

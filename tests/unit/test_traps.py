@@ -26,6 +26,8 @@ TRAPS = [
     ("calendar by date", "/view?date=2031-03-01", "calendar"),
     ("calendar by compact date", "/view?day=20310301", "calendar"),
     ("many parameters", "/list?" + "&".join(f"p{n}=1" for n in range(13)), "query"),
+    ("page as it was at a time", "/doku.php?id=a&rev=1700000000", "action of a wiki"),
+    ("page as a file of a wiki", "/doku.php?id=a&do=export_pdf", "action of a wiki"),
     ("one parameter again and again", "/list?" + "&".join(["f=1"] * 5), "query"),
     (
         "login that returns to login",
@@ -69,6 +71,7 @@ ORDINARY = [
     ("calendar versioning", "/calendar/2.1/"),
     ("events of a year", "/events/2026"),
     ("version in the query", "/docs?version=2026"),
+    ("revision in the query", "/docs?rev=12"),
     ("year alone in the query", "/releases?year=2024"),
     ("page in the query", "/docs?page=12&tab=api"),
     ("search for a day", "/search?q=2024-01-01"),

@@ -351,6 +351,7 @@ _NAMED_ROOTS = (
     ("Documenter", b"", (b'documenterBaseURL="',)),
     ("Dokka", b"", (b'pathToRoot = "',)),
     ("YARD", b"yardoc.org", (b"relpath = '",)),
+    ("phpDocumentor", b"phpdocumentor", (b'<base href="',)),
 )  # fmt: skip
 """Generators whose pages name the root of the documentation, with a byte string that such a page
 has, and those that precede the root, which ends at the next occurrence of their last byte, a
@@ -380,6 +381,7 @@ _CURRENT = XPath("boolean(.//a[@aria-current='page' or @href=''])")
 _STARTS = XPath(
     "//link[@rel='contents' or @rel='toc' or @rel='start' or @rel='home' or @rel='top']/@href"
 )
+_UP = XPath("//link[@rel='up']/@href")
 
 
 def section_of(root: _Element, body: bytes, joiner: Joiner) -> Section | None:
@@ -405,6 +407,8 @@ def _evidence(root: _Element, body: bytes, joiner: Joiner) -> Iterator[tuple[str
         yield named, "most links of its navigation lead there"
     if (named := _breadcrumb(root, joiner)) is not None:
         yield named, "its breadcrumb begins there"
+    for href in _UP(root)[:1]:
+        yield joiner.join(href), "the page above it that it names"
 
 
 def _named_roots(body: bytes) -> Iterator[tuple[str, str]]:
@@ -470,10 +474,18 @@ def _navigation(root: _Element, joiner: Joiner) -> str | None:
 
 
 def _breadcrumb(root: _Element, joiner: Joiner) -> str | None:
+    """Return the topmost directory above the page to which a breadcrumb leads: an element called so,
+    or a navigation that leads nowhere but up.
+    """
     here = directory(joiner.page)
-    for element in _BREADCRUMBS(root)[:5]:
+    named = _BREADCRUMBS(root)[:5]
+    for element in (*named, *_NAVIGATIONS(root)[:50]):
         folders = [_folder(urlsplit(url).path) for url in _in_site(element, joiner)]
-        if above := [folder for folder in folders if folder != "/" and here.startswith(folder)]:
+        above = [folder for folder in folders if folder != "/" and here.startswith(folder)]
+        is_breadcrumb = element in named or (
+            len(above) == len(folders) and here not in above and not _IN_HEADER(element)
+        )
+        if above and is_breadcrumb:
             return min(above, key=len)
     return None
 
