@@ -65,7 +65,7 @@ logger = logging.getLogger(__name__)
 
 # URLs that are dealt with before other tasks get their turn; stored pages that are queued at a time
 AT_ONCE = 1000
-FEW_LINKS = 2
+FEW_LINKS = 5
 """So many links of a start page to its host show nothing of what its pages are called."""
 
 

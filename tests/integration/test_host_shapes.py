@@ -496,3 +496,15 @@ def test_many_choices_by_accept_are_asked_for_as_html(serve, run_crawl):
     pages = {f"/d/{name}": choices(name) for name in NAMES}
     site = serve({"/": html("Home", f"<p>Home.</p>{links(*pages)}"), **pages})
     assert set(run_crawl(f"{site.url}/").by_path(site.url)) == {"/", *pages}
+
+
+def test_the_page_above_that_a_page_names_is_followed(serve, run_crawl):
+    chapters = {
+        f"/m/c{number}/s.html": page(f"c{number}").replace(
+            "</head>", '<link rel="up" href="../index.html"></head>'
+        )
+        for number in range(3)
+    }
+    site = serve({"/m/index.html": page("contents", links(*chapters)), **chapters})
+    found = run_crawl(f"{site.url}/m/c0/s.html").by_path(site.url)
+    assert set(found) == {"/m/index.html", *chapters}

@@ -232,8 +232,8 @@ _SIDEBAR_ITEMS = XPath(
 
 
 def _follow_links(root: _Element, joiner: Joiner, source: Source) -> list[str]:
-    """Return every http(s) URL in `a[href]`, `area[href]` and `frame[src]`: absolute, no fragment,
-    each once.
+    """Return every http(s) URL in `a[href]`, `area[href]`, `frame[src]` and `link[rel=up]`: absolute,
+    no fragment, each once.
     """
     hrefs = (_HREFS if source.may_hold(*LINKS) else _LINKS)(root)
     if source.may_hold(b"docfx:", b"sidebar_items"):
@@ -241,6 +241,7 @@ def _follow_links(root: _Element, joiner: Joiner, source: Source) -> list[str]:
         # leads to the first page
         items = [src.partition("dist/sidebar_items")[0] for src in _SIDEBAR_ITEMS(root)]
         hrefs = [*hrefs, *_LOADED(root), *(f"{folder}index.html" for folder in items[:1])]
+    hrefs = [*hrefs, *_UP(root)]
     return joiner.on_web([href.partition("#")[0] if "#" in href else href for href in hrefs])
 
 
@@ -381,7 +382,7 @@ _CURRENT = XPath("boolean(.//a[@aria-current='page' or @href=''])")
 _STARTS = XPath(
     "//link[@rel='contents' or @rel='toc' or @rel='start' or @rel='home' or @rel='top']/@href"
 )
-_UP = XPath("//link[@rel='up']/@href")
+_UP = XPath("/html/*/link[@rel='up']/@href", smart_strings=False)
 
 
 def section_of(root: _Element, body: bytes, joiner: Joiner) -> Section | None:
