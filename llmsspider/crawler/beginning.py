@@ -65,6 +65,8 @@ logger = logging.getLogger(__name__)
 
 # URLs that are dealt with before other tasks get their turn; stored pages that are queued at a time
 AT_ONCE = 1000
+NAMED_BY_MARKDOWN = 2
+"""So many addresses may be that of the page of a Markdown file whose name says it."""
 FEW_LINKS = 5
 """So many links of a start page to its host show nothing of what its pages are called."""
 
@@ -188,7 +190,9 @@ async def _learn_page_form(phase: Phase, discovery: Discovery, start_page: Page)
     the host calls its pages: not even links to some. Three requests at most.
     """
     urls = [seed.url for seed in discovery.seeds]
-    markdown_url = next(filter(is_markdown_url, urls), None)
+    # `x.html.md` and `x/index.md` name their pages, and nothing of others
+    open_ended = (url for url in urls if len(page_candidates(url)) > NAMED_BY_MARKDOWN)
+    markdown_url = next(open_ended, None)
     if markdown_url is None or phase.known.states or phase.fetch.false_answer is not None:
         return
     shown = {loose_key(url) for url in (*urls, *start_page.follow) if not is_markdown_url(url)}

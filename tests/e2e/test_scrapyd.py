@@ -186,6 +186,8 @@ EVERY_ARGUMENT = {
     "full": "true",
     "emit": "changes",
     "listings": "keep",
+    "keep": "",
+    "drop": "nav.never",
     "save": "true",
     "confirm_deletions": "true",
     "render": "never",
