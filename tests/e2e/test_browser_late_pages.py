@@ -44,7 +44,8 @@ def late_page(notice: str, load: str) -> str:
         const app = document.getElementById('app');
         app.innerHTML = "<nav>{MENU}</nav><main>{notice}</main>";
         const draw = part => {{
-          app.lastChild.innerHTML = '<h1>Chapter</h1>' + `<p>${{part.text}}</p>`.repeat(4);
+          app.lastChild.innerHTML = '<h1>Chapter</h1>' + `<p>${{part.text}}</p>`.repeat(4)
+            + `<p>It is at ${{location.pathname}}.</p>`;
         }};
         {load};
     """

@@ -122,9 +122,13 @@ WAYS = {
 def test_what_else_a_page_waits_for_is_waited_for_or_given(serve, run_crawl):
     links = "".join(f"<a href='/{name}'>x</a>" for name in WAYS)
     setup = "const app = document.getElementById('app');"
-    pages = {f"/{name}": shell(setup + script) for name, script in WAYS.items()}
+    pages = {
+        f"/{name}": shell(setup + script.replace("Drawn", f"Drawn by {name}"))
+        for name, script in WAYS.items()
+    }
     site = serve({"/": html("Home", f"<p>Home.</p>{links}"), **pages})
     documents = run_crawl(f"{site.url}/").by_path(site.url)
     assert set(documents) == {"/", *pages}
     for path in pages:
-        assert documents[path]["content"] == f"# Drawn\n\n{TEXT.strip()}\n", path
+        expected = f"# Drawn by {path[1:]}\n\n{TEXT.strip()}\n"
+        assert documents[path]["content"] == expected, path
