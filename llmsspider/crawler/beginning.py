@@ -193,7 +193,9 @@ async def _learn_page_form(phase: Phase, discovery: Discovery, start_page: Page)
     # `x.html.md` and `x/index.md` name their pages, and nothing of others
     open_ended = (url for url in urls if len(page_candidates(url)) > NAMED_BY_MARKDOWN)
     markdown_url = next(open_ended, None)
-    if markdown_url is None or phase.known.states or phase.fetch.false_answer is not None:
+    if markdown_url is None or discovery.discovered_file_type != "llms.txt":
+        return
+    if phase.known.states or phase.fetch.false_answer is not None:
         return
     shown = {loose_key(url) for url in (*urls, *start_page.follow) if not is_markdown_url(url)}
     is_named = any(loose_key(url) in shown for url in urls if is_markdown_url(url))

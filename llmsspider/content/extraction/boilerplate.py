@@ -33,8 +33,10 @@ _LABEL = 0.02
 _BLOCKS = ("div", "section", "aside", "ul", "form", "td")
 _NO_BODY = frozenset({"li", "ol", "p", "pre", "table", "ul"})
 _STRUCTURE = XPath(
-    "boolean(descendant-or-self::*[self::h1 or self::pre or self::th or self::dl or self::code])"
+    "boolean(descendant-or-self::*[self::h1 or self::pre or self::th or self::dl or self::code"
+    " or self::section[@id and (h2 or h3 or h4)]])"
 )
+"""What is of the text: a section with a heading and an address of its own, too."""
 _LEADS_ON = XPath("boolean(descendant-or-self::a | descendant-or-self::form)")
 
 

@@ -66,6 +66,8 @@ _LIKELY_SHARE = 0.6
 """Share of the page's text that an element of `_LIKELY` must hold for the search to start there."""
 _UNLINKED = 0.3
 """Share of a page's text outside links below which the page is a list of links."""
+_FEW_LINKED = 20
+"""Number of characters in links up to which a page is no list of links, and may have no text."""
 _LONG = 5_000
 """Number of characters outside links from which on a page is no list of links."""
 _LINKED = 0.6
@@ -172,9 +174,11 @@ def _densest(root: _Element, source: Source, title: str | None, whole: str | Non
     total = sizes.get(start, 0)
     if total < _LONG:
         with_links = _measure(start, page, links=True)
-        if total < _UNLINKED * with_links.get(start, 0) or not total:
+        linked = with_links.get(start, 0)
+        if linked > _FEW_LINKED and total < _UNLINKED * linked:
             sizes = with_links  # of a list of links, or nothing: by its name alone
-            total = sizes.get(start, 0)
+            total = linked
+        sizes = sizes or with_links
     chosen = None
     for css in _LIKELY:
         best = max(

@@ -17,19 +17,19 @@ from llmsspider.content.extraction.tree import (
     letters_outside_links,
     plain_text,
     visible,
-    words,
 )
 
 # Whether an element with a class of page furniture (chrome) is that: the name is evidence, its
 # content decides.
 
-DOUBTFUL = words(
-    """
-    ad ads breadcrumb breadcrumbs comments copy div.prompt feedback footer no-print article-tags
-    noprint post-tags tag-list page-nav pagination last-updated related-articles search-results
-    table-of-contents toc TOC cookies pager section-index
-    """
-)
+DOUBTFUL = frozenset(
+    {"ad", "ads", "article-relatives", "breadcrumb", "breadcrumbs", "comments", "cookies", "copy", "div.prompt",
+     "feedback", "footer", "no-print", "article-tags", "noprint", "page-feedback",
+     "page-tags", "post-tags", "tag-list", "page-nav", "page-navigation", "page-toc", "pager", "pagination",
+     "last-modified", "last-update", "last-updated", "lastmod", "lastupdated",
+     "related-articles", "related-posts", "search-results", "section-index",
+     "table-of-contents", "toc", "TOC"}
+)  # fmt: skip
 """Classes and ids of page furniture (chrome) that sites give to content too; `is_content` decides.
 """
 CONTENTS_NAMES = frozenset(
@@ -116,20 +116,41 @@ def is_section(element: _Element) -> bool:
 # `.class>tag`), compiled to sets; the answer for a class attribute is remembered, since pages of
 # one site repeat the same few hundred.
 
-COMMON_DROPS = """
-.headerlink .hash-link .header-anchor .anchor-link .heading-anchor .sl-anchor-link .permalink
-.heading-link .subheading-anchor .anchor-icon .td-heading-self-link .heading-permalink .copy
-.copy-button .btn-clipboard .code-copy-button .zeroclipboard-container div.toolbar
-.copy-popup-wrapper .header-anchor-trigger .toc .table-of-contents #toc #table-of-contents
-.toctree-wrapper.hidden .breadcrumb .breadcrumbs .pagination .pager .prev-next .page-nav
-.navfooter .navheader .navsettop .navsetbottom .footer .tag-source .feedback--title
-.feedback--question .srclink .last-updated .feedback .was-this-helpful .social-share .callout-icon
-.admonition-icon .alert-icon .jp-InputPrompt .jp-OutputPrompt div.prompt #comments .search-results
-.comments-area #disqus_thread .post-tags .article-tags .tag-list .sl-tags .related-articles
-.cookies .ads .ad .advertisement .sr-only .visually-hidden .skip-link .skip-to-content
-.screen-reader-text .screen-reader-only .noprint .no-print [role=navigation] [role=search]
-[role=toolbar] [role=contentinfo] [role=tablist] [role=dialog]
-"""
+COMMON_DROPS = (
+    # permalinks
+    ".headerlink", ".hash-link", ".header-anchor", ".anchorjs-link", ".anchor-link", ".heading-anchor",
+    ".sl-anchor-link", ".direct-link", ".permalink", ".heading-link", ".subheading-anchor", ".anchor-icon",
+    ".td-heading-self-link", ".headeranchor-link", ".heading-permalink", ".header-anchor-trigger",
+    # copy buttons and toolbars of code
+    ".copy", ".copybtn", ".copy-button", ".btn-copy", ".btn-clipboard", ".clipboard-copy", ".copy-code-button",
+    ".md-clipboard", ".code-copy-button", ".code-copy", ".copy-to-clipboard-button", ".zeroclipboard-container",
+    "div.toolbar", ".copy-popup-wrapper",
+    # tables of contents, breadcrumbs, previous and next
+    ".toc", ".table-of-contents", ".on-this-page", ".page-toc", ".local-toc", ".md-toc", "#toc", "#TOC",
+    "#table-of-contents", ".toctree-wrapper.hidden", ".breadcrumb", ".breadcrumbs", ".pagination", ".pager",
+    ".prev-next", ".page-nav", ".page-navigation", ".navfooter", ".navheader", ".pagination-links",
+    ".navsettop", ".navsetbottom",
+    ".footer",
+    # links to edit and to the source, feedback, sharing
+    ".tag-source", ".feedback--title", ".feedback--question", ".feedback--answer", ".feedback--response",
+    ".edit-page", ".edit-link", ".edit-this-page", ".edit-page-link", ".page-edit", ".github-edit-link", ".srclink",
+    ".last-modified", ".last-update", ".last-updated", ".lastmod", ".lastupdated",
+    ".feedback", ".page-feedback", ".was-this-helpful", ".social-share", ".share-buttons",
+    ".callout-icon", ".admonition-icon", ".alert-icon",
+    # numbers of a notebook's cells
+    ".jp-InputPrompt", ".jp-OutputPrompt", "div.prompt",
+    # comments of readers, results of a search, related pages
+    "#comments", ".search-results", ".comments-area", ".comment-respond", ".article-comments", "#disqus_thread",
+    ".post-tags", ".page-tags", ".article-tags", ".tag-list", ".sl-tags", ".giscus", ".utterances",
+    ".related-articles", ".related-posts", ".article-relatives",
+    # banners and advertisements
+    ".cookie-banner", ".cookie-consent", "#cookie-banner", ".cookies", ".ads", ".ad", ".advertisement",
+    ".ethical-ad", "[data-ea-publisher]", ".carbonads", "#carbonads",
+    # for screen readers, or not for print and search
+    ".sr-only", ".visually-hidden", ".skip-link", ".skip-to-content", ".screen-reader-text", ".screen-reader-only",
+    ".noprint", ".no-print", "[role=navigation]", "[role=search]", "[role=toolbar]",
+    "[role=contentinfo]", "[role=tablist]", "[role=dialog]",
+)  # fmt: skip
 """Selectors of elements that are filtered on every site; those in `DOUBTFUL` only unless
 `is_content`.
 """
@@ -171,12 +192,10 @@ _BARE_ADMONITION = {
     "information",
     "seealso",
 }
-_MATH = words(
-    """
-    math katex katex-display katex-block arithmatex MathJax_Preview MathJax MathJax_Display
-    MJXc-display math-display math-container math-inline stemblock latex
-    """
-)
+_MATH = frozenset(
+    {"math", "katex", "katex-display", "katex-block", "arithmatex", "MathJax_Preview", "MathJax",
+     "MathJax_Display", "MJXc-display", "math-display", "math-container", "math-inline", "stemblock", "latex"}
+)  # fmt: skip
 GRIDS = {"two-column-summary": 2, "three-column-summary": 3, "four-column-summary": 4}
 """Classes of a `<div>` whose children are the cells of a table (javadoc), with the number of
 columns.
@@ -312,5 +331,5 @@ def rules_for(drop: str, contents: bool = False) -> Rules:
     """Return the rules of a generator with these extra selectors; `contents` keeps tables of
     contents.
     """
-    selectors = f"{COMMON_DROPS} {drop}".split()
+    selectors = (*COMMON_DROPS, *drop.split())
     return Rules(one for one in selectors if not (contents and _CONTENTS.search(one)))

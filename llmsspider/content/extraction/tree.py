@@ -14,12 +14,11 @@ _SPACE = re.compile(r"[ \t\n\r\f\v]+")
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
-def words(text: str) -> frozenset[str]:
-    """Return the words of a text, each once."""
+def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-BLOCKS = words(
+BLOCKS = _words(
     "address article aside blockquote body caption center dd details div dl dt fieldset figcaption"
     " figure footer form h1 h2 h3 h4 h5 h6 header hgroup hr html legend li main menu ol p pre"
     " search section summary table tbody td tfoot th thead tr ul"
@@ -30,7 +29,7 @@ _BREAKS = BLOCKS - {"td", "th"}
 """Elements that part lines; the cells of a row stand beside each other."""
 _LINE_ENDS = _BREAKS | {"br"}
 HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
-INLINE = words(
+INLINE = _words(
     "a abbr acronym b bdi bdo big br cite code data del dfn em font i img input ins kbd label mark"
     " math mjx-container nobr output picture q rt ruby s samp small span strike strong sub sup time"
     " tt u var wbr source track"
@@ -38,17 +37,17 @@ INLINE = words(
 """Elements that stand in a line of text; libxml2 puts what follows `<source>` and `<track>` into
 them.
 """
-SKIPPED = words(
+SKIPPED = _words(
     "area audio base button canvas col colgroup datalist dialog embed head iframe link map meta nav"
     " noframes noscript object option select style svg template textarea title video"
 )
 """Elements that are never text of the page."""
-FLATTENED = words(
+FLATTENED = _words(
     "p div section ul ol dl dt dd blockquote table tr figure figcaption details summary article h1"
     " h2 h3 h4 h5 h6"
 )
 """Blocks that a table cell or a heading sets into its line."""
-NOT_CODE = words(
+NOT_CODE = _words(
     "CodeMirror-linenumber RBackgroundLabel annottext blob-num boring button-holder buttons"
     " clipboard-copy code-copy code-line-number copy copy-button copybtn expressive-code-copy"
     " gutter hljs-ln-line-number hljs-ln-numbers line-num line-number line-numbers"
@@ -59,21 +58,21 @@ NOT_CODE = words(
     " visually-hidden"
 )
 """Classes inside a code block that are not its text: line numbers, copy buttons, hidden lines."""
-CODE_LINES = words(
+CODE_LINES = _words(
     "CodeMirror-line blob-code cl code-line codeLine ec-line line react-code-line-contents"
     " token-line view-line"
 )
 """Classes of elements that are one line of code."""
 CODE_SPANS = frozenset({"tt", "docutils literal"})
 """Classes of a `<span>` that is inline code (Doxygen 1.16, docutils)."""
-COMMON_LANGUAGES = words(
+COMMON_LANGUAGES = _words(
     "bash c console cpp cs csharp css dart diff dockerfile elixir go graphql groovy haskell html"
     " http ini java javascript js json json5 jsonc jsx julia kotlin kt less lua makefile markdown"
     " md mermaid objc perl php powershell proto py pycon python r rb rs ruby rust scala scss sh"
     " shell sql svelte swift toml ts tsx typescript vue xml yaml yml zig zsh"
 )
 """Languages that `<code>` may name by a class that says nothing else (TypeDoc)."""
-NOT_A_LANGUAGE = words(
+NOT_A_LANGUAGE = _words(
     "active annotate astro-code auto block cell-code cell-output chroma code code-block"
     " code-with-copy codehilite compile_fail content copy-enabled copyable default doc-text downlit"
     " dracula editable edition2015 edition2018 edition2021 edition2024 example executable expand"

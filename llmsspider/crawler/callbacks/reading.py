@@ -278,7 +278,8 @@ class PageReader(UsesRun):
         run = self._run
         run.count("markdown/samples" if is_sample else "markdown/stub")
         html = await self._read_html(request, answered)
-        if html is None and request.url in self._no_html and not self._is_named(request):
+        is_dead = html is None and request.url in self._no_html
+        if is_dead and result.origin in FORM_OF and not self._is_named(request):
             return Beside(None, judge.Compared(frozenset({"text"}), is_stub=True), is_dead=True)
         page = html[1].page if html is not None and html[1] is not None else None
         if html is not None and page is None:  # it is as it was stored
