@@ -175,13 +175,14 @@ def compare(markdown: Page, html: Page) -> Compared:
     """
     one = _said(markdown)
     other = _said(html)
-    if _is_another_text(one, other):
+    is_one_page = _is_one_page(one, other)
+    if not is_one_page and _is_another_text(one, other):
         return Compared(frozenset({"text"}), is_stub=may_be_stub(markdown.markdown))
     lost = _losses(markdown, one, html, other)
     if lost and _losses(html, other, markdown, one) - lost:
         lost = frozenset()
     is_stub = "text" in lost and may_be_stub(markdown.markdown)
-    if is_stub or not _is_one_page(one, other):
+    if is_stub or not is_one_page:
         return Compared(lost, is_stub=is_stub)
     summary = " ".join(
         filter(None, (markdown.meta.title, markdown.meta.description, html.meta.description))
@@ -199,10 +200,10 @@ def _is_one_page(one: _Said, other: _Said) -> bool:
 
 
 def _is_another_text(one: _Said, other: _Said) -> bool:
-    """Say whether Markdown is the text of another page than its HTML: they share no heading, and
-    no passage of one is in the other.
+    """Say whether Markdown that shares few words with its HTML is the text of another page: they
+    share no heading, and no passage of one is in the other.
     """
-    if len(other.passages) < LEAST or _is_one_page(one, other):
+    if len(other.passages) < LEAST:
         return False
     if set(filter(None, one.headings)) & set(other.headings):
         return False

@@ -189,18 +189,11 @@ async def _learn_page_form(phase: Phase, discovery: Discovery, start_page: Page)
     """Look for the page of one listed Markdown file in a first crawl where nothing else shows what
     the host calls its pages: not even links to some. Three requests at most.
     """
-    urls = [seed.url for seed in discovery.seeds]
-    # `x.html.md` and `x/index.md` name their pages, and nothing of others
-    open_ended = (url for url in urls if len(page_candidates(url)) > NAMED_BY_MARKDOWN)
-    markdown_url = next(open_ended, None)
-    if markdown_url is None or discovery.discovered_file_type != "llms.txt":
+    is_unknown = not phase.known.states and phase.fetch.false_answer is None
+    if not is_unknown or discovery.discovered_file_type != "llms.txt":
         return
-    if phase.known.states or phase.fetch.false_answer is not None:
-        return
-    shown = {loose_key(url) for url in (*urls, *start_page.follow) if not is_markdown_url(url)}
-    is_named = any(loose_key(url) in shown for url in urls if is_markdown_url(url))
-    own = host(markdown_url)
-    if is_named or sum(host(url) == own for url in shown) > FEW_LINKS:
+    markdown_url = _unnamed_markdown([seed.url for seed in discovery.seeds], start_page)
+    if markdown_url is None:
         return
     candidates = page_candidates(markdown_url)
     for url in sorted(candidates.values(), key=lambda url: url != candidates.get("bare")):
@@ -210,6 +203,22 @@ async def _learn_page_form(phase: Phase, discovery: Discovery, start_page: Page)
         if is_page and named is not None:
             phase.site.forms_of(markdown_url).page_form = named
             return
+
+
+def _unnamed_markdown(listed: list[str], start_page: Page) -> str | None:
+    """Return the first listed Markdown file that leaves open what its page is called; None where a
+    file or the start page shows how the host calls its pages.
+    """
+    # `x.html.md` and `x/index.md` name their pages, and nothing of others
+    unnamed = (url for url in listed if len(page_candidates(url)) > NAMED_BY_MARKDOWN)
+    markdown_url = next(unnamed, None)
+    if markdown_url is None:
+        return None
+    shown = {loose_key(url) for url in (*listed, *start_page.follow) if not is_markdown_url(url)}
+    if any(loose_key(url) in shown for url in listed if is_markdown_url(url)):
+        return None
+    own = host(markdown_url)
+    return markdown_url if sum(host(url) == own for url in shown) <= FEW_LINKS else None
 
 
 async def _learn_soft_404(phase: Phase) -> None:

@@ -8,6 +8,7 @@ from scrapy import Request, Spider
 from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares import redirect
 from scrapy.http import Response
+from scrapy.settings import BaseSettings
 
 from llmsspider.crawler.bot_walls import leads_to_login
 from llmsspider.crawler.requests import META, RefusedRequest, download_nested, run_of
@@ -69,12 +70,14 @@ class RedirectMiddleware(NoReferer, redirect.RedirectMiddleware):
     that sets cookies is requested twice, to see whether it stood in place of another one.
     """
 
-    _cookies: dict[str, str] | None = None
-    """The Cookie header of each host that wanted one, in this run."""
+    def __init__(self, settings: BaseSettings):
+        super().__init__(settings)
+        self._cookies: dict[str, str] = {}
+        """The Cookie header of each host that wanted one, in this run."""
 
     def process_request(self, request: Request) -> None:
         """Send the cookies that the host wanted before."""
-        if self._cookies and (cookies := self._cookies.get(host(request.url))):
+        if cookies := self._cookies.get(host(request.url)):
             request.headers.setdefault("Cookie", cookies)
 
     async def process_response(  # type: ignore[override]  # Scrapy awaits it
@@ -117,12 +120,12 @@ class RedirectMiddleware(NoReferer, redirect.RedirectMiddleware):
         place = host(request.url)
         size = request.meta.get(SENT_BACK)
         if size is not None and abs(len(response.body) - size) <= LIKE * size:
-            self._cookies = {**(self._cookies or {}), place: ""}
+            self._cookies[place] = ""
         is_page = response.status == 200 and b"html" in (
             response.headers.get("Content-Type") or b""
         )
         cookies = _cookies_of(response) if is_page and "Cookie" not in request.headers else {}
-        if not cookies or place in (self._cookies or {}):
+        if not cookies or place in self._cookies:
             return None
         self._keep(place, cookies)
         meta = {**request.meta, SENT_BACK: len(response.body)}
@@ -131,7 +134,7 @@ class RedirectMiddleware(NoReferer, redirect.RedirectMiddleware):
     def _keep(self, place: str, cookies: dict[str, str]) -> None:
         """Request the pages of a host with cookies from now on."""
         header = "; ".join(f"{name}={value}" for name, value in cookies.items())
-        self._cookies = {**(self._cookies or {}), place: header}
+        self._cookies[place] = header
 
     def _with_cookies(
         self, request: Request, response: Response, answer: Request

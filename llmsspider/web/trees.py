@@ -13,6 +13,8 @@ from functools import lru_cache
 from typing import Literal
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
+from w3lib.url import url_query_parameter
+
 from llmsspider.web.addresses import FILE
 from llmsspider.web.urls import host, identity
 
@@ -282,12 +284,14 @@ class Trees:
 
     def _unwanted_value(self, url: str) -> str | None:
         """Return the language that the query of a URL names, where it is not the wanted one."""
-        value = query_value(url, self.language_parameter)
+        value = url_query_parameter(url, self.language_parameter)
         if value is None or self.language == "all":
             return None
         if self.language is not None:
             return None if same_language(self.language, value) else value
-        return None if value == query_value(self.start_url, self.language_parameter) else value
+        return (
+            None if value == url_query_parameter(self.start_url, self.language_parameter) else value
+        )
 
     def _unwanted(self, url: str) -> Iterator[tuple[Axis, str, str]]:
         """Yield axis, segment and directory of each tree the URL may be in, but for those that are
@@ -383,11 +387,6 @@ def language_parameter(start_url: str, translations: Iterable[tuple[str, str]]) 
                 if same_language(value, tag) or same_language(tag, value):
                     return name
     return ""
-
-
-def query_value(url: str, name: str) -> str | None:
-    """Return the first value of a parameter in a URL's query, None where it has none."""
-    return dict(reversed(parse_qsl(urlsplit(url).query))).get(name)
 
 
 def directory_above(url: str, axes: Iterable[str]) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Self
 
 from cssselect import HTMLTranslator, SelectorError
@@ -84,11 +85,17 @@ def separate(text: str) -> tuple[str, ...]:
     return tuple(found)
 
 
+@lru_cache(maxsize=256)
+def _path(css: str) -> XPath:
+    """Return the XPath of a selector, which is the same for all pages of a crawl."""
+    return XPath(HTMLTranslator().css_to_xpath(css), smart_strings=False)
+
+
 def _compiled(name: str, given: str | Iterable[str], problems: list[str]) -> dict[str, XPath]:
     found: dict[str, XPath] = {}
     for css in [given] if isinstance(given, str) else given:
         try:
-            found[css] = XPath(HTMLTranslator().css_to_xpath(css), smart_strings=False)
+            found[css] = _path(css)
         except SelectorError as error:
             problems.append(f"{name}={css!r} is no CSS selector: {error}")
     return found

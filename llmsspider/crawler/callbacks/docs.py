@@ -61,7 +61,6 @@ from llmsspider.crawler.source_memory import SourceMemory
 from llmsspider.crawler.spiderrun import ProjectSpider
 from llmsspider.errors import ConversionError, RenderingError, TooLargePageError
 from llmsspider.items import HTML_ORIGINS, Page
-from llmsspider.store import PageRecord
 from llmsspider.web import page_forms
 from llmsspider.web.outcomes import kind_of_response
 from llmsspider.web.stats import Filtered
@@ -315,11 +314,6 @@ class Pages(UsesRun):
         if page.origin in HTML_ORIGINS:
             self.memory.learn_links(page.page.follow, answer.page_url)
 
-    def _document_at(self, url: str) -> PageRecord | None:
-        """Return the document that is stored at an address, also of this run."""
-        self._run.flush()
-        return self._run.store.load_page(page_key(url))
-
     def _verdict(self, page: PageResult, answer: PageResponse, request: Request) -> Verdict:
         """Settle a page by what it says of itself, and learn from it."""
         meta = page.page.meta
@@ -333,7 +327,7 @@ class Pages(UsesRun):
             meta,
             refused=page.filtered
             or refused_by_page(meta, answer, self.config)
-            or self.bounds.refusal_by_sample(request.url, page.page, self._document_at)
+            or self.bounds.refusal_by_sample(request.url, page.page, self._documents.at)
             or self.bounds.refusal_by_links(request.url, usable(page.page.follow)),
             with_slash=page_forms.with_slash(request.url, answer.fetched_url),
             is_only_linked=not (is_stored or asked.get("start") or is_listed),

@@ -218,10 +218,14 @@ class Documents(UsesRun):
                 record.url = plain
         return record
 
+    def at(self, url: str) -> PageRecord | None:
+        """Return the document that is stored at an address, also of this run."""
+        self._run.flush()
+        return self._run.store.load_page(page_key(url))
+
     def _says_the_same(self, record: PageRecord, url: str) -> bool:
         """Say whether the document at another address has the text of a page."""
-        self._run.flush()
-        other = self._run.store.load_page(page_key(url))
+        other = self.at(url)
         own = (record.content or "").replace(record.url, url)
         return other is not None and other.content == own
 
