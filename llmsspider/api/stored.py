@@ -1,13 +1,18 @@
 """What is stored of a folder or source: `documents`, `changes`, `search`."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from llmsspider.answers.embedding import Embedder
-from llmsspider.answers.ranking import SearchResult
 from llmsspider.api.folders import find_source
 from llmsspider.items import Document
 from llmsspider.output import exports
+
+if TYPE_CHECKING:
+    from llmsspider.answers.embedding import Embedder
+    from llmsspider.answers.ranking import SearchResult
 
 
 def documents(

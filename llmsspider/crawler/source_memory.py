@@ -175,7 +175,6 @@ class SourceMemory(UsesRun):
         """Files that gave seeds in the run before and were not read, or break off, in this one:
         nothing is deleted.
         """
-        self.learned.start_page.remember(found.get("start"))  # a plan recalls nothing else
         self.doubts = Doubts(found.get("doubts"))
         """What pages answered in earlier runs that was not accepted, and in this one."""
         self.lagging: set[bytes] = set()

@@ -1,19 +1,23 @@
 """What a run changed, for a feed and a webhook."""
 
+from __future__ import annotations
+
 import asyncio
 import logging
 import time
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from llmsspider.config.arguments import DocsArguments
 from llmsspider.config.settings import Config
 from llmsspider.crawler.progress import Outputs
 from llmsspider.crawler.requests import RunExtension
-from llmsspider.diff.source import SourceChanges
 from llmsspider.errors import StoreError
 from llmsspider.output.exports import staged
 from llmsspider.output.mirror import path_for
+
+if TYPE_CHECKING:
+    from llmsspider.diff.source import SourceChanges
 
 CHANNELS = ("feed", "webhook")
 UNPUBLISHED = "untold"

@@ -1,17 +1,20 @@
 """The live display of a crawl in a terminal, and the log above it."""
 
+from __future__ import annotations
+
 import atexit
 import logging
 import sys
-from typing import TextIO
-
-from rich.console import Console, RenderableType
-from rich.live import Live
-from rich.text import Text
+from typing import TYPE_CHECKING, TextIO
 
 from llmsspider.crawler.progress import duration
 from llmsspider.crawler.run import Run
 from llmsspider.output import printable, status
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.live import Live
+    from rich.text import Text
 
 
 class Display:

@@ -1,13 +1,18 @@
 """The live page of a crawl: the server starts with it and ends with it."""
 
+from __future__ import annotations
+
 import logging
+from typing import TYPE_CHECKING
 
 from llmsspider.config.setting_types import parse_ports
 from llmsspider.crawler.progress import Outputs
 from llmsspider.crawler.requests import RunExtension
 from llmsspider.crawler.spiderrun import is_watched
-from llmsspider.extensions.live_server import LiveServer
 from llmsspider.output import status
+
+if TYPE_CHECKING:
+    from llmsspider.extensions.live_server import LiveServer
 
 
 class LivePage(RunExtension):

@@ -2,6 +2,8 @@
 `feeds`.
 """
 
+from __future__ import annotations
+
 import contextlib
 import csv
 import io
@@ -10,16 +12,18 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from pathlib import Path
-from typing import IO, Any, BinaryIO, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import orjson
 
-from llmsspider.content.markdown.chunks import Chunker
 from llmsspider.items import FIELDS, Document, added_fields, row_of
 from llmsspider.output import without_formula
 from llmsspider.output.graph import Order, SiteTree
 from llmsspider.store import CONTENT, PageRecord, Store
 from llmsspider.web.rights import SiteRights
+
+if TYPE_CHECKING:
+    from llmsspider.content.markdown.chunks import Chunker
 
 
 def documents(store: Store, source: str, since: int | None) -> Iterator[Document]:

@@ -26,17 +26,20 @@ UNWANTED = (
 )
 START_UP = """
 import sys
+from itertools import chain
 from scrapy.utils.conf import build_component_list
 from scrapy.utils.project import get_project_settings
-from scrapy.utils.misc import walk_modules
+from scrapy.utils.misc import load_object, walk_modules
 from llmsspider import settings
 from llmsspider.spiders import docs
 from llmsspider.web.addresses import same_site
 
 assert len(walk_modules(settings.COMMANDS_MODULE)) > 10, "as `scrapy crawl` does"
 chosen = get_project_settings()
-names = "EXTENSIONS", "DOWNLOADER_MIDDLEWARES"
+names = "EXTENSIONS", "DOWNLOADER_MIDDLEWARES", "SPIDER_MIDDLEWARES", "ITEM_PIPELINES"
 components = [build_component_list(chosen.get_component_priority_dict_with_base(name)) for name in names]
+for path in chain(*components):
+    load_object(path)
 assert not any("RemoteControl" in path for path in map(str, components[0])), components
 assert not same_site("https://docs.site.com/", "https://site.org/"), "told apart without the public suffix list"
 print(*sys.modules)

@@ -22,14 +22,14 @@ _LINKS = 0.2
 """Share of the page's text below which the links of such a block are."""
 _FEW = 0.05
 """The same of its paragraphs."""
+_BELOW = 0.2
+"""Share of the page's text outside links below which a block below the body of an article is."""
+_LABEL = 0.02
+"""The same for a block without a link."""
 _MOST = 0.5
 """Share of the page's paragraphs from which on all blocks named like navigation are its content."""
 _MANY = 3
 """Number of forms of one class from which on they belong to the items of a list."""
-_BELOW = 0.2
-"""The same of its text, for a block below the body of an article."""
-_LABEL = 0.02
-"""The same for a block without a link."""
 _BLOCKS = ("div", "section", "aside", "ul", "form", "td")
 _NO_BODY = frozenset({"li", "ol", "p", "pre", "table", "ul"})
 _STRUCTURE = XPath(
@@ -64,7 +64,8 @@ def without_boilerplate(main: _Element, page: _Element | None) -> _Element:
         if _is_little(texts[element], whole) and element not in headed
     ]
     named = [element for element in beside if is_named_navigation(element)]
-    outer = [element for element in named if set(named).isdisjoint(element.iterancestors())]
+    among = set(named)
+    outer = [element for element in named if among.isdisjoint(element.iterancestors())]
     boilerplate: list[_Element] = []
     if sum(texts[element].paragraphs for element in outer) < _MOST * whole.paragraphs:
         boilerplate += named
