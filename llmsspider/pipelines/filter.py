@@ -127,10 +127,10 @@ class FilterPipeline(RunComponent):
             self._spellings.setdefault(copy, item.url)
         else:
             pages.append(self._spellings.get(copy, item.url))
-        pages += [
-            self._spellings.get(f"{alike_key(fewer)} {words}", item.url)
-            for fewer in _with_fewer_parameters(item.url)
-        ]
+        pages.append(self._spellings.get(f"more than {alike_key(item.url)} {words}", item.url))
+        for fewer in _with_fewer_parameters(item.url):
+            pages.append(self._spellings.get(f"{alike_key(fewer)} {words}", item.url))
+            self._spellings.setdefault(f"more than {alike_key(fewer)} {words}", item.url)
         first = next((page for page in pages if page != item.url), None)
         if first is None:
             return None
