@@ -9,13 +9,11 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import os
-import secrets
 import signal
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial, wraps
 from threading import Thread
 from typing import Any, cast
@@ -32,13 +30,12 @@ from mcp.shared.exceptions import MCPError
 from mcp.types import Annotations, CallToolResult, Resource, TextContent, ToolAnnotations
 from pydantic import ValidationError, create_model
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 from llmsspider import __version__
 from llmsspider.answers.library import Library
 from llmsspider.answers.tools import READING, Answer, Tool, Tools
 from llmsspider.errors import LlmsspiderError, SearchError
+from llmsspider.web.http_guard import HttpGuard
 
 PATH = "/mcp"  # where the server answers over HTTP
 PROCESSES = 4  # requests that are answered at a time, each in a process with a library of its own
@@ -312,45 +309,9 @@ def serve_http(
     """
     import uvicorn  # noqa: PLC0415  # of the SDK; not for stdio
 
-    names = list(hosts)
-    origins = [f"{scheme}://{name}" for name in names for scheme in ("http", "https")]
-    allowed = TransportSecuritySettings(allowed_hosts=names, allowed_origins=origins)
+    guarded = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     app = server.streamable_http_app(
-        streamable_http_path=PATH, transport_security=allowed, host=host
+        streamable_http_path=PATH, transport_security=guarded, host=host
     )
-    guard = HttpGuard(app, frozenset(names), token or None)
+    guard = HttpGuard(app, frozenset(hosts), token)
     uvicorn.run(guard, host=host, port=port, log_level="warning", timeout_graceful_shutdown=2)
-
-
-@dataclass(slots=True, frozen=True)
-class HttpGuard:
-    """Refuse HTTP requests with another Host header, and without the token (RFC 6750), where there
-    is one.
-    """
-
-    app: ASGIApp
-    hosts: frozenset[str]
-    token: str | None
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or answer 421 or 401."""
-        if scope["type"] == "http":
-            headers = dict(scope["headers"])
-            host = headers.get(b"host", b"").decode("latin-1")
-            scheme, _, given = headers.get(b"authorization", b"").partition(b" ")
-            is_right = secrets.compare_digest(given.strip(), (self.token or "").encode())
-            refusal = None
-            if not {host, f"{host.rpartition(':')[0]}:*"} & self.hosts:
-                why = (
-                    f"Host {host[:100]!r} is not answered; start the server with --allow-host and"
-                    " that name\n"
-                )
-                refusal = PlainTextResponse(why, 421)
-            elif self.token and not (is_right and scheme.lower() == b"bearer"):
-                refusal = PlainTextResponse(
-                    "a bearer token is needed\n", 401, {"WWW-Authenticate": "Bearer"}
-                )
-            if refusal is not None:
-                await refusal(scope, receive, send)
-                return
-        await self.app(scope, receive, send)

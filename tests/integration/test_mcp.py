@@ -402,6 +402,9 @@ def test_a_store_that_cannot_be_read_is_one_line_and_an_exit_code(
         (b"docs.example:8808", b"BEARER secret", "passed"),
         (b"127.0.0.1:8808", b"Bearer secre", 401),
         (b"127.0.0.1:8808", b"Basic secret", 401),
+        (b"127.0.0.1:8808", b"Basic dXNlcjpzZWNyZXQ=", "passed"),
+        (b"127.0.0.1:8808", b"Basic c2VjcmV0OnVzZXI=", 401),
+        (b"127.0.0.1:8808", b"Digest secret", 401),
         (b"127.0.0.1:8808", b"", 401),
         (b"0.0.0.0:8808", b"Bearer secret", 421),
         (b"", b"Bearer secret", 421),
@@ -410,7 +413,7 @@ def test_a_store_that_cannot_be_read_is_one_line_and_an_exit_code(
 def test_a_request_needs_a_known_host_and_the_whole_token(
     host: bytes, authorization: bytes, expected: str | int
 ):
-    from llmsspider.answers.mcp import HttpGuard
+    from llmsspider.web.http_guard import HttpGuard
 
     sent: list[Any] = []
 
@@ -421,10 +424,14 @@ def test_a_request_needs_a_known_host_and_the_whole_token(
         sent.append(message.get("status") or message["body"].decode())
 
     hosts = frozenset([*answered_hosts("0.0.0.0", 8808), "docs.example:*"])
-    scope = {"type": "http", "headers": [(b"host", host), (b"authorization", authorization)]}
-    asyncio.run(HttpGuard(app, hosts, "secret")(scope, None, send))  # type: ignore[arg-type]
+    headers = [(b"host", host), (b"authorization", authorization)]
+    guard = HttpGuard(app, hosts, "secret")
+    asyncio.run(guard({"type": "http", "headers": headers}, None, send))  # type: ignore[arg-type]
     assert sent[0] == expected
     assert expected != 421 or "--allow-host" in sent[1]
+    headers.append((b"origin", b"https://evil.example:8808"))
+    asyncio.run(guard({"type": "http", "headers": headers}, None, send))  # type: ignore[arg-type]
+    assert sent[-2] == (expected if expected == 421 else 403)
 
 
 def test_what_a_client_that_has_gone_asked_for_is_cancelled():
