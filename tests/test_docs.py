@@ -370,19 +370,6 @@ def test_the_json_schema_of_an_output_is_that_of_its_value(name: str) -> None:
     assert stored == output_schema(OUTPUTS[name]), "write it again with `python tests/test_docs.py`"
 
 
-def test_the_table_of_places_names_files_that_exist() -> None:
-    table = sections(text_of("architecture.md"))["Where would I change …"]
-    places = [name for cells in rows(table) for name in quoted(cells[1])]
-    assert len(places) > 15
-    missing = [
-        place
-        for place in places
-        if "." in place or "/" in place
-        if not (ROOT / "llmsspider" / place).exists()
-    ]
-    assert missing == []
-
-
 def test_every_stat_and_reason_is_documented() -> None:
     families = {
         f"{family}/{value}" for family, values in stats.FAMILIES.items() for value in values
