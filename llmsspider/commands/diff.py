@@ -34,7 +34,7 @@ class Command(OneLineCommand):
         source = one_source(args)
         if problems := choice_problems(("--format", opts.format, FORMATS)):
             raise ArgumentsError(problems)
-        from llmsspider.diff.render import as_dict, html, markdown, text
+        from llmsspider.diff.render import as_dict, markdown, text
         from llmsspider.diff.source import NothingBeforeError, changes_since, since
         from llmsspider.output import printable
         from llmsspider.output.exports import staged
@@ -52,7 +52,9 @@ class Command(OneLineCommand):
                 page["hunks"], page["folded"] = len(page["hunks"]), len(page["folded"])
             whole = as_json(found)
         elif opts.format == "html":
-            whole = html(changes, summary=opts.summary)
+            from llmsspider.ui.report import night_page
+
+            whole = night_page(changes, summary=opts.summary)
         else:
             lines = {"text": text, "markdown": markdown}[opts.format](changes, summary=opts.summary)
             whole = "".join(f"{line}\n" for line in lines)

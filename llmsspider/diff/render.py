@@ -1,9 +1,8 @@
-"""Changes as text for a terminal, Markdown, JSON, and one HTML page that loads nothing."""
+"""Changes as text for a terminal, as Markdown, and as JSON."""
 
 import dataclasses
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from importlib.resources import files
 from typing import Any
 
 from llmsspider.content.extraction.formats import escape
@@ -146,22 +145,3 @@ def as_dict(changes: SourceChanges) -> dict[str, Any]:
             for page in changes.pages
         ],
     }
-
-
-def html(changes: SourceChanges, *, summary: bool = False) -> str:
-    """Return the page."""
-    from jinja2 import Environment, StrictUndefined  # noqa: PLC0415  # for this format only
-
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.tests["link"] = lambda url: url.startswith(("https://", "http://"))
-    source = files("llmsspider.diff").joinpath("assets", "diff.html.j2").read_text(encoding="utf-8")
-    return environment.from_string(source).render(
-        changes=changes,
-        summary=summary,
-        headline=headline(changes),
-        folded=folded_in_words(changes),
-        in_words=in_words,
-        lines=lines_of,
-    )

@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 
 
 class LivePage(RunExtension):
-    """Start the server at `spider_opened`; at `engine_stopped`, after the report, send the last
-    event and stop.
-    """
+    """Start the server at `spider_opened`; stop it at `engine_stopped`, after the report."""
 
     outputs: Outputs
 
@@ -36,11 +34,13 @@ class LivePage(RunExtension):
     async def spider_opened(self) -> None:
         """Start; the server is imported here, since most crawls run without."""
         from llmsspider.extensions.live_server import LiveServer  # noqa: PLC0415
+        from llmsspider.ui.report import live_page  # noqa: PLC0415
 
         run = self.run
         ports = self._ports or range(0)
         self._server = LiveServer(
             lambda: status.run_report(run),
+            lambda is_over: live_page(run, is_over=is_over),
             lambda: self.outputs.report[1] if self.outputs.report else None,
         )
         if address := await self._server.start(ports):
@@ -50,6 +50,6 @@ class LivePage(RunExtension):
             self.log_line(logging.WARNING, f"no live page: {taken} (LLMS_STATUS_PORT)")
 
     async def engine_stopped(self) -> None:
-        """Send the last event and stop."""
+        """Stop, once the last state was shown."""
         if self._server is not None:
             await self._server.stop()

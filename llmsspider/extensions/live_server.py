@@ -1,16 +1,13 @@
-"""The live page: the state of a run, `/status.json` and its events, and the server. Imported when
-it is enabled.
+"""The server of a crawl's page, and `/status.json`, the state of a run. Imported when it is enabled.
 
 The server is read-only, on 127.0.0.1, for pages of its own origin.
 """
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, fields
-from functools import cache
-from importlib.resources import files
-from typing import Any
 
 import orjson
 from aiohttp import web
@@ -18,6 +15,7 @@ from aiohttp import web
 from llmsspider.crawler.progress import Phase, RecentPage
 from llmsspider.output.metrics import CONTENT_TYPE, metrics
 from llmsspider.output.status import RunReport
+from llmsspider.ui.rendering import asset
 
 
 @dataclass(slots=True, frozen=True)
@@ -32,9 +30,7 @@ class ReadFile:
 
 @dataclass(slots=True, frozen=True)
 class LiveStatus:
-    """All of the state: `/status.json`, and the events `state` and `end`
-    (docs/reference/live.schema.json).
-    """
+    """The state of a run, as `/status.json` gives it (docs/reference/live.schema.json)."""
 
     phase: Phase
     discovered_file: str | None
@@ -74,12 +70,13 @@ class LiveStatus:
     """Of each an error kind or filter reason, the URL, and the detail in words."""
 
 
-def live_numbers(run: RunReport) -> dict[str, Any]:
-    """Return what changes all the time: the event `numbers` of the live page."""
-    return {
-        **{
-            one.name: getattr(run, one.name) for one in fields(LiveStatus) if hasattr(run, one.name)
-        },
+def live_status(run: RunReport) -> LiveStatus:
+    """Return the state of a run."""
+    discovery = run.discovery
+    same = {
+        one.name: getattr(run, one.name) for one in fields(LiveStatus) if hasattr(run, one.name)
+    }
+    own = {
         "errors": run.errors.by_kind,
         "filtered": run.filtered.by_reason,
         "failed": run.errors.count,
@@ -87,34 +84,31 @@ def live_numbers(run: RunReport) -> dict[str, Any]:
         "run": run.id,
         "ended": run.outcome is not None,
         "report": str(run.report) if run.report else None,
+        "files": [
+            ReadFile(file.url, file.kind, file.title, len(file.entries))
+            for file in (discovery.files if discovery else ())
+        ],
+        "sitemaps": list(discovery.sitemaps) if discovery else [],
+        "error_examples": [(one.kind, one.url, one.reason) for one in run.errors.urls],
+        "filtered_examples": [(one.reason, one.url, one.rule or "") for one in run.filtered.urls],
     }
-
-
-def live_status(run: RunReport) -> LiveStatus:
-    """Return all of the state."""
-    files, sitemaps = (
-        (run.discovery.files, run.discovery.sitemaps) if run.discovery is not None else ([], [])
-    )
-    return LiveStatus(
-        **live_numbers(run),
-        files=[ReadFile(file.url, file.kind, file.title, len(file.entries)) for file in files],
-        sitemaps=list(sitemaps),
-        error_examples=[(one.kind, one.url, one.reason) for one in run.errors.urls],
-        filtered_examples=[(one.reason, one.url, one.rule or "") for one in run.filtered.urls],
-    )
+    return LiveStatus(**same | own)
 
 
 HOST = "127.0.0.1"
 
-EVENT_SECS = 1.0
-SHUTDOWN_GRACE_SECS = 3.0
-"""Time between two events; time that pages have to fetch the report after the last one."""
+SEEN_SECS = 2.5
+"""Time since which a page was loaded by someone who watches; so long they may load the last one."""
 
 MAX_CONNECTIONS = 32
 """Connections at the same time; a page has two, further ones are closed at once."""
 
 HEADERS = {
     "Cache-Control": "no-store",
+    "Content-Security-Policy": (
+        "default-src 'none'; style-src 'self' 'unsafe-inline'; script-src 'self'; connect-src 'self';"
+        " img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
     "Cross-Origin-Resource-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
@@ -123,29 +117,36 @@ HEADERS = {
 
 
 class LiveServer:
-    """Serves `/`, `/status.json`, `/metrics`, `/events` (server-sent events) and, once there is
-    one, `/report.html`.
+    """Serves `/`, `/status.json`, `/metrics`, the assets of the page and, once there is one,
+    `/report.html`.
 
-    `run` gives the state of the run, `report` the HTML of the report.
+    `run` gives the state of the run, `page` the HTML of `/`, given whether it is the last one,
+    `report` that of the report.
     """
 
-    def __init__(self, run: Callable[[], RunReport], report: Callable[[], str | None]):
+    def __init__(
+        self,
+        run: Callable[[], RunReport],
+        page: Callable[[bool], str],
+        report: Callable[[], str | None],
+    ):
         self._run = run
+        self._page = page
         self._report = report
         app = web.Application(middlewares=[self._guard])
         places = {
-            "/": self._page,
-            "/report.html": self._page,
-            "/status.json": self._status,
-            "/events": self._events,
-            "/metrics": self._metrics,
+            "/": self._answer_page,
+            "/report.html": self._answer_report,
+            "/status.json": self._answer_status,
+            "/metrics": self._answer_metrics,
+            "/assets/{name}": self._answer_asset,
         }
         app.add_routes([web.get(path, handler) for path, handler in places.items()])
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5)
         self._listener: asyncio.Server | None = None
         self._hosts: set[str] = set()
-        self._ended = asyncio.Event()
-        self._streams: set[asyncio.Transport] = set()
+        self._seen_at = -SEEN_SECS
+        self._is_over = False
 
     async def start(self, ports: Iterable[int]) -> str | None:
         """Listen on the first free port; returns the address, None when none is free."""
@@ -169,14 +170,12 @@ class LiveServer:
         return server()
 
     async def stop(self) -> None:
-        """Send the last event, give open pages time to fetch the report, and close."""
+        """Close, after a time in which those who watch load the page once more."""
         if self._listener is None:
             return
-        self._ended.set()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(SHUTDOWN_GRACE_SECS):
-                while not all(stream.is_closing() for stream in self._streams):  # noqa: ASYNC110  # no event
-                    await asyncio.sleep(0.05)
+        self._is_over = True
+        if time.monotonic() - self._seen_at < SEEN_SECS:
+            await asyncio.sleep(SEEN_SECS)
         self._listener.close()
         await self._runner.cleanup()
 
@@ -193,48 +192,35 @@ class LiveServer:
             raise web.HTTPForbidden(text="This page is for this machine only.\n")
         if request.headers.get("Sec-Fetch-Site", "none") not in {"none", "same-origin"}:
             raise web.HTTPForbidden(text="This page is not to be used by others.\n")
-        return await handler(request)
+        answer = await handler(request)
+        answer.headers.update(HEADERS)
+        return answer
 
-    async def _page(self, request: web.Request) -> web.Response:
-        text = page() if request.path == "/" else self._report()
+    async def _answer_page(self, _request: web.Request) -> web.Response:
+        self._seen_at = time.monotonic()
+        return web.Response(text=self._page(self._is_over), content_type="text/html")
+
+    async def _answer_report(self, _request: web.Request) -> web.Response:
+        text = self._report()
         if text is None:
             raise web.HTTPNotFound(text="There is no report yet.\n")
-        headers = HEADERS | {"Content-Security-Policy": policy()}
-        return web.Response(text=text, content_type="text/html", headers=headers)
+        return web.Response(text=text, content_type="text/html")
 
-    async def _status(self, _request: web.Request) -> web.Response:
+    async def _answer_asset(self, request: web.Request) -> web.Response:
+        found = asset(request.match_info["name"])
+        if found is None:
+            raise web.HTTPNotFound
+        body, media_type = found
+        return web.Response(body=body, headers={"Content-Type": media_type})
+
+    async def _answer_status(self, _request: web.Request) -> web.Response:
         body = orjson.dumps(live_status(self._run()))
-        return web.Response(body=body, content_type="application/json", headers=HEADERS)
+        return web.Response(body=body, content_type="application/json")
 
-    async def _metrics(self, _request: web.Request) -> web.Response:
+    async def _answer_metrics(self, _request: web.Request) -> web.Response:
         run = self._run()
         body = metrics(run, run.source).encode("utf-8", "replace")
-        return web.Response(body=body, headers=HEADERS | {"Content-Type": CONTENT_TYPE})
-
-    async def _events(self, request: web.Request) -> web.StreamResponse:
-        """Send the state, then numbers every second, and the whole state again as the last event,
-        `end`.
-        """
-        response = web.StreamResponse(headers=HEADERS | {"Content-Type": "text/event-stream"})
-        await response.prepare(request)
-        if (transport := request.transport) is None:
-            return response
-        self._streams.add(transport)
-        try:
-            await response.write(_event("state", live_status(self._run())))
-            while not self._ended.is_set():
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(self._ended.wait(), EVENT_SECS)
-                    break
-                await response.write(_event("numbers", live_numbers(self._run())))
-            await response.write(_event("end", live_status(self._run())))
-            while not transport.is_closing():  # noqa: ASYNC110  # as above
-                await asyncio.sleep(0.05)  # the page closes the stream when it has what it wants
-        except ConnectionResetError:
-            pass
-        finally:
-            self._streams.discard(transport)
-        return response
+        return web.Response(body=body, headers={"Content-Type": CONTENT_TYPE})
 
 
 class _Refusal(asyncio.Protocol):
@@ -242,33 +228,3 @@ class _Refusal(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         transport.close()
-
-
-def _event(name: str, value: LiveStatus | dict[str, Any]) -> bytes:
-    return b"event: %s\ndata: %s\n\n" % (name.encode(), orjson.dumps(value))
-
-
-@cache
-def page() -> str:
-    """Return the page, with its style and script inside."""
-    text = _asset("page.html")
-    return text.replace("/*style*/", _asset("page.css")).replace("/*script*/", _asset("page.js"))
-
-
-@cache
-def policy() -> str:
-    """Return the Content-Security-Policy: two scripts (a blob, the report, inherits it), no
-    connection but to here.
-    """
-    # Jinja2 takes time to import
-    from llmsspider.output.report import csp_hash, report_script  # noqa: PLC0415
-
-    scripts = f"{csp_hash(_asset('page.js'))} {csp_hash(report_script())}"
-    return (
-        f"default-src 'none'; script-src {scripts}; style-src 'unsafe-inline'; img-src data:;"
-        " connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-    )
-
-
-def _asset(name: str) -> str:
-    return files("llmsspider.extensions").joinpath("assets", name).read_text(encoding="utf-8")

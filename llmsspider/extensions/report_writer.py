@@ -29,7 +29,7 @@ class ReportWriter(RunExtension):
 
     def engine_stopped(self) -> None:
         """Write it; Jinja2 is imported here, since a crawl without a report does without."""
-        from llmsspider.output.report import write_report  # noqa: PLC0415
+        from llmsspider.ui.report import write_report  # noqa: PLC0415
 
         if not self.run.id:
             self.log_line(logging.WARNING, "no report: the run did not begin")

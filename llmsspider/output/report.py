@@ -1,30 +1,17 @@
-"""The report of a run, `run.json` and one HTML file, and how it is collected from the run and the
-store.
+"""What the report of a run holds, collected from the run and the store; `llmsspider.ui` draws it.
 
 The fields of the dataclasses are the keys of `run.json`, in its order
 (docs/reference/run.schema.json).
 """
 
-import base64
-import hashlib
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
-import orjson
-from jinja2 import Environment, FunctionLoader, StrictUndefined
-from markupsafe import Markup
-
-from llmsspider.crawler.progress import Example, duration
+from llmsspider.crawler.progress import Example
 from llmsspider.crawler.run import Run
-from llmsspider.output.exports import staged
-from llmsspider.output.metrics import metrics
-from llmsspider.output.mirror import path_for
 from llmsspider.output.status import Conversion, RunReport, RunStatus, run_report, stored_status
 from llmsspider.site.discovered import Discovery, Probe
 from llmsspider.store import OUTLINE, PageRecord, Store
@@ -109,6 +96,9 @@ class CoverageReport:
     groups: dict[str, GroupReport]
 
 
+NO_COVERAGE = CoverageReport([], {})
+
+
 @dataclass(slots=True, frozen=True)
 class RunData:
     """One run: its source, its status as `scrapy status` gives it, timings, discovery and coverage."""
@@ -146,11 +136,22 @@ def gather(run: Run) -> tuple[RunData, list[list[Any]]]:
         {identity(one.url): (one.kind, one.reason) for one in status.errors.urls},
         {identity(one.url): (one.reason, one.rule or "") for one in status.filtered.urls},
     )
+    return run_data(run, status, coverage, pages.oldest_check), pages.rows
+
+
+def run_data(
+    run: Run,
+    status: RunStatus,
+    coverage: CoverageReport = NO_COVERAGE,
+    oldest_check: str | None = None,
+) -> RunData:
+    """Return what is known of a run at this moment; coverage is that of one that has ended."""
+    report = run_report(run)
     spans = pairwise([*report.phases, *report.phases[-1:]])
     phases = [
         PhaseTime(phase, round(b - a, 3)) for (phase, a), (_, b) in spans if phase != "finished"
     ]
-    data = RunData(
+    return RunData(
         source=report.source,
         url=report.url,
         arguments=run.arguments.model_dump(mode="json", exclude_unset=True),
@@ -161,9 +162,8 @@ def gather(run: Run) -> tuple[RunData, list[list[Any]]]:
         discovery=None if report.discovery is None else _discovery(run, report.discovery),
         coverage=coverage,
         rights=run.rights.table(),
-        oldest_check=pages.oldest_check,
+        oldest_check=oldest_check,
     )
-    return data, pages.rows
 
 
 def _discovery(run: Run, discovery: Discovery) -> DiscoveryReport:
@@ -271,84 +271,3 @@ class StoredPages:
 def _row(record: PageRecord) -> list[Any]:
     section = (record.llms and record.llms.section) or ""
     return [record.title or "", record.url, section, record.origin]
-
-
-# The report as one HTML file: no request, no external asset, every text of the site escaped.
-
-
-@cache
-def environment() -> Environment:
-    """Return the templates; what they are given is escaped."""
-    made = Environment(loader=FunctionLoader(_text), autoescape=True, undefined=StrictUndefined)
-    made.trim_blocks = made.lstrip_blocks = True
-    made.tests["link"] = lambda url: url.startswith(
-        ("https://", "http://")
-    )  # a site may say `javascript:`
-    made.filters["duration"] = duration
-    return made
-
-
-def embedded(value: Any) -> Markup:
-    r"""Return JSON that may stand in a `<script type="application/json">`.
-
-    >>> print(embedded({"a": "</script>"}))
-    {"a":"\u003c/script\u003e"}
-    """
-    text = orjson.dumps(value).decode()
-    for char in "<>&\u2028\u2029":
-        text = text.replace(char, f"\\u{ord(char):04x}")
-    return Markup(text)  # noqa: S704  # nothing is left that HTML could take for its own
-
-
-@cache
-def report_script() -> str:
-    """Return the script of the report."""
-    return _text("report.js")
-
-
-def csp_hash(script: str) -> str:
-    """Return the source expression of a Content-Security-Policy that allows one inline script."""
-    return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
-
-
-def _text(name: str) -> str:
-    return files("llmsspider.output").joinpath("assets", name).read_text(encoding="utf-8")
-
-
-def write_report(run: Run, setting: str) -> tuple[Path, str]:
-    """Write HTML and JSON, each whole or not at all; returns the absolute path of the HTML, and its
-    text.
-
-    `setting` is an HTML file, or a folder for `report.html`; `run.json` stands beside it. Raises
-    `OSError` and `StoreError`.
-    """
-    data, documents = gather(run)
-    page = path_for(setting, data.source)
-    if page.suffix.lower() not in {".html", ".htm"}:
-        page /= "report.html"
-    page.parent.mkdir(parents=True, exist_ok=True)
-    living = [row for row in documents if row[4] != "deleted"]
-    script = report_script()
-    text = (
-        environment()
-        .get_template("report.html.j2")
-        .render(
-            payload=embedded({"documents": documents}),
-            style=Markup(_text("report.css")),  # noqa: S704  # our own
-            script=Markup(script),  # noqa: S704  # our own
-            script_hash=csp_hash(script),
-            data=data,
-            run=data.run,
-            living=len(living),
-            origins=Counter(row[3] for row in living),
-            changes=Counter(row[4] for row in documents),
-            sections=dict(Counter(row[2] or "(none)" for row in living).most_common(30)),
-        )
-    )
-    with staged(page.with_name("run.prom")) as out:
-        out.write(metrics(data.run, data.source, data.oldest_check).encode("utf-8", "replace"))
-    with staged(page.with_name("run.json")) as out:
-        out.write(orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
-    with staged(page) as out:
-        out.write(text.encode("utf-8", "replace"))
-    return page.resolve(), text

@@ -308,7 +308,7 @@ def pages(run: RunStatus) -> str:
 _Url = tuple[str, str, str | None]
 
 
-def _by_reason(run: RunStatus) -> Iterator[tuple[str, int, Mapping[str, int], Iterable[_Url]]]:
+def url_groups(run: RunStatus) -> Iterator[tuple[str, int, Mapping[str, int], Iterable[_Url]]]:
     """Yield what failed and what was filtered: a name, the number, counts by reason, and (reason,
     URL, detail).
     """
@@ -331,6 +331,25 @@ def _named(urls: Iterable[_Url], most: int, more: str | None = None) -> Iterator
             yield f"{reason}: {len(lines) - most} more, {more}"
 
 
+def facts(run: RunStatus) -> Iterator[tuple[str, str]]:
+    """Yield what a page says of a run: names, and values in words."""
+    values = {
+        "Pages": pages(run),
+        "Documents": counted(run.documents, run.origins),
+        "Changes": parts(run.changes),
+        "Failed": counted(run.errors.count, run.errors.by_kind),
+        "Filtered": counted(run.filtered.count, run.filtered.by_reason),
+        "Found": found(run),
+        "Scope": run.scope,
+        "Witness": run.witness,
+        "In doubt": doubted(run.doubtful),
+        "Requests": f"{run.requests:,}",
+        "Began": (run.started or "")[:16].replace("T", " "),
+        "Took": f"{duration(run.elapsed_secs)}, {run.pages_per_min:.0f} pages/min",
+    }
+    yield from ((name, value) for name, value in values.items() if value)
+
+
 def progress_line(run: RunStatus) -> str:
     """Return how far a crawl is, for the log."""
     return (
@@ -344,7 +363,7 @@ def log_lines(run: RunReport) -> Iterator[str]:
     """Yield the summary at the end of the log, with examples of what failed and what was filtered."""
     yield f"found {found(run)}"
     yield f"documents: {counted(counted(run.documents, run.origins), run.changes)}"
-    for name, count, by_reason, urls in _by_reason(run):
+    for name, count, by_reason, urls in url_groups(run):
         if count:
             yield f"{name}: {counted(count, by_reason)}"
             yield from (f"  {line}" for line in _named(urls, EXAMPLES))
@@ -367,7 +386,7 @@ def console_lines(run: RunReport, outputs: list[str]) -> Iterator[str]:
     number = "1 page" if run.documents == 1 else f"{run.documents} pages"
     yield f"{counted(f'{number} of {run.source}', run.changes)}, {duration(run.elapsed_secs)}"
     yield from filter(None, (*outputs, doubted(run.doubtful)))
-    for name, count, by_reason, urls in _by_reason(run):
+    for name, count, by_reason, urls in url_groups(run):
         if count:
             yield counted(f"{count} {name}", by_reason)
             if name == "failed":
@@ -440,7 +459,7 @@ def status_lines(status: SourceStatus) -> Iterator[str]:
         yield row("progress", f"{pages(run)}, {run.phase}{rate}")
         yield row("found", found(run) if run.discovered_file or run.done else "nothing yet")
     yield row("unchanged", str(run.unchanged))
-    for name, count, by_reason, urls in _by_reason(run):
+    for name, count, by_reason, urls in url_groups(run):
         yield row("errors" if name == "failed" else name, counted(count, by_reason))
         yield from (f"    {line}" for line in _named(urls, SHOWN, "see --json"))
     yield row("started", f"{run.started} (run {run.id})")

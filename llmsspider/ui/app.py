@@ -15,16 +15,15 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Route
 
 from llmsspider.answers.library import Library
-from llmsspider.diff.render import in_words, lines_of
 from llmsspider.errors import LlmsspiderError, SearchError
 from llmsspider.ui import views
-from llmsspider.ui.rendering import ASSETS, address, marked, render
+from llmsspider.ui.rendering import address, asset, marked, render
 
 T = TypeVar("T")
 
-TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8"}
 REFRESH_SECS = 2
-"""Time after which a view is loaded again while a crawl goes."""
+IDLE_SECS = 15
+"""Time after which a view is loaded again while a crawl goes, and where none does."""
 
 
 class Crawls(Protocol):
@@ -96,17 +95,16 @@ class Pages:
     async def sources(self, _request: Request) -> Response:
         """All sources, with their last nights."""
         found = await self._read(views.sources)
-        is_going = any(one.last is not None and one.last.state == "going" for one in found)
-        return self._shown("sources.html.j2", sources=found, refresh=is_going)
+        is_going = any(one.is_going for one in found)
+        return self._shown("sources.html.j2", sources=found, refresh=_refresh_secs(is_going))
 
     async def source(self, request: Request) -> Response:
         """One source: its nights and pages."""
-        name = request.query_params.get("name", "")
+        name = _query(request, "name")
         offset = _number(request, "offset")
         record = await self._read(views.record_of, name)
         found = await self._read(views.source, record)
         pages, total = await self._read(views.pages, name, offset)
-        is_going = found.last is not None and found.last.state == "going"
         return self._shown(
             "source.html.j2",
             found=found,
@@ -114,13 +112,13 @@ class Pages:
             total=total,
             offset=offset,
             step=views.LISTED,
-            refresh=is_going,
+            refresh=_refresh_secs(found.is_going),
         )
 
     async def search(self, request: Request) -> Response:
         """The results of a query; of `part=1` alone, for a page that is typed in."""
-        query = request.query_params.get("q", "")
-        name = request.query_params.get("source", "")
+        query = _query(request, "q")
+        name = _query(request, "source")
         found = await self._read(views.search, query, name)
         names = [one.name for one in await self._read(Library.records)]
         is_part = request.query_params.get("part") == "1"
@@ -129,33 +127,29 @@ class Pages:
 
     async def page(self, request: Request) -> Response:
         """A page: rendered, raw, its chunks, links and history."""
-        view = await self._read(views.page, request.query_params.get("id", ""), self.chunk_size)
+        view = await self._read(views.page, _query(request, "id"), self.chunk_size)
         tab = request.query_params.get("tab", "read")
         with_pictures = request.query_params.get("pictures") == "1"
-        return self._shown(
-            "page.html.j2", page=view, tab=tab, with_pictures=with_pictures, lines_of=lines_of
-        )
+        return self._shown("page.html.j2", page=view, tab=tab, with_pictures=with_pictures)
 
     async def night(self, request: Request) -> Response:
         """What changed since a night."""
         since = _number(request, "since") if "since" in request.query_params else None
-        view = await self._read(views.night, request.query_params.get("source", ""), since)
-        return self._shown("night.html.j2", night=view, in_words=in_words, lines_of=lines_of)
+        changes, nights = await self._read(views.night, _query(request, "source"), since)
+        return self._shown("night.html.j2", changes=changes, nights=nights)
 
     async def add(self, request: Request) -> Response:
         """The plan of a crawl of an address; the form for one without."""
-        url = request.query_params.get("url", "").strip()
+        url = _query(request, "url").strip()
         plan = await self._crawls().plan(url) if url else None
         return self._shown("add.html.j2", url=url, plan=plan)
 
     async def asset(self, request: Request) -> Response:
         """A style sheet or script of this page."""
-        name = request.path_params["name"]
-        file = ASSETS.joinpath(name)
-        kind = TYPES.get(name.rpartition(".")[2])
-        if kind is None or not file.is_file():
+        found = asset(request.path_params["name"])
+        if found is None:
             return PlainTextResponse("not found\n", 404)
-        return Response(file.read_bytes(), media_type=kind)
+        return Response(found[0], media_type=found[1])
 
     # --- what is done ---
 
@@ -218,8 +212,7 @@ class Pages:
         common = {
             "may_crawl": self.crawls is not None,
             "form_key": self.form_key,
-            "refresh": False,
-            "refresh_secs": REFRESH_SECS,
+            "served": True,
         }
         return HTMLResponse(render(template, **{**common, **values}), status)
 
@@ -235,6 +228,14 @@ def _delete(library: Library, name: str) -> None:
     library.delete(name)
 
 
+def _refresh_secs(is_going: bool) -> int:
+    return REFRESH_SECS if is_going else IDLE_SECS
+
+
+def _query(request: Request, name: str) -> str:
+    return request.query_params.get(name, "")
+
+
 def _number(request: Request, name: str) -> int:
-    given = request.query_params.get(name, "")
+    given = _query(request, name)
     return int(given) if given.isascii() and given.isdigit() and len(given) < 19 else 0

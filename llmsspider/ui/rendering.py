@@ -15,7 +15,12 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markupsafe import Markup, escape
 
+from llmsspider.crawler.progress import duration
+from llmsspider.diff.render import folded_in_words, headline, in_words, lines_of
+from llmsspider.output.status import facts, url_groups
+
 ASSETS = files("llmsspider.ui").joinpath("assets")
+TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8"}
 MAX_RENDERED = 400_000
 """Characters of a page that are rendered; the rest is in its raw Markdown."""
 
@@ -109,10 +114,25 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals |= {"address": address}
+    functions = (address, folded_in_words, headline, in_words, lines_of)
+    made.globals |= {one.__name__: one for one in functions}
+    made.globals |= {"served": False, "style": "", "refresh": 0, "summary": False}
     made.filters |= {"moment": moment, "markdown": as_html}
+    made.filters |= {one.__name__: one for one in (duration, facts, url_groups)}
     made.tests["web"] = lambda url: str(url).startswith(("https://", "http://"))
     return made
+
+
+def asset(name: str) -> tuple[bytes, str] | None:
+    """Return a style sheet or script and its media type; None where there is none of that name."""
+    media_type = TYPES.get(name.rpartition(".")[2])
+    file = ASSETS.joinpath(name)
+    return (file.read_bytes(), media_type) if media_type and file.is_file() else None
+
+
+def style() -> Markup:
+    """Return the style sheet, for a page that loads nothing."""
+    return Markup(ASSETS.joinpath("ui.css").read_text("utf-8"))  # noqa: S704  # our own
 
 
 def render(template: str, **values: Any) -> str:

@@ -16,10 +16,10 @@ from llmsspider.answers.ranking import SearchResult
 from llmsspider.answers.words import parse_query
 from llmsspider.content.markdown.chunks import Chunk, chunks, tokens
 from llmsspider.diff.compare import Hunk, blocks, compare
-from llmsspider.diff.render import headline
 from llmsspider.diff.source import SourceChanges, changes_since
 from llmsspider.errors import SearchError
 from llmsspider.items import Link
+from llmsspider.output.status import RunStatus, stored_status
 from llmsspider.store import LINKS, OUTLINE, PageRecord, RunRecord, SourceRecord, Version
 
 NIGHTS = 30
@@ -78,6 +78,12 @@ class SourceView:
 
     record: SourceRecord
     nights: Sequence[Night]
+    status: RunStatus | None
+
+    @property
+    def is_going(self) -> bool:
+        """Whether a crawl of it goes, whoever started it."""
+        return self.status is not None and self.status.state == "going"
 
     @property
     def last(self) -> Night | None:
@@ -93,7 +99,9 @@ def sources(library: Library) -> list[SourceView]:
 def source(library: Library, record: SourceRecord) -> SourceView:
     """Return one source with its nights."""
     with closing(library.store(record.name)) as store:
-        return SourceView(record, _nights(store.runs()))
+        runs = store.runs()
+        status = stored_status(store, runs[-1]) if runs else None
+        return SourceView(record, _nights(runs), status)
 
 
 def record_of(library: Library, name: str) -> SourceRecord:
@@ -225,23 +233,16 @@ def _editions(record: PageRecord, versions: Sequence[Version]) -> list[Edition]:
     return found[::-1]
 
 
-@dataclass(slots=True, frozen=True)
-class NightView:
-    """What changed since the night before a run, in words and with differences."""
-
-    source: str
-    nights: Sequence[Night]
-    since: int
-    changes: SourceChanges
-    headline: str
-
-
-def night(library: Library, name: str, since: int | None = None) -> NightView:
-    """Return the changes since a number of the history; without one, those of the last night."""
+def night(
+    library: Library, name: str, since: int | None = None
+) -> tuple[SourceChanges, Sequence[Night]]:
+    """Return the changes since a number of the history, and the nights; without a number, those of
+    the last night.
+    """
     with closing(library.store(name)) as store:
         nights = _nights(store.runs())
         begun = [one.run.seq_before for one in nights]
         start = begun[-1] if since is None and begun else since or 0
         changes = changes_since(store, name, start)
     del changes.pages[SHOWN_PAGES:]
-    return NightView(name, nights, start, changes, headline(changes))
+    return changes, nights

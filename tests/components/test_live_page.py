@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import http.client
 import itertools
 import json
 import re
@@ -12,8 +11,7 @@ from pathlib import Path
 
 import pytest
 from crawling import begin_crawl
-from forked import HANGS_SECS
-from live_crawl import crawling, read_events
+from live_crawl import crawling
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics
 from pydantic import TypeAdapter
 from sites import html
@@ -49,35 +47,33 @@ def test_status_tells_how_far_the_crawl_is(serve, tmp_path: Path) -> None:
     assert "ERROR" not in log
 
 
-def test_events_begin_with_the_state_and_end_with_the_last_one_and_its_report(
-    serve, tmp_path: Path
-) -> None:
+def test_the_page_loads_itself_again_and_becomes_the_report(serve, tmp_path: Path) -> None:
     with crawling(serve, tmp_path, LLMS_REPORT="out") as live:
         live.standing()
-        connection = http.client.HTTPConnection("127.0.0.1", live.port, timeout=HANGS_SECS)
-        connection.request("GET", "/events")
-        answer = connection.getresponse()
-        assert answer.getheader("Content-Type") == "text/event-stream"
+        status, _, page = live.ask("/")
+        assert (status, b'data-refresh="1"' in page) == (200, True)
+        assert b"<progress " in page
+        assert b"/dead.html" in page
         assert live.ask("/report.html")[0] == 404
-        events = []
-        for event in read_events(answer):
-            events.append(event)
-            if len(events) == 2:
-                live.go.set()
-        status, headers, report = live.ask("/report.html")
-        answer.close()
-        connection.close()
+        live.go.set()
+        while b"data-refresh" in page:
+            page = live.ask("/")[2]
+        status, _, report = live.ask("/report.html")
         live.finish()
-    assert [events[0][0], events[1][0], events[-1][0]] == ["state", "numbers", "end"]
-    last = events[-1][1]
-    assert last["ended"] and last["complete"] and (last["documents"], last["queued"]) == (11, 0)
-    assert last["report"] == str(tmp_path / "out" / "report.html")
     assert (status, report) == (200, (tmp_path / "out" / "report.html").read_bytes())
-    assert "default-src 'none'" in headers["content-security-policy"]
-    stored = json.loads((tmp_path / "out" / "run.json").read_text())["run"]
-    assert {key: last[key] for key in ("done", "documents", "changes", "unchanged")} == {
-        key: stored[key] for key in ("done", "documents", "changes", "unchanged")
-    }
+    assert page == report
+
+
+def test_without_a_report_the_last_page_says_how_it_ended(serve, tmp_path: Path) -> None:
+    with crawling(serve, tmp_path) as live:
+        live.standing()
+        page = live.ask("/")[2]
+        live.go.set()
+        while b"data-refresh" in page:
+            page = live.ask("/")[2]
+        live.finish()
+    assert b">complete</span>" in page
+    assert b"11 (html 11)" in page
 
 
 def test_strangers_are_refused(serve, tmp_path: Path) -> None:
@@ -93,7 +89,7 @@ def test_strangers_are_refused(serve, tmp_path: Path) -> None:
             {"Host": own, "Sec-Fetch-Site": "same-site"},
         )
         for path, headers in itertools.product(
-            ("/", "/status.json", "/metrics", "/events", "/report.html"), strangers
+            ("/", "/status.json", "/metrics", "/assets/ui.css", "/report.html"), strangers
         ):
             assert live.ask(path, **headers)[0] == 403, (path, headers)
 
@@ -108,9 +104,18 @@ def test_it_is_read_only_and_says_what_a_page_may_do(serve, tmp_path: Path) -> N
         assert status == 200
         assert "access-control-allow-origin" not in headers
         assert "connect-src 'self'" in headers["content-security-policy"]
-        assert "'unsafe-inline'" not in headers["content-security-policy"].partition("style-src")[0]
+        assert "script-src 'self';" in headers["content-security-policy"]
+        assert b"<script>" not in body
         assert headers["x-frame-options"] == "DENY"
-        assert not re.search(rb"https?://", body)  # no external asset
+        assert re.findall(rb"(?:src|<link[^>]* href)=\"([^\"]*)", body) == [
+            b"data:,",
+            b"/assets/ui.css",
+            b"/assets/ui.js",
+        ]
+        for name in ("ui.css", "ui.js"):
+            assert live.ask(f"/assets/{name}")[0] == 200
+        for name in ("ui.html.j2", "base.html.j2", "%2e%2e%2f__init__.py"):
+            assert live.ask(f"/assets/{name}")[0] == 404
 
 
 def test_without_a_terminal_it_is_off(serve, tmp_path: Path) -> None:
@@ -153,19 +158,17 @@ def test_taken_ports_are_said_and_the_crawl_goes_on(serve, tmp_path: Path) -> No
     assert f"no live page: the ports {live.port} to {live.port} are taken" in process.log
 
 
-def test_ctrl_c_is_the_last_event_too(serve, tmp_path: Path) -> None:
+def test_ctrl_c_is_the_last_state_too(serve, tmp_path: Path) -> None:
     with crawling(serve, tmp_path) as live:
         live.standing()
-        connection = http.client.HTTPConnection("127.0.0.1", live.port, timeout=HANGS_SECS)
-        connection.request("GET", "/events")
-        answer = connection.getresponse()
+        page = live.ask("/")[2]
         live.process.send_signal(signal.SIGINT)
         live.go.set()
-        _, last = list(read_events(answer))[-1]
-        answer.close()
-        connection.close()
+        while b"data-refresh" in page:
+            page = live.ask("/")[2]
         live.process.wait()
-    assert (last["ended"], last["complete"], last["why"]) == (True, False, "shutdown")
+    assert b"incomplete</span>" in page
+    assert b"shutdown." in page
 
 
 def test_a_wrong_port_is_said(tmp_path: Path) -> None:

@@ -15,15 +15,6 @@ from llmsspider.browser.session import find_program
 
 pytestmark = pytest.mark.browser
 
-NUMBERS = {
-    "n-done": "done",
-    "n-queued": "queued",
-    "n-documents": "documents",
-    "n-unchanged": "unchanged",
-    "n-failed": "failed",
-    "n-left_out": "left_out",
-}
-
 
 class Watched:
     """A page with everything it asked for and complained about."""
@@ -36,11 +27,10 @@ class Watched:
         page.on("console", lambda message: self.complaints.append(message.text))
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
 
-    async def numbers(self) -> dict[str, int]:
-        texts = {
-            name: await self.page.inner_text(f"#{element}") for element, name in NUMBERS.items()
-        }
-        return {name: int(text.replace(",", "")) for name, text in texts.items()}
+    async def facts(self) -> dict[str, str]:
+        """What the page says of the run, by name."""
+        texts = await self.page.locator(".facts > div").all_inner_texts()
+        return dict(text.split("\n", 1) for text in texts)
 
 
 async def follow(live: Live, chromium: Browser, scheme: str) -> Watched:
@@ -48,46 +38,32 @@ async def follow(live: Live, chromium: Browser, scheme: str) -> Watched:
     seen = Watched(await chromium.new_page(color_scheme=scheme))
     await seen.page.goto(f"http://127.0.0.1:{live.port}/")
     standing = await asyncio.get_running_loop().run_in_executor(None, live.standing)
-    await seen.page.wait_for_function(
-        "total => document.getElementById('of').textContent.endsWith(`of ${total} pages`)",
-        arg=standing["total"],
-    )
-    assert await seen.numbers() == {name: standing[name] for name in NUMBERS.values()}
-    assert await seen.page.inner_text("#percent") == f"{standing['percent']}%"
-    assert await seen.page.get_attribute("#bar", "aria-valuenow") == str(standing["percent"])
-    await seen.page.wait_for_selector("#error-list li")
-    assert "/dead.html" in await seen.page.inner_text("#error-list")
+    of = f"{standing['done']}/{standing['total']} pages ({standing['percent']}%)"
+    await seen.page.wait_for_selector(f"text={of}")
+    assert (await seen.facts())["Documents"].startswith(f"{standing['documents']} (")
+    assert await seen.page.get_attribute("progress", "value") == str(standing["done"])
+    assert "/dead.html" in await seen.page.inner_text("#failed-not_found")
+    await seen.page.click("text=requested")  # what was opened stays so
+    await seen.page.wait_for_selector("details:has-text('requested')[open]")
     return seen
 
 
-async def end(seen: Watched) -> tuple[dict[str, int], Watched]:
-    """Look at the page after the end of the crawl, and at the report it links."""
-    last = await seen.numbers()
-    assert await seen.page.inner_text("#phase") == "complete"
-    async with seen.page.expect_popup() as opened:
-        await seen.page.click("#report")
-    report = Watched(await opened.value)
-    await report.page.wait_for_selector("#rows tr")
-    assert await report.page.inner_text("#shown") == "11 of 11"
-    await report.page.fill("#search", "p5.html")
-    assert await report.page.locator("#rows tr").count() == 1
-    return last, report
-
-
-async def watch(live: Live) -> list[tuple[Watched, dict[str, int], Watched]]:
-    """Look at the page in each colour scheme; returns it, its last numbers and the report."""
+async def watch(live: Live) -> list[tuple[Watched, dict[str, str]]]:
+    """Look at the page in each colour scheme until it is the report; returns it, and what it says."""
     async with async_playwright() as playwright:
         chromium = await playwright.chromium.launch(
             executable_path=find_program(), chromium_sandbox=False
         )
         followed = [await follow(live, chromium, scheme) for scheme in ("light", "dark")]
+        await followed[1].page.click("#pause")
         live.go.set()
-        for seen in followed:
-            await seen.page.wait_for_selector("#report")
+        seen = followed[0]
+        await seen.page.wait_for_selector("#documents")
+        ended = await seen.facts()
         await asyncio.get_running_loop().run_in_executor(None, live.process.wait)
-        ended = [(seen, *await end(seen)) for seen in followed]
+        assert await followed[1].page.locator("progress").count() == 1
         await chromium.close()
-        return ended
+        return [(one, ended) for one in followed]
 
 
 def test_the_page_shows_what_the_crawl_counts_and_asks_nobody_else(serve, tmp_path: Path) -> None:
@@ -95,18 +71,12 @@ def test_the_page_shows_what_the_crawl_counts_and_asks_nobody_else(serve, tmp_pa
         watched = asyncio.run(watch(live))
     stored = json.loads((tmp_path / "out" / "run.json").read_text())["run"]
     own = f"http://127.0.0.1:{live.port}/"
-    for seen, last, report in watched:
-        assert last == {
-            "done": stored["done"],
-            "queued": 0,
-            "documents": stored["documents"],
-            "unchanged": stored["unchanged"],
-            "failed": stored["errors"]["count"],
-            "left_out": stored["filtered"]["count"],
-        }
-        assert (seen.complaints, report.complaints) == ([], [])
-        asked = [*seen.requests, *report.requests]
-        assert all(url.startswith((own, f"blob:{own}", "data:")) for url in asked)
+    for seen, last in watched:
+        assert last["Pages"] == f"{stored['done']}/{stored['total']} pages (100%)"
+        assert last["Documents"] == f"{stored['documents']} (html {stored['documents']})"
+        assert last["Failed"].startswith(f"{stored['errors']['count']} (")
+        assert seen.complaints == []
+        assert all(url.startswith((own, "data:")) for url in seen.requests)
 
 
 async def look_from_disk(file: Path) -> Watched:
@@ -116,10 +86,12 @@ async def look_from_disk(file: Path) -> Watched:
         )
         seen = Watched(await chromium.new_page())
         await seen.page.goto(file.as_uri())
-        await seen.page.wait_for_selector("#rows tr")
-        await seen.page.click("#columns button >> nth=0")
-        assert await seen.page.get_attribute("#columns th >> nth=0", "aria-sort") == "ascending"
-        assert await seen.page.evaluate("document.querySelectorAll('img').length") == 0
+        assert await seen.page.locator("#documents ~ details tbody tr").count() == 11
+        assert await seen.page.evaluate("document.querySelectorAll('img, script').length") == 0
+        width = await seen.page.evaluate(
+            "getComputedStyle(document.querySelector('main')).maxWidth"
+        )
+        assert width == "1056px"  # its style is inside
         await chromium.close()
         return seen
 

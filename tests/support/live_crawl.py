@@ -88,13 +88,3 @@ def crawling(serve, folder: Path, **settings: Any) -> Iterator[Live]:
     finally:
         go.set()
         process.kill()
-
-
-def read_events(answer: http.client.HTTPResponse) -> Iterator[tuple[str, dict]]:
-    """Yield the name and the data of each event, up to the last one."""
-    name = ""
-    while name != "end":
-        name = answer.readline().decode().strip().removeprefix("event: ")
-        assert name, "the stream broke off"
-        yield name, json.loads(answer.readline().decode().removeprefix("data: "))
-        answer.readline()

@@ -1,14 +1,11 @@
-"""The parts of the report: coverage, charts."""
+"""The parts of the report: coverage."""
 
 from __future__ import annotations
 
-from typing import Any
-
-from llmsspider.output.report import MAX_PER_OUTCOME, CoverageReport, compare, environment
+from llmsspider.output.report import MAX_PER_OUTCOME, CoverageReport, compare
 from llmsspider.web.urls import identity
 
 SITE = "https://e.com/"
-CHARTS: Any = environment().get_template("charts.html.j2").module
 
 
 def combined(found: CoverageReport) -> dict[tuple[bool, bool, bool], int]:
@@ -67,16 +64,3 @@ def test_long_lists_are_counted_whole_and_named_in_part() -> None:
     found = compare([(f"{SITE}{n}", True, True) for n in range(1000)], {}, {}, {})
     assert found.groups["not-reached"].pages == 1000
     assert len(found.groups["not-reached"].urls) == MAX_PER_OUTCOME
-
-
-def test_bars_escape_names_and_give_the_longest_the_whole_width() -> None:
-    svg = str(CHARTS.bars({"<b>": 1, "most": 40}))
-    assert "&lt;b&gt;" in svg
-    assert svg.index('class="w20"') < svg.index('class="w1"')
-
-
-def test_a_timeline_needs_two_points() -> None:
-    assert CHARTS.timeline([(0.0, 0, 0)]) == ""
-    assert 'aria-label="5 pages and 1 errors in 2.0 s"' in CHARTS.timeline(
-        [(0.0, 0, 0), (2.0, 5, 1)]
-    )

@@ -1,0 +1,79 @@
+"""The pages of a run as files and values: the report, the page of a crawl that goes, a night.
+
+They are drawn with the templates of the web page, and need neither it nor its server.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from llmsspider.crawler.run import Run
+from llmsspider.diff.source import SourceChanges, changes_since
+from llmsspider.output.exports import staged
+from llmsspider.output.metrics import metrics
+from llmsspider.output.mirror import path_for
+from llmsspider.output.report import RunData, gather, run_data
+from llmsspider.output.status import run_report
+from llmsspider.ui.rendering import render, style
+
+REFRESH_SECS = 1
+"""Time after which the page of a crawl is loaded again."""
+MAX_COMPARED = 500
+"""Pages that changed in a run up to which the report shows what changed in them."""
+
+
+def live_page(run: Run, *, is_over: bool) -> str:
+    """Return the page of a crawl as it is now, which loads itself again until it is over; once its
+    report is written, that.
+    """
+    if run.outputs.report is not None:
+        return run.outputs.report[1]
+    data = run_data(run, run_report(run))
+    return render("report.html.j2", **_values(data), refresh=0 if is_over else REFRESH_SECS)
+
+
+def night_page(changes: SourceChanges, *, summary: bool = False) -> str:
+    """Return the changes of a source as a file that loads nothing."""
+    return render("night.html.j2", changes=changes, summary=summary, style=style())
+
+
+def write_report(run: Run, setting: str) -> tuple[Path, str]:
+    """Write HTML and JSON, each whole or not at all; returns the absolute path of the HTML, and its
+    text.
+
+    `setting` is an HTML file, or a folder for `report.html`; `run.json` stands beside it. Raises
+    `OSError` and `StoreError`.
+    """
+    data, documents = gather(run)
+    page = path_for(setting, data.source)
+    if page.suffix.lower() not in {".html", ".htm"}:
+        page /= "report.html"
+    page.parent.mkdir(parents=True, exist_ok=True)
+    values = _values(data, documents, _changes(run, documents))
+    text = render("report.html.j2", **values, style=style())
+    with staged(page.with_name("run.prom")) as out:
+        out.write(metrics(data.run, data.source, data.oldest_check).encode("utf-8", "replace"))
+    with staged(page.with_name("run.json")) as out:
+        out.write(orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+    with staged(page) as out:
+        out.write(text.encode("utf-8", "replace"))
+    return page.resolve(), text
+
+
+def _values(
+    data: RunData, documents: Sequence[Sequence[Any]] = (), changes: SourceChanges | None = None
+) -> dict[str, Any]:
+    return {"data": data, "documents": documents, "changes": changes}
+
+
+def _changes(run: Run, documents: Sequence[Sequence[Any]]) -> SourceChanges | None:
+    """Return what a run changed, with differences; None for the first run of a source, and where
+    they are too many.
+    """
+    changed = sum(row[4] in {"new", "changed", "deleted"} for row in documents)
+    if not run.seq_before or changed > MAX_COMPARED:
+        return None
+    with run.config.stores.open(run.source, create=False) as store:
+        return changes_since(store, run.source, run.seq_before)
