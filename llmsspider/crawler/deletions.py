@@ -23,7 +23,8 @@ MAX_NAMESAKES = 5
 """Maximum number of stored pages whose address ends alike; a name that more pages have (`index`)
 shows nothing.
 """
-
+MIN_MERGED_CHARACTERS = 100
+"""Number of characters that a page grows by at least which others are merged into."""
 
 Words = Callable[[bytes], Counter[str]]
 """Returns the words of a stored page, by its key."""
@@ -53,20 +54,24 @@ class Moves:
             index[last_segment(state.url)].append(key)
         return index
 
-    def may_be_stored(self, record: PageRecord, recorded: Container[bytes]) -> bool:
-        """Say whether a new page may be a stored one that has no document in this run (`recorded`)
-        yet.
+    def may_be_stored(
+        self, record: PageRecord, recorded: Container[bytes], stored: PageRecord | None = None
+    ) -> bool:
+        """Say whether a page may be another stored one that has no document in this run (`recorded`)
+        yet: it is new, or has grown since it was `stored`, as one does that others are merged into.
         """
-        if self._known.state(record.key) is not None:
+        grown = len(record.content or "") - len((stored and stored.content) or "")
+        if stored is not None and grown < MIN_MERGED_CHARACTERS:
             return False
-        candidates = self._known.states if self.every else self._alike(record)
-        return any(key not in recorded for key in candidates)
+        candidates = self._known.states if self.every or stored else self._alike(record)
+        return any(key not in recorded and key != record.key for key in candidates)
 
     def pair(self, records: Sequence[PageRecord], text: Callable[[bytes], str]) -> None:
         """Find where stored pages moved to that are gone, or that nothing links to any more, and
         note it.
 
-        `records` are the new pages, `text` returns the stored text of a page by its key.
+        `records` are the pages that are new or have grown, `text` returns the stored text of a page
+        by its key.
         """
         known = self._known
         others: list[PageRecord] = []
@@ -82,7 +87,8 @@ class Moves:
         def gone(keys: Iterable[bytes]) -> list[bytes]:
             return list(filter(known.is_lost, keys))
 
-        for record in records:
+        new = [record for record in records if record.key not in known.states]
+        for record in new:
             alike = gone(self._alike(record))
             here = _text_hash(record)
             same_text = [key for key in alike if known.states[key].markdown_hash == here]
@@ -103,9 +109,12 @@ class Moves:
         for record in others if is_bounded else ():
             if (key := most_similar_of(record, gone(known.outcomes))) is not None:
                 known.moved(key, record.key)
-        self._carry(records, words)
-        if is_bounded:
-            self._merge(others, words)
+        self._carry(new, words)
+        self._merge(records, words)
+        for record in new:
+            redirected = [key for key, target in known.targets.items() if target == record.key]
+            if (key := most_similar_of(record, redirected)) is not None:
+                known.has_its_text.add(key)
 
     def _carry(self, records: Sequence[PageRecord], words: Words) -> None:
         """Find the pages of folders that moved, by the moves that are known, though they were
@@ -131,15 +140,24 @@ class Moves:
                 known.moved(key, record.key)
 
     def _merge(self, records: Sequence[PageRecord], words: Words) -> None:
-        """Find the new pages that hold the texts of several that are gone."""
+        """Find the pages that hold, since this run, the texts of several that are gone, or of some
+        that redirect to them.
+        """
         known = self._known
-        for record in records:
-            whole = word_counts(record.content or "", record.url)
-            keys = [key for key, outcome in known.outcomes.items() if outcome == "gone"]
-            merged = [key for key in keys if is_merged(words(key), whole)]
-            for key in merged if len(merged) > 1 else ():
+        lost = [key for key, outcome in known.outcomes.items() if outcome in {"gone", "moved"}]
+        for record in records if len(records) * len(lost) <= MAX_PAIRS else ():
+            added = word_counts(record.content or "", record.url)
+            if record.key in known.states:
+                added -= words(record.key)
+            merged = [
+                key
+                for key in lost
+                if known.targets.get(key, record.key) == record.key and is_merged(words(key), added)
+            ]
+            is_led_to = any(key in known.targets for key in merged)
+            for key in merged if len(merged) > 1 or is_led_to else ():
                 known.moved(key, record.key)
-                known.merged.add(key)
+                known.has_its_text.add(key)
 
     def _alike(self, record: PageRecord) -> list[bytes]:
         """The stored pages that have the text of a page, or the last part of its address."""
@@ -283,8 +301,9 @@ def plan_deletions(
             known.reasons[key],
             named=key in named,
             arrived=target in present,
-            shared=arriving[target] > 1 and key not in known.merged,
-            for_now=key in known.elsewhere_for_now,
+            shared=arriving[target] > 1 and key not in known.has_its_text,
+            for_now=key in known.elsewhere_for_now
+            and (key in named or key not in known.has_its_text),
             by_canonical=key in known.canonical_elsewhere,
         )
 

@@ -339,8 +339,10 @@ def _unreached(run: Run) -> Iterator[PageState]:
     """Yield the stored pages inside the bounds of a run that it has neither confirmed nor recorded
     an outcome of.
     """
+    waiting = {page.record.key for page in run.waiting.pages("moved") if page.record is not None}
     for state in run.store.unreached():
-        if state.key not in run.known.outcomes and run.bounds.covers(state):
+        is_open = state.key not in run.known.outcomes and state.key not in waiting
+        if is_open and run.bounds.covers(state):
             yield state
 
 

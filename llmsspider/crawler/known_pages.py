@@ -73,8 +73,8 @@ class KnownPages:
     targets: dict[bytes, bytes] = field(default_factory=dict)  # where pages moved to, by key
     elsewhere_for_now: set[bytes] = field(default_factory=set)
     """Those of them whose redirect was not one for good."""
-    merged: set[bytes] = field(default_factory=set)
-    """Those of them whose text is in the page that they moved to, with others'."""
+    has_its_text: set[bytes] = field(default_factory=set)
+    """Those of them whose text is in the page that they moved to."""
     canonical_elsewhere: set[bytes] = field(default_factory=set)
     """Those of them that answer as ever, and name another address as theirs."""
     moved_from: dict[bytes, list[str]] = field(default_factory=dict)

@@ -40,7 +40,7 @@ Reason = Literal[
     "stub",  # it is Markdown, and samples are to show whether it says what its HTML says
     "copy-of",  # it names another page as its address, which may say the same
     "wall",  # its answer may be a bot wall, which other answers show
-    "moved",  # it is new, and may be a stored page that is gone
+    "moved",  # it is new or has grown, and may be, or hold, a stored page that is gone
     "in-file",  # it is not found, and a full-text file that lags has it
 ]
 """Why a page waits."""
@@ -241,7 +241,7 @@ def start_outside(page: ReadPage, site: Site) -> Verdict | None:
 
 
 def moved(page: ReadPage, site: Site) -> Verdict | None:
-    """Wait with a new page until it is known which stored pages are gone: it may be one of them."""
+    """Wait with a page until it is known which stored pages are gone: it may be, or hold, one."""
     is_new = not (page.is_start or page.is_stored)
     return Wait("moved") if is_new and site.can_wait("moved") and page.may_have_moved() else None
 

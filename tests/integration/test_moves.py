@@ -84,19 +84,58 @@ def test_a_relocation_without_redirects_carries_the_pages_that_were_edited(serve
     assert len(moved(night, site.url)) == 16
 
 
-def test_pages_that_are_merged_into_one_are_all_named(serve, run_crawl):
+REDIRECTS = {
+    "301": lambda target: Reply("", 301, headers={"Location": target}),
+    "for now": lambda target: Reply("", 302, headers={"Location": target}),
+    "meta refresh": stub,
+    "gone": lambda target: Reply("not here", 404, "text/html"),
+}
+
+
+@pytest.mark.parametrize("redirect", ["301", "for now", "meta refresh"])
+def test_renamed_pages_are_told_as_moved_at_once_however_they_redirect(serve, run_crawl, redirect):
     places = {name: f"/d/{name}/" for name in NAMES}
-    site = serve(tree({**places, "other": "/d/other/", "rest": "/d/rest/"}))
+    site = serve(tree(places))
     run_crawl(f"{site.url}/d/")
-    site.pages = tree({"other": "/d/other/", "rest": "/d/rest/", "all": "/d/all/"})
-    site.pages["/d/all/"] = html("All", "".join(map(text, NAMES[:4])))
-    for name in NAMES[4:]:
-        site.pages[f"/d/{name}/"] = html(name.title(), text(name))
-    links = "".join(
-        f"<a href='/d/{name}'>{name}</a>" for name in [*NAMES[4:], "all", "other", "rest"]
-    )
-    site.pages["/d/"] = html("Home", f"<p>All of it.</p>{links}")
+    renamed = {name: f"/d/guide/{name}/" for name in NAMES[:3]}
+    site.pages = tree(places | renamed)
+    for name, path in renamed.items():
+        site.pages[places[name]] = REDIRECTS[redirect](path)
+    night = run_crawl(f"{site.url}/d/")
+    assert moved(night, site.url) == {path: [places[name]] for name, path in renamed.items()}
+    assert sum(one["change"] == "deleted" for one in night.documents) == 3
+
+
+@pytest.mark.parametrize("whole", ["/d/all/", "/d/other/"], ids=["new", "that was there"])
+@pytest.mark.parametrize("redirect", REDIRECTS)
+def test_pages_that_are_merged_into_one_are_all_named(serve, run_crawl, redirect, whole):
+    places = {name: f"/d/{name}/" for name in NAMES} | {"other": "/d/other/", "rest": "/d/rest/"}
+    site = serve(tree(places))
+    run_crawl(f"{site.url}/d/")
+    merged = NAMES[:4]
+    left = {name: path for name, path in places.items() if name not in merged}
+    site.pages = tree(left | {"all": whole})
+    site.pages[whole] = html("All", text("other") + "".join(map(text, merged)))
+    for name in merged:
+        site.pages[places[name]] = REDIRECTS[redirect](whole)
     night = run_crawl(f"{site.url}/d/")
     assert {path: sorted(urls) for path, urls in moved(night, site.url).items()} == {
-        "/d/all/": sorted(f"/d/{name}/" for name in NAMES[:4])
+        whole: sorted(places[name] for name in merged)
     }
+    assert sum(one["change"] == "deleted" for one in night.documents) == 4
+
+
+def test_pages_that_redirect_to_one_which_lacks_their_text_stay_for_a_night(serve, run_crawl):
+    places = {name: f"/d/{name}/" for name in NAMES} | {"other": "/d/other/"}
+    site = serve(tree(places))
+    run_crawl(f"{site.url}/d/")
+    left = {name: path for name, path in places.items() if name not in NAMES[:3]}
+    site.pages = tree(left)
+    site.pages["/d/other/"] = html("Other", text("other") + text("something else"))
+    for name in NAMES[:3]:
+        site.pages[places[name]] = REDIRECTS["301"]("/d/other/")
+    first = run_crawl(f"{site.url}/d/")
+    assert moved(first, site.url) == {}
+    assert not [one for one in first.documents if one["change"] == "deleted"]
+    second = run_crawl(f"{site.url}/d/")
+    assert sum(one["change"] == "deleted" for one in second.documents) == 3

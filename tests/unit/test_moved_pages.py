@@ -52,9 +52,13 @@ def test_a_page_that_is_still_there_has_not_moved():
     assert (stored.outcomes, stored.moved_from) == ({}, {})
 
 
-def test_a_known_page_is_no_other_one():
-    stored = known(old="text\n", other="text\n")
-    assert not Moves(stored).may_be_stored(record("other", "text\n"), set())
+def test_a_known_page_is_no_other_one_unless_it_has_grown():
+    moves = Moves(known(old="text\n", other="text\n"))
+    stored = record("other", "text\n")
+    assert not moves.may_be_stored(stored, set(), stored)
+    grown = record("other", "text\n" * 40)
+    assert moves.may_be_stored(grown, set(), stored)
+    assert not moves.may_be_stored(grown, {key("old")}, stored)
 
 
 def test_a_new_page_is_none_where_no_stored_page_is_left():

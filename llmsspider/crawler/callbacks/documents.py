@@ -196,7 +196,9 @@ class Documents(UsesRun):
     def _may_have_moved(self, record: PageRecord) -> bool:
         run = self._run
         why = drop_reason(record.content or "", record.title)
-        return why is None and run.moves.may_be_stored(record, self.recorded.keys)
+        if why is not None or self.known.has_text(record):
+            return False
+        return run.moves.may_be_stored(record, self.recorded.keys, self._load(record.key))
 
     def record(self, page: PageResult, answer: PageResponse, request: Request) -> PageRecord:
         """Return the record of a page, with this run's depth, `discovered_by` and entry.
