@@ -119,8 +119,10 @@ ITEM_PIPELINES_BASE = {
     "llmsspider.pipelines.filter.FilterPipeline": 100,
     # between these two a document may still change: what the next is given is what is stored
     "llmsspider.pipelines.hash.HashPipeline": 800,
+    "llmsspider.pipelines.assets.AssetsPipeline": 850,
     "llmsspider.pipelines.export.ExportPipeline": 900,
 }
+ASSETSPIPELINE_MEDIA_ALLOW_REDIRECTS = True
 EXTENSIONS_BASE: dict[str, int | None] = {
     **scrapys.EXTENSIONS_BASE,
     "scrapy.extensions.remote_control.RemoteControl": None,  # off; a web server

@@ -155,6 +155,11 @@ class DocsArguments(CommonArguments):
     versions: Literal["start", "all"] = argument(
         "start", "start: the version tree of the start page alone; all: every version."
     )
+    assets: Literal["none", "images", "files"] = argument(
+        "none",
+        "Which files of the site are kept beside its pages: images: the pictures in them; files:"
+        " linked PDF files, archives and the like, too.",
+    )
     max_pages: int = argument(10_000, "Documents at most; 0 is no limit.", NUMBER, ge=0)
     max_requests: int | None = argument(
         None,
@@ -225,6 +230,7 @@ class CrawlArguments(TypedDict, total=False):
     block: str | Sequence[str]
     language: str
     versions: Literal["start", "all"]
+    assets: Literal["none", "images", "files"]
     max_pages: int
     max_requests: int
     max_depth: int

@@ -150,6 +150,7 @@ def load_profile(name: str) -> dict[str, Any]:
     """
     profile = _read(name)
     stages = {profile["stages"][stage]: order for stage, order in STAGES.items()}
+    stages["llmsspider.pipelines.assets.AssetsPipeline"] = 850
     return {"ITEM_PIPELINES_BASE": stages, **deepcopy(profile.get("settings", {}))}
 
 

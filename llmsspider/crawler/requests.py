@@ -53,6 +53,7 @@ class RequestMeta(TypedDict, total=False):
     """Its URL has numbers or a query, a link led to it, and it is not stored: "listed" where the
     link is on a page
     without them, else "linked"."""
+    asset: bool  # it is a file beside the pages: a picture, an attachment
     alternate: bool  # its HTML named the Markdown of `md`; requested in this way once
     canonical: (
         str  # URL of the page that named this one as its address, or its own; it names no other

@@ -80,6 +80,7 @@ class Run(RunState):
         self._recall(store, self.record.number, keeps_readings=not config.own_code)
         if self.remembers:
             self.recorded.open(store)
+            self.assets.open(store)
         if config.own_code:
             store.drop_originals(self.records.extractor_version)
 

@@ -12,6 +12,7 @@ from typing import Any
 from llmsspider.config.arguments import DocsArguments
 from llmsspider.config.settings import Config
 from llmsspider.content.conversion import ConversionPool
+from llmsspider.crawler.assets import Assets
 from llmsspider.crawler.bot_walls import Suspects
 from llmsspider.crawler.bounds import Bounds
 from llmsspider.crawler.deletions import DeletionPlan
@@ -128,6 +129,7 @@ class RunState:
             f"ai_optout={config.obey_ai_optout} noindex={config.obey_noindex}"
         )
         self.readings = Readings(self.known, decisive, self.learned.false_304s.note)
+        self.assets = Assets(arguments.assets, self.known, self.bounds)
         self.suspects, self.waiting = Suspects(), Waiting(self.spool)
         self.ledger = Ledger(settings=decisive)
         self.sampled: dict[bytes, dict[str, str]] = {}

@@ -40,7 +40,7 @@ class ScopeMiddleware(RunComponent):
         """Count a request that is sent for a page: its Markdown form, HTML, redirects and retries."""
         page = request.meta.get(META, {})
         self.progress.requests += 1
-        if page and not page.get("discovery") and not page.get("verify"):
+        if page and not any(page.get(key) for key in ("asset", "discovery", "verify")):
             self.limit.requests += 1
 
     def response_downloaded(self, response: Response) -> None:

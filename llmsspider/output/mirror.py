@@ -20,7 +20,7 @@ from llmsspider.errors import MirrorError
 from llmsspider.items import content_hash as sha256
 from llmsspider.output import mirror_files
 from llmsspider.output.exports import page_text
-from llmsspider.store import OUTLINE, PageRecord, SourceRecord, Store
+from llmsspider.store import OUTLINE, PageRecord, Reading, SourceRecord, Store
 from llmsspider.store.database import STORE_FOLDER, readable_name, source_slug
 from llmsspider.web.addresses import FILE
 from llmsspider.web.urls import directory, host, identity
@@ -94,7 +94,9 @@ def read_manifest(folder: Path) -> Manifest | None:
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise MirrorError(f"{path} cannot be read ({error}); choose another folder") from None
     names = [PurePosixPath(str(entry.file)) for entry in entries.values()]
-    is_inside = all(one.suffix == ".md" and one.root == "" for one in names)
+    is_inside = all(
+        one.root == "" and (one.suffix == ".md" or one.parts[:1] == ("assets",)) for one in names
+    )
     if not usable or not is_inside or any(part[0] == "." for one in names for part in one.parts):
         raise MirrorError(f"{path} is not of this version of llmsspider; choose another folder")
     return manifest
@@ -264,7 +266,10 @@ class _Folder:
         if entry.digest == digest and self.is_there(entry):
             self.report.untouched += 1
             return
-        body = text.encode("utf-8", "replace")
+        self.write(entry, digest, text.encode("utf-8", "replace"))
+
+    def write(self, entry: FileEntry, digest: str, body: bytes) -> None:
+        """Write a file, whatever is there."""
         replace_file(self.folder, entry.file, body)
         entry.digest = digest
         entry.size = len(body)
@@ -294,7 +299,8 @@ def _update_tree(kept: _Folder) -> None:
         {key: entry.file for key, entry in entries.items()},
         occupied=lambda name: (kept.folder / name).exists(),
     )
-    links = mirror_files.LinkMap(store.aliases())
+    assets = store.assets()
+    links = mirror_files.LinkMap(store.aliases(), {one.url: one.path for one in assets})
     living = set[str]()
     lines: list[mirror_files.ContentsLine] = []
     for page in store.iter_pages(parts=OUTLINE):
@@ -311,7 +317,11 @@ def _update_tree(kept: _Folder) -> None:
         lines.append(mirror_files.ContentsLine(file, title, description, section, order))
     kept.manifest.write(kept.folder)  # before the first file: a killed run leaves no unknown ones
     # what links can lead to: while it stays, unchanged pages need no second look
-    shape = sha256("\n".join(sorted(line.file for line in lines)))[:32]
+    targets = [*(line.file for line in lines), *(f"{one.url} {one.path}" for one in assets)]
+    shape = sha256("\n".join(sorted(targets)))[:32]
+    for asset in assets:
+        living.add(asset.path)
+        _update_asset(kept, asset)
     for page in store.iter_pages(parts=OUTLINE):
         _update_page(kept, page.record, shape, links)
     table = mirror_files.contents(lines, source.url, source.introduction).encode("utf-8", "replace")
@@ -319,6 +329,14 @@ def _update_tree(kept: _Folder) -> None:
     if not path.exists() or path.read_bytes() != table:
         replace_file(kept.folder, mirror_files.CONTENTS, table)
     kept.remove_others(living)
+
+
+def _update_asset(kept: _Folder, asset: Reading) -> None:
+    """Write the file of an asset, where it is not there: its name is made of its content."""
+    entry = kept.entries.setdefault(asset.path, FileEntry(asset.path))
+    found = None if kept.is_there(entry) else kept.store.reading(asset.key)
+    if found is not None:
+        kept.write(entry, asset.path, found.body)
 
 
 def _update_page(

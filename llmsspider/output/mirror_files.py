@@ -179,11 +179,12 @@ def link_path(from_name: str, to_name: str) -> str:
 
 class LinkMap:
     """Files by the keys of their pages, of other spellings, and of those nobody stored that can
-    mean one page only.
+    mean one page only; and `assets`, paths by the addresses of files.
     """
 
-    def __init__(self, aliases: Mapping[bytes, bytes]):
+    def __init__(self, aliases: Mapping[bytes, bytes], assets: Mapping[str, str]):
         self._aliases = aliases
+        self._assets = assets
         self._files: dict[bytes, str] = {}
         self._others: dict[bytes, str] = {}
         self._loose: dict[str, str | None] = {}
@@ -197,7 +198,9 @@ class LinkMap:
         self._loose[loose] = None if loose in self._loose else file
 
     def file(self, url: str) -> str | None:
-        """The file of the page `url` leads to, or None when it is not in the tree."""
+        """The file of the page or asset `url` leads to, or None when it is not in the tree."""
+        if url in self._assets:
+            return self._assets[url]
         if not url.startswith((*HTTP, FILE)):
             return None
         try:
@@ -241,17 +244,19 @@ def yaml_head(values: Mapping[str, str]) -> str:
 def file_text(record: PageRecord, file: str, leads_to: Callable[[str], str | None]) -> str:
     """The text of a page; links that `leads_to` knows become relative to `file`."""
     content = record.content or ""
-    if not any(leads_to(link.url) for link in record.links):
+    found = scan(content)
+    if not any(map(leads_to, found.addresses())):
         return content
 
     def relative(target: str) -> str:
         address = target[1:-1] if target.startswith("<") else target
         url, mark, fragment = address.partition("#")
-        if (found := leads_to(url)) is None:
+        to_file = leads_to(url)
+        if to_file is None:
             return target
-        return ("" if found == file and mark else link_path(file, found)) + mark + fragment
+        return ("" if to_file == file and mark else link_path(file, to_file)) + mark + fragment
 
-    return scan(content).rewritten(relative)
+    return found.rewritten(relative)
 
 
 # `index.md`: the table of contents of a tree, in the order of llms.txt, with a note for coding

@@ -6,7 +6,8 @@ from typing import Any
 
 from llmsspider.config.arguments import DocsArguments
 from llmsspider.config.settings import Config
-from llmsspider.crawler.progress import Outputs, Progress
+from llmsspider.crawler.assets import Assets
+from llmsspider.crawler.progress import Coverage, Outputs, Progress
 from llmsspider.crawler.requests import RunComponent
 from llmsspider.errors import MirrorError, StoreError
 from llmsspider.items import Document
@@ -26,7 +27,9 @@ class ExportPipeline(RunComponent):
     """
 
     arguments: DocsArguments
+    assets: Assets
     config: Config
+    coverage: Coverage
     outputs: Outputs
     progress: Progress
 
@@ -56,6 +59,7 @@ class ExportPipeline(RunComponent):
         if self.config.plan_only or not run.id:
             return
         try:
+            self._end_assets()
             run.flush()
         except StoreError:  # `Run.end` meets it again, and says it
             return
@@ -77,6 +81,17 @@ class ExportPipeline(RunComponent):
                     self.outputs.mirror = report.describe()
                     run.count("mirror/written", len(report.written))
                     run.count("mirror/removed", len(report.removed))
+
+    def _end_assets(self) -> None:
+        if self.arguments.assets == "none":
+            return
+        self.assets.end(self.run.store, is_complete=self.coverage.complete)
+        self.run.count("assets/kept", len(self.assets))
+        line = f"{len(self.assets)} files are kept beside the pages"
+        if self.assets.too_many:
+            self.run.count("assets/too-many", len(self.assets.too_many))
+            line += f"; {len(self.assets.too_many)} more are not requested"
+        self.run.note(line)
 
 
 def _sync(kind: str, setting: str, config: Config, source: str) -> MirrorReport:

@@ -16,6 +16,7 @@ above imports it; it imports `web` and `items`.
 
 from llmsspider.store.database import resolve_data_dir
 from llmsspider.store.records import (
+    ASSET,
     CONTENT,
     LINKS,
     OUTLINE,
@@ -39,6 +40,7 @@ open_store = Store.open
 """Opens a store of the class of this project, by URL or folder and the name of the source."""
 
 __all__ = [
+    "ASSET",
     "CONTENT",
     "LINKS",
     "OUTLINE",

@@ -18,6 +18,7 @@ from llmsspider.items import ChangeKind, Link, LlmsEntry, decompress
 from llmsspider.store import runs
 from llmsspider.store.database import Database, batches
 from llmsspider.store.records import (
+    ASSET,
     PAGE_COLUMNS,
     WHOLE,
     FilteredUrl,
@@ -95,9 +96,17 @@ def _pages(parts: Parts) -> Select[Any]:
 ONE_PAGE = _pages(WHOLE).where(page.c.key == bindparam("b_key"), page.c.gone.is_(False))
 """A document by its key. Built once: building it took eight times as long as running it."""
 
-_READING = (page.c.url, page.c.accept, page.c.etag, page.c.last_modified, page.c.headers)
-_ITS_KEY = (_MINE, page.c.key == bindparam("b_key"), page.c.seq == 0)
-VALIDATORS = select(*_READING, page.c.extractor_version, page.c.reason).where(*_ITS_KEY)
+_READING = select(
+    page.c.url,
+    page.c.accept,
+    page.c.etag,
+    page.c.last_modified,
+    page.c.headers,
+    page.c.extractor_version.label("read_by"),
+    page.c.reason.label("why"),
+    page.c.raw_hash,
+).where(_MINE, page.c.seq == 0)
+VALIDATORS = _READING.where(page.c.key == bindparam("b_key"))
 READING = VALIDATORS.add_columns(content.c.data).join_from(page, content)
 """What is no document, by its key; without and with its body."""
 
@@ -380,11 +389,20 @@ class SourceReader:
         """What was read of a URL that is no document, without its body where only the validators
         are wanted.
         """
-        if (found := self._read(READING if with_body else VALIDATORS, b_key=key).first()) is None:
+        statement = READING if with_body else VALIDATORS
+        row = self._read(statement, b_key=key).mappings().first()
+        if row is None:
             return None
-        url, accept, etag, last_modified, headers, read_by, why, *data = found
-        body = decompress(data[0]) if data else b""
-        return Reading(url, accept, etag, last_modified, headers, body, read_by, why)
+        values = dict(row)
+        data = values.pop("data", None)
+        return Reading(**values, body=decompress(data) if data else b"")
+
+    def assets(self) -> list[Reading]:
+        """The files that are kept beside the pages, by URL, without their bodies."""
+        self.flush()
+        kept = (page.c.extractor_version == ASSET, page.c.raw_hash.is_not(None))
+        rows = self._read(_READING.where(*kept).order_by(page.c.url)).mappings()
+        return [Reading(**row) for row in rows]
 
     def errors(self, run: RunRecord) -> list[PageError]:
         """The page errors of a run kept by name, oldest first."""

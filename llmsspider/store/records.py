@@ -5,10 +5,14 @@ Plain data, no database in sight.
 
 from __future__ import annotations
 
+import mimetypes
+import re
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from datetime import datetime
+from pathlib import PurePosixPath
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 import orjson
 
@@ -384,7 +388,8 @@ class Reading:
     It belongs to exactly this URL and `Accept` value. `headers` are those that say what the body
     is, with lower-case names; `body` is empty where only the validators are wanted. `read_by` is
     empty for a body as it came; for what was read of it, it names the version and the settings that
-    it was read with. `why` says why a page is no document.
+    it was read with. `why` says why a page is no document. An asset is kept with `raw_hash`, the
+    SHA-256 of its body in hex; without, it is none any more.
     """
 
     url: str
@@ -395,6 +400,7 @@ class Reading:
     body: bytes = b""
     read_by: str = ""
     why: str | None = None
+    raw_hash: str | None = None
 
     @property
     def key(self) -> bytes:
@@ -409,9 +415,23 @@ class Reading:
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
     @property
+    def path(self) -> str:
+        """Where an asset lies below a folder of Markdown: its name is made of its content."""
+        suffix = PurePosixPath(urlsplit(self.url).path).suffix.lower()
+        usual = mimetypes.guess_all_extensions(self.media_type, strict=False)
+        if suffix not in usual and (usual or not _SUFFIX.fullmatch(suffix)):
+            suffix = usual[0] if usual else ""
+        return f"assets/{(self.raw_hash or '')[:20]}{suffix}"
+
+    @property
     def frame(self) -> bytes:
         """The body as it is stored."""
         return compress(self.body)
+
+
+_SUFFIX = re.compile(r"\.[a-z0-9]{1,8}")
+ASSET = "asset"
+"""`read_by` of the readings that are files beside the pages."""
 
 
 @dataclass(slots=True, frozen=True)

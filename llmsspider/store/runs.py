@@ -18,7 +18,7 @@ from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, 
 
 from llmsspider.errors import UnknownSourceError, command
 from llmsspider.store.database import Database
-from llmsspider.store.records import Json, RunRecord, SourceRecord, Status
+from llmsspider.store.records import ASSET, Json, RunRecord, SourceRecord, Status
 from llmsspider.store.schema import (
     alias,
     change,
@@ -196,7 +196,7 @@ def _drop_versions(
 
 
 def drop_originals(connection: Connection, source_id: int, extractor_version: str) -> None:
-    """Delete readings, and contents not made with `extractor_version`.
+    """Delete readings but for assets, and contents not made with `extractor_version`.
 
     Call in a write transaction.
     """
@@ -204,7 +204,7 @@ def drop_originals(connection: Connection, source_id: int, extractor_version: st
     connection.execute(
         delete(version).where(of_source, version.c.extractor_version != extractor_version)
     )
-    _drop_readings(connection, source_id)
+    _drop_readings(connection, source_id, page.c.extractor_version != ASSET)
 
 
 def _drop_readings(

@@ -173,9 +173,8 @@ def page_row(record: PageRecord) -> Row:
 
 def reading_row(reading: Reading) -> Row:
     """Columns of `page` for what is no document, without its run."""
-    given = {
-        name: getattr(reading, name) for name in ("key", "url", "accept", "etag", "last_modified")
-    }
+    names = ("key", "url", "accept", "etag", "last_modified", "raw_hash")
+    given = {name: getattr(reading, name) for name in names}
     given |= {
         "headers": dict(reading.headers),
         "extractor_version": reading.read_by,

@@ -107,9 +107,8 @@ class Scope:
         path = parts.path or "/"
         if outside := self._outside(url, path, listed=listed):
             return Filtered("out-of-scope", outside)
-        for pattern in self.block:
-            if glob_matches(pattern, path, parts.query):
-                return Filtered("block", f"block={pattern}")
+        if (blocked := self.block_refusal(url)) is not None:
+            return blocked
         is_allowed = not self.allow or any(
             glob_matches(pattern, path, parts.query) for pattern in self.allow
         )
@@ -118,6 +117,13 @@ class Scope:
             if is_allowed
             else Filtered("allow", f"matches none of allow={','.join(self.allow)}")
         )
+
+    def block_refusal(self, url: str) -> Filtered | None:
+        """Return which of the `block` globs leaves a URL out, None where none does."""
+        parts = urlsplit(url)
+        path = parts.path or "/"
+        blocks = (one for one in self.block if glob_matches(one, path, parts.query))
+        return next((Filtered("block", f"block={one}") for one in blocks), None)
 
     def _outside(self, url: str, path: str, *, listed: bool) -> str:
         """Return the rule by which host or section leave a URL of the site out; empty where none

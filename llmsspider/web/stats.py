@@ -62,6 +62,7 @@ Stat = Literal[
     "revalidated", "head/refused", "not-modified", "same-body", "walls", "unbelieved-hosts",
     "converted", "converter/fallback", "hidden-text", "selected", "too-large", "broken-encoding",
     "full-text/samples", "full-text/lagging", "second-chance", "reported/no-ai-training",
+    "assets/kept", "assets/failed", "assets/too-many",
     "mirror/written", "mirror/removed", "mirror/failed", "skill/failed", "cloud/split", "cloud/refused",
     "vectors/written", "vectors/removed", "vectors/failed",
 ]  # fmt: skip

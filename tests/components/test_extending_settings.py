@@ -15,10 +15,11 @@ from llmsspider.spiders.docs import DocsSpider
 OURS = [
     "llmsspider.pipelines.filter.FilterPipeline",
     "llmsspider.pipelines.hash.HashPipeline",
+    "llmsspider.pipelines.assets.AssetsPipeline",
     "llmsspider.pipelines.export.ExportPipeline",
 ]
 MINE = "own_pipelines.Redact"
-STAGES = dict(zip(sources.STAGES, OURS, strict=True))
+STAGES = dict(zip(sources.STAGES, [*OURS[:2], OURS[-1]], strict=True))
 
 
 def project() -> Settings:

@@ -126,6 +126,7 @@ KEPT = {
     "follow": "listed",
     "optional": "skip",
     "listings": "keep",
+    "assets": "images",
     "keep": "article",
     "drop": "nav.toc",
     "render": "never",

@@ -198,6 +198,7 @@ class Scan:
     stands in no list or quotation; `links` are pairs of text and URL, percent-encoded, in the order
     of their ends; `html` the HTML blocks and tags, as written; `destinations` the spans in `source`
     of the destinations of links, images, definitions, and HTML tags with `src` or `href`, in order;
+    `pictures` those of them that are of images and of `<img>`;
     `unseen` the spans of HTML that renders nothing, `unwrapped` of text in wrappers, with the text.
     """
 
@@ -206,18 +207,32 @@ class Scan:
     links: list[tuple[str, str]] = field(default_factory=list)
     html: list[str] = field(default_factory=list)
     destinations: list[tuple[int, int]] = field(default_factory=list)
+    pictures: set[tuple[int, int]] = field(default_factory=set)
     unseen: list[tuple[int, int]] = field(default_factory=list)
     unwrapped: list[tuple[int, int, bytes]] = field(default_factory=list)
+
+    def written(self, span: tuple[int, int]) -> str:
+        """Return the text of a span."""
+        start, end = span
+        return self.source[start:end].decode()
+
+    def addresses(self) -> dict[str, bool]:
+        """Return what the text links to and shows, as written, without fragments; each with whether
+        it is shown, as a picture.
+        """
+        found: dict[str, bool] = {}
+        for span in self.destinations:
+            address = self.written(span).strip("<>").partition("#")[0]
+            found[address] = found.get(address, False) or span in self.pictures
+        return found
 
     def rewritten(self, change: Callable[[str], str]) -> str:
         """Return the text with `change` applied to each destination as written, without HTML that
         renders nothing.
         """
-        written = (
-            (start, end, self.source[start:end].decode()) for start, end in self.destinations
-        )
         replaced = [
-            (start, end, change(text).encode("utf-8", "replace")) for start, end, text in written
+            (*span, change(self.written(span)).encode("utf-8", "replace"))
+            for span in self.destinations
         ]
         if self.unseen or self.unwrapped:
             replaced = sorted([*replaced, *cuts(self.source, self.unseen), *self.unwrapped])
@@ -324,9 +339,10 @@ class _EventWalk:
         self.found.html.append(html)
         if not _VERBATIM.match(source, start, end):
             for found in _IN_HTML.finditer(source, start, end):
-                self.found.destinations.append(
-                    found.span(1) if found[1] is not None else found.span(2)
-                )
+                destination = found.span(1) if found[1] is not None else found.span(2)
+                self.found.destinations.append(destination)
+                if found[0][:4].lower() == b"<img":
+                    self.found.pictures.add(destination)
 
     def _end(self, value: Any, end: int) -> None:
         if not isinstance(value, str):
@@ -344,6 +360,8 @@ class _EventWalk:
             written := _DESTINATION.match(self.found.source, self._last, end - 1)
         ):
             self.found.destinations.append(written.span(1))
+            if value == "Image":
+                self.found.pictures.add(written.span(1))
 
     def take_definitions(self, definitions: dict[str, Any]) -> None:
         """Take the definitions of references, which are no events.
