@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import textwrap
+from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
@@ -15,7 +16,6 @@ Figures = dict[str, Part]
 
 OURS = contestants.OURS.name
 LINK_ONLY = contestants.LINK_ONLY.name
-DIFFERS = {contestant.name: contestant.differs for contestant in contestants.ALL}
 PLOTTED = {"python", "postgresql"}
 """Parts that the plot shows."""
 ALLOWED = 12
@@ -68,16 +68,6 @@ def requests_of(part: Part, name: str) -> list[float]:
     ]
 
 
-def beyond_start(part: Part, one: str, what: str) -> list[float]:
-    """Return the ratio to HTML of what each form takes beyond a crawl of one page, a round each."""
-    found = []
-    for rows in part["rounds"]:
-        named = {row["name"]: row[what] for row in rows if "failed" not in row}
-        if {"one page", "HTML", one} <= set(named):
-            found.append((named[one] - named["one page"]) / (named["HTML"] - named["one page"]))
-    return found
-
-
 def growth_ratio(part: Part) -> list[float]:
     """Return CPU of a page of the large site to that of the small one, without what one page costs (starting)."""
     one, small, large = (rows_of(part, f"{pages:,} pages") for pages in part["pages"])
@@ -98,7 +88,6 @@ class Target:
     most: float
     figures: Callable[[Part], list[float]]
     unit: str = "×"
-    stretch: float | None = None
 
 
 def _against(other: str, what: str) -> Callable[[Part], list[float]]:
@@ -121,25 +110,12 @@ TARGETS = (
         "python",
         1.8,
         _against(LINK_ONLY, "wall_secs"),
-        stretch=1.3,
     ),
     Target(
         "CPU a page to crawlee with the same converter",
         "python",
         0.4,
         _against(contestants.CRAWLEE.name, "cpu_secs"),
-    ),
-    Target(
-        "the same to crawlee with its faster parser (no target)",
-        "python",
-        float("inf"),
-        _against(contestants.CRAWLEE_PARSEL.name, "cpu_secs"),
-    ),
-    Target(
-        "the same to crawlee at its barest, with our links (no target)",
-        "python",
-        float("inf"),
-        _against(contestants.CRAWLEE_HTTP.name, "cpu_secs"),
     ),
     Target(
         "CPU a page to crawl4ai over HTTP",
@@ -159,7 +135,6 @@ TARGETS = (
         "postgresql",
         1.8,
         _against(LINK_ONLY, "wall_secs"),
-        stretch=1.3,
     ),
     Target(
         "wall to `wget -r` (PostgreSQL's)",
@@ -174,22 +149,10 @@ TARGETS = (
         lambda part: ratios(part, "Markdown", "HTML", lambda row: per_document(row, "cpu_secs")),
     ),
     Target(
-        "the same beyond what starting takes (no target)",
-        "text",
-        float("inf"),
-        lambda part: beyond_start(part, "Markdown", "cpu_secs"),
-    ),
-    Target(
         "llms-full site, wall a document to HTML",
         "text",
         0.2,
         lambda part: ratios(part, "llms-full", "HTML", lambda row: per_document(row, "wall_secs")),
-    ),
-    Target(
-        "the same beyond what starting takes (no target)",
-        "text",
-        float("inf"),
-        lambda part: beyond_start(part, "llms-full", "wall_secs"),
     ),
     Target(
         "unchanged recrawl with ETags, CPU to the first crawl",
@@ -249,6 +212,7 @@ def page(figures: Figures, plot: str) -> str:
     parts = [
         "# Performance: results",
         "Written by `make bench`; do not edit. What is measured, and how: [performance.md](performance.md).",
+        machine(next(iter(figures.values()))),
         targets(figures),
     ]
     parts += [f"![CPU and wall time of a page]({plot})"] if PLOTTED & set(figures) else []
@@ -261,18 +225,13 @@ def targets(figures: Figures) -> str:
     lines = ["| measure | target | measured | lowest – highest | |", "|---|---|---|---|---|"]
     for target in TARGETS:
         found = target.figures(figures[target.part]) if target.part in figures else []
-        aim = "–" if target.most == float("inf") else f"≤ {target.most:g}{target.unit}"
-        aim += f", stretch {target.stretch:g}{target.unit}" if target.stretch else ""
+        aim = f"≤ {target.most:g}{target.unit}"
         if not found:
             lines.append(f"| {target.measure} | {aim} | not measured | | |")
             continue
         middle = median(found)
         span = f"{number(min(found))} – {number(max(found))}" if len(found) > 1 else "one run"
-        verdict = (
-            ""
-            if aim == "–"
-            else ("met" if middle <= target.most else f"missed by {middle / target.most - 1:.0%}")
-        )
+        verdict = "met" if middle <= target.most else f"missed by {middle / target.most - 1:.0%}"
         lines.append(
             f"| {target.measure} | {aim} | {number(middle)}{target.unit} | {span} | {verdict} |"
         )
@@ -297,26 +256,30 @@ TITLES = {
 
 
 def section(name: str, part: Part) -> str:
-    """Return the section of a part: what was crawled, the table, machine and versions."""
+    """Return the section of a part: what was crawled, the table, the load and our version."""
     rounds = part.get("times") or len(part["rounds"])
-    head = f"{part['site']}; {rounds} round{'s' if rounds > 1 else ''}, {part['minutes']:g} minutes, {part['date']}."
-    where = f"{part['machine']}; load before the start {part['load_before']:g}. {', '.join(part['versions'])}."
+    head = f"{part['site']}; {rounds} round{'s' if rounds > 1 else ''}, {part['minutes']:g} minutes, {part['date']}; "
+    head += f"{part['versions'][0]}, load {part['load_before']:g}."
     blocks = [f"## {TITLES[name]}", head, table(part)]
     blocks += [series(part)] if name in {"growth", "memory"} else []
-    return "\n\n".join([*blocks, where])
+    return "\n\n".join(blocks)
+
+
+def machine(part: Part) -> str:
+    """Return the machine and the versions that all parts share."""
+    where = part["machine"].partition(", load")[0]
+    return textwrap.fill(f"{where}; {', '.join(part['versions'][1:])}.", 150)
 
 
 COLUMNS = (
     ("pages", lambda row: row["pages"]),
     ("documents", lambda row: row["documents"]),
     ("requests", lambda row: row["requests"]),
-    ("CPU s", lambda row: row["cpu_secs"]),
     (
         "CPU ms/page",
         lambda row: 1000 * row["cpu_secs"] / max(row["pages"], row["documents"] or 0, 1),
     ),
     ("wall s", lambda row: row["wall_secs"]),
-    ("first request s", lambda row: row["first_request_secs"]),
     ("peak MiB", lambda row: row["peak_mib"]),
 )
 
@@ -327,7 +290,6 @@ def table(part: Part) -> str:
     compared = OURS in names and len(names) > 1
     head = ["crawler", *(title for title, _ in COLUMNS)]
     head += ["CPU/page to ours", "wall to ours"] if compared else []
-    head += ["differs"] if any(DIFFERS.get(name) for name in names) else []
     lines = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
     for name in names:
         rows = rows_of(part, name)
@@ -339,24 +301,12 @@ def table(part: Part) -> str:
             for what in ("cpu_secs", "wall_secs"):
                 found = ratios(part, name, OURS, lambda row, what=what: per_page(row, what))
                 cells.append(f"{median(found):.2f}" if found else "–")
-        if len(head) > len(cells):
-            cells.append(DIFFERS.get(name, "") if rows else _failure(part, name))
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
 def _integer_or(value: float) -> str:
     return f"{value:.0f}" if value == int(value) else number(value)
-
-
-def _failure(part: Part, name: str) -> str:
-    failed: Sequence[str] = [
-        row["failed"]
-        for rows in part["rounds"]
-        for row in rows
-        if row["name"] == name and "failed" in row
-    ]
-    return "; ".join(failed)
 
 
 def series(part: Part) -> str:

@@ -11,17 +11,11 @@ ROOT = Path(__file__).resolve().parents[2]
 LOCK = ROOT / "locks/requirements.lock"
 HEAD = """# Licences
 
-What `locks/requirements.lock` brings, and what each package says of its licence. Written by `make licences`.
-llmsspider itself is under the MIT licence.
-Under the LGPL is psycopg, with the extra `postgresql`; it is used unchanged, as a library.
-pyromark, which reads Markdown, is one author's binding (41 releases, 0.10.3 the last) of pulldown-cmark, the parser of
-rustdoc and mdBook; a failure costs one page, and all calls stand in `llmsspider/content/markdown/commonmark.py`. pebble
-is no longer needed: the workers are our own. ahocorasick-rs binds the crate aho-corasick, which ripgrep searches with;
-it is called in `llmsspider/content/extraction/parsing.py` alone, as is selectolax, the binding of lexbor, which reads
-end tags as browsers do where libxml2 does not.
+llmsspider is under the MIT licence. Written by `make licences`: what each package of `locks/requirements.lock` says of its own.
+psycopg, with the extra `postgresql`, is used unchanged, as a library.
 
-| package | version | licence |
-|---|---|---|
+| licence | packages |
+|---|---|
 """
 ELSEWHERE = {
     "async-timeout": "Apache-2.0",
@@ -74,10 +68,12 @@ def _heading_of_file(name: str) -> str:
 
 
 def table() -> str:
-    """The document."""
+    """Return the document: the packages by licence."""
+    by_licence: dict[str, list[str]] = {}
+    for name, versions in locked().items():
+        by_licence.setdefault(licence_of(name), []).append(f"{name} {', '.join(versions)}")
     rows = (
-        f"| {name} | {', '.join(versions)} | {licence_of(name)} |\n"
-        for name, versions in locked().items()
+        f"| {licence} | {'; '.join(found)} |\n" for licence, found in sorted(by_licence.items())
     )
     return HEAD + "".join(rows)
 
