@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -138,30 +137,3 @@ def test_a_pipeline_of_haystack_writes_the_site(serve, tmp_path):
     assert {url.removeprefix(site.url) for url in found} == set(PLAIN)
     name, text, meta = found[f"{site.url}/guide/intro.html"]
     assert len(name) == 32 and text.startswith("# Intro") and meta["section"] == "Guide"
-
-
-def test_the_spider_that_the_reader_of_llamaindex_takes(serve, tmp_path):
-    """`ScrapyWebReader` does what this script does, and more that has nothing to do with it."""
-    site = serve(dict(LISTED))
-    script = f"""
-import json
-from scrapy import signals
-from scrapy.crawler import CrawlerProcess
-from scrapy.utils.project import get_project_settings
-{recipes("LlamaIndex")[1].replace("https://docs.example.com/", site.url + "/")}
-def item_scraped(item, response, spider):
-    print(json.dumps(dict(item)))
-
-process = CrawlerProcess({{**get_project_settings(), **{LOCAL}}})
-crawler = process.create_crawler(SmallSite)
-crawler.signals.connect(item_scraped, signal=signals.item_scraped)
-process.crawl(crawler)
-process.start()
-"""
-    (tmp_path / "small_site.py").write_text(script, encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "small_site.py"], cwd=tmp_path, capture_output=True, text=True, timeout=HANGS_SECS,
-        check=False, env={**os.environ, "PYTHONPATH": str(ROOT), "SCRAPY_SETTINGS_MODULE": "llmsspider.settings"},
-    )  # fmt: skip
-    found = [json.loads(line)["url"].removeprefix(site.url) for line in done.stdout.splitlines()]
-    assert sorted(found) == sorted(PLAIN), done.stderr

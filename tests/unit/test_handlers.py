@@ -17,7 +17,6 @@ from llmsspider.content.formats import Handlers, check_handlers
 from llmsspider.crawler.records import Records
 from llmsspider.errors import ArgumentsError, ConversionError
 from llmsspider.items import Link, Page, PageMeta
-from llmsspider.store import Store
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 URL = "https://e.com/docs/api.json"
@@ -50,21 +49,6 @@ def test_the_handler_of_the_docs():
     assert made == (
         "# Pets\n\n| method | path | |\n|---|---|---|\n| GET | `/pets` | All pets |\n| POST | `/pets` |  |\n"
     )
-
-
-def test_the_store_class_of_the_docs(tmp_path, capsys):
-    from stores import record
-
-    from llmsspider.store import SourceRecord
-
-    mirrored = example("explanation/store.md")["Mirrored"]
-    assert issubclass(mirrored, Store)
-    with mirrored.open(None, tmp_path, "s") as store:
-        store.upsert_source(SourceRecord("s", "https://e.com/"))
-        store.begin_run("crawl", {})
-        assert store.save_page(record("a"), "new") == 1
-        assert store.save_page(record("a"), "unchanged") is None
-    assert capsys.readouterr().out == "changed https://e.com/docs/a\n"
 
 
 def test_markdown_is_read_like_that_of_a_site(monkeypatch):
