@@ -61,8 +61,11 @@ _ACTIONS = (
 )
 WIKI_ACTIONS = frozenset(_ACTIONS.split())
 """What wikis (MediaWiki, DokuWiki, MoinMoin, Trac) do by `action=` or `do=`."""
-OF_WIKIS = frozenset({"oldid", "diff", "printable", "redlink", "difftype", "rev2[]"})
-"""Parameters by which wikis show an old or another form of a page."""
+OF_WIKIS = frozenset({"oldid", "diff", "redlink", "difftype", "rev2[]"})
+"""Parameters by which wikis show an old form of a page."""
+PRINTED = re.compile(r"(?:print|printable|printer[-_]?friendly|print[-_]?view)\Z", re.IGNORECASE)
+"""What asks for a page in its form for print, as the name of a parameter or as a value."""
+_OFF = frozenset({"0", "false", "no", "off"})
 _TIME = re.compile(r"\d{9,10}")
 """Seconds since 1970."""
 
@@ -149,7 +152,10 @@ def _is_wiki_action(parameters: list[tuple[str, str]]) -> bool:
     return any(
         value.lower() in WIKI_ACTIONS
         if name in {"action", "do", "veaction"}
-        else name in OF_WIKIS or (name == "rev" and _TIME.fullmatch(value))
+        else name in OF_WIKIS
+        or (name == "rev" and _TIME.fullmatch(value))
+        or (PRINTED.match(name) and value.lower() not in _OFF)
+        or (PRINTED.match(value) and name in {"view", "format", "mode", "layout", "output"})
         for name, value in parameters
     )
 

@@ -16,8 +16,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from w3lib.encoding import http_content_type_encoding
-
 from llmsspider.content import markdown
 from llmsspider.content.conversion import read_metadata
 from llmsspider.content.links import Joiner
@@ -27,7 +25,7 @@ from llmsspider.items import HTML_ORIGINS, MARKDOWN_ORIGINS, Origin, Page, PageM
 from llmsspider.site.llmstxt import is_llms_url
 from llmsspider.web import page_forms
 from llmsspider.web.addresses import same_site
-from llmsspider.web.encodings import decode
+from llmsspider.web.encodings import decode, of_content_type
 from llmsspider.web.page_forms import (
     TEXT_EXTENSIONS,
     Kind,
@@ -97,7 +95,7 @@ class PageResponse:
     @property
     def encoding(self) -> str | None:
         """The encoding that the Content-Type header declares."""
-        return http_content_type_encoding(self.headers.get("content-type"))
+        return of_content_type(self.headers.get("content-type"))
 
     @cached_property
     def raw_hash(self) -> str:

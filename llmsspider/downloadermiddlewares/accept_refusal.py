@@ -90,6 +90,8 @@ class AcceptRefusalMiddleware(RunComponent):
             return None
         is_page = response.status == 200 and _is_html(text_headers(response))
         leads_on = 300 <= response.status < 400 and "Location" in response.headers
+        if self._may_be_refusal(request, response):  # so it is not the Accept header
+            return None
         return response if is_page or leads_on else None
 
     def _asks_for_markdown(self, request: Request) -> bool:

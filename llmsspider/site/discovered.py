@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Literal, NamedTuple, Protocol, Self
 
-from w3lib.encoding import http_content_type_encoding
-
 from llmsspider.errors import ErrorKind
 from llmsspider.items import DiscoveredBy, LlmsEntry
 from llmsspider.site.llmsfull import SplitReport
@@ -20,7 +18,7 @@ from llmsspider.site.llmstxt_parser import LlmsTxt
 from llmsspider.site.witnesses import Witness
 from llmsspider.web import page_forms
 from llmsspider.web.addresses import hostname
-from llmsspider.web.encodings import decode
+from llmsspider.web.encodings import decode, of_content_type
 from llmsspider.web.page_forms import HeaderLink
 from llmsspider.web.stats import FilterReason
 from llmsspider.web.urls import INVALID_URL, InvalidUrl
@@ -97,8 +95,7 @@ class FetchResult:
     @property
     def text(self) -> str:
         """The body as text: strict UTF-8 first, then the declared charset, then Latin-1."""
-        charset = http_content_type_encoding(self.headers.get("content-type"))
-        return decode(self.head(-1), charset)
+        return decode(self.head(-1), of_content_type(self.headers.get("content-type")))
 
 
 class Fetch(Protocol):

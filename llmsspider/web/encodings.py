@@ -4,6 +4,7 @@ tried where neither says how a text is encoded.
 
 import re
 from contextlib import suppress
+from email.message import Message
 
 from w3lib.encoding import resolve_encoding
 
@@ -32,6 +33,17 @@ def resolved(label: str) -> str | None:
     plain = label.strip().lower()
     joined = _SEPARATOR.sub("", plain)
     return _LABELS.get(plain) or resolve_encoding(plain) or resolve_encoding(joined)
+
+
+def of_content_type(header: str | None) -> str | None:
+    """Return Python's decoder for the charset of a Content-Type header, None where it names none.
+
+    >>> of_content_type('text/html; Charset="X-EUC-JP"'), of_content_type("text/html")
+    ('euc_jp', None)
+    """
+    message = Message()
+    message["Content-Type"] = header or ""
+    return resolved(message.get_content_charset() or "")
 
 
 def by_mark(body: bytes) -> tuple[bytes, str | None]:

@@ -23,6 +23,8 @@ REFUSALS = {
     "empty": Reply("", content_type="text/markdown"),
     "JSON": Reply('{"error": "no such form"}', content_type="application/json"),
     "gzip": Reply(gzip.compress(b"# Page"), content_type="text/markdown"),
+    "XML": Reply("<error>no such form</error>", content_type="application/xml"),
+    "login": Reply("", 302, headers={"Location": "/login?next=here"}),
     "llms.txt": Reply("", 302, headers={"Location": "/llms.txt"}),
 }
 

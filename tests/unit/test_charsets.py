@@ -6,6 +6,7 @@ import pytest
 
 from llmsspider.content.extraction import convert
 from llmsspider.content.extraction.parsing import undeclared_charset
+from llmsspider.web.encodings import of_content_type
 
 URL = "https://example.com/a.html"
 TEXT = "<html><body><main><h1>Caf\u00e9</h1><p>na\u00efve r\u00e9sum\u00e9 \u20ac</p></main></body></html>"
@@ -27,6 +28,13 @@ CASES = {
 def test_the_text_is_read_right(body: bytes, label: str | None) -> None:
     page = convert(body, URL, label)
     assert page.markdown == "# Caf\u00e9\n\nna\u00efve r\u00e9sum\u00e9 \u20ac\n"
+
+
+def test_every_label_of_the_standard_is_read_in_a_header() -> None:
+    assert of_content_type("text/html; charset=x-euc-jp") == "euc_jp"
+    assert of_content_type("text/html; charset=klingon") is None
+    assert of_content_type("text/html; charset") is None
+    assert of_content_type(None) is None
 
 
 JAPANESE = "この関数は、指定されたファイルを読み込み、その内容を文字列として返します。"

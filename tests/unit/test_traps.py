@@ -27,6 +27,8 @@ TRAPS = [
     ("calendar by compact date", "/view?day=20310301", "calendar"),
     ("many parameters", "/list?" + "&".join(f"p{n}=1" for n in range(13)), "query"),
     ("page as it was at a time", "/doku.php?id=a&rev=1700000000", "action of a wiki"),
+    ("page for print", "/guide?print=1", "action of a wiki"),
+    ("page for print, so viewed", "/guide?view=print", "action of a wiki"),
     ("page as a file of a wiki", "/doku.php?id=a&do=export_pdf", "action of a wiki"),
     ("one parameter again and again", "/list?" + "&".join(["f=1"] * 5), "query"),
     (

@@ -1,15 +1,17 @@
 """Hosts that refuse `Accept: text/markdown`: which they are, and how often HTML is asked for in vain.
 
 A host that answers 406 to it is not at fault (RFC 9110, section 15.5.7), others answer 404, 500, an
-empty body, JSON or a redirect to their llms.txt. The page is asked for once more as HTML; a host
-that has it then gets no other Accept any more, in later runs neither.
+empty body, JSON, XML or a redirect to their llms.txt or login. The page is asked for once more as
+HTML; a host that has it then gets no other Accept any more, in later runs neither.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
+from llmsspider.crawler.bot_walls import leads_to_login
 from llmsspider.crawler.learn.base import End, Learner
 from llmsspider.site.llmstxt import is_llms_url
 from llmsspider.web.urls import host
@@ -24,6 +26,9 @@ OF_ACCEPT = frozenset({300, 406, 415})
 
 NOT_OF_ACCEPT = frozenset({401, 407, 408, 425, 426, 429, 451, 503, 504})
 """Statuses that speak of other things: credentials, pace, law, an outage."""
+
+
+_DATA = re.compile(r".*[/+]json|(?:text|application)/xml")
 
 
 class AcceptRefusals(Learner):
@@ -91,10 +96,10 @@ def _is_odd(url: str, status: int, headers: Mapping[str, str], body: bytes) -> b
         return status not in NOT_OF_ACCEPT
     if status >= 300:
         target = urljoin(url, headers.get("location", ""))
-        return is_llms_url(target) and not is_llms_url(url)
+        return (is_llms_url(target) and not is_llms_url(url)) or leads_to_login(url, target)
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if status != 200 or is_llms_url(url):
         return False
     is_compressed = body.startswith(b"\x1f\x8b") and "content-encoding" not in headers
-    is_data = kind.endswith(("/json", "+json")) and not urlsplit(url).path.endswith(".json")
+    is_data = _DATA.fullmatch(kind) and not urlsplit(url).path.endswith((".json", ".xml"))
     return not body.strip() or is_data or (is_compressed and kind.startswith("text/"))
