@@ -20,7 +20,7 @@ from llmsspider.site.llmstxt_parser import LlmsTxt
 from llmsspider.store import PageRecord
 from llmsspider.web.rights import of_page
 from llmsspider.web.text import valid_text
-from llmsspider.web.urls import document_id, identity
+from llmsspider.web.urls import document_id, identity, shown_url
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +50,8 @@ class Records:
         return PageRecord(
             id=document_id(self.source, url),
             identity=identity(url),
-            url=url,
-            fetched_url=url,
+            url=shown_url(url),
+            fetched_url=shown_url(url),
             title=valid_text(named),
             description=valid_text(said) if said else said,
             language=valid_text(meta.language) if meta.language else meta.language,
@@ -83,7 +83,7 @@ class Records:
         record.origin = result.origin
         record.discovered_by = by
         record.depth = depth
-        record.fetched_url = answered.fetched_url
+        record.fetched_url = shown_url(answered.fetched_url)
         record.fetched_at = answered.fetched_at
         if not record.language:
             record.language = headers.get("content-language", "").partition(",")[0].strip() or None

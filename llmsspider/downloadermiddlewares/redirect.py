@@ -1,6 +1,7 @@
 """Redirects: followed without a Referer; one to a login, or in a circle, is an error."""
 
 import re
+from contextlib import suppress
 from typing import Self
 from urllib.parse import urljoin
 
@@ -10,9 +11,10 @@ from scrapy.downloadermiddlewares import redirect
 from scrapy.http import Response
 from scrapy.settings import BaseSettings
 
-from llmsspider.crawler.bot_walls import leads_to_login
+from llmsspider.crawler.bot_walls import leads_to_login, names_itself
 from llmsspider.crawler.requests import META, RefusedRequest, download_nested, run_of
 from llmsspider.crawler.run import Run
+from llmsspider.downloadermiddlewares.decompression import ENCODINGS, decompress
 from llmsspider.web import stats
 from llmsspider.web.addresses import same_site
 from llmsspider.web.urls import INVALID_URL, fault, host, identity, loose_key, page_key
@@ -29,6 +31,12 @@ SENT_BACK = "llms_sent_back"
 """Where a request that is sent again with cookies keeps the size of the answer that set them."""
 LIKE = 0.05
 """Share of that size by which the answer of the same page may differ from it."""
+FEW_LINKS = 3
+"""Links of a page from which it leads on."""
+MAX_PAGE = 10 * 1024 * 1024
+"""Size of the largest such page that is looked into, in bytes."""
+_HREF = re.compile(rb"<a\s[^<>]{0,500}?\bhref\s*=\s*([^\s<>]+)", re.IGNORECASE)
+_TITLE = re.compile(rb"<(?:title|h1)\b[^<>]{0,500}>([^<]{0,200})", re.IGNORECASE)
 _OF_REDIRECTS = frozenset({COOKIES, "redirect_urls", "redirect_times", "redirect_reasons"})
 _REFRESH = re.compile(r"\s*[0-5](?:\.\d*)?\s*[;,]\s*url\s*=\s*[\"']?([^\"']+)", re.IGNORECASE)
 
@@ -66,8 +74,8 @@ class RedirectMiddleware(NoReferer, redirect.RedirectMiddleware):
     One to the page that named the redirecting address as its own passes the duplicate filter. One
     from a stored page to another spelling of its address is answered as that page: it did not move.
     A `Refresh` header redirects, too. A circle on which the site sets cookies is entered once more
-    with them, and pages of that host are requested with them from then on; the first page of a host
-    that sets cookies is requested twice, to see whether it stood in place of another one.
+    with them, and pages of that host are requested with them from then on; so is the first page of a
+    host that sets cookies, where it leads nowhere or asks something first.
     """
 
     def __init__(self, settings: BaseSettings):
@@ -114,8 +122,8 @@ class RedirectMiddleware(NoReferer, redirect.RedirectMiddleware):
         return answer
 
     def _sent_back(self, request: Request, response: Response) -> Request | None:
-        """Return the request for the first page of a host that sets cookies again, with them; None
-        for any other page. They are kept where it is another page then.
+        """Return the request for the first page of a host that sets cookies again, with them, where
+        it may stand before another one; None for any other page. They are kept where it did.
         """
         place = host(request.url)
         size = request.meta.get(SENT_BACK)
@@ -126,6 +134,9 @@ class RedirectMiddleware(NoReferer, redirect.RedirectMiddleware):
         )
         cookies = _cookies_of(response) if is_page and "Cookie" not in request.headers else {}
         if not cookies or place in self._cookies:
+            return None
+        if _leads_on(response):
+            self._cookies[place] = ""
             return None
         self._keep(place, cookies)
         meta = {**request.meta, SENT_BACK: len(response.body)}
@@ -169,6 +180,18 @@ def _cookies_of(response: Response) -> dict[str, str]:
     set_cookies = response.headers.getlist("Set-Cookie")[:MAX_COOKIES]
     pairs = (one.decode("latin-1").partition(";")[0].partition("=") for one in set_cookies)
     return {name.strip(): value.strip() for name, _, value in pairs if value.strip()}
+
+
+def _leads_on(response: Response) -> bool:
+    """Return whether a page has links, and does not say that it stands before another."""
+    body = response.body
+    encoding = (response.headers.get("Content-Encoding") or b"").decode("latin-1").strip().lower()
+    if encoding in ENCODINGS:
+        with suppress(ValueError):
+            body = decompress(body, encoding, MAX_PAGE)
+    titles = [title.decode("utf-8", "replace").strip() for title in _TITLE.findall(body)]
+    asks = any(names_itself("", title, body) for title in titles)
+    return len(set(_HREF.findall(body))) >= FEW_LINKS and not asks
 
 
 def is_respelled(run: Run, request: Request, target: str) -> bool:

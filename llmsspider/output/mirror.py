@@ -23,7 +23,7 @@ from llmsspider.output.exports import page_text
 from llmsspider.store import OUTLINE, PageRecord, Reading, SourceRecord, Store
 from llmsspider.store.database import STORE_FOLDER, readable_name, source_slug
 from llmsspider.web.addresses import FILE
-from llmsspider.web.urls import directory, host, identity
+from llmsspider.web.urls import directory, host
 
 # The manifest of a tree: which files are ours, so that no other file is ever replaced or removed.
 
@@ -305,12 +305,12 @@ def _update_tree(kept: _Folder) -> None:
     lines: list[mirror_files.ContentsLine] = []
     for page in store.iter_pages(parts=OUTLINE):
         record = page.record
-        key = identity(record.url)
-        file = names.name(record.url)
+        key = record.identity
+        file = names.name(key)
         listed = record.llms
         living.add(key)
         entries.setdefault(key, FileEntry(file))
-        links.add(record.url, record.fetched_url, file)
+        links.add(key, record.fetched_url, file)
         title = (listed and listed.title) or record.title or file.removesuffix(".md")
         description = (listed and listed.description) or record.description
         section, order = (listed.section, listed.order) if listed else (None, None)
@@ -343,7 +343,7 @@ def _update_page(
     kept: _Folder, outline: PageRecord, shape: str, links: mirror_files.LinkMap
 ) -> None:
     """Bring the file of a page in step; its text is read only where the file may have to change."""
-    entry = kept.entries.setdefault(identity(outline.url), FileEntry(""))
+    entry = kept.entries.setdefault(outline.identity, FileEntry(""))
     undated = mirror_files.front_matter(outline, kept.source.name, fetched_at="")
     key = sha256(f"{undated}{shape}")[:32]
     if entry.key == key and kept.is_there(entry):

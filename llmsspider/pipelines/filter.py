@@ -18,7 +18,7 @@ from llmsspider.pipelines import CountedDrop
 from llmsspider.store import PageItem
 from llmsspider.web.stats import Filtered
 from llmsspider.web.trees import replaced, tree_of
-from llmsspider.web.urls import alike_key, directory, loose_key, page_key
+from llmsspider.web.urls import alike_key, directory, loose_key, page_key, shown_url
 
 _DESTINATION = re.compile(r"\]\([^()\s]*+")
 """Where a link leads: relative links of one page differ by the spelling of its address."""
@@ -63,14 +63,15 @@ class FilterPipeline(RunComponent):
         if not isinstance(item, Document) or item.change == "deleted" or item.content is None:
             return item
         of_source = item.record.source_hash if isinstance(item, PageItem) else None
+        key = page_key(_address(item))
         reason = self._reason(item, of_source or content_hash(item.content))
         if reason is None:
-            if self.known.state(page_key(item.url)) is None:
+            if self.known.state(key) is None:
                 self.bounds.learn(item.url, item.content)
             return item
         self.run.record_filtered(item.url, *reason)
         if reason.reason != "max-pages":
-            self.known.record_outcome(page_key(item.url), "dropped", reason.reason)
+            self.known.record_outcome(key, "dropped", reason.reason)
         raise CountedDrop(f"{item.url}: {reason.rule}")
 
     def _reason(self, item: Document, source_hash: str) -> Filtered | None:
@@ -95,48 +96,54 @@ class FilterPipeline(RunComponent):
         it was no other. What a program draws says nothing of what the server answers.
         """
         run = self.run
+        url = item.url
         if item.origin == "rendered" or FAILED_TITLE.search(item.title or ""):
             return False
-        state = self.known.state(page_key(item.url))
+        state = self.known.state(page_key(url))
         before = run.store.load_page(state.key) if state is not None else None
         is_as_before = before is None or before.title == item.title
-        return self.site.answers_404 and is_as_before and not loose_key(item.url).endswith("/404")
+        return self.site.answers_404 and is_as_before and not loose_key(url).endswith("/404")
 
     def _duplicate(self, item: Document, source_hash: str) -> Filtered | None:
-        address = loose_key(item.url)
+        url = _address(item)
+        address = loose_key(url)
         same = source_hash
-        version = tree_of(item.url).get("version") if self.arguments.versions == "start" else None
-        bare = loose_key(
-            replaced(item.url, version, None) if version else item.url.partition("?")[0]
-        )
+        version = tree_of(url).get("version") if self.arguments.versions == "start" else None
+        bare = loose_key(replaced(url, version, None) if version else url.partition("?")[0])
         words = content_hash(_DESTINATION.sub("](", item.content or ""))
-        keys = [f"{address} {source_hash}", f"{alike_key(item.url)} {words}"]
+        keys = [f"{address} {source_hash}", f"{alike_key(url)} {words}"]
         if item.origin == "markdown":
             keys.append(f"{address.rpartition('/')[2]} {item.fetched_url}")
-        if len(item.content or "") >= MIN_SAME_CHARACTERS and not self.site.is_listed(item.url):
-            keys.append(f"{directory(item.url)}* {item.title} {words}")
+        if len(item.content or "") >= MIN_SAME_CHARACTERS and not self.site.is_listed(url):
+            keys.append(f"{directory(url)}* {item.title} {words}")
         if address in (content := item.content or ""):  # each spelling links to itself
             for ending in ENDINGS:
                 content = content.replace(f"{address}{ending}", address)
             same = content_hash(content.replace(address, bare))
             keys.append(f"{address} {same}")
-        pages = [self._spellings.setdefault(key, item.url) for key in keys]
+        pages = [self._spellings.setdefault(key, url) for key in keys]
         copy = f"copy of {bare} {same}"
         if bare != address:
-            pages.append(self._spellings.get(f"{bare} {same}", item.url))
-            self._spellings.setdefault(copy, item.url)
+            pages.append(self._spellings.get(f"{bare} {same}", url))
+            self._spellings.setdefault(copy, url)
         else:
-            pages.append(self._spellings.get(copy, item.url))
-        pages.append(self._spellings.get(f"more than {alike_key(item.url)} {words}", item.url))
-        for fewer in _with_fewer_parameters(item.url):
-            pages.append(self._spellings.get(f"{alike_key(fewer)} {words}", item.url))
-            self._spellings.setdefault(f"more than {alike_key(fewer)} {words}", item.url)
-        first = next((page for page in pages if page != item.url), None)
+            pages.append(self._spellings.get(copy, url))
+        pages.append(self._spellings.get(f"more than {alike_key(url)} {words}", url))
+        for fewer in _with_fewer_parameters(url):
+            pages.append(self._spellings.get(f"{alike_key(fewer)} {words}", url))
+            self._spellings.setdefault(f"more than {alike_key(fewer)} {words}", url)
+        first = next((page for page in pages if page != url), None)
         if first is None:
             return None
         if self.run.remembers:
-            self.run.store.add_alias(page_key(item.url), page_key(first), item.url)
-        return Filtered("duplicate", f"the same page as {first}")
+            self.run.store.add_alias(page_key(url), page_key(first), item.url)
+        return Filtered("duplicate", f"the same page as {shown_url(first)}")
+
+
+def _address(item: Document) -> str:
+    """Return a page's URL, by which a route that is written like a place is not that place."""
+    is_route = isinstance(item, PageItem) and "#" in item.url
+    return item.record.identity if is_route else item.url
 
 
 def _with_fewer_parameters(url: str) -> list[str]:

@@ -11,7 +11,7 @@ from functools import cache
 from itertools import groupby
 from typing import Any, Literal, get_args
 
-from sqlalchemy import Connection, LargeBinary, Select, bindparam, func, select, type_coerce
+from sqlalchemy import Connection, LargeBinary, Select, bindparam, case, func, select, type_coerce
 
 from llmsspider.errors import StoreError
 from llmsspider.items import ChangeKind, Link, LlmsEntry, decompress
@@ -46,7 +46,7 @@ from llmsspider.store.schema import (
     source,
     version,
 )
-from llmsspider.web.urls import page_key
+from llmsspider.web.urls import ANCHOR_ROUTE, page_key
 
 Order = Literal["found", "depth", "url"]
 """`found`: as first saved; `depth`: breadth-first, then as first saved; `url`: by URL."""
@@ -65,10 +65,12 @@ HISTORY_CHUNK = 20
 # name begin with `b_`.
 
 _STATE = [one.name for one in fields(PageState)]
+_REQUESTED = case((page.c.identity.endswith(ANCHOR_ROUTE), page.c.identity), else_=page.c.url)
 STATE = [
     type_coerce(page.c[one], LargeBinary) if one.endswith("_hash") else page.c[one]
     for one in _STATE
 ]
+STATE[_STATE.index("url")] = _REQUESTED
 
 _MINE = page.c.source_id == bindparam("b_source_id")
 _DOCUMENT = (_MINE, page.c.gone.is_(False))
@@ -269,7 +271,8 @@ class SourceReader:
     def page_by_url(self, url: str) -> PageRecord | None:
         """The document a URL stands for, by its identity or as a joined spelling of another page."""
         key = page_key(url)
-        if (record := self.load_page(key)) is not None:
+        route = self.load_page(page_key(url + ANCHOR_ROUTE)) if "#" in url else None
+        if (record := route or self.load_page(key)) is not None:
             return record
         joined = select(alias.c.target).where(
             alias.c.source_id == self._source_id, alias.c.key == key

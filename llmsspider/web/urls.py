@@ -97,6 +97,15 @@ def without_fragment(url: str) -> str:
     return "".join(split_route(url)) if "#" in url else url
 
 
+def shown_url(url: str) -> str:
+    """Return a page's URL as readers open it: `#guide:~:` is written `#guide`.
+
+    >>> shown_url("https://e.com/a#guide:~:")
+    'https://e.com/a#guide'
+    """
+    return url.removesuffix(ANCHOR_ROUTE)
+
+
 def parse(href: str, base: str = "") -> str | InvalidUrl | None:
     """Return the absolute http(s) URL that a link written as `href` leads to from `base`, without
     fragment but a route.

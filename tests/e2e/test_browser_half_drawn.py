@@ -39,6 +39,43 @@ def test_one_page_with_an_empty_place_is_rendered_to_see(serve, run_crawl):
     assert {document["change"] for document in again.documents} == {"unchanged"}
 
 
+def test_a_place_that_holds_a_long_notice_is_rendered_to_see(serve, run_crawl):
+    notice = "We are loading the handbook for you; please wait while its chapters are fetched. " * 3
+    chapters = {path: f"{body}{LINKS}<p>{HERO}</p>" for path, body in CHAPTERS.items()}
+    script = f"""setTimeout(() => {{
+        document.getElementById('root').innerHTML = {json.dumps(chapters)}[location.pathname];
+    }}, 1500)"""
+    page = (
+        f"<!doctype html><title>Acme</title><div id='root'><h2>{notice}</h2></div>"
+        f"<script type='module'>{script}</script>"
+    )
+    site = serve(dict.fromkeys(CHAPTERS, page))
+    documents = run_crawl(f"{site.url}/").by_path(site.url)
+    assert set(documents) == set(CHAPTERS)
+    assert not any("please wait" in document["content"] for document in documents.values())
+
+
+def test_a_heading_that_says_that_the_data_failed_is_no_document(serve, run_crawl):
+    """Whatever else the page shows; one that shows its text beside what failed is a document."""
+    menu = "".join(
+        f"<li><a href='/one'>Chapter {number} of the handbook</a>" for number in range(30)
+    )
+    failed = f"<h1>Something went wrong</h1><p>Please try again.</p><aside><ul>{menu}</ul></aside>"
+    fine = f"<h1>Status</h1><p>{HERO}</p>"
+    draw = "const answer = await fetch('/data.json'); app.innerHTML = answer.ok ? '' : %s"
+    site = serve(
+        {
+            "/": html("Home", f"<p>Home.</p>{LINKS}"),
+            "/one": shell(draw % json.dumps(failed)),
+            "/two": shell(draw % json.dumps(fine)),
+            "/data.json": Reply("no", status=500),
+        }
+    )
+    outcome = run_crawl(f"{site.url}/")
+    assert set(outcome.by_path(site.url)) == {"/", "/two"}
+    assert outcome.stats["llms/errors/network"] == 1
+
+
 def test_places_that_stay_empty_cost_one_rendering(serve, run_crawl):
     """Boxes for code are filled on one site; those of the other show nothing more in a browser."""
     box = f"<p>Prose. {HERO}</p><div class='code-sample'></div>"
@@ -156,13 +193,13 @@ def test_routes_that_are_written_as_anchors_are_pages_where_a_program_listens(se
             "/places": shell(places),
         }
     )
-    paths = {"/", "/app", "/app#one:~:", "/app#two:~:", "/places"}
+    paths = {"/", "/app", "/app#one", "/app#two", "/places"}
     for change in ("new", "unchanged", "unchanged"):
         documents = run_crawl(f"{site.url}/").by_path(site.url)
         assert set(documents) == paths
         assert {document["change"] for document in documents.values()} == {change}
-    assert "One is a chapter" in documents["/app#one:~:"]["content"]
-    assert "Two is a chapter" in documents["/app#two:~:"]["content"]
+    assert "One is a chapter" in documents["/app#one"]["content"]
+    assert "Two is a chapter" in documents["/app#two"]["content"]
 
 
 def test_logins_and_notices_that_scripts_draw_are_no_documents(serve, run_crawl):

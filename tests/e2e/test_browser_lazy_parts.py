@@ -38,6 +38,16 @@ show(document.querySelector('[role=tab]'));
 document.querySelector('[aria-controls]').onclick = () => {{ why.innerHTML = '<p>Because it is so.</p>' }};
 """
 
+SHARED = f"""
+app.innerHTML = '<main><h1>Shared</h1><p>{TEXT}</p><div role="tablist">' + ['npm', 'yarn'].map((name, at) =>
+  `<button role="tab" aria-selected="${{!at}}" aria-controls="one">${{name}}</button>`).join('')
+  + '</div><div id="one" role="tabpanel"><pre><code>get it by npm</code></pre></div></main>';
+document.querySelectorAll('[role=tab]').forEach(tab => tab.onclick = () => {{
+  document.querySelectorAll('[aria-controls=one]').forEach(other => other.setAttribute('aria-selected', other === tab));
+  one.innerHTML = '<pre><code>get it by ' + tab.textContent + '</code></pre>';
+}});
+"""
+
 MORE = f"""
 app.innerHTML = '<main><h1>More</h1><p>{TEXT}</p><ul></ul><button>Load more</button>'
   + '<form action="/sent"><button>Show more</button></form>'
@@ -69,7 +79,7 @@ document.querySelector('rapi-doc').loadSpec(api);
 
 
 def test_what_is_drawn_when_it_is_asked_for_is_read_too(serve, run_crawl):
-    scripts = {"scrolled": SCROLLED, "tabs": TABS, "more": MORE, "framed": FRAMED}
+    scripts = {"scrolled": SCROLLED, "tabs": TABS, "shared": SHARED, "more": MORE, "framed": FRAMED}
     links = "".join(f"<a href='/{name}'>x</a>" for name in [*scripts, "given"])
     setup = "const app = document.getElementById('app');"
     site = serve(
@@ -87,10 +97,12 @@ def test_what_is_drawn_when_it_is_asked_for_is_read_too(serve, run_crawl):
     )
     outcome = run_crawl(f"{site.url}/")
     documents = outcome.by_path(site.url)
-    assert set(documents) == {"/", "/scrolled", "/tabs", "/more", "/framed", "/given"}
+    assert set(documents) == {"/", "/given", *(f"/{name}" for name in scripts)}
     assert documents["/scrolled"]["content"].count("Drawn late.") == 4
     for text in ("say('python')", "say('go')", "say('rust')", "Because it is so."):
         assert documents["/tabs"]["content"].count(text) == 1
+    for name in ("npm", "yarn"):
+        assert documents["/shared"]["content"].count(f"get it by {name}") == 1
     assert [f"Entry number {number}" in documents["/more"]["content"] for number in range(9)] == (
         [True] * 9
     )

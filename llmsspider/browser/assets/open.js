@@ -8,6 +8,10 @@
     ?? (!tab.id ? null : document.querySelector(`[role="tabpanel"][aria-labelledby="${CSS.escape(tab.id)}"]`));
   const shared = tab => tab.closest('[role="tablist"]')?.parentElement?.querySelector('[role="tabpanel"]:not([hidden])');
   const lists = [...document.querySelectorAll('[role="tablist"]')].filter(list => !list.closest(besides));
+  const isDrawn = (tab, others) => {  // a panel of several tabs shows what one of them holds
+    const panel = panelOf(tab);
+    return panel?.textContent.trim() && !others.some(other => other !== tab && panelOf(other) === panel);
+  };
   const tabs = list => [...list.querySelectorAll('[role="tab"]')];
   for (const list of lists) {  // what the tab that is open shows: the next one may take its place
     const open = tabs(list).find(tab => tab.getAttribute('aria-selected') === 'true');
@@ -15,7 +19,7 @@
     if (panel) state.panels.set(open, [panel, panel.innerHTML]);
   }
   const left = list => tabs(list).filter(tab => !(state.done.has(tab) || tab.closest('a[href]') || tab.disabled
-    || tab.getAttribute('aria-selected') === 'true' || panelOf(tab)?.textContent.trim()));
+    || tab.getAttribute('aria-selected') === 'true' || isDrawn(tab, tabs(list))));
   if (isLast) {
     const kept = [...document.querySelectorAll('[role="tabpanel"]')].map(panel => panel.innerHTML);
     for (const [panel, html] of [...state.panels.values()].reverse()) {

@@ -263,11 +263,14 @@ def _routes(root: _Element, joiner: Joiner) -> list[str]:
 HAS_SCRIPTS = XPath(
     "boolean(//script[@src or @type='module' or string-length(.) > 100])", smart_strings=False
 )
+_MOUNT = (
+    "@id='root' or @id='app' or @id='__next' or @id='__nuxt' or @id='__docusaurus' or @id='svelte'"
+    " or @id='main' or @id='application' or @id='react-root' or @id='redoc' or @id='swagger-ui' or"
+    " @id='___gatsby'"
+)
 _ROOTS = XPath(
-    "boolean(//*[@id='root' or @id='app' or @id='__next' or @id='__nuxt' or @id='__docusaurus' or"
-    " @id='svelte' or @id='main' or @id='application' or @id='react-root' or @id='redoc' or"
-    " @id='swagger-ui' or @id='___gatsby'][not(normalize-space())] | //app-root | //redoc |"
-    " //rapi-doc | //elements-api)"
+    f"boolean(//*[{_MOUNT}][not(normalize-space())] | //app-root | //redoc | //rapi-doc |"
+    " //elements-api)"
 )
 _SHOWN_FILES = XPath("//zero-md/@src | //md-block/@src | //wc-markdown/@src", smart_strings=False)
 _NO_TEXT = frozenset({"script", "style", "noscript", "template", "svg", "title", "head"})
@@ -283,7 +286,8 @@ _IN_BRACES = re.compile(r"(?:\{|%7B){2}", re.IGNORECASE)
 _TEMPLATE_MARKS = (b"ng-app", b"ng-controller", b"-cloak", b"v-scope", b"ng-view", b"ui-view")
 _EMPTY = XPath(
     "/html/body//*[self::div or self::main or self::section or self::article or self::pre or"
-    " self::code or self::figure or self::td][@id or @class][not(*)][not(normalize-space())]"
+    " self::code or self::figure or self::td][@id or @class][not(*)][not(normalize-space())] |"
+    f" /html/body//*[{_MOUNT}][not(.//a[@href])][string-length(normalize-space()) < 600]"
 )
 MAX_EMPTY = 50
 """Maximum number of empty elements of a page that are looked at."""
@@ -302,7 +306,9 @@ def is_template(root: _Element, source: Source) -> bool:
 
 
 def empty_elements(root: _Element) -> list[str]:
-    """Return the names of empty elements of a page, each once: `#root`, `div.code-sample`."""
+    """Return the names of empty elements of a page, each once: `#root`, `div.code-sample`; those of
+    elements in which programs draw also where they hold a notice.
+    """
     names: dict[str, None] = {}
     for element in _EMPTY(root)[:MAX_EMPTY]:
         name = element.get("id")

@@ -49,7 +49,14 @@ from llmsspider.errors import ErrorKind
 from llmsspider.items import HTML_ORIGINS, MARKDOWN_ORIGINS, Change, Page, PageMeta
 from llmsspider.store import PageRecord, PageState
 from llmsspider.web.outcomes import kind_of_response
-from llmsspider.web.urls import document_id, identity, page_key, split_route, without_fragment
+from llmsspider.web.urls import (
+    document_id,
+    identity,
+    page_key,
+    shown_url,
+    split_route,
+    without_fragment,
+)
 
 READ_AS_MARKDOWN = MARKDOWN_ORIGINS | {"llms-full"}
 
@@ -179,7 +186,7 @@ class Documents(UsesRun):
         elif isinstance(verdict, Drop):
             run.record_filtered(record.url, verdict.reason, verdict.rule)
             if verdict.reason == "listing":
-                self.known.record_outcome(page_key(record.url), "dropped", "listing")
+                self.known.record_outcome(record.key, "dropped", "listing")
         else:
             if self.memory.keeps_findings and not page.confirmed:
                 earlier = run.store.load_page(record.key)
@@ -212,8 +219,8 @@ class Documents(UsesRun):
         record = self.records.of_response(answer, page, depth=depth, by=by, entry=entry)
         url = record.url
         canonical = page.page.meta.canonical
-        plain = identity(record.url)
-        if self.known.state(page_key(url)) is None and not self.site.is_listed(url):
+        plain = record.identity
+        if self.known.state(record.key) is None and not self.site.is_listed(url):
             if canonical and identity(canonical) == plain:
                 record.url = without_fragment(canonical)
             elif len(plain) < len(url) and plain in self.bounds.links:
@@ -359,7 +366,7 @@ class Documents(UsesRun):
         run.count("not-modified" if is_304 else "same-body")
         if stored is not self.known.state(key):  # its body was stored under another address
             record.id = document_id(run.source, answer.page_url)
-            record.url = answer.page_url
+            record.url = shown_url(answer.page_url)
             record.identity = identity(answer.page_url)
             record.content_hash = None
         return record

@@ -88,6 +88,13 @@ MIN_ROUTES = 2
 places on the page.
 """
 
+_SAYS_FAILED = re.compile(
+    r"^#{1,3} [^\w\n]{0,9}(?:something went wrong|oops|whoops|(?:an )?(?:unexpected )?error\b|failed to\b"
+    r"|(?:could not|couldn.t|cannot|unable to) (?:load|fetch|reach)\b)",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""A heading of a page that could not load its data."""
+
 _BYTES = re.compile(r"\breceive (\d+) bytes")
 
 _Files = Sequence[str | PageResponse]
@@ -389,12 +396,14 @@ class Renderer(UsesRun):
             return
         if is_api or (is_missing and rendering.is_not_there):
             return
+        says_failed = rendering.failed and _SAYS_FAILED.search(page.markdown)
         enough = ENOUGH_TEXT if is_known_lack else SOME_TEXT
         key = page_key(request.url)
         if self.known.state(key) is not None:
             stored = self.run.store.load_page(key)
             enough = max(enough, len(stored.content or "") // 2 if stored is not None else 0)
         is_own = self._shows_more(key, page.markdown) or not rendering.pending
+        is_own = is_own and not says_failed
         if len(page.markdown) >= enough and is_own and not page.meta.is_template:
             return
         self.run.count("rendering/incomplete")
