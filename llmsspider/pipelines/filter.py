@@ -142,8 +142,7 @@ class FilterPipeline(RunComponent):
 
 def _address(item: Document) -> str:
     """Return a page's URL, by which a route that is written like a place is not that place."""
-    is_route = isinstance(item, PageItem) and "#" in item.url
-    return item.record.identity if is_route else item.url
+    return item.record.identity if isinstance(item, PageItem) and "#" in item.url else item.url
 
 
 def _with_fewer_parameters(url: str) -> list[str]:

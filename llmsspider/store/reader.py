@@ -66,7 +66,7 @@ HISTORY_CHUNK = 20
 
 _STATE = [one.name for one in fields(PageState)]
 _REQUESTED = case((page.c.identity.endswith(ANCHOR_ROUTE), page.c.identity), else_=page.c.url)
-STATE = [
+STATE: list[Any] = [
     type_coerce(page.c[one], LargeBinary) if one.endswith("_hash") else page.c[one]
     for one in _STATE
 ]
