@@ -122,7 +122,6 @@ ITEM_PIPELINES_BASE = {
     "llmsspider.pipelines.assets.AssetsPipeline": 850,
     "llmsspider.pipelines.export.ExportPipeline": 900,
 }
-ASSETSPIPELINE_MEDIA_ALLOW_REDIRECTS = True
 EXTENSIONS_BASE: dict[str, int | None] = {
     **scrapys.EXTENSIONS_BASE,
     "scrapy.extensions.remote_control.RemoteControl": None,  # off; a web server

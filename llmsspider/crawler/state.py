@@ -129,7 +129,7 @@ class RunState:
             f"ai_optout={config.obey_ai_optout} noindex={config.obey_noindex}"
         )
         self.readings = Readings(self.known, decisive, self.learned.false_304s.note)
-        self.assets = Assets(arguments.assets, self.known, self.bounds)
+        self.assets = Assets(self.known, self.bounds, linked=arguments.assets == "files")
         self.suspects, self.waiting = Suspects(), Waiting(self.spool)
         self.ledger = Ledger(settings=decisive)
         self.sampled: dict[bytes, dict[str, str]] = {}

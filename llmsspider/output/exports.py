@@ -9,14 +9,14 @@ import csv
 import io
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import orjson
 
-from llmsspider.content.markdown.scan import scan
+from llmsspider.crawler.assets import assets_of
 from llmsspider.items import FIELDS, Document, added_fields, row_of
 from llmsspider.output import without_formula
 from llmsspider.output.graph import Order, SiteTree
@@ -38,19 +38,13 @@ def documents(store: Store, source: str, since: int | None) -> Iterator[Document
     paths = {asset.url: asset.path for asset in store.assets()}
     rights = SiteRights(record.discovery.get("rights") if record is not None else None)
     for page in pages:
-        if paths and (linked := assets_of(page.record, paths)):
-            page.record.extra["assets"] = linked
+        if paths and page.record.content is not None:
+            page.record.extra["assets"] = assets_of(page.record.content, paths)
         made = page.record.document(source=source, run=page.run, seq=page.seq, change=page.change)
         made.rights = (
             rights.of(made.url, page.record.declared) if made.change != "deleted" else None
         )
         yield made
-
-
-def assets_of(record: PageRecord, paths: Mapping[str, str]) -> list[dict[str, str]]:
-    """The field `assets` of a page: `url` and `path` of each file that it names."""
-    named = scan(record.content or "").addresses()
-    return [{"url": url, "path": paths[url]} for url in named if url in paths]
 
 
 def write_jsonl(rows: Iterable[Document], out: BinaryIO) -> None:

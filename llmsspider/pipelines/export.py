@@ -85,13 +85,13 @@ class ExportPipeline(RunComponent):
     def _end_assets(self) -> None:
         if self.arguments.assets == "none":
             return
-        self.assets.end(self.run.store, is_complete=self.coverage.complete)
-        self.run.count("assets/kept", len(self.assets))
-        line = f"{len(self.assets)} files are kept beside the pages"
-        if self.assets.too_many:
-            self.run.count("assets/too-many", len(self.assets.too_many))
-            line += f"; {len(self.assets.too_many)} more are not requested"
-        self.run.note(line)
+        if self.coverage.complete:
+            self.assets.end(self.run.store)
+        kept = len(self.assets.paths)
+        too_many = len(self.assets.too_many)
+        self.run.count("assets/kept", kept)
+        self.run.count("assets/too-many", too_many)
+        self.run.note(f"{kept} files are kept beside the pages, {too_many} more are not requested")
 
 
 def _sync(kind: str, setting: str, config: Config, source: str) -> MirrorReport:

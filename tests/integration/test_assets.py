@@ -89,7 +89,7 @@ def test_pictures_are_kept_once_beside_the_tree(serve, crawl, tmp_path):
     assert f"![Gone]({site.url}/img/gone.png)" in page
     assert f"[printed]({site.url}/files/paper.pdf)" in (tmp_path / "tree/guide/a.md").read_text()
     assert [site.paths().count(f"/img/{name}.png") for name in ("logo", "copy", "gone")] == [1] * 3
-    assert "3 files are kept beside the pages" in outcome.lines
+    assert "3 files are kept beside the pages, 0 more are not requested" in outcome.lines
     assert outcome.stats["llms/assets/kept"] == 3
     assert outcome.stats["llms/assets/failed"] == 1
 
