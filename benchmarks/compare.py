@@ -464,7 +464,7 @@ def main() -> None:
             figures[part]["minutes"] = round((time.monotonic() - began) / 60, 1)
         chosen.results.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
     plot = chosen.docs / "performance-results.svg"
-    if results.PLOTTED & set(figures):
+    if set(results.TITLES) & set(figures):
         python = contestants.environment("plot")
         subprocess.run(
             [str(python), str(HERE / "plot.py"), str(chosen.results), str(plot)], check=True

@@ -16,8 +16,6 @@ Figures = dict[str, Part]
 
 OURS = contestants.OURS.name
 LINK_ONLY = contestants.LINK_ONLY.name
-PLOTTED = {"python", "postgresql"}
-"""Parts that the plot shows."""
 ALLOWED = 12
 """Requests of discovery that a crawl may add to those for its documents."""
 
@@ -215,7 +213,7 @@ def page(figures: Figures, plot: str) -> str:
         machine(next(iter(figures.values()))),
         targets(figures),
     ]
-    parts += [f"![CPU and wall time of a page]({plot})"] if PLOTTED & set(figures) else []
+    parts += [f"![CPU and wall time of a page]({plot})"] if set(TITLES) & set(figures) else []
     parts += [section(name, figures[name]) for name in TITLES if name in figures]
     return "\n\n".join(parts) + "\n"
 
@@ -243,16 +241,8 @@ def number(value: float) -> str:
     return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
 
 
-TITLES = {
-    "python": "Python documentation",
-    "postgresql": "PostgreSQL documentation",
-    "text": "The same pages as HTML, Markdown, and one full text",
-    "recrawl": "Second crawl, nothing changed",
-    "index": "Indexing for search",
-    "start": "Start",
-    "growth": "Growth",
-    "memory": "Memory",
-}
+TITLES = {"python": "Python documentation", "postgresql": "PostgreSQL documentation"}
+"""The parts whose crawlers are compared in a table; of the others the table of targets has the figures."""
 
 
 def section(name: str, part: Part) -> str:
@@ -261,7 +251,6 @@ def section(name: str, part: Part) -> str:
     head = f"{part['site']}; {rounds} round{'s' if rounds > 1 else ''}, {part['minutes']:g} minutes, {part['date']}; "
     head += f"{part['versions'][0]}, load {part['load_before']:g}."
     blocks = [f"## {TITLES[name]}", head, table(part)]
-    blocks += [series(part)] if name in {"growth", "memory"} else []
     return "\n\n".join(blocks)
 
 
@@ -307,15 +296,3 @@ def table(part: Part) -> str:
 
 def _integer_or(value: float) -> str:
     return f"{value:.0f}" if value == int(value) else number(value)
-
-
-def series(part: Part) -> str:
-    """Return the memory over time of the largest crawl as one line."""
-    name = f"{max(part['pages']):,} pages"
-    rows = rows_of(part, name)
-    looks = rows[0].get("memory") or [] if rows else []
-    if not looks:
-        return f"No memory was seen of {name}."
-    steps = [looks[round(share * (len(looks) - 1) / 10)] for share in range(11)]
-    told = ", ".join(f"{mib:.0f}" for _, mib in steps)
-    return f"Memory of {name} in MiB, from start to end in ten steps of {looks[-1][0] / 10:.0f} s: {told}."

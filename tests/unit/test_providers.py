@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
 
-from llmsspider.site.providers import GitHub, Source
+from llmsspider.site.providers import GitHub
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 RAW = "https://raw.githubusercontent.com"
@@ -53,14 +52,3 @@ def test_github_sources(url, first):
 def test_relative_links_of_a_file_lead_to_its_neighbours_on_the_site():
     (source,) = GitHub().sources("https://github.com/o/r/blob/main/docs/a.md")
     assert source.base == "https://github.com/o/r/blob/main/docs/a.md"
-
-
-def test_the_provider_of_the_docs():
-    text = (DOCS / "how-to" / "page-spider.md").read_text(encoding="utf-8")
-    found: dict = {}
-    exec(re.search(r"```python\n(.*?)```", text, re.DOTALL)[1], found)
-    wiki = found["Wiki"]()
-    page = "https://wiki.example.com/a"
-    assert wiki.sources(page) == [Source(f"{page}?action=raw", page)]
-    assert wiki.sources("https://other.example.com/a") == []
-    assert wiki.markdown("# A\n") == "# A\n"
