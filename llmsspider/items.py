@@ -275,6 +275,7 @@ class Page:
     the page sees them. `parts` are documents of their own that were made of the same body, each
     with what follows the page's address in its own (`?tag=ships`). `matched` counts the elements
     that each selector of the user matched, `digest` is what a worker derived from the Markdown.
+    `heading_ids` holds text and id of each heading that has an id in the HTML.
     """
 
     markdown: str
@@ -287,11 +288,12 @@ class Page:
     parts: list[tuple[str, Page]] = field(default_factory=list)
     matched: dict[str, int] = field(default_factory=dict)
     digest: Digest | None = field(default=None, repr=False, compare=False)
+    heading_ids: list[tuple[str, str]] = field(default_factory=list)
 
 
 # --- version of stored documents ---
 
-EXTRACTOR_VERSION = 17
-"""Grows with each change of the Markdown made from the same page: stored pages of another version
+EXTRACTOR_VERSION = 18
+"""Grows with each change of what is made of the same page: stored pages of another version
 are made again.
 """

@@ -16,6 +16,7 @@ from functools import partial
 from itertools import chain, islice, repeat
 from pathlib import Path
 from typing import Any, Self
+from urllib.parse import urlsplit
 
 from sqlalchemy import Connection
 
@@ -69,13 +70,13 @@ class SourceIndex:
     at a time.
 
     `store` identifies the store: another value than before means that the source was deleted and
-    crawled again.
+    crawled again, or that its pages were made anew by another version.
     """
 
     def __init__(self, database: Database, store: str):
         self._database = database
         self._versions_at: tuple[int, list[str]] = (-1, [])
-        self._rule_at: tuple[int, FragmentRule | None] = (-1, None)
+        self._rules: dict[tuple[int, str], FragmentRule | None] = {}
         self._counted_at: tuple[int, tuple[int, int]] = (-1, (0, 0))
         try:
             self.write(partial(self._prepare, store=store))
@@ -137,7 +138,7 @@ class SourceIndex:
         for batch in chain(batches(changes, BATCH), batches(outlines, BATCH)):
             records = [record for _, _, record in batch if record is not None]
             links = store.links_of([record.key for record in records])
-            pages = [(record, links.get(record.key, ())) for record in records]
+            pages = [(record, *links.get(record.key, ((), None))) for record in records]
             self.write(
                 partial(replace_pages, seqs={key: seq for key, seq, _ in batch}, pages=pages)
             )
@@ -273,26 +274,34 @@ class SourceIndex:
         return [row[0] for row in self._all("SELECT term FROM temp.vocabulary")]
 
     def fragments(self, url: str) -> Sequence[Any]:
-        """The fragments of a page that links of the source lead to, each with the text of a link."""
-        return self._all("SELECT DISTINCT fragment, text FROM link WHERE url = ?", url)
+        """The known fragments of a page: `fragment`, `text` of the heading or of a link to it, and
+        whether it is the heading's `own` id; those in the order of the page.
+        """
+        return self._all("SELECT fragment, text, own FROM link WHERE url = ? ORDER BY rowid", url)
 
-    def fragment_rule(self) -> FragmentRule | None:
-        """The rule by which the site makes fragments of headings, as far as its links prove one."""
-        seq = self._state().seq
-        if self._rule_at[0] != seq:
-            self._rule_at = seq, proven_rule(self._linked_headings())
-        return self._rule_at[1]
+    def fragment_rule(self, url: str) -> FragmentRule | None:
+        """The rule by which the host of a page makes fragments of headings, as far as ids of its
+        HTML, or links, prove one.
+        """
+        parts = urlsplit(url)
+        origin = f"{parts.scheme}://{parts.netloc}/"
+        place = self._state().seq, origin
+        if place not in self._rules:
+            self._rules[place] = proven_rule(self._proofs(origin))
+        return self._rules[place]
 
-    def _linked_headings(self) -> set[tuple[str, str]]:
-        """The headings that links lead to, each with its fragment."""
-        found = self._all(
-            "SELECT DISTINCT link.url, fragment, text, headings FROM link JOIN page ON"
-            " page.url = link.url JOIN passage ON passage.page = page.id LIMIT ?",
-            MAX_PROOFS,
+    def _proofs(self, origin: str) -> set[tuple[str, str]]:
+        """Headings of pages of a host, each with its fragment."""
+        begins = len(origin), origin, MAX_PROOFS
+        own = "SELECT text, fragment FROM link WHERE own AND substr(url, 1, ?) = ? LIMIT ?"
+        linked = (
+            "SELECT DISTINCT fragment, text, headings FROM link JOIN page ON page.url = link.url"
+            " JOIN passage ON passage.page = page.id"
+            " WHERE NOT own AND substr(link.url, 1, ?) = ? LIMIT ?"
         )
-        return {
+        return {(heading, fragment) for heading, fragment in self._all(own, *begins)} | {
             (heading, fragment)
-            for _, fragment, text, headings in found
+            for fragment, text, headings in self._all(linked, *begins)
             for heading in headings.split(SEPARATOR)[-1:]
             if heading and slug(heading) in {slug(fragment), slug(text)}
         }
@@ -393,8 +402,8 @@ def _hit(row: Any, score: float = 0.0) -> Hit:
 
 # The tables, and what is written into them: pages, passages, links to fragments.
 
-LinkedPage = tuple[PageRecord, Iterable[Sequence[str]]]
-"""A page with its content, and text and URL of each link in that."""
+LinkedPage = tuple[PageRecord, Iterable[Sequence[str]], Iterable[Sequence[str]] | None]
+"""A page with its content, text and URL of each link in that, text and id of each heading."""
 
 MAX_PAGE_PASSAGES = 2000
 """Maximum number of passages of one page that are indexed: about 3 MB of text."""
@@ -406,7 +415,7 @@ their texts.
 """
 
 SEPARATOR = "\x1f"  # between the headings of a passage
-VERSION = 4  # of the tables and of what is written into them
+VERSION = 5  # of the tables and of what is written into them
 
 TABLES = """
 -- seq: of the last change that is indexed; run: the last one whose titles and notes are; next_id: of a page or passage,
@@ -421,7 +430,8 @@ CREATE TABLE passage (
     id INTEGER PRIMARY KEY, page INTEGER, start INTEGER, stop INTEGER, headings TEXT, digest BLOB
 );
 CREATE INDEX passage_page ON passage (page);
-CREATE TABLE link (page INTEGER, url TEXT, fragment TEXT, text TEXT);
+-- own: the id of a heading, and no link
+CREATE TABLE link (page INTEGER, url TEXT, fragment TEXT, text TEXT, own INTEGER);
 CREATE INDEX link_page ON link (page);
 CREATE INDEX link_url ON link (url);
 CREATE VIRTUAL TABLE passage_words USING fts5(
@@ -480,7 +490,7 @@ def _add(connection: Connection, pages: Sequence[LinkedPage], next_id: int) -> i
         "passage_words (rowid, title, headings, body, parts)": [],
     }
     of_pages, of_passages, of_links, words_of_pages, words_of_passages = rows.values()
-    for record, links in pages:
+    for record, links, heading_ids in pages:
         number = next_id
         next_id = next_id + 1
         content = record.content or ""
@@ -494,9 +504,11 @@ def _add(connection: Connection, pages: Sequence[LinkedPage], next_id: int) -> i
         )
         parted = ((text[:MAX_LINK_TEXT], *url.partition("#")) for text, url in links)
         to_fragments = dict.fromkeys(
-            (number, url, part, text) for text, url, _, part in parted if part
+            (number, url, part, text, 0) for text, url, _, part in parted if part
         )
         of_links += islice(to_fragments, MAX_LINKS)
+        own = ((number, record.url, part, text, 1) for text, part in heading_ids or ())
+        of_links += islice(own, MAX_PAGE_PASSAGES)
         title_parts = word_parts(title)
         path: tuple[str, ...] = ()
         headings = below = ""

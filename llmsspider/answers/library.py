@@ -44,6 +44,7 @@ from llmsspider.answers.ranking import (
     slug,
 )
 from llmsspider.answers.words import Query, corrected, parse_query, words
+from llmsspider.content.markdown.sections import headings_of
 from llmsspider.errors import LlmsspiderError, SearchError, StoreError, UnknownSourceError
 from llmsspider.store import CONTENT, PageRecord, SourceRecord, Store, Stores
 from llmsspider.store.database import STORE_FOLDER, delete_sqlite, resolve_data_dir, source_file
@@ -217,7 +218,7 @@ class OpenSource:
         more = [
             heading for heading in dict.fromkeys(headings) if heading not in best.heading_path[-1:]
         ]
-        fragment = self._fragment(record, best.heading_path)
+        fragment = self._fragment(record, best)
         start, end = parts[0][0], parts[-1][1]
         begin = 0
         shown = joined(record.content or "", parts)
@@ -242,22 +243,35 @@ class OpenSource:
             licences=licences_of(record, source),
         )
 
-    def _fragment(self, record: PageRecord, heading_path: tuple[str, ...]) -> str | None:
-        """The fragment of a passage's heading: one that links lead to, else by the site's rule.
-
-        By a rule neither the title of a page nor a heading that it has twice gets one.
+    def _fragment(self, record: PageRecord, hit: Hit) -> str | None:
+        """The fragment of a passage's heading: its own id, one that links lead to, or one by the
+        rule of the host; else that of a heading above.
         """
-        if not heading_path:
+        path = hit.heading_path
+        if not path:
             return None
+        name = slug(path[-1])
+        heads = headings_of(record.content or "")
+        same = [head for head in heads if slug(head.text) == name and head.start < hit.end]
+        inside = [head for head in same if head.start >= hit.start]
+        place = len(same) - len(inside[1:])  # of the passage's heading among those of its text
         known = self.index.fragments(record.url)
-        if own := fragment_of(heading_path[-1:], known):
-            return own
-        rule = self.index.fragment_rule() if len(heading_path) > 1 else None
-        headings = _HEADINGS.findall(record.content or "")
-        same = [one for one in headings if slug(one) == slug(heading_path[-1])]
-        if rule is not None and len(same) == 1:
-            return rule(heading_path[-1])
-        return fragment_of(heading_path, known)
+        own = [one.fragment for one in known if one.own and slug(one.text) == name]
+        if own:
+            return own[min(max(place, 1), len(own)) - 1]
+        linked = [(one.fragment, one.text) for one in known]
+        is_title = not same or same[place - 1].level == 0
+        has_ids = any(one.own for one in known)
+        rule = None if has_ids or is_title else self.index.fragment_rule(record.url)
+        made = rule(path[-1]) if rule is not None else ""
+        if rule is None or not made:
+            return fragment_of(path, linked)
+        named = {slug(text): fragment for fragment, text in linked}.get(name, made)
+        if slug(named) != name:
+            return named  # an id of its author
+        before = [head for head in heads if head.start < same[place - 1].start]
+        is_first = made not in {rule(head.text) for head in before}
+        return made if is_first else fragment_of(path[:-1], linked)
 
     def close(self) -> None:
         """Close all of it."""
@@ -428,7 +442,9 @@ class Library(AbstractContextManager["Library"]):
                 raise
             return self.open(chosen)
         try:
-            index = SourceIndex.open(self._file(name, WORDS), store_id(store))
+            made = store.source_record()
+            version = made.extractor_version if made is not None else ""
+            index = SourceIndex.open(self._file(name, WORDS), store_id(store) + version)
         except BaseException:
             store.close()
             raise

@@ -297,9 +297,9 @@ def _beginnings(text: str) -> set[str]:
     return {word[:BEGINNING] for word in words(text)}
 
 
-# The URL fragment of a heading. A page's Markdown does not say which fragments the page has. Links
-# of the site to `page#fragment` do: a heading gets one of those. Where they show the rule by which
-# the site makes fragments of headings, the other headings get theirs by it; else none.
+# The URL fragment of a heading: its id in the HTML, where that was read. Else it is one that links
+# of the site to `page#fragment` name; else it is made by the rule that such links, and the HTML of
+# samples, prove for the host; else there is none.
 
 
 @lru_cache(maxsize=65_536)
@@ -315,14 +315,23 @@ def slug(heading: str) -> str:
 def by_docutils(heading: str) -> str:
     """Return the id that docutils gives a heading.
 
-    >>> by_docutils("What's new in `v2.0`?")
+    >>> by_docutils("2. What's new in `v2.0`?")
     'what-s-new-in-v2-0'
     """
-    return re.sub(r"[^a-z0-9]+", "-", heading.lower()).strip("-")
+    return re.sub(r"^[-0-9]+|-+$", "", re.sub(r"[^a-z0-9]+", "-", heading.lower()))
+
+
+def by_vitepress(heading: str) -> str:
+    """Return the id that VitePress gives a heading: it begins with no digit.
+
+    >>> by_vitepress("2. Set up & run")
+    '_2-set-up-run'
+    """
+    return re.sub(r"^(?=\d)", "_", re.sub(r"[\W_]+", "-", heading.lower()).strip("-"))
 
 
 def by_words(heading: str) -> str:
-    """Return the id that GitHub, Python-Markdown and most generators of Markdown give a heading.
+    """Return the id that Python-Markdown and most generators of Markdown give a heading.
 
     >>> by_words("Set up & run")
     'set-up-run'
@@ -330,18 +339,49 @@ def by_words(heading: str) -> str:
     return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", heading).strip().lower())
 
 
-RULES: tuple[FragmentRule, ...] = (by_words, by_docutils)
+def by_github(heading: str) -> str:
+    """Return the id that GitHub gives a heading (github-slugger): each space is a hyphen.
+
+    >>> by_github("Set up & run")
+    'set-up--run'
+    """
+    return re.sub(r"[^\w -]", "", heading.strip().lower()).replace(" ", "-")
+
+
+def by_pandoc(heading: str) -> str:
+    """Return the id that Pandoc gives a heading (Quarto, R Markdown): dots stay.
+
+    >>> by_pandoc("1. Set up & run.sh")
+    'set-up-run.sh'
+    """
+    kept = re.sub(r"[^\w\s.-]", "", heading).strip().lower()
+    return re.sub(r"^[\W\d_]+", "", re.sub(r"\s+", "-", kept))
+
+
+RULES: tuple[FragmentRule, ...] = (by_github, by_words, by_pandoc, by_vitepress, by_docutils)
 
 MIN_PROOFS = 4
 PROVEN = 0.9
-"""Number of links to headings that prove a rule, and the share of them that has to keep to it."""
+"""Number of headings with a fragment that prove a rule, and the share of them that has to keep to
+it.
+"""
 
 
-def proven_rule(links: Collection[tuple[str, str]]) -> FragmentRule | None:
-    """Return the rule that most of the links keep to: each is a heading, and its fragment."""
-    kept = {rule: sum(rule(heading) == part for heading, part in links) for rule in RULES}
-    best = max(RULES, key=lambda rule: kept[rule])
-    return best if kept[best] >= max(MIN_PROOFS, PROVEN * len(links)) else None
+def proven_rule(proofs: Collection[tuple[str, str]]) -> FragmentRule | None:
+    """Return the rule that most of the headings with their fragments keep to; where several do, it
+    makes no fragment (an empty one) of a heading for which they differ.
+    """
+    kept = {rule: sum(rule(heading) == part for heading, part in proofs) for rule in RULES}
+    most = max(kept.values())
+    if most < max(MIN_PROOFS, PROVEN * len(proofs)):
+        return None
+    rules = [rule for rule in RULES if kept[rule] == most]
+
+    def agreed(heading: str) -> str:
+        made = {rule(heading) for rule in rules}
+        return made.pop() if len(made) == 1 else ""
+
+    return agreed
 
 
 def encoded(fragment: str) -> str:

@@ -20,7 +20,7 @@ from pydantic import Field
 from llmsspider.answers.library import Library
 from llmsspider.answers.ranking import GAP, SearchResults, excerpt, licences_of, slug
 from llmsspider.answers.words import parse_query
-from llmsspider.content.markdown.sections import blocks_of
+from llmsspider.content.markdown.sections import headings_of
 from llmsspider.errors import SearchError
 from llmsspider.store import OUTLINE, Store
 from llmsspider.web.trees import tree_of
@@ -270,7 +270,7 @@ def _section(content: str, page: str, heading: str | None) -> tuple[int, int]:
     Raises `SearchError`, with the headings that there are, for a heading that there is not.
     """
     wanted = heading or (unquote(urlsplit(page).fragment) if "://" in page else "")
-    heads = [block for block in blocks_of(content) if block.kind == "heading"]
+    heads = headings_of(content)
     name = slug(wanted)
     for place, head in enumerate(heads):
         if name and slug(head.text).endswith(name):

@@ -63,6 +63,7 @@ class Records:
             extractor_version=self.extractor_version,
             fetched_at=utc_now(),
             digest=page.digest,
+            heading_ids=[(valid_text(text), valid_text(own)) for text, own in page.heading_ids],
         )
 
     def of_response(

@@ -89,7 +89,8 @@ def _pages(parts: Parts) -> Select[Any]:
         joined = joined.outerjoin(content, content.c.page_id == page.c.id)
     if "links" in parts:
         columns += [
-            type_coerce(one, LargeBinary).label(one.name) for one in (link.c.links, link.c.follow)
+            type_coerce(one, LargeBinary).label(one.name)
+            for one in (link.c.links, link.c.follow, link.c.headings)
         ]
         joined = joined.outerjoin(link, link.c.page_id == page.c.id)
     return select(*columns).select_from(joined).where(_MINE)
@@ -131,6 +132,7 @@ def page_record(row: Mapping[str, Any]) -> PageRecord:
         content=None if data is None else decompress(data).decode("utf-8"),
         links=[Link(text, url) for text, url in unpacked(row.get("links")) or ()],
         follow=unpacked(row.get("follow")) or [],
+        heading_ids=[(text, own_id) for text, own_id in unpacked(row.get("headings")) or ()],
     )
 
 
@@ -302,11 +304,14 @@ class SourceReader:
             records = {row["key"]: page_record(row) for row in found}
             yield from map(records.get, portion)
 
-    def links_of(self, keys: Sequence[bytes]) -> dict[bytes, list[list[str]]]:
-        """Text and URL of each link in the content of the documents among the keys, by key."""
+    def links_of(self, keys: Sequence[bytes]) -> dict[bytes, tuple[list[list[str]], Any]]:
+        """Text and URL of each link in the content of the documents among the keys, by key, and
+        text and id of each heading that has one; None where they are not known.
+        """
         self.flush()
-        found = select(page.c.key, link.c.links).join_from(page, link).where(*_DOCUMENT, _BY_KEYS)
-        return dict(map(tuple, self._read(found, b_keys=keys)))
+        columns = (page.c.key, link.c.links, link.c.headings)
+        found = select(*columns).join_from(page, link).where(*_DOCUMENT, _BY_KEYS)
+        return {key: (links, headings) for key, links, headings in self._read(found, b_keys=keys)}
 
     def iter_pages(self, order: Order = "found", parts: Parts = WHOLE) -> Iterator[StoredPage]:
         """Every document, streamed from one snapshot, with the given `parts`."""

@@ -194,6 +194,7 @@ class PageRecord:
     the page itself declares of its use (`web.rights`), `change_kinds` what its last change changed,
     where it is known. `source_hash` is set where a record comes from the store, and once it is on
     its way through the pipelines. `follow` is every URL the page links to, for the next crawl.
+    `heading_ids` holds text and id of each heading that has an id in the page's HTML.
     `validators_url` and `accept` are the URL and representation that `etag` and `last_modified`
     belong to. `content` is None on a tombstone. `has_end_tag` says that its HTML had `</html>`, its
     Markdown a last line end; None where it was neither. `digest` is what a worker derived from the
@@ -232,6 +233,7 @@ class PageRecord:
     declared: list[list[object]] = field(default_factory=list)
     change_kinds: list[ChangeKind] = field(default_factory=list)
     digest: Digest | None = field(default=None, repr=False, compare=False)
+    heading_ids: list[tuple[str, str]] = field(default_factory=list)
     key: bytes = field(init=False, repr=False)  # the page's key in the store
 
     def __post_init__(self) -> None:
@@ -299,6 +301,7 @@ PAGE_COLUMNS = {one.name for one in fields(PageRecord)} - {
     "content",
     "links",
     "follow",
+    "heading_ids",
     "change_kinds",
     "digest",
     "key",

@@ -236,6 +236,7 @@ link = Table(
     _page_id(),
     Column("links", Packed, nullable=False),  # [[text, url], …] of the main content
     Column("follow", Packed, nullable=False),  # [url, …] of the whole page
+    Column("headings", Packed),  # [[text, id], …] of headings with an id; null: not known
 )
 
 change = Table(
@@ -316,6 +317,8 @@ STEPS = (
     DROP TABLE resource""",
     # 8: what a page declares of its use
     "ALTER TABLE page ADD COLUMN declared TEXT",
+    # 9: the ids of headings
+    "ALTER TABLE link ADD COLUMN headings {binary}",
 )
 """`STEPS[n]` takes version n+1 to n+2. A step is never edited once released, and says its own DDL:
 the tables above may

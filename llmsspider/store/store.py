@@ -43,7 +43,7 @@ from llmsspider.store.records import (
     SourceRecord,
 )
 from llmsspider.store.schema import alias, migrate, page, source
-from llmsspider.store.writer import HEARTBEAT, USE_READING, Detail, RunWriter, Write
+from llmsspider.store.writer import HEARTBEAT, SET_HEADINGS, USE_READING, Detail, RunWriter, Write
 from llmsspider.web.loading import find
 
 logger = logging.getLogger(__name__)
@@ -251,6 +251,10 @@ class Store(SourceReader):
     def save_moved_from(self, key: bytes, urls: Sequence[str]) -> None:
         """Set the former addresses of a page that this run has saved or touched."""
         self._running().note(key, after=False, moved_from=list(urls) or None)
+
+    def save_heading_ids(self, key: bytes, ids: Sequence[tuple[str, str]]) -> None:
+        """Set text and id of the headings of a page that this run has saved, as its HTML has them."""
+        self._running().update(SET_HEADINGS, key=key, headings=ids or None)
 
     def add_alias(self, key: bytes, target: bytes, url: str) -> None:
         """Remember that the identity of `key`, seen as `url`, is another spelling of the page

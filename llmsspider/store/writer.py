@@ -88,6 +88,11 @@ _REACHED = case((page.c.reached < bindparam("b_run"), bindparam("b_run")), else_
 """`reached` after a run reached the page: never set back by an earlier run going beside it."""
 _UNCHANGED = {"id", "source_id", "key", "seq", "change", "reason", "run", "reached"}
 USE_READING = update(page).where(*_PAGE).values(run=bindparam("b_run"), reached=_REACHED)
+SET_HEADINGS = (
+    update(link)
+    .where(link.c.page_id.in_(select(page.c.id).where(*_PAGE)))
+    .values(headings=bindparam("b_headings"))
+)
 _GONE = _set("seq", "reason", "run") | {"gone": True, "change": "deleted", "extra": None}
 _DELETE_PAGE = update(page).where(*_PAGE).values(**_GONE)
 _DELETE_CONTENT, _DELETE_LINKS = (
@@ -169,6 +174,12 @@ def page_row(record: PageRecord) -> Row:
     ):
         row[name] = None if row[name] == same else row[name]
     return row
+
+
+def link_row(record: PageRecord) -> Row:
+    """Columns of `link` for a document."""
+    pairs = [(one.text, one.url) for one in record.links]
+    return {"links": pairs, "follow": record.follow, "headings": record.heading_ids or None}
 
 
 def reading_row(reading: Reading) -> Row:
@@ -445,8 +456,7 @@ class RunWriter:
             if record is None:
                 unlinked.append({"b_page_id": page_id})
             elif isinstance(record, PageRecord):
-                pairs = [(one.text, one.url) for one in record.links]
-                links.append({"page_id": page_id, "links": pairs, "follow": record.follow})
+                links.append({"page_id": page_id, **link_row(record)})
         _many(connection, _DELETE_CONTENT, emptied)
         _many(connection, _DELETE_LINKS, unlinked)
         _many(connection, self.upserts[content], contents)

@@ -382,6 +382,51 @@ def test_headings_without_links_get_fragments_by_the_rule_that_links_prove(shelv
     assert shelves.paths("last resort") == ["a#last%20resort%7B%7D"]
 
 
+def test_headings_have_the_ids_of_their_html(shelves: Shelves):
+    parts = "".join(
+        f"## {name}\n\nAbout {name}. {'More. ' * 40}\n\n### Options\n\n{name} sleep. {'So. ' * 60}\n\n"
+        for name in ("Lions", "Tigers", "Bears")
+    )
+    ids = [("A", "top"), ("Lions", "big cats"), ("Options", "options"), ("Tigers", "t{1}")]
+    ids += [("Options", "options_1"), ("Bears", "bears"), ("Options", "options_2")]
+    page = record("a", f"# A\n\nFirst words.\n\n{parts}", title="A", heading_ids=ids)
+    shelves.crawl({"a": page, "b": "# B\n\n## Odd one\n\nWithout an id.\n"})
+    asked = {
+        "about lions": "a#big%20cats",
+        "lions sleep": "a#options",
+        "about tigers": "a#t%7B1%7D",
+        "tigers sleep": "a#options_1",
+        "bears sleep": "a#options_2",
+        "without an id": "b",
+    }
+    assert {query: shelves.paths(query)[0] for query in asked} == asked
+
+
+PANDOC = {"Set-up of run.sh": "set-up-of-run.sh", "1. What it is": "what-it-is"}
+GITHUB = {"Set-up of run.sh": "set-up-of-runsh", "1. What it is": "1-what-it-is"}
+VITEPRESS = {"Set-up of run.sh": "set-up-of-run-sh", "1. What it is": "_1-what-it-is"}
+
+
+@pytest.mark.parametrize("ids", [PANDOC, GITHUB, VITEPRESS], ids=["pandoc", "github", "vitepress"])
+def test_markdown_has_the_fragments_of_a_sample_of_its_host(shelves: Shelves, ids: dict[str, str]):
+    plain = {"API keys": "api-keys", "First steps": "first-steps"}
+    sample = record("s", "# S\n\nsample\n", heading_ids=[*plain.items(), *ids.items()])
+    text = (
+        "# A\n\n## Other steps\n\n"
+        + "Zebras graze. " * 20
+        + "\n\n## Part 2. Of my.cfg\n\n"
+        + "Lions hunt. " * 20
+    )
+    shelves.crawl({"a": text + "\n\n## Other steps\n\n" + "Wolves howl. " * 20, "s": sample})
+    assert shelves.paths("zebras graze") == ["a#other-steps"]
+    made = {"run.sh": "part-2.-of-my.cfg", "runsh": "part-2-of-mycfg"}
+    expected = made.get(ids["Set-up of run.sh"].removeprefix("set-up-of-"), "part-2-of-my-cfg")
+    assert shelves.paths("lions hunt") == [f"a#{expected}"]
+    assert shelves.paths("wolves howl") == ["a"]
+    shelves.crawl({"s": record("s", "# S\n\nless\n", heading_ids=[*plain.items()])})
+    assert shelves.paths("lions hunt") == ["a"]
+
+
 def test_code_alone(shelves: Shelves):
     shelves.crawl(
         {

@@ -317,7 +317,7 @@ def test_an_older_store_is_taken_forward_with_its_pages(place: Place):
     migrate(database, (*STEPS, ADD_COLOUR))
     migrate(database, (*STEPS, ADD_COLOUR))
     assert "colour" in page_columns(database)
-    with pytest.raises(StoreError, match="version 9, this llmsspider knows 8"):
+    with pytest.raises(StoreError, match="version 10, this llmsspider knows 9"):
         place.open()
     with Store(database, NAME) as store:
         assert store.load_page(record().key) == record(validators_url=record().url)

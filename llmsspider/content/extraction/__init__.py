@@ -17,7 +17,7 @@ from lxml.etree import XPath, _Element
 
 from llmsspider.content import markdown
 from llmsspider.content.extraction import (  # the converters of elements register themselves
-    blocks,  # noqa: F401
+    blocks,
     components,  # noqa: F401
     inlines,  # noqa: F401
     lists,
@@ -46,7 +46,7 @@ from llmsspider.content.extraction.titles import (
     own_title,
     set_headline,
 )
-from llmsspider.content.extraction.tree import HEADINGS, letters_outside_links
+from llmsspider.content.extraction.tree import HEADINGS, letters_outside_links, plain_text
 from llmsspider.content.extraction.walk import Walk
 from llmsspider.content.links import Growth, Joiner
 from llmsspider.content.markdown.commonmark import letters_of, take_invisible
@@ -132,6 +132,7 @@ def _converted(  # noqa: PLR0917
         read = markdown.read(held, url)
         page.markdown = read.markdown
         page.links = read.links
+        page.heading_ids = read.heading_ids
         page.converter = read.converter
         page.follow = list(dict.fromkeys([*page.follow, *read.follow]))
         page.meta.title = read.meta.title or page.meta.title
@@ -209,6 +210,8 @@ def _write(  # noqa: PLR0917
         text = _BLANK_LINES.sub("\n\n", engine.convert(text)).strip("\n") + "\n" if text else ""
     page.markdown = text if text.strip() else ""
     page.links = walk.links
+    members = (member.get("id") for member in main.iter("dt"))
+    page.heading_ids = [*walk.heading_ids, *((own, own) for own in members if own)]
     meta.title = walk.title or own_title(meta.title, walk.first_heading)
 
 
@@ -229,7 +232,8 @@ def _with_contents(headings: Walk, title: str | None) -> str:
 
 
 def read_metadata(body: bytes, url: str, encoding: str | None) -> Page:
-    """Read links, metadata and section of one HTML page; `markdown` and `links` stay empty.
+    """Read links, metadata, section and ids of headings of one HTML page; `markdown` and `links`
+    stay empty.
 
     See `convert`.
     """
@@ -237,6 +241,8 @@ def read_metadata(body: bytes, url: str, encoding: str | None) -> Page:
     root = parse(source)
     page, joiner = read_page(root, source, url, Growth(len(body)))
     page.meta.section = section_of(root, body, joiner)
+    ids = ((plain_text(heading), blocks.heading_id(heading)) for heading in root.iter(*HEADINGS))
+    page.heading_ids = [(text, own) for text, own in ids if own]
     return page
 
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from copy import copy
 from itertools import islice, pairwise
+from urllib.parse import unquote
 
 from lxml.etree import XPath, _Element
 
@@ -49,6 +50,7 @@ _SEPARATORS = frozenset({"sep", "separator", "divider", "delimiter"})
 def heading(walk: Walk, element: _Element) -> list[str]:
     """Return a heading; the first of level 1 is the title of the page."""
     outer = walk.in_heading
+    own_id = heading_id(element)  # its permalink is emptied below
     walk.in_heading = True
     labels = _labels(walk, element)
     for span in element.iter("span"):
@@ -73,12 +75,39 @@ def heading(walk: Walk, element: _Element) -> list[str]:
     text = walk.shown(element)
     block = walk.format.heading(level, inner)
     walk.headings[block] = level
+    if own_id:
+        walk.heading_ids.append((text, own_id))
     walk.first_heading = walk.first_heading or text
     if text.lower() in CONTENTS_NAMES:
         walk.empty.add(block)
     elif level == 1 and walk.title is None:
         walk.title = text
     return [block, *labels]
+
+
+def heading_id(heading: _Element) -> str | None:
+    """Return the id that leads to a heading: its own, that of its permalink or of an anchor in it,
+    of the empty anchor before it, or of the section that it alone heads.
+    """
+    anchors = [heading, *heading.iterdescendants("a", "span")]
+    before = heading.getprevious()
+    if before is not None and before.tag in {"a", "span", "p"} and not _says_something(before):
+        anchors += before.iter("a", "span")
+    for element in anchors:
+        href = element.get("href") or ""
+        permalink = unquote(href[1:]) if href[:1] == "#" else ""
+        if found := element.get("id") or permalink or element.get("name"):
+            return found
+    section = heading.getparent()
+    if section is None or section.tag not in {"section", "div"} or heading.tag == "h1":
+        return None
+    first, second = (*islice(section.iter(*HEADINGS), 2), None)[:2]
+    is_alone = second is None or second.tag > heading.tag
+    return section.get("id") if first is heading and is_alone else None
+
+
+def _says_something(element: _Element) -> bool:
+    return bool((inner_text(element) + (element.tail or "")).strip())
 
 
 def _labels(walk: Walk, heading: _Element) -> list[str]:

@@ -125,6 +125,8 @@ class Walk:
     )  # the level of each block that is a heading
     empty: set[str] = field(default_factory=set)
     """The blocks that mean nothing without the block that follows."""
+    heading_ids: list[tuple[str, str]] = field(init=False, default_factory=list)
+    """Text and id of each heading that has an id."""
     alternate: set[_Element] = field(default_factory=set)
     """The lists whose markers differ from those of the list right before them."""
     in_link: bool = False

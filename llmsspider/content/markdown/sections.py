@@ -146,6 +146,11 @@ def blocks_of(content: str) -> list[Block]:
     return blocks
 
 
+def headings_of(content: str) -> list[Block]:
+    """Return the headings and members of a Markdown text."""
+    return [block for block in blocks_of(content) if block.kind == "heading"]
+
+
 def _set_levels(blocks: list[Block], content: str) -> None:
     """Set a first heading of level 1, the title, above all others, and make members headings below
     theirs.

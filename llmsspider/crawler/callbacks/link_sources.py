@@ -35,7 +35,7 @@ from llmsspider.site.discovery import read_described
 from llmsspider.site.providers import Docsify, docsify_configuration, docsify_scripts
 from llmsspider.store import PageRecord
 from llmsspider.web.outcomes import MISSING
-from llmsspider.web.urls import identity, without_fragment
+from llmsspider.web.urls import identity, page_key, without_fragment
 
 logger = logging.getLogger(__name__)
 
@@ -165,6 +165,7 @@ class LinkSourcePages(UsesRun):
             self._run.count("link-sources/failed")
             return []
         self.memory.learn_links(rendered.page.follow, answer.page_url)
+        self._run.store.save_heading_ids(page_key(request.url), rendered.page.heading_ids)
         follow = rendered.page.follow
         on = without_fragment(request.url)
         requests = list(self._requests.links(follow, depth + 1, on=on, unchanged=unchanged))

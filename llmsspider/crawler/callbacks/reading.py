@@ -286,6 +286,7 @@ class PageReader(UsesRun):
             stored = run.store.load_page(page_key(answered.page_url))
             if stored is not None:
                 page = Page(stored.content or "", stored.links, [], PageMeta(title=stored.title))
+                page.heading_ids = stored.heading_ids
         found = self._compare(request.url, result.page, page)
         if found.is_stub:
             run.count("markdown/stub/html")
@@ -294,6 +295,7 @@ class PageReader(UsesRun):
     def _compare(self, url: str, markdown: Page, html: Page | None) -> judge.Compared:
         found = judge.Compared(frozenset())
         if html is not None:
+            markdown.heading_ids = html.heading_ids
             with suppress(ConversionError):
                 found = judge.compare(markdown, html)
             same = self._compared.setdefault(hash(html.markdown), url)
