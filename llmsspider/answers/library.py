@@ -256,10 +256,10 @@ class OpenSource:
         inside = [head for head in same if head.start >= hit.start]
         place = len(same) - len(inside[1:])  # of the passage's heading among those of its text
         known = self.index.fragments(record.url)
-        own = [one.fragment for one in known if one.own and slug(one.text) == name]
+        own: list[str] = [one.fragment for one in known if one.own and slug(one.text) == name]
         if own:
             return own[min(max(place, 1), len(own)) - 1]
-        linked = [(one.fragment, one.text) for one in known]
+        linked: list[tuple[str, str]] = [(one.fragment, one.text) for one in known]
         is_title = not same or same[place - 1].level == 0
         has_ids = any(one.own for one in known)
         rule = None if has_ids or is_title else self.index.fragment_rule(record.url)
