@@ -274,7 +274,14 @@ async def _look(phase: Phase, url: str) -> tuple[Discovery, Page]:
         phase.site.repository, discovery = listing
         return discovery, nothing
     expect = phase.run.expect_pages
-    discovery = await discover(phase.fetch, url, options, note=phase.note, expect_pages=expect)
+    discovery = await discover(
+        phase.fetch,
+        url,
+        options,
+        note=phase.note,
+        expect_pages=expect,
+        witnessed=phase.fetch.witnessed if phase.ledger.histories else None,
+    )
     answer = discovery.start
     readings = phase.readings
     if not answer.ok or answer.content_type not in HTML_TYPES:
@@ -509,6 +516,7 @@ async def leave_out_pages(phase: Phase) -> None:
         phase.note(f"stored pages were sampled: {what}; all pages are requested")
         ledger.give_up()
     else:
+        phase.learned.redirects.asked_again = phase.config.revisit
         phase.note(f"{len(ledger.unasked)} pages are as {night.by} says: they are not requested")
 
 

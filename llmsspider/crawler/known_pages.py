@@ -158,15 +158,6 @@ class KnownPages:
         """Say whether a stored page is a document of the extractor of this run."""
         return state.content_hash is not None and state.extractor_version == self.extractor_version
 
-    def is_replaced(self, url: str, headers: Mapping[str, str]) -> bool:
-        """Say whether the validators of an answer differ from those that are stored of this URL."""
-        state = self.validated(url)
-        return (
-            state is not None
-            and bool(validators(state.etag, state.last_modified))
-            and not says_unchanged(state.etag, state.last_modified, headers)
-        )
-
     def has_reading(self, url: str, accept: str | None, read_by: str) -> bool:
         """Say whether what was read of a URL that is no document is stored."""
         return self._stored(Reading(url, accept, read_by=read_by), with_body=False) is not None

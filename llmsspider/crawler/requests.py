@@ -4,8 +4,9 @@ of nested ones.
 
 import logging
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from hashlib import sha256
 from typing import Any, Literal, Self, TypedDict, cast, get_args
 from urllib.parse import urlsplit
 
@@ -22,6 +23,7 @@ from llmsspider.crawler.known_pages import KnownPages
 from llmsspider.crawler.learn import Learners
 from llmsspider.crawler.pages import SPOOLED_BYTES, PageResponse, Spool, text_headers
 from llmsspider.crawler.parts import UsesRun
+from llmsspider.crawler.revisit import Ledger
 from llmsspider.crawler.run import Run
 from llmsspider.crawler.site import SiteKnowledge
 from llmsspider.crawler.source_memory import SourceMemory
@@ -29,9 +31,11 @@ from llmsspider.errors import UNREAD_KINDS, ErrorKind, InvalidUrlError
 from llmsspider.items import DiscoveredBy
 from llmsspider.site.discovered import FetchResult
 from llmsspider.site.llmstxt import is_llms_url
+from llmsspider.site.witnesses import Witness
 from llmsspider.web.outcomes import MISSING, explained, kind_of_response
 from llmsspider.web.page_forms import HTML_TYPES
 from llmsspider.web.stats import PREFIX, BlockReason, Filtered, FilterReason, Stat
+from llmsspider.web.urls import page_key
 
 META = "llms"
 ALLOWED_STATUSES = [304]
@@ -256,6 +260,7 @@ class EngineFetch(UsesRun):
 
     known: KnownPages
     learned: Learners
+    ledger: Ledger
     memory: SourceMemory
     site: SiteKnowledge
     spool: Spool
@@ -271,6 +276,8 @@ class EngineFetch(UsesRun):
         """Whether files are looked for that were absent lately: the start page is another one, or
         names them.
         """
+        self._looks_for_llms_files = False
+        """Whether llms files are: the start page or a witness of the site says something else."""
         self.api = ""
         """URL prefixes of APIs (interfaces for programs), which robots.txt rules for pages do not
         apply to.
@@ -315,7 +322,14 @@ class EngineFetch(UsesRun):
         return answer
 
     def _passes_over(self, url: str) -> bool:
-        return not self._looks_for_files and self.memory.passes_over(url)
+        looks = self._looks_for_files or (self._looks_for_llms_files and is_llms_url(url))
+        return not looks and self.memory.passes_over(url)
+
+    def witnessed(self, found: Sequence[Witness]) -> None:
+        """Look for llms files that were absent lately if the witnesses say that the site is another
+        one, or are others themselves: three requests more, or four.
+        """
+        self._looks_for_llms_files |= self.ledger.is_other_site(found)
 
     async def _robots(self, url: str) -> FetchResult | None:
         """Return the robots.txt that the crawl obeys; None for other files, and where none is
@@ -340,8 +354,11 @@ class EngineFetch(UsesRun):
         body = response.body
         answer = FetchResult(url, response.url, status, headers, body, error=kind, message=message)
         if url == self.start_url:
-            is_new = self.known.is_replaced(response.url, headers)
-            self._looks_for_files = is_new or b"llms" in body
+            state = self.known.state(page_key(response.url))
+            is_other = state is not None and state.raw_hash != sha256(body).digest()
+            has_validators = not {"etag", "last-modified"}.isdisjoint(headers)
+            self._looks_for_llms_files = is_other  # one without validators may never be the same
+            self._looks_for_files = b"llms" in body or (is_other and has_validators)
             reasons = response.request.meta.get("redirect_reasons", ()) if response.request else ()
             if self.memory.first_redirected_to(answer, reasons) is not None:
                 why = (

@@ -5,7 +5,7 @@ requested, or holds what pages say; where nothing changes it is believed in step
 (docs/explanation/incremental.md).
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, fields
 from math import ceil, inf
 from random import random
@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 import orjson
 
-from llmsspider.site.witnesses import Witness, stems
+from llmsspider.site.witnesses import NOT_OF_A_FILE, Witness, stems
 from llmsspider.web.urls import page_key
 
 PROOF_NIGHTS = 3
@@ -267,6 +267,17 @@ class Ledger:
         self.unasked = unasked.difference(sample)
         return why | dict.fromkeys(sample, "sampled") if sample else {}
 
+    def is_other_site(self, found: Sequence[Witness]) -> bool:
+        """Say whether the files that witnesses were found in are others than last time: there was a
+        deploy, one is gone, or the site has another generator.
+        """
+        before = {
+            name: one.stamp for name, one in self.histories.items() if name not in NOT_OF_A_FILE
+        }
+        wholes = [one.whole() for one in found if one.pages]
+        now = {one.name: one.stamp for one in (*found, *wholes)}
+        return now != {name: stamp for name, stamp in before.items() if stamp}
+
     def give_up(self) -> None:
         """Request every page after all."""
         self.by = None
@@ -329,6 +340,8 @@ class Ledger:
             history.pages = len(witness.pages)
             if not history.holds_text:
                 history.holds_text = _holds_text(witness, asked, text_of)
+        for name in self.histories.keys() - named.keys():
+            self.histories[name].stamp = ""  # it is not there any more
         for key in failed:
             self.checked.pop(key, None)
         for key in asked.keys() - set(failed) if self.witnesses else ():

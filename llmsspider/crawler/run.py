@@ -215,7 +215,7 @@ class Run(RunState):
         known = self.known
         ledger = self.ledger
         is_part = self.arguments.retry or self.resumes is not None or self.outcome != "finished"
-        if is_part or not (self.coverage.complete and ledger.witnesses):
+        if is_part or not (self.coverage.complete and (ledger.witnesses or ledger.histories)):
             return
         gone = {key for key, outcome in known.outcomes.items() if outcome in {"gone", "moved"}}
         asked = {key: url for key, (url, _) in self.recorded.written.items()}

@@ -25,7 +25,7 @@ from llmsspider.crawler.site import SiteKnowledge
 from llmsspider.crawler.state import RunState
 from llmsspider.items import LlmsEntry
 from llmsspider.site.discovered import FetchResult
-from llmsspider.site.llmstxt import directory_url
+from llmsspider.site.llmstxt import directory_url, is_llms_url
 from llmsspider.site.llmstxt_parser import LlmsTxt
 from llmsspider.store import RunRecord, SourceRecord
 from llmsspider.web.outcomes import MISSING
@@ -142,6 +142,8 @@ ASKED_AGAIN = 10
 """Runs in a row in which a file was not there, after which it is requested in one of so many runs
 only.
 """
+LLMS_ASKED_AGAIN = 3
+"""The same of llms files."""
 
 
 LOST_LIST_RUNS = 10
@@ -310,7 +312,8 @@ class SourceMemory(UsesRun):
         lately.
         """
         key = page_key(file) + b"absent"
-        is_due = (int.from_bytes(key[:4]) + self.known.number) % ASKED_AGAIN == 0
+        every = LLMS_ASKED_AGAIN if is_llms_url(file) else ASKED_AGAIN
+        is_due = (int.from_bytes(key[:4]) + self.known.number) % every == 0
         if (
             self.arguments.full
             or not self.config.revisit

@@ -6,7 +6,7 @@ to the one before.
 
 import asyncio
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import BinaryIO, Literal
 from urllib.parse import urljoin, urlsplit
@@ -29,6 +29,7 @@ from llmsspider.site.discovered import (
 from llmsspider.site.llmstxt import MAX_CANDIDATES, is_llms_url
 from llmsspider.site.llmstxt_parser import Entry, LlmsTxt, is_full_name, parse
 from llmsspider.site.sitemaps import SitemapStep, alias_of
+from llmsspider.site.witnesses import Witness
 from llmsspider.web import foreign
 from llmsspider.web.addresses import same_site
 from llmsspider.web.encodings import decode
@@ -55,10 +56,12 @@ async def discover(
     *,
     note: Callable[[str], None] = lambda _line: None,
     expect_pages: Callable[[], None] = lambda: None,
+    witnessed: Callable[[Sequence[Witness]], None] | None = None,
 ) -> Discovery:
     """Fetch the start page, then everything the site offers about itself.
 
-    `note` gets one line for each thing found; `expect_pages` is called once pages are sure to come.
+    `note` gets one line for each thing found; `expect_pages` is called once pages are sure to come,
+    `witnessed`, where it is given, with the witnesses before anything else is looked for.
 
     Raises ------
     `InvalidUrlError`, and `DiscoveryError` where the file named by `options.llms_txt` cannot be
@@ -76,6 +79,8 @@ async def discover(
     start = await session.get(start_url)
     found = Discovery(start, start.section_url)
     cascade = _Cascade(session, found, options, note, expect_pages)
+    if witnessed is not None and options.enabled and options.use_sitemaps:
+        witnessed([one for _, one in await cascade.search_indexes() if isinstance(one, Witness)])
     await cascade.run()
     found.requests = session.requests
     return found
@@ -201,6 +206,7 @@ class _Cascade:
     options: Options
     note: Callable[[str], None]
     expect_pages: Callable[[], None]
+    _indexes: list[tuple[str, Witness | str]] | None = None
 
     def __post_init__(self) -> None:
         self.page_url = self.found.start.page_url
@@ -406,28 +412,40 @@ class _Cascade:
             files = _number(len(self.found.sitemaps), "sitemap file")
             self.note(f"{_number(count, 'more page')} from {files}")
 
-    async def _read_search_index(self) -> None:
+    async def search_indexes(self) -> list[tuple[str, Witness | str]]:
+        """Return what the start page is set up with to search the site: the URL of each file, and
+        what it says or why it is of no use; none after the first that is of use. Read once.
+        """
+        if self._indexes is None:
+            self._indexes = []
+            async for url, found in witnesses.find(self.session.get, self._html, self._page):
+                self._indexes.append((url, found))
+                if isinstance(found, Witness):
+                    break
+        return self._indexes
+
+    @property
+    def _page(self) -> str:
+        return self.found.start.final_url
+
+    @property
+    def _html(self) -> bytes:
         start = self.found.start
-        html = (
-            start.head(witnesses.MAX_PAGE_BYTES)
-            if start.ok and start.content_type in HTML_TYPES
-            else b""
-        )
-        async for url, found in witnesses.find(self.session.get, html, start.final_url):
+        is_html = start.ok and start.content_type in HTML_TYPES
+        return start.head(witnesses.MAX_PAGE_BYTES) if is_html else b""
+
+    async def _read_search_index(self) -> None:
+        for url, found in await self.search_indexes():
             if isinstance(found, str):
                 self.note(f"{self._short(url)} is no search index that can be used: {found}")
                 continue
             self.found.witnesses.append(found)
-            listed = [
-                *(seed.url for seed in self.found.seeds),
-                *witnesses.links(html, start.final_url),
-            ]
-            more = found.unlisted(listed)
+            seeds = (seed.url for seed in self.found.seeds)
+            more = found.unlisted([*seeds, *witnesses.links(self._html, self._page)])
             for page in more:
                 self.seeds.add_found(page)
             also = f", {len(more)} of them listed nowhere else" if more else ""
             self.note(f"{self._short(url)} names {_number(len(found.pages), 'page')}{also}")
-            return
 
     def _discovered(self, url: str, kind: FileType) -> None:
         if self.found.discovered_file_type == "none":

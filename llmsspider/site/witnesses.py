@@ -93,6 +93,11 @@ class Place(NamedTuple):
     root: str
 
 
+BY_LASTMOD = "lastmod of sitemaps"
+BY_DEPLOY = "Last-Modified of all pages"
+NOT_OF_A_FILE = frozenset({BY_LASTMOD, BY_DEPLOY})
+"""Names of the witnesses that are no files which pages name."""
+
 SHARED_DATES = 0.95
 """The share of pages that have one and the same `Last-Modified` on a host that dates all files by
 the deploy.
@@ -356,7 +361,7 @@ def by_lastmod(dates: Mapping[str, str], today: str) -> Witness | None:
         if "T" in said or (len(said) == len(yesterday) and said < yesterday)
     }
     stamp = stamp_of(orjson.dumps(pages, option=orjson.OPT_SORT_KEYS))
-    return Witness("lastmod of sitemaps", stamp, pages) if len(pages) > 1 else None
+    return Witness(BY_LASTMOD, stamp, pages) if len(pages) > 1 else None
 
 
 def by_deploy(url: str, modified: str | None, stored: Collection[str | None]) -> Witness | None:
@@ -366,7 +371,7 @@ def by_deploy(url: str, modified: str | None, stored: Collection[str | None]) ->
     most = max(Counter(stored).values(), default=0)
     if modified is None or None in stored or not most >= SHARED_DATES * len(stored) > 1:
         return None
-    return Witness("Last-Modified of all pages", modified, root=urljoin(url, "."), page=url)
+    return Witness(BY_DEPLOY, modified, root=urljoin(url, "."), page=url)
 
 
 # Sphinx: the words of all pages, each with the numbers of the pages that have it.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+import pytest
 from crawling import command
 from site_server import Reply
 from sites import html
@@ -18,6 +19,7 @@ class Nights:
         self.site.etags = True
         self.editions: dict[int, int] = {}
         self.is_sphinx = False
+        self.is_broken = False
         self.build = ""
         self.named: dict[int, int] | None = None
         """What the index says, where it does not follow the pages."""
@@ -55,6 +57,8 @@ class Nights:
             index = {"docnames": [f"p{n}" for n in numbers], "terms": words}
             self.site.pages["/searchindex.js"] = f"Search.setIndex({json.dumps(index)})"
             del self.site.pages["/search/search_index.json"]
+        if self.is_broken:
+            self.site.pages["/search/search_index.json"] = '{"docs": ['
 
     def __call__(self, *edited: int, **more):
         """Edit pages, crawl; return the paths told as new or changed, the paths requested, and the outcome."""
@@ -153,22 +157,51 @@ def test_a_site_that_never_changes_is_not_requested_from_its_fifth_night_on(
     assert quiet <= 10 < deployed, "files that were not there are looked for when it changes"
 
 
-def test_an_llms_txt_that_appears_is_found_with_its_deploy(serve, run_crawl):
-    links = "".join(f"<a href='/p{number}/'>{number}</a>" for number in range(6))
-    site = serve(
-        {f"/p{number}/": html(f"Part {number}", f"<p>All of {number}.</p>") for number in range(6)}
-    )
-    site.etags = True
-    site.pages["/"] = html("Home", f"<p>Welcome.</p>{links}")
+LLMS_TXT = "# Site\n\n> What it is.\n\n## Docs\n\n- [Part 1](/p1/): the first\n"
+
+
+def other_start_page(nights):
+    nights.build = "<!-- another build -->"
+
+
+def another_edition(nights):
+    nights.editions[3] = 2
+
+
+def broken_index(nights):
+    nights.is_broken = True
+
+
+def another_generator(nights):
+    nights.is_sphinx = True
+
+
+@pytest.mark.parametrize("has_etags", [True, False], ids=["etags", "no validators"])
+@pytest.mark.parametrize(
+    "happens", [other_start_page, another_edition, broken_index, another_generator]
+)
+def test_an_llms_txt_that_appears_is_found_at_once_with_whatever_else_is_new(
+    serve, run_crawl, happens, has_etags
+):
+    nights = Nights(serve, run_crawl, 6)
+    nights.site.etags = has_etags
+    probes = {"/llms.txt", "/.well-known/llms.txt", "/llms-full.txt"}
     for _night in range(5):
-        site.clear()
-        run_crawl(f"{site.url}/")
-    quiet = site.paths()
-    assert not {"/llms.txt", "/.well-known/llms.txt", "/llms-full.txt", "/sitemap.xml"} <= {*quiet}
-    site.pages["/"] = html("Home", f"<p>Welcome again.</p>{links}")
-    site.pages["/llms.txt"] = "# Site\n\n> What it is.\n\n## Docs\n\n- [Part 1](/p1/): the first\n"
-    found = run_crawl(f"{site.url}/").by_path(site.url)
-    assert found["/p1/"]["llms"]["title"] == "Part 1"
+        _, paths, _ = nights()
+    assert not probes <= {*paths}
+    happens(nights)
+    nights.site.pages["/llms.txt"] = LLMS_TXT
+    _, _, outcome = nights()
+    assert outcome.by_path(nights.site.url)["/p1/"]["llms"]["title"] == "Part 1"
+
+
+def test_an_llms_txt_that_appears_is_found_within_three_nights_in_any_case(serve, run_crawl):
+    nights = Nights(serve, run_crawl, 6)
+    for _night in range(5):
+        nights()
+    nights.site.pages["/llms.txt"] = LLMS_TXT
+    found = [nights()[2].by_path(nights.site.url)["/p1/"]["llms"] for _night in range(3)]
+    assert found[2]["title"] == "Part 1"
 
 
 def test_an_index_that_falls_silent_is_found_out_by_the_sample(serve, run_crawl):

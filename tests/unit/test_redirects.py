@@ -41,6 +41,15 @@ def test_not_all_of_them_are_asked_again_in_one_crawl():
     assert {crawls for _, crawls in learned.keep(ALL).values()} == set(range(ASKED_AGAIN))
 
 
+def test_one_that_was_asked_again_is_not_for_as_many_crawls():
+    learned = after({OLD: [NEW, ASKED_AGAIN]})
+    learned.learn(OLD, NEW)
+    assert learned.keep(ALL) == {OLD: (NEW, 0)}
+    learned = after({OLD: [NEW, ASKED_AGAIN]})
+    learned.asked_again = 50
+    assert learned.target_of(OLD) == NEW
+
+
 def test_where_nothing_is_any_more_nothing_leads():
     learned = after({OLD: [NEW, 0]})
     learned.target_of(OLD)

@@ -25,6 +25,7 @@ class Redirects(Learner):
         self._now: dict[str, str] = {}
         self._taken: set[str] = set()
         self._not_found: set[str] = set()
+        self.asked_again = ASKED_AGAIN
 
     def remember(self, kept: Any) -> None:
         """Take over the redirects of earlier runs."""
@@ -40,11 +41,10 @@ class Redirects(Learner):
             for url, (target, crawls) in self._before.items()
             if not end.saw_all or url in self._taken
         }
-        # not all of them are requested again in one crawl
-        kept |= {
-            url: (target, zlib.crc32(url.encode()) % ASKED_AGAIN)
-            for url, target in self._now.items()
-        }
+        for url, target in self._now.items():
+            # those that one crawl met are not all requested again in one
+            spread = zlib.crc32(url.encode()) % ASKED_AGAIN
+            kept[url] = target, 0 if url in self._before else spread
         live = {url: one for url, one in kept.items() if identity(one[0]) not in self._not_found}
         return dict(list(live.items())[-MAX_STORED:])
 
@@ -62,8 +62,8 @@ class Redirects(Learner):
     def target_of(self, url: str) -> str:
         """Return the page that an address leads to, the address itself where that is not known."""
         known = identity(url)
-        target, crawls = self._before.get(known, (url, ASKED_AGAIN))
-        if crawls >= ASKED_AGAIN:
+        target, crawls = self._before.get(known, (url, self.asked_again))
+        if crawls >= self.asked_again:
             return url
         self._taken.add(known)
         return target
