@@ -32,6 +32,7 @@ from llmsspider.crawler.records import Records
 from llmsspider.crawler.requests import (
     HTML_ACCEPT,
     META,
+    REDIRECTED,
     EngineFetch,
     RefusedRequest,
     kind_of_exception,
@@ -470,10 +471,13 @@ def _first_pages(phase: Phase, discovery: Discovery) -> Iterator[Request]:
             key, "gone" if is_gone else "failed", "not-found" if is_gone else ""
         )
         return
+    request = phase.spider.requests.start_page(start.final_url)
     if phase.fetch.start_response is not None:
+        answered = phase.fetch.start_response.meta
+        request.meta.update({name: answered[name] for name in REDIRECTED if name in answered})
         phase.prefetched[identity(start.final_url)] = phase.fetch.start_response
         phase.fetch.start_response = None
-    yield phase.spider.requests.start_page(start.final_url)
+    yield request
 
 
 def start_in_language(start_url: str, language: str, translations: Mapping[str, str]) -> str | None:

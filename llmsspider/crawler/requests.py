@@ -156,6 +156,10 @@ def synthetic_request(callback: Callable[..., Any]) -> Request:
     )
 
 
+REDIRECTED = ("redirect_urls", "redirect_times", "redirect_reasons")
+"""The metadata by which Scrapy tells of redirects."""
+
+
 def is_permanent(request: Request) -> bool:
     """Return whether every redirect of a request is one for good (301, 308)."""
     return all(reason in {301, 308} for reason in request.meta.get("redirect_reasons", ()))

@@ -12,7 +12,13 @@ from scrapy.http import Response
 from scrapy.settings import BaseSettings
 
 from llmsspider.crawler.bot_walls import leads_to_login, names_itself
-from llmsspider.crawler.requests import META, RefusedRequest, download_nested, run_of
+from llmsspider.crawler.requests import (
+    META,
+    REDIRECTED,
+    RefusedRequest,
+    download_nested,
+    run_of,
+)
 from llmsspider.crawler.run import Run
 from llmsspider.downloadermiddlewares.decompression import ENCODINGS, decompress
 from llmsspider.web import stats
@@ -37,7 +43,7 @@ MAX_PAGE = 10 * 1024 * 1024
 """Size of the largest such page that is looked into, in bytes."""
 _HREF = re.compile(rb"<a\s[^<>]{0,500}?\bhref\s*=\s*([^\s<>]+)", re.IGNORECASE)
 _TITLE = re.compile(rb"<(?:title|h1)\b[^<>]{0,500}>([^<]{0,200})", re.IGNORECASE)
-_OF_REDIRECTS = frozenset({COOKIES, "redirect_urls", "redirect_times", "redirect_reasons"})
+_OF_REDIRECTS = frozenset({COOKIES, *REDIRECTED})
 _REFRESH = re.compile(r"\s*[0-5](?:\.\d*)?\s*[;,]\s*url\s*=\s*[\"']?([^\"']+)", re.IGNORECASE)
 
 

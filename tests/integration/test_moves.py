@@ -139,3 +139,18 @@ def test_pages_that_redirect_to_one_which_lacks_their_text_stay_for_a_night(serv
     assert not [one for one in first.documents if one["change"] == "deleted"]
     second = run_crawl(f"{site.url}/d/")
     assert sum(one["change"] == "deleted" for one in second.documents) == 3
+
+
+def test_a_start_page_that_moves_with_its_section(serve, run_crawl):
+    places = {name: f"/d/{name}/" for name in NAMES}
+    site = serve(tree(places))
+    run_crawl(f"{site.url}/d/")
+    now = tree({name: f"/docs/{name}/" for name in NAMES})
+    now["/docs/"] = now.pop("/d/")
+    now["/docs"] = Reply("", 301, headers={"Location": "/docs/"})
+    former = {path: path.replace("/d/", "/docs/") for path in ("/d/", *places.values())}
+    now |= {path: Reply("", 301, headers={"Location": to}) for path, to in former.items()}
+    site.pages = now
+    run_crawl(f"{site.url}/d/")  # a start page elsewhere is believed when it comes again
+    outcome = run_crawl(f"{site.url}/d/")
+    assert moved(outcome, site.url) == {to: [path] for path, to in former.items()}
