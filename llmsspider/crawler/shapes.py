@@ -142,7 +142,7 @@ SAMPLED = 50
 """One of so many other addresses of such a shape is requested nevertheless, ..."""
 
 LAST_SAMPLE = 5
-"""... and so many at the end of the crawl, before the rest is filtered."""
+"""... and at the end of the crawl, before the rest is filtered, one of so many, so many at most."""
 
 LEARNED = "learned: "
 """How the rule begins by which an address is filtered unasked."""
@@ -252,7 +252,7 @@ class LearnedShapes:
             return False
         found = self.answers.setdefault(shape, _Answers())
         found.asked += 1
-        return not found.pages and found.asked > 2 * _few(shape)
+        return not found.pages and found.asked > _few(shape)
 
     def last_samples(self, urls: Iterable[str]) -> set[str]:
         """Return a few of the addresses that wait and are likely no pages, of each shape once in a
@@ -263,7 +263,11 @@ class LearnedShapes:
             if (shape := _open_shape(url)) not in self._asked:
                 shapes.setdefault(shape, []).append(url)
         self._asked.update(shapes)
-        return {url for of in shapes.values() for url in sorted(of)[:: -(-len(of) // LAST_SAMPLE)]}
+        return {
+            url
+            for of in shapes.values()
+            for url in sorted(of)[:: max(LAST_SAMPLE, -(-len(of) // LAST_SAMPLE))]
+        }
 
     def lines(self) -> Iterator[str]:
         """Yield what was learned, in words."""

@@ -214,6 +214,7 @@ class SiteKnowledge:
         """Remember the HTML of a page below `root` that is drawn from data of its own."""
         known, number = self._shells.get(root, (body, 0))
         self._shells[root] = (body, number + 1 if known == body else 0)
+        self.forms_of(root).negotiates = True  # its pages are data: no Markdown is guessed
 
     def shell_of(self, url: str) -> bytes | None:
         """Return the HTML that all pages there have, which are drawn from their data; None where it

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 from llmsspider.web.page_forms import (
     FORMS,
     RELATED,
+    UNGUESSED,
     Form,
     PageForm,
     Shape,
@@ -57,6 +58,9 @@ NAMED_WORTH = 4
 
 MAX_NAMED_MISSED = 3
 """Number of named Markdown URLs that have to fail before one is guessed for a page without."""
+
+MAX_NAMED_DEAD = 6
+"""Number of named Markdown URLs that have to fail, where none came, before no more are requested."""
 
 MAX_STORED = 1000
 """How many directories and pages the store remembers of a host."""
@@ -246,6 +250,8 @@ class HostForms:
         against nothing.
         """
         for made in named:
+            if self.named_missed >= MAX_NAMED_DEAD and not self.has_markdown:
+                break
             if (found := await ask(made)) is not None:
                 self.hit(url, made, named=True)
                 return found, False
@@ -320,7 +326,8 @@ class HostForms:
         return next(iter(folders[len(self._base or ()) :]), "")
 
     def _guesses(self, this: Shape) -> list[Form]:
-        forms = sorted(FORMS[this], key=self.listed.__getitem__, reverse=True)
+        guessed = [form for form in FORMS[this] if form != UNGUESSED or self.listed[form]]
+        forms = sorted(guessed, key=self.listed.__getitem__, reverse=True)
         at_root = {
             other: tally.form
             for other in get_args(Shape)

@@ -132,16 +132,17 @@ def _is_html(head: bytes) -> bool:
 # Markdown versions of pages.
 
 Shape = Literal["directory", "html", "bare"]
-Form = Literal["page.html.md", "page.md", "dir/index.html.md", "dir/index.md", "dir.md"]
+Form = Literal["page.html.md", "page.md", "page.mdx", "dir/index.html.md", "dir/index.md", "dir.md"]
 PageForm = Literal["html", "bare", "directory"]
 """What a site calls the page of `x.md`: `x.html`, `x` or `x/`."""
 
 FORMS: dict[Shape, tuple[Form, ...]] = {
     "html": ("page.html.md", "page.md"),
-    "bare": ("page.md", "page.html.md", "dir/index.md"),
+    "bare": ("page.md", "page.html.md", "dir/index.md", "page.mdx"),
     "directory": ("dir/index.md", "dir.md", "dir/index.html.md"),
 }
-"""The forms tried for each shape, the commonest first."""
+"""The forms tried for each shape, the commonest first; `UNGUESSED` where files of it are named."""
+UNGUESSED: Form = "page.mdx"
 
 RELATED: dict[Form, Form] = {
     "page.html.md": "dir/index.html.md",
@@ -193,6 +194,7 @@ def twin(url: str, form: Form) -> str | None:
     made = {
         "page.html.md": f"{path}.md" if this == "html" else f"{path}.html.md",
         "page.md": f"{stem}.md",
+        "page.mdx": f"{stem}.mdx",
         "dir/index.html.md": f"{folder}index.html.md",
         "dir/index.md": f"{folder}index.md",
         "dir.md": f"{path.rstrip('/')}.md" if path != "/" else "",
@@ -206,7 +208,7 @@ def twins(url: str) -> Iterator[str]:
 
     >>> list(twins("https://e.com/a"))
     ['https://e.com/a.md', 'https://e.com/a.html.md', 'https://e.com/a/index.md',
-    'https://e.com/a/index.html.md']
+    'https://e.com/a.mdx', 'https://e.com/a/index.html.md']
     """
     this = shape(url)
     spellings = (url, f"{without_fragment(url).partition('?')[0]}/") if this == "bare" else (url,)
@@ -305,6 +307,8 @@ def forms_named_by(url: str) -> tuple[Form, ...]:
         return "page.html.md", "dir/index.html.md"
     if path.endswith("/index.md"):
         return ("dir/index.md",)
+    if path.endswith(".mdx"):
+        return (UNGUESSED,)
     return ("page.md", "dir.md") if path.endswith(".md") else ()
 
 

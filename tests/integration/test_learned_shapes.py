@@ -85,3 +85,14 @@ def test_folders_that_a_generator_makes_in_each_package_are_of_one_shape(serve, 
     for part in ("class-use", "src-html", "index.html?"):
         assert len([path for path in site.paths() if part in path]) < 45
     assert outcome.stats["llms/filtered/listing"] == 2 * len(classes)
+
+
+def test_of_a_few_query_pages_without_text_most_are_not_requested(serve, run_crawl):
+    shows = [f"/show?id={number}" for number in range(17)]
+    site = serve({path: page(path) for path in PAGES[:10]})
+    site.pages["/"] = page("Home", *PAGES[:10], *shows)
+    site.pages["/show"] = "<html><head><title>Show</title></head><body><div></div></body></html>"
+    outcome = run_crawl(f"{site.url}/", settings={"CONCURRENT_REQUESTS_PER_DOMAIN": 2})
+    assert set(outcome.by_path(site.url)) == {"/", *PAGES[:10]}
+    assert len([path for path in site.paths() if path.startswith("/show?")]) <= 10
+    assert outcome.stats["llms/filtered/empty"] >= len(shows)

@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmsspider.web.host_forms import MAX_MISSED, MAX_STORED, MAX_WASTED, SECTION_WASTED, HostForms
+from llmsspider.web.host_forms import (
+    MAX_MISSED,
+    MAX_NAMED_DEAD,
+    MAX_STORED,
+    MAX_WASTED,
+    SECTION_WASTED,
+    HostForms,
+)
 from llmsspider.web.page_forms import FORMS, Form, Shape, twin
 from llmsspider.web.urls import identity
 
@@ -322,3 +329,23 @@ def test_a_run_that_guessed_nothing_does_not_forget_that_a_host_has_none():
     assert none.as_dict()["none"], "no page came"
     assert HostForms.from_dict(none.as_dict()).as_dict()["none"]
     assert not HostForms().as_dict()["none"]
+
+
+def test_named_files_that_are_all_dead_are_asked_a_few_times_only() -> None:
+    pages = pages_in("/docs/", 40, "bare")
+    crawl = Crawl(set(), {page: f"{page}.mdx" for page in pages})
+    assert crawl.run(pages) == set()
+    assert len([url for url in crawl.asked if url.endswith(".mdx")]) == MAX_NAMED_DEAD
+    alive = Crawl({f"{page}.mdx" for page in pages[3:]}, {page: f"{page}.mdx" for page in pages})
+    assert alive.run(pages) == set(pages[3:])
+
+
+def test_mdx_is_requested_in_the_page_s_place_once_pages_named_it() -> None:
+    pages = pages_in("/docs/", 10, "bare")
+    unnamed = Crawl({f"{page}.mdx" for page in pages}, {})
+    assert unnamed.run(pages) == set(), "nobody guesses it"
+    assert not [url for url in unnamed.asked if url.endswith(".mdx")]
+    named = Crawl({f"{page}.mdx" for page in pages}, {})
+    named.forms.hit(pages[0], f"{pages[0]}.mdx", named=True)
+    assert named.run(pages[1:]) == set(pages[1:])
+    assert named.asked == [f"{page}.mdx" for page in pages[1:]]
