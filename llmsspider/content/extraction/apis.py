@@ -160,24 +160,25 @@ class _Reader:
         return json.loads(text)
 
     def _plain(self) -> Any:
-        kind, text = self.token
-        if text in {"-", "+"}:
-            self.next()
-            number = self._plain()
-            is_number = isinstance(number, int | float) and not isinstance(number, bool)
-            return (-number if text == "-" else number) if is_number else None
-        if text == "!":
-            self.next()
-            return (
-                {"0": True, "1": False}.get(self.next()[1]) if self.token[0] == "number" else None
-            )
-        if kind == "number":
-            self.next()
-            digits = text.removesuffix("n")
-            if digits[:2].lower() == "0x":
-                return int(digits, 16)
-            return int(digits) if digits.isdigit() and len(digits) < 20 else float(digits)
-        return _CONSTANTS[self.next()[1]] if kind == "name" and text in _CONSTANTS else None
+        match self.token:
+            case (_, "-" | "+" as sign):
+                self.next()
+                number = self._plain()
+                is_number = isinstance(number, int | float) and not isinstance(number, bool)
+                return (-number if sign == "-" else number) if is_number else None
+            case (_, "!"):
+                self.next()
+                is_number = self.token[0] == "number"
+                return {"0": True, "1": False}.get(self.next()[1]) if is_number else None
+            case ("number", text):
+                self.next()
+                digits = text.removesuffix("n")
+                if digits[:2].lower() == "0x":
+                    return int(digits, 16)
+                return int(digits) if digits.isdigit() and len(digits) < 20 else float(digits)
+            case ("name", text) if text in _CONSTANTS:
+                return _CONSTANTS[self.next()[1]]
+        return None
 
     def _skip(self) -> None:
         depth = 0
@@ -314,8 +315,8 @@ API_WORDS = (
 )  # fmt: skip
 _DOCC = re.compile(rb"var baseUrl ?= ?\"([^\"<>\s]*/)\"")
 """Where the site of DocC begins, whose pages are drawn from a file of data each."""
-_SPEAKS = ("swagger", "redoc", "rapidoc", "openapi", "apireference", "loadspec")
-"""Inline scripts with one of these words, in lower case, are searched for APIs."""
+_SPEAKS = re.compile("swagger|redoc|rapidoc|openapi|apireference|loadspec", re.IGNORECASE)
+"""Inline scripts with one of these words are searched for APIs."""
 _CONFIGURED = XPath("//*[@id='api-reference']/@data-configuration", smart_strings=False)
 _NAMED = (
     (b"spec-url", XPath("//@spec-url", smart_strings=False)),
@@ -353,41 +354,46 @@ def read_apis(meta: PageMeta, root: _Element, source: Source, joiner: Joiner) ->
     """Set `api_files`, `api_scripts` and `held_apis` of `meta` for a page that renders an API
     reference.
     """
-    base = (
-        _DOCC.search(source.body)
-        if meta.is_shell and b"documentation-topic" in source.body
-        else None
-    )
-    root_url = joiner.join(base[1].decode(source.encoding, "replace")) if base else ""
-    if base and joiner.page.startswith(f"{root_url}documentation"):
-        meta.api_files = [f"{root_url}data/{joiner.page[len(root_url) :].rstrip('/')}.json"]
-    if not source.may_hold(*API_WORDS):
-        return
-    scripts_here = ((script, script.lower()) for script in INLINE_SCRIPTS(root))
-    inline = [
-        script for script, lowered in scripts_here if any(word in lowered for word in _SPEAKS)
-    ]
+    if meta.is_shell and b"documentation-topic" in source.body:
+        _read_docc(meta, source, joiner)
+    if not meta.api_files and source.may_hold(*API_WORDS):
+        _read_viewer(meta, root, source, joiner)
+
+
+def _read_docc(meta: PageMeta, source: Source, joiner: Joiner) -> None:
+    base = _DOCC.search(source.body)
+    url = joiner.join(base[1].decode(source.encoding, "replace")) if base else ""
+    if url and joiner.page.startswith(f"{url}documentation"):
+        meta.api_files = [f"{url}data/{joiner.page[len(url) :].rstrip('/')}.json"]
+
+
+def _read_viewer(meta: PageMeta, root: _Element, source: Source, joiner: Joiner) -> None:
+    scripts = list(filter(_SPEAKS.search, INLINE_SCRIPTS(root)))
     named = [url.strip() for mark, path in _NAMED if source.may_hold(mark) for url in path(root)]
-    is_drawn = source.may_hold(b"swagger", b"redoc", b"rapi-doc", b"elements-api") and _PLACES(root)
-    may_hold = source.may_hold(b"api-reference", b"elements-api")
-    if not (inline or named or is_drawn or may_hold):
-        return
-    named += [url for text in _CONFIGURED(root) for url in urls_in(text)] if may_hold else []
-    holding = [f"export default {text}" for text in _HOLDING(root)] if may_hold else []
-    held = [api for script in holding for api in apis_in(script)]
-    for script in inline:
-        held += (own := list(apis_in(script)))
+    held: list[dict[str, Any]] = []
+    if source.may_hold(b"api-reference", b"elements-api"):
+        named += [url for text in _CONFIGURED(root) for url in urls_in(text)]
+        held += [api for text in _HOLDING(root) for api in apis_in(f"export default {text}")]
+    for script in scripts:
+        own = list(apis_in(script))
+        held += own
         named += [] if own else files_in(script)
     meta.held_apis = list(dict.fromkeys(map(json.dumps, held)))[:MAX_HELD]
     files = joiner.on_web(named[:MAX_FILES])
-    meta.api_files = files if files or is_drawn else None
-    if meta.api_files == []:
-        others = [url for script in inline for url in configurations_in(script)]
-        names = ((src, src.partition("?")[0].rpartition("/")[2]) for src in SCRIPTS_OF_FILES(root))
-        others_last = [
-            (not _INITIALIZER.search(name), src)
-            for src, name in names
-            if name.endswith((".js", ".mjs")) and not _PROGRAM.search(name)
-        ]
-        others += [src for _, src in sorted(others_last, key=lambda one: one[0])]
-        meta.api_scripts = joiner.on_web(others)[:MAX_SCRIPTS]
+    if files:
+        meta.api_files = files
+    elif source.may_hold(b"swagger", b"redoc", b"rapi-doc", b"elements-api") and _PLACES(root):
+        meta.api_files = []
+        meta.api_scripts = joiner.on_web(_settings_in(root, scripts))[:MAX_SCRIPTS]
+
+
+def _settings_in(root: _Element, scripts: list[str]) -> list[str]:
+    """Return the addresses of what may name the API of a viewer: configurations, then scripts."""
+    found = [url for script in scripts for url in configurations_in(script)]
+    names = {src: src.partition("?")[0].rpartition("/")[2] for src in SCRIPTS_OF_FILES(root)}
+    files = [
+        src
+        for src, name in names.items()
+        if name.endswith((".js", ".mjs")) and not _PROGRAM.search(name)
+    ]
+    return found + sorted(files, key=lambda src: not _INITIALIZER.search(names[src]))

@@ -17,6 +17,7 @@ from llmsspider.content.extraction.formats import Items
 from llmsspider.content.extraction.rules import CONTENTS_NAMES, GRIDS, Kind, holds_title
 from llmsspider.content.extraction.tree import (
     HEADINGS,
+    IS_FRAME,
     inner_text,
     letters_outside_links,
     plain_text,
@@ -209,9 +210,14 @@ converts(BLOCK_TAGS, "nav", "legend")(lambda walk, element: [])
 
 @converts(BLOCK_TAGS, "form")
 def form(walk: Walk, element: _Element) -> list[str]:
-    """Return the blocks of a form with much text, or with the page in it."""
-    has_page = holds_title(element) or walk.is_the_page(element)
-    return walk.blocks(element) if has_page or len(plain_text(element)) > _MUCH else []
+    """Return the blocks of a form with much text, with the page in it, or with nothing to fill in."""
+    is_content = (
+        IS_FRAME(element)
+        or holds_title(element)
+        or walk.is_the_page(element)
+        or len(plain_text(element)) > _MUCH
+    )
+    return walk.blocks(element) if is_content else []
 
 
 @converts(BLOCK_KINDS, Kind.MATH)

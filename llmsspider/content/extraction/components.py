@@ -6,7 +6,7 @@ from itertools import dropwhile, islice, takewhile
 from lxml.etree import XPath, _Element
 
 from llmsspider.content.extraction.rules import Kind
-from llmsspider.content.extraction.tree import holders, inner_text, settable, visible
+from llmsspider.content.extraction.tree import HAS_PANELS, holders, inner_text, settable, visible
 from llmsspider.content.extraction.walk import BLOCK_KINDS, BLOCK_TAGS, FINDERS, Walk, converts
 
 # Admonitions of every generator, as a block quote that names the type: `> [!NOTE]`. The form is
@@ -124,7 +124,8 @@ def find_tabs(walk: Walk, main: _Element) -> None:
         panel.get("aria-labelledby"): panel for panel in panels if panel.get("aria-labelledby")
     }
     outermost: dict[_Element, list[_Element]] = {}
-    for tab_list in holders(main, _TAB_LISTS)[:MAX_TAB_LISTS]:
+    lists = islice(holders(main, _TAB_LISTS), MAX_TAB_LISTS)
+    for tab_list in (one for one in lists if not HAS_PANELS(one)):
         tabs = holders(tab_list, _TABS)
         named = {}
         for tab in tabs:

@@ -48,7 +48,7 @@ _CONTROLLED += [(b"role", XPath("//*[@role='tab']/@href", smart_strings=False))]
 """Where controls name what they open, with the mark of pages that have such controls."""
 _OPENED = re.compile(
     r"(?:^|[\s_-])(?:tab|tabs|tabbed|tabset|tabpanel|tabcontent|pane|panel|collapse|collapsible|collapsed|accordion|foldable|folded|"
-    r"spoiler|expander|expandable|expand|toggle|toggleable|dyncontent)(?=$|[\s_-])|(?:foot|side|margin)[-_]?note",
+    r"faq|spoiler|expander|expandable|expand|toggle|toggleable|dyncontent)(?=$|[\s_-])|(?:foot|side|margin)[-_]?note",
     re.IGNORECASE,
 )
 _MAX_PAGES = 5

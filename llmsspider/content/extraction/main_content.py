@@ -3,6 +3,7 @@ without pagination.
 """
 
 import re
+from collections import Counter
 from functools import lru_cache
 from itertools import dropwhile, islice, takewhile
 from math import inf
@@ -19,6 +20,7 @@ from llmsspider.content.extraction.parsing import GENERATOR_MARKS, KNOWN, Source
 from llmsspider.content.extraction.rules import Kind, rules_for
 from llmsspider.content.extraction.titles import outer_title, page_headline
 from llmsspider.content.extraction.tree import (
+    IS_FRAME,
     inner_text,
     is_named_navigation,
     letters_outside_links,
@@ -219,40 +221,60 @@ def _measure(start: _Element, page: _Element | None, *, links: bool = False) -> 
     """Return the length of text in each element, navigation and (without `links`) links not
     counted; empty for none.
     """
-    sizes: dict[_Element, int] = {}
-    doubtful: list[_Element] = []
-    for element in start.iter():  # parents come first
-        if element is start or (
-            element.getparent() in sizes
-            and element.tag not in _NO_TEXT
-            and (links or element.tag != "a")
-        ):
-            sizes[element] = len((element.text or "").strip())
-            if element is not start and (
-                element.tag in {"aside", "form"} or is_named_navigation(element)
-            ):
-                doubtful.append(element)  # content if it has most of the text and the heading
-    for element in reversed(list(start.iter())):  # children come first
-        parent = element.getparent()
-        if element is not start and parent in sizes:
-            sizes[parent] += sizes.get(element, 0) + len((element.tail or "").strip())
-    total = sizes[start]
+    sizes = _text_sizes(start, with_links=links)
     titles = start.iter("h1") if page is None else [page]
     headed = {above for title in titles for above in title.iterancestors()}
-    for element in doubtful:
-        size = sizes.get(element, 0)
-        is_headed = element in headed or not headed
-        is_main = size >= (_MOST if is_headed else _MOST_WITHOUT_HEADING) * total
-        if element in sizes and not is_main:
-            for above in takewhile(sizes.__contains__, element.iterancestors()):
-                sizes[above] -= size
-            for inner in element.iter():
-                sizes.pop(inner, None)
+    kinds = {
+        element: (element.tag, element.get("class") or "")
+        for element in sizes
+        if element is not start and _is_doubtful(element)
+    }
+    together: Counter[tuple[str, str]] = Counter()
+    for element, kind in kinds.items():
+        if kind not in map(kinds.get, element.iterancestors()):
+            together[kind] += sizes[element]
+    total = sizes[start]
+    for element, kind in kinds.items():
+        least = _MOST if element in headed or not headed else _MOST_WITHOUT_HEADING
+        if element in sizes and together[kind] < least * total:
+            _take_out(element, sizes)
     return sizes if sizes[start] else {}
 
 
+def _text_sizes(start: _Element, *, with_links: bool) -> dict[_Element, int]:
+    without = _NO_TEXT if with_links else {*_NO_TEXT, "a"}
+    sizes: dict[_Element, int] = {}
+    elements = list(start.iter())
+    for element in elements:  # parents come first
+        if element is start or (element.getparent() in sizes and element.tag not in without):
+            sizes[element] = len((element.text or "").strip())
+    for element in reversed(elements[1:]):  # children come first
+        parent = element.getparent()
+        if parent in sizes:
+            sizes[parent] += sizes.get(element, 0) + len((element.tail or "").strip())
+    return sizes
+
+
+def _is_doubtful(element: _Element) -> bool:
+    """Say whether an element is content only if all of its kind have most of the text."""
+    if element.tag == "form":
+        return not IS_FRAME(element)
+    return element.tag == "aside" or is_named_navigation(element)
+
+
+def _take_out(element: _Element, sizes: dict[_Element, int]) -> None:
+    size = sizes[element]
+    for above in takewhile(sizes.__contains__, element.iterancestors()):
+        sizes[above] -= size
+    for inner in element.iter():
+        sizes.pop(inner, None)
+
+
 def _descend(
-    element: _Element, sizes: dict[_Element, int], page: _Element | None, around: float
+    element: _Element,
+    sizes: dict[_Element, int],
+    page: _Element | None,
+    around: float,
 ) -> _Element:
     """Go down while one child holds `page`, the heading of the page, and all but `around`
     characters of the text.

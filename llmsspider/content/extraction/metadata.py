@@ -12,7 +12,6 @@ from urllib.parse import urljoin, urlsplit
 from lxml.etree import XPath, _Element
 
 from llmsspider.content.extraction.apis import (
-    API_WORDS,
     INLINE_SCRIPTS,
     SCRIPTS_OF_FILES,
     read_apis,
@@ -40,30 +39,32 @@ def read_page(root: _Element, source: Source, url: str, growth: Growth) -> tuple
     """
     joiner = Joiner(url, _BASE(root), growth)
     meta = _read_head(root, joiner)
-    size = text_size(root)
-    if not meta.refresh and size <= SHELL_TEXT:
-        meta.refresh = _leads_on(root, joiner, meta.canonical)
-    has_scripts = bool(HAS_SCRIPTS(root))
-    may_draw = size <= SHELL_TEXT and has_scripts
     meta.is_template = is_template(root, source)
-    meta.is_shell = meta.is_template or (
-        may_draw and (size <= 40 or bool(_ROOTS(root)))
-    )  # no text at all, or a place to draw in
+    size = text_size(root)
+    if size <= SHELL_TEXT:
+        _read_little(meta, root, source, joiner)
+    has_scripts = bool(HAS_SCRIPTS(root))
+    is_drawn = has_scripts and (size <= LEAST_TEXT or (size <= SHELL_TEXT and bool(_ROOTS(root))))
+    meta.is_shell = meta.is_template or is_drawn
     if has_scripts and not meta.is_shell:
         meta.mounts = empty_elements(root)
-    if not meta.markdown_alternate and source.may_hold(b"zero-md", b"md-block", b"wc-markdown"):
-        files = [file for src in _SHOWN_FILES(root) if (file := src.strip())]
-        if len(files) == 1 and size <= SHELL_TEXT:  # the page renders this one
-            meta.markdown_alternate = joiner.join(files[0])
-    if source.may_hold(*API_WORDS) or (meta.is_shell and b"documentation-topic" in source.body):
-        read_apis(meta, root, source, joiner)
-    has_routes = source.may_hold(b"#/", b"#!", b"data-llmsspider-route")
-    meta.routes = _routes(root, joiner) if has_routes else []
+    read_apis(meta, root, source, joiner)
+    if source.may_hold(b"#/", b"#!", b"data-llmsspider-route"):
+        meta.routes = _routes(root, joiner)
     follow = _follow_links(root, joiner, source)
     if meta.is_template:  # addresses that it makes of its data are none yet
         meta.routes = [url for url in meta.routes if not _IN_BRACES.search(url)]
         follow = [url for url in follow if not _IN_BRACES.search(url)]
     return Page(markdown="", links=[], follow=follow, meta=meta), joiner
+
+
+def _read_little(meta: PageMeta, root: _Element, source: Source, joiner: Joiner) -> None:
+    """Set where a page with next to no text leads: another page, or the Markdown that it renders."""
+    meta.refresh = meta.refresh or _leads_on(root, joiner, meta.canonical)
+    if not meta.markdown_alternate and source.may_hold(b"zero-md", b"md-block", b"wc-markdown"):
+        files = list(filter(None, map(str.strip, _SHOWN_FILES(root))))
+        if len(files) == 1:
+            meta.markdown_alternate = joiner.join(files[0])
 
 
 # What a page says about itself in its head, read from the tree that is parsed for its content.
@@ -122,38 +123,42 @@ def _leads_on(root: _Element, joiner: Joiner, canonical: str | None) -> str | No
     links = {without_fragment(joiner.join(href)) for href in _LINKS(root)}
     if len(links) > 1 or joiner.page in links:
         return None
-    without_scripts = PageMeta()
-    for element in _IN_NOSCRIPT(root):
-        _read_meta_tag(without_scripts, element, joiner)
     gone_to = [found for text in INLINE_SCRIPTS(root) for found in _LOCATION.finditer(text)]
-    targets = [without_scripts.refresh, *(joiner.join(found[2]) for found in gone_to), canonical]
+    urls = [joiner.join(found[2]) for found in gone_to]
     if links:
-        return next((url for url in targets if url and {without_fragment(url)} == links), None)
-    is_alone = (
-        len(gone_to) == 1 and not gone_to[0][3] and not (SCRIPTS_OF_FILES(root) or _ROOTS(root))
-    )
-    return targets[1] if is_alone and without_fragment(targets[1] or "") != joiner.page else None
+        without_scripts = PageMeta()
+        for element in _IN_NOSCRIPT(root):
+            _read_meta_tag(without_scripts, element, joiner)
+        targets = filter(None, (without_scripts.refresh, *urls, canonical))
+        return next((url for url in targets if without_fragment(url) in links), None)
+    if len(urls) != 1 or gone_to[0][3] or SCRIPTS_OF_FILES(root) or _ROOTS(root):
+        return None
+    return urls[0] if without_fragment(urls[0]) != joiner.page else None
 
 
 def _read_meta_tag(meta: PageMeta, element: _Element, joiner: Joiner) -> None:
-    name = (element.get("name") or element.get("property") or "").lower()
-    content = element.get("content") or ""
-    if name == "description" or (name == "og:description" and not meta.description):
-        meta.description = _clean(content) or meta.description
-    elif name == "generator" and not meta.generator:
-        meta.generator = _clean(content)
-    elif name in {"robots", "llmsbot", "llmsspider"}:
-        meta.robots |= {word.strip().lower() for word in content.split(",") if word.strip()}
-    elif name == "tdm-reservation" and content.strip() == "1":
-        meta.robots |= {name}
-    elif name == "tdm-policy" and content.strip():
-        meta.licences.append(joiner.join(content.strip()))
-    elif (kind := (element.get("http-equiv") or "").lower()) == "refresh":
-        found = _REFRESH.match(content)
-        target = content[found.end() :].strip().strip("\"'").strip() if found else ""
-        meta.refresh = joiner.join(target) if target else meta.refresh
-    elif kind == "content-language" and not meta.language:
-        meta.language = _clean(content)
+    name = (
+        element.get("name") or element.get("property") or element.get("http-equiv") or ""
+    ).lower()
+    content = (element.get("content") or "").strip()
+    match name:
+        case "description":
+            meta.description = _clean(content) or meta.description
+        case "og:description":
+            meta.description = meta.description or _clean(content)
+        case "generator":
+            meta.generator = meta.generator or _clean(content)
+        case "robots" | "llmsbot" | "llmsspider":
+            meta.robots |= {word.strip().lower() for word in content.split(",") if word.strip()}
+        case "tdm-reservation" if content == "1":
+            meta.robots |= {name}
+        case "tdm-policy" if content:
+            meta.licences.append(joiner.join(content))
+        case "refresh" if found := _REFRESH.match(content):
+            target = content[found.end() :].strip().strip("\"'").strip()
+            meta.refresh = joiner.join(target) if target else meta.refresh
+        case "content-language":
+            meta.language = meta.language or _clean(content)
 
 
 def _read_link_tag(meta: PageMeta, element: _Element, joiner: Joiner) -> None:
@@ -161,22 +166,27 @@ def _read_link_tag(meta: PageMeta, element: _Element, joiner: Joiner) -> None:
     href = element.get("href")
     if not href:
         return
+    url = joiner.join(href)
     if "canonical" in rel:
-        meta.canonical = meta.canonical or joiner.join(href)
+        meta.canonical = meta.canonical or url
     elif "license" in rel:
-        meta.licences.append(joiner.join(href))
+        meta.licences.append(url)
     elif "describedby" in rel:
-        meta.describedby = meta.describedby or joiner.join(href)
+        meta.describedby = meta.describedby or url
     elif "alternate" in rel:
-        kind = (element.get("type") or "").lower().partition(";")[0].strip()
-        if kind in {"text/markdown", "text/x-markdown"}:
-            meta.markdown_alternate = meta.markdown_alternate or joiner.join(href)
-        elif element.get("hreflang"):
-            meta.hreflang.setdefault(element.get("hreflang"), joiner.join(href))
-        elif kind in {"text/html", "application/xhtml+xml"} or element.get("media"):
-            meta.copies.append(joiner.join(href))
+        _read_alternate(meta, element, url)
     elif "amphtml" in rel:
-        meta.copies.append(joiner.join(href))
+        meta.copies.append(url)
+
+
+def _read_alternate(meta: PageMeta, element: _Element, url: str) -> None:
+    kind = (element.get("type") or "").lower().partition(";")[0].strip()
+    if kind in {"text/markdown", "text/x-markdown"}:
+        meta.markdown_alternate = meta.markdown_alternate or url
+    elif element.get("hreflang"):
+        meta.hreflang.setdefault(element.get("hreflang"), url)
+    elif kind in {"text/html", "application/xhtml+xml"} or element.get("media"):
+        meta.copies.append(url)
 
 
 def whole_title(root: _Element) -> str | None:
@@ -292,7 +302,9 @@ _EMPTY = XPath(
 MAX_EMPTY = 50
 """Maximum number of empty elements of a page that are looked at."""
 SHELL_TEXT = 200
-"""Characters of text below which a page with scripts can be a shell."""
+"""Characters of text up to which a page with scripts and a place to draw in is a shell."""
+LEAST_TEXT = 40
+"""The same for a page without such a place."""
 
 
 def is_template(root: _Element, source: Source) -> bool:
@@ -465,13 +477,14 @@ def _navigation(root: _Element, joiner: Joiner) -> str | None:
     page.
     """
     page = loose_key(joiner.page)
-    largest: list[str] = []
-    for element in _NAVIGATIONS(root)[:50]:
-        urls = [] if _IN_HEADER(element) else _in_site(element, joiner)
-        is_listed = any(loose_key(url) == page for url in urls) or _CURRENT(element)
-        if is_listed and len(urls) > len(largest):
-            largest = urls
-    paths = [path for url in largest if (path := urlsplit(url).path) not in {"", "/"}]
+    navigations = [element for element in _NAVIGATIONS(root)[:50] if not _IN_HEADER(element)]
+    listing = (
+        urls
+        for element in navigations
+        if page in map(loose_key, urls := _in_site(element, joiner)) or _CURRENT(element)
+    )
+    largest = max(listing, key=len, default=[])
+    paths = [path for path in (urlsplit(url).path for url in largest) if path.strip("/")]
     if len(paths) < MIN_LINKS:
         return None
     above = directory(joiner.page)

@@ -371,7 +371,8 @@ def _read(body: bytes, encoding: str) -> tuple[_Element, bool]:
         raise ValueError("no element")
     mismatches = parser.error_log.filter_types([ErrorTypes.ERR_TAG_NAME_MISMATCH])
     is_misnested = any(error.message.startswith(_MISNESTED) for error in mismatches)
-    return root, is_misnested or _is_misplaced(root)
+    is_in_parts = next(root.itersiblings("html"), None) is not None  # text below `</html>`
+    return root, is_misnested or is_in_parts or _is_misplaced(root)
 
 
 def _is_misplaced(root: _Element) -> bool:

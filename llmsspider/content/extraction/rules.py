@@ -10,6 +10,7 @@ from lxml.etree import XPath, _Element
 from llmsspider.content.extraction.parsing import Source
 from llmsspider.content.extraction.tree import (
     BLOCKS,
+    HAS_PANELS,
     HEADINGS,
     holders,
     inner_text,
@@ -272,6 +273,8 @@ class Rules:
             value = element.get(name)
             if value is not None and (not values or value in values):
                 if name == "id" and is_section(element):
+                    continue
+                if value == "tablist" and HAS_PANELS(element):  # around a whole accordion
                     continue
                 return Kind.DOUBTFUL if name == "id" and value in DOUBTFUL else Kind.DROP
         return Kind.PLAIN

@@ -88,6 +88,13 @@ NOT_A_LANGUAGE = _words(
 """Class words of code blocks that name a highlighter, a theme or an option, no language."""
 
 
+HAS_PANELS = XPath("boolean(.//*[starts-with(@role, 'tabpane')])")
+"""Whether a list of tabs holds what they open."""
+IS_FRAME = XPath(
+    "boolean(self::form[.//p][not(.//select | .//textarea"
+    " | .//input[not(@type='hidden' or @type='submit' or @type='button')])])"
+)
+"""Whether an element is a form around text, with nothing to fill in."""
 Flow = Literal["block", "inline", "code", "math", "set in line", "unknown"]
 """How elements of a tag and class are laid out, before their content is known.
 
