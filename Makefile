@@ -9,7 +9,7 @@ unexport PYTHONDONTWRITEBYTECODE
 OUT ?= documents.jsonl
 ARGS ?=
 
-.PHONY: crawl test orchestrators coverage test-lowest lint format smoke bench fuzz lock licences release-check ninety-seconds docs docs-serve pictures install install-all install-dev clean
+.PHONY: crawl test test-pythons orchestrators coverage test-lowest lint format smoke bench fuzz lock licences release-check ninety-seconds docs docs-serve pictures install install-all install-dev clean
 
 install: $(VENV)/.installed
 install-all: $(VENV)/.installed-all
@@ -49,11 +49,23 @@ crawl: install
 	@test -n "$(URL)" || { echo 'make crawl: URL is missing: make crawl URL=https://docs.example.com/' >&2; exit 2; }
 	@$(BIN)/python -m llmsspider crawl docs -a url="$(URL)" -O "$(OUT)" $(ARGS)
 
-# Tests run in parallel, two processes a core; PYTEST_ARGS="-n 0" runs them one after the other.
+# Tests run in parallel, two processes a core; PYTEST_ARGS="-n 0" runs them one after the other, DURATIONS=1 names the slowest twenty.
 PYTEST_ARGS ?= -n auto
+DURATIONS ?=
 
 test: install-dev
-	$(BIN)/python -m pytest $(PYTEST_ARGS) $(TESTS)
+	$(BIN)/python -m pytest $(PYTEST_ARGS) $(if $(DURATIONS),--durations=20) $(TESTS)
+
+# The suite with each Python that is on the PATH, each in an environment of its own; one that is missing is said.
+PYTHONS ?= 3.11 3.12 3.13 3.14
+test-pythons:
+	@for version in $(PYTHONS); do \
+		if python$$version --version >/dev/null 2>&1; then \
+			$(MAKE) test PYTHON=python$$version VENV=.venv-$$version || exit 1; \
+		else \
+			echo "python$$version is not here: its tests were not run"; \
+		fi; \
+	done
 
 # The same tests with what of the package they run, 90% at least: two fifths more CPU, so a part of release-check, not of .ci/run.
 coverage: install-dev
@@ -131,7 +143,7 @@ lock:
 	@sed -i '1i # The lowest versions that pyproject.toml declares, with hashes: `make lock` writes it.' locks/lowest.lock
 
 # Every test with coverage; then build wheel and sdist into dist/, check them, install them into an empty environment and crawl with that.
-release-check: coverage
+release-check: coverage test-pythons
 	$(BIN)/python .ci/release_check.py
 
 # Seconds and megabytes from nothing to documents, and to an answer, in an empty Debian system; needs root, debootstrap.
@@ -154,4 +166,4 @@ licences: install-dev
 	$(BIN)/python tests/support/licences.py > docs/reference/licences.md
 
 clean:
-	rm -rf $(VENV) .venv-llamaindex .venv-orchestrators $(LOWEST) build dist *.egg-info .coverage* .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(PYTHONS:%=.venv-%) .venv-llamaindex .venv-orchestrators $(LOWEST) build dist *.egg-info .coverage* .pytest_cache .mypy_cache .ruff_cache

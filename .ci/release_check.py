@@ -1,7 +1,7 @@
 """Build the release files, check them, install them into an empty environment and use them: `make release-check`.
 
 What is built lies in dist/ afterwards. The last lines are the figures: seconds and megabytes from nothing to documents,
-and to an answer of the MCP server with the address of its page.
+and to an answer of the MCP server with the address of its page; then what a maintainer types to publish.
 """
 
 from __future__ import annotations
@@ -54,6 +54,9 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--pages", type=int, default=150, help="pages of the site that is crawled")
     pages = options.parse_args().pages
+    licences()
+    run(sys.executable, ".ci/docs_site.py", "--url", "http://127.0.0.1:8000/")
+    container()
     with tempfile.TemporaryDirectory(prefix="release-check-") as name:
         folder = Path(name)
         wheel = build(folder)
@@ -64,6 +67,30 @@ def main() -> None:
             extra = installed(folder / "mcp", f"{wheel}[mcp]")
             answered = ask(folder / "mcp", folder / "base" / "work" / "docs", url)
     figures(base, crawled, extra, answered, pages)
+    publish(wheel)
+
+
+def licences() -> None:
+    """Compare the page of licences with what the installed packages say."""
+    written = (ROOT / "docs/reference/licences.md").read_text(encoding="utf-8")
+    assert run(sys.executable, "tests/support/licences.py") == written, "run: make licences"
+
+
+def container() -> None:
+    """Run the steps of the container file, where there is what it takes."""
+    if shutil.which("debootstrap") and os.geteuid() == 0:
+        run(sys.executable, ".ci/container_check.py")
+    else:
+        sys.stdout.write("the container file was not run: it takes root and debootstrap\n")
+
+
+def publish(wheel: Path) -> None:
+    """Print what a maintainer types to publish what was built."""
+    version = wheel.name.split("-")[1]
+    sys.stdout.write(
+        f"to publish:\n    git tag --sign v{version}\n    git push origin v{version}\n"
+        f"    {sys.executable} -m twine upload dist/*\n"
+    )
 
 
 def build(folder: Path) -> Path:
@@ -168,7 +195,7 @@ def program(place: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 def run(*command: str) -> str:
     """Run a command that must end well; returns its stdout."""
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
     return done.stdout

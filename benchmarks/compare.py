@@ -200,7 +200,7 @@ def warm_up(crawlers: Iterable[Contestant], options: Options) -> None:
 
 def real_documentation(part: str, docs: sites.DebianDocs, options: Options) -> dict[str, Any]:
     """Compare all crawlers on a site of HTML pages."""
-    known = (*contestants.ALL, *contestants.ON_DEMAND)
+    known = contestants.ALL
     crawlers = [contestant for contestant in known if options.takes(contestant, part)]
     root = docs.root()
     warm_up(crawlers, options)
@@ -376,11 +376,7 @@ def conditions(commit: str) -> dict[str, Any]:
     """Return machine, versions and time."""
     nginx = first_line(shutil.which("nginx") or "/usr/sbin/nginx", "-v")
     wget = re.search(r"Wget [\d.]+", first_line("wget", "--version"))
-    peers = [
-        pin
-        for name in ("crawlee", "crawl4ai", "trafilatura")
-        for pin in contestants.pinned(name)[:1]
-    ]
+    peers = [pin for name in ("crawlee", "crawl4ai") for pin in contestants.pinned(name)[:1]]
     return {
         "machine": machine(),
         "date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),

@@ -28,7 +28,6 @@ class Contestant:
     Attributes:
         name: as it stands in the tables.
         command: from the address of the start page, the command that crawls its host in the current folder.
-        differs: what it does less or otherwise than the full pipeline.
         environment: variables of its processes.
         accept: exit codes that are none of failure.
         requirements: name of its file in `peers/`, None where it runs in the project's environment.
@@ -37,14 +36,13 @@ class Contestant:
 
     name: str
     command: Callable[[str], list[str]]
-    differs: str
     environment: Mapping[str, str] = field(default_factory=dict)
     accept: tuple[int, ...] = (0,)
     requirements: str | None = None
     writes: bool = True
 
 
-def ours(*options: str, name: str = "llmsspider", differs: str = "") -> Contestant:
+def ours(*options: str, name: str = "llmsspider") -> Contestant:
     """Return the spider `docs` with the project's defaults, a store in the current folder and a JSON Lines feed."""
 
     def command(url: str) -> list[str]:
@@ -52,10 +50,10 @@ def ours(*options: str, name: str = "llmsspider", differs: str = "") -> Contesta
         local = ["-s", "LLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1", "-s", "LLMS_DATA_DIR=store"]
         return [sys.executable, "-m", "scrapy", *arguments, *local, *options]
 
-    return Contestant(name, command, differs, environment=PROJECT)
+    return Contestant(name, command, environment=PROJECT)
 
 
-def spider(name: str, file: Path, differs: str, *options: str) -> Contestant:
+def spider(name: str, file: Path, *options: str) -> Contestant:
     """Return a spider in one file; the project's settings are out of its sight."""
     return Contestant(
         name,
@@ -69,12 +67,11 @@ def spider(name: str, file: Path, differs: str, *options: str) -> Contestant:
             f"url={url}",
             *options,
         ],
-        differs,
         writes=False,
     )
 
 
-def script(name: str, differs: str, *options: str, requirements: str) -> Contestant:
+def script(name: str, *options: str, requirements: str) -> Contestant:
     """Return a peer that is a script in `peers/`, run in an environment of its own."""
     file = PEERS / f"{requirements}_site.py"
     return Contestant(
@@ -86,7 +83,6 @@ def script(name: str, differs: str, *options: str, requirements: str) -> Contest
             OUTPUT,
             *options,
         ],
-        differs,
         environment=CONVERTER,
         requirements=requirements,
     )
@@ -95,19 +91,16 @@ def script(name: str, differs: str, *options: str, requirements: str) -> Contest
 LINK_ONLY = spider(
     "Scrapy, links only, tuned",
     HERE / "link_only_spider.py",
-    "follows links, keeps nothing; what Scrapy can do without is off (robots.txt, retries, redirects, dupefilter)",
 )
 CONDITIONAL = spider(
     "Scrapy, conditional requests, tuned",
     HERE / "conditional_spider.py",
-    "asks again for each document of the first crawl with its ETag, does nothing with the answers; off is the same",
     "-a",
     f"documents={OUTPUT}",
 )
 PLAIN = spider(
     "Scrapy, links only, plain",
     PEERS / "plain_scrapy.py",
-    "`response.css` and `response.follow`, keeps nothing; Scrapy's defaults but for the log level (INFO)",
     "-L",
     "INFO",
 )
@@ -124,45 +117,33 @@ WGET = Contestant(
         ),
         *(f"--reject-regex={NOT_PAGES}", "--directory-prefix=pages", url),
     ],
-    "one connection; writes HTML files, converts nothing",
     accept=(0, 8),
     writes=False,
 )
 CRAWLEE = script(
     "crawlee + our converter",
-    "BeautifulSoupCrawler, `enqueue_links`, storage in files; converter called in place; no robots.txt, no discovery",
     "default",
     "ours",
     requirements="crawlee",
 )
 CRAWLEE_PARSEL = script(
     "crawlee, Parsel, + our converter",
-    "the same with ParselCrawler and storage in memory",
     "parsel",
     "ours",
     requirements="crawlee",
 )
 CRAWLEE_HTTP = script(
     "crawlee, bare, + our converter and links",
-    "HttpCrawler, which parses nothing; links from the converter's parse; storage in memory",
     "http",
     "ours",
     requirements="crawlee",
 )
 CRAWL4AI = script(
     "crawl4ai, HTTP",
-    "AsyncHTTPCrawlerStrategy, its breadth-first deep crawl and its Markdown of the whole page; no store, no hashes",
     requirements="crawl4ai",
 )
-TRAFILATURA = script(
-    "trafilatura",
-    "one page after the other; each page downloaded twice, since its crawler returns addresses only; main text only",
-    requirements="trafilatura",
-)
-"""Only on demand (`--only trafilatura`): to its crawler each fragment is a page, so it does not come to an end."""
-OURS = ours(differs="the full pipeline: discovery, robots.txt, Markdown, hashes, page store, feed")
+OURS = ours()
 ALL = (OURS, LINK_ONLY, PLAIN, WGET, CRAWLEE, CRAWLEE_PARSEL, CRAWLEE_HTTP, CRAWL4AI)
-ON_DEMAND = (TRAFILATURA,)
 
 
 def environment(name: str) -> Path:

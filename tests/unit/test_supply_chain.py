@@ -14,6 +14,7 @@ from pathlib import Path
 
 import licences
 import pytest
+import yaml
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
@@ -242,3 +243,17 @@ def test_what_a_missing_extra_names_is_what_it_brings() -> None:
     assert {extra: list(packages.values()) for extra, packages in EXTRAS.items()} == dict(
         sorted(extras.items())
     )
+
+
+def test_the_check_runs_on_three_systems_with_every_python_that_is_declared():
+    text = (licences.ROOT / ".github" / "workflows" / "check.yml").read_text(encoding="utf-8")
+    jobs = yaml.safe_load(text)["jobs"]
+    project = tomllib.loads((licences.ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    declared = set(re.findall(r"Python :: (3\.\d+)", str(project["project"]["classifiers"])))
+    for job in jobs.values():
+        assert declared <= set(job["strategy"]["matrix"]["python"])
+    systems = {jobs["linux"]["runs-on"], *jobs["elsewhere"]["strategy"]["matrix"]["system"]}
+    assert {system.partition("-")[0] for system in systems} == {"ubuntu", "macos", "windows"}
+    named = re.findall(r"\b(?:tests|locks)/[\w./-]+", text)
+    assert named
+    assert all((licences.ROOT / name).exists() for name in named)
