@@ -13,7 +13,7 @@ from itertools import islice
 from urllib.parse import urlsplit
 
 from llmsspider.content.judge import Compared
-from llmsspider.content.links import Joiner
+from llmsspider.content.links import Joiner, without_built_names
 from llmsspider.crawler.second_requests import NIGHTLY, SAMPLES, FormSamples
 from llmsspider.crawler.state import RunState
 from llmsspider.errors import ConversionError
@@ -23,7 +23,7 @@ from llmsspider.site.discovered import Discovery, Fetch
 from llmsspider.site.llmsfull import FullPage
 from llmsspider.site.llmsfull_marks import HEADING
 from llmsspider.site.llmsfull_rules import normal_title
-from llmsspider.web.urls import last_segment, page_key
+from llmsspider.web.urls import last_segment, loose_key, page_key
 
 
 def own_text(text: str) -> str:
@@ -168,43 +168,71 @@ def title_words(markdown: str) -> str:
     return normal_title(_DESTINATION.sub("]", title))
 
 
-_LABEL = re.compile(
-    r"[>\s]*(?:\[!\w+\]|[*_]*(?:note|info|tip|hint|warning|caution|danger|important)[*_]*(?::[*_]*)?)\s*"
-    r"\Z",
-    re.IGNORECASE,
+_FENCED = re.compile(
+    r"^[> \t]*(`{3,}|~{3,})([^\n]*)\n(.*?)(?:^[> \t]*\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL
 )
-"""A line that is the label of an admonition: forms write it in words, as a mark, or not at all."""
+_NAMED = re.compile(r"""\b(?:title|label)=["']([^"'\n]*)["']""")
+"""How code, tabs and cards are named in Markdown; a page shows it as text."""
+_MARK = re.compile(r"^([> \t]*)(?::{3,}|[!?]{3}\+?|\[!(?=\w))[ \t]*[\w-]*\]?[+-]?", re.MULTILINE)
+_LABEL = re.compile(
+    r"^[> \t]*[*_]*(?:note|info|tip|hint|warning|caution|danger|important|attention)[*_]*"
+    r"(?::[*_]*[ \t]|:?[*_]*[ \t]*$)",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""The label of an admonition: forms write it in words, as a mark, or not at all."""
+_SIGN = re.compile(r"[^\W_]+|[^\w\s]")
+_QUOTE = re.compile(r"^[> \t]+", re.MULTILINE)
+_LINK = re.compile(r"(?<!!)\[[^\[\]\n]*\]\((https?://[^()\s#?]+)")
 
 
-def have_same_words(one: str, other: str) -> bool:
-    r"""Return whether two forms of a page have the same words, though one may lack its title, or
-    have it as a heading of another level, and labels of admonitions.
+def says_the_same(one: str, other: str, *, exactly: bool = False) -> bool:
+    r"""Say whether two forms of a page say the same: the same words, and signs of code, in the same
+    order, though one may lack the title, or have a longer one or a heading in its place, and labels
+    of admonitions.
 
-    >>> have_same_words("## Install\n\n> [!INFO]\n> Run it.\n", "# Install\n\n**Info**\n\nRun it.\n")
+    Where the page's HTML decides otherwise (`exactly`), titles have to be equal, and links that
+    are as many to lead to the same pages.
+
+    >>> says_the_same("## Install\n\n> [!INFO]\n> Run it.\n", "# Install\n\n**Info**\n\nRun it.\n")
     True
-    >>> have_same_words("# Install\n\nRun it.\n", "# Install\n\nRun it twice.\n")
+    >>> says_the_same("# Install\n\nRun it.\n", "# Install\n\nRun it twice.\n")
     False
     """
-    of_one = (words_of(one), words_of(one, with_title=True))
+    titles = [title_words(text).split() for text in (one, other)]
+    if exactly and all(titles) and titles[0] != titles[1]:
+        return False
+    if not (set(titles[0]) <= set(titles[1]) or set(titles[1]) <= set(titles[0])):
+        return False
+    links = [_LINK.findall(without_built_names(text)) for text in (one, other)]
+    pages = [sorted(loose_key(url.removesuffix(".md")) for url in urls) for urls in links]
+    if exactly and len(pages[0]) == len(pages[1]) and pages[0] != pages[1]:
+        return False
     of_other = (words_of(other), words_of(other, with_title=True))
-    return any(words in of_other for words in of_one)
+    return any(words_of(one, with_title=with_title) in of_other for with_title in (False, True))
 
 
 def words_of(markdown: str, *, with_title: bool = False) -> list[str]:
-    r"""Return the words that a reader sees, whatever Markdown is around them, without the title
-    unless it is wanted, and without the labels of admonitions.
+    r"""Return the words that a reader sees, whatever Markdown is around them, and the signs of code;
+    without the title unless it is wanted, and without the labels of admonitions.
 
     >>> words_of("# A\n\nSee [the *b*](/x) &amp; `c\\_d`.\n")
     ['see', 'the', 'b', 'c', 'd']
+    >>> words_of("!!! note \"Mind\"\n\n```js title=\"a.js\"\nX = 1\n```\n")
+    ['mind', 'a', 'js', 'X', '=', '1']
     """
-    lines = own_text(markdown).split("\n")
-    title = next((line for line in lines if line.startswith("# ")), "")
-    kept = (
-        line
-        for line in lines
-        if (with_title or line != title)
-        and not line.lstrip().startswith(("```", "~~~", ":::"))
-        and not _LABEL.match(line)
-    )
-    text = _TAG.sub(" ", _DESTINATION.sub("]", "\n".join(kept)))
-    return [word.lower() for word in _WORD.findall(html.unescape(text))]
+    text = own_text(markdown)
+    title = next((line for line in text.split("\n") if line.startswith("# ")), "")
+    parts = _FENCED.split(text if with_title else text.replace(title, "", 1))
+    words = _words(parts[0])
+    for info, code, after in zip(parts[2::4], parts[3::4], parts[4::4], strict=True):
+        words += _words(" ".join(_NAMED.findall(info)))
+        words += _SIGN.findall(_QUOTE.sub("", code))
+        words += _words(after)
+    return words
+
+
+def _words(text: str) -> list[str]:
+    text = _LABEL.sub("", _MARK.sub(r"\1", text))
+    text = _TAG.sub(lambda tag: f" {' '.join(_NAMED.findall(tag[0]))} ", text)
+    text = html.unescape(_DESTINATION.sub("]", text))
+    return [word.lower() for word in _WORD.findall(text)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from llmsspider.content.markdown.commonmark import code_languages
-from llmsspider.crawler.full_text import chosen, have_same_words
+from llmsspider.crawler.full_text import chosen, says_the_same
 from llmsspider.items import Digest, content_hash, decompress
 from llmsspider.store import PageRecord
 
@@ -84,5 +84,40 @@ def test_every_page_has_its_turn_and_one_that_differed_is_asked_again():
 )
 def test_forms_that_say_the_same(form, is_same):
     shown = "# Install\n\nRun it.\n\n> **Info**\n>\n> Mind it.\n"
-    assert have_same_words(shown, form) is is_same
-    assert have_same_words(form, shown) is is_same
+    assert says_the_same(shown, form) is is_same
+    assert says_the_same(form, shown) is is_same
+
+
+@pytest.mark.parametrize(
+    ("form", "other", "is_same"),
+    [
+        pytest.param(
+            ":::tip Heads up\nRun.\n:::", "> [!TIP]\n> **Heads up**\n>\n> Run.", True, id="fence"
+        ),
+        pytest.param('!!! note "Mind"\n\n    Run.', "> **Mind**\n>\n> Run.", True, id="MkDocs"),
+        pytest.param("<Note>\n  Run.\n</Note>", "> [!NOTE]\n> Run.", True, id="component"),
+        pytest.param("> **Note:** Run.", "> [!NOTE]\n> Run.", True, id="label before its text"),
+        pytest.param('<Tab title="npm">\nRun.\n</Tab>', "**npm**\n\nRun.", True, id="tab"),
+        pytest.param('```js title="a.js"\nx\n```', "a.js\n\n```js\nx\n```", True, id="file"),
+        pytest.param("```js\na + b\n```", "```js\na - b\n```", False, id="sign of code"),
+        pytest.param("```html\n<b>\n```", "```html\n<i>\n```", False, id="tag in code"),
+        pytest.param("# A b\n\nRun.", "# A c\n\nRun.", False, id="title"),
+    ],
+)
+def test_each_way_to_write_a_thing_has_one_reading(form, other, is_same):
+    assert says_the_same(form, other) is is_same
+    assert says_the_same(other, form) is is_same
+
+
+@pytest.mark.parametrize(
+    ("form", "other", "is_same"),
+    [
+        pytest.param("[a](https://e.com/b.md)", "[a](https://e.com/b/)", True, id="spelling"),
+        pytest.param("[a](https://e.com/b)", "[a](https://e.com/c)", False, id="another page"),
+        pytest.param("[a](https://e.com/b)", "a", True, id="no link"),
+        pytest.param("# A\n\nRun.", "# A b\n\nRun.", False, id="longer title"),
+    ],
+)
+def test_what_the_html_of_a_page_decides(form, other, is_same):
+    assert says_the_same(form, other, exactly=True) is is_same
+    assert says_the_same(form, other)

@@ -15,7 +15,7 @@ from llmsspider.crawler.bot_walls import Suspect, Suspects, Wall
 from llmsspider.crawler.bounds import Bounds
 from llmsspider.crawler.callbacks.link_sources import LinkSourcePages
 from llmsspider.crawler.callbacks.requests import PageRequests
-from llmsspider.crawler.full_text import have_same_words, title_words
+from llmsspider.crawler.full_text import says_the_same
 from llmsspider.crawler.known_pages import KnownPages, RecordedPages
 from llmsspider.crawler.learn import Learners
 from llmsspider.crawler.learn.base import PageFailed
@@ -283,7 +283,7 @@ class Documents(UsesRun):
         )
         is_away = is_away and state.origin == "llms-full"
         if is_same is None:
-            is_same = _is_other_form(record.content or "", stored.content or "")
+            is_same = says_the_same(record.content or "", stored.content or "")
         form = FORM_OF.get(state.origin)
         if is_same and form is not None and self.site.samples_of(state.url, form).is_html:
             self.recorded.said_before.add(record.key)  # the better text takes its place
@@ -545,12 +545,3 @@ def kind_of_failure(error: BaseException) -> ErrorKind:
         return kind_of_exception(error)
     answer = PageResponse.from_response(error.response, now="")
     return kind_of_response(answer.status, answer.headers, answer.body) or "http"
-
-
-def _is_other_form(text: str, before: str) -> bool:
-    """Return whether two texts have the same words, titles of the same words aside: forms of one
-    page may have a longer and a shorter one.
-    """
-    titles = [set(title_words(one).split()) for one in (text, before)]
-    is_retitled = not (titles[0] <= titles[1] or titles[1] <= titles[0])
-    return not is_retitled and have_same_words(text, before)

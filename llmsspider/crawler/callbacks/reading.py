@@ -18,7 +18,7 @@ from llmsspider.content import judge
 from llmsspider.content.conversion import ConversionPool
 from llmsspider.content.markdown import Draft
 from llmsspider.crawler.callbacks.rendering import Renderer
-from llmsspider.crawler.full_text import chosen, have_same_words, title_words
+from llmsspider.crawler.full_text import chosen, says_the_same
 from llmsspider.crawler.known_pages import KnownPages
 from llmsspider.crawler.link_bases import UnsettledError
 from llmsspider.crawler.pages import (
@@ -189,11 +189,11 @@ class PageReader(UsesRun):
         if state is None or stored is None or not known.is_usable(state):
             return None
         before = stored.content or ""
-        if _says_the_same(result.page.markdown, before):
+        if says_the_same(result.page.markdown, before, exactly=True):
             return True
         html = await self._read_html(request.replace(url=state.fetched_url), answered)
         return html is not None and (
-            html[1] is None or _says_the_same(html[1].page.markdown, before)
+            html[1] is None or says_the_same(html[1].page.markdown, before, exactly=True)
         )
 
     async def fuller(self, request: Request, answered: PageResponse, result: PageResult) -> Read:
@@ -443,10 +443,3 @@ class PageReader(UsesRun):
         if state is not None and state.origin == "html" and wrong != "not_found":
             raise RenderingError(f"its Markdown is a stub, and its HTML failed ({why})", kind=wrong)
         return None  # the page has its Markdown
-
-
-def _says_the_same(text: str, before: str) -> bool:
-    """Return whether two forms of a page have the same title, where both have one, and words."""
-    title, title_before = title_words(text), title_words(before)
-    is_retitled = bool(title and title_before) and title != title_before
-    return not is_retitled and have_same_words(text, before)
