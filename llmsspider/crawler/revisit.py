@@ -344,11 +344,15 @@ class Ledger:
             self.histories[name].stamp = ""  # it is not there any more
         for key in failed:
             self.checked.pop(key, None)
+        # what speaks for all pages at once names all: one that changed shows that none is behind
+        may_be_behind = {one.name for one in self.witnesses if one.pages or not changes}
         for key in asked.keys() - set(failed) if self.witnesses else ():
             digest_of = {one.name: one.of(asked[key]) for one in self.witnesses}
             digests = {name: digest for name, digest in digest_of.items() if digest is not None}
             earlier = self.checked[key].again if key in self.checked else []
-            is_behind = [name for name in named if key in named[name] and name not in earlier]
+            is_behind = [
+                name for name in may_be_behind if key in named[name] and name not in earlier
+            ]
             again = is_behind if key not in changes else []
             self.checked[key] = Checked(self.number, digests, again, key in self.dead)
         return lines

@@ -390,8 +390,9 @@ class Run(RunState):
             if state.origin != "llms-full"
         ]
         deploy = witnesses.by_deploy(start.final_url, start.headers.get("last-modified"), stored)
+        build = witnesses.by_build(start.head(witnesses.MAX_PAGE_BYTES), start.final_url)
         wholes = [one.whole() for one in discovery.witnesses if one.pages]
-        found = [*discovery.witnesses, *filter(None, (lastmod, deploy)), *wholes]
+        found = [*discovery.witnesses, *filter(None, (lastmod, build, deploy)), *wholes]
         self.ledger.witnesses = found
 
     def without_discovery(self) -> None:

@@ -95,7 +95,8 @@ class Place(NamedTuple):
 
 BY_LASTMOD = "lastmod of sitemaps"
 BY_DEPLOY = "Last-Modified of all pages"
-NOT_OF_A_FILE = frozenset({BY_LASTMOD, BY_DEPLOY})
+BY_BUILD = "the build that all pages name"
+NOT_OF_A_FILE = frozenset({BY_LASTMOD, BY_DEPLOY, BY_BUILD})
 """Names of the witnesses that are no files which pages name."""
 
 SHARED_DATES = 0.95
@@ -372,6 +373,25 @@ def by_deploy(url: str, modified: str | None, stored: Collection[str | None]) ->
     if modified is None or None in stored or not most >= SHARED_DATES * len(stored) > 1:
         return None
     return Witness(BY_DEPLOY, modified, root=urljoin(url, "."), page=url)
+
+
+_BUILDS = {
+    True: re.compile(rb"""["']([^"'\s<>]{0,200}/)assets/js/runtime~main\.([0-9a-f]{6,64})\.js"""),
+    False: re.compile(rb"""["']([^"'\s<>]{0,200}/)_next/static/([\w-]{8,64})/_buildManifest\.js"""),
+}
+"""How pages name the build that they are of, and whether its name is a hash of what all pages say:
+that of Docusaurus is, of the hashes of its chunks.
+"""
+
+
+def by_build(body: bytes, url: str) -> Witness | None:
+    """Return what the build that a start page names says: pages are as they were while it is."""
+    for hashes_pages, named in _BUILDS.items():
+        if (found := named.search(body)) is not None:
+            root = urljoin(url, found[1].decode("utf-8", "replace"))
+            stamp = found[2].decode()
+            return Witness(BY_BUILD, stamp, root=root, page=url, hashes_pages=hashes_pages)
+    return None
 
 
 # Sphinx: the words of all pages, each with the numbers of the pages that have it.

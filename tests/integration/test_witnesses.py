@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from hashlib import sha256
 
 import pytest
 from crawling import command
@@ -19,6 +20,7 @@ class Nights:
         self.site.etags = True
         self.editions: dict[int, int] = {}
         self.is_sphinx = False
+        self.is_docusaurus = False
         self.is_broken = False
         self.build = ""
         self.named: dict[int, int] | None = None
@@ -33,6 +35,9 @@ class Nights:
         script = '<script src="/search/main.js"></script>'
         if self.is_sphinx:
             script = '<script src="/_static/doctools.js"></script>'
+        if self.is_docusaurus:
+            build = sha256(json.dumps(self.editions).encode()).hexdigest()[:8]
+            script = f'<script src="/assets/js/runtime~main.{build}.js" defer></script>'
         numbers = range(self.number)
         said = {n: self.said(n, self.editions) for n in numbers}
         links = "".join(f'<li><a href="/p{n}/">Part {n}</a></li>' for n in numbers if n != 5)
@@ -56,6 +61,8 @@ class Nights:
             }
             index = {"docnames": [f"p{n}" for n in numbers], "terms": words}
             self.site.pages["/searchindex.js"] = f"Search.setIndex({json.dumps(index)})"
+            del self.site.pages["/search/search_index.json"]
+        if self.is_docusaurus:
             del self.site.pages["/search/search_index.json"]
         if self.is_broken:
             self.site.pages["/search/search_index.json"] = '{"docs": ['
@@ -155,6 +162,18 @@ def test_a_site_that_never_changes_is_not_requested_from_its_fifth_night_on(
     nights.build = "<!-- another build -->"
     deployed, quiet = (len(nights(arguments={"source": "kit"})[1]) for _ in range(2))
     assert quiet <= 10 < deployed, "files that were not there are looked for when it changes"
+
+
+def test_pages_that_name_their_build_are_as_they_were_while_it_is(serve, run_crawl):
+    nights = Nights(serve, run_crawl, 40)
+    nights.is_docusaurus = True
+    requests = [len(nights()[1]) for _ in range(5)]
+    assert requests[3] > 40
+    assert requests[4] <= 10, requests
+    told, paths, _ = nights(9)
+    assert told == {"/p9/": "changed"}
+    linked = {f"/p{number}/" for number in range(40) if number != 5}
+    assert linked <= {*paths}, "any of them may have changed"
 
 
 LLMS_TXT = "# Site\n\n> What it is.\n\n## Docs\n\n- [Part 1](/p1/): the first\n"

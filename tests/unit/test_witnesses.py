@@ -9,6 +9,7 @@ from llmsspider.site.witnesses import (
     Place,
     UnreadableError,
     Witness,
+    by_build,
     by_lastmod,
     places,
     read,
@@ -344,3 +345,27 @@ def test_other_pages_lead_to_no_request():
     body = b'<script src="/js/app.js"></script><link href="/_astro/x.css"><script src="https://cdn.example.org/search.json">'
 
     assert places(body, "https://e.com/") == []
+
+
+@pytest.mark.parametrize(
+    ("head", "stamp", "root", "is_hash"),
+    [
+        (
+            "<script src='/d/assets/js/runtime~main.1a2b3c4d.js'>",
+            "1a2b3c4d",
+            "https://e.com/d/",
+            True,
+        ),
+        (
+            '<script src="/_next/static/aB-c_12345/_buildManifest.js">',
+            "aB-c_12345",
+            "https://e.com/",
+            False,
+        ),
+    ],
+)
+def test_a_page_names_its_build(head, stamp, root, is_hash):
+    found = by_build(head.encode(), "https://e.com/d/start")
+    assert (found.stamp, found.root, found.hashes_pages) == (stamp, root, is_hash)
+    assert found.of(f"{root}a") == stamp
+    assert by_build(b"<script src='/main.js'>", "https://e.com/d/start") is None
