@@ -419,8 +419,7 @@ class Bounds:
         """
         if self.look_alikes.admits(url, listed=listed):
             return None
-        why = f"URLs like {shape_of(url)}: {self.look_alikes.limit} of them brought nothing new"
-        return Filtered("trap", why)
+        return Filtered("trap", f"URLs like {shape_of(url)} brought nothing new")
 
     def is_alike(self, url: str) -> bool:
         """Say whether a URL has numbers or a query below the start page's directory, version aside."""

@@ -7,7 +7,7 @@ directory, ever been a page here?
 
 import re
 import zlib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -43,11 +43,39 @@ def shape_of(url: str) -> str | None:
     return f"{parts.scheme}://{parts.netloc}{path}" + (f"?{'&'.join(names)}" if names else "")
 
 
-MAX_LOOK_ALIKES = 1000
+MAX_LOOK_ALIKES = 200
 """Pages whose URLs differ in numbers only that may bring nothing new."""
 
-MAX_LOOK_ALIKES_FACTOR = 50
+MAX_LOOK_ALIKES_FACTOR = 250
 """Look-alikes of one shape are cut at so many times the limit even when each says something new."""
+
+
+MAX_FACETS = 30
+"""Pages with a query of one path, whatever its parameters, that may say nothing that others there
+do not say: facets combine parameters without end.
+"""
+
+MAX_LINES = 50_000
+"""Lines of the pages of one path that are remembered."""
+
+
+@dataclass(slots=True)
+class _Facets:
+    """What pages with a query of one path brought: the hashes of their lines, how many brought no
+    line of their own, and how many more did than did not, by the names of the query.
+    """
+
+    lines: set[int] = field(default_factory=set)
+    in_vain: int = 0
+    gain: Counter[str] = field(default_factory=Counter)
+
+    def learn(self, names: str, text: str) -> None:
+        lines = {hash(line) for line in text.split("\n") if line}
+        is_new = not lines <= self.lines
+        self.gain[names] += 1 if is_new else -1
+        self.in_vain += not is_new
+        if len(self.lines) < MAX_LINES:
+            self.lines |= lines
 
 
 @dataclass(slots=True)
@@ -90,6 +118,7 @@ class LookAlikes:
         self.limit = limit
         self._stored = stored
         self._shapes: dict[str, _Shape] = {}
+        self._facets: defaultdict[str, _Facets] = defaultdict(_Facets)
 
     def admits(self, url: str, *, listed: bool = False) -> bool:
         """Say whether one more page of this shape is worth a request.
@@ -107,18 +136,30 @@ class LookAlikes:
             return True
         if len(seen.texts) + len(seen.exact) >= self.limit * MAX_LOOK_ALIKES_FACTOR:
             return False
-        return (seen.repeated_exactly if listed else seen.repeated) < self.limit
+        if listed:
+            return seen.repeated_exactly < self.limit
+        path, _, names = (shape_of(url) or "").partition("?")
+        facets = self._facets[path]
+        is_facet = names and facets.in_vain >= MAX_FACETS and facets.gain[names] <= 0
+        return seen.repeated < self.limit and not is_facet
 
     def learn(self, url: str, text: str) -> None:
         """Note the text that a page which was not stored before answered with."""
         if (seen := self._shape(url)) is not None:
             seen.learn(text)
+            self._learn_facet(url, text)
+
+    def _learn_facet(self, url: str, text: str) -> None:
+        path, _, names = (shape_of(url) or "").partition("?")
+        if names:
+            self._facets[path].learn(names, text)
 
     def wasted(self, url: str) -> None:
         """Note that a page which was not stored before brought no text."""
         if (seen := self._shape(url)) is not None:
             seen.repeated += 1
             seen.repeated_exactly += 1
+            self._learn_facet(url, "")
 
     def _shape(self, url: str) -> _Shape | None:
         shape = shape_of(url) if self.limit else None

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections import deque
+from itertools import combinations
 from random import Random
 
 import pytest
@@ -8,7 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from llmsspider.crawler.bounds import trap_reason, without_session_id
-from llmsspider.crawler.shapes import LookAlikes, shape_of
+from llmsspider.crawler.shapes import (
+    MAX_FACETS,
+    MAX_LOOK_ALIKES_FACTOR,
+    LookAlikes,
+    shape_of,
+)
 
 SITE = "https://example.com"
 
@@ -221,10 +227,25 @@ def test_pages_that_bring_nothing_are_cut_even_where_they_are_listed():
 
 def test_texts_made_up_without_end_end_too():
     alikes = LookAlikes(2)
-    for number in range(100):
+    for number in range(2 * MAX_LOOK_ALIKES_FACTOR):
         assert alikes.admits(f"{SITE}/text/{number}")
         alikes.learn(f"{SITE}/text/{number}", article(number))
     assert not alikes.admits(f"{SITE}/text/100", listed=True)
+
+
+def test_facets_that_show_known_lines_end_and_queries_with_lines_of_their_own_go_on():
+    alikes = LookAlikes(1000)
+    for number in range(100):
+        alikes.learn(
+            f"{SITE}/w?title={number}", f"Page {number}\nwhat it says of {article(number)}"
+        )
+    names = [f"f{number}" for number in range(8)]
+    facets = [f"{SITE}/w?{a}=1&{b}=1&{c}=1" for a, b, c in combinations(names, 3)]
+    taken = [url for url in facets if alikes.admits(url) and not alikes.learn(url, "Page 7")]
+    assert len(taken) == MAX_FACETS < len(facets)
+    assert alikes.admits(f"{SITE}/w?title=new")
+    assert alikes.admits(facets[-1], listed=True)
+    assert alikes.admits(f"{SITE}/other?f1=1&f2=1&f3=1")
 
 
 def test_urls_without_numbers_are_no_look_alikes():
