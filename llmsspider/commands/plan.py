@@ -14,7 +14,6 @@ from llmsspider.cli.options import flag
 from llmsspider.commands.crawl import Command as CrawlCommand
 from llmsspider.config.arguments import PLAN_ONLY
 from llmsspider.config.settings import Config, take_environment
-from llmsspider.crawler.plan import nothing_obtained
 from llmsspider.crawler.requests import run_of
 from llmsspider.extensions import console
 from llmsspider.output import printable
@@ -76,7 +75,9 @@ class Command(CrawlCommand):
             plan.arguments = with_options(plan.arguments, self._options)
         self.exitcode = 1 if plan is None or (plan.start.error and not plan.seeds) else 0
         if self.exitcode:
-            why = nothing_obtained(ended) if ended is not None else "the crawl did not start"
+            why = "the crawl did not start"
+            if ended is not None:
+                why = ended.advice.nothing_obtained(ended.fault)
             if (
                 self.crawler.stats is not None
                 and self.crawler.stats.get_value("finish_reason") == "shutdown"

@@ -23,6 +23,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from llmsspider.errors import ArgumentsError, InvalidUrlError
+from llmsspider.web.addresses import FILE
 from llmsspider.web.scope import ScopeKind, split_globs
 from llmsspider.web.urls import InvalidUrl, parse, redacted, require_http_url, start_url
 
@@ -209,6 +210,16 @@ class DocsArguments(CommonArguments):
     @classmethod
     def _not_given(cls, value: object) -> object:
         return None if value == "" else value
+
+    @property
+    def follows_links(self) -> bool:
+        """True when links of pages lead to further pages."""
+        return self.mode == "crawl" and self.follow == "links" and not self.retry
+
+    @property
+    def reads_folder(self) -> bool:
+        """True where a local folder is named in place of a site."""
+        return (self.url or "").startswith(FILE)
 
     @model_validator(mode="after")
     def _url_or_source(self) -> DocsArguments:

@@ -15,20 +15,33 @@ from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import CloseSpider
 
-from llmsspider.config.arguments import DocsArguments, listed_urls
-from llmsspider.config.settings import Config
-from llmsspider.content.conversion import ConversionPool
-from llmsspider.crawler.bounds import Bounds
+from llmsspider.config.arguments import listed_urls
 from llmsspider.crawler.callbacks.docs import DocsCallbacks
-from llmsspider.crawler.full_text import judge_files, misnamed_files
-from llmsspider.crawler.known_pages import KnownPages
-from llmsspider.crawler.learn import Learners
+from llmsspider.crawler.full_text import FullTextFiles
 from llmsspider.crawler.pages import PageResponse, refused_by_page, utc_now, with_valid_urls
-from llmsspider.crawler.parts import UsesRun
-from llmsspider.crawler.plan import make_plan
-from llmsspider.crawler.progress import Coverage, Outputs, PageLimit, Progress
-from llmsspider.crawler.readings import Readings
-from llmsspider.crawler.records import Records
+from llmsspider.crawler.parts import (
+    Addresses,
+    Bounds,
+    Config,
+    ConversionPool,
+    Coverage,
+    DocsArguments,
+    KnownPages,
+    Learners,
+    Ledger,
+    Moves,
+    Outputs,
+    PageLimit,
+    Progress,
+    Readings,
+    Records,
+    Reporter,
+    SiteKnowledge,
+    SourceMemory,
+    UsesRun,
+    Waiting,
+)
+from llmsspider.crawler.plan import Planner
 from llmsspider.crawler.requests import (
     HTML_ACCEPT,
     META,
@@ -39,11 +52,7 @@ from llmsspider.crawler.requests import (
     nested_request,
     synthetic_request,
 )
-from llmsspider.crawler.revisit import Ledger
 from llmsspider.crawler.run import Run
-from llmsspider.crawler.settle import Waiting
-from llmsspider.crawler.site import SiteKnowledge
-from llmsspider.crawler.source_memory import SourceMemory
 from llmsspider.errors import ConversionError
 from llmsspider.items import MARKDOWN_ORIGINS, Page, PageMeta, Section, content_hash
 from llmsspider.site.discovered import Discovery, Options, Seed
@@ -52,7 +61,7 @@ from llmsspider.site.repositories import discover_repository, repository_at
 from llmsspider.store import PageState
 from llmsspider.web.addresses import same_site
 from llmsspider.web.credentials import Credentials
-from llmsspider.web.outcomes import OUTAGES, kind_of_response
+from llmsspider.web.outcomes import OUTAGES
 from llmsspider.web.page_forms import (
     HTML_TYPES,
     is_markdown_url,
@@ -77,6 +86,7 @@ class Phase(UsesRun):
     begins.
     """
 
+    addresses: Addresses
     arguments: DocsArguments
     bounds: Bounds
     config: Config
@@ -86,12 +96,13 @@ class Phase(UsesRun):
     ledger: Ledger
     limit: PageLimit
     memory: SourceMemory
+    moves: Moves
     outputs: Outputs
     prefetched: dict[str, Any]
     progress: Progress
     readings: Readings
     records: Records
-    requested_pages: set[bytes]
+    report: Reporter
     sampled: dict[bytes, dict[str, str]]
     site: SiteKnowledge
     waiting: Waiting
@@ -102,6 +113,7 @@ class Phase(UsesRun):
         self.crawler = crawler
         self.spider = spider
         self.run = run
+        self.full_texts = FullTextFiles(run)
         self.fetch = fetch
         """The fetch of discovery; it keeps the start page's response and the answer for a file that
         is not there.
@@ -131,10 +143,6 @@ class Phase(UsesRun):
         self.spider.settled.append(results)
         return synthetic_request(self.spider.parse_settled)
 
-    def note(self, line: str) -> None:
-        """Log a line at INFO."""
-        logger.info("%(line)s", {"line": line}, extra={"spider": self.spider})
-
 
 async def discover_site(phase: Phase) -> None:
     """Discover the site, and fix the bounds of the crawl by what was found; not if it is for stored
@@ -151,7 +159,7 @@ async def discover_site(phase: Phase) -> None:
     if language not in {None, "all"}:
         target = start_in_language(url, language or "", start_page.meta.hreflang)
         if target and same_site(target, url) and identity(target) != identity(url):
-            phase.note(f"language {language}: starting from {target}")
+            phase.report.note(f"language {language}: starting from {target}")
             discovery, start_page = await _look(phase, target)
     discovery.start_url = phase.learned.start_page.history.section_of(discovery)
     section = start_page.meta.section
@@ -176,14 +184,14 @@ async def discover_site(phase: Phase) -> None:
     for number, cut in enumerate(discovery.cut):
         if number % AT_ONCE == 0:
             await asyncio.sleep(0)
-        run.record_filtered(cut.url, cut.reason, cut.rule)
+        phase.report.filtered(cut.url, cut.reason, cut.rule)
     for url in discovery.external:
-        run.record_filtered(url, "offsite", "an llms file on another site")
+        phase.report.filtered(url, "offsite", "an llms file on another site")
     scope = phase.bounds.scope
     if scope is not None and (discovery.seeds or not discovery.start.error):
-        phase.note(scope.describe())
+        phase.report.note(scope.describe())
     if scope is not None and phase.config.plan_only:
-        run.plan = make_plan(run, discovery, scope, start_page, run.plan_night())
+        run.plan = Planner(run).plan(discovery, scope, start_page, run.plan_night())
 
 
 async def _learn_page_form(phase: Phase, discovery: Discovery, start_page: Page) -> None:
@@ -271,7 +279,9 @@ async def _look(phase: Phase, url: str) -> tuple[Discovery, Page]:
             os.environ
         )
         by_api = repository.kind == "gitlab" and bool(credentials.headers_for(repository.project))
-        listing = await discover_repository(phase.fetch, repository, listed, phase.note, by_api)
+        listing = await discover_repository(
+            phase.fetch, repository, listed, phase.report.note, by_api
+        )
         phase.site.repository, discovery = listing
         return discovery, nothing
     expect = phase.run.expect_pages
@@ -279,7 +289,7 @@ async def _look(phase: Phase, url: str) -> tuple[Discovery, Page]:
         phase.fetch,
         url,
         options,
-        note=phase.note,
+        note=phase.report.note,
         expect_pages=expect,
         witnessed=phase.fetch.witnessed if phase.ledger.histories else None,
     )
@@ -315,7 +325,7 @@ async def seed_requests(phase: Phase) -> AsyncIterator[Request]:
     """
     run = phase.run
     make = phase.spider.requests
-    discovery = phase.run.discovery
+    discovery = phase.site.discovery
     phase.progress.enter("crawling")
     if discovery is None:
         run.without_discovery()
@@ -324,7 +334,7 @@ async def seed_requests(phase: Phase) -> AsyncIterator[Request]:
         async for request in phase.in_portions(requests):
             yield request
         return
-    _refuse_mistyped(run, discovery)
+    _refuse_mistyped(phase, discovery)
     if phase.arguments.follow == "llms":
         yield phase.results(phase.spider.full_texts.whole())
         return
@@ -336,7 +346,7 @@ async def seed_requests(phase: Phase) -> AsyncIterator[Request]:
             if full_text.is_usable and full_text.report and is_html:
                 for url in full_text.report.urls:  # they are crawled
                     seed = Seed(url, "llms-full.txt")
-                    phase.memory.lagging.add(page_key(run.page_of(url)))
+                    phase.memory.lagging.add(page_key(phase.addresses.page_of(url)))
                     phase.site.enter(seed)
                     discovery.seeds.append(seed)
     for request in list(
@@ -356,7 +366,7 @@ async def _judges_files(phase: Phase, discovery: Discovery) -> bool:
     """
     await _leave_out_misnamed(phase, discovery)
     if any(full_text.is_usable for full_text in discovery.full_texts):
-        await judge_files(phase.run, phase.spider.reader.compared, discovery)
+        await phase.full_texts.judge(phase.spider.reader.compared, discovery)
         return True
     states = phase.known.states.values()
     is_compared = not phase.site.judged.is_empty
@@ -368,26 +378,26 @@ async def _judges_files(phase: Phase, discovery: Discovery) -> bool:
 
 async def _leave_out_misnamed(phase: Phase, discovery: Discovery) -> None:
     """Take full-text files with a wrong base as files that could not be read."""
-    misnamed = await misnamed_files(phase.run, phase.fetch, discovery)
+    misnamed = await phase.full_texts.misnamed(phase.fetch, discovery)
     for full_text in discovery.full_texts:
         why = misnamed.get(full_text.url)
         if why is not None and full_text.report is not None:
             full_text.report = replace(full_text.report, rule=None, reason=why)
-            phase.note(f"{full_text.url} is not read: {why}")
+            phase.report.note(f"{full_text.url} is not read: {why}")
     discovery.files = [file for file in discovery.files if file.url not in misnamed]
     phase.memory.unreadable(misnamed)
 
 
-def _refuse_mistyped(run: Run, discovery: Discovery) -> None:
+def _refuse_mistyped(phase: Phase, discovery: Discovery) -> None:
     """Raise `CloseSpider` where the start page of a new source is not found, and the site names
     nothing below it.
     """
     start = discovery.start
     if (
         start.error != "not_found"
-        or run.known.states
-        or run.arguments.llms_txt
-        or run.arguments.urls_file
+        or phase.known.states
+        or phase.arguments.llms_txt
+        or phase.arguments.urls_file
     ):
         return
     reports = (full_text.report for full_text in discovery.full_texts)
@@ -396,7 +406,7 @@ def _refuse_mistyped(run: Run, discovery: Discovery) -> None:
     )
     own = f"{identity(start.url).rstrip('/')}/"
     if not any(url.startswith(own) for url in chain(named, [discovery.discovered_file or ""])):
-        run.fail(start.url, "not_found", start.message or "", start.status)
+        phase.report.failed(start.url, "not_found", start.message or "", start.status)
         raise CloseSpider("start_failed")
 
 
@@ -404,7 +414,6 @@ async def _listed_pages(phase: Phase, discovery: Discovery) -> AsyncIterator[Req
     """Yield a request for each seed; a site may list millions, so that there are never too many in
     the queue.
     """
-    run = phase.run
     all_at_once = phase.arguments.max_depth is not None  # depths are exact only in one go
     queued = 0
     for number, seed in enumerate(discovery.seeds):
@@ -413,13 +422,13 @@ async def _listed_pages(phase: Phase, discovery: Discovery) -> AsyncIterator[Req
         if queued >= SEEDS_AT_ONCE and not all_at_once:
             await phase.wait_until_idle(queue_only=True)
             queued = 0
-        page = run.page_of(seed.url)
+        page = phase.addresses.page_of(seed.url)
         full = phase.limit.refusal
         if phase.limit.reached:
-            is_new = not run.requested(page)
+            is_new = not phase.addresses.requested(page)
             if is_new and phase.spider.requests.admits(page, listed=phase.bounds.is_listed(page)):
                 phase.coverage.incomplete(phase.limit.why)
-                run.record_filtered(page, *full)
+                phase.report.filtered(page, *full)
         elif (request := phase.spider.requests.seed(seed)) is not None:
             queued += 1
             yield request
@@ -429,13 +438,13 @@ async def _stored_pages(phase: Phase) -> AsyncIterator[Request]:
     """Yield requests for stored pages where the start page failed: a few, and the rest if the site
     answers.
     """
-    phase.note(f"the start page failed: going over {len(phase.known.states)} stored pages")
+    phase.report.note(f"the start page failed: going over {len(phase.known.states)} stored pages")
     requests = phase.spider.requests.refresh()
     for request in islice(requests, SAMPLE):
         yield request
     await phase.wait_until_idle()
     if phase.run.obtained == 0:
-        phase.note("the first stored pages failed too")
+        phase.report.note("the first stored pages failed too")
         return
     async for request in phase.in_portions(requests):
         yield request
@@ -445,11 +454,10 @@ def _first_pages(phase: Phase, discovery: Discovery) -> Iterator[Request]:
     """Yield one seed whose Markdown is named, which shows the form of the start page's host, and
     the start page.
     """
-    run = phase.run
     start = discovery.start
-    first = run.page_of(start.final_url)
+    first = phase.addresses.page_of(start.final_url)
     for seed in discovery.seeds:
-        page = run.page_of(seed.url)
+        page = phase.addresses.page_of(seed.url)
         beside = (
             is_markdown_url(seed.url)
             and host(page) == host(first)
@@ -462,10 +470,10 @@ def _first_pages(phase: Phase, discovery: Discovery) -> Iterator[Request]:
     if start.error:
         key = page_key(start.final_url)
         is_gone = start.error == "not_found"
-        phase.requested_pages.add(key)
+        phase.addresses.requested_pages.add(key)
         if start.error in OUTAGES:
             phase.coverage.outage = "the start page failed"
-        run.fail(start.url, start.error, start.message or "", start.status or None)
+        phase.report.failed(start.url, start.error, start.message or "", start.status or None)
         # its stored links are followed with those of the other stored pages
         phase.known.record_outcome(
             key, "gone" if is_gone else "failed", "not-found" if is_gone else ""
@@ -517,11 +525,13 @@ async def leave_out_pages(phase: Phase) -> None:
             if surprises
             else "they failed"
         )
-        phase.note(f"stored pages were sampled: {what}; all pages are requested")
+        phase.report.note(f"stored pages were sampled: {what}; all pages are requested")
         ledger.give_up()
     else:
         phase.learned.redirects.asked_again = phase.config.revisit
-        phase.note(f"{len(ledger.unasked)} pages are as {night.by} says: they are not requested")
+        phase.report.note(
+            f"{len(ledger.unasked)} pages are as {night.by} says: they are not requested"
+        )
 
 
 async def _is_as_stored(phase: Phase, state: PageState) -> bool | None:
@@ -534,7 +544,7 @@ async def _is_as_stored(phase: Phase, state: PageState) -> bool | None:
     try:
         response = await phase.crawler.engine.download_async(request)
         answer = replace(PageResponse.from_response(response, now=utc_now()), page_url=state.url)
-        kind = kind_of_response(answer.status, answer.headers, answer.body)
+        kind = answer.error_kind
         if kind is not None or answer.fetched_url != url:
             return None if kind not in {None, "not_found"} else False
         if phase.known.same_body(state.key, url, answer.raw_hash):

@@ -16,7 +16,6 @@ from llmsspider.crawler.beginning import Phase, discover_site, leave_out_pages, 
 from llmsspider.crawler.deletions import DELETED, DeletionPlan, plan_deletions
 from llmsspider.crawler.pages import utc_now
 from llmsspider.crawler.progress import replay_command
-from llmsspider.crawler.run import Run
 from llmsspider.crawler.scheduler import mark_job
 from llmsspider.crawler.settle import reasons_with
 from llmsspider.errors import LlmsspiderError, StoreError
@@ -44,7 +43,7 @@ async def undecided_pages(phase: Phase) -> AsyncIterator[Request]:
     if phase.limit.cut:
         phase.coverage.incomplete("max_requests")
     for dropped in phase.learned.drained():
-        phase.run.record_filtered(*dropped)
+        phase.report.filtered(*dropped)
 
 
 async def unsettled_links(phase: Phase) -> AsyncIterator[Request]:
@@ -61,10 +60,10 @@ async def failed_pages(phase: Phase) -> AsyncIterator[Request]:
     waiting = phase.waiting
     end = monotonic() + MAX_SECS
     if number := waiting.number("failed"):
-        phase.note(f"retrying {number} pages that failed")
+        phase.report.note(f"retrying {number} pages that failed")
     while waiting.number("failed") and monotonic() < end:
         for page in waiting.take("failed", most=AT_ONCE):
-            phase.run.count("second-chance")
+            phase.report.count("second-chance")
             yield page.request
         await phase.wait_until_idle()
     if waiting.number("failed"):
@@ -83,12 +82,12 @@ async def waiting_pages(phase: Phase) -> AsyncIterator[Request]:
     requests = list(phase.spider.at_end.markdown_requests())
     if requests:
         pages = f"{len(requests)} pages, whose URL was not known when they came"
-        phase.note(f"requesting the Markdown of {pages}")
-        phase.run.count("markdown/asked-again", len(requests))
+        phase.report.note(f"requesting the Markdown of {pages}")
+        phase.report.count("markdown/asked-again", len(requests))
     for request in requests:
         yield request
     await phase.wait_until_idle()
-    yield phase.results(phase.spider.at_end.pages())
+    yield phase.results(phase.spider.at_end.waiting_pages())
 
 
 async def suspect_answers(phase: Phase) -> AsyncIterator[Request]:
@@ -107,7 +106,7 @@ async def lost_pages(phase: Phase) -> AsyncIterator[Request]:
         yield phase.spider.at_end.itself(url, depth)
     await phase.wait_until_idle()
     for url, _ in run.lost_pages():
-        run.fail(url, "http", "it counts as another page, of which nothing came")
+        phase.report.failed(url, "http", "it counts as another page, of which nothing came")
 
 
 async def lagging_full_texts(phase: Phase) -> AsyncIterator[Request]:
@@ -121,7 +120,7 @@ async def whole_full_texts(phase: Phase) -> AsyncIterator[Request]:
     filtered.
     """
     run = phase.run
-    discovery = phase.run.discovery
+    discovery = phase.site.discovery
     if discovery is None or phase.arguments.follow == "llms":
         return
     lists = [file for file in discovery.files if file.kind == "index" and file.is_called_full]
@@ -133,7 +132,7 @@ async def whole_full_texts(phase: Phase) -> AsyncIterator[Request]:
     split = {text.url for text in discovery.full_texts if text.is_usable}
     for url, why in whole.items():
         if url not in split:
-            run.record_filtered(url, "full-text-unsplit", f"{why}; its pages are crawled")
+            phase.report.filtered(url, "full-text-unsplit", f"{why}; its pages are crawled")
 
 
 async def verification(phase: Phase) -> AsyncIterator[Request]:
@@ -145,9 +144,9 @@ async def verification(phase: Phase) -> AsyncIterator[Request]:
     phase.progress.enter("verifying")
     reason = run.reason_not_to_delete()
     if reason is not None:
-        phase.note(f"nothing is deleted: {reason}")
+        phase.report.note(f"nothing is deleted: {reason}")
     elif phase.arguments.mode != "refresh":
-        pages = (state for state in _unreached(run) if not state.is_part)
+        pages = (state for state in _unreached(phase) if not state.is_part)
         stored = (phase.spider.at_end.verification(state) for state in pages)
         async for request in phase.in_portions(stored):
             yield request
@@ -159,18 +158,18 @@ async def moved_pages(phase: Phase) -> AsyncIterator[Request]:
     """
     run = phase.run
     waiting = phase.waiting
-    _decide_parts(run)
+    _decide_parts(phase)
     run.note_outage()
-    phase.known.follow_redirects(run.final_page)
+    phase.known.follow_redirects(phase.addresses.final_page)
 
     def stored_text(key: bytes) -> str:
-        record = run.store.load_page(key)
+        record = phase.known.load(key)
         return (record.content if record is not None else None) or ""
 
     if phase.known.states and run.reason_not_to_delete() is None:
         records = [page.record for page in waiting.pages("moved") if page.record is not None]
         if records and phase.arguments.mode != "refresh":
-            run.moves.pair(records, stored_text)
+            phase.moves.pair(records, stored_text)
         _decide(phase, {record.key for record in records})
     waiting.closed.add("moved")
     moved = waiting.take("moved")
@@ -181,24 +180,26 @@ def _decide(phase: Phase, new: set[bytes]) -> None:
     """Plan which stored pages are deleted; the documents of the pages `new` are still to come."""
     run = phase.run
     known = phase.known
-    unreached = {state.key for state in run.store.unreached()}
+    unreached = {state.key for state in phase.known.stored.unreached()}
     if not unreached:
         run.deletions = DeletionPlan({}, (), {})
         return
 
     def links(keys: list[bytes]) -> set[bytes]:
-        records = [record for record in run.store.load_pages(keys, LINKS) if record is not None]
+        records = [
+            record for record in phase.known.stored.load_pages(keys, LINKS) if record is not None
+        ]
         urls = {url for record in records for url in record.follow if isinstance(parse(url), str)}
-        return {page_key(run.page_of(url)) for url in urls}
+        return {page_key(phase.addresses.page_of(url)) for url in urls}
 
     written = {
-        key for key in known.targets.values() if key not in unreached and run.store.load_page(key)
+        key for key in known.targets.values() if key not in unreached and phase.known.load(key)
     }
     plan = run.deletions = plan_deletions(
         known,
         {key for key, state in known.states.items() if phase.bounds.covers(state)},
         unreached=unreached,
-        named={known.aliases.get(key, key) for key in phase.requested_pages},
+        named={known.aliases.get(key, key) for key in phase.addresses.requested_pages},
         present=new | written,
         links=links,
         again=phase.memory.doubts.again,
@@ -222,26 +223,28 @@ async def tombstones(phase: Phase) -> AsyncIterator[Request]:
     stored = phase.spider.documents.stored
     phase.progress.enter("finishing")
     if run.deletions is not None:
-        yield phase.results(_deleted_pages(run, run.deletions))
+        yield phase.results(_deleted_pages(phase, run.deletions))
         yield phase.results(page for key in run.deletions.keep for page in stored(key))
         return
     # stored pages that were not reached belong to the output where the site could not show them
     # this time: not where the crawl was limited, or obtained nothing
     is_whole = not phase.coverage.cut and not arguments.retry and arguments.mode == "crawl"
     if phase.known.states and is_whole and run.obtained > 0:
-        unreached = (state.key for state in run.store.unreached() if phase.bounds.covers(state))
+        unreached = (
+            state.key for state in phase.known.stored.unreached() if phase.bounds.covers(state)
+        )
         yield phase.results(page for key in unreached for page in stored(key))
 
 
-def _deleted_pages(run: Run, plan: DeletionPlan) -> Iterator[Any]:
-    for target in {run.known.targets[key] for key in plan.delete if key in run.known.targets}:
-        run.store.save_moved_from(target, run.known.moved_from[target])
+def _deleted_pages(phase: Phase, plan: DeletionPlan) -> Iterator[Any]:
+    for target in {phase.known.targets[key] for key in plan.delete if key in phase.known.targets}:
+        phase.known.stored.save_moved_from(target, phase.known.moved_from[target])
     for key, reason in plan.delete.items():
-        record = run.store.load_page(key)
+        record = phase.known.load(key)
         if record is not None:
-            run.count(stats.deleted(reason))
+            phase.report.count(stats.deleted(reason))
             record.fetched_at = utc_now()
-            yield record.item(source=run.source, run=run.id, change="deleted")
+            yield phase.records.item(record, "deleted")
 
 
 ENDING: tuple[Callable[[Phase], AsyncIterator[Request]], ...] = (
@@ -268,7 +271,7 @@ async def all_phases(phase: Phase, start: AsyncIterator[Any]) -> AsyncIterator[A
     own = await anext(start, None)
     if own is not None:  # nothing is known before such a run, and nothing is stored
         run.remembers = False
-        run.note(
+        phase.report.note(
             "the spider's own start takes the place of discovery: what comes of it is not stored"
         )
         phase.coverage.incomplete("a start of its own")
@@ -293,7 +296,7 @@ async def all_phases(phase: Phase, start: AsyncIterator[Any]) -> AsyncIterator[A
         run.fault = str(error)
         faults.error("The crawl ends: %(error)s", {"error": error}, extra={"spider": phase.spider})
         raise CloseSpider("store_failed") from error
-    start_failed = run.discovery is not None and bool(run.discovery.start.error)
+    start_failed = phase.site.discovery is not None and bool(phase.site.discovery.start.error)
     number = run.obtained if start_failed else run.has_documents
     if not number and not phase.progress.changes["deleted"]:
         raise CloseSpider("start_failed" if start_failed else "no_documents")
@@ -307,7 +310,7 @@ async def _begin(phase: Phase) -> None:
     run = phase.run
     try:
         run.open()
-        mark_job(settings.get("JOBDIR"), run.id, None)
+        mark_job(settings.get("JOBDIR"), phase.records.run_id, None)
         if not settings.getbool("RETRY_ENABLED") or settings.getint("RETRY_TIMES") <= 0:
             phase.waiting.closed.add("failed")
         if settings.get("JOBDIR"):
@@ -330,29 +333,29 @@ async def _begin(phase: Phase) -> None:
     if phase.outputs.undelivered_since is not None and not phase.config.plan_only:
         logger.warning(
             "an earlier run stored changes that it did not deliver; `%(command)s` gives them",
-            {"command": replay_command(run.source, phase.outputs.undelivered_since)},
+            {"command": replay_command(phase.records.source, phase.outputs.undelivered_since)},
             extra={"spider": phase.spider},
         )
 
 
-def _unreached(run: Run) -> Iterator[PageState]:
+def _unreached(phase: Phase) -> Iterator[PageState]:
     """Yield the stored pages inside the bounds of a run that it has neither confirmed nor recorded
     an outcome of.
     """
-    waiting = {page.record.key for page in run.waiting.pages("moved") if page.record is not None}
-    for state in run.store.unreached():
-        is_open = state.key not in run.known.outcomes and state.key not in waiting
-        if is_open and run.bounds.covers(state):
+    waiting = {page.record.key for page in phase.waiting.pages("moved") if page.record is not None}
+    for state in phase.known.stored.unreached():
+        is_open = state.key not in phase.known.outcomes and state.key not in waiting
+        if is_open and phase.bounds.covers(state):
             yield state
 
 
-def _decide_parts(run: Run) -> None:
+def _decide_parts(phase: Phase) -> None:
     """Give documents made of another page's body the outcome of that page, where it was not read in
     this run.
     """
-    for state in [state for state in _unreached(run) if state.is_part]:
-        outcome = run.known.outcomes.get(page_key(state.whole_url))
+    for state in [state for state in _unreached(phase) if state.is_part]:
+        outcome = phase.known.outcomes.get(page_key(state.whole_url))
         if outcome in DELETED:
-            run.known.record_outcome(state.key, "unlinked" if outcome == "moved" else outcome)
+            phase.known.record_outcome(state.key, "unlinked" if outcome == "moved" else outcome)
         else:
-            run.known.record_outcome(state.key, "kept", "not-seen")
+            phase.known.record_outcome(state.key, "kept", "not-seen")

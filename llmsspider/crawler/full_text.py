@@ -12,15 +12,22 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from itertools import islice
 from urllib.parse import urlsplit
 
+from llmsspider.content.conversion import ConversionPool
 from llmsspider.content.judge import Compared
 from llmsspider.content.links import Joiner, without_built_names
+from llmsspider.crawler.addresses import Addresses
+from llmsspider.crawler.bounds import Bounds
+from llmsspider.crawler.known_pages import KnownPages
+from llmsspider.crawler.report import Reporter
 from llmsspider.crawler.second_requests import NIGHTLY, SAMPLES, FormSamples
-from llmsspider.crawler.state import RunState
+from llmsspider.crawler.site import SiteKnowledge
+from llmsspider.crawler.source_memory import SourceMemory
+from llmsspider.crawler.uses import UsesRun
 from llmsspider.errors import ConversionError
 from llmsspider.items import Page
 from llmsspider.site import llmsfull
-from llmsspider.site.discovered import Discovery, Fetch
-from llmsspider.site.llmsfull import FullPage
+from llmsspider.site.discovered import Discovery, Fetch, FullText
+from llmsspider.site.llmsfull import FullPage, SplitReport
 from llmsspider.site.llmsfull_marks import HEADING
 from llmsspider.site.llmsfull_rules import normal_title
 from llmsspider.web.urls import last_segment, loose_key, page_key
@@ -52,81 +59,111 @@ _DESTINATION = re.compile(r"\]\([^()\s]*\)")
 _WORD = re.compile(r"[^\W_]+")
 
 
-async def judge_files(run: RunState, compare: Compare, discovery: Discovery) -> None:
-    """Compare a few pages of each full-text file with the site; say and count what is not believed,
-    or again.
-    """
-    room = NIGHTLY
-    for full_text in discovery.full_texts:
-        samples = run.site.judged.of("full text", full_text.url)
-        if full_text.report is None or not full_text.is_usable:
-            continue
-        pages = [
-            page
-            for page in map(run.page_of, full_text.report.urls)
-            if _is_of_file(run, page, samples)
-        ]
-        runs = run.store.runs() if samples.is_html else []
-        edited = run.store.changes_since(runs[-2].seq_before) if len(runs) > 1 else ()
-        first = [
-            *samples.again,
-            *(page.record.url for page in edited),
-        ]  # these show whether it comes in time
-        is_new = not (samples.good or samples.worse)
-        asked = chosen(pages, first, run.known.number, SAMPLES if is_new else room)
-        room -= len(asked)
-        held: dict[str, str] = {}  # the first text of each
-        with full_text.answer.open() as body:
-            for piece in llmsfull.cut(body, full_text.report) if asked else ():
-                url = run.page_of(piece.url) if isinstance(piece, FullPage) and piece.url else ""
-                if url in asked and isinstance(piece, FullPage):
-                    held.setdefault(url, piece.text)
-        found: dict[str, Compared] = {}
-        for url, drafted in zip(held, await run.workers.read_texts([*held.values()]), strict=True):
-            run.count("full-text/samples")
-            if not isinstance(drafted, ConversionError):
-                compared = await compare(url, drafted.page(Joiner(url).join))
-                if compared is not None:  # what its links are relative to is not known yet
-                    found[url] = compared._replace(lost=compared.lost - {"links"})
-        was = bool(samples.is_html)
-        samples.report_all(found)
-        if samples.is_html is not was and (was or samples.is_html):
-            run.count("full-text/lagging", samples.is_html is True)
-            then = "its pages are crawled, and it stands in for those only that are not there"
-            run.note(
-                f"{full_text.url} {samples.evidence}: {'it is believed again' if was else then}"
-            )
-
-
 MISNAMED_SAMPLES = 3
 """Maximum number of addresses of a file that are requested as they may be none."""
 
 
-async def misnamed_files(run: RunState, fetch: Fetch, discovery: Discovery) -> dict[str, str]:
-    """Return the full-text files that name their pages by addresses which are not found, where the
-    stored ones of the same names are, and why in words: their base is wrong.
-    """
-    found = {}
-    for full_text in discovery.full_texts:
-        urls = full_text.report.urls if full_text.report and full_text.is_usable else ()
-        pairs = list(islice(_renamed(run, urls), MISNAMED_SAMPLES))
-        if pairs and await _all_misnamed(fetch, pairs):
-            found[full_text.url] = f"{pairs[0][0]} is not found, {pairs[0][1]} is"
-    return found
+class FullTextFiles(UsesRun):
+    """Judges the full-text files of a site by a few of their pages."""
 
+    addresses: Addresses
+    bounds: Bounds
+    known: KnownPages
+    memory: SourceMemory
+    report: Reporter
+    site: SiteKnowledge
+    workers: ConversionPool
 
-def _renamed(run: RunState, urls: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield new addresses of a file, each with the stored one of the same name that it lacks."""
-    held = {page_key(run.page_of(url)): url for url in urls}
-    stored = {
-        last_segment(state.url): state.url
-        for key, state in run.known.states.items()
-        if key not in held and not state.is_part
-    }
-    for key, url in held.items():
-        before = stored.get(last_segment(url))
-        if before is not None and run.known.state(key) is None:
-            yield url, before
+    async def judge(self, compare: Compare, discovery: Discovery) -> None:
+        """Compare a few pages of each full-text file with the site; say and count what is not
+        believed, or again.
+        """
+        room = NIGHTLY
+        for full_text in discovery.full_texts:
+            if full_text.report is not None and full_text.is_usable:
+                samples = self.site.judged.of("full text", full_text.url)
+                is_new = not (samples.good or samples.worse)
+                asked = self._asked(full_text.report.urls, samples, SAMPLES if is_new else room)
+                room -= len(asked)
+                held = self._held(full_text, full_text.report, asked)
+                self._tell(full_text.url, samples, await self._compared(held, compare))
+
+    def _asked(self, urls: Sequence[str], samples: FormSamples, most: int) -> list[str]:
+        """Return the pages of a file to look at."""
+        pages = [
+            page for page in map(self.addresses.page_of, urls) if self._is_of_file(page, samples)
+        ]
+        before = self.memory.run_before() if samples.is_html else None
+        edited = self.known.stored.changes_since(before.seq_before) if before is not None else ()
+        # these show whether it comes in time
+        first = [*samples.again, *(page.record.url for page in edited)]
+        return chosen(pages, first, self.known.number, most)
+
+    def _held(self, full_text: FullText, report: SplitReport, asked: list[str]) -> dict[str, str]:
+        """Return the first text that a file holds of each page."""
+        held: dict[str, str] = {}
+        with full_text.answer.open() as body:
+            for piece in llmsfull.cut(body, report) if asked else ():
+                if isinstance(piece, FullPage) and piece.url:
+                    url = self.addresses.page_of(piece.url)
+                    if url in asked:
+                        held.setdefault(url, piece.text)
+        return held
+
+    async def _compared(self, held: dict[str, str], compare: Compare) -> dict[str, Compared]:
+        found: dict[str, Compared] = {}
+        drafts = await self.workers.read_texts([*held.values()])
+        for url, drafted in zip(held, drafts, strict=True):
+            self.report.count("full-text/samples")
+            if not isinstance(drafted, ConversionError):
+                compared = await compare(url, drafted.page(Joiner(url).join))
+                if compared is not None:  # what its links are relative to is not known yet
+                    found[url] = compared._replace(lost=compared.lost - {"links"})
+        return found
+
+    def _tell(self, file: str, samples: FormSamples, found: dict[str, Compared]) -> None:
+        """Take in what a file lacks; say and count what that changes."""
+        was = bool(samples.is_html)
+        samples.report_all(found)
+        if samples.is_html is not was and (was or samples.is_html):
+            self.report.count("full-text/lagging", samples.is_html is True)
+            then = "its pages are crawled, and it stands in for those only that are not there"
+            self.report.note(
+                f"{file} {samples.evidence}: {'it is believed again' if was else then}"
+            )
+
+    async def misnamed(self, fetch: Fetch, discovery: Discovery) -> dict[str, str]:
+        """Return the full-text files that name their pages by addresses which are not found, where
+        the stored ones of the same names are, and why in words: their base is wrong.
+        """
+        found = {}
+        for full_text in discovery.full_texts:
+            urls = full_text.report.urls if full_text.report and full_text.is_usable else ()
+            pairs = list(islice(self._renamed(urls), MISNAMED_SAMPLES))
+            if pairs and await _all_misnamed(fetch, pairs):
+                found[full_text.url] = f"{pairs[0][0]} is not found, {pairs[0][1]} is"
+        return found
+
+    def _renamed(self, urls: Sequence[str]) -> Iterator[tuple[str, str]]:
+        """Yield new addresses of a file, each with the stored one of the same name that it lacks."""
+        held = {page_key(self.addresses.page_of(url)): url for url in urls}
+        stored = {
+            last_segment(state.url): state.url
+            for key, state in self.known.states.items()
+            if key not in held and not state.is_part
+        }
+        for key, url in held.items():
+            before = stored.get(last_segment(url))
+            if before is not None and self.known.state(key) is None:
+                yield url, before
+
+    def _is_of_file(self, url: str, samples: FormSamples) -> bool:
+        """Say whether a page is taken from a file that holds it, or would be if the file were
+        believed.
+        """
+        state = self.known.at(url)
+        is_free = state is None or samples.is_html or state.origin == "llms-full"
+        return is_free and self.bounds.refusal(url, listed=True) is None
 
 
 async def _all_misnamed(fetch: Fetch, pairs: Sequence[tuple[str, str]]) -> bool:
@@ -134,13 +171,6 @@ async def _all_misnamed(fetch: Fetch, pairs: Sequence[tuple[str, str]]) -> bool:
         if (await fetch(url)).error != "not_found" or not (await fetch(stored)).ok:
             return False
     return True
-
-
-def _is_of_file(run: RunState, url: str, samples: FormSamples) -> bool:
-    """Say whether a page is taken from a file that holds it, or would be if the file were believed."""
-    state = run.known.state(page_key(url))
-    is_free = state is None or samples.is_html or state.origin == "llms-full"
-    return is_free and run.bounds.refusal(url, listed=True) is None
 
 
 def chosen(pages: Sequence[str], first: Sequence[str], number: int, most: int) -> list[str]:

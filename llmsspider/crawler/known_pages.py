@@ -24,7 +24,7 @@ from llmsspider.web.addresses import hostname
 from llmsspider.web.loading import own_mark
 from llmsspider.web.outcomes import clean_validator, says_unchanged, validators
 from llmsspider.web.page_forms import HTML_TYPES
-from llmsspider.web.urls import host
+from llmsspider.web.urls import host, page_key
 
 FULL_CHECK_RUNS = 14
 """Runs in which every page is fetched once without validators, 0 for never: two weeks of nights.
@@ -67,7 +67,8 @@ class KnownPages:
     trusted: bool = True  # False ignores hashes and validators (`full=true`)
     number: int = 0  # of the run
     unbelieved: set[str] = field(default_factory=set)  # hosts whose 304 was false
-    store: Store | None = None  # where what is no document is kept; None keeps none
+    store: Store | None = None  # None before it is open, and once it is closed
+    keeps_readings: bool = True  # whether what is no document is kept there
     outcomes: dict[bytes, PageOutcome] = field(default_factory=dict)
     reasons: dict[bytes, str] = field(default_factory=dict)
     targets: dict[bytes, bytes] = field(default_factory=dict)  # where pages moved to, by key
@@ -88,11 +89,36 @@ class KnownPages:
         self.aliases = store.aliases()
         self.moved_from = store.moved_from()
         self.number = number
-        self.store = store if keeps_readings else None
+        self.store = store
+        self.keeps_readings = keeps_readings
+
+    @property
+    def stored(self) -> Store:
+        """The open store."""
+        if self.store is None:
+            raise RuntimeError("the run is not open")
+        return self.store
+
+    def flush(self) -> None:
+        """Commit all that was written so far, so that another connection to the store sees it."""
+        if self.store is not None:
+            self.store.flush()
+
+    def load(self, key: bytes) -> PageRecord | None:
+        """Return a document that is stored, of this run too, None where there is none."""
+        return self.store.load_page(key) if self.store is not None else None
+
+    def title(self, key: bytes) -> str:
+        """Return the title of a page as it was stored before this run, or an empty text."""
+        return (self.store.title(key) if self.store is not None else None) or ""
 
     def state(self, key: bytes) -> PageState | None:
         """Return the state of a stored page, by its key or the key of another spelling."""
         return self.states.get(self.aliases.get(key, key))
+
+    def at(self, url: str) -> PageState | None:
+        """Return the state of the stored page at an address."""
+        return self.state(page_key(url))
 
     def may_hold(self, url: str) -> bool:
         """Say whether the page at a URL may be stored, by its host alone: the key of a link
@@ -247,7 +273,7 @@ class KnownPages:
 
     def _stored(self, wanted: Reading, *, with_body: bool = True) -> Reading | None:
         """Return what is stored of a reading by an earlier run; the first has none."""
-        if self.store is None or self.number == 1:
+        if self.store is None or not self.keeps_readings or self.number == 1:
             return None
         return self.store.reading(wanted.key, with_body=with_body)
 
@@ -263,7 +289,7 @@ class KnownPages:
         in any case.
         """
         etag, modified = map(clean_validator, map(reading.headers.get, ("etag", "last-modified")))
-        if self.store is not None and (etag or modified or reading.read_by):
+        if self.store is not None and self.keeps_readings and (etag or modified or reading.read_by):
             kept = {name: reading.headers[name] for name in KEPT_HEADERS if name in reading.headers}
             self.store.save_reading(
                 replace(reading, etag=etag, last_modified=modified, headers=kept)

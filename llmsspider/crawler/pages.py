@@ -20,12 +20,13 @@ from llmsspider.content import markdown
 from llmsspider.content.conversion import read_metadata
 from llmsspider.content.links import Joiner
 from llmsspider.content.markdown.commonmark import with_line_feeds
-from llmsspider.errors import ConversionError
+from llmsspider.errors import ConversionError, ErrorKind
 from llmsspider.items import HTML_ORIGINS, MARKDOWN_ORIGINS, Origin, Page, PageMeta, raw_hash
 from llmsspider.site.llmstxt import is_llms_url
 from llmsspider.web import page_forms
 from llmsspider.web.addresses import same_site
 from llmsspider.web.encodings import decode, of_content_type
+from llmsspider.web.outcomes import kind_of_response
 from llmsspider.web.page_forms import (
     TEXT_EXTENSIONS,
     Kind,
@@ -96,6 +97,11 @@ class PageResponse:
     def encoding(self) -> str | None:
         """The encoding that the Content-Type header declares."""
         return of_content_type(self.headers.get("content-type"))
+
+    @property
+    def error_kind(self) -> ErrorKind | None:
+        """The kind of error that it is, None for an answer that is none."""
+        return kind_of_response(self.status, self.headers, self.body)
 
     @cached_property
     def raw_hash(self) -> str:

@@ -11,13 +11,19 @@ from itertools import chain, islice
 from urllib.parse import urlsplit
 
 from llmsspider import errors
+from llmsspider.config.arguments import DocsArguments
+from llmsspider.crawler.addresses import Addresses
+from llmsspider.crawler.bounds import Bounds
+from llmsspider.crawler.progress import Progress
+from llmsspider.crawler.records import Records
 from llmsspider.crawler.revisit import Night
-from llmsspider.crawler.state import RunState
+from llmsspider.crawler.site import SiteKnowledge
+from llmsspider.crawler.uses import UsesRun
 from llmsspider.items import Page
-from llmsspider.site.discovered import Discovery, Probe
+from llmsspider.site.discovered import Discovery, FetchResult, Probe
 from llmsspider.web.loading import missing_extra
 from llmsspider.web.outcomes import remedied
-from llmsspider.web.rights import SiteDeclaration
+from llmsspider.web.rights import SiteDeclaration, SiteRights
 from llmsspider.web.scope import Scope
 from llmsspider.web.stats import FilterReason
 from llmsspider.web.trees import tree_of
@@ -122,67 +128,78 @@ def _plan_night(night: Night) -> PlanNight:
     return PlanNight(night.pages, reasons, night.why_all, night.proof)
 
 
-def make_plan(
-    run: RunState, discovery: Discovery, scope: Scope, start_page: Page, night: Night | None
-) -> Plan:
-    """Return the plan of a run whose discovery is done: nothing is fetched."""
-    start = discovery.start
-    pages: dict[
-        str, tuple[str | None, bool]
-    ] = {}  # by identity: the section, and whether it is listed
-    for seed in discovery.seeds:
-        pages.setdefault(
-            identity(run.page_of(seed.url)), (seed.llms.section if seed.llms else None, True)
+class Planner(UsesRun):
+    """Makes the plan of a run."""
+
+    addresses: Addresses
+    arguments: DocsArguments
+    bounds: Bounds
+    rights: SiteRights
+
+    def plan(
+        self, discovery: Discovery, scope: Scope, start_page: Page, night: Night | None
+    ) -> Plan:
+        """Return the plan of a run whose discovery is done: nothing is fetched."""
+        start = discovery.start
+        pages: dict[
+            str, tuple[str | None, bool]
+        ] = {}  # by identity: the section, and whether it is listed
+        for seed in discovery.seeds:
+            pages.setdefault(
+                identity(self.addresses.page_of(seed.url)),
+                (seed.llms.section if seed.llms else None, True),
+            )
+        for url in usable(start_page.follow):
+            pages.setdefault(identity(self.addresses.page_of(url)), (None, False))
+        sections: Counter[str] = Counter()
+        filtered: dict[str, FilteredPages] = defaultdict(FilteredPages)
+        links = 0
+
+        def count(url: str, reason: FilterReason, rule: str) -> None:
+            filtered[reason].count += 1
+            if len(filtered[reason].sample) < MAX_SAMPLE:
+                filtered[reason].sample.append(FilteredSample(url, rule))
+
+        for cut in discovery.cut:
+            if cut.reason == INVALID_URL:
+                count(cut.url, cut.reason, cut.rule)
+        for link in dict.fromkeys(map(parse, start_page.follow)):
+            if isinstance(link, InvalidUrl):
+                count(link.display, INVALID_URL, link.why)
+        self.bounds.trees.accept_undecided(pages)
+        for page, (section, is_listed) in pages.items():
+            why = self.bounds.refusal(page, listed=self.bounds.is_listed(page))
+            if why is not None:
+                count(page, *why)
+            elif is_listed:
+                sections[section or "(sitemap or no section)"] += 1
+            else:
+                links += 1
+        trees = [tree_of(page) for page in pages if host(page) == host(discovery.start_url)]
+        usable_texts = [
+            text.report for text in discovery.full_texts if text.report and text.is_usable
+        ]
+        return Plan(
+            url=self.arguments.url,
+            start=StartPage(start.final_url, start.status, start.error, start.message),
+            found=FoundFile(discovery.discovered_file_type, discovery.discovered_file),
+            files=[PlanFile(file.url, file.kind, len(file.entries)) for file in discovery.files],
+            sitemaps=list(discovery.sitemaps),
+            tried=discovery.tried,
+            scope=PlanScope(scope.kind, scope.section, scope.describe()),
+            seeds=sum(sections.values()),
+            sections=dict(sections),
+            full_text_pages=sum(report.pages for report in usable_texts),
+            start_links=links,
+            learned=list(self.bounds.learned.lines()),
+            languages=dict(Counter(tree["language"] for tree in trees if "language" in tree)),
+            versions=dict(Counter(tree["version"] for tree in trees if "version" in tree)),
+            left_out=dict(filtered),
+            rights=self.rights.table(),
+            requests=discovery.requests,
+            arguments=_commands(self.arguments.url, scope, filtered),
+            night=night and _plan_night(night),
         )
-    for url in usable(start_page.follow):
-        pages.setdefault(identity(run.page_of(url)), (None, False))
-    sections: Counter[str] = Counter()
-    filtered: dict[str, FilteredPages] = defaultdict(FilteredPages)
-    links = 0
-
-    def count(url: str, reason: FilterReason, rule: str) -> None:
-        filtered[reason].count += 1
-        if len(filtered[reason].sample) < MAX_SAMPLE:
-            filtered[reason].sample.append(FilteredSample(url, rule))
-
-    for cut in discovery.cut:
-        if cut.reason == INVALID_URL:
-            count(cut.url, cut.reason, cut.rule)
-    for link in dict.fromkeys(map(parse, start_page.follow)):
-        if isinstance(link, InvalidUrl):
-            count(link.display, INVALID_URL, link.why)
-    run.bounds.trees.accept_undecided(pages)
-    for page, (section, is_listed) in pages.items():
-        why = run.bounds.refusal(page, listed=run.bounds.is_listed(page))
-        if why is not None:
-            count(page, *why)
-        elif is_listed:
-            sections[section or "(sitemap or no section)"] += 1
-        else:
-            links += 1
-    trees = [tree_of(page) for page in pages if host(page) == host(discovery.start_url)]
-    usable_texts = [text.report for text in discovery.full_texts if text.report and text.is_usable]
-    return Plan(
-        url=run.arguments.url,
-        start=StartPage(start.final_url, start.status, start.error, start.message),
-        found=FoundFile(discovery.discovered_file_type, discovery.discovered_file),
-        files=[PlanFile(file.url, file.kind, len(file.entries)) for file in discovery.files],
-        sitemaps=list(discovery.sitemaps),
-        tried=discovery.tried,
-        scope=PlanScope(scope.kind, scope.section, scope.describe()),
-        seeds=sum(sections.values()),
-        sections=dict(sections),
-        full_text_pages=sum(report.pages for report in usable_texts),
-        start_links=links,
-        learned=list(run.bounds.learned.lines()),
-        languages=dict(Counter(tree["language"] for tree in trees if "language" in tree)),
-        versions=dict(Counter(tree["version"] for tree in trees if "version" in tree)),
-        left_out=dict(filtered),
-        rights=run.rights.table(),
-        requests=discovery.requests,
-        arguments=_commands(run.arguments.url, scope, filtered),
-        night=night and _plan_night(night),
-    )
 
 
 def _commands(url: str | None, scope: Scope, filtered: Container[str]) -> dict[str, str]:
@@ -308,65 +325,90 @@ WITHOUT_DOCUMENTS = frozenset({"start_failed", "no_documents", "store_failed"})
 """The outcomes of runs that have no documents, or could not keep them."""
 
 
-def advice(run: RunState) -> str:
-    """One line on why a run that has ended `WITHOUT_DOCUMENTS` has none, or could not keep them,
-    and what to do.
-    """
-    if run.outcome != "store_failed":
-        return nothing_obtained(run)
-    if not run.id:
-        return f"nothing was fetched: {run.fault}"
-    return f"{STORE_FAILED} ({run.fault})" if run.fault else STORE_FAILED
+class Advice(UsesRun):
+    """What is said of the outcome of a run in one line."""
 
+    bounds: Bounds
+    progress: Progress
+    records: Records
+    site: SiteKnowledge
 
-def start_failure(run: RunState) -> str | None:
-    """One line on a start page that failed while other pages came, or None."""
-    start = run.discovery.start if run.discovery is not None else None
-    if start is None or not start.error or not run.progress.documents:
-        return None
-    why = start.message or (f"HTTP status {start.status}" if start.status else start.error)
-    return (
-        f"the start page failed: {start.final_url} ({start.error}: {why}); the documents come from"
-        " other pages"
-    )
+    def of(self, outcome: str, fault: str | None) -> str:
+        """One line on why a run that has ended `WITHOUT_DOCUMENTS` has none, or could not keep them,
+        and what to do.
+        """
+        if outcome != "store_failed":
+            return self.nothing_obtained(fault)
+        if not self.records.run_id:
+            return f"nothing was fetched: {fault}"
+        return f"{STORE_FAILED} ({fault})" if fault else STORE_FAILED
 
+    @property
+    def _start(self) -> FetchResult | None:
+        return self.site.discovery.start if self.site.discovery is not None else None
 
-def notes(run: RunState) -> list[str]:
-    """Return what a person should know of a run: its start page failed, or many links were out of
-    scope.
-    """
-    return [line for line in (start_failure(run), links_out_of_scope(run)) if line]
+    def _start_failure(self) -> str | None:
+        """One line on a start page that failed while other pages came, or None."""
+        start = self._start
+        if start is None or not start.error or not self.progress.documents:
+            return None
+        why = start.message or (f"HTTP status {start.status}" if start.status else start.error)
+        return (
+            f"the start page failed: {start.final_url} ({start.error}: {why}); the documents come from"
+            " other pages"
+        )
 
+    def notes(self) -> list[str]:
+        """Return what a person should know of a run: its start page failed, or many links were out of
+        scope.
+        """
+        return [line for line in (self._start_failure(), self._links_out_of_scope()) if line]
 
-def nothing_obtained(run: RunState) -> str:
-    """One line on why a run came to nothing, and what to do; it says what the start page answered."""
-    start = run.discovery.start if run.discovery is not None else None
-    progress = run.progress
-    if start is None or run.fault:
-        return f"nothing was obtained from {run.source}: {run.fault or 'the crawl did not start'}"
-    if start.error:
-        why = remedied(start.error, start.message or f"HTTP status {start.status}")
-        if b"ALPN" in start.body[:1000]:
-            why = HTTP2_ONLY
-        if start.error == "blocked" and ALLOWS in (start.message or ""):
-            name = host(start.url)
-            why = f"{name} is not a public address: -s {ALLOWS}={name} allows it"
-        return f"nothing was obtained from {start.final_url}: {why}{_nearest(run.discovery)}"
-    what_to_do = WHAT_TO_DO | (NO_BROWSER if missing_extra("browser") else {})
-    remedies = [
-        what_to_do[reason] for reason, _ in progress.filtered.most_common() if reason in what_to_do
-    ]
-    if remedies:  # a shell: "no browser; why its OpenAPI file was not read"
-        shells = progress.filtered_examples.get("needs-browser", ())
-        details = [example.detail.partition("; ")[2] for example in shells]
-    else:
-        failed = chain.from_iterable(progress.error_examples.values())
-        details = [example.detail for example in failed if example.url == start.final_url]
-    detail = next(filter(None, details), "")
-    why = (f": {remedies[0]}" if remedies else "") + (
-        f"{';' if remedies else ':'} {detail}" if detail else ""
-    )
-    return f"{start.final_url} answered, but no document came of it{why}"
+    def nothing_obtained(self, fault: str | None) -> str:
+        """One line on why a run came to nothing, and what to do; it says what the start page answered."""
+        start = self._start
+        progress = self.progress
+        if start is None or fault:
+            return f"nothing was obtained from {self.records.source}: {fault or 'the crawl did not start'}"
+        if start.error:
+            why = remedied(start.error, start.message or f"HTTP status {start.status}")
+            if b"ALPN" in start.body[:1000]:
+                why = HTTP2_ONLY
+            if start.error == "blocked" and ALLOWS in (start.message or ""):
+                name = host(start.url)
+                why = f"{name} is not a public address: -s {ALLOWS}={name} allows it"
+            return (
+                f"nothing was obtained from {start.final_url}: {why}{_nearest(self.site.discovery)}"
+            )
+        what_to_do = WHAT_TO_DO | (NO_BROWSER if missing_extra("browser") else {})
+        remedies = [
+            what_to_do[reason]
+            for reason, _ in progress.filtered.most_common()
+            if reason in what_to_do
+        ]
+        if remedies:  # a shell: "no browser; why its OpenAPI file was not read"
+            shells = progress.filtered_examples.get("needs-browser", ())
+            details = [example.detail.partition("; ")[2] for example in shells]
+        else:
+            failed = chain.from_iterable(progress.error_examples.values())
+            details = [example.detail for example in failed if example.url == start.final_url]
+        detail = next(filter(None, details), "")
+        why = (f": {remedies[0]}" if remedies else "") + (
+            f"{';' if remedies else ':'} {detail}" if detail else ""
+        )
+        return f"{start.final_url} answered, but no document came of it{why}"
+
+    def _links_out_of_scope(self) -> str | None:
+        """One line where few documents came while many links of the site were out of scope, or None."""
+        outside = self.progress.filtered["out-of-scope"]
+        documents = self.progress.documents
+        scope = self.bounds.scope
+        if scope is None or documents > FEW_DOCUMENTS or outside < MANY_LINKS or not scope.wider:
+            return None
+        return (
+            f"only {documents} document{'' if documents == 1 else 's'}, while {outside} links of the"
+            f" site were out of scope: {scope.wider} takes them in, or -a allow=/PATH/** a part of them"
+        )
 
 
 def _nearest(discovery: Discovery | None) -> str:
@@ -380,16 +422,3 @@ def _nearest(discovery: Discovery | None) -> str:
         listed[path] for path in get_close_matches(urlsplit(discovery.start.url).path, listed)
     ]
     return f"; the nearest pages that the site lists: {', '.join(nearest)}" if nearest else ""
-
-
-def links_out_of_scope(run: RunState) -> str | None:
-    """One line where few documents came while many links of the site were out of scope, or None."""
-    outside = run.progress.filtered["out-of-scope"]
-    documents = run.progress.documents
-    scope = run.bounds.scope
-    if scope is None or documents > FEW_DOCUMENTS or outside < MANY_LINKS or not scope.wider:
-        return None
-    return (
-        f"only {documents} document{'' if documents == 1 else 's'}, while {outside} links of the"
-        f" site were out of scope: {scope.wider} takes them in, or -a allow=/PATH/** a part of them"
-    )

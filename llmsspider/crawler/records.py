@@ -9,6 +9,7 @@ from llmsspider.content import markdown
 from llmsspider.crawler.pages import PageResponse, PageResult, has_end, utc_now, with_valid_urls
 from llmsspider.items import (
     EXTRACTOR_VERSION,
+    Change,
     DiscoveredBy,
     Link,
     LlmsEntry,
@@ -17,23 +18,28 @@ from llmsspider.items import (
 )
 from llmsspider.site.discovered import FullText
 from llmsspider.site.llmstxt_parser import LlmsTxt
-from llmsspider.store import PageRecord
+from llmsspider.store import PageItem, PageRecord
 from llmsspider.web.rights import of_page
 from llmsspider.web.text import valid_text
 from llmsspider.web.urls import document_id, identity, shown_url
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Records:
-    """Makes the records of one crawl's pages."""
+    """Makes the records of one crawl's pages, and the items of its documents."""
 
     source: str
     converter: str  # its fingerprint (`Config.converter_fingerprint`)
+    run_id: str = ""  # empty before the run was opened
 
     @property
     def extractor_version(self) -> str:
         """What content of this crawl is made with; stored content of another version is made again."""
         return f"{EXTRACTOR_VERSION}:{self.converter}"
+
+    def item(self, record: PageRecord, change: Change, *, confirmed: bool = False) -> PageItem:
+        """Return the document of a page, `confirmed` where it is as it was stored."""
+        return record.item(source=self.source, run=self.run_id, change=change, confirmed=confirmed)
 
     def of_page(
         self,

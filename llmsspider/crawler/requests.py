@@ -19,14 +19,19 @@ from scrapy.http.request import NO_CALLBACK
 from twisted.internet.error import ConnectError, ConnectionClosed
 from twisted.web.client import ResponseFailed
 
-from llmsspider.crawler.known_pages import KnownPages
-from llmsspider.crawler.learn import Learners
 from llmsspider.crawler.pages import SPOOLED_BYTES, PageResponse, Spool, text_headers
-from llmsspider.crawler.parts import UsesRun
-from llmsspider.crawler.revisit import Ledger
+from llmsspider.crawler.parts import (
+    DocsArguments,
+    KnownPages,
+    Learners,
+    Ledger,
+    Records,
+    Reporter,
+    SiteKnowledge,
+    SourceMemory,
+    UsesRun,
+)
 from llmsspider.crawler.run import Run
-from llmsspider.crawler.site import SiteKnowledge
-from llmsspider.crawler.source_memory import SourceMemory
 from llmsspider.errors import UNREAD_KINDS, ErrorKind, InvalidUrlError
 from llmsspider.items import DiscoveredBy
 from llmsspider.site.discovered import FetchResult
@@ -92,6 +97,16 @@ class RequestMeta(TypedDict, total=False):
 def info(request: Request) -> RequestMeta:
     """Return the request's `meta["llms"]`, empty for requests of others (robots.txt)."""
     return cast("RequestMeta", request.meta.get(META, {}))
+
+
+def has_any(request: Request, *keys: str) -> bool:
+    """Return whether one of the values of `meta["llms"]` is set."""
+    return any(info(request).get(key) for key in keys)
+
+
+def depth_of(request: Request) -> int:
+    """Return the links from the nearest seed to a page."""
+    return int(request.meta.get("depth", 0))
 
 
 def is_plain(request: Request) -> bool:
@@ -262,6 +277,7 @@ class EngineFetch(UsesRun):
     with, and `false_answer`, an HTML page that came with status 200 in place of an llms file.
     """
 
+    arguments: DocsArguments
     known: KnownPages
     learned: Learners
     ledger: Ledger
@@ -269,11 +285,10 @@ class EngineFetch(UsesRun):
     site: SiteKnowledge
     spool: Spool
 
-    def __init__(self, crawler: Crawler, run: Run):
+    def __init__(self, crawler: Crawler, run: object):
         super().__init__(run)
         self.crawler = crawler
-        self.run = run
-        self.start_url = run.arguments.url
+        self.start_url = self.arguments.url
         self.start_response: Response | None = None
         self.false_answer: FetchResult | None = None
         self._looks_for_files = False
@@ -339,9 +354,9 @@ class EngineFetch(UsesRun):
         """Return the robots.txt that the crawl obeys; None for other files, and where none is
         obeyed.
         """
-        if self.run.robots_txt is None or urlsplit(url).path != "/robots.txt":
+        if self.site.robots_txt is None or urlsplit(url).path != "/robots.txt":
             return None
-        text = await self.run.robots_txt(url)
+        text = await self.site.robots_txt(url)
         if text is None:
             return None  # it failed; the download logged the reason
         if not text:
@@ -414,10 +429,17 @@ def required_run(crawler: Crawler) -> Run:
 class RunComponent(UsesRun):
     """A component of a spider that has a run: a middleware, a pipeline, an extension."""
 
+    records: Records
+    report: Reporter
+
     def __init__(self, crawler: Crawler, run: Run):
         super().__init__(run)
         self.crawler = crawler
         self.run = run
+        self.set_up()
+
+    def set_up(self) -> None:
+        """Make what the component needs besides the parts of the run."""
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -444,6 +466,11 @@ class RunExtension(RunComponent):
             if not name.startswith("_") and hasattr(extension, name):
                 crawler.signals.connect(getattr(extension, name), signal=signal)
         return extension
+
+    @property
+    def is_reported(self) -> bool:
+        """Whether the crawl reports its progress; a plan or a single page does not."""
+        return self.run.discovers and not self.run.config.plan_only
 
     def is_wanted(self) -> bool:
         """Return whether there is anything to do."""

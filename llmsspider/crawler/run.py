@@ -3,31 +3,50 @@
 No Scrapy.
 """
 
+import asyncio
 import contextlib
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
 from urllib.parse import urlsplit
 
-from llmsspider.crawler.deletions import Moves, outage
+from llmsspider.config.arguments import DocsArguments
+from llmsspider.config.settings import Config
+from llmsspider.content.conversion import ConversionPool
+from llmsspider.crawler.addresses import Addresses
+from llmsspider.crawler.assets import Assets
+from llmsspider.crawler.bot_walls import Suspects
+from llmsspider.crawler.bounds import Bounds
+from llmsspider.crawler.deletions import DeletionPlan, Moves, outage
 from llmsspider.crawler.full_text import words_of
-from llmsspider.crawler.pages import drop_reason, utc_now
-from llmsspider.crawler.plan import WITHOUT_DOCUMENTS, Plan, advice
-from llmsspider.crawler.progress import succeeded
-from llmsspider.crawler.revisit import Night
-from llmsspider.crawler.settle import reasons_with
+from llmsspider.crawler.known_pages import KnownPages, RecordedPages
+from llmsspider.crawler.learn import Learners
+from llmsspider.crawler.learn.base import End
+from llmsspider.crawler.pages import Spool, drop_reason, utc_now
+from llmsspider.crawler.plan import WITHOUT_DOCUMENTS, Advice, Plan
+from llmsspider.crawler.progress import Coverage, Outputs, PageLimit, Progress, succeeded
+from llmsspider.crawler.readings import Readings
+from llmsspider.crawler.records import Records
+from llmsspider.crawler.report import Reporter
+from llmsspider.crawler.revisit import Ledger, Night
+from llmsspider.crawler.settle import Waiting, reasons_with
+from llmsspider.crawler.shapes import shape_of
+from llmsspider.crawler.site import SiteKnowledge
 from llmsspider.crawler.source_memory import SourceMemory
-from llmsspider.crawler.state import RunState
 from llmsspider.errors import StoreError
 from llmsspider.items import Page, content_hash
 from llmsspider.site import witnesses
 from llmsspider.site.discovered import Discovery
-from llmsspider.store import PageRecord, Reading, Store
+from llmsspider.store import CONTENT, PageRecord, Reading, RunRecord, SourceRecord, Store
 from llmsspider.web.outcomes import OUTAGES
-from llmsspider.web.rights import of_llms_txt
+from llmsspider.web.rights import SiteRights, of_llms_txt
+from llmsspider.web.stats import Stat
 from llmsspider.web.urls import identity, page_key, usable
+
+CONVERT_TIMEOUT_SECS = 60
+"""Time that one page may take in a worker; measured: the slowest real pages take seconds."""
 
 MAX_LOGIN_SHARE = 0.3
 """The share of new pages that may redirect to a login in a run that counts as complete."""
@@ -39,24 +58,161 @@ MAX_FAILED_SHARE = 0.1
 """The share of pages that may fail in a run that counts as complete; one page always may."""
 
 
-class Run(RunState):
-    """One crawl of one source; see `RunState`."""
+class Run:
+    """What one crawl of one source knows; each concern has an object.
+
+    `arguments` include those of the stored source, which is None on its first crawl. `count` adds a
+    number to a stat, `queued` returns how many pages are waiting or under way. `resumes` is the id
+    of the run that a JOBDIR continues.
+    """
+
+    outcome = ""  # scrapy's finish reason, once the spider has closed
+
+    discovers = (
+        True  # whether the crawl begins with discovery and goes on in phases (`LlmsTxtStart`)
+    )
+
+    remembers = True  # whether pages are stored
+
+    fault: str | None = None  # the error that ended the run, in one line
 
     plan: Plan | None = None  # what the crawl would do, for `scrapy plan`
+
     start_links: Sequence[str] = ()  # what the start page links to
+
     _same_extractor = False
     _is_after_complete = False
 
-    @cached_property
-    def memory(self) -> SourceMemory:
-        """What runs of the source remember."""
-        return SourceMemory(self, self.stored_source)
+    def __init__(
+        self,
+        arguments: DocsArguments,
+        stored_source: SourceRecord | None,
+        config: Config,
+        count: Callable[[Stat, int], None],
+        queued: Callable[[], int],
+        *,
+        resumes: str | None = None,
+    ):
+        self.arguments = arguments
+        self.stored_source = stored_source
+        self.config = config
+        self.source: str = arguments.source or ""
+        self.resumes = resumes
+        self.queued = queued
+        self.record: RunRecord | None = None
+        """The run as it began in the store; None before, and where nothing is stored."""
+        self.ended = asyncio.Event()  # set once `outcome` is known
+        self.deletions: DeletionPlan | None = None  # what was decided at the end, if anything was
+        self.progress = Progress()
+        self.coverage = Coverage()
+        self.outputs = Outputs()
+        self.limit = PageLimit(arguments.max_pages, self.progress, arguments.max_requests)
+        self.rights = SiteRights()
+        self.spool = Spool()
+        self.site = SiteKnowledge()
+        chosen = [*arguments.keep, "drop", *arguments.drop]
+        selected = f" {content_hash(' '.join(chosen))[:12]}" if len(chosen) > 1 else ""
+        self.records = Records(self.source, config.converter_fingerprint + selected)
+        self.known = KnownPages(
+            extractor_version=self.records.extractor_version,
+            trusted=not arguments.full,
+        )
+        self.bounds = Bounds(
+            arguments,
+            config,
+            self.site,
+            requested=lambda url: self.addresses.requested(url),  # noqa: PLW0108  # made below
+            is_read=self._is_read,
+            texts=self._texts_of_shape,
+            stored=lambda: (state.url for state in self.known.states.values()),
+        )
+        self.learned = Learners(
+            trusted=not arguments.full,
+            requested=lambda link: self.addresses.requested(self.addresses.page_of(link)),
+            report_false_304=self._report_false_304,
+            read_files=config.formats.extensions("linked") | config.handlers.extensions,
+            read_listed=config.formats.extensions("listed"),
+        )
+        self.known.unbelieved = self.learned.false_304s.hosts
+        self.addresses = Addresses(self)
+        self.moves = Moves(self.known)
+        self.report = Reporter(self, count)
+        self.recorded = RecordedPages(self.known, own_code=bool(config.own_code))
+        decisive = (
+            f"listings={arguments.listings} render={arguments.render} "
+            f"ai_optout={config.obey_ai_optout} noindex={config.obey_noindex}"
+        )
+        self.readings = Readings(self.known, decisive, self.learned.false_304s.note)
+        self.assets = Assets(self.known, self.bounds, linked=arguments.assets == "files")
+        self.suspects, self.waiting = Suspects(), Waiting(self.spool)
+        self.ledger = Ledger(settings=decisive)
+        self.sampled: dict[bytes, dict[str, str]] = {}
+        """The validators of pages that were sampled and had not changed, by key."""
+        self.prefetched: dict[str, Any] = {}
+        """Scrapy responses that discovery downloaded, for the first request for each page, by its
+        identity.
+        """
+        self.workers = ConversionPool(
+            config.convert_workers,
+            CONVERT_TIMEOUT_SECS,
+            config.converter,
+            config.handlers.paths,
+            formats=config.formats,
+            generators=config.generators,
+            keep=arguments.keep,
+            drop=arguments.drop,
+        )
+        self.memory = SourceMemory(self, stored_source)
+        self.advice = Advice(self)
+
+    def _report_false_304(self, url: str) -> None:
+        self.report.count("unbelieved-hosts")
+        self.report.note(
+            f"{url} has changed under validators that say it has not: a 304 of this host is not"
+            " believed any more, its pages are fetched whole from now on"
+        )
+
+    @property
+    def id(self) -> str:
+        """The id of the run; empty before it was opened."""
+        return self.record.id if self.record else ""
+
+    @property
+    def seq_before(self) -> int:
+        """The last change that was stored before this run."""
+        return self.record.seq_before if self.record else 0
+
+    def _is_read(self, url: str) -> bool:
+        """Say whether there is a document of a page, of this run or stored.
+
+        Where pages cannot wait for one (JOBDIR), that the page was seen has to do.
+        """
+        key = page_key(url)
+        if key in self.recorded.keys or self.known.state(key) is not None:
+            return True
+        return "copy" in self.waiting.closed and (
+            self.site.is_evident(url) or self.addresses.requested(url)
+        )
 
     @cached_property
-    def moves(self) -> Moves:
-        """Which new pages may be stored ones at another address; after a complete run any of them."""
-        before = self.memory.run_before()
-        return Moves(self.known, every=before is not None and before.complete)
+    def _stored_shapes(self) -> dict[str, list[bytes]]:
+        shapes: dict[str, list[bytes]] = defaultdict(list)
+        for key, state in self.known.states.items():
+            if (shape := shape_of(state.url)) is not None:
+                shapes[shape].append(key)
+        return shapes
+
+    def _texts_of_shape(self, shape: str) -> Iterator[str]:
+        """Yield the texts of the stored pages of a shape, where there are so many that the limit
+        matters.
+        """
+        keys = self._stored_shapes.get(shape, []) if self.known.store is not None else []
+        if len(keys) >= self.bounds.look_alikes.limit:
+            yield from (
+                record.content or ""
+                for record in self.known.stored.load_pages(keys, CONTENT)
+                if record
+            )
 
     # --- life ---
 
@@ -68,14 +224,15 @@ class Run(RunState):
             if self.stored_source is not None:
                 self._read_stored()
             return
-        store = self._store = config.stores.open(self.source)
+        store = self.known.store = config.stores.open(self.source)
         self.memory.recall()
-        store.upsert_source(self.memory.to_keep())
+        store.upsert_source(self.memory.to_keep(self._end))
         self.outputs.undelivered_since = store.undelivered_since()
         given = arguments.model_dump(mode="json", exclude_unset=True)
         self.record = store.begin_run(
             arguments.mode, given, resumes=self.resumes, retention=config.history
         )
+        self.records.run_id = self.record.id
         # pipelines may take out what the site's own text has
         self._recall(store, self.record.number, keeps_readings=not config.own_code)
         if self.remembers:
@@ -90,6 +247,7 @@ class Run(RunState):
         version = self.records.extractor_version
         run_before = self.memory.run_before()
         self._is_after_complete = run_before is not None and run_before.complete
+        self.moves.every = self._is_after_complete
         self._same_extractor = before is not None and before.extractor_version == version
         self.known.open(store, number, keeps_readings=keeps_readings)
         self.suspects.pages = len(self.known.states)
@@ -102,11 +260,23 @@ class Run(RunState):
     def _read_stored(self) -> None:
         """Read what a plan needs of a stored source; nothing is written."""
         with contextlib.closing(self.config.stores.open(self.source, create=False)) as store:
-            self._store = store
+            self.known.store = store
             self.memory.recall()
             before = self.memory.run_before()
             self._recall(store, before.number + 1 if before else 1, keeps_readings=False)
-        self._store = None
+        self.known.store = None
+
+    @property
+    def _end(self) -> End:
+        """What the run has seen when its memory is stored."""
+        has_discovered = self.site.discovery is not None
+        saw = has_discovered and self.coverage.complete and self.outcome == "finished"
+        return End(
+            followed_links=bool(self.outcome) and has_discovered and self.arguments.follows_links,
+            is_complete=saw,
+            saw_all=saw and self.resumes is None,
+            has_decided=self.deletions is not None,
+        )
 
     def expect_pages(self) -> None:
         """Start the workers before the first page where most are to be converted: none is stored,
@@ -122,7 +292,7 @@ class Run(RunState):
         """
         try:
             self._keep_waiting(is_stopped=not succeeded(outcome))
-            self.flush()
+            self.known.flush()
         except StoreError as error:  # what was waiting to be written is not
             self.coverage.incomplete(str(error))
             self.fault = str(error)
@@ -130,7 +300,7 @@ class Run(RunState):
         self.outcome = outcome
         self.ended.set()
         if number := self.workers.number_matched:
-            self.count("selected", number)
+            self.report.count("selected", number)
         self.workers.close()
         self.spool.close()
         if outcome != "finished":
@@ -142,7 +312,7 @@ class Run(RunState):
         """
         for page in self.waiting.take(*reasons_with(failed=True)):
             if page.failure is not None:
-                self.fail(*page.failure)
+                self.report.failed(*page.failure)
             url = page.failure.url if page.failure is not None else page.request.url
             self.recorded.confirm(page.suspect.key if page.suspect is not None else page_key(url))
         if not is_stopped or self.config.own_code:
@@ -167,15 +337,15 @@ class Run(RunState):
         ):
             self.site.forms_of(record.url).missed.pop(identity(record.url), None)
             self.recorded.write(record, confirmed=confirmed or not is_document)
-            self.count("stored-at-stop")
+            self.report.count("stored-at-stop")
             self.progress.stored_at_stop += 1
 
     def close(self, *, delivered: bool | None) -> None:
         """Finish the run in the store, close it; idempotent. `delivered`: the outputs are stored;
         None without any.
         """
-        store = self._store
-        self._store = None
+        store = self.known.store
+        self.known.store = None
         if store is None:
             return
         self.outputs.delivered = delivered
@@ -188,13 +358,15 @@ class Run(RunState):
         }
         is_vain = self.outcome in WITHOUT_DOCUMENTS
         try:
-            store.upsert_source(self.memory.to_keep())
+            store.upsert_source(self.memory.to_keep(self._end))
             if self.config.own_code:
                 store.drop_originals(self.records.extractor_version)
             store.finish_run(
                 self.outcome,
                 complete=self.coverage.complete,
-                why=advice(self) if is_vain else self.coverage.why_incomplete,
+                why=self.advice.of(self.outcome, self.fault)
+                if is_vain
+                else self.coverage.why_incomplete,
                 counts=counts,
             )
         except StoreError as error:  # the pages are stored, how the run ended is not
@@ -240,7 +412,7 @@ class Run(RunState):
             evident=self._same_extractor,
         )
         for line in lines:
-            self.note(line)
+            self.report.note(line)
         with contextlib.suppress(StoreError):  # the writer says it
             store.save_reading(replace(self._row("ledger"), body=ledger.table()))
 
@@ -260,7 +432,8 @@ class Run(RunState):
             ),
             "the 304 of a host was false": bool(self.known.unbelieved),
             "a file of the site lags or could not be read": files,
-            "the start page failed": self.discovery is None or not self.discovery.start.ok,
+            "the start page failed": self.site.discovery is None
+            or not self.site.discovery.start.ok,
             "the last crawl was not complete": not self._is_after_complete,
         }
         return next((why for why, holds in reasons.items() if holds), None)
@@ -269,7 +442,11 @@ class Run(RunState):
         """Decide which stored pages are requested, and why, once discovery is done; None where none
         is stored.
         """
-        start = page_key(self.discovery.start.final_url) if self.discovery is not None else b""
+        start = (
+            page_key(self.site.discovery.start.final_url)
+            if self.site.discovery is not None
+            else b""
+        )
         start = self.known.aliases.get(start, start)  # discovery has requested it
         states = {
             key: state
@@ -312,20 +489,21 @@ class Run(RunState):
             return "only failed pages were requested"
         if not (self.progress.documents or self.waiting.number("moved")):
             return "nothing was obtained"
-        if self.discovery is not None and self.discovery.start.error in OUTAGES:
+        if self.site.discovery is not None and self.site.discovery.start.error in OUTAGES:
             return "the start page failed"
         unread = self.memory.unread_files
         return f"{unread[0]} could not be read this time" if unread else None
 
+    def lost_pages(self) -> list[tuple[str, int]]:
+        """Return the pages that count as another of which nothing came; see `Addresses`."""
+        moved = {page.record.key for page in self.waiting.pages("moved") if page.record is not None}
+        before = self.known.states.keys() if self.resumes is not None else set()
+        return self.addresses.lost_pages(self.recorded.keys | moved | before)
+
     def heartbeat(self) -> None:
         """Write a heartbeat and the counts of the run to the store."""
-        if self._store is not None:
-            self._store.heartbeat(self.counts())
-
-    def flush(self) -> None:
-        """Commit all that was written so far, so that another connection to the store sees it."""
-        if self._store is not None:
-            self._store.flush()
+        if self.known.store is not None:
+            self.known.store.heartbeat(self.counts())
 
     def counts(self) -> dict[str, Any]:
         """Return the numbers the store keeps of a run."""
@@ -340,11 +518,6 @@ class Run(RunState):
             "scope": self.bounds.scope.describe() if self.bounds.scope else None,
             "witness": witness,
         }
-
-    @property
-    def watched(self) -> bool:
-        """True for a crawl that reports its progress; a plan or a single page does not."""
-        return self.discovers and not self.config.plan_only
 
     @property
     def succeeded(self) -> bool:
@@ -370,7 +543,6 @@ class Run(RunState):
         """Record the outcome of discovery and fix the bounds; `start_page` has the start page's
         links.
         """
-        self.discovery = discovery
         self.memory.unread(*discovery.broken)
         self.memory.unreadable(discovery.unreadable)
         self.progress.discovered(discovery)
@@ -382,7 +554,7 @@ class Run(RunState):
         self.bounds.discovered(discovery, start_page)
         start = discovery.start
         dates = {one.url: one.lastmod for one in discovery.seeds if one.lastmod}
-        days = {self.page_of(url): dates[url] for url in dates}
+        days = {self.addresses.page_of(url): dates[url] for url in dates}
         lastmod = witnesses.by_lastmod(days, utc_now()[:10])
         stored = [
             state.last_modified

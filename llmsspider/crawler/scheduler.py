@@ -91,7 +91,7 @@ class PageDupeFilter(BaseDupeFilter):
     ):
         self._collector = collector
         self._run = run
-        self._pages: set[bytes] = run.requested_pages if run is not None else set()
+        self._pages: set[bytes] = run.addresses.requested_pages if run is not None else set()
         self._file: IO[bytes] | None = None
         if path:
             self._file = Path(path, "requests.seen").open("a+b")  # noqa: SIM115  # until `close`

@@ -3,7 +3,7 @@ and Markdown.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict
 from itertools import chain
 from typing import Any
@@ -46,6 +46,9 @@ class SiteKnowledge:
         self._shells: dict[
             str, tuple[bytes, int]
         ] = {}  # by where such pages lie, and how many had it
+        self.discovery: Discovery | None = None
+        self.robots_txt: Callable[[str], Awaitable[str | None]] | None = None
+        """Returns the robots.txt of a URL's host, None where it failed; set by what obeys it."""
         self.answers_404 = False  # whether a file that discovery looked for was answered so
         """Content hashes of what the site answers for files it does not have."""
         self.listed: set[str] = set()  # the pages that an llms.txt or sitemap lists, by identity
@@ -98,6 +101,7 @@ class SiteKnowledge:
         """Learn from the outcome of discovery; `start_links` is every URL that the start page links
         to, `canonical` the address that it names as its own.
         """
+        self.discovery = discovery
         start = discovery.start
         self._twin, self._home = _twin_host(start.final_url, (start.url, canonical or ""))
         self.learn_docsify(start.body, start.final_url)

@@ -9,6 +9,7 @@ from typing import Any
 
 from llmsspider.config.arguments import DocsArguments
 from llmsspider.config.settings import Config
+from llmsspider.crawler.addresses import Addresses
 from llmsspider.crawler.bot_walls import CONFIRM_RUNS, Suspect, Wall
 from llmsspider.crawler.bounds import Bounds
 from llmsspider.crawler.known_pages import KnownPages, RecordedPages
@@ -16,13 +17,12 @@ from llmsspider.crawler.learn import Learners
 from llmsspider.crawler.learn.base import End
 from llmsspider.crawler.learn.start_page import place_of
 from llmsspider.crawler.link_bases import LinkBases
-from llmsspider.crawler.parts import UsesRun
-from llmsspider.crawler.progress import Coverage
 from llmsspider.crawler.records import Records
+from llmsspider.crawler.report import Reporter
 from llmsspider.crawler.revisit import Ledger
 from llmsspider.crawler.second_requests import Judged
 from llmsspider.crawler.site import SiteKnowledge
-from llmsspider.crawler.state import RunState
+from llmsspider.crawler.uses import UsesRun
 from llmsspider.items import LlmsEntry
 from llmsspider.site.discovered import FetchResult
 from llmsspider.site.llmstxt import directory_url, is_llms_url
@@ -153,22 +153,21 @@ LOST_LIST_RUNS = 10
 class SourceMemory(UsesRun):
     """What runs of one source remember from one to the next, besides pages."""
 
+    addresses: Addresses
     arguments: DocsArguments
     bounds: Bounds
     config: Config
-    coverage: Coverage
     known: KnownPages
     learned: Learners
     ledger: Ledger
     recorded: RecordedPages
     records: Records
-    requested_pages: set[bytes]
+    report: Reporter
     rights: SiteRights
     site: SiteKnowledge
 
-    def __init__(self, run: RunState, source: SourceRecord | None):
+    def __init__(self, run: object, source: SourceRecord | None):
         super().__init__(run)
-        self._run = run
         self._source = source
         found = source.discovery if source is not None else {}
         files = found.get("files")
@@ -191,7 +190,7 @@ class SourceMemory(UsesRun):
         """What the relative links of the site's Markdown are relative to; made with the first page
         of Markdown.
         """
-        discovery = self._run.discovery
+        discovery = self.site.discovery
         bases = LinkBases(self.known_urls, self.site.page_of)
         bases.remember(
             self._source.discovery.get("link_bases") if self._source is not None else None
@@ -215,7 +214,6 @@ class SourceMemory(UsesRun):
 
     def recall(self) -> None:
         """Use what earlier runs stored with the source, and log what is different this time."""
-        run = self._run
         source = self._source
         if source is None:
             return
@@ -230,24 +228,23 @@ class SourceMemory(UsesRun):
         if shapes := source.discovery.get("shapes"):
             self.bounds.learned.remember(shapes)
         if source.extractor_version and source.extractor_version != self.records.extractor_version:
-            run.note(
+            self.report.note(
                 "stored pages were made by another version, converter or pipelines: they are made"
                 " again, and those that differ for it are changed, whatever the site did"
             )
             if self.config.own_code:
                 source.discovery.pop("says", None)
         if (kept := kept_line(self.arguments, source)) is not None:
-            run.note(kept)
+            self.report.note(kept)
 
-    def to_keep(self) -> SourceRecord:
+    def to_keep(self, end: End) -> SourceRecord:
         """Return the record of the source as it is stored: the one before with what the run learned
         so far.
 
         What discovery found, and what only a run that saw the whole site knows, is kept of such
         runs.
         """
-        run = self._run
-        discovery = self._run.discovery
+        discovery = self.site.discovery
         source = self._source = updated_record(
             self.arguments,
             self._source,
@@ -257,14 +254,10 @@ class SourceMemory(UsesRun):
         )
         kept = source.discovery
         listed = self.arguments.mode != "refresh"
-        known = self.requested_pages & self.recorded.keys
+        known = self.addresses.requested_pages & self.recorded.keys
         seen = {key.hex() for key in known if key not in self.known.outcomes}
-        complete = run.deletions is not None
-        kept["doubts"] = self.doubts.to_keep(complete=complete, listed=listed, seen=seen)
-        is_complete = self.coverage.complete and run.outcome == "finished"
-        followed = bool(run.outcome) and discovery is not None and run.follows_links
-        saw = discovery is not None and is_complete
-        kept |= self.learned.keep(End(followed, saw, saw and run.resumes is None))
+        kept["doubts"] = self.doubts.to_keep(complete=end.has_decided, listed=listed, seen=seen)
+        kept |= self.learned.keep(end)
         if "link_bases" in vars(self) and (bases := self.link_bases.learned()):
             kept["link_bases"] = dict(bases)
         if discovery is None:
@@ -361,17 +354,17 @@ class SourceMemory(UsesRun):
         """True when stored pages are requested by themselves: how they were found and listed stays
         as it was stored.
         """
-        discovery = self._run.discovery
+        discovery = self.site.discovery
         failed = discovery is not None and bool(discovery.start.error)
         return self.arguments.mode == "refresh" or failed
 
     def failed_before(self) -> list[str]:
         """Return the URLs that failed in the run before this one, as far as the store kept them."""
         earlier = self.run_before()
-        errors = self._run.store.errors(earlier) if earlier else []
+        errors = self.known.stored.errors(earlier) if earlier else []
         return list(dict.fromkeys(error.url for error in errors if error.kind != "invalid_url"))
 
     def run_before(self) -> RunRecord | None:
         """Return the run before this one, None in the first."""
-        earlier = [record for record in self._run.store.runs() if record.id != self._run.id]
-        return earlier[-1] if earlier else None
+        runs = reversed(self.known.stored.runs())
+        return next((one for one in runs if one.id != self.records.run_id), None)

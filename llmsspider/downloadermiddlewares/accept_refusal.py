@@ -5,23 +5,19 @@ import logging
 from collections import defaultdict
 
 from scrapy import Request
-from scrapy.crawler import Crawler
 from scrapy.http import Response
 
-from llmsspider.config.arguments import DocsArguments
-from llmsspider.crawler.known_pages import KnownPages
-from llmsspider.crawler.learn import Learners
 from llmsspider.crawler.pages import text_headers
+from llmsspider.crawler.parts import DocsArguments, KnownPages, Learners
 from llmsspider.crawler.requests import (
     HTML_ACCEPT,
-    META,
     NestedDownloadError,
     RunComponent,
     download_nested,
+    info,
 )
-from llmsspider.crawler.run import Run
 from llmsspider.web.page_forms import HTML_TYPES, is_markdown_url
-from llmsspider.web.urls import host, identity, page_key
+from llmsspider.web.urls import host, identity
 
 logger = logging.getLogger(__name__)
 
@@ -37,8 +33,8 @@ class AcceptRefusalMiddleware(RunComponent):
     known: KnownPages
     learned: Learners
 
-    def __init__(self, crawler: Crawler, run: Run):
-        super().__init__(crawler, run)
+    def set_up(self) -> None:
+        """Make what it needs besides the run."""
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def process_response(self, request: Request, response: Response) -> Response:
@@ -57,7 +53,7 @@ class AcceptRefusalMiddleware(RunComponent):
             self.learned.accept_refusals.learn(request.url, has_html=page is not None)
         if page is None:
             return response
-        self.run.count("markdown/accept-refused")
+        self.report.count("markdown/accept-refused")
         logger.debug(
             "%(url)s: HTTP status %(status)d for Accept: text/markdown, requested as HTML",
             {"url": request.url, "status": response.status},
@@ -71,12 +67,12 @@ class AcceptRefusalMiddleware(RunComponent):
             response.status,
             text_headers(response),
             response.body,
-            is_stored=lambda: self.known.state(page_key(request.url)) is not None,
+            is_stored=lambda: self.known.at(request.url) is not None,
         )
 
     async def _as_html(self, request: Request) -> Response | None:
         """Return the page as HTML, or the redirect that leads on to it."""
-        is_discovery = bool(request.meta.get(META, {}).get("discovery"))
+        is_discovery = bool(info(request).get("discovery"))
         try:
             response = await download_nested(
                 self.crawler,
@@ -98,7 +94,7 @@ class AcceptRefusalMiddleware(RunComponent):
         """Return whether it is the request of a page, by the Accept header that asks for Markdown."""
         if b"text/markdown" not in (request.headers.get("Accept") or b""):
             return False
-        page = request.meta.get(META, {})
+        page = info(request)
         if is_markdown_url(request.url) or page.get("source"):
             return False
         if "by" in page or page.get("verify"):

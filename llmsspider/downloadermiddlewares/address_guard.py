@@ -82,7 +82,11 @@ class AddressGuardMiddleware:
         """Raise `RefusedRequest` for a URL that may not be fetched; in a local folder its handler
         says what is read.
         """
-        if request.url.startswith(FILE) and (run := run_of(self.crawler)) and run.reads_folder:
+        if (
+            request.url.startswith(FILE)
+            and (run := run_of(self.crawler))
+            and run.arguments.reads_folder
+        ):
             return
         parts = urlparse_cached(request)
         is_web = parts.scheme in DEFAULT_PORTS

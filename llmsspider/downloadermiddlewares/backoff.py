@@ -16,7 +16,7 @@ from scrapy.http import Response
 from scrapy.robotstxt import RobotParser
 from scrapy.utils.httpobj import urlparse_cached
 
-from llmsspider.crawler.requests import META, RefusedRequest, run_of
+from llmsspider.crawler.requests import RefusedRequest, info, run_of
 from llmsspider.downloadermiddlewares.host_pace import (
     DEFAULT_RATE,
     START_DELAY_SECS,
@@ -155,7 +155,7 @@ class BackoffMiddleware:
                 pace.remove_bound()
         if response.status in REFUSALS:
             self._refused(key, pace, request, response)
-        elif response.status == 403 and not request.meta.get(META, {}).get("nested"):
+        elif response.status == 403 and not info(request).get("nested"):
             # files that are looked for are no pages: some hosts have 403 for 404
             pace.record_forbidden()
         elif response.status < 500 and response.status != 403:

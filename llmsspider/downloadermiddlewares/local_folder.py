@@ -233,7 +233,11 @@ class FolderDownloadHandler(BaseDownloadHandler):
     @cached_property
     def _folder(self) -> Folder | None:
         run = run_of(self.crawler)
-        return Folder(run.arguments.url or "") if run is not None and run.reads_folder else None
+        return (
+            Folder(run.arguments.url or "")
+            if run is not None and run.arguments.reads_folder
+            else None
+        )
 
     async def download_request(self, request: Request) -> Response:
         """Return what a server would answer; the browser opens no files."""

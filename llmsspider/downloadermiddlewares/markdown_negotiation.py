@@ -7,29 +7,30 @@ from typing import Any
 from weakref import WeakSet
 
 from scrapy import Request
-from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import HtmlResponse, Response
 
 from llmsspider.crawler.bot_walls import ACCEPTED_RUNS
-from llmsspider.crawler.known_pages import KnownPages
-from llmsspider.crawler.learn import Learners
 from llmsspider.crawler.pages import says_missing, text_headers
-from llmsspider.crawler.readings import Readings
+from llmsspider.crawler.parts import (
+    KnownPages,
+    Learners,
+    Ledger,
+    Readings,
+    SiteKnowledge,
+    SourceMemory,
+)
 from llmsspider.crawler.requests import (
     HTML_ACCEPT,
-    META,
     NestedDownloadError,
     RefusedRequest,
     RunComponent,
     download_nested,
+    has_any,
+    info,
     is_plain,
     nested_request,
 )
-from llmsspider.crawler.revisit import Ledger
-from llmsspider.crawler.run import Run
-from llmsspider.crawler.site import SiteKnowledge
-from llmsspider.crawler.source_memory import SourceMemory
 from llmsspider.errors import ErrorKind
 from llmsspider.store import PageState
 from llmsspider.web import stats
@@ -65,8 +66,8 @@ class MarkdownNegotiationMiddleware(RunComponent):
     sampled: dict[bytes, dict[str, str]]
     site: SiteKnowledge
 
-    def __init__(self, crawler: Crawler, run: Run):
-        super().__init__(crawler, run)
+    def set_up(self) -> None:
+        """Make what it needs besides the run."""
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._by_html: WeakSet[Request] = WeakSet()  # pages whose Markdown files are not believed
         self._page_first: WeakSet[Request] = WeakSet()
@@ -85,10 +86,10 @@ class MarkdownNegotiationMiddleware(RunComponent):
         Raises `IgnoreRequest` where the page was downloaded before and only its Markdown is
         requested.
         """
-        page = request.meta.get(META, {})
-        if not page or any(page.get(key) for key in ("nested", "synthetic", "verify")):
+        page = info(request)
+        if not page or has_any(request, "nested", "synthetic", "verify"):
             return self._kept_html(request)
-        state = self.known.state(page_key(request.url))
+        state = self.known.at(request.url)
         known = self._left_out(request, state) or self._kept_shell(request, state)
         if known is not None:
             return known
@@ -153,7 +154,7 @@ class MarkdownNegotiationMiddleware(RunComponent):
 
         It is a 404 for one that is listed, and was not found.
         """
-        page = request.meta[META]
+        page = info(request)
         url = request.url
         ledger = self.ledger
         if ledger.by is None and not self.sampled:
@@ -181,7 +182,7 @@ class MarkdownNegotiationMiddleware(RunComponent):
         """Say whether the store has what was read of a page that is no document, or is requested
         for its links.
         """
-        page = request.meta[META]
+        page = info(request)
         accept = request.headers.get("Accept")
         read_by = (
             "" if page.get("source") else self.readings.read_by(listed=bool(page.get("listed")))
@@ -195,7 +196,7 @@ class MarkdownNegotiationMiddleware(RunComponent):
         there.
         """
         is_html = b"html" in (response.headers.get("Content-Type") or b"").lower()
-        is_look = request.meta.get(META, {}).get("nested") and response.status == 200 and is_html
+        is_look = info(request).get("nested") and response.status == 200 and is_html
         if is_look and not self.known.states and len(self._html) < MAX_KEPT:
             self._html.setdefault(identity(request.url), response)
         if request in self._by_html:
@@ -219,20 +220,18 @@ class MarkdownNegotiationMiddleware(RunComponent):
         return markdown or response
 
     def _known(self, request: Request) -> tuple[HostForms, PageState | None]:
-        return self.site.forms_of(request.url), self.known.state(page_key(request.url))
+        return self.site.forms_of(request.url), self.known.at(request.url)
 
     def _is_first(self, request: Request, forms: HostForms, state: PageState | None) -> bool:
         """Return whether to download the page before its Markdown: only links name it, and those
         are mostly dead.
         """
-        page = request.meta.get(META, {})
+        page = info(request)
         url = request.url
         return (
             page.get("by") == "link"
             and state is None
-            and not any(
-                page.get(key) for key in ("listed", "md", "dead", "alternate", "held", "source")
-            )
+            and not has_any(request, "listed", "md", "dead", "alternate", "held", "source")
             and not is_markdown_url(url)
             and forms.known(url) is not None
             and forms.expects_dead(lists=bool(self.site.listed))
@@ -248,7 +247,7 @@ class MarkdownNegotiationMiddleware(RunComponent):
         stored = (
             state.fetched_url if state is not None and is_markdown_url(state.fetched_url) else None
         )
-        page = request.meta.get(META, {})
+        page = info(request)
         urls = (stored, page.get("md"), self.site.markdown_of(request.url))
         named = [] if page.get("held") else list(dict.fromkeys(url for url in urls if url))
         if not named and state is not None and identity(request.url) in forms.missed:
@@ -277,7 +276,7 @@ class MarkdownNegotiationMiddleware(RunComponent):
         """
         response = await self._download(request, url, stored=stored)
         if response is not None and self._acceptable(response, url, request.url):
-            self.run.count("markdown/hit")
+            self.report.count("markdown/hit")
             response.request = request
             return response
         if stored and response is not None:
@@ -285,7 +284,7 @@ class MarkdownNegotiationMiddleware(RunComponent):
             if kind is None and response.status < 300 and not response.body.strip():
                 kind = "http"
             self._raise_outage(url, kind, f"HTTP status {response.status}")
-        self.run.count("markdown/miss")
+        self.report.count("markdown/miss")
         return None
 
     async def _route(
@@ -295,7 +294,9 @@ class MarkdownNegotiationMiddleware(RunComponent):
         that page.
         """
         response = await self.crawler.engine.download_async(nested_request(url, request, meta=meta))
-        self.run.count("markdown/hit" if self._acceptable(response, url, url) else "markdown/miss")
+        self.report.count(
+            "markdown/hit" if self._acceptable(response, url, url) else "markdown/miss"
+        )
         response.request = request
         return response
 
@@ -308,7 +309,7 @@ class MarkdownNegotiationMiddleware(RunComponent):
             response.request = request
             if self._acceptable(response, request.url, request.url):
                 forms.hit(request.url, request.url, named=True)
-                self.run.count("markdown/hit")
+                self.report.count("markdown/hit")
                 return response
         for form, url in page_candidates(request.url).items():
             page = await self._download(request, url, accept=HTML_ACCEPT)
@@ -351,10 +352,9 @@ class MarkdownNegotiationMiddleware(RunComponent):
         """Raise `RefusedRequest` where the answer for stored Markdown is an outage, until that
         lasts too long.
         """
-        run = self.run
         if (
             kind in OUTAGES
             and self.memory.doubts.again(page_key(url), f"markdown {kind}") < ACCEPTED_RUNS
         ):
-            run.count(stats.blocked("markdown-outage"))
+            self.report.count(stats.blocked("markdown-outage"))
             raise RefusedRequest(f"{message} at {url}", reason="markdown-outage", kind=kind)

@@ -7,7 +7,7 @@ from scrapy.downloadermiddlewares import redirect
 from scrapy.http import HtmlResponse, Response
 
 from llmsspider.crawler.pages import leads_on
-from llmsspider.crawler.requests import META, RefusedRequest
+from llmsspider.crawler.requests import RefusedRequest, info
 from llmsspider.downloadermiddlewares.redirect import NoReferer
 
 
@@ -22,7 +22,7 @@ class MetaRefreshMiddleware(NoReferer, redirect.MetaRefreshMiddleware):
         """Return the redirect of a start page that refreshes elsewhere; an invalid one is no
         redirect.
         """
-        if not request.meta.get(META, {}).get("discovery"):
+        if not info(request).get("discovery"):
             return response
         try:
             answer = super().process_response(request, response)

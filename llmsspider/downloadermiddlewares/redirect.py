@@ -13,17 +13,16 @@ from scrapy.settings import BaseSettings
 
 from llmsspider.crawler.bot_walls import leads_to_login, names_itself
 from llmsspider.crawler.requests import (
-    META,
     REDIRECTED,
     RefusedRequest,
     download_nested,
+    info,
     run_of,
 )
-from llmsspider.crawler.run import Run
 from llmsspider.downloadermiddlewares.decompression import ENCODINGS, decompress
 from llmsspider.web import stats
 from llmsspider.web.addresses import same_site
-from llmsspider.web.urls import INVALID_URL, fault, host, identity, loose_key, page_key
+from llmsspider.web.urls import INVALID_URL, fault, host, identity, page_key
 
 VALIDATORS = ("If-None-Match", "If-Modified-Since")
 """Conditional headers: each belongs to one URL (RFC 9110, section 13.1)."""
@@ -114,13 +113,14 @@ class RedirectMiddleware(NoReferer, redirect.RedirectMiddleware):
             raise RefusedRequest(why, reason="redirect-loop", kind="http")
         run = run_of(self.crawler)
         if run is not None:
-            if is_respelled(run, request, answer.url):
+            is_page = "by" in info(request)
+            if is_page and run.addresses.is_respelled(request.url, answer.url):
                 page = await download_nested(self.crawler, answer.url, request)
                 return page.replace(request=request)
-            if "by" in request.meta.get(META, {}) and page_key(request.url) != page_key(answer.url):
-                run.counts_as[page_key(request.url)] = page_key(answer.url), "", 0
-            page = request.meta.get(META, {}).get("canonical")
-            is_named = bool(page and identity(page) == identity(answer.url))
+            if is_page and page_key(request.url) != page_key(answer.url):
+                run.addresses.count_as(request.url, answer.url)
+            named = info(request).get("canonical")
+            is_named = bool(named and identity(named) == identity(answer.url))
             if run.site.learn_redirect(
                 request.url, answer.url, is_named=is_named
             ):  # it is the document
@@ -198,19 +198,6 @@ def _leads_on(response: Response) -> bool:
     titles = [title.decode("utf-8", "replace").strip() for title in _TITLE.findall(body)]
     asks = any(names_itself("", title, body) for title in titles)
     return len(set(_HREF.findall(body))) >= FEW_LINKS and not asks
-
-
-def is_respelled(run: Run, request: Request, target: str) -> bool:
-    """Return whether a stored page is to be had at another spelling of its address, which is not
-    stored.
-    """
-    known = run.known
-    return (
-        "by" in request.meta.get(META, {})
-        and loose_key(request.url) == loose_key(target)
-        and known.state(page_key(request.url)) is not None
-        and known.state(page_key(target)) is None
-    )
 
 
 def _refused(why: str) -> RefusedRequest:

@@ -9,19 +9,13 @@ from typing import Self
 from weakref import WeakKeyDictionary
 
 from scrapy import Request
-from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
 from scrapy.utils.httpobj import urlparse_cached
 
-from llmsspider.config.settings import Config
-from llmsspider.crawler.known_pages import KnownPages
-from llmsspider.crawler.learn import Learners
 from llmsspider.crawler.pages import text_headers
-from llmsspider.crawler.readings import Readings
-from llmsspider.crawler.requests import META, RunComponent, is_plain, nested_request
-from llmsspider.crawler.run import Run
-from llmsspider.crawler.source_memory import SourceMemory
+from llmsspider.crawler.parts import Config, KnownPages, Learners, Readings, SourceMemory
+from llmsspider.crawler.requests import META, RunComponent, info, is_plain, nested_request
 from llmsspider.items import raw_hash
 from llmsspider.store import Reading
 from llmsspider.web.urls import host, page_key, without_fragment
@@ -101,8 +95,8 @@ class RevalidationMiddleware(RunComponent):
     memory: SourceMemory
     readings: Readings
 
-    def __init__(self, crawler: Crawler, run: Run):
-        super().__init__(crawler, run)
+    def set_up(self) -> None:
+        """Make what it needs besides the run."""
         self._get_only: set[str] = set()  # hosts whose HEAD says other than their GET
         self._heads: WeakKeyDictionary[Request, HeadAnswer] = WeakKeyDictionary()
         """The answers to HEAD that did not say that nothing changed, by the GET that follows."""
@@ -114,7 +108,7 @@ class RevalidationMiddleware(RunComponent):
             return None
         for name, value in known.items():
             request.headers[name] = value
-        self.run.count("revalidated")
+        self.report.count("revalidated")
         is_others = not request.meta.get(META)  # robots.txt: the HEAD would wait for it
         is_get = self.config.revalidate_method != "HEAD" or request.meta.get("playwright")
         if is_get or is_others or host(request.url) in self._get_only:
@@ -124,7 +118,7 @@ class RevalidationMiddleware(RunComponent):
     def _validators(self, request: Request) -> dict[str, str]:
         if request.method != "GET":
             return {}
-        page = request.meta.get(META, {})
+        page = info(request)
         url, accept = _representation(request)
         if is_resource(request):
             return self.known.conditional_headers(url, accept, read_by="")
@@ -143,7 +137,7 @@ class RevalidationMiddleware(RunComponent):
         head_request = nested_request(
             request.url,
             request,
-            discovery=bool(request.meta.get(META, {}).get("discovery")),
+            discovery=bool(info(request).get("discovery")),
             meta=own,
             method="HEAD",
             headers=request.headers,
@@ -170,7 +164,7 @@ class RevalidationMiddleware(RunComponent):
         why = disagreement(head, HeadAnswer.of(response.status, text_headers(response)))
         if why is not None:
             self._get_only.add(name)
-            self.run.count("head/refused")
+            self.report.count("head/refused")
             logger.info(
                 "%(host)s gets GET, whatever LLMS_REVALIDATE_METHOD says: %(why)s at %(url)s",
                 {"host": name, "why": why, "url": request.url},
@@ -211,7 +205,7 @@ def is_resource(request: Request) -> bool:
     """Return whether the response is no page: requested by discovery, for its links, or by Scrapy
     for robots.txt.
     """
-    page = request.meta.get(META, {})
+    page = info(request)
     if page:
         return bool(page.get("discovery") or page.get("source"))
     return urlparse_cached(request).path == "/robots.txt"

@@ -15,7 +15,7 @@ from scrapy.robotstxt import RobotParser
 from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.misc import load_object
 
-from llmsspider.crawler.requests import META, RefusedRequest, kind_of_exception, run_of
+from llmsspider.crawler.requests import RefusedRequest, info, kind_of_exception, run_of
 from llmsspider.downloadermiddlewares.user_agent import robots_user_agent
 from llmsspider.errors import ErrorKind
 from llmsspider.web import foreign, stats
@@ -60,7 +60,7 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
     def __init__(self, crawler: Crawler):
         super().__init__(crawler)
         if (run := run_of(crawler)) is not None:
-            run.robots_txt = self.text_of
+            run.site.robots_txt = self.text_of
         self._rights = run.rights if run is not None else SiteRights()
         self._declaring: set[str] = (
             set()
@@ -80,7 +80,7 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
         if netloc in self._unreachable:
             kind, message = self._unreachable[netloc]
             raise self._blocked(message, UNREACHABLE, kind)
-        for url in filter(None, (request.url, request.meta.get(META, {}).get("page"))):
+        for url in filter(None, (request.url, info(request).get("page"))):
             if rp is not None and not rp.allowed(url, self._token):
                 self.crawler.stats.inc_value("robotstxt/forbidden")
                 raise self._blocked("forbidden by robots.txt (ROBOTSTXT_OBEY)", "robots", "blocked")

@@ -3,18 +3,21 @@ downloaded.
 """
 
 from scrapy import Request, signals
-from scrapy.crawler import Crawler
 from scrapy.exceptions import StopDownload
 from scrapy.http import Headers, Response
 
-from llmsspider.crawler.bounds import Bounds
-from llmsspider.crawler.learn import Learners
-from llmsspider.crawler.progress import Coverage, PageLimit, Progress
-from llmsspider.crawler.requests import META, FilteredRequest, RunComponent
-from llmsspider.crawler.run import Run
+from llmsspider.crawler.parts import (
+    Bounds,
+    Coverage,
+    KnownPages,
+    Learners,
+    PageLimit,
+    Progress,
+    Waiting,
+)
+from llmsspider.crawler.requests import FilteredRequest, RunComponent, has_any, info
 from llmsspider.crawler.settle import WaitingPage
 from llmsspider.web.page_forms import media_type
-from llmsspider.web.urls import page_key
 
 
 class ScopeMiddleware(RunComponent):
@@ -26,21 +29,25 @@ class ScopeMiddleware(RunComponent):
 
     bounds: Bounds
     coverage: Coverage
+    known: KnownPages
     learned: Learners
     limit: PageLimit
     progress: Progress
+    waiting: Waiting
 
-    def __init__(self, crawler: Crawler, run: Run):
-        super().__init__(crawler, run)
-        crawler.signals.connect(self.request_reached_downloader, signals.request_reached_downloader)
-        crawler.signals.connect(self.response_downloaded, signals.response_downloaded)
-        crawler.signals.connect(self.headers_received, signals.headers_received)
+    def set_up(self) -> None:
+        """Make what it needs besides the run."""
+        self.crawler.signals.connect(
+            self.request_reached_downloader, signals.request_reached_downloader
+        )
+        self.crawler.signals.connect(self.response_downloaded, signals.response_downloaded)
+        self.crawler.signals.connect(self.headers_received, signals.headers_received)
 
     def request_reached_downloader(self, request: Request) -> None:
         """Count a request that is sent for a page: its Markdown form, HTML, redirects and retries."""
-        page = request.meta.get(META, {})
+        page = info(request)
         self.progress.requests += 1
-        if page and not any(page.get(key) for key in ("asset", "discovery", "verify")):
+        if page and not has_any(request, "asset", "discovery", "verify"):
             self.limit.requests += 1
 
     def response_downloaded(self, response: Response) -> None:
@@ -49,7 +56,7 @@ class ScopeMiddleware(RunComponent):
 
     def headers_received(self, headers: Headers, request: Request) -> None:
         """Stop the download of a page that is a file, by its name and headers."""
-        page = request.meta.get(META, {})
+        page = info(request)
         if "by" not in page:
             return
         content_type = (headers.get("Content-Type") or b"").decode("latin-1")
@@ -61,11 +68,10 @@ class ScopeMiddleware(RunComponent):
 
     def process_request(self, request: Request) -> None:
         """Raise `FilteredRequest` for a request that may not be followed."""
-        run = self.run
-        page = request.meta.get(META, {})
+        page = info(request)
         if self.bounds.scope is None or not page:
             return
-        if any(page.get(key) for key in ("nested", "synthetic", "verify", "source")):
+        if has_any(request, "nested", "synthetic", "verify", "source"):
             return
         if self.limit.reached:
             self.coverage.incomplete(self.limit.why)
@@ -76,17 +82,17 @@ class ScopeMiddleware(RunComponent):
         elif alike := page.get("alike"):
             why = self.bounds.crowded(request.url, listed=alike == "listed")
             self.coverage.unseen.update({"trap"} if why else ())
-        if why is not None or self._waits(run, request):
+        if why is not None or self._waits(request):
             raise FilteredRequest(why)
 
-    def _waits(self, run: Run, request: Request) -> bool:
+    def _waits(self, request: Request) -> bool:
         """Keep a request whose address has a shape that was no page here; say whether it waits."""
-        page = request.meta[META]
-        learned = run.bounds.learned
-        if "by" not in page or any(
-            page.get(key) for key in ("start", "listed", "asked", "canonical", "late", "held")
+        page = info(request)
+        learned = self.bounds.learned
+        if "by" not in page or has_any(
+            request, "start", "listed", "asked", "canonical", "late", "held"
         ):
             return False
-        if request.meta.get("redirect_times") or run.known.state(page_key(request.url)) is not None:
+        if request.meta.get("redirect_times") or self.known.at(request.url) is not None:
             return False
-        return learned.waits(request.url) and run.waiting.keep(WaitingPage("shape", request))
+        return learned.waits(request.url) and self.waiting.keep(WaitingPage("shape", request))

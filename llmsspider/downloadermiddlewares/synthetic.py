@@ -3,7 +3,7 @@
 from scrapy import Request
 from scrapy.http import Response
 
-from llmsspider.crawler.requests import META
+from llmsspider.crawler.requests import info
 
 
 class SyntheticMiddleware:
@@ -16,5 +16,5 @@ class SyntheticMiddleware:
 
     def process_request(self, request: Request) -> Response | None:
         """Return the answer of a synthetic request."""
-        is_synthetic = request.meta.get(META, {}).get("synthetic")
+        is_synthetic = info(request).get("synthetic")
         return Response(request.url, request=request) if is_synthetic else None

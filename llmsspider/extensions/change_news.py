@@ -8,9 +8,7 @@ import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from llmsspider.config.arguments import DocsArguments
-from llmsspider.config.settings import Config
-from llmsspider.crawler.progress import Outputs
+from llmsspider.crawler.parts import Config, DocsArguments, Outputs
 from llmsspider.crawler.requests import RunExtension
 from llmsspider.errors import StoreError
 from llmsspider.output.exports import staged
@@ -40,11 +38,11 @@ class ChangeNews(RunExtension):
 
     def is_wanted(self) -> bool:
         """Return whether a feed or a webhook is configured."""
-        return self.run.watched and bool(self.config.changes_feed or self.config.webhook_url)
+        return self.is_reported and bool(self.config.changes_feed or self.config.webhook_url)
 
     async def engine_stopped(self) -> None:
         """Publish what changed; an error is logged and never fails the crawl."""
-        if not self.run.id:
+        if not self.records.run_id:
             return  # it did not begin
         try:
             changes = await asyncio.to_thread(self._changes)
@@ -64,14 +62,15 @@ class ChangeNews(RunExtension):
         from llmsspider.diff.source import changes_since  # noqa: PLC0415
 
         run = self.run
-        with self.config.stores.open(run.source, create=False) as store:
+        with self.config.stores.open(self.records.source, create=False) as store:
             record = store.source_record()
             unpublished: Any = record.discovery.get(UNPUBLISHED, {}) if record is not None else {}
             since = {
                 one: min(run.seq_before, unpublished.get(one, run.seq_before)) for one in CHANNELS
             }
             found = {
-                start: changes_since(store, run.source, start) for start in set(since.values())
+                start: changes_since(store, self.records.source, start)
+                for start in set(since.values())
             }
             return {channel: found[start] for channel, start in since.items()}
 
@@ -79,11 +78,10 @@ class ChangeNews(RunExtension):
         """Update the feed; returns whether it is up to date."""
         from llmsspider.diff.atom import NotAFeedError, updated_feed  # noqa: PLC0415
 
-        run = self.run
         setting = self.config.changes_feed
         if not setting:
             return True
-        path = path_for(setting, run.source)
+        path = path_for(setting, self.records.source)
         try:
             existing = path.read_bytes() if path.exists() else None
             if existing is not None and not changes.pages:
@@ -105,8 +103,8 @@ class ChangeNews(RunExtension):
             return True
         from llmsspider.diff import webhook  # noqa: PLC0415
 
-        body = webhook.payload(changes, self.arguments.url or "", self.run.id)
-        message = f"{self.run.id}-{changes.since}"
+        body = webhook.payload(changes, self.arguments.url or "", self.records.run_id)
+        message = f"{self.records.run_id}-{changes.since}"
         headers = webhook.signed_headers(body, message, int(time.time()), config.webhook_secret)
         try:
             await webhook.send(config.webhook_url, body, headers, config.allowed_addresses)
@@ -119,7 +117,7 @@ class ChangeNews(RunExtension):
         unpublished = {
             channel: changes[channel].since for channel in CHANNELS if not published[channel]
         }
-        with self.config.stores.open(self.run.source, create=False) as store:
+        with self.config.stores.open(self.records.source, create=False) as store:
             record = store.source_record()
             if record is not None and record.discovery.get(UNPUBLISHED, {}) != unpublished:
                 record.discovery[UNPUBLISHED] = unpublished

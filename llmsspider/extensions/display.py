@@ -46,7 +46,8 @@ class Display:
     def refresh(self) -> None:
         """Show the state of this moment."""
         if self._live is not None:
-            self._live.update(view(status.run_report(self._run), self._run.source), refresh=True)
+            snapshot = status.run_report(self._run)
+            self._live.update(view(snapshot, snapshot.source), refresh=True)
 
     def stop(self) -> None:
         """Show the last state, and let the log write to the terminal again; idempotent."""
@@ -81,7 +82,7 @@ class LinesAbove:
         """Do nothing: lines are written at once."""
 
 
-def view(run: status.RunStatus, source: str) -> RenderableType:
+def view(snapshot: status.RunStatus, source: str) -> RenderableType:
     """Return the display: a bar, and what was found, done and filtered."""
     from rich.console import Group  # noqa: PLC0415  # as in `Display.start`
     from rich.panel import Panel  # noqa: PLC0415
@@ -94,21 +95,27 @@ def view(run: status.RunStatus, source: str) -> RenderableType:
     bar.add_column(ratio=1)
     bar.add_column(no_wrap=True, justify="right")
     bar.add_row(
-        Text(run.phase, style="bold cyan"),
-        ProgressBar(total=max(run.total, 1), completed=run.done),
-        Text(status.pages(run), style="bold"),
+        Text(snapshot.phase, style="bold cyan"),
+        ProgressBar(total=max(snapshot.total, 1), completed=snapshot.done),
+        Text(status.pages(snapshot), style="bold"),
     )
     facts = Table.grid(padding=(0, 2))
     facts.add_column(style="dim", no_wrap=True, min_width=len("documents"))
     facts.add_column(overflow="ellipsis", no_wrap=True)
-    looking = run.phase in {"starting", "discovery"} and run.discovered_file is None
-    found = "looking for llms.txt, llms-full.txt and sitemaps" if looking else status.found(run)
+    looking = snapshot.phase in {"starting", "discovery"} and snapshot.discovered_file is None
+    found = (
+        "looking for llms.txt, llms-full.txt and sitemaps" if looking else status.found(snapshot)
+    )
     facts.add_row("found", Text(found))
-    facts.add_row("documents", _counted(run.documents, run.origins, "green"))
-    facts.add_row("queued", Text(f"{run.queued}, {run.unchanged} unchanged"))
-    facts.add_row("errors", _counted(run.errors.count, run.errors.by_kind, "red"))
-    facts.add_row("filtered", _counted(run.filtered.count, run.filtered.by_reason, "yellow"))
-    facts.add_row("pace", Text(f"{run.pages_per_min:.0f} pages/min, {duration(run.elapsed_secs)}"))
+    facts.add_row("documents", _counted(snapshot.documents, snapshot.origins, "green"))
+    facts.add_row("queued", Text(f"{snapshot.queued}, {snapshot.unchanged} unchanged"))
+    facts.add_row("errors", _counted(snapshot.errors.count, snapshot.errors.by_kind, "red"))
+    facts.add_row(
+        "filtered", _counted(snapshot.filtered.count, snapshot.filtered.by_reason, "yellow")
+    )
+    facts.add_row(
+        "pace", Text(f"{snapshot.pages_per_min:.0f} pages/min, {duration(snapshot.elapsed_secs)}")
+    )
     return Panel(Group(bar, facts), title=Text(source), title_align="left", border_style="dim")
 
 

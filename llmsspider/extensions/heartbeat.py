@@ -1,10 +1,8 @@
 """Heartbeats: the counts of a run, written to the store while it goes."""
 
-from scrapy.crawler import Crawler
 from scrapy.utils.asyncio import create_looping_call
 
 from llmsspider.crawler.requests import RunExtension
-from llmsspider.crawler.run import Run
 from llmsspider.errors import StoreError
 
 HEARTBEAT_SECS = 5.0
@@ -14,8 +12,8 @@ HEARTBEAT_SECS = 5.0
 class Heartbeat(RunExtension):
     """Write the counts of the run to the store every five seconds."""
 
-    def __init__(self, crawler: Crawler, run: Run):
-        super().__init__(crawler, run)
+    def set_up(self) -> None:
+        """Make what it needs besides the run."""
         self._task = create_looping_call(self._beat)
 
     def spider_opened(self) -> None:

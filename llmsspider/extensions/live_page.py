@@ -29,7 +29,7 @@ class LivePage(RunExtension):
         """
         wanted = str(self.crawler.settings.get("LLMS_STATUS_PORT"))
         self._ports = parse_ports(wanted)
-        return self.run.watched and self._ports is not None and (wanted != "auto" or is_watched())
+        return self.is_reported and self._ports is not None and (wanted != "auto" or is_watched())
 
     async def spider_opened(self) -> None:
         """Start; the server is imported here, since most crawls run without."""

@@ -70,27 +70,31 @@ class LiveStatus:
     """Of each an error kind or filter reason, the URL, and the detail in words."""
 
 
-def live_status(run: RunReport) -> LiveStatus:
-    """Return the state of a run."""
-    discovery = run.discovery
+def live_status(snapshot: RunReport) -> LiveStatus:
+    """Return the state of a snapshot."""
+    discovery = snapshot.discovery
     same = {
-        one.name: getattr(run, one.name) for one in fields(LiveStatus) if hasattr(run, one.name)
+        one.name: getattr(snapshot, one.name)
+        for one in fields(LiveStatus)
+        if hasattr(snapshot, one.name)
     }
     own = {
-        "errors": run.errors.by_kind,
-        "filtered": run.filtered.by_reason,
-        "failed": run.errors.count,
-        "left_out": run.filtered.count,
-        "run": run.id,
-        "ended": run.outcome is not None,
-        "report": str(run.report) if run.report else None,
+        "errors": snapshot.errors.by_kind,
+        "filtered": snapshot.filtered.by_reason,
+        "failed": snapshot.errors.count,
+        "left_out": snapshot.filtered.count,
+        "run": snapshot.id,
+        "ended": snapshot.outcome is not None,
+        "report": str(snapshot.report) if snapshot.report else None,
         "files": [
             ReadFile(file.url, file.kind, file.title, len(file.entries))
             for file in (discovery.files if discovery else ())
         ],
         "sitemaps": list(discovery.sitemaps) if discovery else [],
-        "error_examples": [(one.kind, one.url, one.reason) for one in run.errors.urls],
-        "filtered_examples": [(one.reason, one.url, one.rule or "") for one in run.filtered.urls],
+        "error_examples": [(one.kind, one.url, one.reason) for one in snapshot.errors.urls],
+        "filtered_examples": [
+            (one.reason, one.url, one.rule or "") for one in snapshot.filtered.urls
+        ],
     }
     return LiveStatus(**same | own)
 
@@ -218,8 +222,8 @@ class LiveServer:
         return web.Response(body=body, content_type="application/json")
 
     async def _answer_metrics(self, _request: web.Request) -> web.Response:
-        run = self._run()
-        body = metrics(run, run.source).encode("utf-8", "replace")
+        snapshot = self._run()
+        body = metrics(snapshot, snapshot.source).encode("utf-8", "replace")
         return web.Response(body=body, headers={"Content-Type": CONTENT_TYPE})
 
 

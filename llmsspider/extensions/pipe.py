@@ -13,7 +13,6 @@ from contextlib import suppress
 from typing import Any, ClassVar
 
 import orjson
-from scrapy.crawler import Crawler
 from scrapy.utils.asyncio import create_looping_call
 
 from llmsspider.crawler.requests import RunExtension
@@ -46,9 +45,9 @@ class DocumentPipe(RunExtension, asyncio.BaseProtocol):
     fd: ClassVar[int]  # the pipe; the process has one crawl, and `run_of_process` is its run
     run_of_process: ClassVar[Run | None] = None
 
-    def __init__(self, crawler: Crawler, run: Run):
-        super().__init__(crawler, run)
-        type(self).run_of_process = run
+    def set_up(self) -> None:
+        """Make what it needs besides the run."""
+        type(self).run_of_process = self.run
         self._takes = asyncio.Event()
         self._lost = asyncio.Event()
         self._done = False

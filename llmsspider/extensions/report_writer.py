@@ -2,11 +2,8 @@
 
 import logging
 
-from scrapy.crawler import Crawler
-
 from llmsspider.crawler.progress import Outputs
 from llmsspider.crawler.requests import RunExtension
-from llmsspider.crawler.run import Run
 from llmsspider.errors import StoreError
 
 
@@ -19,19 +16,19 @@ class ReportWriter(RunExtension):
 
     log = logging.getLogger(__name__)
 
-    def __init__(self, crawler: Crawler, run: Run):
-        super().__init__(crawler, run)
-        self._setting = str(crawler.settings.get("LLMS_REPORT") or "")
+    def set_up(self) -> None:
+        """Make what it needs besides the run."""
+        self._setting = str(self.crawler.settings.get("LLMS_REPORT") or "")
 
     def is_wanted(self) -> bool:
         """Return whether a place was given."""
-        return self.run.watched and bool(self._setting)
+        return self.is_reported and bool(self._setting)
 
     def engine_stopped(self) -> None:
         """Write it; Jinja2 is imported here, since a crawl without a report does without."""
         from llmsspider.ui.report import write_report  # noqa: PLC0415
 
-        if not self.run.id:
+        if not self.records.run_id:
             self.log_line(logging.WARNING, "no report: the run did not begin")
             return
         try:

@@ -55,7 +55,7 @@ class RunSummary(RunExtension):
         if run.outcome == "store_failed" and self.reason != run.outcome and self.crawler.stats:
             self.reason = run.outcome
             self.crawler.stats.set_value("finish_reason", run.outcome)
-        mark_job(self.crawler.settings.get("JOBDIR"), run.id, self.reason)
+        mark_job(self.crawler.settings.get("JOBDIR"), self.records.run_id, self.reason)
 
     def engine_stopped(self) -> None:
         """Log the summary; a plan prints its own."""
@@ -78,7 +78,7 @@ class RunSummary(RunExtension):
             stored = "no output is configured: the documents are in the store only"
             ways = (
                 "write them with -O documents.jsonl, FEEDS, or"
-                f" `{command('export', self.run.source)}`"
+                f" `{command('export', self.records.source)}`"
             )
             self.log_line(logging.WARNING, f"{stored}; {ways}")
 

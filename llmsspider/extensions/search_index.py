@@ -31,7 +31,10 @@ class SearchIndex(RunExtension):
 
     async def engine_stopped(self) -> None:
         """Index, in a thread: the store is closed for the crawl by now."""
-        if not self.run.id or not self.config.stores.index_file(self.run.source, WORDS).exists():
+        if (
+            not self.records.run_id
+            or not self.config.stores.index_file(self.records.source, WORDS).exists()
+        ):
             return  # the run did not begin, or nobody has searched the source
         try:
             self.log_line(logging.INFO, await asyncio.to_thread(self._sync))
@@ -43,7 +46,7 @@ class SearchIndex(RunExtension):
         from llmsspider.answers.library import Library  # noqa: PLC0415
 
         with Library(self.config.stores) as library:
-            opened = library.open(self.run.source)
+            opened = library.open(self.records.source)
             done = opened.sync(max(LEAST_SECS, SHARE * self.progress.elapsed_secs))
             left = "" if done else "; the rest follows before the next search"
             return f"search index: {opened.index.count()[1]} passages{left}"

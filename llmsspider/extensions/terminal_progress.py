@@ -4,12 +4,10 @@ import logging
 import os
 import sys
 
-from scrapy.crawler import Crawler
 from scrapy.utils.asyncio import create_looping_call
 
 from llmsspider.crawler.progress import Progress
 from llmsspider.crawler.requests import RunExtension
-from llmsspider.crawler.run import Run
 from llmsspider.crawler.spiderrun import is_terminal
 from llmsspider.extensions.display import Display
 from llmsspider.output.status import progress_line, run_report
@@ -30,22 +28,22 @@ class TerminalProgress(RunExtension):
 
     log = logging.getLogger(__name__)
 
-    def __init__(self, crawler: Crawler, run: Run):
-        super().__init__(crawler, run)
-        feeds = {str(uri).partition(":")[0] for uri in crawler.settings.getdict("FEEDS")}
+    def set_up(self) -> None:
+        """Make what it needs besides the run."""
+        feeds = {str(uri).partition(":")[0] for uri in self.crawler.settings.getdict("FEEDS")}
         is_shared = {"-", "stdout"} & feeds and is_terminal(
             sys.stdout
         )  # documents are written there
         is_plain = os.environ.get("TERM", "dumb") == "dumb" or not is_terminal(sys.stderr)
-        self._display = None if is_plain or is_shared else Display(run)
-        self._interval = crawler.settings.getfloat("LOGSTATS_INTERVAL")
+        self._display = None if is_plain or is_shared else Display(self.run)
+        self._interval = self.crawler.settings.getfloat("LOGSTATS_INTERVAL")
         self._logged_phase = ""
         self._logged_secs = 0.0
         self._task = create_looping_call(self.tick)
 
     def is_wanted(self) -> bool:
         """Return False for a plan or a single page."""
-        return self.run.watched
+        return self.is_reported
 
     def spider_opened(self) -> None:
         """Start the display, or the lines in its place."""

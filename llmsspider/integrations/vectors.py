@@ -26,6 +26,7 @@ from llmsspider.web.loading import Extra, SettingsLike, missing_extra
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
+    from llmsspider.crawler.parts import Config, KnownPages, Outputs
     from llmsspider.crawler.run import Run
     from llmsspider.store import Store, Stores
 
@@ -51,6 +52,10 @@ class VectorStorePipeline(RunComponent):
     size or page store the rows of the source are made anew.
     """
 
+    config: Config
+    known: KnownPages
+    outputs: Outputs
+
     extra: ClassVar[Extra | None] = None
     """The extra of this package that a subclass needs."""
 
@@ -58,7 +63,7 @@ class VectorStorePipeline(RunComponent):
         super().__init__(crawler, run)
         self.check_settings(crawler.settings)
         self.embedder = cast("Embedder", embedder_of(crawler.settings.get("LLMS_EMBEDDER")))
-        self.chunker: Chunker = run.config.chunker
+        self.chunker: Chunker = self.config.chunker
 
     @classmethod
     def check_settings(cls, settings: SettingsLike) -> None:
@@ -114,29 +119,30 @@ class VectorStorePipeline(RunComponent):
 
     async def close_spider(self) -> None:
         """Deliver what changed; a failure is one line, and what it left is delivered the next time."""
-        run = self.run
-        if run.config.plan_only or not run.id:
+        if self.config.plan_only or not self.records.run_id:
             return
         try:
-            run.flush()
-            written, removed = await asyncio.to_thread(self.bring, run.config.stores, run.source)
+            self.known.flush()
+            written, removed = await asyncio.to_thread(
+                self.bring, self.config.stores, self.records.source
+            )
         except Exception as error:  # whatever the client of a vector store raises
             text = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
             logger.error(
                 "vector store: not delivered, the next crawl does it: %(error)s", {"error": text}
             )
-            run.outputs.undelivered.append(f"vector store: {text}")
-            run.count("vectors/failed")
+            self.outputs.undelivered.append(f"vector store: {text}")
+            self.report.count("vectors/failed")
             return
-        run.count("vectors/written", written)
-        run.count("vectors/removed", removed)
-        run.note(f"vector store: {written} chunks written, {removed} removed")
+        self.report.count("vectors/written", written)
+        self.report.count("vectors/removed", removed)
+        self.report.note(f"vector store: {written} chunks written, {removed} removed")
 
     def bring(self, stores: Stores, source: str) -> tuple[int, int]:
         """Open the vector store and deliver a source to it; returns how many rows were written and
         removed.
         """
-        target = str(self.run.config.vector_store)
+        target = str(self.config.vector_store)
         with stores.open(source, create=False) as store, _turn(target):
             self.connect(target)
             try:

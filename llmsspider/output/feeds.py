@@ -145,7 +145,7 @@ class StagedFileFeedStorage(FileFeedStorage):
                 if self.resumable or self.target.exists():
                     return at_the_end(self.run, self._swap_in)
                 # the documents of a batch are stored before it is there for others
-                self.run.flush()
+                self.run.known.flush()
         self._swap_in()
         return None
 
@@ -326,7 +326,7 @@ class ChunksExporter(FileExporter):
         changes = self.run.arguments.emit == "changes"
         for row in self.run.config.chunker.rows(item, before, changes=changes):
             self.run.progress.chunks[row.change] += 1
-            self.run.count(stats.chunks(row.change))
+            self.run.report.count(stats.chunks(row.change))
             self.file.write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
 
 
@@ -415,7 +415,7 @@ class GraphExporter(FileExporter):
 
     def finish_exporting(self) -> None:
         """Write the graph from the store."""
-        self.run.flush()
+        self.run.known.flush()
         with self.run.config.stores.open(self.run.source, create=False) as store:
             write_json(store, self.file)
 
@@ -433,7 +433,7 @@ class MarkdownExporter(FileExporter):
     def finish_exporting(self) -> None:
         """Write the pages from the store."""
         if self.run.remembers:
-            self.run.flush()
+            self.run.known.flush()
             with self.run.config.stores.open(self.run.source, create=False) as store:
                 write_flat(store, self.file)
 

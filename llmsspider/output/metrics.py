@@ -11,35 +11,46 @@ from llmsspider.output.status import RunStatus
 CONTENT_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 
 
-def metrics(run: RunStatus, source: str, oldest_check: str | None = None) -> str:
+def metrics(snapshot: RunStatus, source: str, oldest_check: str | None = None) -> str:
     """Return the metrics of a run; `oldest_check` is when the page was requested that was requested
     longest ago.
     """
-    failed = dict.fromkeys(get_args(ErrorKind), 0) | run.errors.by_kind
+    failed = dict.fromkeys(get_args(ErrorKind), 0) | snapshot.errors.by_kind
     lines = [
         *_gauge(
-            "documents", "Documents of the run, by what changed.", source, run.changes, "change"
+            "documents",
+            "Documents of the run, by what changed.",
+            source,
+            snapshot.changes,
+            "change",
         ),
-        *_gauge("pages_done", "Pages of which it is known what became of them.", source, run.done),
-        *_gauge("pages_queued", "Pages that wait.", source, run.queued),
+        *_gauge(
+            "pages_done", "Pages of which it is known what became of them.", source, snapshot.done
+        ),
+        *_gauge("pages_queued", "Pages that wait.", source, snapshot.queued),
         *_gauge("errors", "Pages that failed, by the kind of error.", source, failed, "kind"),
         *_gauge(
             "filtered",
             "URLs that were filtered, by reason.",
             source,
-            run.filtered.by_reason,
+            snapshot.filtered.by_reason,
             "reason",
         ),
-        *_gauge("requests", "Requests of the run, of any kind.", source, run.requests),
-        *_gauge("received_bytes", "Bytes of bodies as they were sent.", source, run.bytes),
-        *_gauge("duration_seconds", "Time that the run took so far.", source, run.elapsed_secs),
+        *_gauge("requests", "Requests of the run, of any kind.", source, snapshot.requests),
+        *_gauge("received_bytes", "Bytes of bodies as they were sent.", source, snapshot.bytes),
         *_gauge(
-            "complete", "1 where the run saw the whole source, else 0.", source, int(run.complete)
+            "duration_seconds", "Time that the run took so far.", source, snapshot.elapsed_secs
+        ),
+        *_gauge(
+            "complete",
+            "1 where the run saw the whole source, else 0.",
+            source,
+            int(snapshot.complete),
         ),
     ]
     for name, meaning, moment in (
-        ("started", "When the run began.", run.started),
-        ("finished", "When the run ended.", run.finished),
+        ("started", "When the run began.", snapshot.started),
+        ("finished", "When the run ended.", snapshot.finished),
         (
             "oldest_check",
             "When the page that was requested longest ago was requested.",

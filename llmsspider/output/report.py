@@ -10,6 +10,15 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from llmsspider.crawler.parts import (
+    Addresses,
+    Config,
+    DocsArguments,
+    RecordedPages,
+    SiteRights,
+    SourceMemory,
+    UsesRun,
+)
 from llmsspider.crawler.progress import Example
 from llmsspider.crawler.run import Run
 from llmsspider.output.status import Conversion, RunReport, RunStatus, run_report, stored_status
@@ -116,71 +125,97 @@ class RunData:
     oldest_check: str | None
 
 
-def gather(run: Run) -> tuple[RunData, list[list[Any]]]:
-    """Return what run.json holds of a run that is closed, and a row for each page; raises
-    `StoreError`.
+class ReportData(UsesRun):
+    """Collects what run.json holds of a run; `snapshot` is its state at this moment."""
 
-    The columns are title, URL, section, origin, change, depth, and what it was found by (the reason
-    when deleted). Stored pages that have no document in it are `NOT_REACHED`; where other processes
-    yielded a part of the documents, those that did not change are taken for reached.
-    """
-    report = run_report(run)
-    with run.config.stores.open(run.source, create=False) as store:
-        status = stored_status(store, next(one for one in store.runs() if one.id == report.id))
-        pages = StoredPages(store, report.id, None if run.resumes else run.recorded.keys)
-        if status.changes.get("deleted"):
-            pages.add_deleted(store, report)
-    coverage = compare(
-        _listed(run.discovery, run) if run.discovery is not None else (),
-        {identity(row[1]): row[1] for row in pages.rows if row[4] not in {"deleted", NOT_REACHED}},
-        {identity(one.url): (one.kind, one.reason) for one in status.errors.urls},
-        {identity(one.url): (one.reason, one.rule or "") for one in status.filtered.urls},
-    )
-    return run_data(run, status, coverage, pages.oldest_check), pages.rows
+    addresses: Addresses
+    arguments: DocsArguments
+    config: Config
+    memory: SourceMemory
+    recorded: RecordedPages
+    resumes: str | None
+    rights: SiteRights
 
+    def __init__(self, run: Run):
+        super().__init__(run)
+        self.snapshot = run_report(run)
 
-def run_data(
-    run: Run,
-    status: RunStatus,
-    coverage: CoverageReport = NO_COVERAGE,
-    oldest_check: str | None = None,
-) -> RunData:
-    """Return what is known of a run at this moment; coverage is that of one that has ended."""
-    report = run_report(run)
-    spans = pairwise([*report.phases, *report.phases[-1:]])
-    phases = [
-        PhaseTime(phase, round(b - a, 3)) for (phase, a), (_, b) in spans if phase != "finished"
-    ]
-    return RunData(
-        source=report.source,
-        url=report.url,
-        arguments=run.arguments.model_dump(mode="json", exclude_unset=True),
-        scope=status.scope,
-        run=status,
-        timings=Timings(phases, report.timeline),
-        conversion=report.conversion,
-        discovery=None if report.discovery is None else _discovery(run, report.discovery),
-        coverage=coverage,
-        rights=run.rights.table(),
-        oldest_check=oldest_check,
-    )
+    def gather(self) -> tuple[RunData, list[list[Any]]]:
+        """Return the report of a run that is closed, and a row for each page; raises `StoreError`.
 
+        The columns are title, URL, section, origin, change, depth, and what it was found by (the
+        reason when deleted). Stored pages that have no document in the run are `NOT_REACHED`; where
+        other processes yielded a part of the documents, those that did not change are taken for
+        reached.
+        """
+        snapshot = self.snapshot
+        with self.config.stores.open(snapshot.source, create=False) as store:
+            status = stored_status(
+                store, next(one for one in store.runs() if one.id == snapshot.id)
+            )
+            pages = StoredPages(store, snapshot.id, None if self.resumes else self.recorded.keys)
+            if status.changes.get("deleted"):
+                pages.add_deleted(store, snapshot)
+        living = (row[1] for row in pages.rows if row[4] not in {"deleted", NOT_REACHED})
+        coverage = compare(
+            self._listed(snapshot.discovery) if snapshot.discovery is not None else (),
+            {identity(url): url for url in living},
+            {identity(one.url): (one.kind, one.reason) for one in status.errors.urls},
+            {identity(one.url): (one.reason, one.rule or "") for one in status.filtered.urls},
+        )
+        return self.data(status, coverage, pages.oldest_check), pages.rows
 
-def _discovery(run: Run, discovery: Discovery) -> DiscoveryReport:
-    files = [
-        File(file.url, file.kind, head.get("title"), head.get("summary"), len(file.entries))
-        for file, head in ((one, run.memory.description_of(one) or {}) for one in discovery.files)
-    ]
-    return DiscoveryReport(
-        requests=discovery.requests,
-        file=discovery.discovered_file,
-        type=discovery.discovered_file_type,
-        files=files,
-        sitemaps=list(discovery.sitemaps),
-        tried=discovery.tried,
-        external=list(discovery.external),
-        seeds=len(discovery.seeds),
-    )
+    def data(
+        self,
+        status: RunStatus,
+        coverage: CoverageReport = NO_COVERAGE,
+        oldest_check: str | None = None,
+    ) -> RunData:
+        """Return what is known of a run; coverage is that of one that has ended."""
+        snapshot = self.snapshot
+        discovery = snapshot.discovery
+        spans = pairwise([*snapshot.phases, *snapshot.phases[-1:]])
+        phases = [
+            PhaseTime(phase, round(b - a, 3)) for (phase, a), (_, b) in spans if phase != "finished"
+        ]
+        return RunData(
+            source=snapshot.source,
+            url=snapshot.url,
+            arguments=self.arguments.model_dump(mode="json", exclude_unset=True),
+            scope=status.scope,
+            run=status,
+            timings=Timings(phases, snapshot.timeline),
+            conversion=snapshot.conversion,
+            discovery=None if discovery is None else self._discovery(discovery),
+            coverage=coverage,
+            rights=self.rights.table(),
+            oldest_check=oldest_check,
+        )
+
+    def _discovery(self, discovery: Discovery) -> DiscoveryReport:
+        files = [
+            File(file.url, file.kind, head.get("title"), head.get("summary"), len(file.entries))
+            for file, head in (
+                (one, self.memory.description_of(one) or {}) for one in discovery.files
+            )
+        ]
+        return DiscoveryReport(
+            requests=discovery.requests,
+            file=discovery.discovered_file,
+            type=discovery.discovered_file_type,
+            files=files,
+            sitemaps=list(discovery.sitemaps),
+            tried=discovery.tried,
+            external=list(discovery.external),
+            seeds=len(discovery.seeds),
+        )
+
+    def _listed(self, discovery: Discovery) -> Iterator[tuple[str, bool, bool]]:
+        if discovery.start_listed:
+            url = self.addresses.page_of(discovery.start.final_url)
+            yield url, discovery.start_entry is not None, discovery.start_in_sitemap
+        for seed in discovery.seeds:
+            yield self.addresses.page_of(seed.url), seed.llms is not None, seed.in_sitemap
 
 
 # What llms.txt and sitemaps list, against what was crawled.
@@ -195,14 +230,6 @@ GROUPS = {
     "only-sitemap": "crawled; in a sitemap and not in llms.txt",
     "only-links": "crawled; found by links alone",
 }
-
-
-def _listed(discovery: Discovery, run: Run) -> Iterator[tuple[str, bool, bool]]:
-    if discovery.start_listed:
-        url = run.page_of(discovery.start.final_url)
-        yield url, discovery.start_entry is not None, discovery.start_in_sitemap
-    for seed in discovery.seeds:
-        yield run.page_of(seed.url), seed.llms is not None, seed.in_sitemap
 
 
 def compare(
@@ -246,7 +273,7 @@ def compare(
 
 
 class StoredPages:
-    """The pages of the store as rows (see `gather`), those this run deleted at the end."""
+    """The pages of the store as rows (see `ReportData.gather`), those this run deleted at the end."""
 
     def __init__(self, store: Store, run: str | None, seen: Container[bytes] | None):
         self.rows: list[list[Any]] = []
@@ -261,10 +288,10 @@ class StoredPages:
                 [*_row(page.record), change, page.record.depth, page.record.discovered_by]
             )
 
-    def add_deleted(self, store: Store, run: RunReport) -> None:
+    def add_deleted(self, store: Store, snapshot: RunReport) -> None:
         """Add the pages that the run deleted."""
-        for page in store.changes_since(run.seq_before):
-            if page.change == "deleted" and page.run == run.id:
+        for page in store.changes_since(snapshot.seq_before):
+            if page.change == "deleted" and page.run == snapshot.id:
                 self.rows.append([*_row(page.record), "deleted", page.record.depth, page.reason])
 
 

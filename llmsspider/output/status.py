@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from llmsspider.crawler.plan import WITHOUT_DOCUMENTS, advice, notes
+from llmsspider.crawler.plan import WITHOUT_DOCUMENTS
 from llmsspider.crawler.progress import Progress, RecentPage, doubted, duration, replay_command
 from llmsspider.crawler.run import Run
 from llmsspider.errors import command
@@ -184,9 +184,6 @@ def run_report(run: Run) -> RunReport:
         [PageError(one.url, kind, one.detail, None) for kind, found in errors for one in found],
         [FilteredUrl(one.url, reason, one.detail) for reason, found in filtered for one in found],
     )
-    has_notes = "out-of-scope" in progress.filtered or (
-        run.discovery is not None and run.discovery.start.error
-    )
     learned = run.bounds.learned.lines() if run.bounds.learned.answers else ()
     unmatched = [
         f"the selector {css!r} matched nothing on any page" for css in run.workers.unmatched
@@ -201,13 +198,13 @@ def run_report(run: Run) -> RunReport:
         recent=list(reversed(progress.recent)),
         timeline=[(point.secs, point.done, point.errors) for point in progress.timeline],
         phases=list(progress.phases),
-        discovery=run.discovery,
+        discovery=run.site.discovery,
         conversion=Conversion(run.config.converter, progress.fallbacks, fallbacks),
         mirror=outputs.mirror,
         report=outputs.report[0] if outputs.report else None,
         delivered=outputs.delivered,
-        notes=[*(notes(run) if has_notes else ()), *learned, *unmatched],
-        advice=advice(run) if run.outcome in WITHOUT_DOCUMENTS else None,
+        notes=[*run.advice.notes(), *learned, *unmatched],
+        advice=run.advice.of(run.outcome, run.fault) if run.outcome in WITHOUT_DOCUMENTS else None,
     )
 
 
@@ -228,31 +225,39 @@ def read_status(store: Store, record: SourceRecord) -> SourceStatus:
     )
 
 
-def stored_status(store: Store, run: RunRecord) -> RunStatus:
+def stored_status(store: Store, record: RunRecord) -> RunStatus:
     """Return the state of a run as the store has it, with every URL that it kept."""
-    return run_status(run, store.errors(run), store.filtered(run))
+    return run_status(record, store.errors(record), store.filtered(record))
 
 
 def run_status(
-    run: RunRecord, failed: Sequence[PageError], filtered: Sequence[FilteredUrl]
+    record: RunRecord, failed: Sequence[PageError], filtered: Sequence[FilteredUrl]
 ) -> RunStatus:
     """Return the state of a run, with the failed and filtered URLs that are known."""
-    counts = Progress().counts(queued=0) | run.counts  # before the first heartbeat there are none
+    counts = (
+        Progress().counts(queued=0) | record.counts
+    )  # before the first heartbeat there are none
     total = counts["done"] + counts["queued"]
     # the counts of the last heartbeat, raised to what the store has kept by URL since then
-    by_kind = dict(Counter(run.errors) | Counter(error.kind for error in failed))
-    by_reason = dict(Counter(run.filtered) | Counter(url.reason for url in filtered))
-    end = run.finished_at or (run.heartbeat_at if run.lost else datetime.now(UTC))
-    elapsed_secs: Any = round((end - run.started_at).total_seconds(), 1)
-    stored = run.counts if run.finished_at is not None else {}  # what its log and its report say
+    by_kind = dict(Counter(record.errors) | Counter(error.kind for error in failed))
+    by_reason = dict(Counter(record.filtered) | Counter(url.reason for url in filtered))
+    end = record.finished_at or (record.heartbeat_at if record.lost else datetime.now(UTC))
+    elapsed_secs: Any = round((end - record.started_at).total_seconds(), 1)
+    stored = (
+        record.counts if record.finished_at is not None else {}
+    )  # what its log and its report say
     given = {
         **{one.name: counts.get(one.name) for one in fields(RunStatus)},
         **{
-            name: getattr(run, name) for name in ("id", "kind", "pid", "outcome", "complete", "why")
+            name: getattr(record, name)
+            for name in ("id", "kind", "pid", "outcome", "complete", "why")
         },
-        "state": "finished" if run.finished_at else "lost" if run.lost else "going",
-        "host": run.host.partition(" ")[0],
-        **{name: _iso(getattr(run, f"{name}_at")) for name in ("started", "finished", "heartbeat")},
+        "state": "finished" if record.finished_at else "lost" if record.lost else "going",
+        "host": record.host.partition(" ")[0],
+        **{
+            name: _iso(getattr(record, f"{name}_at"))
+            for name in ("started", "finished", "heartbeat")
+        },
         "elapsed_secs": stored.get("elapsed_secs", elapsed_secs),
         "total": total,
         "percent": counts["done"] * 100 // total if total else 0,
@@ -273,12 +278,12 @@ EXAMPLES = 2
 """URLs that `scrapy status`, and the end of a crawl, name for each reason."""
 
 
-def found(run: RunStatus) -> str:
+def found(snapshot: RunStatus) -> str:
     """Return the file that a crawl follows, or that there is none."""
-    if run.discovered_file is None:
+    if snapshot.discovered_file is None:
         return "no llms.txt, llms-full.txt or sitemap; following links"
-    linked = f" and {run.linked_files} linked" if run.linked_files else ""
-    return f"{run.discovered_file_type}: {run.discovered_file}{linked}"
+    linked = f" and {snapshot.linked_files} linked" if snapshot.linked_files else ""
+    return f"{snapshot.discovered_file_type}: {snapshot.discovered_file}{linked}"
 
 
 def parts(counts: Mapping[str, int]) -> str:
@@ -297,25 +302,25 @@ def counted(what: object, counts: Mapping[str, int]) -> str:
     return f"{what} ({parts(counts)})" if counts else str(what)
 
 
-def pages(run: RunStatus) -> str:
+def pages(snapshot: RunStatus) -> str:
     """Return how many pages are done, of how many that are known; a stopped crawl does not know
     all.
     """
-    of = " of at least " if run.outcome == "shutdown" and run.total else "/"
-    return f"{run.done}{of}{run.total} pages ({run.percent}%)"
+    of = " of at least " if snapshot.outcome == "shutdown" and snapshot.total else "/"
+    return f"{snapshot.done}{of}{snapshot.total} pages ({snapshot.percent}%)"
 
 
 _Url = tuple[str, str, str | None]
 
 
-def url_groups(run: RunStatus) -> Iterator[tuple[str, int, Mapping[str, int], Iterable[_Url]]]:
+def url_groups(snapshot: RunStatus) -> Iterator[tuple[str, int, Mapping[str, int], Iterable[_Url]]]:
     """Yield what failed and what was filtered: a name, the number, counts by reason, and (reason,
     URL, detail).
     """
-    failed = [(one.kind, one.url, one.reason) for one in run.errors.urls]
-    yield "failed", run.errors.count, run.errors.by_kind, failed
-    filtered = [(one.reason, one.url, one.rule) for one in run.filtered.urls]
-    yield "filtered", run.filtered.count, run.filtered.by_reason, filtered
+    failed = [(one.kind, one.url, one.reason) for one in snapshot.errors.urls]
+    yield "failed", snapshot.errors.count, snapshot.errors.by_kind, failed
+    filtered = [(one.reason, one.url, one.rule) for one in snapshot.filtered.urls]
+    yield "filtered", snapshot.filtered.count, snapshot.filtered.by_reason, filtered
 
 
 def _named(urls: Iterable[_Url], most: int, more: str | None = None) -> Iterator[str]:
@@ -331,138 +336,151 @@ def _named(urls: Iterable[_Url], most: int, more: str | None = None) -> Iterator
             yield f"{reason}: {len(lines) - most} more, {more}"
 
 
-def facts(run: RunStatus) -> Iterator[tuple[str, str]]:
+def facts(snapshot: RunStatus) -> Iterator[tuple[str, str]]:
     """Yield what a page says of a run: names, and values in words."""
     values = {
-        "Pages": pages(run),
-        "Documents": counted(run.documents, run.origins),
-        "Changes": parts(run.changes),
-        "Failed": counted(run.errors.count, run.errors.by_kind),
-        "Filtered": counted(run.filtered.count, run.filtered.by_reason),
-        "Found": found(run),
-        "Scope": run.scope,
-        "Witness": run.witness,
-        "In doubt": doubted(run.doubtful),
-        "Requests": f"{run.requests:,}",
-        "Began": (run.started or "")[:16].replace("T", " "),
-        "Took": f"{duration(run.elapsed_secs)}, {run.pages_per_min:.0f} pages/min",
+        "Pages": pages(snapshot),
+        "Documents": counted(snapshot.documents, snapshot.origins),
+        "Changes": parts(snapshot.changes),
+        "Failed": counted(snapshot.errors.count, snapshot.errors.by_kind),
+        "Filtered": counted(snapshot.filtered.count, snapshot.filtered.by_reason),
+        "Found": found(snapshot),
+        "Scope": snapshot.scope,
+        "Witness": snapshot.witness,
+        "In doubt": doubted(snapshot.doubtful),
+        "Requests": f"{snapshot.requests:,}",
+        "Began": (snapshot.started or "")[:16].replace("T", " "),
+        "Took": f"{duration(snapshot.elapsed_secs)}, {snapshot.pages_per_min:.0f} pages/min",
     }
     yield from ((name, value) for name, value in values.items() if value)
 
 
-def progress_line(run: RunStatus) -> str:
+def progress_line(snapshot: RunStatus) -> str:
     """Return how far a crawl is, for the log."""
     return (
-        f"{run.phase}: {run.done}/{run.total} pages ({run.percent}%), {run.unchanged} unchanged,"
-        f" {run.errors.count} errors, {run.filtered.count} filtered, {run.pages_per_min:.0f}"
-        f" pages/min, {duration(run.elapsed_secs)}"
+        f"{snapshot.phase}: {snapshot.done}/{snapshot.total} pages ({snapshot.percent}%),"
+        f" {snapshot.unchanged} unchanged, {snapshot.errors.count} errors,"
+        f" {snapshot.filtered.count} filtered, {snapshot.pages_per_min:.0f} pages/min,"
+        f" {duration(snapshot.elapsed_secs)}"
     )
 
 
-def log_lines(run: RunReport) -> Iterator[str]:
+def log_lines(snapshot: RunReport) -> Iterator[str]:
     """Yield the summary at the end of the log, with examples of what failed and what was filtered."""
-    yield f"found {found(run)}"
-    yield f"documents: {counted(counted(run.documents, run.origins), run.changes)}"
-    for name, count, by_reason, urls in url_groups(run):
+    yield f"found {found(snapshot)}"
+    yield f"documents: {counted(counted(snapshot.documents, snapshot.origins), snapshot.changes)}"
+    for name, count, by_reason, urls in url_groups(snapshot):
         if count:
             yield f"{name}: {counted(count, by_reason)}"
             yield from (f"  {line}" for line in _named(urls, EXAMPLES))
-    conversion = run.conversion
+    conversion = snapshot.conversion
     if conversion.fallbacks:
         yield (
             f"converted by markdownify, since {conversion.converter} failed: {conversion.fallbacks}"
         )
         yield from (f"  fallback: {one.url} ({one.why})" for one in conversion.urls[:EXAMPLES])
-    tree = run.mirror and f"tree {run.mirror}"
-    yield from filter(None, (doubted(run.doubtful), run.scope, run.witness, tree))
-    ended = "complete" if run.complete else f"incomplete ({run.why or run.outcome})"
-    yield f"source {run.source}, run {run.id}: {ended}, {run.elapsed_secs:.1f} s"
+    tree = snapshot.mirror and f"tree {snapshot.mirror}"
+    yield from filter(None, (doubted(snapshot.doubtful), snapshot.scope, snapshot.witness, tree))
+    ended = "complete" if snapshot.complete else f"incomplete ({snapshot.why or snapshot.outcome})"
+    yield f"source {snapshot.source}, run {snapshot.id}: {ended}, {snapshot.elapsed_secs:.1f} s"
 
 
-def console_lines(run: RunReport, outputs: list[str]) -> Iterator[str]:
+def console_lines(snapshot: RunReport, outputs: list[str]) -> Iterator[str]:
     """Yield the summary of a closed run that `llmsspider` prints; `outputs` says where the
     documents are.
     """
-    number = "1 page" if run.documents == 1 else f"{run.documents} pages"
-    yield f"{counted(f'{number} of {run.source}', run.changes)}, {duration(run.elapsed_secs)}"
-    yield from filter(None, (*outputs, doubted(run.doubtful)))
-    for name, count, by_reason, urls in url_groups(run):
+    number = "1 page" if snapshot.documents == 1 else f"{snapshot.documents} pages"
+    yield f"{counted(f'{number} of {snapshot.source}', snapshot.changes)}, {duration(snapshot.elapsed_secs)}"
+    yield from filter(None, (*outputs, doubted(snapshot.doubtful)))
+    for name, count, by_reason, urls in url_groups(snapshot):
         if count:
             yield counted(f"{count} {name}", by_reason)
             if name == "failed":
                 yield from (
                     f"  {line}" for line in _named(urls, EXAMPLES, f"see `{command('status')}`")
                 )
-    yield from run.notes
-    if run.advice is not None:
-        yield f"store_failed: {run.advice}" if run.outcome == "store_failed" else run.advice
-    if run.delivered is False and run.outcome != "store_failed":
+    yield from snapshot.notes
+    if snapshot.advice is not None:
+        yield (
+            f"store_failed: {snapshot.advice}"
+            if snapshot.outcome == "store_failed"
+            else snapshot.advice
+        )
+    if snapshot.delivered is False and snapshot.outcome != "store_failed":
         yield (
             "not delivered: an output could not be stored;"
-            f" `{replay_command(run.source, run.seq_before)}` gives it"
+            f" `{replay_command(snapshot.source, snapshot.seq_before)}` gives it"
         )
-    if run.outcome == "shutdown" and not run.complete:
+    if snapshot.outcome == "shutdown" and not snapshot.complete:
         again = "the next crawl begins again: of the stored pages it fetches only what changed"
-        yield f"stopped at {pages(run)}, not complete; nothing was deleted, and {again}"
-    elif not run.complete:
-        is_limit = run.why in {"max_pages", "max_requests"}
-        limited = f"the next crawl ends at this limit, too: -a {run.why}=0 takes all pages"
+        yield f"stopped at {pages(snapshot)}, not complete; nothing was deleted, and {again}"
+    elif not snapshot.complete:
+        is_limit = snapshot.why in {"max_pages", "max_requests"}
+        limited = f"the next crawl ends at this limit, too: -a {snapshot.why}=0 takes all pages"
         then = limited if is_limit else "the next crawl tries again"
-        yield f"the crawl is incomplete: {run.why or run.outcome}; nothing was deleted, and {then}"
+        yield f"the crawl is incomplete: {snapshot.why or snapshot.outcome}; nothing was deleted, and {then}"
 
 
-def nothing(run: RunReport) -> str:
+def nothing(snapshot: RunReport) -> str:
     """Return one line on a crawl of which no output came: why, and what to do."""
-    if run.documents and run.outcome is None:
+    if snapshot.documents and snapshot.outcome is None:
         unsure = "what was read last may not be stored, and no output was written"
-        return f"ended at once, {pages(run)}: {unsure}; the next crawl fetches what is missing"
-    if run.documents and run.outcome != "store_failed":
-        number = "1 page is" if run.documents == 1 else f"{run.documents} pages are"
+        return f"ended at once, {pages(snapshot)}: {unsure}; the next crawl fetches what is missing"
+    if snapshot.documents and snapshot.outcome != "store_failed":
+        number = "1 page is" if snapshot.documents == 1 else f"{snapshot.documents} pages are"
         return (
             f"{number} stored, but not all are written as files; the log says why, and the next"
             " crawl writes them"
         )
-    if run.outcome == "shutdown":
+    if snapshot.outcome == "shutdown":
         return "stopped before the first page"
-    if run.advice:
-        return f"{run.outcome}: {run.advice}" if run.outcome == "store_failed" else run.advice
-    return f"nothing was obtained ({run.outcome or 'the crawl did not start'})"
+    if snapshot.advice:
+        return (
+            f"{snapshot.outcome}: {snapshot.advice}"
+            if snapshot.outcome == "store_failed"
+            else snapshot.advice
+        )
+    return f"nothing was obtained ({snapshot.outcome or 'the crawl did not start'})"
 
 
 def status_lines(status: SourceStatus) -> Iterator[str]:
     """Yield the state of a source as text."""
     row = "  {:<11}{}".format
-    run = status.run
+    snapshot = status.run
     history = status.history
     yield f"{status.source}  {status.url}"
     yield row("status", status.status)
-    if run is None:
+    if snapshot is None:
         return
     if history.versions:
         yield row(
             "history", f"{history.versions} earlier contents of pages, {history.bytes / 1e6:.1f} MB"
         )
-    if run.state == "finished":
-        why = f"incomplete: {run.why or run.outcome}"
-        why = "stopped, not complete" if run.outcome == "shutdown" else why
-        yield row("last crawl", f"{run.finished}, {'complete' if run.complete else why}")
-        yield row("pages", f"{status.pages} stored; {pages(run)}")
-        yield row("found", found(run))
-        yield row("documents", counted(run.documents, run.origins))
-        yield row("changes", parts(run.changes) or "none")
-        yield row("witness", run.witness or "none")
-        yield from filter(None, (doubted(run.doubtful, indent="  "),))
-        if run.chunks:
-            yield row("chunks", counted(sum(run.chunks.values()), run.chunks))
+    if snapshot.state == "finished":
+        why = f"incomplete: {snapshot.why or snapshot.outcome}"
+        why = "stopped, not complete" if snapshot.outcome == "shutdown" else why
+        yield row("last crawl", f"{snapshot.finished}, {'complete' if snapshot.complete else why}")
+        yield row("pages", f"{status.pages} stored; {pages(snapshot)}")
+        yield row("found", found(snapshot))
+        yield row("documents", counted(snapshot.documents, snapshot.origins))
+        yield row("changes", parts(snapshot.changes) or "none")
+        yield row("witness", snapshot.witness or "none")
+        yield from filter(None, (doubted(snapshot.doubtful, indent="  "),))
+        if snapshot.chunks:
+            yield row("chunks", counted(sum(snapshot.chunks.values()), snapshot.chunks))
     else:
-        rate = f", {run.pages_per_min:.0f} pages/min" * bool(run.pages_per_min)
-        yield row("progress", f"{pages(run)}, {run.phase}{rate}")
-        yield row("found", found(run) if run.discovered_file or run.done else "nothing yet")
-    yield row("unchanged", str(run.unchanged))
-    for name, count, by_reason, urls in url_groups(run):
+        rate = f", {snapshot.pages_per_min:.0f} pages/min" * bool(snapshot.pages_per_min)
+        yield row("progress", f"{pages(snapshot)}, {snapshot.phase}{rate}")
+        yield row(
+            "found", found(snapshot) if snapshot.discovered_file or snapshot.done else "nothing yet"
+        )
+    yield row("unchanged", str(snapshot.unchanged))
+    for name, count, by_reason, urls in url_groups(snapshot):
         yield row("errors" if name == "failed" else name, counted(count, by_reason))
         yield from (f"    {line}" for line in _named(urls, SHOWN, "see --json"))
-    yield row("started", f"{run.started} (run {run.id})")
-    yield row("elapsed", duration(run.elapsed_secs))
-    if run.state == "lost":
-        yield row("lost", f"process {run.pid} on {run.host}, last seen {run.heartbeat}")
+    yield row("started", f"{snapshot.started} (run {snapshot.id})")
+    yield row("elapsed", duration(snapshot.elapsed_secs))
+    if snapshot.state == "lost":
+        yield row(
+            "lost", f"process {snapshot.pid} on {snapshot.host}, last seen {snapshot.heartbeat}"
+        )

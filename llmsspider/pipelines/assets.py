@@ -4,13 +4,10 @@ import asyncio
 import logging
 from typing import Any
 
-from scrapy.crawler import Crawler
-
-from llmsspider.config.arguments import DocsArguments
 from llmsspider.crawler.assets import ACCEPT, MAX_BYTES, Assets, assets_of
 from llmsspider.crawler.pages import text_headers
+from llmsspider.crawler.parts import DocsArguments, KnownPages
 from llmsspider.crawler.requests import META, RunComponent, nested_request
-from llmsspider.crawler.run import Run
 from llmsspider.items import Document
 from llmsspider.site.discovered import FetchResult
 
@@ -27,9 +24,10 @@ class AssetsPipeline(RunComponent):
 
     arguments: DocsArguments
     assets: Assets
+    known: KnownPages
 
-    def __init__(self, crawler: Crawler, run: Run):
-        super().__init__(crawler, run)
+    def set_up(self) -> None:
+        """Make what it needs besides the run."""
         self._downloads: dict[str, asyncio.Task[None]] = {}
 
     async def process_item(self, item: Any) -> Any:
@@ -59,10 +57,10 @@ class AssetsPipeline(RunComponent):
             return
         headers = text_headers(response)
         answer = FetchResult(url, response.url, response.status, headers, response.body)
-        self.assets.keep(self.run.store, answer)
+        self.assets.keep(self.known.stored, answer)
         if url not in self.assets.paths:
             self._failed(url, f"HTTP status {response.status}")
 
     def _failed(self, url: str, why: object) -> None:
-        self.run.count("assets/failed")
+        self.report.count("assets/failed")
         logger.info("%(url)s is not kept: %(why)s", {"url": url, "why": why})

@@ -4,10 +4,15 @@ import asyncio
 import logging
 from typing import Any
 
-from llmsspider.config.arguments import DocsArguments
-from llmsspider.config.settings import Config
-from llmsspider.crawler.assets import Assets
-from llmsspider.crawler.progress import Coverage, Outputs, Progress
+from llmsspider.crawler.parts import (
+    Assets,
+    Config,
+    Coverage,
+    DocsArguments,
+    KnownPages,
+    Outputs,
+    Progress,
+)
 from llmsspider.crawler.requests import RunComponent
 from llmsspider.errors import MirrorError, StoreError
 from llmsspider.items import Document
@@ -30,6 +35,7 @@ class ExportPipeline(RunComponent):
     assets: Assets
     config: Config
     coverage: Coverage
+    known: KnownPages
     outputs: Outputs
     progress: Progress
 
@@ -38,60 +44,62 @@ class ExportPipeline(RunComponent):
         is.
         """
         if not isinstance(item, Document):
-            self.run.count("items")
+            self.report.count("items")
             return item
-        run = self.run
-        run.count(stats.change(item.change))
+        self.report.count(stats.change(item.change))
         if item.change == "deleted":
             self.progress.changes["deleted"] += 1
             return item
         self.progress.document(item.origin, item.change)
         self.progress.add_recent(item.url, item.origin, item.status, len(item.content or ""))
-        run.count("documents")
-        run.count(stats.origin(item.origin))
+        self.report.count("documents")
+        self.report.count(stats.origin(item.origin))
         if item.change == "unchanged" and self.arguments.emit == "changes":
             raise CountedDrop(f"{item.url}: unchanged (emit=changes)")
         return item
 
     async def close_spider(self) -> None:
         """Write the Markdown tree and the skill, where they are configured."""
-        run = self.run
-        if self.config.plan_only or not run.id:
+        if self.config.plan_only or not self.records.run_id:
             return
         try:
             self._end_assets()
-            run.flush()
+            self.known.flush()
         except StoreError:  # `Run.end` meets it again, and says it
             return
         for kind, setting in (("skill", self.config.skill_dir), ("mirror", self.config.mirror_dir)):
             if setting is None:
                 continue
             try:
-                report = await asyncio.to_thread(_sync, kind, setting, self.config, run.source)
+                report = await asyncio.to_thread(
+                    _sync, kind, setting, self.config, self.records.source
+                )
             except (MirrorError, StoreError, OSError) as error:  # OSError: a full disk
                 what = "skill" if kind == "skill" else "Markdown tree"
                 logger.error(
                     "the %(what)s was not written: %(error)s", {"what": what, "error": error}
                 )
-                run.count("skill/failed" if kind == "skill" else "mirror/failed")
+                self.report.count("skill/failed" if kind == "skill" else "mirror/failed")
             else:
                 if kind == "skill":
-                    run.note(f"skill {report.describe()}")
+                    self.report.note(f"skill {report.describe()}")
                 else:
                     self.outputs.mirror = report.describe()
-                    run.count("mirror/written", len(report.written))
-                    run.count("mirror/removed", len(report.removed))
+                    self.report.count("mirror/written", len(report.written))
+                    self.report.count("mirror/removed", len(report.removed))
 
     def _end_assets(self) -> None:
         if self.arguments.assets == "none":
             return
         if self.coverage.complete:
-            self.assets.end(self.run.store)
+            self.assets.end(self.known.stored)
         kept = len(self.assets.paths)
         too_many = len(self.assets.too_many)
-        self.run.count("assets/kept", kept)
-        self.run.count("assets/too-many", too_many)
-        self.run.note(f"{kept} files are kept beside the pages, {too_many} more are not requested")
+        self.report.count("assets/kept", kept)
+        self.report.count("assets/too-many", too_many)
+        self.report.note(
+            f"{kept} files are kept beside the pages, {too_many} more are not requested"
+        )
 
 
 def _sync(kind: str, setting: str, config: Config, source: str) -> MirrorReport:

@@ -3,16 +3,16 @@
 import re
 from typing import Any
 
-from scrapy.crawler import Crawler
-
-from llmsspider.config.arguments import DocsArguments
-from llmsspider.crawler.bounds import Bounds
-from llmsspider.crawler.known_pages import KnownPages
 from llmsspider.crawler.pages import FAILED_TITLE, drop_reason
-from llmsspider.crawler.progress import Coverage, PageLimit
+from llmsspider.crawler.parts import (
+    Bounds,
+    Coverage,
+    DocsArguments,
+    KnownPages,
+    PageLimit,
+    SiteKnowledge,
+)
 from llmsspider.crawler.requests import RunComponent
-from llmsspider.crawler.run import Run
-from llmsspider.crawler.site import SiteKnowledge
 from llmsspider.items import Document, content_hash
 from llmsspider.pipelines import CountedDrop
 from llmsspider.store import PageItem
@@ -54,8 +54,8 @@ class FilterPipeline(RunComponent):
     want more.
     """
 
-    def __init__(self, crawler: Crawler, run: Run):
-        super().__init__(crawler, run)
+    def set_up(self) -> None:
+        """Make what it needs besides the run."""
         self._spellings: dict[str, str] = {}
 
     def process_item(self, item: Any) -> Any:
@@ -69,7 +69,7 @@ class FilterPipeline(RunComponent):
             if self.known.state(key) is None:
                 self.bounds.learn(item.url, item.content)
             return item
-        self.run.record_filtered(item.url, *reason)
+        self.report.filtered(item.url, *reason)
         if reason.reason != "max-pages":
             self.known.record_outcome(key, "dropped", reason.reason)
         raise CountedDrop(f"{item.url}: {reason.rule}")
@@ -95,12 +95,11 @@ class FilterPipeline(RunComponent):
         """Say whether a page that is titled as missing is there: the site answers others with 404,
         it was no other. What a program draws says nothing of what the server answers.
         """
-        run = self.run
         url = item.url
         if item.origin == "rendered" or FAILED_TITLE.search(item.title or ""):
             return False
         state = self.known.state(page_key(url))
-        before = run.store.load_page(state.key) if state is not None else None
+        before = self.known.load(state.key) if state is not None else None
         is_as_before = before is None or before.title == item.title
         return self.site.answers_404 and is_as_before and not loose_key(url).endswith("/404")
 
@@ -135,8 +134,8 @@ class FilterPipeline(RunComponent):
         first = next((page for page in pages if page != url), None)
         if first is None:
             return None
-        if self.run.remembers:
-            self.run.store.add_alias(page_key(url), page_key(first), item.url)
+        if self.known.store is not None:
+            self.known.store.add_alias(page_key(url), page_key(first), item.url)
         return Filtered("duplicate", f"the same page as {shown_url(first)}")
 
 

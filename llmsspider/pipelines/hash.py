@@ -7,20 +7,21 @@ from typing import Any
 
 import orjson
 from itemadapter import ItemAdapter
-from scrapy.crawler import Crawler
 
-from llmsspider.config.settings import Config
-from llmsspider.crawler.known_pages import KnownPages, RecordedPages
-from llmsspider.crawler.progress import Outputs
+from llmsspider.crawler.parts import (
+    Config,
+    KnownPages,
+    Outputs,
+    RecordedPages,
+    SiteRights,
+    SourceMemory,
+)
 from llmsspider.crawler.requests import RunComponent
-from llmsspider.crawler.run import Run
-from llmsspider.crawler.source_memory import SourceMemory
 from llmsspider.errors import StoreError
 from llmsspider.items import Link, LlmsEntry, added_fields, content_hash
 from llmsspider.pipelines import CountedDrop
 from llmsspider.store import PageItem, PageRecord
 from llmsspider.store.records import clear_content, derive_fields
-from llmsspider.web.rights import SiteRights
 
 logger = logging.getLogger(__name__)
 
@@ -58,9 +59,9 @@ class HashPipeline(RunComponent):
     recorded: RecordedPages
     rights: SiteRights
 
-    def __init__(self, crawler: Crawler, run: Run):
-        super().__init__(crawler, run)
-        formats = {feed.get("format") for feed in crawler.settings.getdict("FEEDS").values()}
+    def set_up(self) -> None:
+        """Make what it needs besides the run."""
+        formats = {feed.get("format") for feed in self.crawler.settings.getdict("FEEDS").values()}
         self._chunks = "chunks" in formats  # they need those that a page had
         self._ending: asyncio.Future[None] | None = None
 
@@ -71,7 +72,9 @@ class HashPipeline(RunComponent):
         )
         if record is None:
             found = ItemAdapter(item) if ItemAdapter.is_item(item) else {}
-            if self.run.id and found.get("run") == self.run.id:  # the store would not know its page
+            if (
+                self.records.run_id and found.get("run") == self.records.run_id
+            ):  # the store would not know its page
                 what = (
                     f"a pipeline before order 800 returned {type(item).__name__} in place of the"
                     " item"
@@ -82,7 +85,7 @@ class HashPipeline(RunComponent):
                 )
             return item  # of a spider of yours
         if not self.recorded.is_first(record):
-            self.run.count("twice")
+            self.report.count("twice")
             raise CountedDrop(f"{item.url}: it has a document in this run")
         try:
             return self._recorded(item, record)
@@ -97,7 +100,7 @@ class HashPipeline(RunComponent):
 
     def _recorded(self, item: PageItem, record: PageRecord) -> PageItem:
         if self._chunks and not item.confirmed and record.key in self.known.states:
-            before = self.run.store.load_page(record.key)
+            before = self.known.load(record.key)
             if before is not None and before.content is not None:
                 self.outputs.chunks_before[item.id] = self.config.chunker.ids(
                     item.id, before.content
@@ -109,7 +112,7 @@ class HashPipeline(RunComponent):
             return item
         self._update(item, record)
         if not (item.content or "").strip():
-            self.run.drop(record, "its pipelines left no text")
+            self.report.dropped(record, "its pipelines left no text")
             raise CountedDrop(f"{item.url}: its pipelines left no text")
         item.change, item.seq = self.recorded.write(record, confirmed=item.confirmed)
         item.change_kinds = record.change_kinds

@@ -8,10 +8,8 @@ from scrapy.crawler import Crawler
 from scrapy.settings import SETTINGS_PRIORITIES
 from twisted.python.failure import Failure
 
-from llmsspider.crawler.known_pages import KnownPages, RecordedPages
-from llmsspider.crawler.progress import Progress
+from llmsspider.crawler.parts import KnownPages, Progress, RecordedPages
 from llmsspider.crawler.requests import RunComponent
-from llmsspider.crawler.run import Run
 from llmsspider.items import content_hash
 from llmsspider.pipelines import CountedDrop
 from llmsspider.store import PageItem, PageRecord
@@ -32,8 +30,8 @@ class PipelineOutcomes(RunComponent):
     progress: Progress
     recorded: RecordedPages
 
-    def __init__(self, crawler: Crawler, run: Run):
-        super().__init__(crawler, run)
+    def set_up(self) -> None:
+        """Make what it needs besides the run."""
         self._warned: set[str] = set()
 
     @classmethod
@@ -58,7 +56,7 @@ class PipelineOutcomes(RunComponent):
         elif item.change == "deleted":
             self._delete(item.record)
         else:
-            self.run.drop(item.record, str(exception))
+            self.report.dropped(item.record, str(exception))
 
     def item_error(self, item: Any, failure: Failure) -> None:
         """Count a page for which a pipeline failed; it stays as it is stored."""
@@ -70,7 +68,7 @@ class PipelineOutcomes(RunComponent):
             self.known.outcomes.get(item.record.key) != "kept"
         ):  # else it failed as it is stored, too
             why = f"a pipeline failed: {type(failure.value).__name__}: {failure.value}"
-            self.run.fail(item.record.url, "parse", why, item.record.status)
+            self.report.failed(item.record.url, "parse", why, item.record.status)
             self.known.record_outcome(item.record.key, "kept", "parse")
 
     def item_scraped(self, item: Any) -> None:
@@ -81,12 +79,12 @@ class PipelineOutcomes(RunComponent):
             and item.content != item.record.content
         ):
             item.content_hash = None if item.content is None else content_hash(item.content)
-            self.run.count("altered-after-store")
+            self.report.count("altered-after-store")
             self._warn_once(item, "changed its content")
 
     def _delete(self, record: PageRecord) -> None:
         self.recorded.delete(record)
-        self.run.count(stats.change("deleted"))
+        self.report.count(stats.change("deleted"))
         self.progress.changes["deleted"] += 1
         logger.warning(
             "%(url)s is deleted; a pipeline dropped its tombstone, so that no feed has it",

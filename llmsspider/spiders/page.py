@@ -51,7 +51,6 @@ from llmsspider.site.discovered import Fetch, FetchResult
 from llmsspider.site.discovery import classify_file
 from llmsspider.site.providers import Provider
 from llmsspider.web.loading import own_arguments
-from llmsspider.web.outcomes import kind_of_response
 from llmsspider.web.page_forms import classify
 from llmsspider.web.urls import without_fragment
 
@@ -238,7 +237,7 @@ class PageSpider(Args[PageArguments], ProjectSpider):
             found = await obtain(url, EngineFetch(self.crawler, run), self.extract, self.providers)
         except PageFailedError as error:
             if error.kind is not None:
-                run.fail(url, error.kind, str(error), error.status)
+                run.report.failed(url, error.kind, str(error), error.status)
             run.fault = f"{error.kind or 'no document'}: {error}"
             logger.error("%(url)s: %(fault)s", {"url": url, "fault": run.fault})
             raise CloseSpider("start_failed" if error.kind else "no_documents") from error
@@ -292,7 +291,7 @@ class PageSpider(Args[PageArguments], ProjectSpider):
             raise PageFailedError(message, kind=kind_of_exception(error)) from error
         answered = PageResponse.from_response(response, now=utc_now())
         status = answered.status
-        kind = kind_of_response(answered.status, answered.headers, answered.body)
+        kind = answered.error_kind
         if kind is not None:
             is_no_page = kind == "not_found"
             raise PageFailedError(

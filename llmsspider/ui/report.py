@@ -14,8 +14,7 @@ from llmsspider.diff.source import SourceChanges, changes_since
 from llmsspider.output.exports import staged
 from llmsspider.output.metrics import metrics
 from llmsspider.output.mirror import path_for
-from llmsspider.output.report import RunData, gather, run_data
-from llmsspider.output.status import run_report
+from llmsspider.output.report import ReportData, RunData
 from llmsspider.ui.rendering import render, style
 
 REFRESH_SECS = 1
@@ -30,7 +29,8 @@ def live_page(run: Run, *, is_over: bool) -> str:
     """
     if run.outputs.report is not None:
         return run.outputs.report[1]
-    data = run_data(run, run_report(run))
+    report = ReportData(run)
+    data = report.data(report.snapshot)
     return render("report.html.j2", **_values(data), refresh=0 if is_over else REFRESH_SECS)
 
 
@@ -46,7 +46,7 @@ def write_report(run: Run, setting: str) -> tuple[Path, str]:
     `setting` is an HTML file, or a folder for `report.html`; `run.json` stands beside it. Raises
     `OSError` and `StoreError`.
     """
-    data, documents = gather(run)
+    data, documents = ReportData(run).gather()
     page = path_for(setting, data.source)
     if page.suffix.lower() not in {".html", ".htm"}:
         page /= "report.html"

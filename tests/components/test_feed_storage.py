@@ -141,7 +141,9 @@ def test_a_batch_waits_for_the_end_of_the_crawl(target, succeeded):
 def test_a_batch_that_replaces_nothing_is_there_once_its_documents_are_stored(tmp_path):
     the_run, seen = run(), []
     the_run.ended.clear()
-    the_run.flush = lambda: seen.append([path.name for path in tmp_path.iterdir()])
+    the_run.known = SimpleNamespace(
+        flush=lambda: seen.append([path.name for path in tmp_path.iterdir()])
+    )
     write(tmp_path / "documents-1.jsonl", "today\n", the_run)
     assert seen == [["documents-1.jsonl.part"]]
     assert (tmp_path / "documents-1.jsonl").read_text() == "today\n"
@@ -154,7 +156,7 @@ def test_a_batch_whose_documents_cannot_be_stored_is_not_delivered(tmp_path):
     def flush() -> None:
         raise StoreError("the disk is full")
 
-    the_run.flush = flush
+    the_run.known = SimpleNamespace(flush=flush)
     with pytest.raises(StoreError):
         write(tmp_path / "documents-1.jsonl", "today\n", the_run)
     assert [path.name for path in tmp_path.iterdir()] == ["documents-1.jsonl.part"]

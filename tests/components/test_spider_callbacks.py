@@ -67,7 +67,7 @@ def answer(spider, response, **meta):
 @pytest.mark.parametrize("url", [URL])
 def test_a_recorded_page_gives_its_document_and_its_links(response, spider):
     response = response.replace(headers={"Content-Type": "text/html; charset=utf-8"})
-    spider.run.requested_pages.add(page_key(URL))
+    spider.run.addresses.requested_pages.add(page_key(URL))
     results = collect(spider.parse(answer(spider, response)))
     (document,) = [result for result in results if isinstance(result, Document)]
     assert document.content == (
@@ -101,10 +101,10 @@ def test_a_link_is_followed_once(spider):
 
 def test_run_and_dupefilter_have_one_set_of_pages(spider):
     dupefilter = PageDupeFilter(run=spider.run)
-    spider.run.requested_pages.add(page_key(URL))
+    spider.run.addresses.requested_pages.add(page_key(URL))
     assert dupefilter.request_seen(Request(URL))
     assert not dupefilter.request_seen(Request("https://docs.example.com/other"))
-    assert spider.run.requested("https://docs.example.com/other#part")
+    assert spider.run.addresses.requested("https://docs.example.com/other#part")
 
 
 def test_requests_share_their_callbacks(spider):
@@ -152,7 +152,7 @@ LISTED = {
 def settled(spider):
     """The results of the pages that wait, as the end of a crawl yields them."""
     spider.run.waiting.closed |= {"markdown", "tag", "stub"}
-    return spider.at_end.pages()
+    return spider.at_end.waiting_pages()
 
 
 def documents_of(spider, pages):
@@ -188,8 +188,8 @@ def test_a_stopped_crawl_stores_the_pages_that_wait_but_no_listing(spider):
         page = HtmlResponse(url, body=f"<html><main>{LISTED[url]}</main></html>".encode())
         collect(spider.parse(answer(spider, page)))
     spider.run.end("shutdown")
-    assert spider.run.store.load_page(page_key(f"{SITE}/topic/all")) is not None
-    assert spider.run.store.load_page(page_key(f"{SITE}/topic/things")) is None
+    assert spider.run.known.stored.load_page(page_key(f"{SITE}/topic/all")) is not None
+    assert spider.run.known.stored.load_page(page_key(f"{SITE}/topic/things")) is None
 
 
 class OwnDocs(DocsSpider):
@@ -234,14 +234,14 @@ def test_a_page_has_one_document_in_a_run_and_the_first_one_stays(spider):
     with pytest.raises(DropItem):
         stages[1].process_item(items[1])
     assert (stored.change, stored.seq) == ("new", 1)
-    kept = spider.run.store.load_page(page_key(URL))
+    kept = spider.run.known.stored.load_page(page_key(URL))
     assert (kept.content, kept.content_hash) == (text.content, text.content_hash)
-    assert spider.run.store.last_seq() == 1
+    assert spider.run.known.stored.last_seq() == 1
     assert crawler.stats.get_value("llms/twice") == 1
     tombstone = kept.item(source="s", run="r", change="deleted")
     with pytest.raises(DropItem):
         stages[1].process_item(tombstone)
-    assert spider.run.store.load_page(page_key(URL)) is not None
+    assert spider.run.known.stored.load_page(page_key(URL)) is not None
 
 
 @pytest.mark.parametrize(
@@ -295,7 +295,7 @@ def test_the_languages_of_code_are_those_of_what_pipelines_left(spider):
     item.content += "\n```js\n1\n```\n"
     item.code_languages = ["nonsense"]
     delivered = stages[1].process_item(stages[0].process_item(item))
-    kept = spider.run.store.load_page(page_key(URL))
+    kept = spider.run.known.stored.load_page(page_key(URL))
     replayed = kept.document(source="s", run="r", seq=1, change="new")
     assert delivered.code_languages == replayed.code_languages == ["shell", "javascript"]
     gone = kept.document(source="s", run="r", seq=2, change="deleted")
@@ -337,7 +337,7 @@ def test_the_phase_of_failed_pages_asks_for_each_once_more(phase):
 def test_the_phase_of_full_text_says_which_files_are_left_out(phase):
     start = FetchResult("https://docs.example.com/", "https://docs.example.com/", 200)
     full = "https://docs.example.com/llms-full.txt"
-    phase.run.discovery = Discovery(
+    phase.site.discovery = Discovery(
         start, start.url, full_texts=[FullText(full, FetchResult(full, full, 200))]
     )
     (request,) = collect(whole_full_texts(phase))

@@ -21,7 +21,7 @@ def run(tmp_path):
         run.open()
         if number == 0:
             for name in "abcdefgh":
-                run.store.save_page(record(name), "new")
+                run.known.stored.save_page(record(name), "new")
             run.end("finished")
             run.close(delivered=None)
     yield run
@@ -41,7 +41,7 @@ def test_a_start_page_is_known_as_it_was_read_while_its_body_is_the_same(run, se
     page.meta.section = section
     assert run.readings.start_page(body, url) is None
     run.readings.keep_start_page(page, body, url)
-    run.flush()
+    run.known.flush()
     known = run.readings.start_page(body, url)
     assert (known.follow, known.meta.hreflang, known.meta.section) == (
         page.follow,

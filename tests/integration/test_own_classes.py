@@ -50,7 +50,7 @@ PAGES = {
 def test_handlers_read_what_they_are_for_and_fail_for_their_page_only(serve, run_crawl, tmp_path):
     site = serve(PAGES)
     settings = {"LLMS_CONTENT_HANDLERS": json.dumps(HANDLERS)}
-    soon = {"llmsspider.crawler.state.CONVERT_TIMEOUT_SECS": 12}
+    soon = {"llmsspider.crawler.run.CONVERT_TIMEOUT_SECS": 12}
     outcome = run_crawl(f"{site.url}/", settings=settings, env=PATHS, constants=soon)
     documents = outcome.by_path(site.url)
     assert set(documents) == {

@@ -3,27 +3,30 @@ stored pages.
 """
 
 import logging
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from typing import Any
 
 from scrapy import Request
 from w3lib.url import url_query_cleaner
 
-from llmsspider.crawler.bounds import Bounds
 from llmsspider.crawler.callbacks.documents import Documents
 from llmsspider.crawler.callbacks.requests import FILE_NAME, PageRequests, kept_meta, once_more
-from llmsspider.crawler.known_pages import KnownPages
-from llmsspider.crawler.learn import Learners
 from llmsspider.crawler.pages import PageResponse, leads_on
-from llmsspider.crawler.parts import UsesRun
-from llmsspider.crawler.progress import Coverage
+from llmsspider.crawler.parts import (
+    Addresses,
+    Bounds,
+    Coverage,
+    KnownPages,
+    Learners,
+    Reporter,
+    SiteKnowledge,
+    UsesRun,
+    Waiting,
+)
 from llmsspider.crawler.requests import info, is_permanent
-from llmsspider.crawler.run import Run
-from llmsspider.crawler.settle import Waiting, WaitingPage, reasons_with
-from llmsspider.crawler.site import SiteKnowledge
+from llmsspider.crawler.settle import WaitingPage, reasons_with
 from llmsspider.errors import ConversionError, ErrorKind, RenderingError
 from llmsspider.store import PageState
-from llmsspider.web.outcomes import kind_of_response
 from llmsspider.web.urls import identity, page_key
 
 logger = logging.getLogger(__name__)
@@ -34,23 +37,21 @@ class EndOfCrawl(UsesRun):
     nothing led to.
     """
 
+    addresses: Addresses
     bounds: Bounds
     coverage: Coverage
+    documents: Documents
+    has_no_markdown: Callable[..., Any]
     known: KnownPages
     learned: Learners
-    requested_pages: set[bytes]
+    pages: Any
+    parse: Callable[..., Any]
+    parse_verification: Callable[..., Any]
+    report: Reporter
+    requests: PageRequests
     site: SiteKnowledge
+    verification_failed: Callable[..., Any]
     waiting: Waiting
-
-    def __init__(
-        self, spider: Any, run: Run, requests: PageRequests, documents: Documents, pages: Any
-    ):
-        super().__init__(run)
-        self._spider = spider
-        self._run = run
-        self._requests = requests
-        self._documents = documents
-        self._pages = pages
 
     # --- pages that were not requested ---
 
@@ -70,7 +71,7 @@ class EndOfCrawl(UsesRun):
         return [
             one
             for one in requests
-            if self._requests.admits(one.url, listed=bounds.is_listed(one.url))
+            if self.requests.admits(one.url, listed=bounds.is_listed(one.url))
         ]
 
     def of_shapes(self) -> list[Request]:
@@ -79,7 +80,6 @@ class EndOfCrawl(UsesRun):
 
         A page whose query brings nothing is requested without it, where nothing else led there.
         """
-        run = self._run
         learned = self.bounds.learned
         samples = learned.last_samples(page.request.url for page in self.waiting.pages("shape"))
         requests = []
@@ -93,12 +93,12 @@ class EndOfCrawl(UsesRun):
                     request.replace(meta=kept_meta(request, asked=True), dont_filter=True)
                 )
                 continue
-            run.record_filtered(request.url, *why)
-            plain = run.page_of(url_query_cleaner(request.url, keep_fragments=True))
-            if not run.requested(plain) and self._requests.admits(
+            self.report.filtered(request.url, *why)
+            plain = self.addresses.page_of(url_query_cleaner(request.url, keep_fragments=True))
+            if not self.addresses.requested(plain) and self.requests.admits(
                 plain, listed=self.bounds.is_listed(plain)
             ):
-                requests.append(self._requests.in_place_of(request, plain))
+                requests.append(self.requests.in_place_of(request, plain))
         return requests
 
     def named_like_files(self) -> Iterator[Request]:
@@ -107,11 +107,11 @@ class EndOfCrawl(UsesRun):
             if self.learned.file_names.is_page(page.request.url):
                 yield page.request
             else:
-                self._run.record_filtered(page.request.url, "file-type", FILE_NAME)
+                self.report.filtered(page.request.url, "file-type", FILE_NAME)
 
     def itself(self, url: str, depth: int) -> Request:
         """Return the request for a page that counts as no other, whatever it says."""
-        return self._requests.page(url, by="link", depth=depth, listed=True, canonical=url).replace(
+        return self.requests.page(url, by="link", depth=depth, listed=True, canonical=url).replace(
             dont_filter=True
         )
 
@@ -121,7 +121,7 @@ class EndOfCrawl(UsesRun):
         """Count as errors the failed pages for whose retry there was no time."""
         for page in self.waiting.take("failed"):
             if page.failure is not None:
-                yield from self._documents.failed(page.request, *page.failure[1:])
+                yield from self.documents.failed(page.request, *page.failure[1:])
 
     def markdown_requests(self) -> Iterator[Request]:
         """Yield a request for the Markdown of each page whose document waits for it, where its URL
@@ -129,16 +129,15 @@ class EndOfCrawl(UsesRun):
         """
         for waiting in self.waiting.pages("markdown"):
             record = waiting.record
-            spider = self._spider
             site = self.site
             if record is None or site.samples_of(record.url, "files").is_html:
                 continue
             if site.forms_of(record.url).to_retry(record.url):
                 own = {name: value for name, value in info(waiting.request).items() if name != "md"}
                 own["held"] = True
-                yield once_more(record.url, spider.parse, spider.has_no_markdown, own, record.depth)
+                yield once_more(record.url, self.parse, self.has_no_markdown, own, record.depth)
 
-    async def pages(self) -> AsyncIterator[Any]:
+    async def waiting_pages(self) -> AsyncIterator[Any]:
         """Yield the documents of pages that waited: for Markdown that does not exist, or for what
         other pages show.
 
@@ -150,13 +149,13 @@ class EndOfCrawl(UsesRun):
             fuller = page.read
             if html is not None and fuller is not None:
                 try:
-                    html, fuller = await self._pages.reader.fuller(page.request, html, fuller)
+                    html, fuller = await self.pages.reader.fuller(page.request, html, fuller)
                 except (ConversionError, RenderingError) as error:
                     why = {"url": page.request.url, "error": error}
                     logger.info("%(url)s stays Markdown: %(error)s", why)
-            results: Iterable[Any] = self._documents.settled(page)
+            results: Iterable[Any] = self.documents.settled(page)
             if html is not None and html is not page.answer:
-                results = self._pages.results_of(fuller, html, page.request)
+                results = self.pages.results_of(fuller, html, page.request)
             for one in results:
                 yield one
 
@@ -164,8 +163,7 @@ class EndOfCrawl(UsesRun):
         """Yield the results of possible bot walls: an error and the stored page, or the page as it
         is now.
         """
-        run = self._run
-        documents = self._documents
+        documents = self.documents
         for page in self.waiting.take("wall"):
             suspect = page.suspect
             record = page.record
@@ -173,8 +171,8 @@ class EndOfCrawl(UsesRun):
                 continue
             wall = documents.questions.wall(suspect)
             if wall is not None:
-                run.count("walls")
-                run.fail(record.url, wall.kind, wall.message, record.status)
+                self.report.count("walls")
+                self.report.failed(record.url, wall.kind, wall.message, record.status)
                 self.known.record_outcome(suspect.key, "failed", wall.kind)
                 yield from documents.in_place_of_failed(suspect.key, record.depth)
                 continue
@@ -182,7 +180,7 @@ class EndOfCrawl(UsesRun):
                 self.learned.false_304s.note(record.fetched_url)
             by = record.discovered_by
             depth = record.depth
-            request = self._requests.page(
+            request = self.requests.page(
                 record.url, by=by, depth=depth, start=suspect.start, held=True
             )
             documents.retitle(record, is_start=suspect.start)
@@ -193,10 +191,9 @@ class EndOfCrawl(UsesRun):
     def verification(self, state: PageState) -> Request:
         """Return the one request for a stored page that nothing led to this time."""
         own = {"verify": state.key.hex()}
-        spider = self._spider
-        callback = spider.parse_verification
-        errback = spider.verification_failed
-        return once_more(state.own_url, callback, errback, own, state.depth)
+        return once_more(
+            state.own_url, self.parse_verification, self.verification_failed, own, state.depth
+        )
 
     def verified(self, request: Request, answer: PageResponse) -> None:
         """Record what became of a stored page: an error, another address, or a page that nothing
@@ -206,30 +203,21 @@ class EndOfCrawl(UsesRun):
         key = bytes.fromhex(info(request)["verify"])
         own_url = known.states[key].own_url
         redirects = request.meta.get("redirect_urls")
-        kind = kind_of_response(answer.status, answer.headers, answer.body)
+        kind = answer.error_kind
         if kind is not None:
             self.not_verified(request, kind)
         elif redirects and identity(request.url) != identity(own_url):
             known.moved(
-                key, page_key(self._run.page_of(request.url)), for_good=is_permanent(request)
+                key, page_key(self.addresses.page_of(request.url)), for_good=is_permanent(request)
             )
         elif answer.kind == "html" and (
             target := leads_on(answer.body, answer.fetched_url, answer.encoding)
         ):
-            known.moved(key, self._page_at(target))
+            known.moved(key, self.addresses.page_at(target))
         elif self.coverage.unseen:
             known.record_outcome(key, "kept", "not-seen")
         else:
             known.record_outcome(key, "unlinked")
-
-    def _page_at(self, url: str) -> bytes:
-        """Return the key of the page that a stub leads to: with or without the slash, as it was
-        requested.
-        """
-        plain = self._run.page_of(url)
-        bare = plain.rstrip("/")
-        keys = [page_key(one) for one in (plain, bare, f"{bare}/")]
-        return next((key for key in keys if key in self.requested_pages), keys[0])
 
     def not_verified(self, request: Request, kind: ErrorKind) -> None:
         """Record that a stored page is gone, or keep it where that is not certain."""

@@ -4,9 +4,10 @@ in a JOBDIR too.
 
 import logging
 from collections import deque
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -15,8 +16,6 @@ from scrapy.crawler import Crawler
 from scrapy.http import Response
 from twisted.python.failure import Failure
 
-from llmsspider.config.settings import Config
-from llmsspider.crawler.bounds import Bounds
 from llmsspider.crawler.callbacks.at_end import EndOfCrawl
 from llmsspider.crawler.callbacks.documents import Documents, kind_of_failure
 from llmsspider.crawler.callbacks.full_text import FullTextPages
@@ -25,8 +24,6 @@ from llmsspider.crawler.callbacks.reading import PageReader
 from llmsspider.crawler.callbacks.rendering import MIN_ROUTES
 from llmsspider.crawler.callbacks.requests import PageRequests
 from llmsspider.crawler.callbacks.suspects import SuspectAnswers
-from llmsspider.crawler.known_pages import KnownPages
-from llmsspider.crawler.learn import Learners
 from llmsspider.crawler.link_bases import UnsettledError
 from llmsspider.crawler.pages import (
     PageResponse,
@@ -38,11 +35,22 @@ from llmsspider.crawler.pages import (
     refused_by_page,
     utc_now,
 )
-from llmsspider.crawler.parts import UsesRun
-from llmsspider.crawler.progress import PageLimit
-from llmsspider.crawler.readings import Readings
-from llmsspider.crawler.requests import info, is_plain, kind_of_exception
-from llmsspider.crawler.revisit import Ledger
+from llmsspider.crawler.parts import (
+    Addresses,
+    Bounds,
+    Config,
+    KnownPages,
+    Learners,
+    Ledger,
+    PageLimit,
+    Readings,
+    Reporter,
+    SiteKnowledge,
+    SourceMemory,
+    UsesRun,
+    Waiting,
+)
+from llmsspider.crawler.requests import depth_of, info, is_plain, kind_of_exception
 from llmsspider.crawler.run import Run
 from llmsspider.crawler.settle import (
     BESIDE_STORED,
@@ -52,21 +60,20 @@ from llmsspider.crawler.settle import (
     ReadPage,
     Verdict,
     Wait,
-    Waiting,
     WaitingPage,
     settle,
 )
-from llmsspider.crawler.site import SiteKnowledge
-from llmsspider.crawler.source_memory import SourceMemory
 from llmsspider.crawler.spiderrun import ProjectSpider
 from llmsspider.errors import ConversionError, RenderingError, TooLargePageError
 from llmsspider.items import HTML_ORIGINS, Page
 from llmsspider.web import page_forms
-from llmsspider.web.outcomes import kind_of_response
 from llmsspider.web.stats import Filtered
 from llmsspider.web.urls import identity, page_key, usable
 
 logger = logging.getLogger(__name__)
+
+Step = Callable[[Request, PageResponse], Awaitable[Iterable[Any] | None]]
+"""Returns the results of an answer, None where they are for the next step."""
 
 
 class Pages(UsesRun):
@@ -74,32 +81,23 @@ class Pages(UsesRun):
     stored of them.
     """
 
+    addresses: Addresses
     bounds: Bounds
     config: Config
+    documents: Documents
     known: KnownPages
     learned: Learners
     ledger: Ledger
+    link_sources: LinkSourcePages
     limit: PageLimit
     memory: SourceMemory
     readings: Readings
+    reader: PageReader
+    report: Reporter
+    requests: PageRequests
     site: SiteKnowledge
+    suspect_answers: SuspectAnswers
     waiting: Waiting
-
-    def __init__(
-        self,
-        run: Run,
-        requests: PageRequests,
-        documents: Documents,
-        reader: PageReader,
-        link_sources: LinkSourcePages,
-    ):
-        super().__init__(run)
-        self._suspects = SuspectAnswers(run)
-        self._run = run
-        self._requests = requests
-        self._documents = documents
-        self.reader = reader
-        self._link_sources = link_sources
 
     async def results(self, request: Request, answer: PageResponse) -> AsyncIterator[Any]:
         """Yield the results of a page's answer: an error, the page as it is stored, or the page
@@ -110,52 +108,70 @@ class Pages(UsesRun):
         rule = page.get("uncounted")
         if rule and named_by and identity(named_by) != identity(request.url):
             # the page in whose place this one was requested
-            self._run.record_filtered(named_by, "canonical", rule)
+            self.report.filtered(named_by, "canonical", rule)
             self.site.named_answers(request.url, is_found=True)
         listed = bool(page.get("listed"))
         names = self.learned.file_names
         if names.is_file(answer.fetched_url, answer.mime_type, listed=listed):
             answer = replace(answer, body=b"", is_file=True)
-        unread = await self._unread(request, answer)
-        if unread is None:
-            async for result in self.read(request, answer):
-                yield result
-            return
-        for result in unread:
+        for step in self._steps:
+            results = await step(request, answer)
+            if results is not None:
+                for result in results:
+                    yield result
+                return
+        async for result in self.read(request, answer):
             yield result
 
-    # --- answers whose bodies need not be read ---
+    # --- answers whose bodies need not be read: each step yields the results, or leaves the answer
+    # to the next one ---
 
-    async def _unread(self, request: Request, answer: PageResponse) -> Iterable[Any] | None:
-        """Return the results of an answer that is an error or the stored page; None where its body
-        has to be read.
-        """
-        documents = self._documents
-        is_304 = answer.status == 304
-        kind = kind_of_response(answer.status, answer.headers, answer.body)
+    @property
+    def _steps(self) -> tuple[Step, ...]:
+        return (
+            self._failed,
+            self._of_docsify,
+            self._as_stored,
+            self._no_document_again,
+            self._unknown,
+        )
+
+    async def _failed(self, request: Request, answer: PageResponse) -> Iterable[Any] | None:
+        """Take an error, and what is no whole page."""
+        failed = partial(self.documents.failed, request, status=answer.status)
+        kind = answer.error_kind
         if kind is not None:
-            return documents.failed(request, kind, f"HTTP status {answer.status}", answer.status)
-        if not is_304 and not answer.body.strip() and not answer.is_file:
-            return documents.failed(request, "http", "the answer is empty", answer.status)
-        if not is_304 and await self._breaks_off(answer):
+            return failed(kind, f"HTTP status {answer.status}")
+        if answer.status == 304:
+            return None
+        if not answer.body.strip() and not answer.is_file:
+            return failed("http", "the answer is empty")
+        if await self._breaks_off(answer):
             why = "the page breaks off: it had an end tag or a last line end, and has none"
-            return documents.failed(request, "network", why, answer.status)
-        documents.note_redirect(request)
+            return failed("network", why)
+        return None
+
+    async def _of_docsify(self, request: Request, answer: PageResponse) -> Iterable[Any] | None:
+        """Take the page of a Docsify site: its Markdown file is requested."""
+        self.documents.note_redirect(request)
         if "#" in request.url or (answer.kind == "html" and b"docsify" in answer.body):
-            docsify = await documents.of_docsify(request, answer)
-            if docsify is not None:
-                return docsify
-        stored = documents.unchanged(answer)
-        again = await self._no_document_again(request, answer) if stored is None else None
-        if stored is not None or (again is None and is_304):
-            return documents.as_stored(stored, request, answer)
-        return again
+            return await self.documents.of_docsify(request, answer)
+        return None
+
+    async def _as_stored(self, request: Request, answer: PageResponse) -> Iterable[Any] | None:
+        """Take an unchanged page: its document is the stored one."""
+        stored = self.documents.unchanged(answer)
+        return self.documents.as_stored(stored, request, answer) if stored is not None else None
+
+    async def _unknown(self, request: Request, answer: PageResponse) -> Iterable[Any] | None:
+        """Take a 304 for what is not stored, which is an error."""
+        return self.documents.as_stored(None, request, answer) if answer.status == 304 else None
 
     async def _breaks_off(self, answer: PageResponse) -> bool:
         """Say whether the response of a stored page lacks the end that it had; its text is evidence
         of a wall.
         """
-        state = self.known.state(page_key(answer.page_url))
+        state = self.known.at(answer.page_url)
         if state is None or not (state.has_end_tag and answer.is_form_of(state.origin)):
             return False
         if has_end(answer.body, answer.kind) or self.memory.is_accepted(
@@ -163,9 +179,9 @@ class Pages(UsesRun):
         ):
             return False
         with suppress(ConversionError):
-            suspect = await self._suspects.seen_beside(answer, state)
+            suspect = await self.suspect_answers.seen_beside(answer, state)
             if suspect is not None:
-                self._documents.questions.wall(suspect)  # it counts as seen in this run
+                self.documents.questions.wall(suspect)  # it counts as seen in this run
         return True
 
     async def _no_document_again(
@@ -174,7 +190,6 @@ class Pages(UsesRun):
         """Return the results of an unchanged page that is filtered as before, or request its body;
         None for others.
         """
-        run = self._run
         page = info(request)
         is_304 = answer.status == 304
         if not is_plain(request) or (is_304 and page.get("whole")):  # it was sent no validators
@@ -186,29 +201,25 @@ class Pages(UsesRun):
         refused = Filtered(*reading.why[:2]) if reading.why.reason == "unsupported-type" else None
         result = PageResult(Page("", [], reading.follow, reading.meta), "html", refused)
         answer = replace(answer, headers=headers)
-        verdict = self._verdict(result, answer, request)
-        why = (
-            verdict
-            if isinstance(verdict, Drop)
-            else reading.why
-            if reading.why.reason == "empty"
-            else None
-        )
-        if (
-            why is not None
-            and why.reason == "empty"
-            and self.site.forms_of(request.url).is_open(request.url)
-        ):
-            why = None
-        if why is None or (why.reason, why.target) != (reading.why.reason, reading.why.target):
-            return [self._requests.whole(request)] if is_304 else None
-        run.count("not-modified" if is_304 else "same-body")
+        why = self._dropped_again(reading.why, self._verdict(result, answer, request), request.url)
+        if why is None:
+            return [self.requests.whole(request)] if is_304 else None
+        self.report.count("not-modified" if is_304 else "same-body")
         if (key := page_key(request.url)) not in self.ledger.left_out:
             self.ledger.no_documents[key] = request.url
         self._learn_links(result, answer)
         url = named_llms_txt(reading.meta, answer)
-        seeds = await self._link_sources.described_by(url) if url is not None else ()
+        seeds = await self.link_sources.described_by(url) if url is not None else ()
         return chain(self._without_document(why, result, request), seeds)
+
+    def _dropped_again(self, before: Drop, verdict: Verdict, url: str) -> Drop | None:
+        """Return why a page is no document as before, None where that changed."""
+        why = before if before.reason == "empty" else None
+        if isinstance(verdict, Drop):
+            why = verdict
+        if why is None or why._replace(rule="") != before._replace(rule=""):
+            return None
+        return None if why.reason == "empty" and self.site.forms_of(url).is_open(url) else why
 
     # --- pages that are read ---
 
@@ -216,9 +227,8 @@ class Pages(UsesRun):
         """Yield the results of an answer whose body has to be read: its document, and requests for
         its links.
         """
-        run = self._run
-        documents = self._documents
-        state = self.known.state(page_key(request.url))
+        documents = self.documents
+        state = self.known.at(request.url)
         with_listings = documents.keeps_listing(request)
         may_be_text = (
             state is None or state.origin == "text"
@@ -232,21 +242,21 @@ class Pages(UsesRun):
             self.waiting.keep(waiting, room=self.limit.left)
             return
         except (ConversionError, RenderingError) as error:
-            run.count("converted")
+            self.report.count("converted")
             if isinstance(error, TooLargePageError):
-                run.count("too-large")
+                self.report.count("too-large")
             for result in documents.failed(
                 request, kind_of_exception(error), str(error), answer.status
             ):
                 yield result
             return
-        run.count("converted")
+        self.report.count("converted")
         for result in self.results_of(page, answer, request):
             yield result
         if page is None:
             return
         if (url := named_llms_txt(page.page.meta, answer)) is not None:
-            for seed in await self._link_sources.described_by(url):
+            for seed in await self.link_sources.described_by(url):
                 yield seed
 
     async def with_settled_links(self) -> AsyncIterator[Any]:
@@ -263,7 +273,7 @@ class Pages(UsesRun):
         """Yield the results of a page that was read; None where its other form, such as HTML, is as
         stored.
         """
-        documents = self._documents
+        documents = self.documents
         if page is None:
             yield from documents.as_stored(documents.unchanged(answer), request, answer)
             return
@@ -275,10 +285,10 @@ class Pages(UsesRun):
             yield from self._without_document(verdict, page, request)
             return
         if isinstance(verdict, Ask):
-            yield from self._requests.markdown_of(verdict.url, request, page.page.follow)
+            yield from self.requests.markdown_of(verdict.url, request, page.page.follow)
             return
         record = documents.record(page, answer, request)
-        suspect = None if page.is_as_stored else self._suspects.seen(record, answer, request)
+        suspect = None if page.is_as_stored else self.suspect_answers.seen(record, answer, request)
         verdict = settle(ReadPage(record.url, suspect=suspect), documents.questions, BESIDE_STORED)
         if isinstance(verdict, Fail):
             yield from documents.failed(
@@ -320,22 +330,22 @@ class Pages(UsesRun):
         asked = info(request)
         is_worse = page.was_stub or self.site.samples_of(request.url, "files").is_html
         is_asked = is_worse or asked.get("alternate")
-        is_stored = self.known.state(page_key(request.url)) is not None
+        is_stored = self.known.at(request.url) is not None
         is_listed = asked.get("listed") or self.site.is_listed(request.url)
         facts = ReadPage(
             request.url,
             meta,
             refused=page.filtered
             or refused_by_page(meta, answer, self.config)
-            or self.bounds.refusal_by_sample(request.url, page.page, self._documents.at)
+            or self.bounds.refusal_by_sample(request.url, page.page, self.documents.at)
             or self.bounds.refusal_by_links(request.url, usable(page.page.follow)),
             with_slash=page_forms.with_slash(request.url, answer.fetched_url),
             is_only_linked=not (is_stored or asked.get("start") or is_listed),
             is_named=bool(asked.get("canonical")),
             markdown=None if is_asked else markdown_alternate(page, answer),
-            is_wanted=self._documents.keeps_listing(request),
+            is_wanted=self.documents.keeps_listing(request),
         )
-        verdict = settle(facts, self._documents.questions, self.learned.by_itself)
+        verdict = settle(facts, self.documents.questions, self.learned.by_itself)
         self.learned.page_read(facts, verdict)
         return verdict
 
@@ -350,32 +360,27 @@ class Pages(UsesRun):
         """Yield the results of a page that is no document: other pages in its place, its links, or
         nothing.
         """
-        run = self._run
         key = page_key(request.url)
         target = why.target
         if target is not None:
             is_spelling = why.reason == "canonical"
-            self.known.moved(key, page_key(target))
-            if is_spelling and self.known.state(key) is not None:
-                self.known.canonical_elsewhere.add(key)
-            depth = int(request.meta.get("depth", 0))
-            run.counts_as[key] = page_key(run.page_of(target)), request.url, depth
-            self.bounds.trees.redirected(request.url, target)
+            depth = depth_of(request)
+            self.addresses.replaced(request.url, target, depth, is_spelling=is_spelling)
             uncounted = why.rule if is_spelling else None
-            requested = list(self._requests.instead(target, request, uncounted=uncounted))
+            requested = list(self.requests.instead(target, request, uncounted=uncounted))
             if not (is_spelling and requested):
-                run.record_filtered(request.url, why.reason, why.rule)
+                self.report.filtered(request.url, why.reason, why.rule)
             yield from requested
             return
-        run.record_filtered(request.url, why.reason, why.rule)
+        self.report.filtered(request.url, why.reason, why.rule)
         may_come = why.reason == "needs-browser"  # in the next run
         self.known.record_outcome(key, "failed" if may_come else "dropped", why.reason)
         if may_come:
-            yield from self._documents.in_place_of_failed(key, request.meta.get("depth"))
+            yield from self.documents.in_place_of_failed(key, request.meta.get("depth"))
         elif why.reason in {"listing", "empty"}:
-            depth = int(request.meta.get("depth", 0)) + 1
-            links = list(self._requests.links(page.page.follow, depth, on=request.url))
-            new = [link.url for link in links if self.known.state(page_key(link.url)) is None]
+            depth = depth_of(request) + 1
+            links = list(self.requests.links(page.page.follow, depth, on=request.url))
+            new = [link.url for link in links if self.known.at(link.url) is None]
             if not all(map(self.learned.dead_links.was_dead, new)):  # no earlier run knew them
                 self.bounds.learned.leads_on(request.url)
             yield from links
@@ -392,17 +397,17 @@ class DocsCallbacks(ProjectSpider):
         """
         self.run = run
         self.settled: deque[Iterable[Any] | AsyncIterator[Any]] = deque()
-        if (
-            type(self).parse is not DocsCallbacks.parse
-        ):  # it is to see each page's document with its response
-            run.waiting.closed |= {"links", "tag", "stub"}
-        self.requests = PageRequests(self, run)
+        self.requests = PageRequests(run, self)
+        if type(self).parse is not DocsCallbacks.parse:
+            # it is to see each page's document with its response
+            self.requests.waiting.closed |= {"links", "tag", "stub"}
         self.reader = PageReader(crawler, run, learns_bases=True)
-        self.link_sources = LinkSourcePages(self, run, self.requests, self.reader)
-        self.documents = Documents(run, self.requests, self.link_sources)
-        self.pages = Pages(run, self.requests, self.documents, self.reader, self.link_sources)
-        self.full_texts = FullTextPages(run, self.requests, self.documents, self.reader)
-        self.at_end = EndOfCrawl(self, run, self.requests, self.documents, self.pages)
+        self.link_sources = LinkSourcePages(run, self)
+        self.documents = Documents(run, self)
+        self.suspect_answers = SuspectAnswers(run)
+        self.pages = Pages(run, self)
+        self.full_texts = FullTextPages(run, self)
+        self.at_end = EndOfCrawl(run, self)
 
     # --- pages ---
 
@@ -444,8 +449,7 @@ class DocsCallbacks(ProjectSpider):
 
     def link_source_failed(self, failure: Failure) -> None:
         """Count a link source that failed; its page is a document already."""
-        self.run.learned.link_sources.report(0)
-        self.run.count("link-sources/failed")
+        self.link_sources.failed()
 
     async def parse_docsify_list(self, response: Response) -> AsyncIterator[Any]:
         """Yield the requests for the pages that a sidebar or the like of a Docsify site links to."""
@@ -454,7 +458,7 @@ class DocsCallbacks(ProjectSpider):
 
     def docsify_list_failed(self, failure: Failure) -> None:
         """Count a sidebar or the like that failed."""
-        self.link_sources.docsify_list_failed(*_request_and_error(failure))
+        self.link_sources.list_failed(*_request_and_error(failure))
 
     # --- full-text and llms files ---
 

@@ -10,45 +10,44 @@ from typing import Any
 from scrapy import Request
 from scrapy.spidermiddlewares.httperror import HttpError
 
-from llmsspider.config.arguments import DocsArguments
-from llmsspider.crawler.bot_walls import Suspect, Suspects, Wall
-from llmsspider.crawler.bounds import Bounds
+from llmsspider.crawler.bot_walls import Suspect, Wall
 from llmsspider.crawler.callbacks.link_sources import LinkSourcePages
 from llmsspider.crawler.callbacks.requests import PageRequests
 from llmsspider.crawler.full_text import says_the_same
-from llmsspider.crawler.known_pages import KnownPages, RecordedPages
-from llmsspider.crawler.learn import Learners
 from llmsspider.crawler.learn.base import PageFailed
 from llmsspider.crawler.pages import PageResponse, PageResult, drop_reason
-from llmsspider.crawler.parts import UsesRun
-from llmsspider.crawler.progress import PageLimit, Progress
-from llmsspider.crawler.records import Records
+from llmsspider.crawler.parts import (
+    Addresses,
+    Bounds,
+    DocsArguments,
+    KnownPages,
+    Learners,
+    Ledger,
+    Moves,
+    PageLimit,
+    Progress,
+    RecordedPages,
+    Records,
+    Reporter,
+    SiteKnowledge,
+    SourceMemory,
+    Suspects,
+    UsesRun,
+    Waiting,
+)
 from llmsspider.crawler.requests import (
     FilteredRequest,
     RefusedRequest,
+    depth_of,
     info,
     is_permanent,
     kind_of_exception,
 )
-from llmsspider.crawler.revisit import Ledger
-from llmsspider.crawler.run import Run
 from llmsspider.crawler.second_requests import FORM_OF
-from llmsspider.crawler.settle import (
-    Drop,
-    Failure,
-    ReadPage,
-    Site,
-    Wait,
-    Waiting,
-    WaitingPage,
-    settle,
-)
-from llmsspider.crawler.site import SiteKnowledge
-from llmsspider.crawler.source_memory import SourceMemory
+from llmsspider.crawler.settle import Drop, Failure, ReadPage, Site, Wait, WaitingPage, settle
 from llmsspider.errors import ErrorKind
 from llmsspider.items import HTML_ORIGINS, MARKDOWN_ORIGINS, Change, Page, PageMeta
 from llmsspider.store import PageRecord, PageState
-from llmsspider.web.outcomes import kind_of_response
 from llmsspider.web.urls import (
     document_id,
     identity,
@@ -72,26 +71,27 @@ class Documents(UsesRun):
     pages link to.
     """
 
+    addresses: Addresses
     arguments: DocsArguments
     bounds: Bounds
     known: KnownPages
     learned: Learners
     ledger: Ledger
     limit: PageLimit
+    link_sources: LinkSourcePages
     memory: SourceMemory
+    moves: Moves
     progress: Progress
     recorded: RecordedPages
     records: Records
-    requested_pages: set[bytes]
+    report: Reporter
+    requests: PageRequests
     site: SiteKnowledge
     suspects: Suspects
     waiting: Waiting
 
-    def __init__(self, run: Run, requests: PageRequests, link_sources: LinkSourcePages):
-        super().__init__(run)
-        self._run = run
-        self._requests = requests
-        self._link_sources = link_sources
+    def __init__(self, run: object, spider: object):
+        super().__init__(run, spider)
         self._parts: dict[str, list[PageState]] | None = None
         self.questions = self._questions()
 
@@ -137,7 +137,7 @@ class Documents(UsesRun):
         earlier = self.waiting.pop(record)
         same = confirmed or self.known.has_text(record)
         links = list(
-            self._requests.links(record.follow, record.depth + 1, on=record.url, unchanged=same)
+            self.requests.links(record.follow, record.depth + 1, on=record.url, unchanged=same)
         )
         page, (answer, result) = info(request), read or (None, None)
         facts = ReadPage(
@@ -159,7 +159,7 @@ class Documents(UsesRun):
         if earlier is not None and earlier.shows_pages:
             self.learned.link_sources.take(record.url)
         elif earlier is None and record.origin in READ_AS_MARKDOWN:
-            yield from self._link_sources.request(record, start=facts.is_start, unchanged=same)
+            yield from self.link_sources.request(record, start=facts.is_start, unchanged=same)
 
     def of(self, record: PageRecord, *, confirmed: bool = False) -> Iterator[Any]:
         """Yield the document of a record; none where the run filters it, or where it waits as it
@@ -171,7 +171,6 @@ class Documents(UsesRun):
 
     def settled(self, page: WaitingPage) -> Iterator[Any]:
         """Yield the document of a page, unless the rules drop it or have it wait."""
-        run = self._run
         record = page.record
         facts = page.facts
         if record is None or facts is None:
@@ -184,28 +183,25 @@ class Documents(UsesRun):
                 page.answer = page.read = None
             self.waiting.keep(replace(page, reason=verdict.reason), room=self.limit.left)
         elif isinstance(verdict, Drop):
-            run.record_filtered(record.url, verdict.reason, verdict.rule)
+            self.report.filtered(record.url, verdict.reason, verdict.rule)
             if verdict.reason == "listing":
                 self.known.record_outcome(record.key, "dropped", "listing")
         else:
             if self.memory.keeps_findings and not page.confirmed:
-                earlier = run.store.load_page(record.key)
+                earlier = self.known.load(record.key)
                 if earlier is not None:  # this run had no discovery
                     record.llms = earlier.llms
                     record.depth = earlier.depth
                     record.discovered_by = earlier.discovered_by
             record.moved_from = list(self.known.moved_from.get(record.key, ()))
             change: Change = "unchanged" if page.confirmed else "new"
-            yield record.item(
-                source=run.source, run=run.id, change=change, confirmed=page.confirmed
-            )
+            yield self.records.item(record, change, confirmed=page.confirmed)
 
     def _may_have_moved(self, record: PageRecord) -> bool:
-        run = self._run
         why = drop_reason(record.content or "", record.title)
         if why is not None or self.known.has_text(record):
             return False
-        return run.moves.may_be_stored(record, self.recorded.keys, self._load(record.key))
+        return self.moves.may_be_stored(record, self.recorded.keys, self._load(record.key))
 
     def record(self, page: PageResult, answer: PageResponse, request: Request) -> PageRecord:
         """Return the record of a page, with this run's depth, `discovered_by` and entry.
@@ -214,7 +210,7 @@ class Documents(UsesRun):
         shortest link spells it.
         """
         by = info(request).get("by", "link")
-        depth = int(request.meta.get("depth", 0))
+        depth = depth_of(request)
         entry = self.site.entries.get(identity(request.url))
         record = self.records.of_response(answer, page, depth=depth, by=by, entry=entry)
         url = record.url
@@ -229,8 +225,7 @@ class Documents(UsesRun):
 
     def at(self, url: str) -> PageRecord | None:
         """Return the document that is stored at an address, also of this run."""
-        self._run.flush()
-        return self._run.store.load_page(page_key(url))
+        return self.known.load(page_key(url))
 
     def _says_the_same(self, record: PageRecord, url: str) -> bool:
         """Say whether the document at another address has the text of a page."""
@@ -242,7 +237,7 @@ class Documents(UsesRun):
         """Say whether a page is a document even if it only lists others: somebody wants it, or it
         was one.
         """
-        state = self.known.state(page_key(request.url))
+        state = self.known.at(request.url)
         is_judged_anew = not (self.known.trusted and self.ledger.has_same_settings)
         was_one = state is not None and self.known.is_usable(state) and not is_judged_anew
         is_wanted = self.arguments.listings == "keep" or bool(info(request).get("start"))
@@ -254,7 +249,7 @@ class Documents(UsesRun):
         """
         is_other = self.learned.titles.retitle(record, is_start=is_start)
         if is_other:
-            self._run.count("titles/shared")
+            self.report.count("titles/shared")
         return is_other
 
     def keep_text(self, record: PageRecord, *, is_same: bool | None = None) -> None:
@@ -264,18 +259,16 @@ class Documents(UsesRun):
         A full-text file that lags is another form too; while it is away for once, its pages stay
         whatever they say.
         """
-        run = self._run
         state = self.known.state(record.key)
         is_form = state is not None and state.origin == record.origin
         if state is None or (is_form and record.key not in self.memory.lagging):
             return
-        stored = run.store.load_page(state.key)
+        stored = self.known.load(state.key)
         if stored is None or (is_form and stored.title != record.title):
             return
-        file, found = (
-            state.fetched_url,
-            run.discovery,
-        )  # a file that gave seeds in the run before, and none in this one
+        file = state.fetched_url
+        found = self.site.discovery
+        # a file that gave seeds in the run before, and none in this one
         is_away = (
             file in self.memory.files_before
             and found is not None
@@ -304,7 +297,7 @@ class Documents(UsesRun):
         for after, page in parts:
             part = self.records.of_part(record, after, page)
             present.add(part.key)
-            self.requested_pages.add(part.key)
+            self.addresses.requested_pages.add(part.key)
             yield from self.of(part)
         for state in self._parts_of(record.url):
             if state.key not in present:
@@ -332,7 +325,7 @@ class Documents(UsesRun):
         """
         if answer.kind != "html":
             return None
-        site = await self._link_sources.learn_docsify(request, answer)
+        site = await self.link_sources.learn_docsify(request, answer)
         is_alternate = info(request).get("alternate")
         is_route = (
             bool(split_route(request.url)[1]) and self.site.docsify_of(request.url) is not None
@@ -342,7 +335,7 @@ class Documents(UsesRun):
             return self.failed(request, "not_found", message, answer.status)
         if site is None or self.arguments.render == "always" or is_alternate:
             return None
-        return self._requests.markdown_of(site.file_of(answer.page_url), request, [])
+        return self.requests.markdown_of(site.file_of(answer.page_url), request, [])
 
     # --- stored pages ---
 
@@ -350,7 +343,6 @@ class Documents(UsesRun):
         """Return the stored page, under the requested address, if the answer says it has not
         changed; else None.
         """
-        run = self._run
         key = page_key(answer.page_url)
         is_304 = answer.status == 304
         stored = self.known.validated(answer.fetched_url) if is_304 else self.known.state(key)
@@ -360,12 +352,12 @@ class Documents(UsesRun):
             and not self.known.same_body(key, answer.fetched_url, answer.raw_hash)
         ):
             stored = None
-        record = run.store.load_page(stored.key) if stored is not None else None
+        record = self.known.load(stored.key) if stored is not None else None
         if stored is None or record is None:
             return None
-        run.count("not-modified" if is_304 else "same-body")
+        self.report.count("not-modified" if is_304 else "same-body")
         if stored is not self.known.state(key):  # its body was stored under another address
-            record.id = document_id(run.source, answer.page_url)
+            record.id = document_id(self.records.source, answer.page_url)
             record.url = shown_url(answer.page_url)
             record.identity = identity(answer.page_url)
             record.content_hash = None
@@ -395,7 +387,7 @@ class Documents(UsesRun):
             record.status = 200
             record.fetched_at = answer.fetched_at
         if not self.memory.keeps_findings:
-            record.depth = int(request.meta.get("depth", 0))
+            record.depth = depth_of(request)
             record.discovered_by = page.get("by", "link")
             record.llms = self.site.entries.get(identity(request.url))
         is_same = not self.retitle(record, is_start=bool(page.get("start")))
@@ -419,7 +411,7 @@ class Documents(UsesRun):
             record.depth = record.depth if depth is None else depth
             yield from self.of(record, confirmed=True)
             yield from self._stored_parts(record.url)
-            yield from self._requests.links(
+            yield from self.requests.links(
                 record.follow, record.depth + 1, on=record.url, unchanged=True
             )
 
@@ -429,18 +421,17 @@ class Documents(UsesRun):
         """Have a page wait until it is known whether it stands in place of another; yield the
         requests for its links.
         """
-        run = self._run
         self.waiting.keep(WaitingPage("wall", request, record, suspect=suspect))
         # an outage of one page does not hide those behind it: links as they are stored, of a
         # new page as it is
         state = self.known.state(record.key)
-        known = record if state is None else run.store.load_page(state.key)
+        known = record if state is None else self.known.load(state.key)
         if known is not None:
-            yield from self._requests.links(known.follow, record.depth + 1, on=record.url)
+            yield from self.requests.links(known.follow, record.depth + 1, on=record.url)
 
     def _load(self, key: bytes) -> PageRecord | None:
         state = self.known.state(key)
-        return self._run.store.load_page(state.key) if state is not None else None
+        return self.known.load(state.key) if state is not None else None
 
     # --- pages that failed ---
 
@@ -448,19 +439,18 @@ class Documents(UsesRun):
         """Yield the results of a page whose download raised an exception: an error, unless a
         middleware filtered it.
         """
-        run = self._run
         first = request.meta.get("redirect_urls", [request.url])[0]
-        is_stored = self.known.state(page_key(first)) is not None
+        is_stored = self.known.at(first) is not None
         if isinstance(error, FilteredRequest):
             self.note_redirect(request)
             if error.why is not None:
-                run.record_filtered(request.url, *error.why)
+                self.report.filtered(request.url, *error.why)
         elif isinstance(error, RefusedRequest) and error.reason == "ai-opt-out":
             self.note_redirect(request)
-            run.record_filtered(request.url, "ai-opt-out", str(error))
+            self.report.filtered(request.url, "ai-opt-out", str(error))
             self.known.record_outcome(page_key(request.url), "dropped", "ai-opt-out")
         elif isinstance(error, RefusedRequest) and error.reason == "login" and not is_stored:
-            run.record_filtered(request.url, "login", str(error))
+            self.report.filtered(request.url, "login", str(error))
         elif isinstance(error, HttpError):
             status = error.response.status
             yield from self.failed(request, kind_of_failure(error), f"HTTP status {status}", status)
@@ -479,17 +469,16 @@ class Documents(UsesRun):
         and is reported with the first one. A transient error is not counted yet; the page is
         retried at the end of the crawl.
         """
-        run = self._run
         page = info(request)
         is_gone = kind == "not_found"
-        other = self._requests.other_address(request) if is_gone else None
+        other = self.requests.other_address(request) if is_gone else None
         if other is not None:
             yield other
             return
         urls = [*request.meta.get("redirect_urls", ()), request.url]
         failure = Failure(urls[0], kind, message, status)
         if not page.get("late") and failure.may_pass:
-            retry = self._requests.retry(request, urls[0])
+            retry = self.requests.retry(request, urls[0])
             if self.waiting.keep(WaitingPage("failed", retry, failure=failure)):
                 return
         key = page_key(urls[0])
@@ -501,7 +490,7 @@ class Documents(UsesRun):
             and self.waiting.keep(WaitingPage("in-file", request, failure=failure))
         ):
             return  # it is taken from the full-text file that lags
-        run.fail(
+        self.report.failed(
             urls[0], kind, message if len(urls) == 1 else f"{message} at {request.url}", status
         )
         resolved = tuple(filter(None, (page.get("md"), page.get("dead"))))
@@ -531,12 +520,7 @@ class Documents(UsesRun):
         """Record the addresses that redirect to another page: stored ones moved."""
         for url in request.meta.get("redirect_urls", ()):
             if identity(url) != identity(request.url):
-                self.bounds.trees.redirected(url, request.url)
-                if is_permanent(request):
-                    self.learned.redirects.learn(url, request.url)
-                self.known.moved(
-                    page_key(url), page_key(request.url), for_good=is_permanent(request)
-                )
+                self.addresses.redirected(url, request.url, for_good=is_permanent(request))
 
 
 def kind_of_failure(error: BaseException) -> ErrorKind:
@@ -544,4 +528,4 @@ def kind_of_failure(error: BaseException) -> ErrorKind:
     if not isinstance(error, HttpError):
         return kind_of_exception(error)
     answer = PageResponse.from_response(error.response, now="")
-    return kind_of_response(answer.status, answer.headers, answer.body) or "http"
+    return answer.error_kind or "http"

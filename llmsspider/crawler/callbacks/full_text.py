@@ -13,24 +13,27 @@ from typing import Any
 
 from scrapy import Request
 
-from llmsspider.config.arguments import DocsArguments
-from llmsspider.content.conversion import ConversionPool
 from llmsspider.content.links import Joiner
 from llmsspider.content.markdown import Draft
-from llmsspider.crawler.bot_walls import Suspects
 from llmsspider.crawler.callbacks.documents import Documents, kind_of_failure
 from llmsspider.crawler.callbacks.reading import PageReader
 from llmsspider.crawler.callbacks.requests import PageRequests
 from llmsspider.crawler.callbacks.suspects import SuspectAnswers
 from llmsspider.crawler.full_text import own_text
-from llmsspider.crawler.known_pages import KnownPages
 from llmsspider.crawler.pages import PageResponse, PageResult, utc_now, with_valid_urls
-from llmsspider.crawler.parts import UsesRun
-from llmsspider.crawler.records import Records
-from llmsspider.crawler.run import Run
-from llmsspider.crawler.settle import Waiting
-from llmsspider.crawler.site import SiteKnowledge
-from llmsspider.crawler.source_memory import SourceMemory
+from llmsspider.crawler.parts import (
+    Addresses,
+    ConversionPool,
+    DocsArguments,
+    KnownPages,
+    Records,
+    Reporter,
+    SiteKnowledge,
+    SourceMemory,
+    Suspects,
+    UsesRun,
+    Waiting,
+)
 from llmsspider.errors import ConversionError, RenderingError, TooLargePageError
 from llmsspider.items import raw_hash
 from llmsspider.site import llmsfull
@@ -57,23 +60,20 @@ class FullTextPages(UsesRun):
     links.
     """
 
+    addresses: Addresses
     arguments: DocsArguments
+    documents: Documents
     known: KnownPages
     memory: SourceMemory
+    reader: PageReader
     records: Records
-    requested_pages: set[bytes]
+    report: Reporter
+    requests: PageRequests
     site: SiteKnowledge
+    suspect_answers: SuspectAnswers
     suspects: Suspects
     waiting: Waiting
     workers: ConversionPool
-
-    def __init__(self, run: Run, requests: PageRequests, documents: Documents, reader: PageReader):
-        super().__init__(run)
-        self._suspects = SuspectAnswers(run)
-        self._run = run
-        self._requests = requests
-        self._documents = documents
-        self._reader = reader
 
     async def pages(self, *, lagging: bool = False) -> AsyncIterator[Any]:
         """Yield the pages of full-text files that do not lag; of those that do the pages answered
@@ -96,14 +96,13 @@ class FullTextPages(UsesRun):
         """Yield each full-text file as one document where no page came; with `follow=llms` the llms
         files.
         """
-        run = self._run
         as_files = self.arguments.follow == "llms"
-        found = run.discovery.files if run.discovery else ()
+        found = self.site.discovery.files if self.site.discovery else ()
         lists = [
             file for file in found if file.kind == "index" and (as_files or file.is_called_full)
         ]
         records = [self.records.of_index(file) for file in lists]
-        indexes = [record.item(source=run.source, run=run.id, change="new") for record in records]
+        indexes = [self.records.item(record, "new") for record in records]
         for document in indexes if as_files else ():
             yield document
         for full_text in self._found():
@@ -118,11 +117,10 @@ class FullTextPages(UsesRun):
         """Yield the stored pages of a full-text file as it is now (`mode=refresh`), and requests
         for the others.
         """
-        run = self._run
         states = self._stored_of_file(request.url)
         url = answer.fetched_url
         body = answer.body
-        titles = {state.url: run.store.title(state.key) or "" for state in states}
+        titles = {state.url: self.known.title(state.key) for state in states}
         full_text = FullText(
             states[0].fetched_url, FetchResult(url, url, 200, answer.headers, body)
         )
@@ -136,23 +134,23 @@ class FullTextPages(UsesRun):
             async for result in self._pages(full_text):
                 yield result
         for state in states:
-            if not run.requested(state.url):
-                yield self._requests.stored(state)
+            if not self.addresses.requested(state.url):
+                yield self.requests.stored(state)
 
     def failed(self, request: Request, error: BaseException) -> Iterator[Any]:
         """Count a full-text file that failed; its stored pages stay, or are requested when it is
         gone.
         """
         kind = kind_of_failure(error)
-        self._run.fail(request.url, kind, str(error))
+        self.report.failed(request.url, kind, str(error))
         for state in self._stored_of_file(request.url):
             if kind == "not_found":
-                yield self._requests.stored(state)
+                yield self.requests.stored(state)
             else:
-                yield from self._documents.in_place_of_failed(state.key)
+                yield from self.documents.in_place_of_failed(state.key)
 
     def _found(self) -> list[FullText]:
-        return self._run.discovery.full_texts if self._run.discovery else []
+        return self.site.discovery.full_texts if self.site.discovery else []
 
     def _stored_of_file(self, url: str) -> list[PageState]:
         states = self.known.states.values()
@@ -170,10 +168,10 @@ class FullTextPages(UsesRun):
                     llmsfull.read_whole, body, full_text.url, full_text.report
                 )
             except llmsfull.UnsplittableError as error:
-                self._run.record_filtered(full_text.url, "full-text-too-long", str(error))
+                self.report.filtered(full_text.url, "full-text-too-long", str(error))
                 return
-        self.requested_pages.add(page_key(full_text.url))
-        if self._run.discovery is not None and self.arguments.follow != "llms":
+        self.addresses.requested_pages.add(page_key(full_text.url))
+        if self.site.discovery is not None and self.arguments.follow != "llms":
             self._log_whole(full_text.url, full_text.why_whole)
         records = await self._records([(page, full_text.url)], full_text)
         for result in self._results(records, full_text):
@@ -220,7 +218,7 @@ class FullTextPages(UsesRun):
         bases = self.memory.link_bases
         for page, draft in zip(sample, drafts, strict=True):
             if page.url is not None and not isinstance(draft, ConversionError):
-                url = self._run.page_of(page.url)
+                url = self.addresses.page_of(page.url)
                 bases.look(url, url, "llms-full", draft.hrefs)
 
     def _results(self, records: list[FullTextRecord], full_text: FullText) -> Iterator[Any]:
@@ -228,30 +226,30 @@ class FullTextPages(UsesRun):
         of_file = Request(file)
         for url, record, confirmed in records:
             if isinstance(record, Exception):
-                self._run.fail(url, "parse", str(record))
+                self.report.failed(url, "parse", str(record))
                 continue
-            suspect = None if confirmed else self._suspects.of(record, b"")
+            suspect = None if confirmed else self.suspect_answers.of(record, b"")
             is_cut = suspect is not None and suspect.cut and self._may_be_cut(url, full_text)
             wall = (
-                self._documents.questions.wall(suspect) if suspect is not None and is_cut else None
+                self.documents.questions.wall(suspect) if suspect is not None and is_cut else None
             )
             if wall is not None:  # the page breaks off, and did not in earlier runs
                 self.memory.unread(file)
-                self._run.fail(url, wall.kind, wall.message)
+                self.report.failed(url, wall.kind, wall.message)
                 self.known.record_outcome(page_key(url), "failed", wall.kind)
-                yield from self._documents.in_place_of_failed(page_key(url), record.depth)
+                yield from self.documents.in_place_of_failed(page_key(url), record.depth)
             elif suspect is not None and suspect.rewriting is not None:
                 self.suspects.see(suspect)
-                yield from self._documents.kept_as_suspect(record, of_file, suspect)
+                yield from self.documents.kept_as_suspect(record, of_file, suspect)
             else:
                 if not confirmed:
-                    self._documents.keep_text(record)
-                yield from self._documents.with_links(record, of_file, confirmed=confirmed)
+                    self.documents.keep_text(record)
+                yield from self.documents.with_links(record, of_file, confirmed=confirmed)
 
     def _may_be_cut(self, url: str, full_text: FullText) -> bool:
         """Say whether a page may break off: the last one of a file without a last line end."""
         urls = [mark.url for mark in full_text.report.marks if mark.url] if full_text.report else []
-        if urls and self._run.page_of(urls[-1]) != url:
+        if urls and self.addresses.page_of(urls[-1]) != url:
             return False
         with full_text.answer.open() as body:
             size = body.seek(0, SEEK_END)
@@ -267,11 +265,10 @@ class FullTextPages(UsesRun):
         All other text is filtered, with its reason. With `only` those of these keys are yielded,
         and nothing is filtered.
         """
-        run = self._run
         left = set(only or ())
         for piece in pieces:
             url = (
-                run.page_of(piece.url)
+                self.addresses.page_of(piece.url)
                 if isinstance(piece, FullPage) and piece.url is not None
                 else ""
             )
@@ -281,16 +278,16 @@ class FullTextPages(UsesRun):
                     yield piece, url
             elif isinstance(piece, Leftover):
                 beginning = " ".join(piece.text[:200].split())[:80]
-                run.record_filtered(file, piece.reason, f"{piece.chars:,} characters: {beginning}")
+                self.report.filtered(file, piece.reason, f"{piece.chars:,} characters: {beginning}")
             elif not url:
                 why = f"{piece.title or 'a page'} has no usable address"
-                run.record_filtered(file, "full-text-unaddressed", why)
-            elif run.requested(url):
-                run.record_filtered(
+                self.report.filtered(file, "full-text-unaddressed", why)
+            elif self.addresses.requested(url):
+                self.report.filtered(
                     url, "full-text-repeated", f"{file} holds a page that was taken before"
                 )
-            elif self._requests.admits(url, listed=True):
-                self.requested_pages.add(page_key(url))
+            elif self.requests.admits(url, listed=True):
+                self.addresses.requested_pages.add(page_key(url))
                 yield piece, url
 
     async def _records(
@@ -307,7 +304,7 @@ class FullTextPages(UsesRun):
             except Exception as error:  # whatever the error, it affects one page only
                 found[url] = url, error, False
         if fresh := [(page, url) for page, url in batch if url not in found]:
-            self._run.count("converted", len(fresh))
+            self.report.count("converted", len(fresh))
             read = await self.workers.read_texts([own_text(page.text) for page, _ in fresh])
             for (page, url), one in zip(fresh, read, strict=True):
                 try:
@@ -322,7 +319,6 @@ class FullTextPages(UsesRun):
         """Return what the store keeps of a page, and whether it is as stored; raises
         `ConversionError`.
         """
-        run = self._run
         is_whole = page.rule == "whole"
         if isinstance(read, ConversionError):
             raise read
@@ -330,25 +326,25 @@ class FullTextPages(UsesRun):
             join = (
                 Joiner(file.url).join
                 if is_whole
-                else self._reader.joined(read, url, url, "llms-full", can_wait=False)
+                else self.reader.joined(read, url, url, "llms-full", can_wait=False)
             )
             found = with_valid_urls(read.page(join))
         except TooLargePageError:
-            run.count("too-large")
+            self.report.count("too-large")
             raise
         held = PageResponse(url, file.url, 200, {}, b"", utc_now())
         result = PageResult(found, "llms-full")
         is_same: bool | None = None
         try:
-            if not is_whole and self._reader.may_be_stub(found.markdown, url):
-                beside = await self._reader.beside(Request(url), held, result)
+            if not is_whole and self.reader.may_be_stub(found.markdown, url):
+                beside = await self.reader.beside(Request(url), held, result)
                 if beside.html is not None and beside.found.is_stub:
                     return self._from_html(url, *beside.html)
-            is_same = not is_whole and await self._reader.is_as_stored(Request(url), held, result)
+            is_same = not is_whole and await self.reader.is_as_stored(Request(url), held, result)
         except RenderingError as error:
             logger.info("%(url)s stays as it is stored: %(error)s", {"url": url, "error": error})
             return self._from_html(url, held, None)
-        self._reader.count(url, found)
+        self.reader.count(url, found)
         title = page.title
         entry = self.site.entries.get(identity(url))
         of_text = raw_hash(page.text.encode("utf-8", "surrogatepass"))
@@ -356,7 +352,7 @@ class FullTextPages(UsesRun):
             found, of_text, url=url, title=title, file=file, entry=entry
         )
         if is_same:
-            self._documents.keep_text(record, is_same=True)
+            self.documents.keep_text(record, is_same=True)
         return record, False
 
     def _from_html(
@@ -365,13 +361,12 @@ class FullTextPages(UsesRun):
         """Return the record of a page's HTML, the stored one where there is no result, and whether
         it is as stored.
         """
-        run = self._run
         if html is None:
-            stored = run.store.load_page(page_key(url))
+            stored = self.known.load(page_key(url))
             if stored is None:
                 raise ConversionError("its HTML is not stored any more")
             return stored, True
-        self._reader.count(url, html.page)
+        self.reader.count(url, html.page)
         entry = self.site.entries.get(identity(url))
         return (
             self.records.of_response(answer, html, depth=0, by="llms-full.txt", entry=entry),
@@ -380,7 +375,7 @@ class FullTextPages(UsesRun):
 
     def _same_as_stored(self, page: FullPage, url: str, file: FullText) -> PageRecord | None:
         text = page.text.encode("utf-8", "surrogatepass")
-        record = self._documents.unchanged(PageResponse(url, file.url, 200, {}, text, ""))
+        record = self.documents.unchanged(PageResponse(url, file.url, 200, {}, text, ""))
         if record is not None:
             record.fetched_at = utc_now()
             if not self.memory.keeps_findings:

@@ -30,7 +30,7 @@ class HalfDrawnPages:
 
     def __init__(self) -> None:
         self.lock = asyncio.Lock()  # held while a page is rendered to see
-        self._pages: dict[str, bytes] = {}  # the first page with a body, by the hash of that
+        self.pages: dict[str, bytes] = {}  # the first page with a body, by the hash of that
         self._of_nothing: dict[str, str | None] = {}  # hashes of bodies, by host
         self._is_filled: dict[tuple[str, str], bool] = {}
 
@@ -38,8 +38,8 @@ class HalfDrawnPages:
         """Return the empty elements of a page that are worth a look."""
         key = page_key(answer.page_url)
         first = key
-        if len(self._pages) < MAX_BODIES:
-            first = self._pages.setdefault(answer.raw_hash, key)
+        if len(self.pages) < MAX_BODIES:
+            first = self.pages.setdefault(answer.raw_hash, key)
         if first != key or self._of_nothing.get(host(answer.page_url)) == answer.raw_hash:
             return meta.mounts
         return [mount for mount in meta.mounts if LIKELY.search(mount)]

@@ -3,32 +3,35 @@ load.
 """
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
 from scrapy import Request
 
-from llmsspider.config.arguments import DocsArguments
-from llmsspider.content.conversion import ConversionPool
 from llmsspider.crawler.callbacks.reading import PageReader
 from llmsspider.crawler.callbacks.requests import PageRequests
-from llmsspider.crawler.known_pages import KnownPages
-from llmsspider.crawler.learn import Learners
 from llmsspider.crawler.pages import PageResponse, PageResult
-from llmsspider.crawler.parts import UsesRun
-from llmsspider.crawler.progress import Coverage
+from llmsspider.crawler.parts import (
+    ConversionPool,
+    Coverage,
+    DocsArguments,
+    KnownPages,
+    Learners,
+    Reporter,
+    SiteKnowledge,
+    SourceMemory,
+    UsesRun,
+)
 from llmsspider.crawler.requests import (
     HTML_ACCEPT,
     META,
     EngineFetch,
     NestedDownloadError,
+    depth_of,
     download_form,
     info,
 )
-from llmsspider.crawler.run import Run
-from llmsspider.crawler.site import SiteKnowledge
-from llmsspider.crawler.source_memory import SourceMemory
 from llmsspider.errors import ConversionError, RenderingError
 from llmsspider.site.discovered import Options
 from llmsspider.site.discovery import read_described
@@ -54,18 +57,22 @@ class LinkSourcePages(UsesRun):
 
     arguments: DocsArguments
     coverage: Coverage
+    docsify_list_failed: Callable[..., Any]
     known: KnownPages
     learned: Learners
+    link_source_failed: Callable[..., Any]
     memory: SourceMemory
+    parse_docsify_list: Callable[..., Any]
+    parse_link_source: Callable[..., Any]
+    reader: PageReader
+    report: Reporter
+    requests: PageRequests
     site: SiteKnowledge
     workers: ConversionPool
 
-    def __init__(self, spider: Any, run: Run, requests: PageRequests, reader: PageReader):
-        super().__init__(run)
-        self._spider = spider
+    def __init__(self, run: object, spider: object):
+        super().__init__(run, spider)
         self._run = run
-        self._requests = requests
-        self._reader = reader
         self._lists: set[str] = set()  # sidebars and the like that were requested in this run
         self._scripts: dict[str, str] = {}
         """The text of each script that was downloaded, by URL; empty if it configures no Docsify
@@ -91,13 +98,15 @@ class LinkSourcePages(UsesRun):
             )
             if why != self.coverage.cut:
                 line = f"{why} (-a render=always renders the page)"
-                logger.warning("%(line)s", {"line": line}, extra={"spider": self._spider})
+                logger.warning(
+                    "%(line)s", {"line": line}, extra={"spider": self.reader.crawler.spider}
+                )
             self.coverage.incomplete(why)
         return site
 
     async def _script(self, url: str, request: Request, answer: PageResponse) -> str:
         try:
-            script = await download_form(self._reader.crawler, url, request, answer)
+            script = await download_form(self.reader.crawler, url, request, answer)
         except NestedDownloadError as error:
             logger.info("No script at %(url)s: %(why)s", {"url": url, "why": error})
             return ""  # Docsify's defaults apply
@@ -106,7 +115,6 @@ class LinkSourcePages(UsesRun):
 
     def request(self, record: PageRecord, *, start: bool, unchanged: bool) -> Iterator[Request]:
         """Yield the request for a Markdown page's HTML, where the policy wants its links."""
-        run = self._run
         depth = record.depth
         site = self.site.docsify_of(record.url)
         if site is not None:
@@ -115,13 +123,13 @@ class LinkSourcePages(UsesRun):
         deepest = self.arguments.max_depth is not None and depth >= self.arguments.max_depth
         is_all = record.fetched_url == record.url and record.origin != "negotiated"
         is_all = is_all or self.site.repository_of(record.url) is not None
-        if deepest or is_all or not run.follows_links:
+        if deepest or is_all or not self.arguments.follows_links:
             return
         root = identity(record.url) in self.site.section_roots
         new = record.key not in self.known.states
         if self.learned.link_sources.wanted(record.url, start=start, section_root=root, new=new):
-            run.count("link-sources")
-            callbacks = self._spider.parse_link_source, self._spider.link_source_failed
+            self.report.count("link-sources")
+            callbacks = self.parse_link_source, self.link_source_failed
             own = {"unchanged": unchanged}
             yield _source(record.url, *callbacks, own, depth, headers={"Accept": HTML_ACCEPT})
 
@@ -131,7 +139,7 @@ class LinkSourcePages(UsesRun):
         """Yield requests for the sidebars and the like of a Docsify site, each once; a folder need
         not have any.
         """
-        if not self._run.follows_links:
+        if not self.arguments.follows_links:
             return
         is_root = identity(page_url) == identity(site.page)
         lists = site.lists if is_root else site.lists_beside(page_url)
@@ -140,10 +148,8 @@ class LinkSourcePages(UsesRun):
         new = [url for url in lists if url not in self._lists][: MAX_LISTS - len(self._lists)]
         self._lists.update(new)
         for url in new:
-            self._run.count("link-sources")
-            yield _source(
-                url, self._spider.parse_docsify_list, self._spider.docsify_list_failed, own, depth
-            )
+            self.report.count("link-sources")
+            yield _source(url, self.parse_docsify_list, self.docsify_list_failed, own, depth)
 
     async def links(self, request: Request, answer: PageResponse) -> list[Request]:
         """Return the requests for the links of a page's HTML; none where it is no HTML or cannot be
@@ -152,23 +158,23 @@ class LinkSourcePages(UsesRun):
         if answer.kind != "html":
             return []
         unchanged = info(request).get("unchanged", False)
-        depth = int(request.meta.get("depth", 0))
+        depth = depth_of(request)
         await self.learn_docsify(request, answer)
         try:
             page = await self.workers.read_metadata(
                 answer.body, answer.fetched_url, answer.encoding
             )
-            _, rendered = await self._reader.renderer.in_browser(
+            _, rendered = await self.reader.renderer.in_browser(
                 request, answer, PageResult(page, "html")
             )
         except (ConversionError, RenderingError):
-            self._run.count("link-sources/failed")
+            self.report.count("link-sources/failed")
             return []
         self.memory.learn_links(rendered.page.follow, answer.page_url)
-        self._run.store.save_heading_ids(page_key(request.url), rendered.page.heading_ids)
+        self.known.stored.save_heading_ids(page_key(request.url), rendered.page.heading_ids)
         follow = rendered.page.follow
         on = without_fragment(request.url)
-        requests = list(self._requests.links(follow, depth + 1, on=on, unchanged=unchanged))
+        requests = list(self.requests.links(follow, depth + 1, on=on, unchanged=unchanged))
         self.learned.link_sources.report(len(requests))
         return requests
 
@@ -182,31 +188,35 @@ class LinkSourcePages(UsesRun):
             return iter(())
         draft = await self.workers.read_markdown(answer.text())
         page = draft.page(partial(site.join, page_url=page_url))
-        return self._requests.links(page.follow, int(request.meta.get("depth", 0)) + 1, on=page_url)
+        return self.requests.links(page.follow, depth_of(request) + 1, on=page_url)
 
-    def docsify_list_failed(self, request: Request, error: BaseException) -> None:
+    def list_failed(self, request: Request, error: BaseException) -> None:
         """Count a sidebar or the like that failed: pages that only it names are not found."""
         is_missing = getattr(getattr(error, "response", None), "status", 0) in MISSING
         if not (is_missing and info(request).get("optional")):
             self._count_unread(request.url, str(error).partition("\n")[0])
 
+    def failed(self) -> None:
+        """Count a link source that failed; its page is a document already."""
+        self.learned.link_sources.report(0)
+        self.report.count("link-sources/failed")
+
     def _count_unread(self, url: str, why: str) -> None:
-        self._run.count("link-sources/failed")
+        self.report.count("link-sources/failed")
         self.coverage.unread = f"{url}, which links to the site's pages, could not be read ({why})"
 
     async def described_by(self, url: str) -> list[Request]:
         """Return requests for the seeds of an llms.txt that only a page names (`rel=describedby`)."""
-        run = self._run
-        if run.discovery is None or not run.follows_links:
+        if self.site.discovery is None or not self.arguments.follows_links:
             return []
-        known = len(run.discovery.cut)
-        fetch = EngineFetch(self._reader.crawler, run)
-        seeds = await read_described(fetch, url, run.discovery, Options())
-        for cut in run.discovery.cut[known:]:
-            run.record_filtered(cut.url, cut.reason, cut.rule)
+        known = len(self.site.discovery.cut)
+        fetch = EngineFetch(self.reader.crawler, self._run)
+        seeds = await read_described(fetch, url, self.site.discovery, Options())
+        for cut in self.site.discovery.cut[known:]:
+            self.report.filtered(cut.url, cut.reason, cut.rule)
         for seed in seeds:
             self.site.enter(seed)
-        return [request for seed in seeds if (request := self._requests.seed(seed)) is not None]
+        return [request for seed in seeds if (request := self.requests.seed(seed)) is not None]
 
 
 def _source(url: str, callback: Any, errback: Any, own: Any, depth: int, **options: Any) -> Request:

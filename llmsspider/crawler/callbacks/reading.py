@@ -12,14 +12,10 @@ from typing import NamedTuple
 from scrapy import Request
 from scrapy.crawler import Crawler
 
-from llmsspider.config.arguments import DocsArguments
-from llmsspider.config.settings import Config
 from llmsspider.content import judge
-from llmsspider.content.conversion import ConversionPool
 from llmsspider.content.markdown import Draft
 from llmsspider.crawler.callbacks.rendering import Renderer
 from llmsspider.crawler.full_text import chosen, says_the_same
-from llmsspider.crawler.known_pages import KnownPages
 from llmsspider.crawler.link_bases import UnsettledError
 from llmsspider.crawler.pages import (
     PageResponse,
@@ -29,8 +25,20 @@ from llmsspider.crawler.pages import (
     read_page,
     utc_now,
 )
-from llmsspider.crawler.parts import UsesRun
-from llmsspider.crawler.progress import PageLimit, Progress
+from llmsspider.crawler.parts import (
+    Addresses,
+    Config,
+    ConversionPool,
+    DocsArguments,
+    KnownPages,
+    PageLimit,
+    Progress,
+    Reporter,
+    SiteKnowledge,
+    SourceMemory,
+    UsesRun,
+    Waiting,
+)
 from llmsspider.crawler.requests import (
     HTML_ACCEPT,
     META,
@@ -39,16 +47,11 @@ from llmsspider.crawler.requests import (
     info,
     nested_request,
 )
-from llmsspider.crawler.run import Run
 from llmsspider.crawler.second_requests import FORM_OF, NIGHTLY, SAMPLES, SHARE, Form, FormSamples
-from llmsspider.crawler.settle import Waiting
-from llmsspider.crawler.site import SiteKnowledge
-from llmsspider.crawler.source_memory import SourceMemory
 from llmsspider.errors import ConversionError, ErrorKind, RenderingError
 from llmsspider.items import MARKDOWN_ORIGINS, Page, PageMeta
 from llmsspider.store import PageState
 from llmsspider.web import stats
-from llmsspider.web.outcomes import kind_of_response
 from llmsspider.web.page_forms import converter, is_markdown_url, page_candidates
 from llmsspider.web.stats import Filtered
 from llmsspider.web.urls import host, identity, page_key
@@ -80,22 +83,22 @@ class PageReader(UsesRun):
     Without `learns_bases` links of Markdown are relative to the URL fetched.
     """
 
+    addresses: Addresses
     arguments: DocsArguments
     config: Config
     known: KnownPages
     limit: PageLimit
     memory: SourceMemory
     progress: Progress
-    requested_pages: set[bytes]
+    report: Reporter
     site: SiteKnowledge
     waiting: Waiting
     workers: ConversionPool
 
-    def __init__(self, crawler: Crawler, run: Run, *, learns_bases: bool = False):
+    def __init__(self, crawler: Crawler, run: object, *, learns_bases: bool = False):
         super().__init__(run)
         self.crawler = crawler
         self.renderer = Renderer(crawler, run)
-        self._run = run
         self._join = self.joined if learns_bases else None
         self._beside: dict[str, Beside] = {}  # of pages that wait
         self._compared: dict[int, str] = {}
@@ -110,7 +113,7 @@ class PageReader(UsesRun):
         chosen one.
         """
         if page.hidden:
-            self._run.count("hidden-text", page.hidden)
+            self.report.count("hidden-text", page.hidden)
         if not page.fallback:
             return
         logger.log(
@@ -124,7 +127,7 @@ class PageReader(UsesRun):
                 "why": page.fallback,
             },
         )
-        self._run.count("converter/fallback")
+        self.report.count("converter/fallback")
         self.progress.fallback(url, page.fallback)
 
     def joined(
@@ -144,7 +147,7 @@ class PageReader(UsesRun):
         if bases.is_open(links) and can_wait and self.waiting.can_keep("links", self.limit.left):
             raise UnsettledError
         if links.differs:
-            self._run.count(stats.markdown_links(bases.base_of(links)))
+            self.report.count(stats.markdown_links(bases.base_of(links)))
         return bases.join(links)
 
     async def read(
@@ -183,9 +186,9 @@ class PageReader(UsesRun):
         Raises `RenderingError` where its HTML failed.
         """
         known = self.known
-        state = self.known.state(page_key(request.url))
+        state = self.known.at(request.url)
         is_new_form = state is not None and state.origin == "html"
-        stored = self._run.store.load_page(state.key) if state is not None and is_new_form else None
+        stored = self.known.load(state.key) if state is not None and is_new_form else None
         if state is None or stored is None or not known.is_usable(state):
             return None
         before = stored.content or ""
@@ -238,14 +241,14 @@ class PageReader(UsesRun):
     @property
     def _room(self) -> int:
         """How many more pages may be requested as HTML in vain."""
-        first = SAMPLES + len(self.requested_pages) // SHARE
+        first = SAMPLES + len(self.addresses.requested_pages) // SHARE
         return (NIGHTLY if self.known.states else first) - self.site.judged.in_vain
 
     def may_be_stub(self, markdown: str, url: str) -> bool:
         """Say whether Markdown may be a stub, so that its HTML is worth a request; the last one is
         kept for gaps.
         """
-        state = self.known.state(page_key(url))
+        state = self.known.at(url)
         room = self._room
         if state is not None and state.origin == "html":
             return judge.may_be_stub(markdown)  # it was one
@@ -275,21 +278,20 @@ class PageReader(UsesRun):
 
         Raises as `fuller` does.
         """
-        run = self._run
-        run.count("markdown/samples" if is_sample else "markdown/stub")
+        self.report.count("markdown/samples" if is_sample else "markdown/stub")
         html = await self._read_html(request, answered)
         is_dead = html is None and request.url in self._no_html
         if is_dead and result.origin in FORM_OF and not self._is_named(request):
             return Beside(None, judge.Compared(frozenset({"text"}), is_stub=True), is_dead=True)
         page = html[1].page if html is not None and html[1] is not None else None
         if html is not None and page is None:  # it is as it was stored
-            stored = run.store.load_page(page_key(answered.page_url))
+            stored = self.known.load(page_key(answered.page_url))
             if stored is not None:
                 page = Page(stored.content or "", stored.links, [], PageMeta(title=stored.title))
                 page.heading_ids = stored.heading_ids
         found = self._compare(request.url, result.page, page)
         if found.is_stub:
-            run.count("markdown/stub/html")
+            self.report.count("markdown/stub/html")
         return Beside(html, found)
 
     def _compare(self, url: str, markdown: Page, html: Page | None) -> judge.Compared:
@@ -322,7 +324,6 @@ class PageReader(UsesRun):
         """Compare both forms of one stored page, another one in each crawl; return whether that
         decides otherwise.
         """
-        run = self._run
         number = self.known.number
         states = {state.url: state for state in self.known.states.values() if not state.is_part}
         again = self.site.judged.again if number % 2 else []
@@ -337,7 +338,7 @@ class PageReader(UsesRun):
         compared = await self.compared(url, own[1].page)
         if compared is None:
             return False
-        run.count("markdown/samples")
+        self.report.count("markdown/samples")
         decided = self.site.samples_of(url, form).report_all({url: compared})
         self._tell(url, form, decided, own[0])
         return decided is not None
@@ -369,7 +370,7 @@ class PageReader(UsesRun):
         try:
             response = await self.crawler.engine.download_async(request)
             answer = replace(PageResponse.from_response(response, now=utc_now()), page_url=page_url)
-            if kind_of_response(answer.status, answer.headers, answer.body) is None:
+            if answer.error_kind is None:
                 return answer, await read_page(answer, self.workers, listed=False, join=self._join)
         except Exception as error:
             logger.debug("No sample of %(url)s: %(error)r", {"url": url, "error": error})
@@ -387,7 +388,7 @@ class PageReader(UsesRun):
         made = f", converted on the way ({by})," if by and form == "Accept" else ""
         comes = "by Accept" if form == "Accept" else "beside pages"
         then = ": its HTML is converted" if samples.is_html else ""
-        self._run.note(f"Markdown {comes} at {place}{made} {samples.evidence}{then}")
+        self.report.note(f"Markdown {comes} at {place}{made} {samples.evidence}{then}")
 
     async def _read_html(self, request: Request, answered: PageResponse) -> Read | None:
         """Return a page's HTML as it was read, without a result where it is as it is stored; None
@@ -432,14 +433,14 @@ class PageReader(UsesRun):
         else:
             if html.status == 304:
                 return html if known.validated(html.fetched_url) is not None else None
-            wrong = kind_of_response(html.status, html.headers, html.body)
+            wrong = html.error_kind
             why = f"HTTP status {html.status}"
             if wrong is None:
                 is_html = html.status == 200 and html.kind == "html"
                 return html if is_html and host(html.fetched_url) == host(url) else None
         if wrong == "not_found":
             self._no_html.add(url)
-        state = known.state(page_key(answered.page_url))
+        state = known.at(answered.page_url)
         if state is not None and state.origin == "html" and wrong != "not_found":
             raise RenderingError(f"its Markdown is a stub, and its HTML failed ({why})", kind=wrong)
         return None  # the page has its Markdown

@@ -14,13 +14,8 @@ from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.exceptions import DownloadCancelledError
 
-from llmsspider.config.arguments import DocsArguments
-from llmsspider.config.settings import Config
-from llmsspider.content.conversion import ConversionPool
 from llmsspider.crawler.bot_walls import names_itself
 from llmsspider.crawler.callbacks.half_drawn import NO_PAGE, HalfDrawnPages
-from llmsspider.crawler.known_pages import KnownPages
-from llmsspider.crawler.learn import Learners
 from llmsspider.crawler.pages import (
     VALIDATORS,
     PageResponse,
@@ -31,8 +26,17 @@ from llmsspider.crawler.pages import (
     markdown_alternate,
     read_page,
 )
-from llmsspider.crawler.parts import UsesRun
-from llmsspider.crawler.progress import Coverage
+from llmsspider.crawler.parts import (
+    Config,
+    ConversionPool,
+    Coverage,
+    DocsArguments,
+    KnownPages,
+    Learners,
+    Reporter,
+    SiteKnowledge,
+    UsesRun,
+)
 from llmsspider.crawler.requests import (
     NestedDownloadError,
     download_form,
@@ -40,8 +44,6 @@ from llmsspider.crawler.requests import (
     kind_of_exception,
     nested_request,
 )
-from llmsspider.crawler.run import Run
-from llmsspider.crawler.site import SiteKnowledge
 from llmsspider.errors import (
     BrowserUnavailableError,
     ConversionError,
@@ -50,7 +52,6 @@ from llmsspider.errors import (
 )
 from llmsspider.items import HTML_ORIGINS, Page
 from llmsspider.web.addresses import same_site
-from llmsspider.web.outcomes import kind_of_response
 from llmsspider.web.page_forms import shape
 from llmsspider.web.stats import Filtered
 from llmsspider.web.urls import fault, host, identity, page_key, split_route
@@ -154,13 +155,13 @@ class Renderer(UsesRun):
     coverage: Coverage
     known: KnownPages
     learned: Learners
+    report: Reporter
     site: SiteKnowledge
     workers: ConversionPool
 
-    def __init__(self, crawler: Crawler, run: Run):
+    def __init__(self, crawler: Crawler, run: object):
         super().__init__(run)
         self.crawler = crawler
-        self.run = run
         self._places = asyncio.Semaphore(
             crawler.settings.getint("PLAYWRIGHT_MAX_PAGES_PER_CONTEXT", 4)
         )
@@ -205,7 +206,7 @@ class Renderer(UsesRun):
             data = computed if rendered.spec else rendered.data[:MAX_FILES]
             made = await self._made(request, answered, result, data)
         if named and made is None:
-            self.run.count("openapi/failed")
+            self.report.count("openapi/failed")
         return made or (rendered, page)
 
     # --- in the browser ---
@@ -286,7 +287,6 @@ class Renderer(UsesRun):
         """Return a page as the browser rendered it; one that does not need it as it is where that
         fails.
         """
-        run = self.run
         besides = f"; {unread}" if unread else ""
         if self.arguments.render == "never":
             return answered, self._unrendered(request, result, f"render=never{besides}")
@@ -300,12 +300,12 @@ class Renderer(UsesRun):
                 self._warned = True
             return answered, self._unrendered(request, result, f"there is no browser{besides}")
         except RenderingError as error:
-            run.count("rendering/failed")
+            self.report.count("rendering/failed")
             if needs:
                 raise RenderingError(f"{error}{besides}", kind=error.kind) from error
             logger.debug("Not rendered: %(url)s (%(error)s)", {"url": request.url, "error": error})
             return answered, result
-        run.count("rendering/pages")
+        self.report.count("rendering/pages")
         return rendered, page
 
     async def _rendered(
@@ -314,11 +314,10 @@ class Renderer(UsesRun):
         """Return a page as the browser rendered it. Raises `RenderingError` where it may lack
         something and shows little.
         """
-        run = self.run
         rendering = await self._browse(request, answered)
         failed = rendering.failed
         if not (NOT_THERE | DENIED).issuperset(failed.values()) and self._in_vain < MAX_IN_VAIN:
-            run.count("rendering/again")
+            self.report.count("rendering/again")
             rendering = await self._browse(request, answered)
             self._in_vain = self._in_vain + 1 if rendering.failed else 0
         rendered = rendering.page
@@ -351,7 +350,7 @@ class Renderer(UsesRun):
         why = fault(rendered.fetched_url)
         if why is not None:
             raise RenderingError(f"its scripts led to an invalid URL: {why}", kind="invalid_url")
-        kind = kind_of_response(rendered.status, rendered.headers, rendered.body)
+        kind = rendered.error_kind
         if kind is not None:
             raise RenderingError(f"HTTP status {rendered.status} in the browser", kind=kind)
         if len(rendered.body) > self._max_size:
@@ -375,7 +374,7 @@ class Renderer(UsesRun):
         left = info(nested).get("left", 0)
         if left and not self._warned_of_tabs:
             self._warned_of_tabs = True
-            self.run.note(f"{left} tabs of {request.url} were not opened")
+            self.report.note(f"{left} tabs of {request.url} were not opened")
         return Rendering(page, own, pending, bool(info(nested).get("stopped")))
 
     def _check(self, request: Request, result: PageResult, rendering: Rendering) -> None:
@@ -400,13 +399,13 @@ class Renderer(UsesRun):
         enough = ENOUGH_TEXT if is_known_lack else SOME_TEXT
         key = page_key(request.url)
         if self.known.state(key) is not None:
-            stored = self.run.store.load_page(key)
+            stored = self.known.load(key)
             enough = max(enough, len(stored.content or "") // 2 if stored is not None else 0)
         is_own = self._shows_more(key, page.markdown) or not rendering.pending
         is_own = is_own and not says_failed
         if len(page.markdown) >= enough and is_own and not page.meta.is_template:
             return
-        self.run.count("rendering/incomplete")
+        self.report.count("rendering/incomplete")
         message = f"the page {lacks} and shows next to nothing"
         raise RenderingError(message, kind=rendering.error_kind)
 
@@ -424,7 +423,7 @@ class Renderer(UsesRun):
         """Return the page as it is without a browser; a stored rendering is preferred to a shell's
         loading notice.
         """
-        state = self.known.state(page_key(request.url))
+        state = self.known.at(request.url)
         meta = result.page.meta
         if not meta.is_shell:
             is_kept = meta.mounts and state is not None and state.origin == "rendered"
@@ -489,7 +488,7 @@ class Renderer(UsesRun):
                     made.append((file, page))
         if not made:
             return None
-        self.run.count("openapi/documents")
+        self.report.count("openapi/documents")
         html = result.page
         page = replace(made[0][1], follow=list(dict.fromkeys([*html.follow, *made[0][1].follow])))
         if len(made) == 1 and html.meta.is_shell and made[0][0].fetched_url != answered.fetched_url:
@@ -533,7 +532,7 @@ class Renderer(UsesRun):
             return None  # the page is rendered
         if file.status == 304:
             return file if self.known.validated(file.fetched_url) is not None else None
-        if file.status != 200 or kind_of_response(file.status, file.headers, file.body) is not None:
+        if file.status != 200 or file.error_kind is not None:
             self._note_unread(url, f"HTTP status {file.status}")
             return None
         return file

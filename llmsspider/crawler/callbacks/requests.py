@@ -3,28 +3,34 @@
 Each names a callback of the spider.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from scrapy import Request
 
-from llmsspider.config.arguments import DocsArguments
-from llmsspider.crawler.bounds import Bounds, without_session_id
-from llmsspider.crawler.known_pages import KnownPages
-from llmsspider.crawler.learn import Learners
-from llmsspider.crawler.parts import UsesRun
-from llmsspider.crawler.progress import Coverage, PageLimit
-from llmsspider.crawler.requests import ALLOWED_STATUSES, CARRIED, META, info
-from llmsspider.crawler.run import Run
-from llmsspider.crawler.settle import Waiting, WaitingPage
-from llmsspider.crawler.site import SiteKnowledge
-from llmsspider.crawler.source_memory import SourceMemory
+from llmsspider.crawler.bounds import without_session_id
+from llmsspider.crawler.parts import (
+    Addresses,
+    Bounds,
+    Coverage,
+    DocsArguments,
+    KnownPages,
+    Learners,
+    PageLimit,
+    Reporter,
+    SiteKnowledge,
+    SourceMemory,
+    UsesRun,
+    Waiting,
+)
+from llmsspider.crawler.requests import ALLOWED_STATUSES, CARRIED, META, depth_of, info
+from llmsspider.crawler.settle import WaitingPage
 from llmsspider.site.discovered import Seed
 from llmsspider.site.discovery import MAX_FULL_BYTES
 from llmsspider.store import PageState
 from llmsspider.web.page_forms import is_markdown_url, page_candidates
 from llmsspider.web.stats import Filtered
-from llmsspider.web.urls import INVALID_URL, InvalidUrl, identity, page_key, parse, without_fragment
+from llmsspider.web.urls import INVALID_URL, InvalidUrl, identity, parse, without_fragment
 
 VALIDATED_BY = frozenset({b"If-None-Match", b"If-Modified-Since"})
 """The headers of a conditional request, as Scrapy writes them."""
@@ -42,25 +48,23 @@ class PageRequests(UsesRun):
     A URL that is filtered is counted with its reason, and gets none.
     """
 
+    addresses: Addresses
     arguments: DocsArguments
     bounds: Bounds
     coverage: Coverage
+    failed: Callable[..., Any]
+    """Scrapy reads the source of an errback that is a generator, once for each object that it is."""
+    full_text_failed: Callable[..., Any]
     known: KnownPages
     learned: Learners
     limit: PageLimit
     memory: SourceMemory
+    parse: Callable[..., Any]
+    parse_full_text_again: Callable[..., Any]
+    queued: Callable[[], int]
+    report: Reporter
     site: SiteKnowledge
     waiting: Waiting
-
-    def __init__(self, spider: Any, run: Run):
-        super().__init__(run)
-        self._spider = spider
-        self._parse = spider.parse
-        self._failed = spider.failed
-        """Scrapy reads the source of an errback that is a generator, once for each object that it
-        is.
-        """
-        self._run = run
 
     def page(self, url: str, *, by: str, depth: int, listed: bool = False, **extra: Any) -> Request:
         """Return the request for a page; its priority makes the crawl breadth-first, the rest is
@@ -68,11 +72,11 @@ class PageRequests(UsesRun):
         """
         own = {"by": by, "listed": listed, **extra}
         meta = {"depth": depth, "handle_httpstatus_list": ALLOWED_STATUSES, META: own}
-        return Request(url, callback=self._parse, errback=self._failed, meta=meta, priority=-depth)
+        return Request(url, callback=self.parse, errback=self.failed, meta=meta, priority=-depth)
 
     def start_page(self, url: str) -> Request:
         """Return the request for the start page, which is fetched whatever the scope."""
-        page = self._run.page_of(url)
+        page = self.addresses.page_of(url)
         listed = self.bounds.is_listed(page)
         form = _named_form(page, url)
         return self.page(page, by="start", depth=0, listed=listed, start=True, **form)
@@ -81,12 +85,11 @@ class PageRequests(UsesRun):
         """Return the request for a seed, at depth 0; None for one that is filtered or was requested
         before.
         """
-        run = self._run
-        url = run.page_of(seed.url)
+        url = self.addresses.page_of(seed.url)
         listed = self.bounds.is_listed(url)
         if not listed:
-            url = self._after_redirects(url)
-        if run.requested(url) or not self.admits(url, listed=listed):
+            url = self.addresses.after_redirects(url)
+        if self.addresses.requested(url) or not self.admits(url, listed=listed):
             return None
         extra = {**_named_form(url, seed.url), **_spelled(url, seed.url)}
         request = self.page(url, by=seed.discovered_by, depth=0, listed=listed, **extra)
@@ -110,18 +113,22 @@ class PageRequests(UsesRun):
                 files[state.fetched_url] = None
             elif not state.is_part:
                 yield self.stored(state)
-        callback = self._spider.parse_full_text_again
-        errback = self._spider.full_text_failed
         for file in files:
             meta = {META: {"source": True}, "download_maxsize": MAX_FULL_BYTES}
-            yield Request(file, callback, errback=errback, meta=meta, dont_filter=True)
+            yield Request(
+                file,
+                self.parse_full_text_again,
+                errback=self.full_text_failed,
+                meta=meta,
+                dont_filter=True,
+            )
 
     def failed_before(self) -> Iterator[Request]:
         """Yield a request for each page that failed in the last run, as far as the store has their
         URLs.
         """
         for url in self._valid(self.memory.failed_before()):
-            state = self.known.state(page_key(url))
+            state = self.known.at(url)
             yield self.stored(state) if state else self.page(url, by="link", depth=0, listed=True)
 
     def stored(self, state: PageState) -> Request:
@@ -135,7 +142,7 @@ class PageRequests(UsesRun):
         """
         own = {**info(request), "late": True}
         depth = request.meta.get("depth")
-        again = once_more(url, self._parse, self._failed, own, depth)
+        again = once_more(url, self.parse, self.failed, own, depth)
         again.meta["max_retry_times"] = 0
         again.priority = request.priority
         return again
@@ -156,7 +163,7 @@ class PageRequests(UsesRun):
         """
         again = kept_meta(request, md=url, alternate=True)
         yield request.replace(meta=again, dont_filter=True, priority=request.priority + 1)
-        yield from self.links(links, int(request.meta.get("depth", 0)) + 1, on=request.url)
+        yield from self.links(links, depth_of(request) + 1, on=request.url)
 
     def instead(
         self, target: str, request: Request, *, uncounted: str | None = None
@@ -164,8 +171,8 @@ class PageRequests(UsesRun):
         """Yield the request for the page that this one stands for; `uncounted` is why this one is
         filtered then.
         """
-        url = self._run.page_of(without_fragment(target))
-        if self._run.requested(url) or not self.admits(url, listed=self.bounds.is_listed(url)):
+        url = self.addresses.page_of(without_fragment(target))
+        if self.addresses.requested(url) or not self.admits(url, listed=self.bounds.is_listed(url)):
             return
         extra = {"uncounted": uncounted} if uncounted else {}
         extra |= _named_form(url, request.url)
@@ -175,7 +182,7 @@ class PageRequests(UsesRun):
     def in_place_of(self, request: Request, url: str, **extra: Any) -> Request:
         """Return the request for a page that takes the place of a requested one."""
         page = info(request)
-        depth = int(request.meta.get("depth", 0))
+        depth = depth_of(request)
         by = page.get("by", "link")
         listed = page.get("listed", False)
         there = self.page(url, by=by, depth=depth, listed=listed, **extra)
@@ -187,7 +194,6 @@ class PageRequests(UsesRun):
         """Return the request for another address of a page that is not found, by what named or
         spelled it; or None.
         """
-        run = self._run
         page = info(request)
         spelled = page.get("spelled")
         named_by = page.get("canonical")
@@ -204,9 +210,11 @@ class PageRequests(UsesRun):
             return request.replace(url=named_by, meta={**request.meta}, dont_filter=True)
         markdown = page.get("md") or page.get("dead")
         for url in page_candidates(markdown).values() if markdown else ():
-            if run.requested(url) or self.bounds.refusal(url, listed=page.get("listed", False)):
+            if self.addresses.requested(url) or self.bounds.refusal(
+                url, listed=page.get("listed", False)
+            ):
                 continue
-            entry = self.site.entries.get(identity(run.page_of(markdown or "")))
+            entry = self.site.entries.get(identity(self.addresses.page_of(markdown or "")))
             if entry is not None:
                 self.site.entries[identity(url)] = entry
             # its own address as canonical: the one that it names may be the one that is not found
@@ -221,30 +229,29 @@ class PageRequests(UsesRun):
         """Yield requests for those links of the page `on`, which may be `unchanged`, that are new
         and in scope.
         """
-        run = self._run
         bounds = self.bounds
         limit = self.limit
-        if not run.follows_links:
+        if not self.arguments.follows_links:
             return
         if self.arguments.max_depth is not None and depth > self.arguments.max_depth:
             self._too_deep(urls)
             return
-        room = limit.room(run.queued()) if limit.max_requests else None
+        room = limit.room(self.queued()) if limit.max_requests else None
         for link, url in self._new_links(urls, depth, on=on, unchanged=unchanged):
             if limit.reached:
                 self.coverage.incomplete(limit.why)
                 return
-            is_new = self.known.state(page_key(url)) is None
+            is_new = self.known.at(url) is None
             trap = (
                 bounds.trap(url) if is_new else None
             )  # a stored page is no trap, it was a document
             if trap is not None:
-                run.record_filtered(url, trap.reason, trap.rule)
+                self.report.filtered(url, trap.reason, trap.rule)
                 continue
             if room is not None and (room := room - 1) < 0:
                 limit.cut = True
                 rule = f"max_requests={limit.max_requests}: enough are queued"
-                run.record_filtered(url, "max-requests", rule)
+                self.report.filtered(url, "max-requests", rule)
                 continue
             extra: dict[str, Any] = {**_named_form(url, link), **_spelled(url, link)}
             if is_new and bounds.is_alike(url):
@@ -257,14 +264,13 @@ class PageRequests(UsesRun):
 
     def _is_no_page(self, request: Request) -> bool:
         """Keep or filter a link that is named like a file; say whether it is not requested now."""
-        run = self._run
         names = self.learned.file_names
         is_page = names.is_page(request.url)
         if is_page or (is_page is None and names.takes_sample(request.url)):
             return False
         is_kept = is_page is None and self.waiting.keep(WaitingPage("file", request))
         if not is_kept:
-            run.record_filtered(request.url, "file-type", FILE_NAME)
+            self.report.filtered(request.url, "file-type", FILE_NAME)
         return True
 
     def _new_links(
@@ -273,7 +279,6 @@ class PageRequests(UsesRun):
         """Yield the links that are new to this run and in scope, each with the page that it stands
         for.
         """
-        run = self._run
         bounds = self.bounds
         dead = self.learned.dead_links
         if unchanged or not dead.skipped:
@@ -283,27 +288,20 @@ class PageRequests(UsesRun):
         ):
             if not bounds.links.add(link) and (unchanged or link not in dead.skipped):
                 continue
-            url = self._after_redirects(run.page_of(without_session_id(link)))
+            url = self.addresses.after_redirects(self.addresses.page_of(without_session_id(link)))
             why = bounds.refusal(url)
             if why is None or why.reason != "offsite":
-                if self.site.is_seed(url) or run.requested(url):
+                if self.site.is_seed(url) or self.addresses.requested(url):
                     # a listed page is a seed: it enters at depth 0 with what the list says of it
                     continue
-                if unchanged and self.known.state(page_key(url)) is None and dead.skip(link, url):
+                if unchanged and self.known.at(url) is None and dead.skip(link, url):
                     continue
             if why is None and (page := self.learned.copies.page_of(url)) is not None:
                 why = Filtered("canonical", f"{page} names it as a copy of itself")
             if why is None:
                 yield link, url
                 continue
-            run.record_filtered(url, *why)
-
-    def _after_redirects(self, url: str) -> str:
-        """Return the page that an address leads to by redirects that an earlier run met."""
-        target = self.learned.redirects.target_of(url)
-        if target != url:
-            self.bounds.trees.redirected(url, target)
-        return target
+            self.report.filtered(url, *why)
 
     def _is_known(self, link: str, *, unchanged: bool) -> bool:
         """Say whether a link was seen in this run exactly as it is written, which most were, and
@@ -321,20 +319,19 @@ class PageRequests(UsesRun):
             if isinstance(url, str):
                 yield url
             elif isinstance(url, InvalidUrl) and self.bounds.links.add(url.display):
-                self._run.record_filtered(url.display, INVALID_URL, url.why)
+                self.report.filtered(url.display, INVALID_URL, url.why)
 
     def _too_deep(self, urls: Iterable[str]) -> None:
-        run = self._run
-        for url in map(run.page_of, self._valid(urls)):
-            is_taken = not run.requested(url) and self.bounds.allowed(url)
+        for url in map(self.addresses.page_of, self._valid(urls)):
+            is_taken = not self.addresses.requested(url) and self.bounds.allowed(url)
             if is_taken and self.bounds.links.add(f"depth {identity(url)}"):
-                run.record_filtered(url, "max-depth", f"max_depth={self.arguments.max_depth}")
+                self.report.filtered(url, "max-depth", f"max_depth={self.arguments.max_depth}")
 
     def admits(self, url: str, *, listed: bool) -> bool:
         """Say whether a page is in scope; one that is not is counted."""
         why = self.bounds.refusal(url, listed=listed)
         if why is not None:
-            self._run.record_filtered(url, *why)
+            self.report.filtered(url, *why)
         return why is None
 
 

@@ -6,18 +6,20 @@ from dataclasses import replace
 
 from scrapy import Request
 
-from llmsspider.content.conversion import ConversionPool
 from llmsspider.crawler import bot_walls
-from llmsspider.crawler.bot_walls import Suspect, Suspects
-from llmsspider.crawler.bounds import Bounds
-from llmsspider.crawler.known_pages import KnownPages
+from llmsspider.crawler.bot_walls import Suspect
 from llmsspider.crawler.overwrites import rewriting
 from llmsspider.crawler.pages import PageResponse, breaks_off, drop_reason, read_page
-from llmsspider.crawler.parts import UsesRun
-from llmsspider.crawler.records import Records
+from llmsspider.crawler.parts import (
+    Bounds,
+    ConversionPool,
+    KnownPages,
+    Records,
+    SiteKnowledge,
+    Suspects,
+    UsesRun,
+)
 from llmsspider.crawler.requests import info
-from llmsspider.crawler.run import Run
-from llmsspider.crawler.site import SiteKnowledge
 from llmsspider.items import MARKDOWN_ORIGINS, content_hash
 from llmsspider.store import PageRecord, PageState
 from llmsspider.web.urls import identity
@@ -33,10 +35,6 @@ class SuspectAnswers(UsesRun):
     suspects: Suspects
     workers: ConversionPool
 
-    def __init__(self, run: Run):
-        super().__init__(run)
-        self._run = run
-
     def seen(self, record: PageRecord, answer: PageResponse, request: Request) -> Suspect | None:
         """Return the suspect of a page's answer, and record it as evidence; None for an answer without
         suspicion.
@@ -45,7 +43,7 @@ class SuspectAnswers(UsesRun):
         if suspect is None or suspect.cut:
             return suspect
         suspect.start = bool(info(request).get("start"))
-        start = self._run.discovery.start if self._run.discovery is not None else None
+        start = self.site.discovery.start if self.site.discovery is not None else None
         led = suspect.start and start is not None and start.url != start.final_url
         suspect.redirected = (
             led or "redirect_urls" in request.meta
@@ -76,7 +74,7 @@ class SuspectAnswers(UsesRun):
             return None
         if state is None or state.source_hash is not None:  # pipelines of the user altered it
             return self._of_new(record, body)
-        stored = self._run.store.load_page(state.key) if state.markdown_hash is not None else None
+        stored = self.known.load(state.key) if state.markdown_hash is not None else None
         return None if stored is None else self._of_changed(record, body, state, stored)
 
     def _of_new(self, record: PageRecord, body: bytes) -> Suspect | None:

@@ -24,6 +24,8 @@ class End(NamedTuple):
     is_complete: bool = False
     saw_all: bool = False
     """Whether it is complete, and continued no other run."""
+    has_decided: bool = False
+    """Whether it decided which stored pages are gone."""
 
 
 @dataclass(frozen=True, slots=True)
