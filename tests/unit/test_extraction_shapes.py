@@ -190,6 +190,16 @@ CODE = {
         '<h4 class="code-header">fn turn&lt;F&gt;(f: F) -&gt; T<div class="where">where\n    F: Turn,</div></h4>',
         "`fn turn<F>(f: F) -> T where F: Turn,`",
     ),
+    "its language in a title before it": (
+        '<p>Turn:</p><p class="aside-title">Swift</p><pre><code>turn()</code></pre>'
+        '<div><div class="bar"><span>Go</span><button>Copy</button></div><pre>turn()</pre></div>'
+        '<p class="lead">Turn</p><pre>turn</pre>',
+        "Turn:\n\nSwift\n\n```swift\nturn()\n```\n\nGo\n\n```go\nturn()\n```\n\nTurn\n\n```\nturn\n```",
+    ),
+    "words of one kind in a box of a heading": (
+        "<h4><div><span>amount</span><span>integer</span></div></h4>",
+        "#### amount integer",
+    ),
     "a line break in a cell, as Javadoc": (
         "<table><tr><th>Type<tr><td><code>&lt;T&gt;<br>T</code><tr><td><code>&lt;T&gt;<br><a href=l>List</a></code></table>",
         "| Type |\n| --- |\n| `<T> T` |\n| `<T>` [`List`](https://docs.example.org/d/l) |",

@@ -181,3 +181,25 @@ def test_what_stands_in_a_heading_beside_its_words_comes_after_it():
 
     assert read.meta.title == "Part"
     assert read.markdown.startswith("# Part\n\n")
+
+
+def test_a_box_with_a_list_in_a_heading_comes_after_it_whole():
+    package = "<div>in package <ul><li>Mail</li></ul></div>"
+    read = convert(f"<main><h1>Part</h1><h2>SMTP {package}</h2>{PROSE}</main>".encode(), URL, None)
+    assert "## SMTP\n\nin package\n\n- Mail\n" in read.markdown
+
+
+def test_roles_of_a_table_make_one():
+    cells = "<div role=row><span role=cell>turns</span><span role=cell>int</span></div>"
+    head = "<span role=columnheader>Name</span><span role=columnheader>Type</span>"
+    table = f"<div role=table><div role=rowgroup><div role=row>{head}</div></div>{cells}</div>"
+    read = convert(f"<main><h1>Part</h1>{PROSE}{table}</main>".encode(), URL, None)
+    assert "| Name | Type |\n| --- | --- |\n| turns | int |" in read.markdown
+
+
+def test_what_a_copy_button_says_is_no_text():
+    code = "<div><pre><code>turn</code></pre><button>Copy</button><span>Copied!</span></div>"
+    read = convert(
+        f"<main><h1>Part</h1>{PROSE}{code}<p>It says <b>Copied!</b></p></main>".encode(), URL, None
+    )
+    assert read.markdown.count("Copied!") == 1

@@ -241,8 +241,8 @@ def read_metadata(body: bytes, url: str, encoding: str | None) -> Page:
     root = parse(source)
     page, joiner = read_page(root, source, url, Growth(len(body)))
     page.meta.section = section_of(root, body, joiner)
-    ids = ((plain_text(heading), blocks.heading_id(heading)) for heading in root.iter(*HEADINGS))
-    page.heading_ids = [(text, own) for text, own in ids if own]
+    ids = ((heading, blocks.heading_id(heading)) for heading in root.iter(*HEADINGS))
+    page.heading_ids = [(plain_text(heading), own) for heading, own in ids if own]
     return page
 
 

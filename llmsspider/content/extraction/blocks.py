@@ -16,6 +16,7 @@ from llmsspider.content.extraction import code
 from llmsspider.content.extraction.formats import Items
 from llmsspider.content.extraction.rules import CONTENTS_NAMES, GRIDS, Kind, holds_title
 from llmsspider.content.extraction.tree import (
+    CONTROLS,
     HEADINGS,
     IS_FRAME,
     inner_text,
@@ -39,10 +40,6 @@ than a form.
 """
 _LABELS = frozenset({"doc-labels", "tsd-tag", "tsd-flag"})
 """Classes of what a heading of API documentation says of a member beside its name."""
-_CONTROLS = frozenset(
-    {"copy", "copied", "copied!", "copy code", "copy page", "expand all", "collapse all"}
-)
-"""Texts of buttons that are drawn with blocks and have nothing to open (Redoc)."""
 _SEPARATORS = frozenset({"sep", "separator", "divider", "delimiter"})
 """Classes of empty elements that a page's style draws between the parts of a heading."""
 
@@ -203,7 +200,7 @@ converts(BLOCK_TAGS, "footer")(
     _where(lambda footer: next(footer.iterancestors()).tag in {"blockquote", "figure"})
 )
 converts(BLOCK_TAGS, "noscript")(_where(_says_much))
-converts(BLOCK_TAGS, "button")(_where(lambda button: plain_text(button).lower() not in _CONTROLS))
+converts(BLOCK_TAGS, "button")(_where(lambda button: plain_text(button).lower() not in CONTROLS))
 # navigation and the names of forms are not content
 converts(BLOCK_TAGS, "nav", "legend")(lambda walk, element: [])
 

@@ -14,6 +14,7 @@ from llmsspider.content.extraction import mathml
 from llmsspider.content.extraction.tree import (
     CODE_LINES,
     COMMON_LANGUAGES,
+    CONTROLS,
     NOT_A_LANGUAGE,
     NOT_CODE,
     collapsed,
@@ -321,8 +322,23 @@ def code_language(pre: _Element) -> str:
     for element in (*_CODE(pre), pre, *around):
         if element.attrib and (language := _language_of(element)):
             return language
-    return ""
+    titles = (element.getprevious() for element in (pre, *around))
+    title = next((one for one in titles if one is not None), None)
+    return "" if title is None else _language_titled(title)
 
+
+def _language_titled(title: _Element) -> str:
+    """Return the language that a title right before code consists of, '' where it says anything
+    else.
+    """
+    if title.tag not in _TITLES or not title.get("class"):
+        return ""
+    said = islice((text.strip().lower() for text in title.itertext() if not text.isspace()), 3)
+    words = [text for text in said if text not in CONTROLS]
+    return words[0] if len(words) == 1 and words[0] in COMMON_LANGUAGES else ""
+
+
+_TITLES = frozenset({"div", "figcaption", "header", "p", "span"})
 
 _NAMED_BY = (
     "data-language",

@@ -16,6 +16,7 @@ from llmsspider.content.extraction import code
 from llmsspider.content.extraction.rules import Kind
 from llmsspider.content.extraction.tree import (
     BLOCKS,
+    CONTROLS,
     FLATTENED,
     SKIPPED,
     broken_text,
@@ -76,11 +77,6 @@ _SHORT = 64
 """Characters up to which inline code is remembered as it was written: names repeat in the pages of
 a site.
 """
-CONTROLS = frozenset(
-    {"copy", "copied", "copied!", "copy code", "copy link", "copy page", "expand all",
-     "collapse all", "edit", "show more", "show less", "toggle", "#"}
-)  # fmt: skip
-"""Texts of buttons that do something, and are no word of the text."""
 _SENTENCES = ("p", "li", "td", "th", "dd", "blockquote", "figcaption")
 _PROSE = BLOCKS - {"div", "ul", "ol", "li"}
 """Blocks that no code is drawn with."""

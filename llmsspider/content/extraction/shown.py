@@ -19,6 +19,24 @@ _PLACED = re.compile(r"\$R[CRS]\(\s*[\"']([^\"']{1,200})[\"']\s*,\s*[\"']([^\"']
 _SCRIPTS = XPath("//script[not(@src)]/text()", smart_strings=False)
 _OF_BODY = XPath("/html/body//noscript")
 _COMMENTS = XPath("//comment()")
+_COPIED = XPath(
+    "//*[not(*)][starts-with(., 'Copied!')][string-length(.) = 7]"
+    "[preceding-sibling::button or preceding-sibling::pre or following-sibling::pre]"
+)
+"""What a button beside code says once it was pressed."""
+_ARIA_TABLES = XPath(
+    "//*[@role='table' or @role='grid'][not(self::table)][descendant::*[@role='columnheader']]"
+)
+_BY_ROLE = {
+    "cell": "td",
+    "columnheader": "th",
+    "gridcell": "td",
+    "row": "tr",
+    "rowgroup": "tbody",
+    "rowheader": "th",
+}
+_NAME = 2
+"""Number of letters from which on the rest of a heading is one."""
 _NOTICE = 160
 """Number of letters up to which the text of `<noscript>` is a notice."""
 _APART = frozenset({"details", "dl", "nav", "ol", "pre", "table", "ul"})
@@ -36,9 +54,21 @@ def show(root: _Element, body: bytes) -> None:
         _place_parts(root)
     if b"<noscript" in body:
         _show_noscript(root)
+    if b"columnheader" in body:
+        _make_tables(root)
+    if b"opied!" in body:
+        remove_elements(_COPIED(root))
     for heading in list(root.iter(*HEADINGS)):
         if len(heading):
             _move_blocks_out(heading)
+
+
+def _make_tables(root: _Element) -> None:
+    """Make elements that are a table by their roles one by their tags."""
+    for table in _ARIA_TABLES(root):
+        table.tag = "table"
+        for part in table.iter():
+            part.tag = _BY_ROLE.get(part.get("role"), part.tag)
 
 
 def _place_parts(root: _Element) -> None:
@@ -113,14 +143,25 @@ def _move_blocks_out(heading: _Element) -> None:
     """Put lists, tables and folded parts that stand in a heading behind it, unless they are all it
     has.
     """
-    blocks = [block for block in heading.iter(*_APART) if _is_outermost(block, heading)]
-    inner = sum(len(inner_text(block).strip()) for block in blocks)
-    if not blocks or inner >= len(inner_text(heading).strip()):
+    found = (block for block in heading.iter(*_APART) if _is_outermost(block, heading))
+    blocks = list(dict.fromkeys(_box(block, heading) for block in found))
+    if not blocks or _letters(heading) - sum(map(_letters, blocks)) < _NAME:
         return
     remove_elements(blocks)
     for block in reversed(blocks):
         block.tail = None
         heading.addnext(block)
+
+
+def _box(block: _Element, heading: _Element) -> _Element:
+    """Return the outermost `<div>` in a heading that holds a block, else the block."""
+    above = block.iterancestors("div", str(heading.tag))
+    boxes = list(takewhile(lambda box: box is not heading, above))
+    return boxes[-1] if boxes else block
+
+
+def _letters(element: _Element) -> int:
+    return sum(map(str.isalpha, inner_text(element)))
 
 
 def _is_outermost(block: _Element, heading: _Element) -> bool:

@@ -431,13 +431,15 @@ def _stands_apart(element: _Element) -> bool:
     second = inner_text(element)[:2]
     if not (first.isalnum() and second.isalnum() and len(first) == len(second) == 2):
         return False
-    if around.tag == "span" and next(around.iterancestors(*HEADINGS), None) is None:
+    is_headed = next(around.iterancestors(*HEADINGS), None) is not None
+    if around.tag == "span" and not is_headed:
         return False
     if next(islice(around, _FEW, None), None) is not None:  # lxml counts children one by one
         return False
     texts = (around.text, *(child.tail for child in around))
     kinds = {(child.tag, child.get("class")) for child in around}
-    return len(kinds) > 1 and not any(text and not text.isspace() for text in texts)
+    is_of_kinds = len(kinds) > 1 or (is_headed and around.tag == "div")
+    return is_of_kinds and not any(text and not text.isspace() for text in texts)
 
 
 @lru_cache(maxsize=64)
