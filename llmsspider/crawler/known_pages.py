@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 from llmsspider.content.links import without_built_names, without_own_versions
 from llmsspider.crawler.pages import breaks_off
 from llmsspider.diff.kinds import change_kinds
+from llmsspider.diff.noise import without_stamps
 from llmsspider.errors import ConversionError
 from llmsspider.items import Change, content_hash
 from llmsspider.store import PageRecord, PageState, Reading, Store
@@ -435,7 +436,8 @@ class RecordedPages:
             )
         own = host(record.url)
         before, now = (
-            without_own_versions(without_built_names(one.content), own) for one in (stored, record)
+            without_stamps(without_own_versions(without_built_names(one.content), own))
+            for one in (stored, record)
         )
         if not is_same and before != now:
             return stored

@@ -11,6 +11,7 @@ from itertools import chain, pairwise
 from llmsspider.diff.compare import (
     DATE,
     LABEL,
+    MASK,
     WHOLE,
     Block,
     Hunk,
@@ -27,6 +28,29 @@ content.
 
 _CELL = re.compile(r"(?<!\\)\|")
 _CODE_SPAN = re.compile(r"`[^`]+`")
+
+
+MAX_STAMP = 80
+"""Characters of the longest line that says when its page was built, or how often it was seen."""
+_COUNTER = re.compile(
+    r"\b\d[\d.,]*[km]?(?=\s+(?:page\s+)?(?:views?|reads|visits|visitors|hits)\b)", re.IGNORECASE
+)
+
+
+def without_stamps(markdown: str) -> str:
+    r"""Return Markdown without the dates and counters of its short lines that call themselves
+    volatile.
+
+    >>> without_stamps("Last updated 3 days ago\n1,204 views\nReleased 2026-01-02")
+    'Last updated …\n… views\nReleased 2026-01-02'
+    """
+    return "\n".join(map(_without_stamp, markdown.split("\n")))
+
+
+def _without_stamp(line: str) -> str:
+    if len(line) > MAX_STAMP or not LABEL.search(line):
+        return line
+    return _COUNTER.sub(MASK, DATE.sub(MASK, line))
 
 
 @dataclass(slots=True, frozen=True)

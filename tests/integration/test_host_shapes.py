@@ -518,3 +518,23 @@ def test_the_page_above_that_a_page_names_is_followed(serve, run_crawl):
     site = serve({"/m/index.html": page("contents", links(*chapters)), **chapters})
     found = run_crawl(f"{site.url}/m/c0/s.html").by_path(site.url)
     assert set(found) == {"/m/index.html", *chapters}
+
+
+STAMPS = {
+    "/views": ("1,204 views", "1,377 views"),
+    "/date": ("Last updated Jan 2, 2026", "Last updated Feb 9, 2026"),
+    "/ago": ("Edited 3 days ago", "Edited 4 days ago"),
+    "/release": ("Version 2.1 is out.", "Version 2.2 is out."),
+    "/meeting": ("We meet on Jan 2, 2026.", "We meet on Feb 9, 2026."),
+}
+
+
+def test_counters_and_dates_of_the_build_are_no_change(serve, run_crawl):
+    site = serve({"/": html("Home", f"<p>Home.</p>{links(*STAMPS)}")})
+    for night in range(2):
+        for path, stamps in STAMPS.items():
+            site.pages[path] = page(path, f"<p>{stamps[night]}</p>")
+        found = run_crawl(f"{site.url}/").by_path(site.url)
+    changed = {path for path, document in found.items() if document["change"] == "changed"}
+    assert changed == {"/release", "/meeting"}
+    assert STAMPS["/date"][1] in found["/date"]["content"]
