@@ -339,10 +339,12 @@ class Bounds:
         return self.scope.refusal(url, listed=listed) if self.scope else None
 
     def refusal_by_links(self, url: str, links: Iterable[str]) -> Filtered | None:
-        """Return why a page that was read is filtered: it links to pages of another language or
-        version; else None.
+        """Return why a page that was read is filtered: its query names another language, as was
+        learned since, or it links to pages of another language or version; else None.
         """
-        foreign = None if self._is_named(url) else self.trees.shown_as_copy(url, links)
+        if self._is_named(url):
+            return None
+        foreign = self.trees.foreign_by_query(url) or self.trees.shown_as_copy(url, links)
         return _other_copy(*foreign) if foreign is not None else None
 
     def refusal_by_sample(

@@ -7,7 +7,7 @@ one page of a tree holds for the whole tree.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal
@@ -196,8 +196,8 @@ class Trees:
         `is_final`: every other page was requested; what was not read by now, as its host is down,
         counts as a page.
         """
-        if self.language_parameter and (value := self._unwanted_value(url)) is not None:
-            return "language", value
+        if (by_query := self.foreign_by_query(url)) is not None:
+            return by_query
         for axis, segment, tree in self._unwanted(url):
             if tree in self.found or (
                 tree not in self.no_copies
@@ -282,16 +282,22 @@ class Trees:
         home, _ = self._home.get("language", (None, ""))
         return replaced(url, segment, home) if segment is not None else None
 
-    def _unwanted_value(self, url: str) -> str | None:
-        """Return the language that the query of a URL names, where it is not the wanted one."""
-        value = url_query_parameter(url, self.language_parameter)
-        if value is None or self.language == "all":
+    def learn_translations(self, url: str, translations: Mapping[str, str]) -> None:
+        """Take in by which parameter a page names its translations, where its own address has none."""
+        if not self.language_parameter and identity(url) in map(identity, translations.values()):
+            self.language_parameter = language_parameter(url, translations.items())
+
+    def foreign_by_query(self, url: str) -> tuple[Axis, str] | None:
+        """Return ("language", tag) where the query of a URL names another than the wanted one."""
+        name = self.language_parameter
+        value = url_query_parameter(url, name) if name else None
+        if value is None:
             return None
-        if self.language is not None:
-            return None if same_language(self.language, value) else value
-        return (
-            None if value == url_query_parameter(self.start_url, self.language_parameter) else value
-        )
+        if self.language is None:
+            is_wanted = value == url_query_parameter(self.start_url, name)
+        else:
+            is_wanted = self.language == "all" or same_language(self.language, value)
+        return None if is_wanted else ("language", value)
 
     def _unwanted(self, url: str) -> Iterator[tuple[Axis, str, str]]:
         """Yield axis, segment and directory of each tree the URL may be in, but for those that are

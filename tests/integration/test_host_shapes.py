@@ -186,6 +186,27 @@ def test_translations_by_the_query_are_left_out(serve, run_crawl):
     assert set(german.by_path(site.url)) == {"/d/?lang=de", "/d/a?lang=de"}
 
 
+def test_translations_that_no_start_page_names_are_left_out(serve, run_crawl):
+    tags = (
+        '<link rel="alternate" hreflang="en" href="/d/a">'
+        '<link rel="alternate" hreflang="de" href="/d/a?hl=de">'
+    )
+    site = serve(
+        {
+            "/d/": page("home", links("/d/a", "/d/b")),
+            "/d/a": page("a", links("/d/a?hl=de", "/d/b?tab=2")).replace(
+                "</head>", f"{tags}</head>"
+            ),
+            "/d/a?hl=de": page("auf deutsch", links("/d/b?hl=de")),
+            "/d/b": page("b"),
+            "/d/b?tab=2": page("the second tab of b"),
+            "/d/b?hl=de": page("b auf deutsch"),
+        }
+    )
+    found = run_crawl(f"{site.url}/d/").by_path(site.url)
+    assert set(found) == {"/d/", "/d/a", "/d/b", "/d/b?tab=2"}
+
+
 @pytest.mark.parametrize("are_copies", [True, False], ids=["translations", "sections"])
 def test_llms_files_of_other_languages_are_left_out_and_sections_named_alike_are_not(
     serve, run_crawl, are_copies

@@ -332,6 +332,7 @@ class Pages(UsesRun):
         is_asked = is_worse or asked.get("alternate")
         is_stored = self.known.at(request.url) is not None
         is_listed = asked.get("listed") or self.site.is_listed(request.url)
+        self.bounds.trees.learn_translations(request.url, meta.hreflang)
         facts = ReadPage(
             request.url,
             meta,
