@@ -114,10 +114,16 @@ smoke: install-dev
 bench: install-dev
 	$(BIN)/python benchmarks/compare.py $(BENCH)
 
-# New examples for every property test, for as long as you like; what fails is tried first the next time.
+# New examples for every property test, for as long as you like; what fails is tried first the next time. Then each parser
+# of what a site sends by atheris, as long each: `make fuzz MINUTES=60 PARSERS="HTML Markdown"`.
 MINUTES ?= 10
-fuzz: install-dev
+fuzz: $(VENV)/.installed-fuzz
 	$(BIN)/python benchmarks/fuzz.py --minutes $(MINUTES) $(TESTS)
+	$(BIN)/python benchmarks/fuzz_parsers.py --minutes $(MINUTES) $(PARSERS)
+
+$(VENV)/.installed-fuzz: $(VENV)/.installed-dev locks/fuzz.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r locks/fuzz.lock
+	@touch $@
 
 # After a change of requirements*.txt. What tests and linters need follows the versions of locks/requirements.lock.
 UV_COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11.0 --generate-hashes --no-emit-index-url \
@@ -132,6 +138,7 @@ lock:
 	$(UV_COMPILE) locks/requirements-cloud.txt -o locks/requirements-cloud.lock
 	$(UV_COMPILE) locks/requirements-llamaindex.txt pyproject.toml -c locks/requirements.lock -o locks/requirements-llamaindex.lock
 	$(UV_COMPILE) locks/orchestrators.txt -o locks/orchestrators.lock
+	$(UV_COMPILE) locks/fuzz.txt -o locks/fuzz.lock
 	$(UV_COMPILE) --resolution lowest-direct --all-extras pyproject.toml locks/lowest.txt -o locks/lowest.lock
 	@sed -i '1i $(call LOCK_HEAD,requirements)' locks/requirements.lock
 	@sed -i '1i # Every package that a plain install brings, with its hashes: `make lock` writes it.' locks/requirements-base.lock
@@ -140,6 +147,7 @@ lock:
 	@sed -i '1i $(call LOCK_HEAD,requirements-cloud)' locks/requirements-cloud.lock
 	@sed -i '1i $(call LOCK_HEAD,requirements-llamaindex)' locks/requirements-llamaindex.lock
 	@sed -i '1i $(call LOCK_HEAD,orchestrators)' locks/orchestrators.lock
+	@sed -i '1i $(call LOCK_HEAD,fuzz)' locks/fuzz.lock
 	@sed -i '1i # The lowest versions that pyproject.toml declares, with hashes: `make lock` writes it.' locks/lowest.lock
 
 # Every test with coverage; then build wheel and sdist into dist/, check them, install them into an empty environment and crawl with that.

@@ -20,6 +20,7 @@ from playwright.async_api import CDPSession, Error, Page, Request, Response, Rou
 from scrapy_playwright.handler import ScrapyPlaywrightDownloadHandler
 
 from llmsspider.errors import RenderingError
+from llmsspider.items import raw_hash
 from llmsspider.web.addresses import same_site
 from llmsspider.web.urls import host
 
@@ -129,6 +130,10 @@ class Traffic:
         self.failed: dict[str, str] = {}
         self.pending: list[str] = []
         self.data: list[str] = []
+        self.files: dict[str, str | None] = {}
+        """The hashes of the data and the scripts of its site that it asked for; None for what cannot
+        be requested again.
+        """
         self.is_stopped = False
         self.is_held = False
         self.reads_frames = False
@@ -167,6 +172,12 @@ class Traffic:
             )
         ]
 
+    @property
+    def whole_files(self) -> dict[str, str] | None:
+        """The files that the page was drawn from, None where not all can be requested again."""
+        found = {url: hashed for url, hashed in self.files.items() if hashed is not None}
+        return found if len(found) == len(self.files) <= MAX_NOTED else None
+
     def end(self) -> None:
         """Stop recording: requests that are still under way when the page was read end when it is
         closed.
@@ -181,11 +192,21 @@ class Traffic:
             if self._loads > MAX_LOADS or self.is_held:
                 self.refused.add(request)
                 return
+        is_own = same_site(request.url, self._page.url)
+        kind = request.resource_type
+        if kind in DATA | STAY_OPEN or (kind == "script" and is_own):
+            self.files[request.url] = None
         if self._polled[_address(request)] >= POLLS:
             self._endless.add(request)
         else:
             self.last_secs = time.monotonic()
         self._open[request] = time.monotonic()
+
+    def learn_file(self, request: Request, body: bytes) -> None:
+        """Learn what a request for data or a script of the page's site was answered with."""
+        is_own = same_site(request.url, self._page.url)
+        if request.method == "GET" and is_own and request.url in self.files:
+            self.files[request.url] = raw_hash(body)
 
     def _answered(self, response: Response) -> None:
         self._polled[_address(response.request)] += 1
@@ -424,19 +445,20 @@ class RenderingHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  
 
         async def keep(response: Response) -> None:
             url = response.url
-            is_shared = response.request.resource_type in SHARED
-            if (
-                not is_shared
-                or response.status != 200
-                or url in self._kept
-                or len(self._kept) >= MAX_KEPT
-            ):
+            kind = response.request.resource_type
+            if response.status != 200 or kind not in SHARED | DATA:
+                return
+            if url in self._kept:
+                traffic.learn_file(response.request, self._kept[url][1])
                 return
             with contextlib.suppress(Error):  # the page was closed
                 headers = await response.all_headers()
                 body = await response.body()
+                traffic.learn_file(response.request, body)
                 if (
-                    "no-store" not in headers.get("cache-control", "")
+                    kind in SHARED
+                    and len(self._kept) < MAX_KEPT
+                    and "no-store" not in headers.get("cache-control", "")
                     and len(body) <= MAX_KEPT_BYTES
                 ):
                     coded = {"content-encoding", "content-length", "transfer-encoding"}

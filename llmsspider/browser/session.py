@@ -177,6 +177,7 @@ class BrowserSession:
                 "failed": dict(loaded.failed),
                 "pending": list(loaded.pending),
                 "data": list(loaded.data),
+                "files": loaded.whole_files,
                 "stopped": loaded.is_stopped,
                 "left": loaded.left,
                 "spec": loaded.spec,

@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 from llmsspider.content.markdown import commonmark
 from llmsspider.content.markdown.commonmark import code_languages, letters_of
 from llmsspider.items import Page
+from llmsspider.web.text import valid_text
 
 # --- one page in two forms ---
 
@@ -110,7 +111,7 @@ def _said(page: Page) -> _Said:
     said = _Said()
     block = ""
     text = [""]
-    for event in commonmark.events(commonmark.encodable(page.markdown)):
+    for event in commonmark.events(valid_text(page.markdown)):
         kind, value = (event, " ") if isinstance(event, str) else next(iter(event.items()))
         if kind in {"Start", "End"}:
             name = value if isinstance(value, str) else next(iter(value))

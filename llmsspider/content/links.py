@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from math import inf
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import quote, urljoin, urlsplit
 
 from llmsspider.errors import TooLargePageError
 from llmsspider.web.addresses import HTTP, begins
@@ -50,7 +50,8 @@ class Growth:
         return joined
 
 
-_CONTROL = re.compile(r"[\t\n\r]")
+_CONTROL = re.compile("[\x00-\x20\x7f-\x9f]")
+"""What browsers drop (line ends, tabs) or escape in an address."""
 _BACKSLASH = re.compile(r"\\(?=[A-Za-z0-9.]|\Z)")
 """A separator of a Windows path, and no escape of Markdown."""
 _PLAIN = re.compile(r"(?!\.)[\w~-][^:?/\\]*(?:/(?!\.)[^:/\\]+)*/?\Z")
@@ -101,9 +102,9 @@ def _joined(base: str, href: str) -> str:
     href = href.strip()
     if not base:
         return href
-    path, hash_sign, fragment = (href if href.isprintable() else _CONTROL.sub("", href)).partition(
-        "#"
-    )
+    if not href.isprintable():
+        href = _CONTROL.sub(lambda found: quote(found[0].strip("\t\n\r")), href)
+    path, hash_sign, fragment = href.partition("#")
     if "\\" in path:
         path = _BACKSLASH.sub("/", path)
     if not path:

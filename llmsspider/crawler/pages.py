@@ -37,6 +37,7 @@ from llmsspider.web.page_forms import (
 )
 from llmsspider.web.rights import of_page, opt_out, robots_directives
 from llmsspider.web.stats import Filtered
+from llmsspider.web.text import valid_text
 from llmsspider.web.urls import InvalidUrl, identity, parse, redacted, without_fragment
 
 if TYPE_CHECKING:
@@ -314,11 +315,11 @@ def named_llms_txt(meta: PageMeta, answered: PageResponse) -> str | None:
 
 
 def text_headers(response: Any) -> dict[str, str]:
-    """Return the headers of a Scrapy response as text: lower-case names, several values joined by a
-    comma.
+    """Return the headers of a Scrapy response as valid text: lower-case names, several values joined
+    by a comma.
     """
     return {
-        name.decode("latin-1").lower(): b", ".join(values).decode("latin-1")
+        name.decode("latin-1").lower(): valid_text(b", ".join(values).decode("latin-1"))
         for name, values in response.headers.items()
     }
 

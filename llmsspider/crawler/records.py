@@ -169,7 +169,8 @@ class Records:
 
 
 def _valid_link(link: Link) -> Link:
-    return link if link.text.isascii() else replace(link, text=valid_text(link.text))
+    text = valid_text(link.text)
+    return link if text == link.text else replace(link, text=text)
 
 
 def title_from_url(url: str) -> str:

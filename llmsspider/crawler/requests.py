@@ -73,6 +73,7 @@ class RequestMeta(TypedDict, total=False):
     pending: list[str]  # URLs of what was under way when the browser read it
     left: int  # tabs of the page that the browser did not open
     spec: str  # the OpenAPI description that a script of the page made, as text
+    files: dict[str, str] | None
     held: bool  # came as HTML; its Markdown is requested once more at the end of the crawl
     asked: bool  # requested though its shape was no page elsewhere
     late: bool  # requested once more at the end of the crawl

@@ -15,6 +15,7 @@ from operator import itemgetter
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from llmsspider.content.markdown import commonmark
+from llmsspider.web.text import valid_text
 
 Kind = Literal["heading", "text", "code", "table", "html"]
 WHOLE: frozenset[Kind] = frozenset({"code", "table"})
@@ -147,7 +148,7 @@ class _BlockReader:
     """The events of one text, on the way to its blocks."""
 
     def __init__(self, markdown: str):
-        text = commonmark.encodable(markdown)
+        text = valid_text(markdown)
         self._source = text.encode()
         self._events = commonmark.events_with_range(text)
         self._path: list[tuple[int, str]] = []

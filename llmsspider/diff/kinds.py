@@ -5,6 +5,7 @@ from typing import get_args
 
 from llmsspider.content.markdown import commonmark
 from llmsspider.items import ChangeKind
+from llmsspider.web.text import valid_text
 
 _WORDS = re.compile(r"\w+|[^\w\s]")
 
@@ -45,7 +46,7 @@ class _Parts:
         self.levels: list[str] = []
         self.markup: list[str] = []
         into: list[str] = self.words
-        for event in commonmark.events(commonmark.encodable(content)):
+        for event in commonmark.events(valid_text(content)):
             kind, value = next(iter(event.items())) if isinstance(event, dict) else (event, "")
             name, inner = next(iter(value.items())) if isinstance(value, dict) else (value, {})
             if kind not in {"Start", "End"}:

@@ -18,6 +18,7 @@ from llmsspider.lint.findings import Finding, Place, Places, finding, ordered
 from llmsspider.site import llmsfull, llmstxt, llmstxt_parser
 from llmsspider.site.llmstxt_links import absolute_url
 from llmsspider.web.addresses import same_site
+from llmsspider.web.text import valid_text
 from llmsspider.web.urls import InvalidUrl
 
 LARGE_TOKENS = 25_000
@@ -290,7 +291,7 @@ class Outline:
             text
         ):  # becomes empty lines, so that places stay
             text = _BLANKED.sub(" ", matter[0]) + text[matter.end() :]
-        text = commonmark.encodable(text)
+        text = valid_text(text)
         self.headings: list[Heading] = []
         self.links: list[Link] = []
         self.items_without_link: list[tuple[Place, int | None]] = []

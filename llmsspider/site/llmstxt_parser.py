@@ -23,6 +23,7 @@ from llmsspider.site.llmstxt_links import (
     has_link,
     plain,
 )
+from llmsspider.web.text import valid_text
 from llmsspider.web.urls import InvalidUrl
 
 FRONT_MATTER = re.compile(
@@ -113,7 +114,7 @@ def parse(text: str, url: str) -> LlmsTxt:
     """Parse the text of an llms.txt fetched from `url`; never raises: `warnings` says what was
     strange about it.
     """
-    text = _LINE_ENDS.sub("\n", _NO_MEANING.sub("", commonmark.encodable(text)))
+    text = _LINE_ENDS.sub("\n", _NO_MEANING.sub("", valid_text(text)))
     fields: dict[str, str] = {}
     found = FRONT_MATTER.match(text)
     if found and all(_YAML_LINE.match(line) for line in found[2].splitlines()):

@@ -139,9 +139,8 @@ def licence(target: str, where: str, base: str) -> Declaration | None:
         is_web = urlsplit(address).scheme in {"http", "https"}
     except ValueError:
         return None
-    return (
-        Declaration(LICENCE, None, f"{where}: {address}") if is_web and " " not in address else None
-    )
+    is_plain = is_web and " " not in address and address.isprintable()
+    return Declaration(LICENCE, None, f"{where}: {address}") if is_plain else None
 
 
 def robots_directives(values: Iterable[str], user_agent: str = "llmsspider") -> frozenset[str]:

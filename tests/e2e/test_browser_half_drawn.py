@@ -217,3 +217,43 @@ def test_logins_and_notices_that_scripts_draw_are_no_documents(serve, run_crawl)
     outcome = run_crawl(f"{site.url}/")
     assert set(outcome.by_path(site.url)) == {"/", "/about"}
     assert outcome.stats["llms/errors/auth"] == outcome.stats["llms/errors/http"] == 1
+
+
+def test_a_page_whose_files_are_as_they_were_is_not_rendered_again(serve, run_crawl):
+    """A file that changed, a file that every page has, and what cannot be requested again."""
+    texts = {path: f"<h1>{path}</h1><p>{HERO}</p><p>Of {path}.</p>" for path in CHAPTERS}
+    program = f"app.innerHTML = `<nav>{LINKS}</nav><main>${{text}}</main>`;"
+    load = "const text = await (await fetch('/data' + location.pathname + '.txt')).text();"
+    page = (
+        "<!doctype html><meta charset='utf-8'><title>Acme</title><div id='app'></div>"
+        "<script type='module' src='/program.js'></script>"
+    )
+    data = {
+        f"/data{path}.txt": Reply(body, content_type="text/plain") for path, body in texts.items()
+    }
+    script = Reply(load + program, content_type="text/javascript")
+    site = serve({**dict.fromkeys(CHAPTERS, page), **data, "/program.js": script})
+
+    def crawled(changes: dict[str, str], rendered: int) -> list[str]:
+        site.clear()
+        outcome = run_crawl(f"{site.url}/")
+        found = outcome.by_path(site.url)
+        assert {path: document["change"] for path, document in found.items()} == changes
+        assert outcome.stats.get("llms/rendering/pages", 0) == rendered
+        return site.paths()
+
+    unchanged = dict.fromkeys(CHAPTERS, "unchanged")
+    crawled(dict.fromkeys(CHAPTERS, "new"), 3)
+    for _night in range(2):
+        paths = crawled(unchanged, 0)
+        assert [paths.count(path) for path in (*data, "/program.js")] == [1] * 4
+        assert sum(path in CHAPTERS for path in paths) <= 3
+    site.pages["/data/one.txt"] = Reply(texts["/one"] + "<p>More.</p>", content_type="text/plain")
+    crawled({**unchanged, "/one": "changed"}, 1)
+    crawled(unchanged, 0)
+    site.pages["/program.js"] = Reply(f"{load} /* new */ {program}", content_type="text/javascript")
+    crawled(unchanged, 3)
+    sent = load.replace(".txt')", ".txt', {method: 'POST'})")
+    site.pages["/program.js"] = Reply(sent + program, content_type="text/javascript")
+    crawled(unchanged, 3)
+    crawled(unchanged, 3)

@@ -4,19 +4,33 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import fields, is_dataclass
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from protego import Protego
+from scrapy.http import Response
 
+from llmsspider.content.conversion import DOCC_HANDLER, OPENAPI_HANDLER, handle
+from llmsspider.content.extraction import convert as convert_page
+from llmsspider.content.markdown import read as read_markdown
 from llmsspider.content.markdown import split_front_matter
 from llmsspider.content.openapi.description import read_description
+from llmsspider.crawler.pages import leads_on, text_headers, with_valid_urls
+from llmsspider.crawler.records import Records
+from llmsspider.errors import ConversionError
+from llmsspider.items import Page
 from llmsspider.site import llmsfull, sitemaps, witnesses
 from llmsspider.site.llmstxt_parser import parse
-from llmsspider.web.encodings import decode
+from llmsspider.site.providers import docsify_scripts, find_docsify
+from llmsspider.store import PageRecord
+from llmsspider.web.encodings import decode, of_content_type
 from llmsspider.web.foreign import UnreadableError, bounded_robots, json_value, read
-from llmsspider.web.rights import of_robots, of_tdmrep
+from llmsspider.web.page_forms import head_links, header_links, markdown_link, media_type
+from llmsspider.web.rights import of_llms_txt, of_page, of_robots, of_tdmrep
 from llmsspider.web.text import valid_text
 
 URL = "https://docs.example.com/guide/"
@@ -28,29 +42,115 @@ def parse_robots(body: bytes) -> object:
     return of_robots(text, "llmsspider", URL), Protego.parse(text)
 
 
+RECORDS = Records("source", "")
+
+
+def record(page: Page) -> PageRecord:
+    """What the store and the feeds get of a page."""
+    return RECORDS.of_page(URL, with_valid_urls(page), "0" * 64)
+
+
+def documents(path: str) -> Callable[[bytes], PageRecord | None]:
+    """The record of what a converter makes of a body; none where it says that it cannot."""
+
+    def made(body: bytes) -> PageRecord | None:
+        with suppress(ConversionError):
+            return record(handle(path, body, URL, "", None))
+        return None
+
+    return made
+
+
+def html(body: bytes, encoding: str | None = None) -> list[object]:
+    page = convert_page(body, URL, encoding)
+    return [record(page), *(record(part) for _, part in page.parts)]
+
+
+def headers(body: bytes) -> object:
+    """What is read of the headers of an answer, each with this value."""
+    named = (
+        "x-robots-tag",
+        "link",
+        "content-usage",
+        "content-signal",
+        "tdm-policy",
+        "content-type",
+    )
+    found = text_headers(Response(URL, headers=dict.fromkeys(named, body)))
+    value = found["link"]
+    return [
+        found,
+        header_links(value, URL),
+        markdown_link(value, URL),
+        of_content_type(value),
+        media_type(value, URL),
+        of_page({name: [value] for name in named}, frozenset([value]), [value], url=URL),
+    ]
+
+
 PARSERS = {
+    "HTML": html,
+    "HTML in latin-1": lambda body: html(body, "latin-1"),
+    "Markdown": lambda body: record(read_markdown(decode(body), URL)),
+    "notebook": documents("llmsspider.content.formats.documents.NotebookHandler"),
+    "DocC": documents(DOCC_HANDLER),
+    "OpenAPI as a page": documents(OPENAPI_HANDLER),
+    "head": lambda body: [head_links(body, URL), leads_on(body, URL, None)],
+    "headers": headers,
+    "encodings": lambda body: [decode(body, body.decode("latin-1")), decode(body)],
+    "Docsify": lambda body: [docsify_scripts(body, URL), find_docsify(body, URL)],
+    "rights of llms.txt": lambda body: of_llms_txt(decode(body), URL),
+    "places of search indexes": lambda body: witnesses.places(body, URL),
     "robots.txt": parse_robots,
     "tdmrep.json": of_tdmrep,
     "search index": lambda body: witnesses.read(body, PLACE),
     "sitemap": lambda body: list(sitemaps.read(io.BytesIO(body), URL)),
     "llms.txt": lambda body: parse(decode(body), URL),
     "llms-full.txt": lambda body: llmsfull.inspect(io.BytesIO(body), URL),
-    "front matter": lambda body: split_front_matter(body.decode("utf-8", "replace")),
+    "front matter": lambda body: split_front_matter(body.decode("utf-8", "replace"))[0],
     "OpenAPI": read_description,
     "JSON": json_value,
 }
 
 
+def texts(value: object) -> Iterator[str]:
+    """Every text in what a parser made, names of fields included."""
+    if isinstance(value, str):
+        yield value
+    elif is_dataclass(value) and not isinstance(value, type):
+        for field in fields(value):
+            yield from texts(getattr(value, field.name))
+    elif isinstance(value, Mapping):
+        for name, one in value.items():
+            yield from texts(name)
+            yield from texts(one)
+    elif isinstance(value, (list, tuple, set, frozenset)):
+        for one in value:
+            yield from texts(one)
+
+
 def reason_against(name: str, body: bytes) -> str:
-    """Why a parser could not read it, empty where it could; any other error fails the test."""
+    """Why a parser could not read it, empty where it could; any other error fails the test, as does
+    text that not every feed, database and terminal can hold.
+    """
     try:
-        read(PARSERS[name], body)
+        made = read(PARSERS[name], body)
     except UnreadableError as error:
         return str(error)
+    wrong = [text for text in texts(made) if name not in RAW and valid_text(text) != text]
+    assert not wrong
     return ""
 
 
+RAW = {"JSON", "OpenAPI", "encodings", "robots.txt", "search index"}
+"""Values that are compared, counted or read on by another parser, and never shown."""
+
 HOSTILE = [
+    b"# A\x00b \x1b[31m\x9b \xc2\x9b c\n\n> \x07d\n\n- [x\x08\xed\xa0\x80](/a\x01): \x7fe\n",
+    b"<title>a&#27;b\x00</title><h1>&#xD800; \x1b]0;x\x07</h1><a href='/x\x01&#0;'>\x02y</a>",
+    b'{"cells": [{"cell_type": "markdown", "source": "a\\u001b[31m \\u0000 \\u009b"}]}',
+    b'{"openapi": "3.0.0", "info": {"title": "a\\u0000\\u001b"}, "paths": {"/\\u0007": {"get": {}}}}',
+    b"<urlset><url><loc>https://docs.example.com/\xc2\x9b&#x85;</loc><lastmod>\x0b</lastmod></url></urlset>",
     b"[" * 100_000,
     b'{"a":' * 50_000,
     b'[{"location":"/x","tdm-reservation":[]}]',

@@ -14,6 +14,7 @@ from pyromark import Markdown, Options
 
 from llmsspider.errors import ConversionError
 from llmsspider.items import Link, Page
+from llmsspider.web.text import valid_text
 from llmsspider.web.urls import forward_slashes
 
 _PARSER = Markdown(options=Options.ENABLE_TABLES)
@@ -25,15 +26,8 @@ _PLAIN = re.compile(
 """What encoding leaves as it is; nearly every link of documentation."""
 
 
-def encodable(text: str) -> str:
-    """Return a text as `events`, `events_with_range` and `definitions` take it: without lone
-    surrogates.
-    """
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
-
-
 def events(text: str) -> Iterator[Any]:
-    """Yield what is in a text: `{"Start": "Paragraph"}`, `{"Text": "a"}`, `"SoftBreak"`; raises
+    """Yield what is in a text (`valid_text`): `{"Start": "Paragraph"}`, `{"Text": "a"}`, `"SoftBreak"`; raises
     `ConversionError`.
     """
     with _panics():
@@ -59,7 +53,7 @@ def map_prose(text: str, change: Callable[[str], str]) -> str:
     >>> map_prose("an `apple`\n\n    an apple\n\n[an apple](an.html)", str.upper)
     'AN `apple`\n\n    an apple\n\n[AN APPLE](an.html)'
     """
-    source = encodable(text).encode()
+    source = valid_text(text).encode()
     pieces = []
     done = 0
     for event, place in events_with_range(source.decode()):
@@ -130,7 +124,7 @@ def heading_text(text: str) -> str:
     if not _UNMARKED.match(text):
         text = "".join(
             " " if event == "SoftBreak" else event.get("Text") or event.get("Code") or ""
-            for event in events(f"# {encodable(text)}")
+            for event in events(f"# {valid_text(text)}")
             if isinstance(event, dict) or event == "SoftBreak"
         )
     return " ".join(text.split())
@@ -355,7 +349,7 @@ def without_invisible(text: str) -> tuple[str, int]:
     )
     if not _ANY.search(others) or not _MAYBE.search(text):
         return text, 0
-    text = encodable(text)
+    text = valid_text(text)
     source = text.encode()
     pieces: list[str] = []
     position = removed = 0

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from llmsspider.content.markdown import commonmark
+from llmsspider.web.text import valid_text
 
 # --- detecting HTML and Markdown by the first kilobytes ---
 
@@ -249,7 +250,7 @@ def scan(text: str) -> Scan:
     r"""Scan a Markdown text with `\n` line ends; raises `ConversionError` where the parser itself
     fails.
     """
-    text = commonmark.encodable(text)
+    text = valid_text(text)
     reading = _EventWalk(Scan(text.encode()))
     reading.take(commonmark.events_with_range(text))
     reading.take_definitions(commonmark.definitions(text))

@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import Any
 from urllib.parse import urljoin
 
 from scrapy import Request
@@ -16,6 +17,7 @@ from scrapy.exceptions import DownloadCancelledError
 
 from llmsspider.crawler.bot_walls import names_itself
 from llmsspider.crawler.callbacks.half_drawn import NO_PAGE, HalfDrawnPages
+from llmsspider.crawler.learn.drawn import Drawn
 from llmsspider.crawler.pages import (
     VALIDATORS,
     PageResponse,
@@ -75,7 +77,8 @@ DENIED = frozenset({"HTTP status 401", "HTTP status 403"})
 
 MAX_IN_VAIN = 5
 """Consecutive pages whose second rendering failed like the first, after which none is rendered
-twice.
+twice; and pages in a row with a changed file, after which files are not asked for before a page
+is rendered.
 """
 
 MAX_SHOWN = 200_000
@@ -88,6 +91,9 @@ MIN_ROUTES = 2
 """Least number of links to routes (`#/name`) that makes the routes of a page pages; fewer are
 places on the page.
 """
+
+FILE_SECS = 10.0
+"""Time a file that a page was drawn from is given; the page is rendered where it takes longer."""
 
 _SAYS_FAILED = re.compile(
     r"^#{1,3} [^\w\n]{0,9}(?:something went wrong|oops|whoops|(?:an )?(?:unexpected )?error\b|failed to\b"
@@ -108,13 +114,15 @@ class Rendering:
 
     `failed` maps the URL of each script or data request of its own site that failed to the reason;
     `pending` lists the URLs of those that were under way when it was read; `is_stopped` says
-    whether its scripts had not come to rest.
+    whether its scripts had not come to rest; `files` maps what it was drawn from to hashes, None where
+    that is not known whole.
     """
 
     page: PageResponse
     failed: dict[str, str]
     pending: list[str]
     is_stopped: bool
+    files: dict[str, str] | None
 
     @property
     def is_not_there(self) -> bool:
@@ -170,6 +178,8 @@ class Renderer(UsesRun):
         self._warned_of_tabs = False
         self._in_vain = 0
         self._half_drawn = HalfDrawnPages()
+        self._changed = 0  # pages in a row whose files were not as they were
+        self._files: dict[str, asyncio.Future[str | None]] = {}
         self._shown: dict[int, bytes] = {}  # the page that showed a paragraph first
         self._unread: dict[
             str, str
@@ -199,6 +209,11 @@ class Renderer(UsesRun):
             and self.site.shell_of(answered.page_url) is not None
         ):
             raise RenderingError(unread, kind="not_found")
+        is_alike = "set-cookie" not in answered.headers and b"charset" in answered.body.lower()
+        if is_page and meta.is_shell and is_alike:
+            self.learned.shells.learn(answered.page_url, answered.body)
+        if await self._is_as_drawn(request, answered):
+            return replace(answered, status=304, headers=_without_validators(answered)), None
         rendered, page = await self.in_browser(request, answered, result, unread)
         is_page = page.origin in HTML_ORIGINS and is_documentation(page, rendered, config)
         if is_page and page.page.meta.api_files is not None:
@@ -208,6 +223,39 @@ class Renderer(UsesRun):
         if named and made is None:
             self.report.count("openapi/failed")
         return made or (rendered, page)
+
+    async def _is_as_drawn(self, request: Request, answered: PageResponse) -> bool:
+        """Say whether all that a stored page was drawn from is as it was."""
+        known = self.known
+        state = known.state(page_key(request.url))
+        drawn = self.learned.drawn.of(request.url)
+        is_drawn = state is not None and state.origin == "rendered" and known.is_usable(state)
+        may_be = is_drawn and known.trusted and self.arguments.render != "never"
+        if drawn is None or not may_be or drawn.html != answered.raw_hash:
+            return False
+        if self._changed >= MAX_IN_VAIN:
+            return False
+        for url, before in drawn.files.items():
+            if url not in self._files:
+                self._files[url] = asyncio.ensure_future(self._file_hash(url, request, answered))
+            if await self._files[url] != before:
+                self._changed += 1
+                return False
+        self._changed = 0
+        if drawn.has_routes:
+            self.site.learn_routes(answered.page_url)
+        return True
+
+    async def _file_hash(self, url: str, request: Request, answered: PageResponse) -> str | None:
+        """Return the hash of a file that pages are drawn from, None where there is none."""
+        with suppress(NestedDownloadError):
+            options: dict[str, Any] = {
+                "headers": {"Accept": "*/*"},
+                "meta": {"download_timeout": FILE_SECS, "dont_retry": True},
+            }
+            file = await download_form(self.crawler, url, request, answered, **options)
+            return file.raw_hash if file.status == 200 else None
+        return None
 
     # --- in the browser ---
 
@@ -233,9 +281,6 @@ class Renderer(UsesRun):
             or (is_first and markdown_alternate(result, answered) is not None)
         ):
             return answered, result
-        is_alike = "set-cookie" not in answered.headers and b"charset" in answered.body.lower()
-        if meta.is_shell and is_alike:
-            self.learned.shells.learn(answered.page_url, answered.body)
         if meta.is_shell or meta.api_files == [] or self.arguments.render == "always":
             return await self._in_browser(request, answered, result, unread, needs=meta.is_shell)
         if not meta.mounts or self.arguments.render == "never":
@@ -326,6 +371,12 @@ class Renderer(UsesRun):
         if identity(split_route(rendered.fetched_url)[0]) not in own:
             page.page.meta.refresh = rendered.fetched_url
         self._check(request, page, rendering)
+        meta = page.page.meta
+        drawn = None
+        if rendering.files is not None and not (rendering.lacks or meta.refresh or meta.api_files):
+            has_routes = len(meta.routes) >= MIN_ROUTES
+            drawn = Drawn(answered.raw_hash, rendering.files, has_routes)
+        self.learned.drawn.learn(request.url, drawn)
         return rendered, page
 
     async def _browse(self, request: Request, answered: PageResponse) -> Rendering:
@@ -375,7 +426,8 @@ class Renderer(UsesRun):
         if left and not self._warned_of_tabs:
             self._warned_of_tabs = True
             self.report.note(f"{left} tabs of {request.url} were not opened")
-        return Rendering(page, own, pending, bool(info(nested).get("stopped")))
+        files = None if left else info(nested).get("files")
+        return Rendering(page, own, pending, bool(info(nested).get("stopped")), files)
 
     def _check(self, request: Request, result: PageResult, rendering: Rendering) -> None:
         """Raise `RenderingError` for a wall, and for a page that may be incomplete and shows little:

@@ -11,6 +11,7 @@ from llmsspider.crawler.learn.accept_refusals import AcceptRefusals
 from llmsspider.crawler.learn.base import Dropped, End, Learner, PageFailed, overriding
 from llmsspider.crawler.learn.copies import Copies
 from llmsspider.crawler.learn.dead_links import DeadLinks
+from llmsspider.crawler.learn.drawn import DrawnPages
 from llmsspider.crawler.learn.false_304s import False304s
 from llmsspider.crawler.learn.file_names import FileNames
 from llmsspider.crawler.learn.link_sources import LinkSources
@@ -58,6 +59,7 @@ class Learners:
         self.accept_refusals = AcceptRefusals(trusted=trusted)
         self.copies = Copies()
         self.dead_links = DeadLinks(trusted=trusted, requested=requested)
+        self.drawn = DrawnPages()
         self.false_304s = False304s(report_false_304)
         self.file_names = FileNames(trusted=trusted, read=read_files, read_listed=read_listed)
         self.link_sources = LinkSources()
@@ -70,6 +72,7 @@ class Learners:
             self.accept_refusals,
             self.copies,
             self.dead_links,
+            self.drawn,
             self.false_304s,
             self.file_names,
             self.link_sources,
