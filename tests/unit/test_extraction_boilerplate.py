@@ -84,3 +84,26 @@ def test_a_list_of_links_is_whole_where_little_else_is_said():
     text = markdown_of(f"<div><div class=intro><p>{TEXT}</p></div><div>{links}</div></div>")
     assert text.count("The mill of the village") == 20
     assert TEXT in text
+
+
+@pytest.mark.parametrize(
+    ("name", "share"),
+    [("customer-reviews", 8), ("related", 4), ("site-notices", 4), ("consent-dialog", 12)],
+)
+def test_long_blocks_that_readers_and_banners_add_go_from_any_page(name, share):
+    added = f"<div class='{name}'>{'<p>Fine mill, I would buy it again.</p>' * share}</div>"
+    page = f"<main><h1>Mills</h1><div>{SHORT * 4}</div>{added}</main>"
+    text = markdown_of(page)
+    assert "buy it again" not in text
+    assert text.count("The miller turns it by hand") == 4
+
+
+def test_a_page_of_reviews_keeps_them():
+    reviews = f"<div class=reviews>{f'<p>{TEXT}</p>' * 5}</div>"
+    page = f"<main><h1>Mills</h1><div>{SHORT}</div>{reviews}</main>"
+    assert markdown_of(page).count(TEXT) == 5
+
+
+def test_a_section_with_an_address_is_no_navigation_for_its_name():
+    section = f"<div id=menu-of-the-mill><h2>Menu of the mill</h2>{SHORT}</div>"
+    assert "Menu of the mill" in markdown_of(BODY.replace("</div>", f"{section}</div>"))

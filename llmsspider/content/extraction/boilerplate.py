@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from lxml.etree import XPath, _Element
 
-from llmsspider.content.extraction.tree import INLINE, NO_PROSE, is_named_navigation
+from llmsspider.content.extraction.tree import INLINE, NO_PROSE, navigation_name
 
 _PARAGRAPH = 100
 """Minimum number of characters outside links of a line that is a paragraph."""
@@ -27,14 +27,27 @@ _BELOW = 0.2
 _LABEL = 0.02
 """The same for a block without a link."""
 _MOST = 0.5
-"""Share of the page's paragraphs from which on all blocks named like navigation are its content."""
+"""Share of the page's text from which on all blocks with one name of navigation are its content."""
+_ADDED = {
+    "comment": 0.35,
+    "comments": 0.35,
+    "consent": 0.8,
+    "modal": 0.35,
+    "notice": 0.35,
+    "notices": 0.35,
+    "popup": 0.35,
+    "related": 0.35,
+    "reviews": 0.5,
+    "signature": 0.35,
+}
+"""The same share for what readers add and what lies over the page, which may be long."""
 _MANY = 3
 """Number of forms of one class from which on they belong to the items of a list."""
 _BLOCKS = ("div", "section", "aside", "ul", "form", "td")
 _NO_BODY = frozenset({"li", "ol", "p", "pre", "table", "ul"})
 _STRUCTURE = XPath(
     "boolean(descendant-or-self::*[self::h1 or self::pre or self::th or self::dl or self::code"
-    " or self::section[@id and (h2 or h3 or h4)]])"
+    " or self::*[@id and (h2 or h3 or h4)]])"
 )
 """What is of the text: a section with a heading and an address of its own, too."""
 _LEADS_ON = XPath("boolean(descendant-or-self::a | descendant-or-self::form)")
@@ -58,29 +71,41 @@ def without_boilerplate(main: _Element, page: _Element | None) -> _Element:
     texts = _measure(main)
     whole = texts[main]
     headed = set() if page is None else {page, *page.iterancestors()}
-    beside = [
-        element
-        for element in main.iterdescendants(*_BLOCKS)
-        if _is_little(texts[element], whole) and element not in headed
-    ]
-    named = [element for element in beside if is_named_navigation(element)]
-    among = set(named)
-    outer = [element for element in named if among.isdisjoint(element.iterancestors())]
-    boilerplate: list[_Element] = []
-    if sum(texts[element].paragraphs for element in outer) < _MOST * whole.paragraphs:
-        boilerplate += named
-    forms = Counter(form.get("class") for form in main.iter("form"))
-    boilerplate += [
-        element
-        for element in beside
-        if any(forms[form.get("class")] < _MANY for form in element.iter("form"))
-    ]
+    blocks = [one for one in main.iterdescendants(*_BLOCKS) if one not in headed]
+    little = {one for one in blocks if _is_little(texts[one], whole)}
+    boilerplate = [one for one in _with_forms(main) if one in little]
+    named: dict[str, dict[_Element, None]] = {}
+    for element in blocks:
+        word = navigation_name(element)
+        if word and (word in _ADDED or element in little):
+            named.setdefault(word, {})[element] = None
+    sizes = {word: _prose_in(elements, texts) for word, elements in named.items()}
+    left = whole.prose
+    for word in sorted(sizes, key=sizes.__getitem__, reverse=True):
+        if sizes[word] < _ADDED.get(word, _MOST) * left:
+            left -= sizes[word]
+            boilerplate += named[word]
     if whole.paragraphs >= _ARTICLE * (whole.prose + whole.linked):
         boilerplate += _below_body(main, texts)
     for element in boilerplate:
         if not _STRUCTURE(element):
             element.clear(keep_tail=True)
     return main
+
+
+def _prose_in(elements: dict[_Element, None], texts: _Texts) -> int:
+    outer = (one for one in elements if elements.keys().isdisjoint(one.iterancestors()))
+    return sum(texts[one].prose for one in outer)
+
+
+def _with_forms(main: _Element) -> Iterator[_Element]:
+    """Yield the elements around forms in `main` that are no items of a list."""
+    forms = list(main.iter("form"))
+    classes = Counter(form.get("class") for form in forms)
+    for form in forms:
+        if classes[form.get("class")] < _MANY:
+            yield form
+            yield from form.iterancestors(*_BLOCKS)
 
 
 def _is_little(own: _Text, whole: _Text) -> bool:

@@ -18,7 +18,7 @@ from llmsspider.content.extraction.tree import (
     NO_PROSE,
     holders,
     inner_text,
-    is_named_navigation,
+    navigation_name,
     prose,
     remove_elements,
 )
@@ -135,7 +135,7 @@ class HiddenText:
         }
         groups: Counter[object] = Counter()
         for element, size in sizes.items():
-            groups[_fading(element) or element] += 0 if is_named_navigation(element) else size
+            groups[_fading(element) or element] += 0 if navigation_name(element) else size
         if max(groups.values(), default=0) <= LEAST_PAGE:
             return set()
         least = max(LEAST_PAGE, self._prose - sum(sizes.values()))

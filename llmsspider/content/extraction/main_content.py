@@ -22,8 +22,8 @@ from llmsspider.content.extraction.titles import outer_title, page_headline
 from llmsspider.content.extraction.tree import (
     IS_FRAME,
     inner_text,
-    is_named_navigation,
     letters_outside_links,
+    navigation_name,
 )
 from llmsspider.items import PageMeta
 
@@ -259,7 +259,7 @@ def _is_doubtful(element: _Element) -> bool:
     """Say whether an element is content only if all of its kind have most of the text."""
     if element.tag == "form":
         return not IS_FRAME(element)
-    return element.tag == "aside" or is_named_navigation(element)
+    return element.tag == "aside" or bool(navigation_name(element))
 
 
 def _take_out(element: _Element, sizes: dict[_Element, int]) -> None:
@@ -349,7 +349,7 @@ def without_navigation(main: _Element, page: _Element | None = None) -> _Element
             element.getparent() is not None
             and element.get("role") != "tablist"
             and not (page is not None and element in page.iterancestors())
-            and (is_named_navigation(element) or element.tag == "aside")
+            and (navigation_name(element) or element.tag == "aside")
             and not (element.tag == "table" and next(element.iter("th"), None) is not None)
             and sum(map(_text_length, element.iter("a"))) >= _LINKED * _text_length(element)
         ):

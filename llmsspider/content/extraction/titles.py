@@ -13,8 +13,8 @@ from lxml.etree import XPath, _Element
 from llmsspider.content.extraction.tree import (
     HEADINGS,
     has_blocks,
-    is_named_navigation,
     letters_outside_links,
+    navigation_name,
     plain_text,
 )
 
@@ -104,9 +104,7 @@ def _leads_away(heading: _Element) -> bool:
 def _in_navigation(heading: _Element) -> bool:
     """Return True if a heading stands in a navigation: it names the site, or the page as menus do."""
     return any(
-        above.tag in {"nav", "aside"}
-        or above.get("role") == "navigation"
-        or is_named_navigation(above)
+        above.tag in {"nav", "aside"} or above.get("role") == "navigation" or navigation_name(above)
         for above in heading.iterancestors()
     )
 

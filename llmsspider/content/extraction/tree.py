@@ -122,8 +122,9 @@ def flow_of(tag: str, classes: str | None) -> Flow:
 
 
 _NAVIGATION = re.compile(
-    r"(?:^|[-_\s])(?:nav(?:bar|igate|igation)?|menu|sidebar|topbar|footer|breadcrumbs?|cookies?|"
+    r"(?:^|[-_\s])(nav(?:bar|igate|igation)?|menu|sidebar|topbar|footer|breadcrumbs?|cookies?|"
     r"banner|toc(?![-_])|promo|share|related|comments?(?!-\d)|author|signature|disclaimer|popup|"
+    r"reviews|notices?|tooltip|byline|social|consent|"
     r"modal|newsletter|subscribe|pagination)(?:$|[-_\s])",
     re.IGNORECASE,
 )
@@ -133,16 +134,17 @@ _UTILITIES = re.compile(r"(?<!\S)(?:[^\s\[(:/]*+[\[(:/]\S*+|(?:bg|text|border)-\
 """
 
 
-def is_named_navigation(element: _Element) -> bool:
-    """Return True if the class or id of an element names navigation, not content."""
+def navigation_name(element: _Element) -> str:
+    """Return the word in the class or id of an element that names navigation, not content, in lower
+    case; empty without one.
+    """
     name = f"{element.get('class') or ''} {element.get('id') or ''}"
-    if (
-        name == " "
-        or element.tag in {"html", "body", "main", "article"}
-        or not _NAVIGATION.search(name)
-    ):
-        return False
-    return not _UTILITIES.search(name) or bool(_NAVIGATION.search(_UTILITIES.sub(" ", name)))
+    if name == " " or element.tag in {"html", "body", "main", "article"}:
+        return ""
+    found = _NAVIGATION.search(name)
+    if found and _UTILITIES.search(name):
+        found = _NAVIGATION.search(_UTILITIES.sub(" ", name))
+    return found[1].lower() if found else ""
 
 
 def settable(text: str | None) -> str:
