@@ -241,7 +241,7 @@ def number(value: float) -> str:
     return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
 
 
-TITLES = {"python": "Python documentation", "postgresql": "PostgreSQL documentation"}
+TITLES = {"python": "Python documentation"}
 """The parts whose crawlers are compared in a table; of the others the table of targets has the figures."""
 
 

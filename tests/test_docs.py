@@ -220,18 +220,15 @@ def command_of(name: str) -> ScrapyCommand:
 
 
 def command_names() -> set[str]:
-    names = {f"scrapy {module.name}" for module in pkgutil.iter_modules(commands.__path__)}
+    names = {f"llmsspider {module.name}" for module in pkgutil.iter_modules(commands.__path__)}
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     return names | set(project.get("scripts", {}))
 
 
 def documented_commands() -> dict[str, str]:
-    """The section of each command; the first two words of `scrapy export …`, the first of others."""
-    found = {}
-    for heading, text in sections(text_of("commands.md")).items():
-        words = heading.split()
-        found[" ".join(words[: 2 if words[0] == "scrapy" else 1])] = text
-    return found
+    """The section of each command, by its first two words (`llmsspider export`)."""
+    found = sections(text_of("commands.md"))
+    return {" ".join(heading.split()[:2]): text for heading, text in found.items()}
 
 
 def test_every_command_is_documented() -> None:
@@ -247,7 +244,7 @@ def test_every_option_of_a_command_is_documented(name: str) -> None:
         base for base in type(command).__mro__ if not base.__module__.startswith("llmsspider.")
     )
     own = _options(command.add_options) - _options(inherited.add_options.__get__(command))
-    text = documented_commands()[f"scrapy {name}"]
+    text = documented_commands()[f"llmsspider {name}"]
     documented = {
         option for token in quoted(text) for option in re.findall(r"(?<![\w-])--[a-z-]+", token)
     }
@@ -255,7 +252,7 @@ def test_every_option_of_a_command_is_documented(name: str) -> None:
         documented,
         {o for o in own if o.startswith("--")},
         "commands.md",
-        f"the options of scrapy {name}",
+        f"the options of llmsspider {name}",
     )
 
 
