@@ -209,9 +209,11 @@ async def _learn_page_form(phase: Phase, discovery: Discovery, start_page: Page)
         answer = await phase.fetch(url, accept=HTML_ACCEPT)
         is_page = answer.ok and answer.content_type in HTML_TYPES
         named = page_form_of(markdown_url, answer.final_url)
+        forms = phase.site.forms_of(markdown_url)
         if is_page and named is not None:
-            phase.site.forms_of(markdown_url).page_form = named
+            forms.page_form = named
             return
+        forms.no_pages.add(url)
 
 
 def _unnamed_markdown(listed: list[str], start_page: Page) -> str | None:

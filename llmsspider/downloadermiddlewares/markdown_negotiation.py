@@ -312,6 +312,8 @@ class MarkdownNegotiationMiddleware(RunComponent):
                 self.report.count("markdown/hit")
                 return response
         for form, url in page_candidates(request.url).items():
+            if url in forms.no_pages:
+                continue
             page = await self._download(request, url, accept=HTML_ACCEPT)
             if page is None or page.status != 200 or loose_key(page.url) != loose_key(url):
                 continue

@@ -127,6 +127,8 @@ class HostForms:
         0  # pages that only links name, where a form was known, that were there in this run
     )
     dead: int = 0  # such pages that were not there (404, 410)
+    no_pages: set[str] = field(default_factory=set)
+    """Addresses that a Markdown file might have had as its page's, where none is."""
     missed: dict[str, None] = field(default_factory=dict)
     """Pages, by identity, that do not have the known form, in this run or an earlier one."""
     has_markdown: bool = False

@@ -559,3 +559,18 @@ def test_counters_and_dates_of_the_build_are_no_change(serve, run_crawl):
     changed = {path for path, document in found.items() if document["change"] == "changed"}
     assert changed == {"/release", "/meeting"}
     assert STAMPS["/date"][1] in found["/date"]["content"]
+
+
+def test_the_pages_of_dead_markdown_files_are_asked_for_once(serve, run_crawl):
+    listed = "".join(f"- [{name}](/gone/{name}.md)\n" for name in NAMES)
+    site = serve(
+        {
+            "/": html("Home", f"<p>Home.</p>{links('/d/a')}"),
+            "/llms.txt": f"# Site\n\n## Docs\n\n{listed}",
+            "/d/a": page("a"),
+        }
+    )
+    found = run_crawl(f"{site.url}/").by_path(site.url)
+    assert set(found) == {"/", "/d/a"}
+    asked = [path for path in site.paths() if path.startswith("/gone/")]
+    assert len(asked) == len(set(asked))
