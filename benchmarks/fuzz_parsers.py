@@ -63,7 +63,7 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="NAME")
     options, rest = parser.parse_known_args()
     if options.one:
-        fuzz(options.one, rest)
+        fuzz(options.one, [*rest, *options.names])
         return
     sys.path[:0] = [str(ROOT), *map(str, TESTS)]
     import test_foreign  # noqa: PLC0415

@@ -15,6 +15,7 @@ from itertools import chain, groupby
 from urllib.parse import quote, unquote_to_bytes, urlsplit
 
 from llmsspider.content.markdown.scan import one_line, scan
+from llmsspider.items import THIRD_PARTY
 from llmsspider.items import content_hash as sha256
 from llmsspider.output.exports import page_text
 from llmsspider.store import PageRecord, SourceRecord
@@ -367,7 +368,7 @@ def reference_text(section: str, pages: list[PageRecord]) -> str:
     """The text of a reference: its contents, where it has several pages, and the pages."""
     contents = "".join(f"- {_title(page)}\n" for page in pages)
     head = f"# {one_line(section)}\n\n{contents}\n" if len(pages) > 1 else ""
-    return head + "".join(page_text(page) for page in pages)
+    return f"{THIRD_PARTY}\n\n{head}" + "".join(page_text(page) for page in pages)
 
 
 def skill_text(source: SourceRecord, references: list[Reference], omitted: list[PageRecord]) -> str:

@@ -17,6 +17,7 @@ from markupsafe import Markup, escape
 
 from llmsspider.crawler.progress import duration
 from llmsspider.diff.render import folded_in_words, headline, in_words, lines_of
+from llmsspider.items import THIRD_PARTY
 from llmsspider.output.status import facts, url_groups
 
 ASSETS = files("llmsspider.ui").joinpath("assets")
@@ -116,7 +117,13 @@ def environment() -> Environment:
     )
     functions = (address, folded_in_words, headline, in_words, lines_of)
     made.globals |= {one.__name__: one for one in functions}
-    made.globals |= {"served": False, "style": "", "refresh": 0, "summary": False}
+    made.globals |= {
+        "third_party": THIRD_PARTY,
+        "served": False,
+        "style": "",
+        "refresh": 0,
+        "summary": False,
+    }
     made.filters |= {"moment": moment, "markdown": as_html}
     made.filters |= {one.__name__: one for one in (duration, facts, url_groups)}
     made.tests["web"] = lambda url: str(url).startswith(("https://", "http://"))

@@ -12,7 +12,7 @@ from stores import NAME, SITE, Place, record
 
 from llmsspider.content.markdown.chunks import tokens
 from llmsspider.errors import MirrorError
-from llmsspider.items import LlmsEntry
+from llmsspider.items import THIRD_PARTY, LlmsEntry
 from llmsspider.output.mirror import MAX_REFERENCE_TOKENS, sync, sync_skill
 from llmsspider.output.mirror_files import MAX_DESCRIPTION
 from llmsspider.store import SourceRecord, Store
@@ -82,7 +82,7 @@ def test_an_agent_reads_what_it_is_and_where_to_look(store: Store, tmp_path: Pat
         "### First steps\n\n- [Install it](references/first-steps.md): on every system\n" in skill
     )
     steps = (folder / "references/first-steps.md").read_text()
-    contents = "# First steps\n\n- Install it\n- Run it\n\n"
+    contents = f"{THIRD_PARTY}\n\n# First steps\n\n- Install it\n- Run it\n\n"
     assert steps.startswith(f"{contents}# Install\n\nSource: {SITE}install\n")
 
 

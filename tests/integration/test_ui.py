@@ -18,6 +18,8 @@ from crawling import ROOT, crawl
 from site_server import Site
 from sites import html
 
+from llmsspider.items import THIRD_PARTY
+
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>"
 PAGES = {
     "/": html("Home", "<p>Welcome.</p><a href='/wait'>wait</a> <a href='/odd'>odd</a>"),
@@ -115,6 +117,9 @@ def test_sources_pages_search_and_changes(site, tmp_path):
         assert "1 changed" in night
         assert "<ins>sixty</ins>" in night
         assert "Home" in page.ask(f"{link[1]}&tab=links")[1]
+        for view in ("/search?q=wait", link[1], f"{link[1]}&tab=raw", "/night?source=docs"):
+            text = page.ask(view)[1]
+            assert text.index(THIRD_PARTY) < text.index("sixty"), view
         assert page.ask("/page?id=nothing")[0] == 400
         assert page.ask("/nowhere")[0] == 404
 
