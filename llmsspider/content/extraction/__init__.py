@@ -46,7 +46,14 @@ from llmsspider.content.extraction.titles import (
     own_title,
     set_headline,
 )
-from llmsspider.content.extraction.tree import HEADINGS, letters_outside_links, plain_text
+from llmsspider.content.extraction.tree import (
+    HEADINGS,
+    class_names,
+    holds,
+    inner_text,
+    letters_outside_links,
+    plain_text,
+)
 from llmsspider.content.extraction.walk import Walk
 from llmsspider.content.links import Growth, Joiner
 from llmsspider.content.markdown.commonmark import letters_of, take_invisible
@@ -369,9 +376,10 @@ _TITLE_LINKS = XPath(
 )
 _TAGS = XPath("//a[@rel][contains(concat(' ', @rel, ' '), ' tag ')]/@href", smart_strings=False)
 _SIDEBARS = XPath(
-    "//nav[not(ancestor::header)]//a | //aside//a | //*[contains(@class, 'sidebar') or"
-    " contains(@class, 'menu')]//a"
+    "//nav[not(ancestor::header)]//a/@href | //aside//a/@href | //*[contains(@class, 'sidebar') or"
+    " contains(@class, 'menu')]//a/@href"
 )
+_TARGET = XPath("string(//base[@target != '']/@target)")
 
 
 def listing_of(
@@ -385,9 +393,8 @@ def listing_of(
     for made, mark, why in _MADE:
         if made.search(path) and mark in source.body:
             return why
-    classes = {(meta.generator or "").partition("/")[0]}
-    for element in (root, *root.iterchildren("body")):
-        classes.update((element.get("class") or "").split())
+    classes = {(meta.generator or "").partition("/")[0], *class_names(root)}
+    classes.update(*map(class_names, root.iterchildren("body")))
     for names, why in _CLASSES:
         if classes.issuperset(names.split()):
             return why
@@ -396,38 +403,35 @@ def listing_of(
         return "pages once more, in one for print"
     if source.may_hold(b"indextable") and _GENERATED(main):
         return "a generated index (Sphinx)"
-    return (
-        _by_content(root, main, joiner, meta) if meta.lists_only or b"<a " in source.body else None
-    )
+    return _by_content(root, main, joiner, meta)
 
 
 def _by_content(root: _Element, main: _Element, joiner: Joiner, meta: PageMeta) -> str | None:
     """Return why a page that has nothing but links, or nothing without its navigation, is a
     listing, or None.
     """
-    base = next((base.get("target") for base in root.iter("base") if base.get("target")), "")
-    frame = "" if base.lower() in _OWN_WINDOWS else base
-    if meta.lists_only:
-        targets = [link.get("target") or base for link in main.iter("a") if link.get("href")]
-        is_framed = len(targets) >= (1 if frame else 3) and _OWN_WINDOWS.isdisjoint(
-            map(str.lower, targets)
-        )
-    else:
-        is_framed = bool(frame) and letters_outside_links(main) < PROSE
-    if is_framed:
+    if _is_framed(root, main, meta):
         return "links that open in another frame"
-    is_named = next(root.iter("title", *HEADINGS), None) is not None
-    if not is_named and (meta.lists_only or not any(text.strip() for text in main.itertext())):
+    is_named = holds(root, "title", *HEADINGS)
+    if not is_named and (meta.lists_only or not inner_text(main).strip()):
         return "links without a title or heading, which other pages load"
     if not meta.lists_only or not (named := _in_address(joiner.page)):
         return None
     page = identity(joiner.page)
-    hrefs = dict.fromkeys(link.get("href") or "" for link in _SIDEBARS(root))
-    if any(
-        identity(joiner.join(href.partition("#")[0])) == page for href in hrefs if href[:1] != "#"
-    ):
-        return None
-    return f"{named} in its address, and nothing but links"
+    hrefs = {href.partition("#")[0] for href in _SIDEBARS(root) if href[:1] != "#"}
+    is_listed = page in map(identity, map(joiner.join, hrefs))
+    return None if is_listed else f"{named} in its address, and nothing but links"
+
+
+def _is_framed(root: _Element, main: _Element, meta: PageMeta) -> bool:
+    """Say whether the links of a page, which has little else, open in another frame."""
+    base = _TARGET(root)
+    has_frame = base.lower() not in _OWN_WINDOWS
+    if not meta.lists_only:
+        return has_frame and letters_outside_links(main) < PROSE
+    targets = [link.get("target") or base for link in main.iter("a") if link.get("href")]
+    least = 1 if has_frame else 3
+    return len(targets) >= least and _OWN_WINDOWS.isdisjoint(map(str.lower, targets))
 
 
 def tags_of(root: _Element, joiner: Joiner, source: Source) -> list[str]:
@@ -443,7 +447,7 @@ def lists_only(main: _Element, joiner: Joiner) -> bool:
     entries = 0
     waiting = deque([main])
     has_titles = any(
-        next(heading.iter("a"), None) is not None or next(heading.iterancestors()).tag == "a"
+        holds(heading, "a") or next(heading.iterancestors()).tag == "a"
         for heading in main.iter("h2", "h3", "h4")
     )
     while waiting:
@@ -469,7 +473,7 @@ def lists_only(main: _Element, joiner: Joiner) -> bool:
 
 
 def _leads_away(link: _Element, joiner: Joiner) -> bool:
-    href = (link.get("href") or "").partition("#")[0]
+    href = link.get("href", "").partition("#")[0]
     return bool(href) and joiner.join(href) != joiner.page
 
 

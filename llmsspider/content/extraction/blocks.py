@@ -19,6 +19,8 @@ from llmsspider.content.extraction.tree import (
     CONTROLS,
     HEADINGS,
     IS_FRAME,
+    class_names,
+    holds,
     inner_text,
     letters_outside_links,
     plain_text,
@@ -92,7 +94,7 @@ def heading_id(heading: _Element) -> str | None:
     if before is not None and before.tag in {"a", "span", "p"} and not _says_something(before):
         anchors += before.iter("a", "span")
     for element in anchors:
-        href = element.get("href") or ""
+        href = element.get("href", "")
         permalink = unquote(href[1:]) if href[:1] == "#" else ""
         if found := element.get("id") or permalink or element.get("name"):
             return found
@@ -113,9 +115,7 @@ def _labels(walk: Walk, heading: _Element) -> list[str]:
     paragraph.
     """
     found = [
-        part
-        for part in heading.iter("span", "code")
-        if not _LABELS.isdisjoint((part.get("class") or "").split())
+        part for part in heading.iter("span", "code") if not _LABELS.isdisjoint(class_names(part))
     ]
     labels = heading.makeelement("p", {})
     for part in found:
@@ -178,7 +178,7 @@ def details(walk: Walk, element: _Element) -> list[str]:
     if (summary := element.find("summary")) is not None:
         if walk.drops(summary):
             pass
-        elif next(summary.iter(*HEADINGS), None) is not None:
+        elif holds(summary, *HEADINGS):
             found = walk.blocks(summary)
         elif line := walk.line(summary):
             found = [walk.format.paragraph([walk.bold(line)])]
@@ -252,18 +252,16 @@ def table(walk: Walk, element: _Element) -> list[str]:
     """Return a `<table>` as blocks: a listing, unwrapped layout, or a table."""
     text = _code_in(element)
     if text is not None:
-        names = [
-            one for one in islice(element.iter("th"), 1) if "filename" in (one.get("class") or "")
-        ]
+        names = [one for one in islice(element.iter("th"), 1) if "filename" in one.get("class", "")]
         title = [walk.format.paragraph([walk.line(name)]) for name in names]
         return [*title, walk.code_block(text, [element, *element.iter("pre")][-1])] if text else []
     rows = _ROWS(element)
-    classes = element.get("class") or ""
+    classes = element.get("class", "")
     if "memberdecls" in classes:
         return _members(walk, rows)
     parent = element.getparent()
-    if parent is not None and "colist" in (
-        parent.get("class") or ""
+    if parent is not None and "colist" in parent.get(
+        "class", ""
     ):  # AsciiDoc: a table of number and text
         texts = [
             [walk.format.paragraph([walk.line(cells[-1])])]
@@ -285,7 +283,7 @@ def table(walk: Walk, element: _Element) -> list[str]:
 @converts(BLOCK_KINDS, Kind.GRID)
 def grid(walk: Walk, element: _Element) -> list[str]:
     """Return a table whose cells are the children of one `<div>`, the first row its header."""
-    columns = next(GRIDS[name] for name in (element.get("class") or "").split() if name in GRIDS)
+    columns = next(GRIDS[name] for name in class_names(element) if name in GRIDS)
     cells = list(element)
     made = element.makeelement("table", {})
     for start in range(0, len(cells), columns):
@@ -300,7 +298,7 @@ def grid(walk: Walk, element: _Element) -> list[str]:
 def _code_in(element: _Element) -> str | None:
     """Return the code of a table that only sets line numbers beside code, or None."""
     pres = list(element.iter("pre"))
-    if not _LISTINGS.search(element.get("class") or ""):
+    if not _LISTINGS.search(element.get("class", "")):
         rows = _ROWS(element) if 0 < len(pres) <= 2 else []
         cells = _cells(rows[0]) if len(rows) == 1 else []
         if len(cells) != 2 or any(map(str.isalpha, inner_text(cells[0]))):
@@ -311,7 +309,7 @@ def _code_in(element: _Element) -> str | None:
 def _is_layout(element: _Element, rows: list[_Element]) -> bool:
     if element.get("role") in {"presentation", "none"}:
         return True
-    if next(element.iter("th"), None) is not None:
+    if holds(element, "th"):
         return False
     if max(len(_cells(row)) for row in rows) <= 1:
         return True
@@ -354,15 +352,15 @@ def _members(walk: Walk, rows: list[_Element]) -> list[str]:
     template = ""
     for row in rows:
         cells = _cells(row)
-        classes = " ".join(cell.get("class") or "" for cell in cells)
+        classes = " ".join(cell.get("class", "") for cell in cells)
         texts = [_cell(walk, cell) for cell in cells]
-        if next(row.iter("h2", "h3"), None) is not None:
-            found += _written(walk, members, head) + walk.blocks(cells[0] if cells else row)
+        if holds(row, "h2", "h3"):
+            found += _written(walk, members, head) + walk.blocks([*cells, row][0])
             members = [head]
         elif "memTemplParams" in classes:
             template = " ".join(texts)
         elif "memItem" in classes or "memTempl" in classes:
-            kind, member = (["", *texts] if len(texts) < 2 else texts)[:2]
+            kind, member = ["", *texts][-2:]
             members.append([kind, f"{template} {member}".strip(), ""])
             template = ""
         elif "mdescRight" in classes and len(members) > 1:
@@ -384,10 +382,11 @@ def _cell(walk: Walk, cell: _Element | None) -> str:
 def _align(cell: _Element | None) -> str:
     if cell is None or not cell.attrib:
         return ""
-    if (side := (cell.get("align") or "").lower()) in {"left", "right", "center"}:
+    side = str(cell.get("align", "")).lower()
+    if side in {"left", "right", "center"}:
         return side
-    found = _ALIGN.search(f"{cell.get('style') or ''} {cell.get('class') or ''}")
-    return (found.group(1) or found.group(2)) if found else ""
+    found = _ALIGN.search(f"{cell.get('style', '')} {cell.get('class', '')}")
+    return found[found.lastindex or 0] if found else ""
 
 
 def _expand(rows: list[_Element]) -> _Places | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, takewhile
 from textwrap import indent
 from typing import NamedTuple
 
@@ -17,7 +17,9 @@ from llmsspider.content.extraction.tree import (
     CONTROLS,
     NOT_A_LANGUAGE,
     NOT_CODE,
+    class_names,
     collapsed,
+    holds,
     inner_text,
 )
 from llmsspider.content.markdown.commonmark import with_line_feeds
@@ -68,9 +70,9 @@ def formula(element: _Element) -> Formula | None:
     math is, or None.
     """
     tag = element.tag
-    classes = element.get("class") or ""
+    classes = element.get("class", "")
     if tag == "script":
-        kind = element.get("type") or ""
+        kind = element.get("type", "")
         is_tex = kind.startswith("math/tex")
         return Formula((element.text or "").strip(), "mode=display" in kind) if is_tex else None
     if not _DRAWN.isdisjoint(classes.split()) and (
@@ -125,7 +127,7 @@ def _tex(element: _Element) -> str | None:
     if (drawn := next(element.iter("math"), None)) is not None:
         return mathml.tex(drawn).strip() or None
     text = inner_text(element)
-    is_word = "latex" in (element.get("class") or "").split() and not _TEX.search(text)
+    is_word = "latex" in class_names(element) and not _TEX.search(text)
     is_plain = (
         element.tag in {"math", "mjx-container"} or not len(element) or _DELIMITED.match(text)
     )
@@ -169,23 +171,24 @@ _WRAPPERS = frozenset(
 )  # fmt: skip
 
 
+_FIRST_IS_HIDDEN = XPath(
+    "boolean(descendant::*[not(self::pre or self::code)][1]"
+    "[contains(concat(' ', @class, ' '), ' boring ')])"
+)
+
+
 def code_text(pre: _Element) -> str:
     """Return the exact text of a code block, without empty first lines and without trailing white
     space.
     """
-    is_hidden = False
-    if len(pre) and _has_special(pre):
-        parts: list[str] = []
+    has_special = len(pre) > 0 and _has_special(pre)
+    parts: list[str] = []
+    if has_special:
         _collect(pre, parts)
         text = _BLANK.sub("", "".join(parts))  # a space gives an empty line a height
-        first = pre[0]
-        while len(first) and first.tag in {"pre", "code"}:
-            first = first[0]
-        is_hidden = "boring" in (first.get("class") or "").split()
     else:
         text = inner_text(pre)
-    if "\r" in text:
-        text = with_line_feeds(text)
+    text = with_line_feeds(text)
     if "\xa0" in text and (" " not in text or _INDENT_NBSP.search(text)):
         text = text.replace("\xa0", " ")
     text = text.replace("\u200b", "")
@@ -193,9 +196,9 @@ def code_text(pre: _Element) -> str:
     if not text.strip():
         return ""
     # mdBook hides the first lines: an empty line after them is part of the code
+    is_hidden = has_special and _FIRST_IS_HIDDEN(pre)
     start = int(text.startswith("\n")) if is_hidden else len(text) - len(text.lstrip("\n"))
-    end = text.find("\n", length)
-    return text[start:end] if end >= 0 else text[start:]
+    return text[start:length] + text[length:].partition("\n")[0]
 
 
 def is_listing(element: _Element) -> bool:
@@ -243,15 +246,11 @@ def _is_drawn(part: _Element) -> bool:
     """Return True for a part of a code block that is a block by its style (Documenter: input and
     output).
     """
-    return "display:block" in (part.get("style") or "").replace(" ", "")
+    return "display:block" in part.get("style", "").replace(" ", "")
 
 
 def _has_special(pre: _Element) -> bool:
-    if (
-        next(pre.iter(*_SPECIAL_TAGS), None) is not None
-        or _DATA_LINE(pre)
-        or any(map(_is_drawn, pre))
-    ):
+    if holds(pre, *_SPECIAL_TAGS) or _DATA_LINE(pre) or any(map(_is_drawn, pre)):
         return True
     if not any(_is_skipped("", classes) or _is_line(classes) for classes in set(_CLASSES(pre))):
         return False
@@ -271,7 +270,7 @@ def _collect(element: _Element, parts: list[str], depth: int = 0) -> None:
         parts.append(element.text)
     open_line = is_block = False
     for child in element:
-        classes = child.get("class") or ""
+        classes = child.get("class", "")
         if child.tag == "br":
             parts.append("\n")
             open_line = False
@@ -312,19 +311,19 @@ def code_language(pre: _Element) -> str:
     """Return the language tag of a code block, lower case, as its site names it; '' where it names
     none.
     """
-    around: list[_Element] = []  # what holds nothing but this block and its title, buttons, output
-    element = pre.getparent()
-    while element is not None and len(around) < 8 and element.tag in _WRAPPERS:
-        if element.tag != "tr" and next(islice(element, 4, None), None) is not None:
-            break
-        around.append(element)
-        element = element.getparent()
+    around = list(islice(takewhile(_holds_little, pre.iterancestors()), 8))
     for element in (*_CODE(pre), pre, *around):
         if element.attrib and (language := _language_of(element)):
             return language
     titles = (element.getprevious() for element in (pre, *around))
     title = next((one for one in titles if one is not None), None)
     return "" if title is None else _language_titled(title)
+
+
+def _holds_little(element: _Element) -> bool:
+    """Say whether an element holds nothing but code and its title, buttons, output."""
+    is_short = element.tag == "tr" or next(islice(element, 4, None), None) is None
+    return is_short and element.tag in _WRAPPERS
 
 
 def _language_titled(title: _Element) -> str:

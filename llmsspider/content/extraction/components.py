@@ -6,7 +6,14 @@ from itertools import dropwhile, islice, takewhile
 from lxml.etree import XPath, _Element
 
 from llmsspider.content.extraction.rules import Kind
-from llmsspider.content.extraction.tree import HAS_PANELS, holders, inner_text, settable, visible
+from llmsspider.content.extraction.tree import (
+    HAS_PANELS,
+    class_names,
+    holders,
+    inner_text,
+    settable,
+    visible,
+)
 from llmsspider.content.extraction.walk import BLOCK_KINDS, BLOCK_TAGS, FINDERS, Walk, converts
 
 # Admonitions of every generator, as a block quote that names the type: `> [!NOTE]`. The form is
@@ -35,7 +42,7 @@ _EMPTY_MARKS = frozenset({"svg", "i", "button", "img"})
 @converts(BLOCK_KINDS, Kind.ADMONITION)
 def admonition(walk: Walk, element: _Element) -> list[str] | None:
     """Return an admonition as a quote, or None where the element has the class but no type."""
-    classes = element.get("class") or ""
+    classes = element.get("class", "")
     callout = element.get("data-callout") or element.get("data-callout-type")
     title = _title(element)
     label = walk.line(title) if title is not None else ""
@@ -65,7 +72,7 @@ def _cell(element: _Element) -> _Element:
     cells = list(element.iter("td"))
     if len(cells) > 1 and next(cells[0].iter("img"), None) is not None and not visible(cells[0]):
         return cells[1]
-    return next((cell for cell in cells if "content" in (cell.get("class") or "").split()), element)
+    return next((cell for cell in cells if "content" in class_names(cell)), element)
 
 
 def _type_of(classes: str | None) -> str | None:
@@ -79,7 +86,7 @@ def _title(element: _Element) -> _Element | None:
     for child in element.iterdescendants():
         if not isinstance(child.tag, str) or child.tag in _EMPTY_MARKS:
             continue
-        classes = child.get("class") or ""
+        classes = child.get("class", "")
         is_label = child.tag == "p" and classes == "label"  # DocC
         if child.tag in {"summary", "dt"} or _TITLE.search(classes) or is_label:
             return child
@@ -119,21 +126,19 @@ def find_tabs(walk: Walk, main: _Element) -> None:
     if not panels:
         return
     walk.first_blocks.append(panel)
-    by_id = {panel.get("id"): panel for panel in panels if panel.get("id")}
-    by_label = {
-        panel.get("aria-labelledby"): panel for panel in panels if panel.get("aria-labelledby")
-    }
+    ids = ((panel.get(name), panel) for name in ("aria-labelledby", "id") for panel in panels)
+    by_name = {name: panel for name, panel in ids if name}
     outermost: dict[_Element, list[_Element]] = {}
     lists = islice(holders(main, _TAB_LISTS), MAX_TAB_LISTS)
     for tab_list in (one for one in lists if not HAS_PANELS(one)):
         tabs = holders(tab_list, _TABS)
         named = {}
         for tab in tabs:
-            fragment = (tab.get("href") or "").partition("#")[2]
-            selector = tab.get("data-bs-target") or ""
-            name = tab.get("aria-controls") or fragment or selector[1:]
-            if (own := by_id.get(name, by_label.get(tab.get("id")))) is not None:
-                named[own] = tab
+            fragment = tab.get("href", "").partition("#")[2]
+            selector = tab.get("data-bs-target", "")[1:]
+            names = (tab.get("aria-controls"), fragment, selector, tab.get("id"))
+            if (name := next(filter(by_name.__contains__, names), None)) is not None:
+                named[by_name[name]] = tab
         walk.tabs.update(named or zip(_panels_after(tab_list, outermost), tabs, strict=False))
 
 
@@ -160,7 +165,7 @@ def tab_set(walk: Walk, element: _Element) -> list[str] | None:
     """Return a set of tabs as blocks, or None where the element only has the class of one."""
     if element.get("role") == "tablist":
         return []
-    classes = frozenset((element.get("class") or "").split())
+    classes = frozenset(class_names(element))
     if "tabbed-set" in classes:
         labels = _LABELS(element)
         panels = _BLOCKS(element)
@@ -169,9 +174,7 @@ def tab_set(walk: Walk, element: _Element) -> list[str] | None:
     elif classes.isdisjoint(_TAB_SETS):
         if "vp-code-group" not in classes:
             return None
-        panels = next(
-            (list(one) for one in element if "blocks" in (one.get("class") or "").split()), []
-        )
+        panels = next((list(one) for one in element if "blocks" in class_names(one)), [])
         return titled(walk, [walk.line(label) for label in element.iter("label")], panels) or None
     found: list[str] = []
     name = ""
@@ -274,7 +277,7 @@ def reference(walk: Walk, element: _Element, before: list[str]) -> str | None:
     link = element[0] if element.tag in {"sup", "span"} and len(element) == 1 else element
     if link.tag != "a":
         return None
-    href = link.get("href") or ""
+    href = link.get("href", "")
     label = walk.notes.get(href[1:]) if href[:1] == "#" else None
     return f"[^{label}]" if label and _NOT_LABEL.sub("", inner_text(element)) == label else None
 
@@ -306,7 +309,7 @@ def _from_terms(walk: Walk, element: _Element) -> list[str]:
     label = ""
     for child in element:
         if child.tag == "dt":
-            label = walk.notes.get(child.get("id") or "", "")
+            label = walk.notes.get(child.get("id", ""), "")
         elif child.tag == "dd":
             _without_back_links(child)
             found.append(walk.format.footnote(label, walk.blocks(child)))
@@ -326,18 +329,14 @@ def _from_table(walk: Walk, element: _Element, label: str) -> list[str]:
     and its text.
     """
     note = [element, *element.iter("td")][-1]
-    if (
-        len(note)
-        and len(note[0])
-        and all(_BACK.search(link.get("class") or "") for link in note[0])
-    ):
+    if len(note) and len(note[0]) and all(_BACK.search(link.get("class", "")) for link in note[0]):
         note[0].clear(keep_tail=True)
     blocks = walk.blocks(note)
     return [walk.format.footnote(label, blocks)] if blocks else []
 
 
 def _definition(walk: Walk, element: _Element) -> list[str]:
-    label = walk.notes.get(element.get("id") or "")
+    label = walk.notes.get(element.get("id", ""))
     _without_back_links(element, label)
     blocks = walk.blocks(element)
     return [walk.format.footnote(label, blocks)] if blocks and label is not None else blocks
@@ -345,7 +344,7 @@ def _definition(walk: Walk, element: _Element) -> list[str]:
 
 def _without_back_links(element: _Element, label: str | None = None) -> None:
     for child in list(element.iterdescendants("a", "sup", "span", "strong")):
-        classes = child.get("class") or ""
+        classes = child.get("class", "")
         shown = inner_text(child).strip()
         is_label = bool(label) and _NOT_LABEL.sub("", shown) == label
         first = {element[0], *(element[0][:1] if element[0].tag == "p" else ())}
@@ -353,7 +352,7 @@ def _without_back_links(element: _Element, label: str | None = None) -> None:
             is_label
             and child in first
             and child.tag == "a"
-            and (child.get("href") or "").startswith("#")
+            and child.get("href", "").startswith("#")
         ):
             child.tail = settable(child.tail).removeprefix(".")
             shown = "↩"

@@ -16,8 +16,10 @@ from llmsspider.content.extraction.parsing import CONTROLS, ELEMENTS, STYLES, SW
 from llmsspider.content.extraction.tree import (
     LEAST_PAGE,
     NO_PROSE,
+    class_names,
     holders,
     inner_text,
+    is_within,
     navigation_name,
     prose,
     remove_elements,
@@ -34,8 +36,6 @@ _MARKED = (
 """Attributes that may hide their element, with marks of `MARKS` of which a page that has them has
 one.
 """
-_HIDDEN = re.compile(rb"hidden(?<![\w-]hidden)(?![\w-])(?!(?<=type=.hidden)[\"'])")
-"""Matches a page, in lower case, that may have an attribute `hidden`."""
 _FORMULAS = XPath(
     "descendant::math | descendant::script[starts-with(@type, 'math/')] |"
     " descendant::*[@data-latex]"
@@ -160,12 +160,7 @@ class HiddenText:
 
     def _below(self, scope: _Element) -> list[_Element]:
         source = self._source
-        groups = [
-            holders(scope, values)
-            for marks, values in _MARKED
-            if source.may_hold(*marks)
-            and (marks != (b"hidden",) or not source.shows_names or _HIDDEN.search(source.lowered))
-        ]
+        groups = [holders(scope, values) for marks, values in _MARKED if source.may_hold(*marks)]
         if source.may_hold(*ELEMENTS):
             groups.append(list(scope.iterdescendants(*_NEVER_OPENED)))
         found = [hidden for group in groups if (hidden := list(filter(_is_hidden, group)))]
@@ -207,13 +202,11 @@ class HiddenText:
         """
         if self._source.may_hold(b"math", b"katex", b"mjx", b"arithmatex"):
             for near in (element, *element.iterancestors()):
-                if near.tag == "mjx-container" or _MATH.search(
-                    (near.get("class") or "")[:MAX_STYLE]
-                ):
-                    is_all = "katex-html" in (near.get("class") or "").split()
+                if near.tag == "mjx-container" or _MATH.search(near.get("class", "")[:MAX_STYLE]):
+                    is_all = "katex-html" in class_names(near)
                     is_all = is_all and near.getparent() not in self._with_formula
                     return is_all or near in self._with_formula
-        style = (element.get("style") or "")[:MAX_STYLE]
+        style = element.get("style", "")[:MAX_STYLE]
         if (
             element.get("aria-hidden") is None
             or element.get("hidden") is not None
@@ -229,10 +222,8 @@ class HiddenText:
             ):
                 return True
         beside = [one for one in (element.getprevious(), element.getnext()) if one is not None]
-        is_doubled = any(
-            not _SCREEN_READER.isdisjoint((one.get("class") or "").split()) for one in beside
-        )
-        return is_doubled or next(element.iterancestors("pre", "code"), None) is not None
+        is_doubled = any(not _SCREEN_READER.isdisjoint(class_names(one)) for one in beside)
+        return is_doubled or is_within(element, "pre", "code")
 
     @cached_property
     def _with_formula(self) -> set[_Element]:
@@ -247,7 +238,7 @@ class HiddenText:
 
 def _fading(element: _Element) -> str | None:
     """Return the style of an element that a script fades in; None for others."""
-    style = element.get("style") or ""
+    style = element.get("style", "")
     return style if "opacity" in style or "visibility" in style else None
 
 
@@ -260,7 +251,7 @@ def _is_hidden(element: _Element) -> bool:
     tag = element.tag
     if tag in {"template", "html", "head", "body"}:
         return tag == "template" and element.get("shadowrootmode") is None
-    style = (element.get("style") or "")[:MAX_STYLE]
+    style = element.get("style", "")[:MAX_STYLE]
     if (
         tag in _FALLBACKS
         or element.get("popover") is not None
@@ -270,7 +261,7 @@ def _is_hidden(element: _Element) -> bool:
     hidden = element.get("hidden")
     if hidden is not None and hidden.strip().lower() != "until-found":
         return True
-    if (element.get("aria-hidden") or "").strip().lower() == "true":
+    if element.get("aria-hidden", "").strip().lower() == "true":
         return True
     if tag == "dialog":
         return element.get("open") is None

@@ -22,7 +22,9 @@ from llmsspider.content.extraction.tree import (
     broken_text,
     collapsed,
     has_blocks,
+    holds,
     inner_text,
+    is_within,
     settable,
     visible,
 )
@@ -99,11 +101,11 @@ def anchor(walk: Walk, element: _Element, before: list[str]) -> str:
         text = visible(element)
         is_own = href[0] == "#"
         is_permalink = (is_own or walk.in_heading) and text.lower() in PERMALINK_SIGNS
-        if is_permalink and next(element.iter("img"), None) is None:
+        if is_permalink and not holds(element, "img"):
             return ""
         if is_own and walk.in_heading:
             return walk.content(element)
-        shown = text or " ".join(image.get("alt") or "" for image in element.iter("img")).strip()
+        shown = text or " ".join(image.get("alt", "") for image in element.iter("img")).strip()
         if is_own and (SKIP.fullmatch(text.lower()) or shown.lower() in TO_TOP):
             return ""
     if walk.in_heading and walk.joiner.join(href).partition("#")[0] == walk.joiner.page:
@@ -216,10 +218,10 @@ def _source_of(image: _Element) -> str:
 def image(walk: Walk, element: _Element, before: list[str]) -> str:
     """Return an image with its alternative text; an emoji or an image without source is its text."""
     source = _source_of(element)
-    alt = collapsed(element.get("alt") or "").strip()
-    if "emoji" in (element.get("class") or "") or not source:
+    alt = collapsed(element.get("alt", "")).strip()
+    if "emoji" in element.get("class", "") or not source:
         return walk.format.text(alt)
-    title = collapsed(element.get("title") or "").strip()
+    title = collapsed(element.get("title", "")).strip()
     return walk.format.image(alt, walk.joiner.join(source), "" if title == alt else title)
 
 
@@ -287,7 +289,7 @@ def _code(walk: Walk, element: _Element, before: list[str]) -> str:
     else:
         text = element.text or ""
     span = (_remembered if len(text) <= _SHORT else _exact)(walk.format.code_span, text)
-    if (element.get("class") or "") in _TAGS:
+    if element.get("class", "") in _TAGS:
         span = f"{span} "
     # two spans beside each other would read as one
     is_adjacent = bool(before) and before[-1][-1:] == span[:1] == before[-1][:1] == "`"
@@ -321,7 +323,7 @@ def _linked_code(walk: Walk, element: _Element) -> str:
     pieces = ""
     for link, parts in groupby(_code_parts(element, 100 - walk.depth), itemgetter(1)):
         span = _span(walk.format.code_span, "".join(part for part, _ in parts))
-        pieces += span if link is None else _link(walk, link.get("href") or "", span, visible(link))
+        pieces += span if link is None else _link(walk, link.get("href", ""), span, visible(link))
     return pieces
 
 
@@ -391,7 +393,7 @@ converts(INLINE_TAGS, *SKIPPED)(lambda walk, element, before: "")
 def _button(walk: Walk, element: _Element, before: list[str]) -> str:
     """Return nothing, a word of the text, or the method and the path of an operation that a button shows (Redoc)."""
     names = [visible(part) for part in element.iterchildren("span")]
-    if names and "http-verb" in (element[0].get("class") or ""):
+    if names and "http-verb" in element[0].get("class", ""):
         return walk.format.code_span(" ".join(names))
     return walk.content(element) if _is_word(element) else ""
 
@@ -456,7 +458,7 @@ converts(INLINE_TAGS, "del", "s", "strike")(_emphasis("~~"))
 @converts(INLINE_TAGS, "i")
 def _icon(walk: Walk, element: _Element, before: list[str]) -> Piece:
     """Return `<i>`: AsciiDoc's drawn check box, or emphasis."""
-    classes = element.get("class") or ""
+    classes = element.get("class", "")
     if "fa-check-square" in classes:
         return walk.format.checkbox(checked=True)
     return (
@@ -468,8 +470,6 @@ def _icon(walk: Walk, element: _Element, before: list[str]) -> Piece:
 
 @converts(INLINE_TAGS, "input")
 def _input(walk: Walk, element: _Element, before: list[str]) -> str:
-    if (element.get("type") or "").lower() != "checkbox" or next(
-        element.iterancestors("li"), None
-    ) is None:
+    if element.get("type", "").lower() != "checkbox" or not is_within(element, "li"):
         return ""
     return walk.format.checkbox(checked=element.get("checked") is not None)

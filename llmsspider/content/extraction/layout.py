@@ -18,6 +18,8 @@ from llmsspider.content.extraction.tree import (
     broken_text,
     collapsed,
     has_blocks,
+    holds,
+    is_within,
     letters_outside_links,
     plain_text,
     settable,
@@ -87,7 +89,7 @@ def _clear_breadcrumbs(main: _Element, path: str, joiner: Joiner) -> None:
                     if link.get("href")
                 ]
                 leads_up = links and all(path.startswith(link.rstrip("/") + "/") for link in links)
-                is_muted = _MUTED.search(above.get("class") or "")
+                is_muted = _MUTED.search(above.get("class", ""))
                 beside = letters_outside_links(above) - letters_of(plain_text(title))
                 if is_muted or (leads_up and beside <= _MAX_BESIDE):
                     above.clear(keep_tail=True)
@@ -104,7 +106,7 @@ def _is_alone(element: _Element) -> bool:
     return (
         not holds_more
         and not (element.tail or "").strip()
-        and next(element.iterancestors("pre", "code"), None) is None
+        and not is_within(element, "pre", "code")
     )
 
 
@@ -135,7 +137,7 @@ def _last_child(element: _Element) -> _Element | None:
             and (
                 child.tag in {"img", "pre", "hr"}
                 or any(text.strip() for text in child.itertext())
-                or next(child.iter("img"), None) is not None
+                or holds(child, "img")
             )
         ):
             return child
@@ -156,7 +158,7 @@ def _is_ending(block: _Element) -> bool:
     if beside and not is_dated:
         return False
     of_layout = [
-        bool(_OF_TAG.search((link.get("href") or "").partition("#")[0]))
+        bool(_OF_TAG.search(link.get("href", "").partition("#")[0]))
         or bool(_EDITS.fullmatch(_label(link, text)))
         or _is_card(text)
         for link, text in links
@@ -267,7 +269,7 @@ def _is_row_of_numbers(block: _Element) -> bool:
     return (
         ({"1", "2"}.issubset(labels) or ("1" in labels and "chapter" in beside))
         and all(label.isalnum() and (len(label) <= _SHORT or label in _LABELS) for label in labels)
-        and all("#" not in (link.get("href") or "") for link in block.iter("a"))
+        and all("#" not in link.get("href", "") for link in block.iter("a"))
         and (_LABELS | {"go", "goto"}).issuperset(beside)
     )
 
@@ -277,11 +279,11 @@ def _label(link: _Element, text: str) -> str:
     picture.
     """
     shown = collapsed(text).strip(" \u200b")
-    return shown or next((image.get("alt") or "" for image in link.iter("img")), "")
+    return shown or next((image.get("alt", "") for image in link.iter("img")), "")
 
 
 def _is_pagination(block: _Element) -> bool:
-    if next(block.iter("h1", "h2", "h3", "h4", "pre"), None) is not None:
+    if holds(block, "h1", "h2", "h3", "h4", "pre"):
         return False
     texts = [(link, broken_text(link)) for link in block.iter("a")]
     labels = [_label(link, text) for link, text in texts]

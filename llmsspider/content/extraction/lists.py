@@ -15,6 +15,7 @@ from llmsspider.content.extraction.tree import (
     SKIPPED,
     broken_text,
     has_blocks,
+    holds,
     inner_text,
     remove_elements,
     settable,
@@ -201,7 +202,7 @@ def _read(walk: Walk, element: _Element) -> list[_Entry]:
                 entries[-1].loose += signature(walk, child)
             elif kind is Kind.DROP:
                 continue
-            elif len(child) and next(child.iter(*HEADINGS), None) is not None:
+            elif len(child) and holds(child, *HEADINGS):
                 entries[-1].loose += walk.blocks(child)
             elif term := walk.line(_with_delimiters(child)):
                 entries[-1].terms.append(term.replace("\n", " "))
@@ -282,7 +283,7 @@ def signature(walk: Walk, element: _Element) -> list[str]:
     for part in list(element.iter("a", "button", "span", "label")):
         # a link to the source, or to itself
         is_aside = part.tag == "a" and (
-            "viewcode" in (part.get("class") or "") or visible(part) in _SIGNS
+            "viewcode" in part.get("class", "") or visible(part) in _SIGNS
         )
         if is_aside or walk.drops(part):
             asides.append(part)

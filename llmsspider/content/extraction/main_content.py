@@ -5,7 +5,7 @@ without pagination.
 import re
 from collections import Counter
 from functools import lru_cache
-from itertools import dropwhile, islice, takewhile
+from itertools import chain, dropwhile, islice, takewhile
 from math import inf
 
 from cssselect import HTMLTranslator
@@ -21,6 +21,8 @@ from llmsspider.content.extraction.rules import Kind, rules_for
 from llmsspider.content.extraction.titles import outer_title, page_headline
 from llmsspider.content.extraction.tree import (
     IS_FRAME,
+    body_of,
+    holds,
     inner_text,
     letters_outside_links,
     navigation_name,
@@ -170,8 +172,7 @@ def _densest(root: _Element, source: Source, title: str | None, whole: str | Non
     navigation.
     """
     page = page_headline(root, title, whole)
-    start = root.find("body")
-    start = root if start is None else start
+    start = body_of(root)
     sizes = _measure(start, page)
     total = sizes.get(start, 0)
     if total < _LONG:
@@ -223,22 +224,29 @@ def _measure(start: _Element, page: _Element | None, *, links: bool = False) -> 
     """
     sizes = _text_sizes(start, with_links=links)
     titles = start.iter("h1") if page is None else [page]
-    headed = {above for title in titles for above in title.iterancestors()}
-    kinds = {
-        element: (element.tag, element.get("class") or "")
-        for element in sizes
-        if element is not start and _is_doubtful(element)
-    }
-    together: Counter[tuple[str, str]] = Counter()
+    headed = set(chain.from_iterable(title.iterancestors() for title in titles))
+    doubtful = list(filter(_is_doubtful, islice(sizes, 1, None)))
+    together = _sizes_of_kinds(doubtful, sizes)
+    total = sizes[start]
+    for element in doubtful:
+        least = _MOST if element in headed or not headed else _MOST_WITHOUT_HEADING
+        if element in sizes and together[_kind(element)] < least * total:
+            _take_out(element, sizes)
+    return sizes if sizes[start] else {}
+
+
+def _kind(element: _Element) -> tuple[str, str]:
+    return element.tag, element.get("class", "")
+
+
+def _sizes_of_kinds(elements: list[_Element], sizes: dict[_Element, int]) -> Counter[object]:
+    """Return the length of text in all elements of one kind, those inside others of it aside."""
+    kinds = {element: _kind(element) for element in elements}
+    together: Counter[object] = Counter()
     for element, kind in kinds.items():
         if kind not in map(kinds.get, element.iterancestors()):
             together[kind] += sizes[element]
-    total = sizes[start]
-    for element, kind in kinds.items():
-        least = _MOST if element in headed or not headed else _MOST_WITHOUT_HEADING
-        if element in sizes and together[kind] < least * total:
-            _take_out(element, sizes)
-    return sizes if sizes[start] else {}
+    return together
 
 
 def _text_sizes(start: _Element, *, with_links: bool) -> dict[_Element, int]:
@@ -313,19 +321,11 @@ def _is_container(element: _Element) -> bool:
     tabs.
     """
     if element.tag == "table":
-        return (
-            next(element.iter("th"), None) is None
-            and next(element.iter("h1", "h2"), None) is not None
-        )
+        return not holds(element, "th") and holds(element, "h1", "h2")
     if element.tag not in _CONTAINERS or rules_for("").kind(element) is not Kind.PLAIN:
         return False
-    has_code = (
-        next(element.iter("pre"), None) is not None
-    )  # and nothing else: a listing, a part of a page
-    return (
-        not has_code
-        or next(element.iter("h1", "h2", "h3", "h4", "h5", "p", "li", "dd"), None) is not None
-    )
+    has_code = holds(element, "pre")  # and nothing else: a listing, a part of a page
+    return not has_code or holds(element, "h1", "h2", "h3", "h4", "h5", "p", "li", "dd")
 
 
 def _holds_title(element: _Element, page: _Element | None) -> bool:
@@ -333,7 +333,7 @@ def _holds_title(element: _Element, page: _Element | None) -> bool:
     headings.
     """
     if page is None:
-        return next(element.iter("h1"), None) is not None
+        return holds(element, "h1")
     first = next(element.iter("h1", "h2", "h3", "h4"), None)
     return (first is not None and first.tag == "h1") or element in page.iterancestors()
 
@@ -350,10 +350,10 @@ def without_navigation(main: _Element, page: _Element | None = None) -> _Element
             and element.get("role") != "tablist"
             and not (page is not None and element in page.iterancestors())
             and (navigation_name(element) or element.tag == "aside")
-            and not (element.tag == "table" and next(element.iter("th"), None) is not None)
+            and not (element.tag == "table" and holds(element, "th"))
             and sum(map(_text_length, element.iter("a"))) >= _LINKED * _text_length(element)
         ):
-            if "toc" in re.split(r"[-_\s]", element.get("class") or ""):
+            if "toc" in re.split(r"[-_\s]", element.get("class", "")):
                 element.set("class", "toc")
             else:
                 element.clear(keep_tail=True)
@@ -371,7 +371,7 @@ def _without_languages(main: _Element, source: Source) -> _Element:
     for link in _TRANSLATIONS(main):
         block: _Element | None = None
         for above in link.iterancestors():
-            is_other = above is main or next(above.iter("h1", "h2", "h3", "img"), None) is not None
+            is_other = above is main or holds(above, "h1", "h2", "h3", "img")
             if is_other or letters_outside_links(above) > _SWITCH:
                 break
             block = above

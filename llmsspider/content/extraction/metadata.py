@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import chain, islice
+from itertools import chain, filterfalse, islice
 from urllib.parse import urljoin, urlsplit
 
 from lxml.etree import XPath, _Element
@@ -17,7 +17,7 @@ from llmsspider.content.extraction.apis import (
     read_apis,
 )
 from llmsspider.content.extraction.parsing import LINKS, Source
-from llmsspider.content.extraction.tree import inner_text
+from llmsspider.content.extraction.tree import body_of, class_names, inner_text
 from llmsspider.content.links import Growth, Joiner
 from llmsspider.items import Page, PageMeta, Section
 from llmsspider.web.urls import (
@@ -53,8 +53,8 @@ def read_page(root: _Element, source: Source, url: str, growth: Growth) -> tuple
         meta.routes = _routes(root, joiner)
     follow = _follow_links(root, joiner, source)
     if meta.is_template:  # addresses that it makes of its data are none yet
-        meta.routes = [url for url in meta.routes if not _IN_BRACES.search(url)]
-        follow = [url for url in follow if not _IN_BRACES.search(url)]
+        meta.routes = list(filterfalse(_IN_BRACES.search, meta.routes))
+        follow = list(filterfalse(_IN_BRACES.search, follow))
     return Page(markdown="", links=[], follow=follow, meta=meta), joiner
 
 
@@ -140,7 +140,7 @@ def _read_meta_tag(meta: PageMeta, element: _Element, joiner: Joiner) -> None:
     name = (
         element.get("name") or element.get("property") or element.get("http-equiv") or ""
     ).lower()
-    content = (element.get("content") or "").strip()
+    content = element.get("content", "").strip()
     match name:
         case "description":
             meta.description = _clean(content) or meta.description
@@ -162,7 +162,7 @@ def _read_meta_tag(meta: PageMeta, element: _Element, joiner: Joiner) -> None:
 
 
 def _read_link_tag(meta: PageMeta, element: _Element, joiner: Joiner) -> None:
-    rel = (element.get("rel") or "").lower().split()
+    rel = element.get("rel", "").lower().split()
     href = element.get("href")
     if not href:
         return
@@ -180,7 +180,7 @@ def _read_link_tag(meta: PageMeta, element: _Element, joiner: Joiner) -> None:
 
 
 def _read_alternate(meta: PageMeta, element: _Element, url: str) -> None:
-    kind = (element.get("type") or "").lower().partition(";")[0].strip()
+    kind = element.get("type", "").lower().partition(";")[0].strip()
     if kind in {"text/markdown", "text/x-markdown"}:
         meta.markdown_alternate = meta.markdown_alternate or url
     elif element.get("hreflang"):
@@ -324,7 +324,7 @@ def empty_elements(root: _Element) -> list[str]:
     names: dict[str, None] = {}
     for element in _EMPTY(root)[:MAX_EMPTY]:
         name = element.get("id")
-        classes = ".".join((element.get("class") or "").split())
+        classes = ".".join(class_names(element))
         names[f"#{name}" if name else f"{element.tag}.{classes}"] = None
     return list(names)
 
@@ -333,9 +333,8 @@ def text_size(root: _Element, *unread: str) -> int:
     """Return the number of characters of visible text outside of `unread` elements, counting no
     further than needed.
     """
-    body = root.find("body")
     size = 0
-    waiting = [root if body is None else body]
+    waiting = [body_of(root)]
     while waiting and size <= SHELL_TEXT:
         element = waiting.pop()
         if element.text and element.tag not in _NO_TEXT:
@@ -416,7 +415,7 @@ def section_of(root: _Element, body: bytes, joiner: Joiner) -> Section | None:
 
 
 def _evidence(root: _Element, body: bytes, joiner: Joiner) -> Iterator[tuple[str, str]]:
-    if b"docusaurus" in body and (named := _docusaurus(root.get("class") or "", body, joiner)):
+    if b"docusaurus" in body and (named := _docusaurus(root.get("class", ""), body, joiner)):
         yield named, "the root that Docusaurus names"
     for name, value in _named_roots(body):
         yield value.rstrip("/") + "/" if value else "./", f"the root that {name} names"
@@ -520,7 +519,7 @@ def _folder(path: str) -> str:
 
 def _in_site(element: _Element, joiner: Joiner) -> list[str]:
     hrefs = dict.fromkeys(
-        href for link in element.iter("a") if (href := (link.get("href") or "").strip())
+        href for link in element.iter("a") if (href := link.get("href", "").strip())
     )
     urls = dict.fromkeys(joiner.join(href.partition("#")[0]) for href in hrefs)
     own = host(joiner.page)

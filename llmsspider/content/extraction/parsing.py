@@ -23,7 +23,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from llmsspider.content.extraction.generators import GENERATORS
 from llmsspider.content.extraction.shown import is_streamed, show
-from llmsspider.content.extraction.tree import settable
+from llmsspider.content.extraction.tree import holds, settable
 from llmsspider.web.encodings import by_mark, resolved
 
 # The byte strings that extraction looks for in pages, in lower case. All are found in one pass
@@ -376,7 +376,7 @@ def _read(body: bytes, encoding: str) -> tuple[_Element, bool]:
 
 
 def _is_misplaced(root: _Element) -> bool:
-    has_table = next(root.iter("table", "tr", "td"), None) is not None
+    has_table = holds(root, "table", "tr", "td")
     return bool(_MISPLACED(root) or (has_table and _MISPLACED_IN_TABLE(root)))
 
 

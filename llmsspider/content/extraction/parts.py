@@ -11,7 +11,7 @@ from cssselect import HTMLTranslator, SelectorError
 from cssselect import parse as parse_selectors
 from lxml.etree import XPath, _Element
 
-from llmsspider.content.extraction.tree import remove_elements
+from llmsspider.content.extraction.tree import body_of, remove_elements
 from llmsspider.errors import ArgumentsError
 
 _FRAMES = frozenset({"html", "body", "head"})
@@ -57,8 +57,7 @@ class Parts:
         for element in kept:
             content.append(element)
             element.tail = None
-        body = root.find("body")
-        (root if body is None else body).append(content)
+        body_of(root).append(content)
         return content
 
     def _matches(self, root: _Element, selectors: dict[str, XPath]) -> set[_Element]:

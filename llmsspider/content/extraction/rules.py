@@ -82,7 +82,7 @@ def is_content(element: _Element) -> bool:
     outside = letters_outside_links(element)
     if outside < max(_PROSE, _UNLINKED * letters(element)):
         return False
-    name = f"{element.get('class') or ''} {element.get('id') or ''}"
+    name = f"{element.get('class', '')} {element.get('id', '')}"
     if _PAGE_CONTENTS.search(name) and not _PARAGRAPHS(element):
         return False
     if outside >= _WHOLE or _STRUCTURE(element):
@@ -108,7 +108,7 @@ def is_section(element: _Element) -> bool:
         return visible(heading) == visible(element)
     own = f"#{element.get('id')}"
     return bool(_PARAGRAPHS(element)) and any(
-        (link.get("href") or "").endswith(own) for link in heading.iter("a")
+        link.get("href", "").endswith(own) for link in heading.iter("a")
     )
 
 
@@ -251,7 +251,7 @@ class Rules:
 
     def kind(self, element: _Element) -> Kind:
         """Return what an element is."""
-        kind = self.by_name(element.tag, element.get("class") or "")
+        kind = self.by_name(element.tag, element.get("class", ""))
         return classify(element, self.by_attribute(element) if kind is Kind.PLAIN else kind)
 
     def by_name(self, tag: str, classes: str) -> Kind:
@@ -303,7 +303,7 @@ def classify(element: _Element, by_name: Kind) -> Kind:
     plain.
     """
     if by_name is Kind.DOUBTFUL:
-        classes = element.get("class") or ""
+        classes = element.get("class", "")
         is_kept = is_content(element)
         by_name = _special(element.tag, classes.split(), classes) if is_kept else Kind.DROP
     is_wrapper = by_name in OVERRULED_BY_TITLE and element.tag in WRAPPERS and len(element)

@@ -63,7 +63,7 @@ def _name_language(snippet: _Element) -> None:
     tabs = _TABS(snippet)
     pres = list(snippet.iter("pre"))
     if len(pres) == 1:
-        tabs = [tab for tab in tabs if "Active" in (tab.get("class") or "")] or tabs
+        tabs = [tab for tab in tabs if "Active" in tab.get("class", "")] or tabs
     for tab, pre in zip(tabs, pres, strict=False):
         if language := _LANGUAGES.get(visible(tab).lower()):
             pre.set("data-language", language)

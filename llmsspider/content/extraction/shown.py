@@ -9,6 +9,7 @@ from lxml.etree import Comment, XPath, _Element
 
 from llmsspider.content.extraction.tree import (
     HEADINGS,
+    body_of,
     inner_text,
     prose,
     remove_elements,
@@ -130,10 +131,7 @@ def _put(part: _Element, place: _Element) -> None:
 
 def _show_noscript(root: _Element) -> None:
     """Make the `<noscript>` that holds the page a part of it; others stay as they are."""
-    body = root.find("body")
-    if body is None:
-        return
-    shown = prose(body)
+    shown = prose(body_of(root))
     for element in _OF_BODY(root):
         if prose(element) > max(shown, _NOTICE):
             element.tag = "div"

@@ -13,6 +13,7 @@ from lxml.etree import XPath, _Element
 from llmsspider.content.extraction.tree import (
     HEADINGS,
     has_blocks,
+    holds,
     letters_outside_links,
     navigation_name,
     plain_text,
@@ -53,7 +54,7 @@ def outer_title(
     for heading in outside:
         text = plain_text(heading)
         is_other = text.casefold() != wanted or own is not None
-        is_headed = is_other and next(main.iter("h1", "h2"), None) is not None
+        is_headed = is_other and holds(main, "h1", "h2")
         if (
             text
             and wanted.startswith(text.casefold())
@@ -152,7 +153,7 @@ def page_headline(scope: _Element, title: str | None, whole: str | None = None) 
     to it.
     """
     found = headline(scope, title, whole)
-    if not title or next(scope.iter("h1"), None) is not None:
+    if not title or holds(scope, "h1"):
         return found
     wanted = set(_WORD.findall(_PARTED.split(title, maxsplit=1)[0].casefold()))
     for heading in scope.iter("h2", "h3") if wanted else ():

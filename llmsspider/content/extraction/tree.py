@@ -134,11 +134,32 @@ _UTILITIES = re.compile(r"(?<!\S)(?:[^\s\[(:/]*+[\[(:/]\S*+|(?:bg|text|border)-\
 """
 
 
+def class_names(element: _Element) -> list[str]:
+    """Return the words of the class attribute of an element."""
+    return str(element.get("class", "")).split()
+
+
+def body_of(root: _Element) -> _Element:
+    """Return the `<body>` of a page; the root of one without."""
+    body = root.find("body")
+    return root if body is None else body
+
+
+def holds(element: _Element, *tags: str) -> bool:
+    """Return True if an element is, or has inside, one of these tags."""
+    return next(element.iter(*tags), None) is not None
+
+
+def is_within(element: _Element, *tags: str) -> bool:
+    """Return True if an element stands in one of these tags."""
+    return next(element.iterancestors(*tags), None) is not None
+
+
 def navigation_name(element: _Element) -> str:
     """Return the word in the class or id of an element that names navigation, not content, in lower
     case; empty without one.
     """
-    name = f"{element.get('class') or ''} {element.get('id') or ''}"
+    name = f"{element.get('class', '')} {element.get('id', '')}"
     if name == " " or element.tag in {"html", "body", "main", "article"}:
         return ""
     found = _NAVIGATION.search(name)

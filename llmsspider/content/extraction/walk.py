@@ -27,6 +27,7 @@ from llmsspider.content.extraction.tree import (
     flow_of,
     has_blocks,
     inner_text,
+    is_within,
     letters,
     letters_outside_links,
     plain_text,
@@ -431,7 +432,7 @@ def _stands_apart(element: _Element) -> bool:
     second = inner_text(element)[:2]
     if not (first.isalnum() and second.isalnum() and len(first) == len(second) == 2):
         return False
-    is_headed = next(around.iterancestors(*HEADINGS), None) is not None
+    is_headed = is_within(around, *HEADINGS)
     if around.tag == "span" and not is_headed:
         return False
     if next(islice(around, _FEW, None), None) is not None:  # lxml counts children one by one

@@ -79,25 +79,19 @@ def _from_yaml(text: str) -> object:
                 raise NotOpenApiError(f"more than {MAX_DEPTH} levels")
             opened.append((event, []))
             continue
-        anchor: str | None = None
+        anchor = getattr(event, "anchor", None)
         value: object
-        if isinstance(event, yaml.CollectionEndEvent):
-            start, parts = opened.pop()
-            anchor = start.anchor
-            value = parts
-            if isinstance(start, yaml.MappingStartEvent):
-                keys = (
-                    key if isinstance(key, str) else json.dumps(key, default=str)
-                    for key in parts[::2]
-                )
-                value = dict(zip(keys, parts[1::2], strict=False))
-        elif isinstance(event, yaml.ScalarEvent):
-            anchor = event.anchor
-            value = _scalar(event)
-        elif isinstance(event, yaml.AliasEvent):
-            value = anchors.get(event.anchor or "")
-        else:
-            continue
+        match event:
+            case yaml.CollectionEndEvent():
+                start, parts = opened.pop()
+                anchor = start.anchor
+                value = _mapping(parts) if isinstance(start, yaml.MappingStartEvent) else parts
+            case yaml.ScalarEvent():
+                value = _scalar(event)
+            case yaml.AliasEvent():
+                value = anchors.get(anchor or "")
+            case _:
+                continue
         if anchor:
             anchors[anchor] = value
         if opened:
@@ -105,6 +99,12 @@ def _from_yaml(text: str) -> object:
         else:
             root = value
     return root
+
+
+def _mapping(parts: list[object]) -> dict[str, object]:
+    """Return a mapping of keys and values in turn, a key that is no text as JSON."""
+    keys = (key if isinstance(key, str) else json.dumps(key, default=str) for key in parts[::2])
+    return dict(zip(keys, parts[1::2], strict=False))
 
 
 def _scalar(event: yaml.ScalarEvent) -> object:
