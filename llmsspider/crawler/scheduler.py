@@ -113,11 +113,18 @@ class PageDupeFilter(BaseDupeFilter):
         if redirects and self._run is not None:
             self._run.suspects.see_redirect(key, not is_permanent(request))
         if key in self._pages:
+            self._note_redirect(request)
             return True
         self._pages.add(key)
         if self._file is not None:
             self._file.write(key)
         return False
+
+    def _note_redirect(self, request: Request) -> None:
+        """Record the addresses that redirect to a page which was requested by itself."""
+        for url in request.meta.get("redirect_urls", ()):
+            if self._run is not None:
+                self._run.addresses.redirected(url, request.url, for_good=is_permanent(request))
 
     def log(self, request: Request, spider: Spider) -> None:
         """Count and log a request that was filtered."""

@@ -265,16 +265,17 @@ def test_a_start_page_that_moved_to_another_host_is_a_section_there(serve, run_c
     assert set(found) == {place, *pages}
 
 
-@pytest.mark.parametrize("is_listed", [False, True], ids=["linked", "the pages are listed too"])
-def test_permanent_redirects_of_links_are_not_asked_again_each_night(serve, run_crawl, is_listed):
+@pytest.mark.parametrize("listed", ["nothing", "the pages", "what redirects"])
+def test_permanent_redirects_of_links_are_not_asked_again_each_night(serve, run_crawl, listed):
     old = [f"/old/{number}" for number in range(20)]
     pages = {f"/new/{number}/": page(f"number {number}", links(*old[:3])) for number in range(20)}
     site = serve({"/": html("Home", f"<p>Home.</p>{links(*old)}"), **pages})
     for path, target in zip(old, pages, strict=True):
         site.pages[path] = Reply("", 301, headers={"Location": target})
-    if is_listed:
-        listed = "".join(f"- [{path}]({path}): a page\n" for path in pages)
-        site.pages["/llms.txt"] = f"# Kit\n\n> All of it.\n\n## Pages\n\n{listed}"
+    paths = {"nothing": (), "the pages": pages, "what redirects": old}[listed]
+    if paths:
+        entries = "".join(f"- [{path}]({path}): a page\n" for path in paths)
+        site.pages["/llms.txt"] = f"# Kit\n\n> All of it.\n\n## Pages\n\n{entries}"
     site.etags = True
     assert set(run_crawl(f"{site.url}/").by_path(site.url)) == {"/", *pages}
     site.clear()

@@ -362,11 +362,13 @@ class PageReader(UsesRun):
     async def _anew(
         self, url: str, page_url: str, accept: str | None = None
     ) -> tuple[PageResponse, PageResult] | None:
-        """Return a form of a page, requested without validators and read; None for whatever kept it
-        from that.
+        """Return a form of a page as it is now, read; None for whatever kept it from that.
+
+        Without `accept` it is requested without validators, else with those of the sample before.
         """
         headers = {"Accept": accept} if accept else None
-        request = nested_request(url, headers=headers, meta={META: {"nested": True, "whole": True}})
+        how = "source" if accept else "whole"
+        request = nested_request(url, headers=headers, meta={META: {"nested": True, how: True}})
         try:
             response = await self.crawler.engine.download_async(request)
             answer = replace(PageResponse.from_response(response, now=utc_now()), page_url=page_url)

@@ -87,8 +87,7 @@ class PageRequests(UsesRun):
         """
         url = self.addresses.page_of(seed.url)
         listed = self.bounds.is_listed(url)
-        if not listed:
-            url = self.addresses.after_redirects(url)
+        url = self.addresses.after_redirects(url)
         if self.addresses.requested(url) or not self.admits(url, listed=listed):
             return None
         extra = {**_named_form(url, seed.url), **_spelled(url, seed.url)}
