@@ -20,14 +20,12 @@ from urllib.parse import urlsplit
 
 from sqlalchemy import Connection
 
+from llmsspider.answers.fragments import FragmentRule, Known, proven_rule, slug
 from llmsspider.answers.ranking import (
     Candidates,
-    FragmentRule,
     Hit,
     PageSignals,
     outline_of,
-    proven_rule,
-    slug,
     version_key,
 )
 from llmsspider.answers.words import Query, Term, passages, word_parts
@@ -273,11 +271,10 @@ class SourceIndex:
         self._reader.exec_driver_sql(made)
         return [row[0] for row in self._all("SELECT term FROM temp.vocabulary")]
 
-    def fragments(self, url: str) -> Sequence[Any]:
-        """The known fragments of a page: `fragment`, `text` of the heading or of a link to it, and
-        whether it is the heading's `own` id; those in the order of the page.
-        """
-        return self._all("SELECT fragment, text, own FROM link WHERE url = ? ORDER BY rowid", url)
+    def fragments(self, url: str) -> list[Known]:
+        """The known fragments of a page."""
+        found = self._all("SELECT fragment, text, own FROM link WHERE url = ? ORDER BY rowid", url)
+        return [Known(*row) for row in found]
 
     def fragment_rule(self, url: str) -> FragmentRule | None:
         """The rule by which the host of a page makes fragments of headings, as far as ids of its

@@ -24,6 +24,7 @@ from urllib.parse import unquote, urlsplit
 
 from llmsspider.answers import VECTORS, WORDS, delete_index
 from llmsspider.answers.embedding import Embedder, VectorIndex
+from llmsspider.answers.fragments import encoded, fragments_of, place_of
 from llmsspider.answers.index import DamagedIndexError, SourceIndex
 from llmsspider.answers.ranking import (
     Hit,
@@ -32,19 +33,16 @@ from llmsspider.answers.ranking import (
     SearchResults,
     choose_source,
     code_in,
-    encoded,
     excerpt,
-    fragment_of,
     fused,
     joined,
     licences_of,
     pooled,
     rank,
     shown_parts,
-    slug,
 )
 from llmsspider.answers.words import Query, corrected, parse_query, words
-from llmsspider.content.markdown.sections import headings_of
+from llmsspider.content.markdown.sections import Block, headings_of
 from llmsspider.errors import LlmsspiderError, SearchError, StoreError, UnknownSourceError
 from llmsspider.store import CONTENT, PageRecord, SourceRecord, Store, Stores
 from llmsspider.store.database import STORE_FOLDER, delete_sqlite, resolve_data_dir, source_file
@@ -243,35 +241,27 @@ class OpenSource:
             licences=licences_of(record, source),
         )
 
-    def _fragment(self, record: PageRecord, hit: Hit) -> str | None:
-        """The fragment of a passage's heading: its own id, one that links lead to, or one by the
-        rule of the host; else that of a heading above.
-        """
-        path = hit.heading_path
-        if not path:
-            return None
-        name = slug(path[-1])
+    def headings(self, record: PageRecord) -> list[tuple[Block, str | None]]:
+        """The headings of a page, each with its fragment."""
         heads = headings_of(record.content or "")
-        same = [head for head in heads if slug(head.text) == name and head.start < hit.end]
-        inside = [head for head in same if head.start >= hit.start]
-        place = len(same) - len(inside[1:])  # of the passage's heading among those of its text
+        rule = self.index.fragment_rule(record.url)
         known = self.index.fragments(record.url)
-        own: list[str] = [one.fragment for one in known if one.own and slug(one.text) == name]
-        if own:
-            return own[min(max(place, 1), len(own)) - 1]
-        linked: list[tuple[str, str]] = [(one.fragment, one.text) for one in known]
-        is_title = not same or same[place - 1].level == 0
-        has_ids = any(one.own for one in known)
-        rule = None if has_ids or is_title else self.index.fragment_rule(record.url)
-        made = rule(path[-1]) if rule is not None else ""
-        if rule is None or not made:
-            return fragment_of(path, linked)
-        named = {slug(text): fragment for fragment, text in linked}.get(name, made)
-        if slug(named) != name:
-            return named  # an id of its author
-        before = [head for head in heads if head.start < same[place - 1].start]
-        is_first = made not in {rule(head.text) for head in before}
-        return made if is_first else fragment_of(path[:-1], linked)
+        return list(zip(heads, fragments_of(heads, known, rule), strict=True))
+
+    def _fragment(self, record: PageRecord, hit: Hit) -> str | None:
+        """The fragment of a passage's heading, else of the nearest one above that has one."""
+        found = self.headings(record) if hit.heading_path else []
+        heads = [head for head, _ in found]
+        last = hit.heading_path[-1] if found else ""
+        place = place_of(heads, last, hit.start, hit.end)
+        if place is None:
+            return None
+        level = heads[place].level + 1
+        for head, fragment in reversed(found[: place + 1]):
+            if head.level < level and fragment is not None and (head.level or head is heads[place]):
+                return fragment or None
+            level = min(level, head.level)
+        return None
 
     def close(self) -> None:
         """Close all of it."""

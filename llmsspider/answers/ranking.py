@@ -6,19 +6,15 @@ import difflib
 import operator
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, lru_cache
+from functools import cache
 from math import log
-from urllib.parse import quote
 
 from llmsspider.answers.words import Query, Term, words
 from llmsspider.errors import UnknownSourceError
 from llmsspider.store import PageRecord, SourceRecord
 from llmsspider.web.rights import SiteRights
-
-FragmentRule = Callable[[str], str]
-"""From the text of a heading to its fragment."""
 
 # --- search results ---
 
@@ -295,119 +291,6 @@ def pooled(query: Query, found: Sequence[SearchResults]) -> list[SearchResult]:
 
 def _beginnings(text: str) -> set[str]:
     return {word[:BEGINNING] for word in words(text)}
-
-
-# The URL fragment of a heading: its id in the HTML, where that was read. Else it is one that links
-# of the site to `page#fragment` name; else it is made by the rule that such links, and the HTML of
-# samples, prove for the host; else there is none.
-
-
-@lru_cache(maxsize=65_536)
-def slug(heading: str) -> str:
-    """Reduce a heading or its id to what the ids of all site generators have in common.
-
-    >>> slug("Request.meta special keys"), slug("request-meta-special-keys")
-    ('requestmetaspecialkeys', 'requestmetaspecialkeys')
-    """
-    return re.sub(r"[\W_]+", "", heading).casefold()
-
-
-def by_docutils(heading: str) -> str:
-    """Return the id that docutils gives a heading.
-
-    >>> by_docutils("2. What's new in `v2.0`?")
-    'what-s-new-in-v2-0'
-    """
-    return re.sub(r"^[-0-9]+|-+$", "", re.sub(r"[^a-z0-9]+", "-", heading.lower()))
-
-
-def by_vitepress(heading: str) -> str:
-    """Return the id that VitePress gives a heading: it begins with no digit.
-
-    >>> by_vitepress("2. Set up & run")
-    '_2-set-up-run'
-    """
-    return re.sub(r"^(?=\d)", "_", re.sub(r"[\W_]+", "-", heading.lower()).strip("-"))
-
-
-def by_words(heading: str) -> str:
-    """Return the id that Python-Markdown and most generators of Markdown give a heading.
-
-    >>> by_words("Set up & run")
-    'set-up-run'
-    """
-    return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", heading).strip().lower())
-
-
-def by_github(heading: str) -> str:
-    """Return the id that GitHub gives a heading (github-slugger): each space is a hyphen.
-
-    >>> by_github("Set up & run")
-    'set-up--run'
-    """
-    return re.sub(r"[^\w -]", "", heading.strip().lower()).replace(" ", "-")
-
-
-def by_pandoc(heading: str) -> str:
-    """Return the id that Pandoc gives a heading (Quarto, R Markdown): dots stay.
-
-    >>> by_pandoc("1. Set up & run.sh")
-    'set-up-run.sh'
-    """
-    kept = re.sub(r"[^\w\s.-]", "", heading).strip().lower()
-    return re.sub(r"^[\W\d_]+", "", re.sub(r"\s+", "-", kept))
-
-
-RULES: tuple[FragmentRule, ...] = (by_github, by_words, by_pandoc, by_vitepress, by_docutils)
-
-MIN_PROOFS = 4
-PROVEN = 0.9
-"""Number of headings with a fragment that prove a rule, and the share of them that has to keep to
-it.
-"""
-
-
-def proven_rule(proofs: Collection[tuple[str, str]]) -> FragmentRule | None:
-    """Return the rule that most of the headings with their fragments keep to; where several do, it
-    makes no fragment (an empty one) of a heading for which they differ.
-    """
-    kept = {rule: sum(rule(heading) == part for heading, part in proofs) for rule in RULES}
-    most = max(kept.values())
-    if most < max(MIN_PROOFS, PROVEN * len(proofs)):
-        return None
-    rules = [rule for rule in RULES if kept[rule] == most]
-
-    def agreed(heading: str) -> str:
-        made = {rule(heading) for rule in rules}
-        return made.pop() if len(made) == 1 else ""
-
-    return agreed
-
-
-def encoded(fragment: str) -> str:
-    """Return a fragment as a URL holds it (RFC 3986, section 3.5).
-
-    >>> encoded("a b{c}%20")
-    'a%20b%7Bc%7D%20'
-    """
-    return quote(fragment, safe="!$&'()*+,;=:@/?-._~%")
-
-
-def fragment_of(heading_path: Sequence[str], known: Sequence[tuple[str, str]]) -> str | None:
-    """The fragment of the innermost heading that has one.
-
-    `heading_path` are the headings above a passage, outermost first, `known` the fragments of the
-    page that links lead to, each with the text of a link.
-    """
-    by_slug = {slug(fragment): fragment for fragment, _ in known}
-    for fragment, text in known:
-        by_slug.setdefault(slug(text), fragment)
-    for heading in reversed(heading_path[1:] or heading_path):
-        name = slug(heading)
-        ends = (by_slug[one] for one in by_slug if len(name) > 5 and one.endswith(name))
-        if found := by_slug.get(name) or next(ends, None):
-            return found
-    return None
 
 
 NEARLY = 0.5

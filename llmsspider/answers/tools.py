@@ -17,10 +17,11 @@ from urllib.parse import unquote, urlsplit
 
 from pydantic import Field
 
+from llmsspider.answers.fragments import slug
 from llmsspider.answers.library import Library
-from llmsspider.answers.ranking import GAP, SearchResults, excerpt, licences_of, slug
+from llmsspider.answers.ranking import GAP, SearchResults, excerpt, licences_of
 from llmsspider.answers.words import parse_query
-from llmsspider.content.markdown.sections import headings_of
+from llmsspider.content.markdown.sections import Block
 from llmsspider.errors import SearchError
 from llmsspider.items import THIRD_PARTY
 from llmsspider.store import OUTLINE, Store
@@ -146,13 +147,18 @@ class Tools:
         """
         source, record = self.library.page(page)
         content = record.content or ""
-        first, last = _section(content, page, heading)
+        wanted = heading or (unquote(urlsplit(page).fragment) if "://" in page else "")
+        opened = self.library.open(source)
+        first = 0
+        last = len(content)
+        if wanted:
+            first, last = _section(opened.headings(record), wanted, last)
         start = max(first, min(offset, last))
         end = min(start + max_chars, last)
         if end < last:  # at the end of a line in the last quarter, if it can
             end = content.rfind("\n", start + max_chars * 3 // 4, end) + 1 or end
         following = end if end < last else None
-        licences = licences_of(record, self.library.open(source).store.source_record())
+        licences = licences_of(record, opened.store.source_record())
         data = {
             "url": record.url,
             "title": record.title or record.url,
@@ -262,22 +268,26 @@ def _listing(
     return data, [f"read on with offset={following}"] if following is not None else []
 
 
-def _section(content: str, page: str, heading: str | None) -> tuple[int, int]:
-    """Where the section of a heading, or of the fragment of a URL, begins and ends.
+def _section(
+    headings: Sequence[tuple[Block, str | None]], wanted: str, end: int
+) -> tuple[int, int]:
+    """Where the section of a heading, named by its fragment or its text, begins and ends.
 
-    Raises `SearchError`, with the headings that there are, for a heading that there is not.
+    Raises `SearchError`, with the headings that there are, for one that there is not.
     """
-    wanted = heading or (unquote(urlsplit(page).fragment) if "://" in page else "")
-    heads = headings_of(content)
     name = slug(wanted)
-    for place, head in enumerate(heads):
-        if name and slug(head.text).endswith(name):
-            later = (one.start for one in heads[place + 1 :] if one.level <= head.level)
-            return head.start, next(later, len(content))
-    if heading:
-        there = "; ".join(head.text for head in heads[:20]) or "none"
-        raise SearchError(f"the page has no heading {heading[:100]!r}; it has: {there}")
-    return 0, len(content)
+    equal = (
+        lambda head, fragment: fragment == wanted,
+        lambda head, _: head.text == wanted,
+        lambda head, _: slug(head.text) == name,
+    )
+    for is_equal in equal:
+        for place, (head, fragment) in enumerate(headings):
+            if is_equal(head, fragment):
+                later = (one.start for one, _ in headings[place + 1 :] if one.level <= head.level)
+                return head.start, next(later, end)
+    there = "; ".join(head.text for head, _ in headings[:20]) or "none"
+    raise SearchError(f"the page has no heading {wanted[:100]!r}; it has: {there}")
 
 
 def _version(source: str, url: str) -> str | None:

@@ -15,6 +15,7 @@ from stores import NAME, SITE, Place, record
 from llmsspider.answers import WORDS
 from llmsspider.answers.embedding import add_digests, digests
 from llmsspider.answers.library import Library
+from llmsspider.answers.tools import Tools
 from llmsspider.errors import SearchError, StoreError, UnknownSourceError
 from llmsspider.items import Link, LlmsEntry
 from llmsspider.store import PageRecord, SourceRecord, Stores
@@ -425,6 +426,34 @@ def test_markdown_has_the_fragments_of_a_sample_of_its_host(shelves: Shelves, id
     assert shelves.paths("wolves howl") == ["a"]
     shelves.crawl({"s": record("s", "# S\n\nless\n", heading_ids=[*plain.items()])})
     assert shelves.paths("lions hunt") == ["a"]
+
+
+def test_a_section_is_read_by_its_heading_or_its_fragment(shelves: Shelves):
+    page = (
+        "# Client\n\nTop.\n\n## Error\n\nOne.\n\n### Kinds\n\nTwo.\n\n## Timeout error\n\nThree.\n\n"
+        "## Stop\n\nFour.\n\n### Kinds\n\nFive.\n"
+    )
+    ids = [("Error", "err"), ("Kinds", "kinds"), ("Timeout error", "t 1"), ("Kinds", "kinds_1")]
+    shelves.crawl({"a": record("a", page, heading_ids=ids), "b": page})
+    tools = Tools(shelves.library)
+
+    def read(path: str, heading: str | None = None) -> str:
+        return tools.read_page(f"{SITE}{path}", heading)[0]["content"]
+
+    parts = {
+        "Error": "## Error\n\nOne.\n\n### Kinds\n\nTwo.\n\n",
+        "timeout ERROR": "## Timeout error\n\nThree.\n\n",
+        "Stop": "## Stop\n\nFour.\n\n### Kinds\n\nFive.\n",
+    }
+    assert {heading: read("a", heading) for heading in parts} == parts
+    assert read("a#kinds") == "### Kinds\n\nTwo.\n\n"
+    assert read("a#kinds_1") == "### Kinds\n\nFive.\n"
+    assert read("a#t%201") == read("b#timeout-error") == parts["timeout ERROR"]
+    assert read("a/") == read("a") == page
+    assert read("a#kinds", "Error") == parts["Error"]
+    for missing, heading in (("a#kinds_2", None), ("a", "rror"), ("a", "Kind"), ("b#ror", None)):
+        with pytest.raises(SearchError, match=r"the page has no heading .*; it has: Client; Error;"):
+            read(missing, heading)
 
 
 def test_code_alone(shelves: Shelves):

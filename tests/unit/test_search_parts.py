@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llmsspider.answers import words
-from llmsspider.answers.ranking import fragment_of
+from llmsspider.answers.fragments import Known, by_github, fragments_of
 from llmsspider.answers.words import MAX_PASSAGE, PASSAGE_SIZE
+from llmsspider.content.markdown.sections import headings_of
 
 MARKDOWN = st.lists(
     st.sampled_from(
@@ -105,9 +106,37 @@ def test_no_passage_is_empty_where_a_section_ends_with_a_blank_line():
     assert found == [(0, len(first)), (len(first), len(text))]
 
 
+HEADS = "# Timeouts\n\n## Pool timeout\n\n### The get method\n\n## OS\n\n### Wheel.turn\n\n## OS\n"
+
+
+def fragments(known: list[Known], rule=None) -> list[str | None]:
+    return fragments_of(headings_of(HEADS), known, rule)
+
+
 def test_fragments_are_those_that_links_lead_to():
-    known = [("pool-timeout", "x"), ("api/#client.get", "The get method"), ("module-os", "os")]
-    assert fragment_of(("Timeouts", "Pool timeout"), known) == "pool-timeout"
-    assert fragment_of(("Timeouts", "Pool timeout", "Deeper"), known) == "pool-timeout"
-    assert fragment_of(("API", "The get method"), known) == "api/#client.get"
-    assert fragment_of(("Timeouts", "Other"), known) is None
+    known = [Known("pool-timeout", "x"), Known("api/#client.get", "The get method")]
+    known += [Known("module-os", "os"), Known("kit.Wheel.turn", "x")]
+    assert fragments(known) == [
+        None,
+        "pool-timeout",
+        "api/#client.get",
+        "module-os",
+        "kit.Wheel.turn",
+        "module-os",
+    ]
+    assert fragments([Known("other", "Other")]) == [None] * 6
+
+
+def test_ids_of_headings_are_theirs_and_no_rule_adds_any():
+    known = [
+        Known("os", "OS", own=True),
+        Known("os_1", "OS", own=True),
+        Known("pool", "Pool timeout"),
+    ]
+    assert fragments(known, by_github) == [None, "pool", None, "os", None, "os_1"]
+
+
+def test_by_a_rule_an_id_that_is_not_known_is_empty():
+    known = [Known("turned", "Wheel.turn"), Known("the_get_method", "x")]
+    made = [None, "pool-timeout", "the-get-method", "os", "turned", ""]
+    assert fragments(known, by_github) == made
