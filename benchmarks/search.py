@@ -34,7 +34,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from llmsspider.answers.index import SourceIndex
-from llmsspider.answers.library import OpenSource
+from llmsspider.answers.library import OpenSource, results_of
 from llmsspider.answers.words import STOP_WORDS, passages, words
 from llmsspider.store import PageRecord, SourceRecord, Store, open_store
 
@@ -101,14 +101,14 @@ def ours(store: Any, folder: str) -> tuple[Find, SourceIndex, float]:
     index.sync(store)
     spent = time.process_time() - began
     opened = OpenSource("bench", store, index)
-    return (
-        lambda query: [
-            (result.url.partition("#")[0], result.text)
-            for result in opened.search(query, MOST).results
-        ],
-        index,
-        spent,
-    )
+
+    def find(query: str) -> list[tuple[str, str]]:
+        found = opened.find(query)
+        places = [(opened, page) for page in found.ranked]
+        shown = results_of(found.query, places, MOST)
+        return [(result.url.partition("#")[0], result.text) for result in shown]
+
+    return find, index, spent
 
 
 def plain_fts5(pages: list[PageRecord]) -> Find:

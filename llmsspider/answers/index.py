@@ -187,6 +187,11 @@ class SourceIndex:
         found = self.hits(of_passages)
         rows = self._in("SELECT key, id FROM page WHERE id", of_pages)
         found.pages = {row.key: of_pages[row.id] for row in rows}
+        numbers = {row.key: row.id for row in rows}
+        best = {hit.page: hit.id for hit in sorted(found.passages, key=lambda hit: hit.score)}
+        for key in best.keys() | numbers.keys():
+            on_page = [n for n, (on, _) in enumerate(held) if numbers.get(key) in on]
+            found.held[key] = on_page + [n for n, (_, of) in enumerate(held) if best.get(key) in of]
         found.signals |= self._signals(found.pages.keys() - found.signals.keys())
         found.unknown = unknown
         return found

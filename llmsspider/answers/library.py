@@ -12,14 +12,14 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, repeat
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from llmsspider.answers import VECTORS, WORDS, delete_index
@@ -27,6 +27,7 @@ from llmsspider.answers.embedding import Embedder, VectorIndex
 from llmsspider.answers.fragments import encoded, fragments_of, place_of
 from llmsspider.answers.index import DamagedIndexError, SourceIndex
 from llmsspider.answers.ranking import (
+    Found,
     Hit,
     RankedPage,
     SearchResult,
@@ -45,7 +46,13 @@ from llmsspider.answers.words import Query, corrected, parse_query, words
 from llmsspider.content.markdown.sections import Block, headings_of
 from llmsspider.errors import LlmsspiderError, SearchError, StoreError, UnknownSourceError
 from llmsspider.store import CONTENT, PageRecord, SourceRecord, Store, Stores
-from llmsspider.store.database import STORE_FOLDER, delete_sqlite, resolve_data_dir, source_file
+from llmsspider.store.database import (
+    STORE_FOLDER,
+    batches,
+    delete_sqlite,
+    resolve_data_dir,
+    source_file,
+)
 from llmsspider.web.loading import own_mark
 
 logger = logging.getLogger(__name__)
@@ -75,6 +82,20 @@ SYNC_SECS = (
 )
 
 
+@dataclass(slots=True, frozen=True)
+class Shown:
+    """A page of the results: its passages that were found, the text of the best one, and addresses
+    of pages with the same text.
+    """
+
+    source: OpenSource
+    page: RankedPage
+    record: PageRecord
+    hits: list[Hit]
+    text: str
+    also: list[str] = field(default_factory=list)
+
+
 @dataclass(slots=True)
 class OpenSource:
     """A source that is open: its store, its index, and its vectors where there are any."""
@@ -84,7 +105,7 @@ class OpenSource:
     index: SourceIndex
     vectors: VectorIndex | None = None
     stamp: object = None  # see `Library._stamp`
-    answers: dict[tuple[object, ...], SearchResults] = field(default_factory=dict)
+    answers: dict[tuple[object, ...], Found] = field(default_factory=dict)
 
     def sync(self, seconds: float) -> bool:
         """Update index and vectors, for at most the time given; returns whether they are complete."""
@@ -98,27 +119,18 @@ class OpenSource:
             self.vectors is None or self.vectors.sync(self.index, self.store, until)
         )
 
-    def search(
-        self,
-        text: str,
-        limit: int,
-        section: str | None = None,
-        kind: str | None = None,
-        as_typed: bool = False,
-    ) -> SearchResults:
-        """Search this source; what was asked before is answered from memory, until the index
+    def find(self, text: str, *, as_typed: bool = False) -> Found:
+        """Find and rank pages; what was asked before is answered from memory, until the index
         changes. `as_typed`: other spellings are not tried.
         """
-        asked = text, limit, section, kind, as_typed, self.index.state()
+        asked = text, as_typed, self.index.state()
         if asked not in self.answers:
             if len(self.answers) >= MAX_ANSWERS:
                 self.answers.clear()
-            self.answers[asked] = self._search(*asked[:-1])
+            self.answers[asked] = self._find(text, as_typed=as_typed)
         return self.answers[asked]
 
-    def _search(
-        self, text: str, limit: int, section: str | None, kind: str | None, as_typed: bool
-    ) -> SearchResults:
+    def _find(self, text: str, *, as_typed: bool) -> Found:
         query = parse_query(text)
         found = self.index.candidates(query, as_typed=as_typed)
         note = None
@@ -139,76 +151,13 @@ class OpenSource:
         ranked = rank(query, found)
         if self.vectors is not None and query.text:
             ranked = fused(ranked, rank(query, self.vectors.candidates(self.index, query.text)))
-        results = self._results(query, ranked, limit, section, kind)
-        if not results:
-            where = f"section {section!r} of {self.name}" if section else self.name
-            nothing = (
-                f"nothing found in {where} ({self.index.count()[0]} pages); try fewer or other"
-                " words"
-            )
-            note = nothing if query.terms else "the query has no word to search for; give some"
-        return SearchResults(query.text, results, note)
+        return Found(self.name, query, ranked, note)
 
-    def _results(
-        self,
-        query: Query,
-        ranked: Sequence[RankedPage],
-        limit: int,
-        section: str | None,
-        kind: str | None,
-    ) -> list[SearchResult]:
-        """The results; of passages with the same text there is one, with the addresses of the other
-        pages.
-        """
-        wanted = (section or "").casefold()
-        chosen: list[tuple[RankedPage, PageRecord, list[Hit], str, list[str]]] = []
-        seen: list[set[str]] = []
-        for start in range(0, len(ranked), READ_AHEAD):
-            if len(chosen) >= limit:
-                break  # of those read with them, pages with the same text are found
-            pages = ranked[start : start + READ_AHEAD]
-            records = self.store.load_pages([one.key for one in pages], CONTENT)
-            for page, record in zip(pages, records, strict=True):
-                hits = page.passages or self.index.hits_where(f"{PASSAGES_OF} LIMIT 1", page.key)
-                if kind == "code":
-                    hits = [hit for hit in hits if code_in(hit.text_in(record) or "")]
-                text = hits[0].text_in(record) if hits else None
-                if (
-                    record is None or text is None
-                ):  # a running crawl changed the page after the index was updated
-                    continue
-                if wanted not in ((record.llms and record.llms.section) or "").casefold():
-                    continue
-                own = set(words(_HEADINGS.sub("", text)))
-                alike = (
-                    n
-                    for n, other in enumerate(seen)
-                    if len(own & other) >= ALIKE * len(own | other) > 0
-                )
-                if (same := next(alike, None)) is not None:
-                    chosen[same][-1].append(record.url)
-                elif len(chosen) < limit:
-                    chosen.append((page, record, hits, text, []))
-                    seen.append(own)
-        source = self.store.source_record()
-        rooms = chain(ROOMS, repeat(ROOMS[-1]))
-        return [
-            self._result(query, source, *one, room, kind)
-            for one, room in zip(chosen, rooms, strict=False)
-        ]
-
-    def _result(  # noqa: PLR0917
-        self,
-        query: Query,
-        source: SourceRecord | None,
-        page: RankedPage,
-        record: PageRecord,
-        hits: list[Hit],
-        text: str,
-        also: list[str],
-        room: int,
-        kind: str | None,
-    ) -> SearchResult:
+    def result(self, query: Query, shown: Shown, room: int, *, code: bool) -> SearchResult:
+        """The result for a page, with as many characters as there is `room`; `code`: code alone."""
+        page = shown.page
+        record = shown.record
+        hits = shown.hits
         best = hits[0]
         passages = self.index.hits_where(PASSAGES_OF, page.key)
         parts = shown_parts(hits, passages, room)
@@ -219,16 +168,16 @@ class OpenSource:
         fragment = self._fragment(record, best)
         start, end = parts[0][0], parts[-1][1]
         begin = 0
-        shown = joined(record.content or "", parts)
+        text = joined(record.content or "", parts)
         if len(parts) == 1:
-            begin, shown = excerpt(text, query, room)
-        if kind == "code":
-            shown = code_in(shown) or shown
+            begin, text = excerpt(shown.text, query, room)
+        if code:
+            text = code_in(text) or text
         return SearchResult(
             url=f"{record.url}#{encoded(fragment)}" if fragment else record.url,
             title=record.title or record.url,
             heading_path=best.heading_path,
-            text=shown,
+            text=text,
             score=round(page.score, 4),
             source=self.name,
             page_id=record.id,
@@ -237,8 +186,8 @@ class OpenSource:
             offset=start + begin,
             length=end - start - begin,
             more=tuple(more[:MAX_MORE]),
-            also=tuple(also),
-            licences=licences_of(record, source),
+            also=tuple(shown.also),
+            licences=licences_of(record, self.store.source_record()),
         )
 
     def headings(self, record: PageRecord) -> list[tuple[Block, str | None]]:
@@ -269,6 +218,66 @@ class OpenSource:
             self.vectors.close()
         self.index.close()
         self.store.close()
+
+
+def results_of(
+    query: Query,
+    places: Sequence[tuple[OpenSource, RankedPage]],
+    limit: int,
+    section: str | None = None,
+    kind: str | None = None,
+) -> list[SearchResult]:
+    """The results for pages in their order; of passages of a source with the same text there is
+    one, with the addresses of the other pages.
+    """
+    wanted = (section or "").casefold()
+    chosen: list[Shown] = []
+    seen: list[tuple[OpenSource, set[str]]] = []
+    for batch in batches(places, READ_AHEAD):
+        if len(chosen) >= limit:
+            break  # of those read with them, pages with the same text are found
+        for shown in _read(batch, code=kind == "code"):
+            entry = shown.record.llms
+            if wanted not in ((entry and entry.section) or "").casefold():
+                continue
+            own = set(words(_HEADINGS.sub("", shown.text)))
+            alike = (
+                n
+                for n, (source, other) in enumerate(seen)
+                if source is shown.source and len(own & other) >= ALIKE * len(own | other) > 0
+            )
+            if (same := next(alike, None)) is not None:
+                chosen[same].also.append(shown.record.url)
+            elif len(chosen) < limit:
+                chosen.append(shown)
+                seen.append((shown.source, own))
+    rooms = chain(ROOMS, repeat(ROOMS[-1]))
+    return [
+        one.source.result(query, one, room, code=kind == "code")
+        for one, room in zip(chosen, rooms, strict=False)
+    ]
+
+
+def _read(places: Sequence[tuple[OpenSource, RankedPage]], *, code: bool) -> Iterator[Shown]:
+    """Yield the pages, read from their stores, with the passages that are shown of them."""
+    keys: dict[str, list[bytes]] = {}
+    sources = {source.name: source for source, _ in places}
+    for source, page in places:
+        keys.setdefault(source.name, []).append(page.key)
+    records = {
+        (name, key): record
+        for name, wanted in keys.items()
+        for key, record in zip(wanted, sources[name].store.load_pages(wanted, CONTENT), strict=True)
+    }
+    for source, page in places:
+        record = records[source.name, page.key]
+        hits = page.passages or source.index.hits_where(f"{PASSAGES_OF} LIMIT 1", page.key)
+        if code:
+            hits = [hit for hit in hits if code_in(hit.text_in(record) or "")]
+        text = hits[0].text_in(record) if hits else None
+        # a running crawl may have changed the page after the index was updated
+        if record is not None and text is not None:
+            yield Shown(source, page, record, hits, text)
 
 
 class Library(AbstractContextManager["Library"]):
@@ -307,26 +316,26 @@ class Library(AbstractContextManager["Library"]):
         function `search`. `kind` "code" shows code alone.
         """
         limit = max(1, min(limit, MAX_RESULTS))
-        search = partial(_search, text=text, limit=limit, section=section, kind=kind)
+        problems: list[str] = []
         if source is not None:
-            return self._with(source, search)
-        found, problems = self._each(partial(search, as_typed=True))
-        if not any(one.results for one in found):
-            found, problems = self._each(search)
+            found = [self._with(source, partial(_find, text=text))]
+        else:
+            found, problems = self._each(partial(_find, text=text, as_typed=True))
+            if not any(one.ranked for one in found):
+                found, problems = self._each(partial(_find, text=text))
         query = parse_query(text)
-        results = pooled(query, found)[:limit]
+        order = pooled(found) if source is None else [(found[0], page) for page in found[0].ranked]
+        sources = {one.source: self.open(one.source) for one in found}
+        places = [(sources[one.source], page) for one, page in order]
+        results = results_of(query, places, limit, section, kind)
         said = _notes(found, {one.source for one in results})
         if not results:
-            note = f"nothing found in {len(found)} sources; try fewer or other words"
-            if len(found) < 2 and not problems:
-                note = found[0].note or note if found else "nothing has been crawled yet"
-            said = [note]
+            pages = sum(one.index.count()[0] for one in sources.values())
+            said = [_nothing(found, pages, section)]
         notes = "; ".join([*said, *problems]) or None
         return SearchResults(query.text, results, notes)
 
-    def _each(
-        self, work: Callable[[OpenSource], SearchResults]
-    ) -> tuple[list[SearchResults], list[str]]:
+    def _each(self, work: Callable[[OpenSource], Found]) -> tuple[list[Found], list[str]]:
         """Call with every source; returns a line for each that cannot be searched, too."""
         found = []
         problems = []
@@ -358,8 +367,7 @@ class Library(AbstractContextManager["Library"]):
             if (record := self._with(name, partial(_page, page=page))) is not None:
                 return name, record
         text = unquote(urlsplit(page).path).partition(".")[0] if "://" in page else page
-        near = [one for name in names for one in self.open(name).search(text, 3, None).results]
-        near = sorted(near, key=lambda one: -one.score)[:3]
+        near = self.search(text, limit=3).results
         there = (
             f"the nearest are {', '.join(one.url for one in near)}"
             if near
@@ -497,19 +505,29 @@ class Library(AbstractContextManager["Library"]):
         self.close()
 
 
-def _search(opened: OpenSource, **asked: Any) -> SearchResults:
+def _find(opened: OpenSource, text: str, *, as_typed: bool = False) -> Found:
     in_step = opened.sync(SYNC_SECS)
-    found = opened.search(**asked)
+    found = opened.find(text, as_typed=as_typed)
     if in_step:
         return found
     behind = "the search index is still being made; results are from the part that is ready"
     return replace(found, note="; ".join(filter(None, (found.note, behind))))
 
 
-def _notes(found: Sequence[SearchResults], shown: set[str]) -> list[str]:
+def _nothing(found: Sequence[Found], pages: int, section: str | None) -> str:
+    """What is said where there is no result."""
+    if not found:
+        return "nothing has been crawled yet"
+    if not found[0].query.terms:
+        return "the query has no word to search for; give some"
+    where = f"{len(found)} sources" if len(found) > 1 else found[0].source
+    where = f"section {section!r} of {where}" if section else where
+    return f"nothing found in {where} ({pages} pages); try fewer or other words"
+
+
+def _notes(found: Sequence[Found], shown: set[str]) -> list[str]:
     """The notes on the sources shown: those of all of them, and on what else was searched for."""
-    of_source = {one.results[0].source: one.note for one in found if one.results}
-    notes = {source: note for source, note in of_source.items() if source in shown}
+    notes = {one.source: one.note for one in found if one.source in shown}
     if len({*notes.values()}) == 1:
         return [note for note in {*notes.values()} if note]
     return [

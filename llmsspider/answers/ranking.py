@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import accumulate
 from math import log
 
 from llmsspider.answers.words import Query, Term, words
@@ -117,13 +118,15 @@ class Candidates:
     """The matches of a query in an index, not yet ranked.
 
     `pages` has the score of each page as a whole: its title, its headings, and what llms.txt and
-    the page say of it. `unknown` are the terms of the query that the index does not hold.
+    the page say of it. `unknown` are the terms of the query that the index does not hold, `held`
+    those of a page (`RankedPage.held`).
     """
 
     passages: list[Hit] = field(default_factory=list)
     pages: dict[bytes, float] = field(default_factory=dict)
     signals: dict[bytes, PageSignals] = field(default_factory=dict)
     unknown: list[Term] = field(default_factory=list)
+    held: dict[bytes, list[int]] = field(default_factory=dict)
 
 
 def outline_of(record: PageRecord) -> tuple[str, str, bool]:
@@ -183,11 +186,16 @@ such pages.
 
 @dataclass(slots=True)
 class RankedPage:
-    """A ranked page: its key, its score, its passages, best first."""
+    """A ranked page: its key, its score, its passages, best first.
+
+    `held` are the places in the query of the terms that its best passage holds, and once more of
+    those that its title, notes and headings do.
+    """
 
     key: bytes
     score: float
     passages: list[Hit] = field(default_factory=list)
+    held: list[int] = field(default_factory=list)
 
 
 def rank(query: Query, found: Candidates) -> list[RankedPage]:
@@ -212,7 +220,8 @@ def rank(query: Query, found: Candidates) -> list[RankedPage]:
         if page is not None and score > 0:
             is_named = page.version is not None and asked.issuperset(words(page.version))
             group = 0 if is_named else 2 if page.superseded else 1
-            pages.append((group, RankedPage(key, score * _share(query, page), hits)))
+            held = found.held.get(key, [])
+            pages.append((group, RankedPage(key, score * _share(query, page), hits, held)))
     return [ranked for _, ranked in sorted(pages, key=lambda pair: (pair[0], -pair[1].score))]
 
 
@@ -256,41 +265,42 @@ def fused(by_words: Sequence[RankedPage], by_meaning: Sequence[RankedPage]) -> l
         for place, page in enumerate(ranking, 1):
             scores[page.key] += weight / (FUSION_RANK + place)
     order = sorted(pages, key=lambda key: -scores[key])
-    return [RankedPage(key, 1.0 / place, pages[key].passages) for place, key in enumerate(order, 1)]
+    return [replace(pages[key], score=1.0 / place) for place, key in enumerate(order, 1)]
 
 
 # Results of several sources. The scores of an index say nothing of those of another, so sources are
 # compared by which words of the query stand in what they found, rare ones counting more.
 
-BEGINNING = 5  # letters of a word that are compared, in place of its stem
+MAX_POOLED = 60  # pages of one source that are compared with those of others
 NAMED_SOURCE = 1.5  # factor for a source whose name has a word of the query
 
 
-def pooled(query: Query, found: Sequence[SearchResults]) -> list[SearchResult]:
-    """Return the results of several sources as one ranking; those of one source keep their order."""
-    asked = {word[:BEGINNING] for word in query.words}
-    named = {
-        result: _beginnings(result.heading) & asked for each in found for result in each.results
-    }
-    texts = {result: _beginnings(result.text) & asked for result in named}
-    holding = Counter(word for result in named for word in named[result] | texts[result])
-    rarity = {word: log(1 + len(named) / number) for word, number in holding.items()}
-    ranked = []
-    for results in (each.results for each in found if each.results):
-        held = [[*named[result], *texts[result]] for result in results]
-        strength = max(sum(rarity[word] for word in of_result) for of_result in held)
-        if _beginnings(results[0].source) & asked:
+@dataclass(slots=True, frozen=True)
+class Found:
+    """The pages of a source that were found for a query, best first, and a note for the reader."""
+
+    source: str
+    query: Query
+    ranked: list[RankedPage]
+    note: str | None = None
+
+
+def pooled(found: Sequence[Found]) -> list[tuple[Found, RankedPage]]:
+    """Return the pages of several sources as one ranking; those of one source keep their order."""
+    every = [page for one in found for page in one.ranked[:MAX_POOLED]]
+    holding = Counter(term for page in every for term in set(page.held))
+    rarity = {term: log(1 + len(every) / number) for term, number in holding.items()}
+    pages = []
+    for one in found:
+        ranked = one.ranked[:MAX_POOLED]
+        strength = max((sum(rarity[term] for term in page.held) for page in ranked), default=0.0)
+        if one.query.words.intersection(words(one.source)):
             strength *= NAMED_SOURCE
-        lowest = results[0].score
-        for result in results:
-            lowest = min(lowest, result.score)
-            score = strength * (lowest / results[0].score if results[0].score else 1.0)
-            ranked.append(replace(result, score=round(score, 4)))
-    return sorted(ranked, key=lambda result: -result.score)
-
-
-def _beginnings(text: str) -> set[str]:
-    return {word[:BEGINNING] for word in words(text)}
+        scores = accumulate((page.score for page in ranked), min)
+        for page, score in zip(ranked, scores, strict=True):
+            share = score / (ranked[0].score or 1.0)
+            pages.append((one, replace(page, score=strength * share)))
+    return sorted(pages, key=lambda entry: -entry[1].score)
 
 
 NEARLY = 0.5

@@ -452,7 +452,9 @@ def test_a_section_is_read_by_its_heading_or_its_fragment(shelves: Shelves):
     assert read("a/") == read("a") == page
     assert read("a#kinds", "Error") == parts["Error"]
     for missing, heading in (("a#kinds_2", None), ("a", "rror"), ("a", "Kind"), ("b#ror", None)):
-        with pytest.raises(SearchError, match=r"the page has no heading .*; it has: Client; Error;"):
+        with pytest.raises(
+            SearchError, match=r"the page has no heading .*; it has: Client; Error;"
+        ):
             read(missing, heading)
 
 
