@@ -2,6 +2,7 @@
 and which pages of a run were requested. No Scrapy.
 """
 
+from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 
 from llmsspider.crawler.bounds import Bounds
@@ -69,12 +70,15 @@ class Addresses(UsesRun):
 
     # --- what takes the place of a page ---
 
-    def redirected(self, url: str, target: str, *, for_good: bool) -> None:
-        """Take in that an address redirects to another page; a stored one moved."""
-        self.bounds.trees.redirected(url, target)
-        if for_good:
-            self.learned.redirects.learn(url, target)
-        self.known.moved(page_key(url), page_key(target), for_good=for_good)
+    def redirected(self, urls: Iterable[str], target: str, *, for_good: bool) -> None:
+        """Take in that addresses redirect to another page; stored ones moved."""
+        for url in urls:
+            if identity(url) == identity(target):
+                continue
+            self.bounds.trees.redirected(url, target)
+            if for_good:
+                self.learned.redirects.learn(url, target)
+            self.known.moved(page_key(url), page_key(target), for_good=for_good)
 
     def replaced(self, url: str, target: str, depth: int, *, is_spelling: bool) -> None:
         """Take in that a page says that another one takes its place."""

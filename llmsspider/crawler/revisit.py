@@ -32,9 +32,9 @@ MAX_AGE = 1000
 """Number of runs after which a page that is not met any more is forgotten."""
 MIN_SAMPLE = 3
 """Number of pages that are sampled at least."""
-DEPLOY_SAMPLE = 3
+DEPLOY_SAMPLE = 5
 """So many times as many pages are sampled when a witness is another one than last time: what none
-of them holds, such as the targets of links, changes with a deploy.
+of them holds, such as the targets of links, changes with deploys, and is seen within ten of them.
 """
 HELD_WORDS = 0.8
 """Share of the words of a page that a witness has which holds its text."""

@@ -107,24 +107,20 @@ class PageDupeFilter(BaseDupeFilter):
     def request_seen(self, request: Request) -> bool:
         """Return whether the request's page was requested before, and remember it."""
         key = page_key(request.url)
-        redirects = request.meta.get("redirect_urls")
+        redirects = request.meta.get("redirect_urls", ())
         if redirects and identity(redirects[-1]) == identity(request.url):
             return False
         if redirects and self._run is not None:
             self._run.suspects.see_redirect(key, not is_permanent(request))
         if key in self._pages:
-            self._note_redirect(request)
+            if self._run is not None:
+                for_good = is_permanent(request)
+                self._run.addresses.redirected(redirects, request.url, for_good=for_good)
             return True
         self._pages.add(key)
         if self._file is not None:
             self._file.write(key)
         return False
-
-    def _note_redirect(self, request: Request) -> None:
-        """Record the addresses that redirect to a page which was requested by itself."""
-        for url in request.meta.get("redirect_urls", ()):
-            if self._run is not None:
-                self._run.addresses.redirected(url, request.url, for_good=is_permanent(request))
 
     def log(self, request: Request, spider: Spider) -> None:
         """Count and log a request that was filtered."""

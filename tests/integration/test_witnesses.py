@@ -127,7 +127,7 @@ def test_a_night_is_what_the_index_names_and_a_sample(serve, run_crawl):
     assert told == {"/p7/": "changed", "/p8/": "changed"}
     assert {"/p7/", "/p8/"} < {*paths}
     found = {path for path in paths if path in nights.site.pages and path.startswith("/p")}
-    assert len(found) == 11, "those that were named, and three times the sample"
+    assert len(found) == 17, "those that were named, and five times the sample"
     nights.site.pages.pop("/p9/")
     kept, nights.number = nights.number, 9  # the index has lost most pages: that is damage
     told, paths, outcome = nights()

@@ -207,7 +207,7 @@ def test_what_is_not_named_is_sampled_or_left_out():
     why = ledger.plan(ASKED, 50)
 
     assert why.pop(KEYS[1]) == "named"
-    assert [*why.values()] == ["sampled"] * 5, "a deploy: three times as many as without"
+    assert [*why.values()] == ["sampled"] * 5, "a deploy: five times as many as without"
     ledger = Site().begun({})
     assert sorted(ledger.plan(ASKED, 50).values()) == ["left out"] * 3 + ["sampled"] * 3
     assert len(ledger.unasked) == 3

@@ -518,9 +518,8 @@ class Documents(UsesRun):
 
     def note_redirect(self, request: Request) -> None:
         """Record the addresses that redirect to another page: stored ones moved."""
-        for url in request.meta.get("redirect_urls", ()):
-            if identity(url) != identity(request.url):
-                self.addresses.redirected(url, request.url, for_good=is_permanent(request))
+        redirected = request.meta.get("redirect_urls", ())
+        self.addresses.redirected(redirected, request.url, for_good=is_permanent(request))
 
 
 def kind_of_failure(error: BaseException) -> ErrorKind:
