@@ -102,8 +102,3 @@ def test_a_page_of_reviews_keeps_them():
     reviews = f"<div class=reviews>{f'<p>{TEXT}</p>' * 5}</div>"
     page = f"<main><h1>Mills</h1><div>{SHORT}</div>{reviews}</main>"
     assert markdown_of(page).count(TEXT) == 5
-
-
-def test_a_section_with_an_address_is_no_navigation_for_its_name():
-    section = f"<div id=menu-of-the-mill><h2>Menu of the mill</h2>{SHORT}</div>"
-    assert "Menu of the mill" in markdown_of(BODY.replace("</div>", f"{section}</div>"))

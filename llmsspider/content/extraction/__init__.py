@@ -53,6 +53,7 @@ from llmsspider.content.extraction.tree import (
     inner_text,
     letters_outside_links,
     plain_text,
+    strings_of,
 )
 from llmsspider.content.extraction.walk import Walk
 from llmsspider.content.links import Growth, Joiner
@@ -374,7 +375,7 @@ _ENTRIES = frozenset({"li", "tr", "dt", "dd"})
 _TITLE_LINKS = XPath(
     "(h2 | h3 | h4 | header//h2 | header//h3 | div/h2 | div/h3)//a | a[h2 or h3 or h4]"
 )
-_TAGS = XPath("//a[@rel][contains(concat(' ', @rel, ' '), ' tag ')]/@href", smart_strings=False)
+_TAGS = strings_of("//a[@rel][contains(concat(' ', @rel, ' '), ' tag ')]/@href")
 _SIDEBARS = XPath(
     "//nav[not(ancestor::header)]//a/@href | //aside//a/@href | //*[contains(@class, 'sidebar') or"
     " contains(@class, 'menu')]//a/@href"

@@ -14,6 +14,7 @@ from typing import Any
 from lxml.etree import XPath, _Element
 
 from llmsspider.content.extraction.parsing import Source
+from llmsspider.content.extraction.tree import strings_of
 from llmsspider.content.links import Joiner
 from llmsspider.items import PageMeta
 
@@ -304,8 +305,8 @@ def api_of(read: object) -> dict[str, Any] | None:
     return read if read.get("openapi") or read.get("swagger") else None
 
 
-INLINE_SCRIPTS = XPath("//script[not(@src)]/text()", smart_strings=False)
-SCRIPTS_OF_FILES = XPath("//script/@src", smart_strings=False)
+INLINE_SCRIPTS = strings_of("//script[not(@src)]/text()")
+SCRIPTS_OF_FILES = strings_of("//script/@src")
 
 # The OpenAPI files that a page names for the script that renders its API reference, or embeds in
 # its
@@ -317,19 +318,10 @@ _DOCC = re.compile(rb"var baseUrl ?= ?\"([^\"<>\s]*/)\"")
 """Where the site of DocC begins, whose pages are drawn from a file of data each."""
 _SPEAKS = re.compile("swagger|redoc|rapidoc|openapi|apireference|loadspec", re.IGNORECASE)
 """Inline scripts with one of these words are searched for APIs."""
-_CONFIGURED = XPath("//*[@id='api-reference']/@data-configuration", smart_strings=False)
-_NAMED = (
-    (b"spec-url", XPath("//@spec-url", smart_strings=False)),
-    (b"apidescriptionurl", XPath("//@apidescriptionurl", smart_strings=False)),
-    (b"api-reference", XPath("//*[@id='api-reference']/@data-url", smart_strings=False)),
-)
-"""The attributes that hold the URL of an OpenAPI file, each with the byte string by which pages
-have it.
-"""
-_HOLDING = XPath(
-    "//script[@id='api-reference'][not(@src)]/text() | //@apidescriptiondocument",
-    smart_strings=False,
-)
+_CONFIGURED = strings_of("//*[@id='api-reference']/@data-configuration")
+_NAMED = strings_of("//@spec-url | //@apidescriptionurl | //*[@id='api-reference']/@data-url")
+"""The attributes that hold the URL of an OpenAPI file."""
+_HOLDING = strings_of("//script[@id='api-reference'][not(@src)]/text() | //@apidescriptiondocument")
 _INITIALIZER = re.compile(
     r"swagger|redoc|rapi-?doc|openapi|scalar|elements|api|spec|schema|docs?|init", re.IGNORECASE
 )
@@ -369,7 +361,7 @@ def _read_docc(meta: PageMeta, source: Source, joiner: Joiner) -> None:
 
 def _read_viewer(meta: PageMeta, root: _Element, source: Source, joiner: Joiner) -> None:
     scripts = list(filter(_SPEAKS.search, INLINE_SCRIPTS(root)))
-    named = [url.strip() for mark, path in _NAMED if source.may_hold(mark) for url in path(root)]
+    named = list(map(str.strip, _NAMED(root)))
     held: list[dict[str, Any]] = []
     if source.may_hold(b"api-reference", b"elements-api"):
         named += [url for text in _CONFIGURED(root) for url in urls_in(text)]

@@ -20,6 +20,7 @@ from llmsspider.content.extraction.tree import (
     HEADINGS,
     IS_FRAME,
     class_names,
+    empty,
     holds,
     inner_text,
     letters_outside_links,
@@ -53,17 +54,7 @@ def heading(walk: Walk, element: _Element) -> list[str]:
     own_id = heading_id(element)  # its permalink is emptied below
     walk.in_heading = True
     labels = _labels(walk, element)
-    for span in element.iter("span"):
-        classes = span.get("class")
-        if classes == "signature-attributes":  # JSDoc: attributes of a parameter, below its name
-            span.tag = "sub"
-        elif (
-            classes
-            and not len(span)
-            and not span.text
-            and not _SEPARATORS.isdisjoint(classes.split())
-        ):
-            span.text = " "
+    _show_styles(element)
     _separate_lines(element)
     # VuePress: the permalink is around the text; accordions: a button is
     around = (*(element if len(element) == 1 else ()), *element.iterchildren("button"))
@@ -110,6 +101,16 @@ def _says_something(element: _Element) -> bool:
     return bool((inner_text(element) + (element.tail or "")).strip())
 
 
+def _show_styles(heading: _Element) -> None:
+    """Set what the style of a page sets in a heading: parts that are lowered, and between parts."""
+    for span in heading.iter("span"):
+        names = class_names(span)
+        if names == ["signature-attributes"]:  # JSDoc: attributes of a parameter, below its name
+            span.tag = "sub"
+        elif not (_SEPARATORS.isdisjoint(names) or len(span) or span.text):
+            span.text = " "
+
+
 def _labels(walk: Walk, heading: _Element) -> list[str]:
     """Take the labels out of the heading of a member (`property`, `Optional`), and return them as a
     paragraph.
@@ -121,7 +122,7 @@ def _labels(walk: Walk, heading: _Element) -> list[str]:
     for part in found:
         labels.append(copy(part))
         labels[-1].tail = " "
-        part.clear(keep_tail=True)
+        empty(part)
     return walk.block(labels) if found else []
 
 
@@ -182,7 +183,7 @@ def details(walk: Walk, element: _Element) -> list[str]:
             found = walk.blocks(summary)
         elif line := walk.line(summary):
             found = [walk.format.paragraph([walk.bold(line)])]
-        summary.clear(keep_tail=True)
+        empty(summary)
         summary.tag = "span"
     return found + walk.blocks(element)
 
@@ -226,7 +227,7 @@ def formula(walk: Walk, element: _Element) -> list[str] | None:
 
 # Tables: spans filled, cells on one line, a header row; listings and layout recognised.
 
-_ROWS = XPath("tr | thead/tr | tbody/tr | tfoot/tr", smart_strings=False)
+_ROWS = XPath("tr | thead/tr | tbody/tr | tfoot/tr")
 _CELL_TAGS = frozenset({"td", "th"})
 _Places = list[list[_Element | None]]
 """The cell that begins at each column of each row, None where one goes on."""

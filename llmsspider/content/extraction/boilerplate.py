@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from operator import itemgetter
 
 from lxml.etree import XPath, _Element
 
-from llmsspider.content.extraction.tree import INLINE, NO_PROSE, navigation_name
+from llmsspider.content.extraction.tree import INLINE, NO_PROSE, empty, navigation_name
 
 _PARAGRAPH = 100
 """Minimum number of characters outside links of a line that is a paragraph."""
@@ -47,7 +48,7 @@ _BLOCKS = ("div", "section", "aside", "ul", "form", "td")
 _NO_BODY = frozenset({"li", "ol", "p", "pre", "table", "ul"})
 _STRUCTURE = XPath(
     "boolean(descendant-or-self::*[self::h1 or self::pre or self::th or self::dl or self::code"
-    " or self::*[@id and (h2 or h3 or h4)]])"
+    " or self::section[@id and (h2 or h3 or h4)]])"
 )
 """What is of the text: a section with a heading and an address of its own, too."""
 _LEADS_ON = XPath("boolean(descendant-or-self::a | descendant-or-self::form)")
@@ -74,23 +75,33 @@ def without_boilerplate(main: _Element, page: _Element | None) -> _Element:
     blocks = [one for one in main.iterdescendants(*_BLOCKS) if one not in headed]
     little = {one for one in blocks if _is_little(texts[one], whole)}
     boilerplate = [one for one in _with_forms(main) if one in little]
-    named: dict[str, dict[_Element, None]] = {}
-    for element in blocks:
-        word = navigation_name(element)
-        if word and (word in _ADDED or element in little):
-            named.setdefault(word, {})[element] = None
-    sizes = {word: _prose_in(elements, texts) for word, elements in named.items()}
-    left = whole.prose
-    for word in sorted(sizes, key=sizes.__getitem__, reverse=True):
-        if sizes[word] < _ADDED.get(word, _MOST) * left:
-            left -= sizes[word]
-            boilerplate += named[word]
+    boilerplate += _named(blocks, little, texts, whole.prose)
     if whole.paragraphs >= _ARTICLE * (whole.prose + whole.linked):
         boilerplate += _below_body(main, texts)
     for element in boilerplate:
         if not _STRUCTURE(element):
-            element.clear(keep_tail=True)
+            empty(element)
     return main
+
+
+def _named(
+    blocks: list[_Element], little: set[_Element], texts: _Texts, left: int
+) -> Iterator[_Element]:
+    """Yield the blocks that are named like navigation, all of one name or none; `left` is how much
+    text there is outside links.
+    """
+    named: dict[tuple[str, float], dict[_Element, None]] = defaultdict(dict)
+    for element in filter(navigation_name, blocks):
+        word = navigation_name(element)
+        if word in _ADDED:
+            named[word, _ADDED[word]][element] = None
+        if element in little:
+            named[word, _MOST][element] = None
+    sizes = {name: _prose_in(elements, texts) for name, elements in named.items()}
+    for (word, most), size in sorted(sizes.items(), key=itemgetter(1), reverse=True):
+        if size < most * left:
+            left -= size
+            yield from named[word, most]
 
 
 def _prose_in(elements: dict[_Element, None], texts: _Texts) -> int:

@@ -21,6 +21,7 @@ from llmsspider.content.extraction.tree import (
     collapsed,
     holds,
     inner_text,
+    strings_of,
 )
 from llmsspider.content.markdown.commonmark import with_line_feeds
 
@@ -29,13 +30,9 @@ from llmsspider.content.markdown.commonmark import with_line_feeds
 
 _ANNOTATION = XPath(
     "string((descendant::annotation[@encoding='application/x-tex' or @encoding='TeX'] |"
-    " descendant::annotation)[1])",
-    smart_strings=False,
+    " descendant::annotation)[1])"
 )
-_MATHJAX_4 = XPath(
-    "string(descendant::*[@data-mml-node='math' or self::mjx-math]/@data-latex)",
-    smart_strings=False,
-)
+_MATHJAX_4 = XPath("string(descendant::*[@data-mml-node='math' or self::mjx-math]/@data-latex)")
 _MATHJAX_SCRIPT = XPath(
     "boolean(descendant::script[starts-with(@type,'math/tex')]"
     " | following-sibling::script[starts-with(@type,'math/tex')])"
@@ -86,7 +83,7 @@ def formula(element: _Element) -> Formula | None:
     display = display or element.get("display") in {"block", "true"}
     if found := _DELIMITED.match(tex):
         display = display or found.lastgroup in {"d", "dd", "b"}
-        tex = found[found.lastgroup or 0]
+        tex = found[str(found.lastgroup)]
     return Formula(tex.replace("\u200b", "").strip(), display)
 
 
@@ -117,15 +114,17 @@ def in_text(text: str) -> list[tuple[str, bool]] | None:
 
 
 def _tex(element: _Element) -> str | None:
-    names = ("alt",) if element.tag == "img" else _HELD
-    if (value := next(filter(None, map(element.get, names)), None)) or element.tag == "img":
-        return value
-    if tex := _ANNOTATION(element) or (
-        _MATHJAX_4(element) if element.tag == "mjx-container" else ""
-    ):
+    if element.tag == "img":
+        return element.get("alt") or None
+    tex = next(filter(None, map(element.get, _HELD)), "") or _ANNOTATION(element)
+    if tex := tex or _MATHJAX_4(element):
         return str(tex)
     if (drawn := next(element.iter("math"), None)) is not None:
         return mathml.tex(drawn).strip() or None
+    return _written_tex(element)
+
+
+def _written_tex(element: _Element) -> str | None:
     text = inner_text(element)
     is_word = "latex" in class_names(element) and not _TEX.search(text)
     is_plain = (
@@ -138,8 +137,8 @@ def _tex(element: _Element) -> str | None:
 # prompts and blank lines stay. The language comes from the class conventions of the highlighters
 # (HTML standard 4.5.15 `language-`).
 
-_CODE = XPath("descendant::code[1]", smart_strings=False)
-_CLASSES = XPath("descendant::*/@class", smart_strings=False)
+_CODE = XPath("descendant::code[1]")
+_CLASSES = strings_of("descendant::*/@class")
 _DATA_LINE = XPath(
     "boolean(descendant::*/@data-line | descendant::*/@style[contains(., 'user-select')])"
 )

@@ -9,6 +9,7 @@ from llmsspider.content.extraction.rules import Kind
 from llmsspider.content.extraction.tree import (
     HAS_PANELS,
     class_names,
+    empty,
     holders,
     inner_text,
     settable,
@@ -43,17 +44,17 @@ _EMPTY_MARKS = frozenset({"svg", "i", "button", "img"})
 def admonition(walk: Walk, element: _Element) -> list[str] | None:
     """Return an admonition as a quote, or None where the element has the class but no type."""
     classes = element.get("class", "")
-    callout = element.get("data-callout") or element.get("data-callout-type")
     title = _title(element)
     label = walk.line(title) if title is not None else ""
-    named = (classes, callout, element.get("data-type"), label.strip(" :.!"))
+    types = map(element.get, ("data-callout", "data-callout-type", "data-type"))
+    named = (classes, *types, label.strip(" :.!"))
     kind = next(filter(None, map(_type_of, named)), None)
     if kind is None:
         if "admonition" not in classes and "callout" not in classes:
             return None
         kind = "note"
     if title is not None:
-        title.clear(keep_tail=True)
+        empty(title)
     blocks = walk.blocks(_cell(element))
     if label and label.lower().replace(" ", "").strip(":.!¶*") not in {kind, f"{kind}s", ""}:
         blocks.insert(0, walk.format.paragraph([walk.bold(label)]))
@@ -104,7 +105,7 @@ _PANELS = XPath("descendant::*/@role[.='tabpanel']")
 _LISTS_AND_PANELS = XPath("descendant::*/@role[.='tablist' or .='tabpanel']")
 _TABS = XPath("descendant::*/@role[.='tab']")
 _BLOCKS = XPath("*[contains(@class,'tabbed-content')]/*[contains(@class,'tabbed-block')]")
-_LABELS = XPath("*[contains(@class,'tabbed-labels')]/label", smart_strings=False)
+_LABELS = XPath("*[contains(@class,'tabbed-labels')]/label")
 
 _TAB_SETS = frozenset({"tab-set", "sd-tab-set", "book-tabs"})
 """Classes of sets of tabs in which a `<label>` is directly before its panel."""
@@ -213,8 +214,7 @@ _REFERENCES = XPath(
     " or contains(@class,'footnote-ref') or contains(@class,'footnoteref') or @class='footnote'"
     " or (parent::sup and (starts-with(@href,'#fn') or starts-with(@href,'#footnote')"
     " or starts-with(@href,'#_footnote') or starts-with(@href,'#user-content-fn')"
-    " or contains(parent::sup/@class,'footnote') or starts-with(parent::sup/@id,'fnref'))))]",
-    smart_strings=False,
+    " or contains(parent::sup/@class,'footnote') or starts-with(parent::sup/@id,'fnref'))))]"
 )
 _IDS = XPath("descendant::*/@id")
 _NAMED_NOTES = XPath(
@@ -320,7 +320,7 @@ def _below_heading(walk: Walk, heading: _Element, label: str) -> list[str]:
     blocks = []
     for following in takewhile(lambda one: one.tag != heading.tag, heading.itersiblings()):
         blocks += walk.block(following)
-        following.clear(keep_tail=True)  # otherwise the walk would convert it again
+        empty(following)  # otherwise the walk would convert it again
     return [walk.format.footnote(label, blocks)] if blocks else []
 
 
@@ -330,7 +330,7 @@ def _from_table(walk: Walk, element: _Element, label: str) -> list[str]:
     """
     note = [element, *element.iter("td")][-1]
     if len(note) and len(note[0]) and all(_BACK.search(link.get("class", "")) for link in note[0]):
-        note[0].clear(keep_tail=True)
+        empty(note[0])
     blocks = walk.blocks(note)
     return [walk.format.footnote(label, blocks)] if blocks else []
 
@@ -360,7 +360,7 @@ def _without_back_links(element: _Element, label: str | None = None) -> None:
             _BACK.search(classes) or shown in _BACK_SIGNS or child.get("role") == "doc-backlink"
         )
         if is_back or (is_label and ("label" in classes or "brackets" in classes)):
-            child.clear(keep_tail=True)
+            empty(child)
             child.tag = "span"
     if label and element.text and element.text.strip(" .[]") == label:
         element.text = None

@@ -23,6 +23,7 @@ from llmsspider.content.extraction.tree import (
     navigation_name,
     prose,
     remove_elements,
+    strings_of,
 )
 
 _MARKED = (
@@ -40,11 +41,9 @@ _FORMULAS = XPath(
     "descendant::math | descendant::script[starts-with(@type, 'math/')] |"
     " descendant::*[@data-latex]"
 )
-_CONTROLLED = [(name, XPath(f"//@{name.decode()}", smart_strings=False)) for name in CONTROLS]
-_CONTROLLED += [
-    (name, XPath(f"//*[@{name.decode()}]/@href", smart_strings=False)) for name in SWITCHES
-]
-_CONTROLLED += [(b"role", XPath("//*[@role='tab']/@href", smart_strings=False))]
+_CONTROLLED = [(name, strings_of(f"//@{name.decode()}")) for name in CONTROLS]
+_CONTROLLED += [(name, strings_of(f"//*[@{name.decode()}]/@href")) for name in SWITCHES]
+_CONTROLLED += [(b"role", strings_of("//*[@role='tab']/@href"))]
 """Where controls name what they open, with the mark of pages that have such controls."""
 _OPENED = re.compile(
     r"(?:^|[\s_-])(?:tab|tabs|tabbed|tabset|tabpanel|tabcontent|pane|panel|collapse|collapsible|collapsed|accordion|foldable|folded|"

@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import groupby, islice
 from operator import itemgetter
 
-from lxml.etree import _Element
+from lxml.etree import XPath, _Element
 
 from llmsspider.content.extraction import code
 from llmsspider.content.extraction.rules import Kind
@@ -275,19 +275,14 @@ def _code_around_blocks(walk: Walk, element: _Element) -> list[str] | None:
     return [walk.code_block(text, element)] if text else []
 
 
+_HAS_LINK = XPath("boolean(.//a[@href != ''])")
+
+
 @converts(INLINE_TAGS, "code", "tt", "samp")
 def _code(walk: Walk, element: _Element, before: list[str]) -> str:
-    if len(element):
-        may_hold_link = any(len(part) or part.tag == "a" for part in element)
-        if (
-            may_hold_link
-            and not walk.in_link
-            and any(link.get("href") for link in element.iter("a"))
-        ):
-            return _behind(before, _linked_code(walk, element))
-        text = broken_text(element)
-    else:
-        text = element.text or ""
+    if not walk.in_link and len(element) and _HAS_LINK(element):
+        return _behind(before, _linked_code(walk, element))
+    text = broken_text(element)
     span = (_remembered if len(text) <= _SHORT else _exact)(walk.format.code_span, text)
     if element.get("class", "") in _TAGS:
         span = f"{span} "

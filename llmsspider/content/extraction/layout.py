@@ -17,12 +17,14 @@ from llmsspider.content.extraction.tree import (
     SKIPPED,
     broken_text,
     collapsed,
+    empty,
     has_blocks,
     holds,
     is_within,
     letters_outside_links,
     plain_text,
     settable,
+    strings_of,
     visible,
 )
 from llmsspider.content.links import Joiner
@@ -39,7 +41,7 @@ def without_layout(main: _Element, source: Source, joiner: Joiner) -> _Element:
     _clear_ending(main)
     for element in main.iter("div", "p", "span") if b">loading" in source.lowered else ():
         if not len(element) and _LOADING.fullmatch(element.text or "") and _is_alone(element):
-            element.clear(keep_tail=True)
+            empty(element)
     return main
 
 
@@ -55,6 +57,7 @@ _MAX_BESIDE = (
 _NO_CRUMBS = XPath(
     "boolean(.//h1|.//h2|.//h3|.//h4|.//h5|.//h6|.//pre|.//table|.//img|.//p|.//blockquote|.//dl)"
 )
+_HREFS = strings_of(".//a/@href[. != '']")
 _MUTED = re.compile(r"(?:^|[\s-])(?:muted|eyebrow|kicker)")
 """Classes of small text above a title, which names a part of the site."""
 _MAX_ENDINGS = 5
@@ -83,16 +86,14 @@ def _clear_breadcrumbs(main: _Element, path: str, joiner: Joiner) -> None:
     for level in takewhile(lambda one: one is not main, (title, *title.iterancestors())):
         for above in level.itersiblings("div", "nav", "ol", "ul", "span", preceding=True):
             if 0 < len(visible(above)) <= _MAX_WAY and not _NO_CRUMBS(above):
-                links = [
-                    urlsplit(joiner.join(link.get("href"))).path
-                    for link in above.iter("a")
-                    if link.get("href")
-                ]
-                leads_up = links and all(path.startswith(link.rstrip("/") + "/") for link in links)
+                links = [urlsplit(joiner.join(href)).path for href in _HREFS(above)]
+                leads_up = links and all(
+                    map(path.startswith, (f"{link.rstrip('/')}/" for link in links))
+                )
                 is_muted = _MUTED.search(above.get("class", ""))
                 beside = letters_outside_links(above) - letters_of(plain_text(title))
                 if is_muted or (leads_up and beside <= _MAX_BESIDE):
-                    above.clear(keep_tail=True)
+                    empty(above)
 
 
 def _is_alone(element: _Element) -> bool:
@@ -124,7 +125,7 @@ def _clear_ending(main: _Element) -> None:
         ending = next(filter(_is_ending, reversed(small)), None)
         if ending is None:
             return
-        ending.clear(keep_tail=True)
+        empty(ending)
 
 
 def _last_child(element: _Element) -> _Element | None:
@@ -204,7 +205,7 @@ such as `Ind`.
 _LONGEST = 400
 """Maximum length of a block of pagination in characters."""
 _WORD = re.compile(r"[^\W\d_]+")
-_BESIDE = XPath("descendant::text()[not(ancestor::a)]", smart_strings=False)
+_BESIDE = strings_of("descendant::text()[not(ancestor::a)]")
 
 
 def without_pagination(main: _Element) -> _Element:
@@ -221,12 +222,12 @@ def without_pagination(main: _Element) -> _Element:
             lambda one: one is not main and len(visible(one)) <= _LONGEST, link.iterancestors()
         )
         if blocks := list(filter(_is_pagination, small)):
-            blocks[-1].clear(keep_tail=True)
+            empty(blocks[-1])
         else:
             _clear_line(link, main)
     for block, links in numbers.items():
         if links >= 4 and block is not main and _is_row_of_numbers(block):
-            block.clear(keep_tail=True)
+            empty(block)
     return main
 
 

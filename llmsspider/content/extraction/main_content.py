@@ -22,6 +22,7 @@ from llmsspider.content.extraction.titles import outer_title, page_headline
 from llmsspider.content.extraction.tree import (
     IS_FRAME,
     body_of,
+    empty,
     holds,
     inner_text,
     letters_outside_links,
@@ -47,9 +48,7 @@ _MOST_WITHOUT_HEADING = 0.6
 _FIRST_STEP = re.compile(r"\Adescendant-or-self::((?:\*|\w+)\[([^]/|]*)\])")
 """The first step of an XPath, to elements that meet a condition."""
 _VALUE = re.compile(r"@([\w-]+) = ('[^']*')")
-_TRANSLATIONS = XPath(
-    ".//a[@hreflang][contains(concat(' ', @rel, ' '), ' alternate ')]", smart_strings=False
-)
+_TRANSLATIONS = XPath(".//a[@hreflang][contains(concat(' ', @rel, ' '), ' alternate ')]")
 _MOST_OF_PARTS = 0.6
 """Share of the text of all elements that a selector matches from which on the first is the main
 content.
@@ -136,7 +135,7 @@ def _selector(css: str) -> tuple[XPath, frozenset[bytes], tuple[bytes, ...]]:
         values = f"(descendant-or-self::*/@{value[1]}[. = {value[2]}])[position() <= 1000]"
         path = f"{values}/parent::{step[1]}{path[step.end() :]}"
     marks = frozenset(lowered for word in words if (lowered := word.lower()) in KNOWN)
-    return XPath(path, smart_strings=False), marks, tuple(words)
+    return XPath(path), marks, tuple(words)
 
 
 def _matches(root: _Element, source: Source, css: str) -> list[_Element]:
@@ -289,25 +288,21 @@ def _descend(
     """
     outer = element
     beside = 0
-    while True:
-        best = max(element, key=lambda child: sizes.get(child, 0), default=None)
+    while len(element):
+        best = max(element, key=lambda child: sizes.get(child, 0))
         size = sizes.get(element, 0)
-        if (
-            best is None
-            or not _is_container(best)
-            or sizes.get(best, 0) < max(_SHARE * size, size - around)
-        ):
+        if not _is_container(best) or sizes.get(best, 0) < max(_SHARE * size, size - around):
             return element
         if _holds_title(element, page) and not _holds_title(best, page):
             return element
         if around != inf and page is None and _begins_beside(element, best, sizes):
             return element
-        paragraphs = sum(sizes.get(child, 0) for child in element if child.tag == "p")
-        outer = outer if beside or not paragraphs else element
-        beside += paragraphs
+        outer = outer if beside else element
+        beside += sum(sizes.get(child, 0) for child in element.iterchildren("p"))
         if beside > _PARAGRAPHS:
             return outer
         element = best
+    return element
 
 
 def _begins_beside(element: _Element, best: _Element, sizes: dict[_Element, int]) -> bool:
@@ -356,7 +351,7 @@ def without_navigation(main: _Element, page: _Element | None = None) -> _Element
             if "toc" in re.split(r"[-_\s]", element.get("class", "")):
                 element.set("class", "toc")
             else:
-                element.clear(keep_tail=True)
+                empty(element)
     return without_pagination(main)
 
 
@@ -376,5 +371,5 @@ def _without_languages(main: _Element, source: Source) -> _Element:
                 break
             block = above
         if block is not None:
-            block.clear(keep_tail=True)
+            empty(block)
     return main

@@ -17,7 +17,7 @@ from llmsspider.content.extraction.apis import (
     read_apis,
 )
 from llmsspider.content.extraction.parsing import LINKS, Source
-from llmsspider.content.extraction.tree import body_of, class_names, inner_text
+from llmsspider.content.extraction.tree import body_of, class_names, inner_text, strings_of
 from llmsspider.content.links import Growth, Joiner
 from llmsspider.items import Page, PageMeta, Section
 from llmsspider.web.urls import (
@@ -30,7 +30,7 @@ from llmsspider.web.urls import (
     without_fragment,
 )
 
-_BASE = XPath("string(/html/head/base/@href | /html/body/base/@href)", smart_strings=False)
+_BASE = XPath("string(/html/head/base/@href | /html/body/base/@href)")
 
 
 def read_page(root: _Element, source: Source, url: str, growth: Growth) -> tuple[Page, Joiner]:
@@ -87,10 +87,10 @@ _LOCATION = re.compile(
 )
 """A script that goes to another page: the quote, the address, and whether something is added to it.
 """
-_IN_NOSCRIPT = XPath("/html/head/noscript/meta[@http-equiv]", smart_strings=False)
+_IN_NOSCRIPT = XPath("/html/head/noscript/meta[@http-equiv]")
 
 
-_LANG_OF_BLOCK = XPath("(//main | //article | /html/body/*)[@lang][1]/@lang", smart_strings=False)
+_LANG_OF_BLOCK = strings_of("(//main | //article | /html/body/*)[@lang][1]/@lang")
 
 
 def _read_head(root: _Element, joiner: Joiner) -> PageMeta:
@@ -228,17 +228,14 @@ def _clean(text: str | None) -> str | None:
 
 MAX_ROUTES = 5_000
 """Maximum number of routes of one page that are followed."""
-_HREFS = XPath("//a/@href | //area/@href | //frame/@src", smart_strings=False)
-_MARKED_ROUTES = XPath("//a[@data-llmsspider-route]/@href", smart_strings=False)
-_LINKS = XPath("//a/@href", smart_strings=False)
-_LOADED = XPath(
+_HREFS = strings_of("//a/@href | //area/@href | //frame/@src")
+_MARKED_ROUTES = strings_of("//a[@data-llmsspider-route]/@href")
+_LINKS = strings_of("//a/@href")
+_LOADED = strings_of(
     "/html/head/meta[@property='docfx:navrel' or @property='docfx:tocrel' or @name='docfx:navrel'"
-    " or @name='docfx:tocrel']/@content",
-    smart_strings=False,
+    " or @name='docfx:tocrel']/@content"
 )
-_SIDEBAR_ITEMS = XPath(
-    "/html/head/script/@src[contains(., 'dist/sidebar_items')]", smart_strings=False
-)
+_SIDEBAR_ITEMS = strings_of("/html/head/script/@src[contains(., 'dist/sidebar_items')]")
 
 
 def _follow_links(root: _Element, joiner: Joiner, source: Source) -> list[str]:
@@ -270,9 +267,7 @@ def _routes(root: _Element, joiner: Joiner) -> list[str]:
 
 # Empty shells: pages that hold no text of their own until a browser has run their scripts.
 
-HAS_SCRIPTS = XPath(
-    "boolean(//script[@src or @type='module' or string-length(.) > 100])", smart_strings=False
-)
+HAS_SCRIPTS = XPath("boolean(//script[@src or @type='module' or string-length(.) > 100])")
 _MOUNT = (
     "@id='root' or @id='app' or @id='__next' or @id='__nuxt' or @id='__docusaurus' or @id='svelte'"
     " or @id='main' or @id='application' or @id='react-root' or @id='redoc' or @id='swagger-ui' or"
@@ -282,14 +277,13 @@ _ROOTS = XPath(
     f"boolean(//*[{_MOUNT}][not(normalize-space())] | //app-root | //redoc | //rapi-doc |"
     " //elements-api)"
 )
-_SHOWN_FILES = XPath("//zero-md/@src | //md-block/@src | //wc-markdown/@src", smart_strings=False)
+_SHOWN_FILES = strings_of("//zero-md/@src | //md-block/@src | //wc-markdown/@src")
 _NO_TEXT = frozenset({"script", "style", "noscript", "template", "svg", "title", "head"})
-_TEMPLATES = XPath(
+_TEMPLATES = strings_of(
     "//*[@ng-app or @data-ng-app or @ng-controller or @ng-cloak or @data-ng-cloak or @v-cloak or"
     " @v-scope or @ng-view or @ui-view]//text()[contains(., '{{')][not(ancestor::pre or"
     " ancestor::code or ancestor::script or ancestor::style or ancestor::textarea or"
-    " ancestor::template or ancestor::*[@v-pre or @ng-non-bindable])]",
-    smart_strings=False,
+    " ancestor::template or ancestor::*[@v-pre or @ng-non-bindable])]"
 )
 _BINDS = re.compile(r"\{\{[^{}]+\}\}")
 _IN_BRACES = re.compile(r"(?:\{|%7B){2}", re.IGNORECASE)
@@ -399,7 +393,7 @@ _CURRENT = XPath("boolean(.//a[@aria-current='page' or @href=''])")
 _STARTS = XPath(
     "//link[@rel='contents' or @rel='toc' or @rel='start' or @rel='home' or @rel='top']/@href"
 )
-_UP = XPath("/html/*/link[@rel='up']/@href", smart_strings=False)
+_UP = strings_of("/html/*/link[@rel='up']/@href")
 
 
 def section_of(root: _Element, body: bytes, joiner: Joiner) -> Section | None:
@@ -476,7 +470,7 @@ def _navigation(root: _Element, joiner: Joiner) -> str | None:
     page.
     """
     page = loose_key(joiner.page)
-    navigations = [element for element in _NAVIGATIONS(root)[:50] if not _IN_HEADER(element)]
+    navigations = filterfalse(_IN_HEADER, _NAVIGATIONS(root)[:50])
     listing = (
         urls
         for element in navigations

@@ -50,7 +50,7 @@ _WORDS = (
     b"math", b"katex", b"mjx", b"arithmatex", b"mathjax", b"footnote", b"noteref", b"#fn", b"tablist", b"hreflang",
     b"sidenote", b"marginnote", b"indextable", b"role", b"data-ea-publisher",
     b"swagger", b"redoc", b"rapi-doc", b"rapidoc", b"openapi", b"elements-api", b"api-reference",
-    b"createapireference", b"spec-url", b"apidescriptionurl",
+    b"createapireference",
     b"#/", b"#!", b"data-llmsspider-route",
     b"zero-md", b"md-block", b"wc-markdown", b"<xmp", b"text/markdown", b"text/x-markdown", b"<textarea",
     b"docfx:", b"sidebar_items",
@@ -182,7 +182,7 @@ def _score(sample: bytes, charset: str) -> float:
 
 MAX_DEPTH = 160
 """Maximum depth of the tree; deeper elements become siblings, as in browsers from level 512 on."""
-_DEEPEST = XPath("/*" * MAX_DEPTH, smart_strings=False)
+_DEEPEST = XPath("/*" * MAX_DEPTH)
 _MISNESTED = ("Opening and ending tag mismatch", "Unexpected end tag : a")
 """What libxml2 says of end tags that it reads in another way than the HTML standard."""
 _MISPLACED = XPath("boolean(//p//div)")

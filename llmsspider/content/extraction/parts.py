@@ -87,7 +87,7 @@ def separate(text: str) -> tuple[str, ...]:
 @lru_cache(maxsize=256)
 def _path(css: str) -> XPath:
     """Return the XPath of a selector, which is the same for all pages of a crawl."""
-    return XPath(HTMLTranslator().css_to_xpath(css), smart_strings=False)
+    return XPath(HTMLTranslator().css_to_xpath(css))
 
 
 def _compiled(name: str, given: str | Iterable[str], problems: list[str]) -> dict[str, XPath]:

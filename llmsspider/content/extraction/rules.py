@@ -17,6 +17,7 @@ from llmsspider.content.extraction.tree import (
     letters,
     letters_outside_links,
     plain_text,
+    strings_of,
     visible,
 )
 
@@ -247,7 +248,7 @@ class Rules:
         for name, values in attributes.items():
             is_plain = re.fullmatch(r"[A-Za-z_][\w.-]*", name)  # not `v-on:click`
             path = f"descendant::*/@{name}" if is_plain else f'descendant::*/@*[name() = "{name}"]'
-            self._attributes.append((name, values, XPath(path, smart_strings=False), XPath(path)))
+            self._attributes.append((name, values, strings_of(path), XPath(path)))
 
     def kind(self, element: _Element) -> Kind:
         """Return what an element is."""

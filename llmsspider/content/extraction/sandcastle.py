@@ -9,7 +9,7 @@ from llmsspider.content.extraction.tree import remove_elements, settable, visibl
 MARKS = (b"AddLanguageSpecificTextSet", b"collapsibleRegionTitle", b"codeSnippetContainer")
 """What such a page holds one of."""
 _SET = re.compile(r"AddLanguageSpecificTextSet\(\s*[\"']([\w-]{1,100})\?([^\"']{0,300})[\"']")
-_SCRIPTS = XPath("//script[not(@src)]", smart_strings=False)
+_SCRIPTS = XPath("//script[not(@src)]")
 _HEADINGS = XPath("//span[contains(@class, 'collapsibleRegionTitle')]")
 _TITLES = XPath("//td[contains(@class, 'titleColumn')][not(.//h1)]")
 _ICONS = XPath("//img[contains(@class, 'collapseToggle')]")

@@ -13,11 +13,12 @@ from llmsspider.content.extraction.tree import (
     inner_text,
     prose,
     remove_elements,
+    strings_of,
 )
 
 _PLACED = re.compile(r"\$R[CRS]\(\s*[\"']([^\"']{1,200})[\"']\s*,\s*[\"']([^\"']{1,200})[\"']")
 """The call that places a part: the ids of the place and the part, or of the part and the place."""
-_SCRIPTS = XPath("//script[not(@src)]/text()", smart_strings=False)
+_SCRIPTS = strings_of("//script[not(@src)]/text()")
 _OF_BODY = XPath("/html/body//noscript")
 _COMMENTS = XPath("//comment()")
 _COPIED = XPath(

@@ -12,6 +12,7 @@ from lxml.etree import XPath, _Element
 
 from llmsspider.content.extraction.tree import (
     HEADINGS,
+    empty,
     has_blocks,
     holds,
     letters_outside_links,
@@ -245,7 +246,7 @@ def _empty_above(headline: _Element, main: _Element) -> bool:
     if sum(map(letters_outside_links, texts)) > _HEAD_TEXT or any(map(_CONTENT, above)):
         return False
     for element in above:
-        element.clear(keep_tail=True)
+        empty(element)
     return True
 
 

@@ -4,6 +4,7 @@ elements.
 
 import re
 from collections.abc import Iterable
+from functools import partial
 from typing import Literal
 
 from lxml.etree import XPath, _Element, iterwalk, tostring
@@ -132,6 +133,15 @@ _UTILITIES = re.compile(r"(?<!\S)(?:[^\s\[(:/]*+[\[(:/]\S*+|(?:bg|text|border)-\
 """Classes that only say how an element looks (Tailwind): `lg:grid-cols-[var(--sidebar-width)_1fr]`,
 `bg-sidebar`.
 """
+
+
+strings_of = partial(XPath, smart_strings=False)
+"""Makes an XPath whose strings do not keep the tree that they are from."""
+
+
+def empty(element: _Element) -> None:
+    """Take all out of an element but the text behind it."""
+    element.clear(keep_tail=True)
 
 
 def class_names(element: _Element) -> list[str]:

@@ -24,6 +24,7 @@ from llmsspider.content.extraction.tree import (
     HEADINGS,
     Flow,
     collapsed,
+    empty,
     flow_of,
     has_blocks,
     inner_text,
@@ -329,7 +330,7 @@ class Walk:
         """Return the text of an element without its filtered descendants, which are emptied."""
         for child in list(element.iterdescendants()) if len(element) else ():
             if self.drops(child):
-                child.clear(keep_tail=True)
+                empty(child)
         return plain_text(element)
 
     def code_block(self, text: str, holder: _Element) -> str:
