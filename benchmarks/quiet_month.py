@@ -61,7 +61,7 @@ class Month:
             body = f"<h1>Topic {in_words(number)}</h1><p>{self.text(number, edition)}</p><p>{links}</p>"
             page = f"<html><head><title>Topic {in_words(number)}</title>{head}</head><body><main>{body}</main>"
             pages[f"/p{number}/"] = f"{page}{build}</body></html>"
-            said = self.text(number, self.named[number])
+            said = f"{self.text(number, self.named[number])} {' '.join(map(in_words, around))}"
             docs.append(
                 {"location": f"p{number}/", "title": f"Topic {in_words(number)}", "text": said}
             )

@@ -159,7 +159,10 @@ _FILE = re.compile(
 )
 
 
-_VERSION = re.compile(r"(?<=/)v?\d++(?:\.\d++)+(?=/)")
+_VERSION = re.compile(
+    r"(?<=/)(?:v|release-|version-)?\d++(?:\.\d++)++(?:\.x)?(?:[-.]?(?:dev|rc|alpha|beta)\d*+)?"
+    r"(?=/|\Z)"
+)
 
 
 def without_built_names(markdown: str | None) -> str:
@@ -181,7 +184,7 @@ def without_own_versions(markdown: str, host: str) -> str:
     >>> without_own_versions("[a](https://e.com/kit/0.32/a) [b](https://f.org/0.32/b)", "e.com")
     '[a](https://e.com/kit/…/a) [b](https://f.org/0.32/b)'
     """
-    own = rf"\]\(<?https?://{re.escape(host)}/[^\s()<>]{{0,2000}}"
+    own = rf"(?:\]\(<?|<|\]: ?<?)https?://{re.escape(host)}/[^\s()<>]{{0,2000}}"
     return re.sub(own, lambda found: _VERSION.sub("…", found[0]), markdown)
 
 

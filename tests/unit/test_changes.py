@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from llmsspider.content.links import without_built_names
+from llmsspider.content.links import without_built_names, without_own_versions
 from llmsspider.diff.compare import blocks, compare, compare_words, mask
 from llmsspider.diff.kinds import change_kinds
 from llmsspider.diff.noise import evidence, remove_noise, volatile_lines
@@ -332,3 +332,22 @@ BUILT = {
 def test_names_of_built_files(text, before, after, is_same):
     one, other = (without_built_names(text.format(name)) for name in (before, after))
     assert (one == other) is is_same
+
+
+@pytest.mark.parametrize(
+    ("text", "is_alias"),
+    [
+        pytest.param("[a](https://e.com/kit/{}/a)", True, id="link"),
+        pytest.param("[a](https://e.com/kit/{})", True, id="home of the version"),
+        pytest.param("[a](https://e.com/v{}.x/a)", True, id="a series"),
+        pytest.param("[a](https://e.com/{}-dev/a)", True, id="before a release"),
+        pytest.param("<https://e.com/release-{}/a>", True, id="plain address"),
+        pytest.param("[a]: https://e.com/{}/a", True, id="definition"),
+        pytest.param("[a](https://other.org/{}/a)", False, id="another host"),
+        pytest.param("[Kit {}](https://e.com/a)", False, id="text"),
+        pytest.param("[a](https://e.com/kit-{}.zip)", False, id="file"),
+    ],
+)
+def test_a_version_alias_that_jumps_changes_no_page(text, is_alias):
+    before, now = (without_own_versions(text.format(one), "e.com") for one in ("0.32", "0.33"))
+    assert (before == now) is is_alias
