@@ -33,7 +33,8 @@ _CODE_SPAN = re.compile(r"`[^`]+`")
 MAX_STAMP = 80
 """Characters of the longest line that says when its page was built, or how often it was seen."""
 _COUNTER = re.compile(
-    r"\b\d[\d.,]*[km]?(?=\s+(?:page\s+)?(?:views?|reads|visits|visitors|hits)\b)", re.IGNORECASE
+    r"(?<![\d.,])\d[\d.,]*+[km]?+(?=[ ](?:page[ ])?(?:views?|reads|visits|visitors|hits)\b)",
+    re.IGNORECASE,
 )
 
 

@@ -158,17 +158,22 @@ def classify_file(
     reason = llmstxt.reject_reason(answer.status, url, answer.final_url, content_type, body)
     if reason is not None:
         return None, reason
-    text = decode(body[:SAMPLE_BYTES])
-    kind = llmstxt.classify(text)
-    if kind == "index" and is_full_name(url) and llmsfull.looks_split(text, url, named=True):
-        kind = "full"
-    if main and kind == "full" and not llmsfull.looks_split(text):
-        has_links = "](" in text or "://" in text
-        if has_links or parse(text[: 256 * 1024], "https://site.invalid/").entries:
-            kind = "index"
+    kind = _kind_of(decode(body[:SAMPLE_BYTES]), url, main=main)
     if is_large and kind == "index":
         return None, "larger than 20 MB"
     return kind, None
+
+
+def _kind_of(text: str, url: str, *, main: bool) -> Literal["index", "full"]:
+    kind = llmstxt.classify(text)
+    if kind == "index":
+        is_full = is_full_name(url) and llmsfull.looks_split(text, url, named=True)
+        kind = "full" if is_full else "index"
+    if not main or kind == "index" or llmsfull.looks_split(text):
+        return kind
+    has_links = "](" in text or "://" in text
+    is_list = has_links or parse(text[: 256 * 1024], "https://site.invalid/").entries
+    return "index" if is_list else "full"
 
 
 def _classified(
@@ -298,7 +303,6 @@ class _Cascade:
         """Read the llms files the main file links, level by level, each level at once and each file
         once.
         """
-        external: list[str] = []
         cut: list[FilteredLink] = []
         seen = {main.url}
         read = [main]
@@ -306,19 +310,7 @@ class _Cascade:
         while read:
             depth += 1
             seen.update(file.url for file in read)
-            level: list[str] = []
-            for entry in (
-                entry for file in read for entry in file.entries if is_llms_url(entry.url)
-            ):
-                if entry.url in seen:
-                    continue
-                seen.add(entry.url)
-                if not same_site(entry.url, main.url):
-                    external.append(entry.url)
-                elif reason := self._reason_against(entry, main, depth, len(level)):
-                    cut.append(FilteredLink(entry.url, reason))
-                else:
-                    level.append(entry.url)
+            level = self._linked(main, read, seen, depth, cut)
             if level and depth == 1:
                 them = "it" if len(level) == 1 else "them"
                 self.note(f"found {_number(len(level), 'linked llms.txt file')}, reading {them}")
@@ -332,16 +324,41 @@ class _Cascade:
             self.found.linked_files += level
             read = [file for file in files if file is not None]
         self.found.cut += cut
-        self.found.external += external
-        if external:
+        self._warn_of_external()
+        if self.found.linked_files:
+            count = len(self.found.files)
+            self.note(f"read {count} llms.txt files (1 main + {count - 1} linked)")
+
+    def _warn_of_external(self) -> None:
+        if external := self.found.external:
             more = f" and {len(external) - 5} more" if len(external) > 5 else ""
             examples = ", ".join(external[:5])
             self.found.warnings.append(
                 f"llms files on other sites are not followed: {examples}{more}"
             )
-        if self.found.linked_files:
-            count = len(self.found.files)
-            self.note(f"read {count} llms.txt files (1 main + {count - 1} linked)")
+
+    def _linked(
+        self,
+        main: LlmsTxt,
+        read: list[LlmsTxt],
+        seen: set[str],
+        depth: int,
+        cut: list[FilteredLink],
+    ) -> list[str]:
+        """Return the llms files that files of one level link, each once; add those left out to `cut`."""
+        level: list[str] = []
+        entries = (entry for file in read for entry in file.entries if is_llms_url(entry.url))
+        for entry in entries:
+            if entry.url in seen:
+                continue
+            seen.add(entry.url)
+            if not same_site(entry.url, main.url):
+                self.found.external.append(entry.url)
+            elif reason := self._reason_against(entry, main, depth, len(level)):
+                cut.append(FilteredLink(entry.url, reason))
+            else:
+                level.append(entry.url)
+        return level
 
     def _reason_against(
         self, entry: Entry, main: LlmsTxt, depth: int, ahead: int

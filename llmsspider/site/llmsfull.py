@@ -87,11 +87,7 @@ def _markup(lines: Iterable[str]) -> Kind:
         texts += bool(text)
         if ".." in text[:12] and _DIRECTIVE.match(text):
             rst += 2
-        elif (":`" in text and _ROLE.search(text)) or (
-            text[:1] in tuple('=~^"-#*+')
-            and _UNDERLINE.match(text)
-            and 3 <= len(before) <= len(text)
-        ):
+        elif _is_rst(text, before):
             rst += 1
         elif "<" in text[:20] and _TAG_LINE.match(text):
             html += 1
@@ -101,6 +97,14 @@ def _markup(lines: Iterable[str]) -> Kind:
     if html > 0.5 * max(texts, 1):
         return "html"
     return "rst" if rst >= 5 and rst > 2 * markdown else "markdown"
+
+
+def _is_rst(text: str, before: str) -> bool:
+    """Say whether a line has a role, or underlines the one before, as only reStructuredText does."""
+    if ":`" in text and _ROLE.search(text):
+        return True
+    is_line = text[:1] in tuple('=~^"-#*+') and _UNDERLINE.match(text) is not None
+    return is_line and 3 <= len(before) <= len(text)
 
 
 MAX_PAGE_CHARS = 20 * 1024 * 1024
@@ -176,19 +180,23 @@ def inspect(source: BinaryIO, url: str, titles: Mapping[str, str] = _NO_TITLES) 
     if not marks:
         reason = "reStructuredText without page boundaries" if kind == "rst" else reason
         return SplitReport(kind, None, 0, (), reason)
+    joined = _joined(marks)
+    urls = tuple(dict.fromkeys(mark.url for mark in joined if mark.url))
+    return SplitReport(kind, rule, len(joined), urls, None, tuple(joined))
+
+
+def _joined(marks: Iterable[Mark]) -> list[Mark]:
+    """Return the marks of pages: one that names the page before is a section of that."""
     joined: list[Mark] = []
     for mark in marks:
         last = joined[-1] if joined else None
-        if (
-            last and last.end is None and mark.url and mark.url == last.url
-        ):  # a section of the page before
+        if last and last.end is None and mark.url and mark.url == last.url:
             last.skip += mark.skip
             if mark.lead:
                 last.sections[mark.start] = mark.lead
         else:
             joined.append(mark)
-    urls = tuple(dict.fromkeys(mark.url for mark in joined if mark.url))
-    return SplitReport(kind, rule, len(joined), urls, None, tuple(joined))
+    return joined
 
 
 def cut(source: BinaryIO, report: SplitReport) -> Iterator[FullPage | Leftover]:

@@ -222,8 +222,13 @@ def _fits(choice: Choice, scan: FileScan, *, strict: bool) -> bool:
         150, 0.15 * scan.lines
     ):  # before the first page are a title and a summary
         return False
-    if not strict:
-        return True
+    return not strict or _fits_strictly(choice, scan)
+
+
+def _fits_strictly(choice: Choice, scan: FileScan) -> bool:
+    """Return whether marks that other text may have, too, are spread over the whole file."""
+    marks = choice.marks
+    start = marks[0].start
     headings = scan.titles.headings
     if sum(heading.line < start for heading in headings) > 2:
         return False

@@ -115,13 +115,7 @@ def parse(text: str, url: str) -> LlmsTxt:
     strange about it.
     """
     text = _LINE_ENDS.sub("\n", _NO_MEANING.sub("", valid_text(text)))
-    fields: dict[str, str] = {}
-    found = FRONT_MATTER.match(text)
-    if found and all(_YAML_LINE.match(line) for line in found[2].splitlines()):
-        fields = {
-            name: value.rstrip(" \t").strip("'\"") for name, value in _FIELD.findall(found[2])
-        }
-        text = text[found.end() :]
+    fields, text = _front_matter(text)
     if text.startswith((" ", "\t", "\n")):
         text = textwrap.dedent(text)
     text = _bounded(text) if len(text) > MAX_PARAGRAPH_CHARS else text
@@ -144,6 +138,15 @@ def parse(text: str, url: str) -> LlmsTxt:
         invalid=tuple(reader.invalid),
         notes=_notes(text, url),
     )
+
+
+def _front_matter(text: str) -> tuple[dict[str, str], str]:
+    """Return title and description of the front matter, and the text below it."""
+    found = FRONT_MATTER.match(text)
+    if not found or not all(map(_YAML_LINE.match, found[2].splitlines())):
+        return {}, text
+    fields = {name: value.rstrip(" \t").strip("'\"") for name, value in _FIELD.findall(found[2])}
+    return fields, text[found.end() :]
 
 
 def _notes(text: str, url: str) -> str | None:

@@ -320,6 +320,14 @@ def docsify_configuration(text: str) -> str | None:
     return _ASSIGNED.sub(r"\1:", text[config.start() :]) if config is not None else None
 
 
+def _docsify_settings(text: str) -> dict[str, str | bool]:
+    """Return the settings of a configuration that are texts, or yes and no; the first of a name."""
+    given: dict[str, str | bool] = {}
+    for name, word, quoted, apostrophed in _SETTING.findall(text):
+        given.setdefault(name, word == "true" if word else quoted or apostrophed)
+    return given
+
+
 def find_docsify(body: bytes, url: str, script: str = "") -> Docsify | None:
     """Return the Docsify site whose page this is, configured there or in `script`
     (`docsify_scripts`); or None.
@@ -335,9 +343,7 @@ def find_docsify(body: bytes, url: str, script: str = "") -> Docsify | None:
     is_configured = text is not None
     text = text or ""
     unread = tuple(name for name, setting in _UNREAD.items() if setting.search(text))
-    given: dict[str, str | bool] = {}
-    for name, word, quoted, apostrophed in _SETTING.findall(text):
-        given.setdefault(name, word == "true" if word else quoted or apostrophed)
+    given = _docsify_settings(text)
 
     def named(setting: str, usual: str) -> str:
         value = given.get(setting, False)

@@ -229,6 +229,17 @@ class _Entry(NamedTuple):
     key: str
 
 
+def _entry(row: Any, above: str) -> _Entry | None:
+    """Return the file or folder of a row of a listing; None for links and submodules."""
+    if not isinstance(row, dict) or row.get("mode") == "120000":
+        return None
+    name = row.get("path")
+    kind = row.get("type")
+    if not isinstance(name, str) or kind not in {"blob", "tree"}:
+        return None
+    return _Entry(above + name, kind == "tree", str(row.get("sha", "")))
+
+
 class _Api:
     """Asks the API of a host, a bounded number of times; a `DiscoveryError` has what it says
     instead of an answer.
@@ -301,13 +312,8 @@ class _Api:
             if isinstance(listed, dict):
                 self.was_cut = self.was_cut or bool(listed.get("truncated"))
                 listed = listed.get("tree")
-            for one in listed if isinstance(listed, list) else []:
-                name, kind = (
-                    (one.get("path"), one.get("type")) if isinstance(one, dict) else (None, None)
-                )
-                is_link = kind == "blob" and one.get("mode") == "120000"
-                if isinstance(name, str) and kind in {"blob", "tree"} and not is_link:
-                    entries.append(_Entry(above + name, kind == "tree", str(one.get("sha", ""))))
+            rows = listed if isinstance(listed, list) else []
+            entries += filter(None, (_entry(row, above) for row in rows))
             following = headers.get("x-next-page", "").strip()
             page = following if following.isdigit() else ""
         return entries

@@ -141,15 +141,7 @@ def _read_xml(  # noqa: C901, PLR0912 - one loop over one stream
                 raise SitemapCutError(f"has more than {MAX_ENTRY_ELEMENTS:,} elements in one entry")
             if root is None:
                 root = element
-                dtd = element.getroottree().docinfo.internalDTD
-                name = _name(element)[1]
-                if dtd is not None and list(dtd.entities()):
-                    raise SitemapError("declares entities")
-                if name not in _ROOTS:
-                    is_page = name in {"html", "head", "body"}
-                    raise SitemapError(
-                        "an HTML page" if is_page else f"<{name[:40]}> is no sitemap"
-                    )
+                _check_root(root)
             elif event == "end" and element is root:
                 ended = True
             elif event == "end" and (parent := _list_of(element, root)) is not None:
@@ -164,6 +156,18 @@ def _read_xml(  # noqa: C901, PLR0912 - one loop over one stream
         raise SitemapError("not XML")
     if not ended:
         raise SitemapCutError("breaks off in the middle")
+
+
+def _check_root(root: etree._Element) -> None:
+    """Raise `SitemapError` for a document that is no sitemap, or declares entities."""
+    dtd = root.getroottree().docinfo.internalDTD
+    if dtd is not None and list(dtd.entities()):
+        raise SitemapError("declares entities")
+    name = _name(root)[1]
+    if name in {"html", "head", "body"}:
+        raise SitemapError("an HTML page")
+    if name not in _ROOTS:
+        raise SitemapError(f"<{name[:40]}> is no sitemap")
 
 
 def _list_of(element: etree._Element, root: etree._Element) -> etree._Element | None:
@@ -208,26 +212,24 @@ def _entry(element: etree._Element, base: str) -> Iterator[SitemapEntry | Invali
     """Yield the page or sitemap one element names; extensions such as `image:loc` are not its own."""
     namespace, kind = _name(element)
     own: dict[str, str] = {}
-    alternates: dict[str, str] = {}
+    alternates: dict[str, str | InvalidUrl | None] = {}
     for child in element:
         space, name = _name(child)
         if kind == "entry" and name == "link" and child.get("rel", "alternate") == "alternate":
             own.setdefault("loc", child.get("href") or "")
         elif space == namespace:
             own.setdefault(name, " ".join("".join(map(str, child.itertext())).split()))
-        elif kind != "entry" and name == "link" and child.get("hreflang"):
-            target = parse(child.get("href") or "", base)
-            if isinstance(target, InvalidUrl):
-                yield target
-            elif target is not None:
-                alternates[(child.get("hreflang") or "").strip().lower()] = target
+        elif kind != "entry" and name == "link" and (tag := child.get("hreflang")):
+            alternates[tag.strip().lower()] = parse(child.get("href") or "", base)
+    yield from (one for one in alternates.values() if isinstance(one, InvalidUrl))
+    named = {tag: one for tag, one in alternates.items() if isinstance(one, str)}
     url = parse(own.get("loc") or (own.get("link", "") if kind == "item" else ""), base)
     if not isinstance(url, str):
         if url is not None:
             yield url
         return
     lastmod = (own.get("lastmod") or own.get("updated", ""))[:40] or None
-    yield SitemapEntry(url, lastmod, alternates, kind == "sitemap")
+    yield SitemapEntry(url, lastmod, named, kind == "sitemap")
 
 
 def _read_text(first: bytes, chunks: Iterator[bytes]) -> Iterator[SitemapEntry | InvalidUrl]:

@@ -7,7 +7,7 @@ digest of what the file holds of each page whether a page is another one than la
 
 import asyncio
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import (
     AsyncIterator,
     Awaitable,
@@ -195,16 +195,23 @@ def places(body: bytes, url: str) -> list[Place]:
         for hint in [*hints, *quoted]
         if _FILE.search(hint.partition("?")[0])
     ]
-    roots = {"index.json": urljoin(url, ".")} if b'content="Hugo ' in body else {}
-    for sign, (path, *needed) in SIGNS.items():
-        is_so = all(one.encode() in body for one in needed)
-        before = [hint.partition(sign)[0] for hint in hints if sign in hint and is_so]
-        root = next((one for one in before if not one or one.endswith("/")), None)
-        if root is not None:
-            roots.setdefault(path, urljoin(url, root or "."))
+    roots = _roots(hints, body, url)
     found += [Place(urljoin(root, path), root) for path, root in roots.items()]
     usable = (one for one in found if isinstance(parse(one.url), str) and same_site(one.url, url))
     return list({one.url: one for one in usable}.values())[:MAX_PLACES]
+
+
+def _roots(hints: list[str], body: bytes, url: str) -> dict[str, str]:
+    """Return the paths of files that signs in a landing page stand for, each with its root."""
+    roots = {"index.json": urljoin(url, ".")} if b'content="Hugo ' in body else {}
+    for sign, (path, *needed) in SIGNS.items():
+        if not all(one.encode() in body for one in needed):
+            continue
+        before = [hint.partition(sign)[0] for hint in hints if sign in hint]
+        root = next((one for one in before if not one or one.endswith("/")), None)
+        if root is not None:
+            roots.setdefault(path, urljoin(url, root or "."))
+    return roots
 
 
 def _place(url: str) -> Place:
@@ -249,33 +256,38 @@ def read(body: bytes, place: Place, hrefs: bytes = b"") -> Witness:
     name = re.sub(r"[-._][0-9A-Fa-f]{6,64}(?=\.)", "", urlsplit(place.url).path.rpartition("/")[2])
     stamp = stamp_of(body)
     data = _data(body)
-    if isinstance(data, dict) and isinstance(data.get("languages"), dict) and "version" in data:
+    fields = data if isinstance(data, dict) else {}
+    if isinstance(fields.get("languages"), dict) and "version" in fields:
         # Pagefind: a hash of each language
         return Witness(name, stamp, root=place.root, hashes_pages=True)
-    if isinstance(data, dict) and name == "hashmap.json":
-        hashes = {
-            key.removesuffix(".md").lower(): one
-            for key, one in data.items()
-            if isinstance(one, str)
-        }
-        if not hashes:
-            raise UnreadableError("it has no hashes")
-        hashes = {key.removesuffix("_index"): one for key, one in hashes.items()}
+    if name == "hashmap.json":
+        hashes = _hashes(fields)
         return Witness(name, stamp, hashes, root=place.root, hashes_pages=True, is_flat=True)
-    is_sphinx = isinstance(data, dict) and isinstance(data.get("docnames"), list)
-    ending = _ending(data["docnames"], hrefs) if is_sphinx else ""
     words: _Words = {}
-    found = (
-        _sphinx(data, place.root, ending or "", words)
-        if is_sphinx
-        else _digests(_records(data), place.root, words)
-    )
+    ending: str | None = ""
+    if isinstance(fields.get("docnames"), list):
+        ending = _ending(fields["docnames"], hrefs)
+        found = _sphinx(fields, place.root, ending or "", words)
+    else:
+        found = _digests(_records(data), place.root, words)
     if not found:
         raise UnreadableError("it names no pages")
     pages = {loose_key(url): digest for url, digest in found.items()}
     urls = () if ending is None else tuple(found)
     words = {loose_key(url): said for url, said in words.items()}
     return Witness(name, stamp, pages, urls, root=place.root, words=words)
+
+
+def _hashes(fields: dict[str, Any]) -> dict[str, str]:
+    """Return the hashes of a hashmap.json of VitePress, by the name of the page."""
+    hashes = {
+        key.removesuffix(".md").lower().removesuffix("_index"): one
+        for key, one in fields.items()
+        if isinstance(one, str)
+    }
+    if not hashes:
+        raise UnreadableError("it has no hashes")
+    return hashes
 
 
 def _data(body: bytes) -> Any:
@@ -301,29 +313,35 @@ def _data(body: bytes) -> Any:
 
 def _records(data: Any) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the records of a search index, each with the address in it, in the order of the file."""
-    if isinstance(data, dict) and isinstance(data.get("doc_urls"), list):  # mdBook
-        with suppress(AttributeError, KeyError, TypeError):
-            docs = data["index"]["documentStore"]["docs"]
-            for number, url in enumerate(data["doc_urls"]):
-                yield f"{url}", {**docs[str(number)]}
+    if isinstance(data, dict) and isinstance(data.get("doc_urls"), list):
+        yield from _records_of_mdbook(data)
         return
     stack = [data]
     while stack:
         here = stack.pop()
-        children: Iterable[Any] = here if isinstance(here, list) else ()
+        records = _records_at(here) if isinstance(here, dict) else []
+        yield from records
         if isinstance(here, dict):
-            address = next(
-                (here[name] for name in ADDRESSES if isinstance(here.get(name), str)), None
-            )
-            if address is not None and len(here) > 1:
-                yield address, here
-                continue
-            if all(name.startswith("/") for name in here):  # Nextra: texts by address and heading
-                for name, page in here.items():
-                    yield name, {"": [page]}
-                continue
-            children = (child for name, child in here.items() if name not in _LUNR)
-        stack += reversed([child for child in children if isinstance(child, (dict, list))])
+            here = [child for name, child in here.items() if name not in _LUNR]
+        if not records:
+            stack += reversed([child for child in here if isinstance(child, (dict, list))])
+
+
+def _records_at(fields: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """Return the records that an object is: one, several, or none."""
+    address = next((fields[name] for name in ADDRESSES if isinstance(fields.get(name), str)), None)
+    if address is not None and len(fields) > 1:
+        return [(address, fields)]
+    if all(name.startswith("/") for name in fields):  # Nextra: texts by address and heading
+        return [(name, {"": [page]}) for name, page in fields.items()]
+    return []
+
+
+def _records_of_mdbook(data: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    with suppress(AttributeError, KeyError, TypeError):
+        docs = data["index"]["documentStore"]["docs"]
+        for number, url in enumerate(data["doc_urls"]):
+            yield f"{url}", {**docs[str(number)]}
 
 
 def _digests(
@@ -336,17 +354,19 @@ def _digests(
             continue
         if url not in hashes and len(hashes) >= MAX_PAGES:
             raise UnreadableError(f"it names more than {MAX_PAGES:,} pages")
-        said = {
-            name: one
-            for name, one in record.items()
-            if name not in _BESIDE and isinstance(one, (str, list))
-        }
+        said = _said(record)
         digest = hashes.setdefault(url, blake2b(digest_size=8))
         digest.update(orjson.dumps(said, option=orjson.OPT_SORT_KEYS))
         if url in words or len(words) < MAX_READ_PAGES:
             text = str([*said.values()]).replace("\\n", " ")
             words.setdefault(url, set()).update(stems(text))
     return {url: digest.hexdigest() for url, digest in hashes.items()}
+
+
+def _said(record: dict[str, Any]) -> dict[str, str | list[Any]]:
+    """Return what a record says of its page."""
+    said = ((name, one) for name, one in record.items() if name not in _BESIDE)
+    return {name: one for name, one in said if isinstance(one, (str, list))}
 
 
 def by_lastmod(dates: Mapping[str, str], today: str) -> Witness | None:
@@ -401,36 +421,41 @@ def _sphinx(data: dict[str, Any], root: str, ending: str, words: _Words) -> dict
     names = [name for name in data["docnames"] if isinstance(name, str)]
     if len(names) != len(data["docnames"]) or len(names) > MAX_PAGES:
         raise UnreadableError("its pages have no names, or there are too many")
-    sums = [0] * len(names)
-    read: list[set[str]] = [set() for _ in names[:MAX_READ_PAGES]]
-
-    def add(part: str, word: str, pages: Any) -> None:
-        said = f"{part} {word}"
+    sums = Counter[int]()
+    read: defaultdict[int, set[str]] = defaultdict(set)
+    for part, word, numbers in _sphinx_words(data):
+        said = f"{part} {word}".encode("utf-8", "replace")
+        value = int.from_bytes(blake2b(said, digest_size=8).digest())
         found = stems(word)
-        value = int.from_bytes(blake2b(said.encode("utf-8", "replace"), digest_size=8).digest())
-        for page in pages if isinstance(pages, list) else [pages]:
-            number = page[0] if isinstance(page, list) and page else page
-            if isinstance(number, int) and 0 <= number < len(sums):
-                sums[number] += value
-                if number < MAX_READ_PAGES:
-                    read[number] |= found
-
-    for part in ("terms", "titleterms", "alltitles", "indexentries"):
-        entries = data.get(part)
-        for word, pages in entries.items() if isinstance(entries, dict) else ():
-            add(part, word, pages)
-    titles = data.get("titles")
-    for number, title in enumerate(titles if isinstance(titles, list) else ()):
-        add("title", f"{title}", number)
-    found: dict[str, str] = {}
-    for number, (name, value) in enumerate(zip(names, sums, strict=True)):
+        for number in filter(range(len(names)).__contains__, numbers):
+            sums[number] += value
+            if number < MAX_READ_PAGES:
+                read[number] |= found
+    digests: dict[str, str] = {}
+    for number, name in enumerate(names):
         is_index = ending == "/" and (name == "index" or name.endswith("/index"))
         url = parse((name[:-5] or ".") if is_index else name + ending, root)
         if isinstance(url, str):
-            found[url] = f"{value % 2**64:016x}"
+            digests[url] = f"{sums[number] % 2**64:016x}"
             if number < MAX_READ_PAGES:
                 words[url] = read[number]
-    return found
+    return digests
+
+
+def _sphinx_words(data: dict[str, Any]) -> Iterator[tuple[str, str, list[Any]]]:
+    """Yield each word with its part of the index, and the numbers of the pages that have it."""
+    for part in ("terms", "titleterms", "alltitles", "indexentries"):
+        entries = data.get(part)
+        for word, pages in entries.items() if isinstance(entries, dict) else ():
+            several = pages if isinstance(pages, list) else [pages]
+            yield (
+                part,
+                word,
+                [page[0] if isinstance(page, list) and page else page for page in several],
+            )
+    titles = data.get("titles")
+    for number, title in enumerate(titles if isinstance(titles, list) else ()):
+        yield "title", f"{title}", [number]
 
 
 def _ending(names: list[object], hrefs: bytes) -> str | None:

@@ -149,14 +149,10 @@ class AllowedAddresses:
         """
         if value is None or isinstance(value, bool | int):
             return cls(everything=bool(value))
-        given = (
-            value.split(",")
-            if isinstance(value, str)
-            else value
-            if isinstance(value, Iterable)
-            else [value]
-        )
-        texts = [text for text in (str(entry).strip() for entry in given) if text]
+        if isinstance(value, str):
+            value = value.split(",")
+        given = value if isinstance(value, Iterable) else [value]
+        texts = list(filter(None, (str(entry).strip() for entry in given)))
         if len(texts) == 1 and texts[0].lower() in {"true", "1", "false", "0", "none"}:
             return cls(everything=texts[0].lower() in {"true", "1"})
         entries = []

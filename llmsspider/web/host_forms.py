@@ -153,6 +153,10 @@ class HostForms:
         """
         return bool(self.listed) and not self.has_markdown and self.named_missed < MAX_NAMED_MISSED
 
+    @property
+    def _named_are_dead(self) -> bool:
+        return self.named_missed >= MAX_NAMED_DEAD and not self.has_markdown
+
     def known(self, url: str) -> Form | None:
         """Return the form that the pages of this shape have, in the nearest directory that has
         shown one.
@@ -191,7 +195,7 @@ class HostForms:
             return []
         known = self.known(url)
         forms = [known] if known is not None else self._guesses(this)
-        tried = self._tried.get(identity(url), ()) if self._tried else ()
+        tried = self._tried.get(identity(url), ())
         tries = [(form, made) for form in forms if (made := twin(url, form)) and made not in tried]
         return tries[:left]
 
@@ -252,7 +256,7 @@ class HostForms:
         against nothing.
         """
         for made in named:
-            if self.named_missed >= MAX_NAMED_DEAD and not self.has_markdown:
+            if self._named_are_dead:
                 break
             if (found := await ask(made)) is not None:
                 self.hit(url, made, named=True)
@@ -328,8 +332,9 @@ class HostForms:
         return next(iter(folders[len(self._base or ()) :]), "")
 
     def _guesses(self, this: Shape) -> list[Form]:
-        guessed = [form for form in FORMS[this] if form != UNGUESSED or self.listed[form]]
-        forms = sorted(guessed, key=self.listed.__getitem__, reverse=True)
+        forms = sorted(FORMS[this], key=self.listed.__getitem__, reverse=True)
+        if UNGUESSED in forms and not self.listed[UNGUESSED]:
+            forms.remove(UNGUESSED)
         at_root = {
             other: tally.form
             for other in get_args(Shape)

@@ -101,13 +101,13 @@ def of_page(
     >>> of_page({"x-robots-tag": ["noai"]})
     [Declaration(purpose='ai', allowed=False, line='X-Robots-Tag: noai', path='')]
     """
-    found = []
-    if "noai" in robots_directives(headers.get("x-robots-tag", ()), user_agent):
-        found.append(Declaration("ai", False, "X-Robots-Tag: noai"))
-    if "noai" in meta_robots:
-        found.append(Declaration("ai", False, "meta robots: noai"))
-    if "tdm-reservation" in meta_robots:
-        found.append(Declaration("tdm", False, "meta tdm-reservation: 1"))
+    said = {
+        Declaration("ai", False, "X-Robots-Tag: noai"): "noai"
+        in robots_directives(headers.get("x-robots-tag", ()), user_agent),
+        Declaration("ai", False, "meta robots: noai"): "noai" in meta_robots,
+        Declaration("tdm", False, "meta tdm-reservation: 1"): "tdm-reservation" in meta_robots,
+    }
+    found = [one for one, is_said in said.items() if is_said]
     reserved = {value.strip() for value in headers.get("tdm-reservation", ())} & {"0", "1"}
     found += [
         Declaration("tdm", value == "0", f"TDM-Reservation: {value}") for value in sorted(reserved)

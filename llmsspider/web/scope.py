@@ -129,23 +129,23 @@ class Scope:
         """Return the rule by which host or section leave a URL of the site out; empty where none
         does.
         """
-        home = host(self.start_url)
-        if host(url) != home:
-            if self.kind in {"section", "host"}:
-                return f"another host than {home}"
-            is_below = self.kind == "auto" and path.startswith(
-                self.listed_directories.get(host(url), ())
-            )
-            is_taken = self.kind == "domain" or listed or is_below
-            return (
-                "" if is_taken else "another host, and below no directory that llms.txt lists there"
-            )
+        if host(url) != host(self.start_url):
+            return self._outside_host(host(url), path, listed=listed)
         if self.kind in {"host", "domain"} or (listed and self.kind != "section"):
             return ""
         if self.kind == "listed":
             return "not listed by llms.txt, a sitemap, a repository or a file of yours"
         is_inside = self.allow or path.startswith(self.section) or path == self.section.rstrip("/")
         return "" if is_inside else f"outside the section {self.section}"
+
+    def _outside_host(self, name: str, path: str, *, listed: bool) -> str:
+        if self.kind in {"section", "host"}:
+            return f"another host than {host(self.start_url)}"
+        directories = self.listed_directories.get(name, ())
+        is_below = self.kind == "auto" and path.startswith(directories)
+        if self.kind == "domain" or listed or is_below:
+            return ""
+        return "another host, and below no directory that llms.txt lists there"
 
     def describe(self) -> str:
         """Return the scope in one line, with the argument that widens it."""
@@ -191,18 +191,7 @@ def build_scope(
     evidence: Iterable[Section] = (),
 ) -> Scope:
     """Fix the scope after discovery."""
-    section = Section(directory(start_url), "")
-    if covering_file and host(covering_file) == host(start_url):
-        covered = directory(covering_file)
-        if (
-            covered != "/"
-            and not covered.startswith("/.well-known/")
-            and section.path.startswith(covered)
-        ):
-            section = Section(covered, "the directory of its llms.txt")
-    if kind == "auto" and not section.why:
-        above_start = [named for named in evidence if section.path.startswith(named.path)]
-        section = max(above_start, key=lambda named: len(named.path), default=section)
+    section = _section(start_url, covering_file, evidence if kind == "auto" else ())
     if above is not None and section.path.startswith(above):
         section = Section(above, "")
     elsewhere: dict[str, set[str]] = {}
@@ -219,3 +208,16 @@ def build_scope(
         block=(*block, *(pattern[1:] for pattern in allow if pattern.startswith("!"))),
         listed_directories={name: tuple(sorted(paths)) for name, paths in elsewhere.items()},
     )
+
+
+def _section(start_url: str, covering_file: str | None, evidence: Iterable[Section]) -> Section:
+    """Return the directory of the llms.txt that covers the start page, else the longest that the
+    evidence names above it, else its own.
+    """
+    own = directory(start_url)
+    covered = directory(covering_file or "")
+    is_covered = host(covering_file or "") == host(start_url) and own.startswith(covered)
+    if is_covered and covered != "/" and not covered.startswith("/.well-known/"):
+        return Section(covered, "the directory of its llms.txt")
+    above = [named for named in evidence if own.startswith(named.path)]
+    return max(above, key=lambda named: len(named.path), default=Section(own, ""))

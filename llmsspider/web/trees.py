@@ -7,9 +7,11 @@ one page of a tree holds for the whole tree.
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import chain
 from typing import Literal
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
@@ -244,11 +246,9 @@ class Trees:
             self.foreign(url, is_final=True)
         for suspect in list(self._suspects.values()):  # its page was not to be had
             self.judge(suspect, is_copy=True)
-        pages: dict[tuple[Axis, str, str], int] = {}
-        for url in urls:
-            for found in self._unwanted(url):
-                if found[2] not in self.found | self.no_copies:
-                    pages[found] = pages.get(found, 0) + 1
+        decided = self.found | self.no_copies
+        trees = chain.from_iterable(map(self._unwanted, urls))
+        pages = Counter(tree for tree in trees if tree[2] not in decided)
         versions = [tree for tree in pages if tree[0] == "version" and not tree[1].isdecimal()]
         self.no_copies |= {tree[2] for tree in pages if tree not in versions}
         if versions and not ("version" in self._home or self._chosen):

@@ -128,11 +128,10 @@ def parse(href: str, base: str = "") -> str | InvalidUrl | None:
         url = without_fragment(href)
     else:
         href = forward_slashes(href.strip(_EDGES).translate(_DROPPED))
-        scheme = _SCHEME.match(href)
-        is_file = (
-            scheme is not None and scheme[1].lower() == "file" and (base or href).startswith(FILE)
-        )
-        if not href or (scheme and not is_file and scheme[1].lower() not in {"http", "https"}):
+        found = _SCHEME.match(href)
+        scheme = found[1].lower() if found else "https"
+        is_file = scheme == "file" and (base or href).startswith(FILE)
+        if not href or not (is_file or scheme in DEFAULT_PORTS):
             return None
         if len(href) > MAX_URL_CHARS:
             return _invalid(href, f"longer than {MAX_URL_CHARS} characters")
