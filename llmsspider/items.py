@@ -268,6 +268,10 @@ class PageMeta:
     copies: list[str] = field(default_factory=list)
 
 
+MAX_LINKS = 20_000
+"""Maximum number of links of a page that are kept, and of those that are followed."""
+
+
 @dataclass(slots=True)
 class Page:
     r"""A converted page: what the worker returns for `(body, url, encoding)`.
@@ -294,6 +298,11 @@ class Page:
     matched: dict[str, int] = field(default_factory=dict)
     digest: Digest | None = field(default=None, repr=False, compare=False)
     heading_ids: list[tuple[str, str]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Keep what is read of a page small: each link is work for the crawl's one thread."""
+        self.links = self.links[:MAX_LINKS]
+        self.follow = self.follow[:MAX_LINKS]
 
 
 # --- version of stored documents ---

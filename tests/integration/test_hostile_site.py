@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import gzip
 
+import brotli
 from crawling import crawl
 from site_server import Reply
 from sites import html
 
+from llmsspider.items import MAX_LINKS
+
 LINKS = "".join(f"<a href='/many/{index}'>{index}</a>" for index in range(10_000))
+FAR_LINKS = "".join(f"<a href='http://e.com/{index}'>x</a>" for index in range(200_000))
 WALL = "<html><head><title>Just a moment...</title></head><body>Checking your browser</body></html>"
 TRAPS = [
     "/calendar",
@@ -23,6 +27,7 @@ TRAPS = [
     "/binary",
     "/many",
     "/wall",
+    "/links",
 ]
 
 
@@ -66,6 +71,9 @@ def pages() -> dict:
         "/binary": Reply(b"\x7fELF\0\0\1\2" * 1000, content_type="text/html"),
         "/many": html("Many", LINKS),
         "/wall": WALL,
+        "/links": Reply(
+            brotli.compress(html("Links", FAR_LINKS).encode()), headers={"Content-Encoding": "br"}
+        ),
     }
 
 
@@ -92,6 +100,9 @@ def test_a_hostile_site_ends_by_itself_with_its_good_pages(serve, tmp_path):
     assert stats["llms/errors/blocked"] >= 2
     assert stats["llms/filtered/trap"] >= 1
     assert stats["llms/filtered/block"] == 10_000
+    assert stats["llms/filtered/offsite"] == MAX_LINKS
+    assert len(documents["/links"]["links"]) == MAX_LINKS
+    assert f"of {site.url}/links, 20,000 links were followed" in outcome.log
     assert stats["memusage/max"] < stats["memusage/startup"] + 500e6
 
 

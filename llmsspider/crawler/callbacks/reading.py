@@ -29,6 +29,7 @@ from llmsspider.crawler.parts import (
     Addresses,
     Config,
     ConversionPool,
+    Coverage,
     DocsArguments,
     KnownPages,
     PageLimit,
@@ -49,7 +50,7 @@ from llmsspider.crawler.requests import (
 )
 from llmsspider.crawler.second_requests import FORM_OF, NIGHTLY, SAMPLES, SHARE, Form, FormSamples
 from llmsspider.errors import ConversionError, ErrorKind, RenderingError
-from llmsspider.items import MARKDOWN_ORIGINS, Page, PageMeta
+from llmsspider.items import MARKDOWN_ORIGINS, MAX_LINKS, Page, PageMeta
 from llmsspider.store import PageState
 from llmsspider.web import stats
 from llmsspider.web.page_forms import converter, is_markdown_url, page_candidates
@@ -86,6 +87,7 @@ class PageReader(UsesRun):
     addresses: Addresses
     arguments: DocsArguments
     config: Config
+    coverage: Coverage
     known: KnownPages
     limit: PageLimit
     memory: SourceMemory
@@ -109,9 +111,11 @@ class PageReader(UsesRun):
         """Pages whose HTML is not found."""
 
     def count(self, url: str, page: Page) -> None:
-        """Count the hidden text of a page that was read; count and log another converter than the
-        chosen one.
+        """Say where not all links of a page are followed, count its hidden text; count and log another
+        converter than the chosen one.
         """
+        if len(page.follow) >= MAX_LINKS:
+            self.coverage.incomplete(f"of {url}, {MAX_LINKS:,} links were followed")
         if page.hidden:
             self.report.count("hidden-text", page.hidden)
         if not page.fallback:
