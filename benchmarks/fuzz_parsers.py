@@ -102,7 +102,11 @@ def main() -> None:
         )
         if done.returncode:
             failed.append(name)
-            print("\n".join(lines[-40:]), flush=True)
+            said = [
+                *done.stdout.splitlines()[-30:],
+                *(line for line in lines[-40:] if line[:1] != "#"),
+            ]
+            print("\n".join(said), flush=True)
     print(f"found something: {', '.join(failed)}" if failed else "nothing found")
     raise SystemExit(bool(failed))
 

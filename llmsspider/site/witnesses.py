@@ -30,6 +30,7 @@ from llmsspider.web import foreign
 from llmsspider.web.addresses import same_site
 from llmsspider.web.foreign import UnreadableError
 from llmsspider.web.loading import shipped_table
+from llmsspider.web.text import valid_text
 from llmsspider.web.urls import identity, loose_key, parse
 
 MAX_BYTES = 32 * 1024 * 1024  # the largest file that is read, in bytes
@@ -173,7 +174,7 @@ class Witness:
 
 def _hints(body: bytes, pattern: re.Pattern[bytes] = _HINTS) -> list[str]:
     found = (
-        match.group(1).decode("utf-8", "replace")
+        valid_text(match.group(1).decode("utf-8", "replace"))
         for match in pattern.finditer(body[:MAX_PAGE_BYTES])
     )
     return list(dict.fromkeys(found))

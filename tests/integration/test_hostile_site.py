@@ -100,7 +100,7 @@ def test_a_hostile_site_ends_by_itself_with_its_good_pages(serve, tmp_path):
     assert stats["llms/errors/blocked"] >= 2
     assert stats["llms/filtered/trap"] >= 1
     assert stats["llms/filtered/block"] == 10_000
-    assert stats["llms/filtered/offsite"] == MAX_LINKS
+    assert MAX_LINKS - 10 < stats["llms/filtered/offsite"] <= MAX_LINKS
     assert len(documents["/links"]["links"]) == MAX_LINKS
     assert f"of {site.url}/links, 20,000 links were followed" in outcome.log
     assert stats["memusage/max"] < stats["memusage/startup"] + 500e6

@@ -151,6 +151,8 @@ HOSTILE = [
     b'{"cells": [{"cell_type": "markdown", "source": "a\\u001b[31m \\u0000 \\u009b"}]}',
     b'{"openapi": "3.0.0", "info": {"title": "a\\u0000\\u001b"}, "paths": {"/\\u0007": {"get": {}}}}',
     b"<urlset><url><loc>https://docs.example.com/\xc2\x9b&#x85;</loc><lastmod>\x0b</lastmod></url></urlset>",
+    b'<meta content="Hugo 0.1"><a href="a.searchindex.js/\x00\x01b/index.json"></a>',
+    b"<script src='\x00\x01/searchindex.js'></script><link href='.\x00search/search_index.json'>",
     b"[" * 100_000,
     b'{"a":' * 50_000,
     b'[{"location":"/x","tdm-reservation":[]}]',
