@@ -78,7 +78,7 @@ class Hit:
     """A passage that an index found: its number there, where it stands, and how well it fits.
 
     `page` is the page's key in the store and `content_hash` that of the content the index has read
-    (32 bytes); `digest` is equal for passages of equal words, and empty where no vector was wanted.
+    (32 bytes); `digest` is equal for passages of equal words.
     """
 
     id: int
