@@ -1,6 +1,5 @@
 """First stage: drop what is no documentation, each with a reason that is counted."""
 
-import re
 from typing import Any
 
 from llmsspider.crawler.pages import FAILED_TITLE, drop_reason
@@ -15,32 +14,14 @@ from llmsspider.crawler.parts import (
 from llmsspider.crawler.requests import RunComponent
 from llmsspider.items import Document, content_hash
 from llmsspider.pipelines import CountedDrop
+from llmsspider.pipelines.same_pages import SamePages, Text
 from llmsspider.store import PageItem
 from llmsspider.web.stats import Filtered
-from llmsspider.web.trees import replaced, tree_of
-from llmsspider.web.urls import alike_key, directory, loose_key, page_key, shown_url
-
-_DESTINATION = re.compile(r"\]\([^()\s]*+")
-"""Where a link leads: relative links of one page differ by the spelling of its address."""
-
-ENDINGS = ("/index.html", "/index", ".html", ".htm", ".md", "/")
-"""Ends of addresses in which spellings of one page differ."""
-
-
-MIN_SAME_CHARACTERS = 200
-"""Minimum length in characters of a text that two names in one directory have: notes that something
-is to come are written often.
-"""
+from llmsspider.web.urls import loose_key, page_key, shown_url
 
 
 class FilterPipeline(RunComponent):
-    """Drop documents that are empty, soft 404s or a looser spelling of a page already exported.
-
-    Two pages are joined for equal content, where their addresses are spellings of one
-    (`urls.alike_key`) or one has a version or query more; and for one Markdown file, whose links
-    may lead to different spellings, where they end alike. A page that no list names is one with
-    another of its directory that has its text (`/1-old-title`, `/1-new-title`).
-    """
+    """Drop documents that are empty, soft 404s or a page already exported (`SamePages`)."""
 
     arguments: DocsArguments
     bounds: Bounds
@@ -56,7 +37,7 @@ class FilterPipeline(RunComponent):
 
     def set_up(self) -> None:
         """Make what it needs besides the run."""
-        self._spellings: dict[str, str] = {}
+        self._pages = SamePages(other_versions=self.arguments.versions != "start")
 
     def process_item(self, item: Any) -> Any:
         """Return the document, or raise `DropItem`; an item of yours is left as it is."""
@@ -105,33 +86,10 @@ class FilterPipeline(RunComponent):
 
     def _duplicate(self, item: Document, source_hash: str) -> Filtered | None:
         url = _address(item)
-        address = loose_key(url)
-        same = source_hash
-        version = tree_of(url).get("version") if self.arguments.versions == "start" else None
-        bare = loose_key(replaced(url, version, None) if version else url.partition("?")[0])
-        words = content_hash(_DESTINATION.sub("](", item.content or ""))
-        keys = [f"{address} {source_hash}", f"{alike_key(url)} {words}"]
-        if item.origin == "markdown":
-            keys.append(f"{address.rpartition('/')[2]} {item.fetched_url}")
-        if len(item.content or "") >= MIN_SAME_CHARACTERS and not self.site.is_listed(url):
-            keys.append(f"{directory(url)}* {item.title} {words}")
-        if address in (content := item.content or ""):  # each spelling links to itself
-            for ending in ENDINGS:
-                content = content.replace(f"{address}{ending}", address)
-            same = content_hash(content.replace(address, bare))
-            keys.append(f"{address} {same}")
-        pages = [self._spellings.setdefault(key, url) for key in keys]
-        copy = f"copy of {bare} {same}"
-        if bare != address:
-            pages.append(self._spellings.get(f"{bare} {same}", url))
-            self._spellings.setdefault(copy, url)
-        else:
-            pages.append(self._spellings.get(copy, url))
-        pages.append(self._spellings.get(f"more than {alike_key(url)} {words}", url))
-        for fewer in _with_fewer_parameters(url):
-            pages.append(self._spellings.get(f"{alike_key(fewer)} {words}", url))
-            self._spellings.setdefault(f"more than {alike_key(fewer)} {words}", url)
-        first = next((page for page in pages if page != url), None)
+        file = item.fetched_url if item.origin == "markdown" else None
+        listed = self.site.is_listed(url)
+        text = Text(url, item.title, item.content or "", source_hash, file, listed)
+        first = self._pages.first(text)
         if first is None:
             return None
         if self.known.store is not None:
@@ -142,15 +100,3 @@ class FilterPipeline(RunComponent):
 def _address(item: Document) -> str:
     """Return a page's URL, by which a route that is written like a place is not that place."""
     return item.record.identity if isinstance(item, PageItem) and "#" in item.url else item.url
-
-
-def _with_fewer_parameters(url: str) -> list[str]:
-    """Return the addresses with one parameter of the query less, of which one may say the same."""
-    place, _, query = url.partition("?")
-    parameters = query.split("&")
-    if len(parameters) < 2:
-        return []
-    return [
-        f"{place}?{'&'.join(other for other in parameters if other is not one)}"
-        for one in parameters
-    ]

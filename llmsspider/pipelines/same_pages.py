@@ -1,0 +1,119 @@
+"""Which documents of a crawl are one page under two addresses: their texts are equal, and the
+addresses say that they may be. No Scrapy.
+
+A page stands under names of an address and a text. Another one that has a name of it is the same
+page; so is one whose address, with a version or a query less, makes one of its names. Neither
+depends on which of the two is read first. Addresses are spellings of one by `urls.alike_key`; those
+of one Markdown file, whose links may lead to several of them, where they end alike; those of one
+directory where no list names the page (`/1-old-title`, `/1-new-title`).
+"""
+
+import re
+from typing import NamedTuple
+
+from llmsspider.items import content_hash
+from llmsspider.web.trees import replaced, tree_of
+from llmsspider.web.urls import alike_key, directory, loose_key
+
+_DESTINATION = re.compile(r"\]\([^()\s]*+")
+"""Where a link leads: relative links of one page differ by the spelling of its address."""
+
+ENDINGS = ("/index.html", "/index", ".html", ".htm", ".md", "/")
+"""Ends of addresses in which spellings of one page differ."""
+
+MIN_SAME_CHARACTERS = 200
+"""Minimum length in characters of a text that two names in one directory have: notes that something
+is to come are written often.
+"""
+
+
+class Text(NamedTuple):
+    """A page as it is compared: its address, what it says, and where that came from."""
+
+    url: str
+    title: str | None
+    content: str
+    source_hash: str
+    """The hash of the text as it was before pipelines changed it."""
+    file: str | None = None
+    """The Markdown file that it was read from, whose links may lead to several of its spellings."""
+    is_listed: bool = False
+    """Whether a list names the address: others of its directory are no copies of it."""
+
+
+class SamePages:
+    """The pages of one crawl, by their names; without `other_versions` addresses that differ by a
+    version alone are compared, too.
+    """
+
+    def __init__(self, *, other_versions: bool):
+        self._other_versions = other_versions
+        self._first: dict[str, str] = {}
+
+    def first(self, page: Text) -> str | None:
+        """Return the address of the page that came first with this one's text, None for a page of
+        its own.
+        """
+        bare = self._bare(page.url)
+        same = _without_spelling(page, bare)
+        own = _names(page, same)
+        plainer = _plainer_names(page, bare, same)
+        found = [self._first.setdefault(name, page.url) for name in own]
+        found += [self._first.get(_beyond(name), page.url) for name in own]
+        found += [self._first.get(name, page.url) for name in plainer]
+        for name in plainer:
+            self._first.setdefault(_beyond(name), page.url)
+        return next((url for url in found if url != page.url), None)
+
+    def _bare(self, url: str) -> str:
+        """Return an address without its version, else without its query, as `loose_key` does."""
+        version = None if self._other_versions else tree_of(url).get("version")
+        return loose_key(replaced(url, version, None) if version else url.partition("?")[0])
+
+
+def _beyond(name: str) -> str:
+    return f"more than {name}"
+
+
+def _without_spelling(page: Text, bare: str) -> str:
+    """Return the hash of a text in which the page's own address is `bare`, however it is spelled:
+    each spelling links to itself.
+    """
+    address = loose_key(page.url)
+    if address not in page.content:
+        return page.source_hash
+    content = page.content
+    for ending in ENDINGS:
+        content = content.replace(f"{address}{ending}", address)
+    return content_hash(content.replace(address, bare))
+
+
+def _names(page: Text, same: str) -> list[str]:
+    address = loose_key(page.url)
+    words = _words(page)
+    names = [
+        f"{address} {page.source_hash}",
+        f"{address} {same}",
+        f"{alike_key(page.url)} {words}",
+    ]
+    if page.file is not None:
+        names.append(f"{address.rpartition('/')[2]} {page.file}")
+    if len(page.content) >= MIN_SAME_CHARACTERS and not page.is_listed:
+        names.append(f"{directory(page.url)}* {page.title} {words}")
+    return names
+
+
+def _plainer_names(page: Text, bare: str, same: str) -> list[str]:
+    """Return the names of pages that this one may be with a version, or a parameter, more."""
+    names = [f"{bare} {same}"] if bare != loose_key(page.url) else []
+    place, _, query = page.url.partition("?")
+    parameters = query.split("&")
+    if len(parameters) > 1:
+        words = _words(page)
+        others = ("&".join(part for part in parameters if part is not one) for one in parameters)
+        names += [f"{alike_key(f'{place}?{other}')} {words}" for other in others]
+    return names
+
+
+def _words(page: Text) -> str:
+    return content_hash(_DESTINATION.sub("](", page.content))
