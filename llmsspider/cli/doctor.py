@@ -7,10 +7,13 @@ or an address, cannot work.
 from __future__ import annotations
 
 import argparse
+import asyncio
+import json
 import os
 import platform
 import shutil
 import socket
+import ssl
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -18,15 +21,18 @@ from contextlib import closing
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from typing import Any, TextIO
 from urllib.parse import urlsplit
+from urllib.request import getproxies
 
-from llmsspider.cli.mcp import settings_for
+from llmsspider.browser.session import find_program
+from llmsspider.cli.mcp import settings_for, stores_of
 from llmsspider.cli.options import FAILED, WRONG, OneLineParser
 from llmsspider.config.settings import Config
-from llmsspider.errors import LlmsspiderError
+from llmsspider.errors import LlmsspiderError, command
 from llmsspider.store import Stores
 from llmsspider.web.loading import EXTRAS, missing_extra
-from llmsspider.web.urls import require_http_url
+from llmsspider.web.urls import redacted, require_http_url
 
 PURPOSES = {
     "browser": "pages that scripts make",
@@ -43,10 +49,10 @@ PURPOSES = {
 }
 """What each extra is for."""
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 LOW_DISK = 1024**3
 """Free bytes below which a crawl may fill the disk."""
-PLAN_SECS = 60
+COMMAND_SECS = 60
+"""Time that a plan, or an answer of the MCP server, may take."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -82,13 +88,14 @@ def main(argv: Sequence[str]) -> int:
     try:
         checked = [require_http_url(url) for url in urls]
         settings = settings_for(folders, {})
-        config = Config.from_settings(settings)
+        places = stores_of(Config.from_settings(settings), folders)
     except LlmsspiderError as error:
         for problem in error.problems:
             sys.stderr.write(f"llmsspider doctor: {problem}\n")
         return WRONG
     is_well = True
-    for finding in chain(_machine(), _stores(config.stores, folders), _sites(checked)):
+    looked_at = chain(_machine(), _stores(places, folders), _mcp(folders), _sites(checked))
+    for finding in looked_at:
         sys.stdout.write(f"{finding.line()}\n")
         sys.stdout.flush()
         is_well = is_well and (finding.is_well or not finding.needed)
@@ -102,30 +109,68 @@ def _machine() -> Iterator[Finding]:
         lack = missing_extra(extra)
         said = f"{extra}: {PURPOSES[extra]}"
         yield Finding(lack is None, f"{said}; {lack}" if lack else said)
-    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
+    browser = find_program()
     found = f"browser: {browser}" if browser else "browser: none on the PATH; install Chromium"
     yield Finding(browser is not None, found)
     free = shutil.disk_usage(Path.cwd()).free
     yield Finding(free > LOW_DISK, f"disk: {free / 1024**3:.1f} GiB free here")
-    proxies = [name for name in ("http_proxy", "https_proxy", "no_proxy") if os.environ.get(name)]
-    yield Finding(True, f"proxy: {', '.join(proxies) or 'none is set'}")
+    proxies = ", ".join(f"{scheme} {redacted(url)}" for scheme, url in getproxies().items())
+    yield Finding(True, f"proxy: {proxies or 'none is set'}")
+    trusted = ssl.create_default_context().cert_store_stats()["x509_ca"]
+    place = ssl.get_default_verify_paths()
+    where = place.cafile or place.capath or f"{place.openssl_cafile} is missing"
+    remedy = "" if trusted else "; set SSL_CERT_FILE to a file of authorities"
+    yield Finding(bool(trusted), f"certificates: {trusted} authorities, {where}{remedy}")
 
 
-def _stores(stores: Stores, folders: Sequence[str]) -> Iterator[Finding]:
+def _stores(places: Sequence[Stores], folders: Sequence[str]) -> Iterator[Finding]:
     """Each source that is stored: whether it can be read whole."""
-    named = ", ".join(folders) or "the stores of this folder"
-    sources, problems = stores.list_sources()
-    yield Finding(bool(sources) or not folders, f"{named}: {len(sources)} sources", bool(folders))
-    for problem in problems:
-        yield Finding(False, problem, needed=True)
-    for source in sources:
-        try:
-            with closing(stores.open(source.name, create=False)) as store:
-                pages = sum(1 for _ in store.iter_pages("url"))
-        except LlmsspiderError as error:
-            yield Finding(False, f"{source.name}: {error}", needed=True)
-            continue
-        yield Finding(True, f"{source.name}: {pages} pages can be read ({source.status})")
+    for stores, named in zip(places, folders or ["the stores of this folder"], strict=True):
+        sources, problems = stores.list_sources()
+        found = f"{named}: {len(sources)} sources"
+        yield Finding(bool(sources) or not folders, found, needed=True)
+        for problem in problems:
+            yield Finding(False, problem, needed=True)
+        for source in sources:
+            try:
+                with closing(stores.open(source.name, create=False)) as store:
+                    pages = sum(1 for _ in store.iter_pages("url"))
+            except LlmsspiderError as error:
+                yield Finding(False, f"{source.name}: {error}", needed=True)
+                continue
+            yield Finding(True, f"{source.name}: {pages} pages can be read ({source.status})")
+
+
+def _mcp(folders: Sequence[str]) -> Iterator[Finding]:
+    """The MCP server as clients start it: it is asked which sources there are."""
+    if missing_extra("mcp"):
+        return
+    words = ["mcp", *folders]
+    try:
+        with Path(os.devnull).open("w", encoding="utf-8") as silence:
+            said = asyncio.run(asyncio.wait_for(_asked(words, silence), COMMAND_SECS))
+    except Exception as error:  # whatever a server that does not start raises
+        what = f"it was started and did not answer ({error or type(error).__name__})"
+        yield Finding(False, f"MCP: {what}; `{command(*words)}` says why", bool(folders))
+        return
+    yield Finding(True, f"MCP: `{command(*words)}` was started and named {said} sources")
+
+
+async def _asked(words: Sequence[str], log: TextIO) -> int:
+    """Start the MCP server and return the number of sources that it names."""
+    from mcp import ClientSession, StdioServerParameters  # noqa: PLC0415  # an extra
+    from mcp.client.stdio import stdio_client  # noqa: PLC0415
+
+    server = StdioServerParameters(
+        command=sys.executable, args=["-m", "llmsspider", *words], env=dict(os.environ)
+    )
+    async with (
+        stdio_client(server, errlog=log) as (reading, writing),
+        ClientSession(reading, writing) as session,
+    ):
+        await session.initialize()
+        answer = await session.call_tool("list_sources", {})
+    return len((answer.structured_content or {})["sources"])
 
 
 def _sites(urls: Sequence[str]) -> Iterator[Finding]:
@@ -138,14 +183,29 @@ def _sites(urls: Sequence[str]) -> Iterator[Finding]:
             yield Finding(False, f"{host}: its name does not resolve ({error})", needed=True)
             continue
         yield Finding(True, f"{host}: {', '.join(addresses[:3])}")
-        command = [sys.executable, "-m", "llmsspider", "plan", url]
+        words = [sys.executable, "-m", "llmsspider", "plan", url, "--json"]
         try:
             done = subprocess.run(  # noqa: S603  # our own interpreter, no shell
-                command, capture_output=True, text=True, timeout=PLAN_SECS, check=False
+                words, capture_output=True, text=True, timeout=COMMAND_SECS, check=False
             )
         except subprocess.TimeoutExpired:
-            yield Finding(False, f"{url}: no plan within {PLAN_SECS} s", needed=True)
+            yield Finding(False, f"{url}: no plan within {COMMAND_SECS} s", needed=True)
             continue
-        said = (done.stdout if done.returncode == 0 else done.stderr).strip().splitlines()
-        for line in said[:8]:
-            yield Finding(done.returncode == 0, line, needed=done.returncode != 0)
+        if not done.stdout.strip():
+            said = done.stderr.strip().splitlines() or ["no answer"]
+            yield Finding(False, f"{url}: {said[-1]}", needed=True)
+            continue
+        yield from _answers(json.loads(done.stdout))
+
+
+def _answers(plan: dict[str, Any]) -> Iterator[Finding]:
+    """What a site answers, by the plan of its crawl (docs/reference/plan.schema.json)."""
+    start = plan["start"]
+    seeds = plan["seeds"]
+    said = start["message"] or start["error"] or f"answers with status {start['status']}"
+    yield Finding(not start["error"], f"{start['url']}: {said}", needed=not seeds)
+    for tried in plan["tried"]:
+        is_found = tried["outcome"] == "found"
+        yield Finding(is_found, f"{tried['url']}: {tried['reason'] or tried['outcome']}")
+    yield Finding(bool(seeds or plan["start_links"]), f"pages listed: {seeds}", needed=True)
+    yield from (Finding(True, line) for line in (plan["scope"]["text"], *plan["learned"]) if line)

@@ -35,8 +35,8 @@ TOKEN_VARIABLE = "LLMSSPIDER_UI_TOKEN"  # noqa: S105  # the name of a variable
 """Environment variable with the password that a browser has to send."""
 
 DEFAULT_ADDRESS = "127.0.0.1:8809"
-PLAN_SECS = 120.0
-"""Time that a plan may take."""
+COMMAND_SECS = 120.0
+"""Time that a plan, or a page, may take."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -75,7 +75,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 class PageCrawls(CrawlProcesses):
-    """The crawls that the page started, and plans of crawls."""
+    """The crawls that the page started, plans of crawls, and pages that are tried."""
 
     def __init__(self, library: Library, settings: Mapping[str, object]):
         super().__init__(library, settings)
@@ -85,23 +85,33 @@ class PageCrawls(CrawlProcesses):
 
     async def plan(self, url: str) -> dict[str, Any]:
         """Return what a crawl of a site would do; raises `SearchError`."""
-        command = [sys.executable, "-m", "llmsspider", "plan", require_http_url(url), "--json"]
+        return await self._asked("plan", require_http_url(url), "--json")
+
+    async def page(self, url: str, arguments: Mapping[str, str]) -> dict[str, Any]:
+        """Return a page as a document; raises `SearchError`."""
+        given = [part for pair in arguments.items() for part in ("-a", "=".join(pair))]
+        return await self._asked("page", require_http_url(url), "--json", *given)
+
+    async def _asked(self, *words: str) -> dict[str, Any]:
+        """Return what a command prints as JSON."""
         process = await asyncio.create_subprocess_exec(
-            *command, *self._options, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            *(sys.executable, "-m", "llmsspider", *words, *self._options),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
         )
         try:
-            output, errors = await asyncio.wait_for(process.communicate(), PLAN_SECS)
+            output, errors = await asyncio.wait_for(process.communicate(), COMMAND_SECS)
         except TimeoutError:
             process.kill()
-            raise SearchError(f"the plan took more than {PLAN_SECS:g} s") from None
+            raise SearchError(f"the {words[0]} took more than {COMMAND_SECS:g} s") from None
         if not output.strip():
             said = errors.decode("utf-8", "replace").strip().splitlines()
-            raise SearchError(said[-1] if said else "the plan came to nothing")
+            raise SearchError(said[-1] if said else f"the {words[0]} came to nothing")
         try:
-            plan: dict[str, Any] = json.loads(output)
+            found: dict[str, Any] = json.loads(output)
         except ValueError:
-            raise SearchError("the plan came to nothing") from None
-        return plan
+            raise SearchError(f"the {words[0]} came to nothing") from None
+        return found
 
 
 def main(argv: Sequence[str]) -> int:

@@ -40,7 +40,7 @@ class Reporter(UsesRun):
         logger.info("%(line)s", {"line": line})
 
     def filtered(self, url: str, reason: FilterReason, rule: str = "") -> None:
-        """Count a URL that is filtered, with its reason, in stats, progress and store."""
+        """Count a URL that is filtered, once, with its reason, in stats, progress and store."""
         key = page_key(url)
         if reason in LIMITS:
             self.coverage.unseen.add(reason)
@@ -50,6 +50,8 @@ class Reporter(UsesRun):
             self.bounds.wasted(url, reason)
         if reason not in {"canonical", "redirect"} and key in self.addresses.requested_pages:
             self.addresses.accounted.add(key)
+        if not self.bounds.links.add(f"filtered {reason} {rule} {url}"):
+            return  # another link to it, or another way it was found
         self.progress.record_filtered(reason, url, rule)
         self.count(stats.filtered(reason))
         if self.known.store is not None:

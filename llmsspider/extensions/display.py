@@ -72,10 +72,11 @@ class LinesAbove:
         self._rest = ""
 
     def write(self, text: str) -> int:
-        """Write what is complete of the text."""
+        """Write what is complete of the text; lines break between words."""
         *lines, self._rest = (self._rest + text).split("\n")
         if lines:
-            self._console.out("\n".join(map(printable, lines)), highlight=False)
+            whole = "\n".join(map(printable, lines))
+            self._console.print(whole, markup=False, highlight=False, emoji=False)
         return len(text)
 
     def flush(self) -> None:
@@ -95,32 +96,30 @@ def view(snapshot: status.RunStatus, source: str) -> RenderableType:
     bar.add_column(ratio=1)
     bar.add_column(no_wrap=True, justify="right")
     bar.add_row(
-        Text(snapshot.phase, style="bold cyan"),
+        Text(snapshot.phase, style="bold"),
         ProgressBar(total=max(snapshot.total, 1), completed=snapshot.done),
         Text(status.pages(snapshot), style="bold"),
     )
     facts = Table.grid(padding=(0, 2))
     facts.add_column(style="dim", no_wrap=True, min_width=len("documents"))
-    facts.add_column(overflow="ellipsis", no_wrap=True)
-    looking = snapshot.phase in {"starting", "discovery"} and snapshot.discovered_file is None
+    facts.add_column(overflow="fold")
+    is_open = snapshot.phase in {"starting", "discovery"} and snapshot.discovered_file is None
     found = (
-        "looking for llms.txt, llms-full.txt and sitemaps" if looking else status.found(snapshot)
+        "llms.txt, llms-full.txt and sitemaps are requested" if is_open else status.found(snapshot)
     )
     facts.add_row("found", Text(found))
-    facts.add_row("documents", _counted(snapshot.documents, snapshot.origins, "green"))
+    facts.add_row("documents", _counted(snapshot.documents, snapshot.origins))
     facts.add_row("queued", Text(f"{snapshot.queued}, {snapshot.unchanged} unchanged"))
-    facts.add_row("errors", _counted(snapshot.errors.count, snapshot.errors.by_kind, "red"))
-    facts.add_row(
-        "filtered", _counted(snapshot.filtered.count, snapshot.filtered.by_reason, "yellow")
-    )
+    facts.add_row("errors", _counted(snapshot.errors.count, snapshot.errors.by_kind, "bold red"))
+    facts.add_row("filtered", _counted(snapshot.filtered.count, snapshot.filtered.by_reason))
     facts.add_row(
         "pace", Text(f"{snapshot.pages_per_min:.0f} pages/min, {duration(snapshot.elapsed_secs)}")
     )
     return Panel(Group(bar, facts), title=Text(source), title_align="left", border_style="dim")
 
 
-def _counted(count: int, counts: dict[str, int], colour: str) -> Text:
+def _counted(count: int, counts: dict[str, int], style: str = "bold") -> Text:
+    """Return a number, and what it is made of; colours that a white terminal hides are none."""
     from rich.text import Text  # noqa: PLC0415
 
-    text = Text(str(count), style=colour if count else "")
-    return text.append(f"  {status.parts(counts)}", style="dim") if counts else text
+    return Text.assemble((str(count), style if count else ""), f"  {status.parts(counts)}".rstrip())

@@ -339,7 +339,7 @@ def _named(urls: Iterable[_Url], most: int, more: str | None = None) -> Iterator
 def facts(snapshot: RunStatus) -> Iterator[tuple[str, str]]:
     """Yield what a page says of a run: names, and values in words."""
     values = {
-        "Pages": pages(snapshot),
+        "Done": pages(snapshot),
         "Documents": counted(snapshot.documents, snapshot.origins),
         "Changes": parts(snapshot.changes),
         "Failed": counted(snapshot.errors.count, snapshot.errors.by_kind),

@@ -59,10 +59,7 @@ logger = logging.getLogger(__name__)
 
 def page_run(crawler: Crawler, arguments: PageArguments, config: Config) -> Run:
     """Return the run of one page: nothing comes before it, and nothing is stored."""
-    url = arguments.url
-    render = arguments.render
-    profile = arguments.profile
-    as_docs = DocsArguments(url=url, source=default_name(url), render=render, profile=profile)
+    as_docs = DocsArguments(source=default_name(arguments.url), **arguments.model_dump())
     run = Run(as_docs, None, config, counter(crawler), partial(queued_requests, crawler))
     run.discovers = run.remembers = False
     run.progress.crawl_type = "page"

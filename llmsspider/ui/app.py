@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, Protocol, TypeVar
 
 from starlette.applications import Starlette
@@ -15,7 +16,10 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Route
 
 from llmsspider.answers.library import Library
+from llmsspider.diff.atom import updated_feed
+from llmsspider.diff.compare import Hunk
 from llmsspider.errors import LlmsspiderError, SearchError
+from llmsspider.store import PageRecord
 from llmsspider.ui import views
 from llmsspider.ui.rendering import address, asset, marked, render
 
@@ -38,8 +42,14 @@ class Crawls(Protocol):
     def cancel(self, source: str) -> Any:
         """Stop the crawl of a source."""
 
+    def crawl_status(self, source: str) -> Any:
+        """Return how far the crawl of a source is, or how it ended."""
+
     async def plan(self, url: str) -> dict[str, Any]:
         """Return the plan of a crawl (docs/reference/plan.schema.json)."""
+
+    async def page(self, url: str, arguments: Mapping[str, str]) -> dict[str, Any]:
+        """Return a page as a document, fetched with the arguments given; nothing is stored."""
 
 
 @dataclass
@@ -66,8 +76,13 @@ class Pages:
             "/page": self.page,
             "/night": self.night,
             "/add": self.add,
+            "/bounds": self.bounds,
+            "/feed": self.feed,
         }
         forms_of = {
+            "/plan": self.plan,
+            "/bounds": self.try_bounds,
+            "/save": self.save_bounds,
             "/add": self.add_now,
             "/recrawl": self.recrawl,
             "/stop": self.stop,
@@ -92,11 +107,17 @@ class Pages:
 
     # --- what is shown ---
 
-    async def sources(self, _request: Request) -> Response:
+    async def sources(self, request: Request) -> Response:
         """All sources, with their last nights."""
         found = await self._read(views.sources)
         is_going = any(one.is_going for one in found)
-        return self._shown("sources.html.j2", sources=found, refresh=_refresh_secs(is_going))
+        added = _query(request, "added")
+        begun = None
+        if self.crawls is not None and added and added not in {one.record.name for one in found}:
+            begun, _ = await self._do(self.crawls.crawl_status, added)
+            is_going = is_going or begun["going"]
+        secs = REFRESH_SECS if is_going else IDLE_SECS
+        return self._shown("sources.html.j2", sources=found, begun=begun, refresh=secs)
 
     async def source(self, request: Request) -> Response:
         """One source: its nights and pages."""
@@ -112,7 +133,7 @@ class Pages:
             total=total,
             offset=offset,
             step=views.LISTED,
-            refresh=_refresh_secs(found.is_going),
+            refresh=REFRESH_SECS if found.is_going else IDLE_SECS,
         )
 
     async def search(self, request: Request) -> Response:
@@ -138,11 +159,23 @@ class Pages:
         changes, nights = await self._read(views.night, _query(request, "source"), since)
         return self._shown("night.html.j2", changes=changes, nights=nights)
 
+    async def feed(self, request: Request) -> Response:
+        """The changes of the last night as an Atom feed."""
+        name = _query(request, "source")
+        record = await self._read(views.record_of, name)
+        changes, _ = await self._read(views.night, name)
+        body = updated_feed(None, changes, record.url, datetime.now(UTC))
+        return Response(body, media_type="application/atom+xml")
+
     async def add(self, request: Request) -> Response:
-        """The plan of a crawl of an address; the form for one without."""
-        url = _query(request, "url").strip()
-        plan = await self._crawls().plan(url) if url else None
-        return self._shown("add.html.j2", url=url, plan=plan)
+        """The form for an address."""
+        self._crawls()
+        return self._shown("add.html.j2", url=_query(request, "url"), plan=None)
+
+    async def bounds(self, request: Request) -> Response:
+        """The form of what belongs to a source."""
+        view = await self._read(views.bounds, _query(request, "name"), {})
+        return self._shown("bounds.html.j2", view=view, tried=None)
 
     async def asset(self, request: Request) -> Response:
         """A style sheet or script of this page."""
@@ -153,11 +186,46 @@ class Pages:
 
     # --- what is done ---
 
+    async def plan(self, request: Request) -> Response:
+        """What a crawl of an address would do; it sends requests, so it is a form."""
+        url = (await self._form(request)).get("url", "").strip()
+        return self._shown("add.html.j2", url=url, plan=await self._crawls().plan(url))
+
     async def add_now(self, request: Request) -> Response:
         """Start the crawl of a new source."""
         form = await self._form(request)
         data, _ = await self._do(self._crawls().add_source, form.get("url", ""))
         return RedirectResponse(address("/", added=data["source"]), 303)
+
+    async def try_bounds(self, request: Request) -> Response:
+        """What bounds would leave out, and what selectors make of three stored pages."""
+        form = await self._form(request)
+        view = await self._read(views.bounds, form.get("name", ""), form)
+        parts = {name: view.given[name] for name in ("drop", "keep") if view.given[name]}
+        self._crawls()
+        samples = view.samples if parts else ()
+        tried = await asyncio.gather(*(self._try_parts(one, parts) for one in samples))
+        return self._shown("bounds.html.j2", view=view, tried=tried)
+
+    async def _try_parts(
+        self, page: PageRecord, parts: Mapping[str, str]
+    ) -> tuple[PageRecord, Sequence[Hunk], str]:
+        """Return a stored page, how it differs when it is fetched with selectors, and a remark."""
+        try:
+            cut = await self._crawls().page(page.url, parts)
+        except SearchError as error:
+            return page, (), str(error)
+        hunks = views.differences(page, cut)
+        if cut["origin"] not in {"html", "rendered"}:
+            return page, hunks, "It comes as Markdown, which selectors leave as it is."
+        return page, hunks, "" if hunks else "No part of it would go."
+
+    async def save_bounds(self, request: Request) -> Response:
+        """Keep bounds for the next crawls of a source."""
+        form = await self._form(request)
+        self._crawls()
+        await self._read(views.save_bounds, form.get("name", ""), form)
+        return RedirectResponse(address("/source", name=form.get("name", "")), 303)
 
     async def recrawl(self, request: Request) -> Response:
         """Start a crawl of a source."""
@@ -168,7 +236,9 @@ class Pages:
     async def stop(self, request: Request) -> Response:
         """Stop the crawl of a source."""
         name = (await self._form(request)).get("name", "")
-        await self._do(self._crawls().cancel, name)
+        data, said = await self._do(self._crawls().cancel, name)
+        if not data["stopping"]:
+            raise SearchError(said)
         return RedirectResponse(address("/source", name=name), 303)
 
     async def delete(self, request: Request) -> Response:
@@ -220,16 +290,13 @@ class Pages:
         return self._shown("message.html.j2", message="There is no such page.", status=404)
 
     def _refused(self, _request: Request, error: Exception) -> Response:
-        return self._shown("message.html.j2", message=str(error), status=400)
+        problems = "\n".join(getattr(error, "problems", [str(error)]))
+        return self._shown("message.html.j2", message=problems, status=400)
 
 
 def _delete(library: Library, name: str) -> None:
     views.record_of(library, name)
     library.delete(name)
-
-
-def _refresh_secs(is_going: bool) -> int:
-    return REFRESH_SECS if is_going else IDLE_SECS
 
 
 def _query(request: Request, name: str) -> str:

@@ -50,6 +50,6 @@ def _protect(headers: MutableHeaders, *, with_pictures: bool) -> None:
     pictures = "'self' data: https: http:" if with_pictures else "'self' data:"
     headers["Content-Security-Policy"] = POLICY.format(pictures)
     headers["X-Content-Type-Options"] = "nosniff"
-    headers["Referrer-Policy"] = "no-referrer"
+    headers["Referrer-Policy"] = "same-origin"  # with no-referrer a form has no Origin
     headers["Cross-Origin-Resource-Policy"] = "same-origin"
     headers.setdefault("Cache-Control", "no-store")

@@ -64,6 +64,7 @@ def _picture_named(
 def as_html(markdown: str, *, with_pictures: bool = False) -> Markup:
     """Return Markdown as HTML, without raw HTML; pictures are named, and loaded only if asked."""
     made = _markdown(with_pictures=with_pictures).render(markdown[:MAX_RENDERED])
+    made = made.replace("<pre>", '<pre tabindex="0">')  # of text, `<` is escaped
     return Markup(made)  # noqa: S704  # the renderer escapes, raw HTML is off
 
 
@@ -118,6 +119,7 @@ def environment() -> Environment:
     functions = (address, folded_in_words, headline, in_words, lines_of)
     made.globals |= {one.__name__: one for one in functions}
     made.globals |= {
+        "MAX_RENDERED": MAX_RENDERED,
         "third_party": THIRD_PARTY,
         "served": False,
         "style": "",

@@ -5,22 +5,25 @@ A library is for one thread; so are these functions.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any
 from urllib.parse import urlsplit
 
 from llmsspider.answers.library import Library
 from llmsspider.answers.ranking import SearchResult
 from llmsspider.answers.words import parse_query
+from llmsspider.config.arguments import DocsArguments, check_arguments
 from llmsspider.content.markdown.chunks import Chunk, chunks, tokens
 from llmsspider.diff.compare import Hunk, blocks, compare
 from llmsspider.diff.source import SourceChanges, changes_since
 from llmsspider.errors import SearchError
 from llmsspider.items import Link
 from llmsspider.output.status import RunStatus, stored_status
-from llmsspider.store import LINKS, OUTLINE, PageRecord, RunRecord, SourceRecord, Version
+from llmsspider.store import LINKS, OUTLINE, PageRecord, RunRecord, SourceRecord, Store
+from llmsspider.web.scope import Scope
 
 NIGHTS = 30
 """Runs that the bar of a source shows."""
@@ -175,9 +178,12 @@ def search(library: Library, query: str, name: str | None, limit: int = 12) -> F
 
 @dataclass(slots=True, frozen=True)
 class Edition:
-    """One night in the history of a page: what its text became, compared with the one before."""
+    """One night in the history of a page: what its text became, compared with the one before.
 
-    seq: int
+    `run` is None where it is not known any more.
+    """
+
+    run: RunRecord | None
     hunks: Sequence[Hunk]
 
 
@@ -192,6 +198,7 @@ class PageView:
     links_in: Sequence[PageLine]
     editions: Sequence[Edition]
     tokens: int
+    judged: Sequence[str]
 
     @property
     def links(self) -> Sequence[Link]:
@@ -203,7 +210,8 @@ def page(library: Library, page_id: str, size: int) -> PageView:
     """Return a page by its id or address; `size` is that of chunks. Raises `SearchError`."""
     name, record = library.page(page_id)
     with closing(library.store(name)) as store:
-        editions = _editions(record, store.versions_of(record.key))
+        editions = _editions(store, record)
+        stored = store.source_record()
         is_small = store.count_pages() <= MAX_LINKED_FROM
         others = store.iter_pages("url", LINKS) if is_small else ()
         links_in = [
@@ -220,17 +228,117 @@ def page(library: Library, page_id: str, size: int) -> PageView:
         links_in,
         editions,
         tokens(content),
+        _judged(record, stored.forms if stored else {}),
     )
 
 
-def _editions(record: PageRecord, versions: Sequence[Version]) -> list[Edition]:
+def _editions(store: Store, record: PageRecord) -> list[Edition]:
     """Return what each edit of a page changed, the newest first."""
+    versions = store.versions_of(record.key)
+    if not versions:
+        return []
+    runs = store.runs()
+    numbers = {run.number: run for run in runs}
+    later = store.changes_since(versions[-1].seq, OUTLINE)
+    last = next((page.run for page in later if page.record.key == record.key), None)
+    came = [numbers.get(one.run) for one in versions[1:]]
+    came.append(next((run for run in runs if run.id == last), None))
     texts = [*(one.content for one in versions), record.content or ""]
     found = []
-    for number, (before, after) in enumerate(pairwise(texts)):
+    for run, (before, after) in zip(came, pairwise(texts), strict=True):
         hunks, _ = compare(blocks(before), blocks(after))
-        found.append(Edition(versions[number].seq, hunks))
+        found.append(Edition(run, hunks))
     return found[::-1]
+
+
+def _judged(record: PageRecord, forms: Mapping[str, Any]) -> list[str]:
+    """Return what comparisons of Markdown and HTML said of the host of a page, a line a form."""
+    host = urlsplit(record.fetched_url).netloc
+    shared = forms.get("*")
+    rows = shared.get("judged", ()) if isinstance(shared, dict) else ()
+    lines = []
+    for form, place, section, samples in rows:
+        if host not in place:
+            continue
+        lost = ", ".join(samples["losses"])
+        said = f"its HTML is the page, since it lacks {lost}" if samples["decided"] else "believed"
+        of = f"{samples['good']} of {samples['good'] + samples['worse']} samples say what HTML says"
+        lines.append(f"{form} {section}".strip() + f": {said} ({of})")
+    return lines
+
+
+BOUNDS = ("allow", "block", "drop", "keep")
+"""Arguments of a source that the page changes: globs of addresses, selectors of parts."""
+SAMPLES = 3
+"""Stored pages on which selectors are tried."""
+
+
+@dataclass(slots=True, frozen=True)
+class BoundsView:
+    """The bounds of a source as they are given: the stored pages that they leave out, with the rule,
+    and pages on which the selectors can be tried.
+    """
+
+    record: SourceRecord
+    given: Mapping[str, str]
+    kept: int
+    left_out: Sequence[tuple[str, str]]
+    samples: Sequence[PageRecord]
+
+
+def bounds(library: Library, name: str, given: Mapping[str, str]) -> BoundsView:
+    """Return what bounds would do to a source; those that are not given are as they are stored.
+    Raises `ArgumentsError` for what cannot be read.
+    """
+    record = record_of(library, name)
+    stored = {one: "\n".join(_listed(record.arguments.get(one))) for one in BOUNDS}
+    given = {one: given.get(one, stored[one]) for one in BOUNDS}
+    checked = _checked(record, given)
+    scope = Scope("domain", record.url, "/", tuple(checked.allow), tuple(checked.block))
+    left_out: list[tuple[str, str]] = []
+    kept: list[PageRecord] = []
+    with closing(library.store(name)) as store:
+        for one in store.iter_pages("url", OUTLINE):
+            refusal = scope.refusal(one.record.url)
+            if refusal is None:
+                kept.append(one.record)
+            else:
+                left_out.append((one.record.url, refusal.rule))
+        converted = [one.key for one in kept if one.origin in {"html", "rendered"}]
+        samples = [one for one in store.load_pages(converted[:SAMPLES]) if one is not None]
+    return BoundsView(record, given, len(kept), left_out, samples)
+
+
+def save_bounds(library: Library, name: str, given: Mapping[str, str]) -> None:
+    """Keep the bounds of a source for its next crawls; raises `SearchError` while one goes, which
+    would write over them.
+    """
+    checked = _checked(record_of(library, name), given)
+    with closing(library.store(name)) as store:
+        if any(run.finished_at is None and not run.lost for run in store.runs()):
+            raise SearchError(f"a crawl of {name!r} goes; nothing was changed")
+        record = store.source_record()
+        if record is None:
+            raise SearchError(f"{name!r} has not been crawled")
+        for one in BOUNDS:
+            record.arguments.pop(one, None)
+            if values := list(getattr(checked, one)):
+                record.arguments[one] = values
+        store.upsert_source(record)
+
+
+def _checked(record: SourceRecord, given: Mapping[str, str]) -> DocsArguments:
+    own = {one: given.get(one, "") for one in BOUNDS}
+    return check_arguments(DocsArguments, {"url": record.url, **own})
+
+
+def _listed(value: object) -> list[str]:
+    return [str(one) for one in value] if isinstance(value, list | tuple) else []
+
+
+def differences(page: PageRecord, cut: Mapping[str, Any]) -> Sequence[Hunk]:
+    """Return how a page that was fetched again differs from what is stored of it."""
+    return compare(blocks(page.content or ""), blocks(cut["content"] or ""))[0]
 
 
 def night(

@@ -21,7 +21,7 @@ from sites import html
 from terminal import in_terminal
 
 from llmsspider.crawler.progress import Progress
-from llmsspider.extensions.display import view
+from llmsspider.extensions.display import LinesAbove, view
 from llmsspider.output.status import run_status
 from llmsspider.store import RunRecord
 
@@ -78,11 +78,10 @@ def test_a_terminal_shows_a_display_with_whole_log_lines_above(serve, tmp_path: 
     code, shown = Held(serve).crawl(tmp_path, "crawling")
     assert code == 0
     assert "found llms.txt at /llms.txt\r\n" in shown
-    long = "scope auto: pages below 127.0.0.1:"
-    assert re.search(
-        rf"INFO: {re.escape(long)}\S+, and pages that .* \(wider: -a scope=domain\)\r\n", shown
-    )
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown)
+    long = "INFO: scope auto: pages below 127.0.0.1:"
+    words = " ".join(text.split())  # a line that is longer than the terminal breaks between words
+    assert re.search(rf"{re.escape(long)}\S+, and pages that .* \(wider: -a scope=domain\)", words)
     assert re.search(r"│ crawling +━.* \d+/\d+ pages \(\d+%\) │", text)
     assert re.search(
         r"│ finished +━+ +13/13 pages \(100%\) │", text
@@ -135,6 +134,27 @@ def test_a_single_page_has_neither_display_nor_live_page(serve, tmp_path: Path) 
     assert "live page" not in shown
 
 
+def test_nothing_is_shown_in_colours_that_white_or_black_hides() -> None:
+    counts = Progress().counts(queued=1) | {"documents": 3, "origins": {"html": 3}}
+    now = datetime.now(UTC)
+    record = RunRecord("1", 1, "docs", "crawl", {}, 1, "here", now, now, counts=counts)
+    record.errors["http"] = 1
+    record.filtered["offsite"] = 2
+    console = Console(width=80, file=io.StringIO(), force_terminal=True, color_system="standard")
+    console.print(view(run_status(record, [], []), "docs"))
+    rows = console.file.getvalue().splitlines()[2:-1]
+    codes = {code for row in rows for code in re.findall(r"\x1b\[([0-9;]+)m", row)}
+    assert codes <= {"0", "1", "2", "1;31"}, codes
+
+
+def test_lines_above_the_display_break_between_words() -> None:
+    console = Console(width=40, file=io.StringIO())
+    LinesAbove(console).write("scope auto: pages below docs.example.com and pages that it lists\n")
+    lines = console.file.getvalue().splitlines()
+    assert all(len(line.rstrip()) <= 40 for line in lines)
+    assert " ".join(" ".join(lines).split()).endswith("and pages that it lists")
+
+
 @pytest.mark.parametrize("columns", [60, 100])
 def test_the_display_names_its_lines_in_a_narrow_terminal(columns: int) -> None:
     progress = Progress(
@@ -146,11 +166,18 @@ def test_the_display_names_its_lines_in_a_narrow_terminal(columns: int) -> None:
     console = Console(width=columns, file=io.StringIO())
     now = datetime.now(UTC)
     counts = progress.counts(queued=200)
+    filtered = {f"reason-{number}": 1000 + number for number in range(9)}
     run = run_status(
-        RunRecord("1", 1, "docs", "crawl", {}, 1, "here", now, now, counts=counts), [], []
+        RunRecord(
+            "1", 1, "docs", "crawl", {}, 1, "here", now, now, counts=counts, filtered=filtered
+        ),
+        [],
+        [],
     )
     console.print(view(run, "docs.example.com/en/latest/guide"))
     lines = console.file.getvalue().splitlines()
+    shown = " ".join(" ".join(lines).replace("│", " ").split())
+    assert all(f"{reason} {number}" in shown for reason, number in filtered.items()), lines
     assert {len(line) for line in lines} == {columns}
     for name in ("found", "documents", "queued", "errors", "filtered", "pace"):
         assert any(line.startswith(f"│ {name} ") for line in lines), lines

@@ -72,7 +72,7 @@ def test_the_page_shows_what_the_crawl_counts_and_asks_nobody_else(serve, tmp_pa
     stored = json.loads((tmp_path / "out" / "run.json").read_text())["run"]
     own = f"http://127.0.0.1:{live.port}/"
     for seen, last in watched:
-        assert last["Pages"] == f"{stored['done']}/{stored['total']} pages (100%)"
+        assert last["Done"] == f"{stored['done']}/{stored['total']} pages (100%)"
         assert last["Documents"] == f"{stored['documents']} (html {stored['documents']})"
         assert last["Failed"].startswith(f"{stored['errors']['count']} (")
         assert seen.complaints == []

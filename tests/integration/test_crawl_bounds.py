@@ -495,3 +495,17 @@ def test_listings_are_followed_and_left_out_but_where_somebody_wants_them(serve,
     site.pages["/llms.txt"] = "# Site\n\n## Lists\n\n- [A](/tags/a)\n- [B](/tags/b)\n"
     listed = run_crawl(f"{site.url}/", arguments={"source": "listed"})
     assert {"/tags/a", "/tags/b", *things} <= set(listed.by_path(site.url))
+
+
+def test_a_url_is_filtered_once_however_many_ways_lead_to_it(serve, run_crawl):
+    ways = [f"/way{number}" for number in range(4)]
+    links = "".join(f"<a href='{way}'>x</a>" for way in ways)
+    site = serve(
+        {
+            "/": html("Home", f"<p>Text.</p>{links}"),
+            "/out/a": html("Out", "<p>Out of bounds.</p>"),
+            **{way: Reply("", 302, headers={"Location": "/out/a"}) for way in ways},
+        }
+    )
+    outcome = run_crawl(f"{site.url}/", arguments={"block": "/out/**"})
+    assert outcome.stats["llms/filtered/block"] == 1

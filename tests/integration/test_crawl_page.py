@@ -30,6 +30,18 @@ def test_its_own_content_and_nothing_else_is_asked(serve, run_crawl, tmp_path):
     assert not (tmp_path / "store").exists()
 
 
+@pytest.mark.parametrize(
+    ("arguments", "content"),
+    [({"drop": ".extra"}, "# Page\n\nText.\n"), ({"keep": ".extra"}, "Buy this.\n")],
+    ids=["drop", "keep"],
+)
+def test_its_parts_are_chosen(serve, run_crawl, arguments, content):
+    page = "<html><body><main><h1>Page</h1><p>Text.</p><p class='extra'>Buy this.</p></main></body>"
+    site = serve({"/page": page})
+    outcome = run_crawl(f"{site.url}/page", spider="page", arguments=arguments)
+    assert [document["content"] for document in outcome.documents] == [content]
+
+
 def test_its_markdown_form_is_preferred(serve, run_crawl):
     site = serve(MARKDOWN)
     (document,) = run_page(run_crawl, f"{site.url}/guide/intro.html").documents

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
+import json
 import os
 import re
 import subprocess
 import sys
-import urllib.error
 import urllib.parse
-import urllib.request
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from crawling import ROOT, crawl
+from crawling import ROOT, command, crawl
+from lxml import etree
+from shown_page import shown
 from site_server import Site
 from sites import html
 
@@ -23,68 +22,15 @@ from llmsspider.items import THIRD_PARTY
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>"
 PAGES = {
     "/": html("Home", "<p>Welcome.</p><a href='/wait'>wait</a> <a href='/odd'>odd</a>"),
-    "/wait": html("Waiting", "<p>A request waits for thirty seconds, then it fails.</p>"),
+    "/wait": html(
+        "Waiting",
+        "<p>A request waits for thirty seconds, then it fails.</p><p class='extra'>Buy this.</p>",
+    ),
     "/odd": html(
         HOSTILE.replace("<", "&lt;"),
         f"<p>{HOSTILE.replace('<', '&lt;')}</p><p><img src='https://e.com/p.png' alt='A plan'></p>",
     ),
 }
-
-
-class Shown:
-    """A server of the page, asked as a browser asks."""
-
-    def __init__(self, port: int):
-        self.host = f"127.0.0.1:{port}"
-
-    def ask(self, path: str, data: dict | None = None, **headers: str) -> tuple[int, str, dict]:
-        """The status, text and headers of an answer; `data` makes it a form."""
-        body = urllib.parse.urlencode(data).encode() if data is not None else None
-        given = {name.replace("_", "-"): value for name, value in headers.items()}
-        asked = urllib.request.Request(f"http://{self.host}{path}", body, given)
-        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        try:
-            with opener.open(asked, timeout=60) as answer:
-                return answer.status, answer.read().decode(), dict(answer.headers)
-        except urllib.error.HTTPError as error:
-            return error.code, error.read().decode(), dict(error.headers)
-
-    def send(self, path: str, **data: str) -> tuple[int, str, dict]:
-        """Send a form of the page."""
-        key = re.search(r'name="key" value="([^"]+)"', self.ask("/source?name=docs")[1])
-        assert key
-        return self.ask(path, {"key": key[1], **data}, Origin=f"http://{self.host}")
-
-
-@contextlib.contextmanager
-def shown(folder: Path, *options: str, **variables: str) -> Iterator[Shown]:
-    """Serve the page of the stores in `folder` on a free port."""
-    import socket
-
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    words = ["ui", "--http", f"127.0.0.1:{port}", "-s", f"LLMS_DATA_DIR={folder / 'store'}"]
-    words += ["-s", "LLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1", *options]
-    with subprocess.Popen(
-        [sys.executable, "-m", "llmsspider", *words],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT), **variables},
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stderr is not None
-        try:
-            assert f"http://127.0.0.1:{port}/" in process.stderr.readline()
-            page = Shown(port)
-            while True:
-                with contextlib.suppress(urllib.error.URLError, ConnectionError):
-                    page.ask("/")
-                    break
-                assert process.poll() is None
-            yield page
-        finally:
-            process.terminate()
 
 
 @pytest.fixture
@@ -144,7 +90,7 @@ def test_nothing_is_started_unless_it_is_allowed(site, tmp_path):
     with shown(tmp_path) as page:
         assert "Crawl again" not in page.ask("/source?name=docs")[1]
         own = {"Origin": f"http://{page.host}"}
-        for path in ("/add", "/recrawl", "/stop", "/delete"):
+        for path in ("/plan", "/bounds", "/save", "/add", "/recrawl", "/stop", "/delete"):
             status, text, _ = page.ask(path, {"name": "docs", "key": "x"}, **own)
             assert status == 400
             assert "Not done" in text
@@ -159,7 +105,7 @@ def test_forms_of_others_are_refused(site, tmp_path):
         assert page.ask("/", Host="evil.example")[0] == 421
         for url in (str(tmp_path), tmp_path.as_uri(), "ftp://e.com/"):
             assert page.send("/add", url=url)[0] == 400
-            assert page.ask(f"/add?url={urllib.parse.quote(url)}")[0] == 400
+            assert page.send("/plan", url=url)[0] == 400
         assert ">docs<" in page.ask("/")[1]
 
 
@@ -169,7 +115,7 @@ def test_a_source_is_looked_at_added_and_deleted(site, serve, tmp_path):
     )
     name = other.url.removeprefix("http://")
     with shown(tmp_path, "--allow-crawl") as page:
-        plan = page.ask(f"/add?url={urllib.parse.quote(other.url + '/')}")[1]
+        plan = page.send("/plan", url=f"{other.url}/")[1]
         assert "What a crawl would do" in plan
         page.send("/add", url=f"{other.url}/")
         while "2 new" not in page.ask("/")[1]:
@@ -179,6 +125,45 @@ def test_a_source_is_looked_at_added_and_deleted(site, serve, tmp_path):
         page.send("/delete", name=name, typed=name)
         assert name not in page.ask("/")[1]
         assert ">docs<" in page.ask("/")[1]
+
+
+def test_bounds_are_tried_and_kept(site, tmp_path):
+    with shown(tmp_path, "--allow-crawl") as page:
+        tried = page.send("/bounds", name="docs", block="/odd", drop=".extra")[1]
+        assert f"{site.url}/odd" in tried
+        assert "block=/odd" in tried
+        assert "<del>Buy this.</del>" in tried
+        assert "No part of it would go." in tried, "of the start page"
+        assert page.ask("/bounds?name=docs")[1].count("/odd") == 0, "nothing is kept yet"
+        status, text, _ = page.send("/save", name="docs", block="/odd", drop="p[")
+        assert (status, "argument drop=" in text) == (400, True)
+        assert page.send("/save", name="docs", block="/odd", drop=".extra\n.toc")[0] == 200
+        kept = page.ask("/bounds?name=docs")[1]
+        assert ">/odd</textarea>" in kept
+        assert ">.extra\n.toc</textarea>" in kept
+    crawl(f"{site.url}/", tmp_path, arguments={"source": "docs"})
+    status = json.loads(
+        command(
+            "status", "docs", "--json", "-s", f"LLMS_DATA_DIR={tmp_path / 'store'}", cwd=tmp_path
+        ).stdout
+    )
+    assert status["run"]["filtered"]["by_reason"] == {"block": 1}
+
+
+def test_changes_are_a_feed(site, tmp_path):
+    with shown(tmp_path) as page:
+        status, text, headers = page.ask("/feed?source=docs")
+    assert (status, headers["content-type"]) == (200, "application/atom+xml")
+    assert len(etree.fromstring(text.encode()).findall("{http://www.w3.org/2005/Atom}entry")) == 3
+
+
+def test_a_crawl_that_did_not_begin_is_said(site, tmp_path):
+    with shown(tmp_path, "--allow-crawl") as page:
+        page.send("/add", url="http://127.0.0.1:1/")
+        while "refused" not in (text := page.ask("/?added=127.0.0.1%3A1")[1]):
+            assert "the crawl begins" in text or "127.0.0.1:1" in text
+        status, text, _ = page.send("/stop", name="docs")
+        assert (status, "was not started here" in text) == (400, True)
 
 
 def test_a_token_is_needed_beyond_this_machine(site, tmp_path):
@@ -204,7 +189,12 @@ def test_the_doctor_says_what_is_there(site, tmp_path):
         return subprocess.run(
             [sys.executable, "-m", "llmsspider", "doctor", *places],
             cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(ROOT), "LLMS_DATA_DIR": str(tmp_path / "store")},
+            env={
+                **os.environ,
+                "PYTHONPATH": str(ROOT),
+                "LLMS_DATA_DIR": str(tmp_path / "store"),
+                "LLMS_ALLOW_PRIVATE_ADDRESSES": "127.0.0.1",
+            },
             capture_output=True,
             text=True,
             check=False,
@@ -213,6 +203,14 @@ def test_the_doctor_says_what_is_there(site, tmp_path):
     well = doctor()
     assert (well.returncode, well.stderr) == (0, "")
     assert "✓ docs: 3 pages can be read (INDEXED)" in well.stdout
+    assert "✓ MCP: `llmsspider mcp` was started and named 1 sources" in well.stdout
+    assert re.search(r"(?m)^✓ certificates: \d+ authorities", well.stdout)
+    reached = doctor(f"{site.url}/")
+    assert reached.returncode == 0
+    assert f"✓ {site.url}/: answers with status 200\n- {site.url}/llms.txt: " in reached.stdout
+    gone = doctor("http://127.0.0.1:1/")
+    assert gone.returncode == 1
+    assert re.search(r"(?m)^✗ http://127.0.0.1:1/: .*refused", gone.stdout), gone.stdout
     (store,) = (tmp_path / "store").glob("*.sqlite")
     store.write_bytes(b"damaged" * 1000)
     ill = doctor()

@@ -23,8 +23,7 @@ class Tags(Learner):
 
     def remember(self, kept: Any) -> None:
         """Take over the pages of earlier runs."""
-        if isinstance(kept, list):
-            self._add(url for url in kept if isinstance(url, str))
+        self._add(url for url in kept if isinstance(url, str))
 
     def keep(self, end: End) -> list[str]:
         """Return all pages that are known."""
