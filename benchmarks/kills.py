@@ -10,6 +10,7 @@ printed, so that a failure can be run again.
     refresh  `mode=refresh` after the site changed: the documents, and those of a consumer who read by number
     mirror   a crawl after the site changed, into a folder of Markdown: the files, text for text, and no other file
     chunks   a feed of chunks, `emit=changes`, after the site changed: a consumer's index as docs/how-to/chunks.md says
+    lancedb  a crawl after the site changed, into a table of LanceDB: its rows, which are the chunks of the store
     export   `scrapy export --format chunks` over yesterday's file: the old file or the new one, then the new one
 """
 
@@ -40,6 +41,10 @@ from generated_site import SiteWriter  # noqa: E402
 from site_server import Site, serving  # noqa: E402
 
 Rows = list[dict[str, Any]]
+VECTORS = (
+    "-s", 'ITEM_PIPELINES={"llmsspider.integrations.lancedb.LanceDBPipeline": 950}',
+    "-s", "LLMS_VECTOR_STORE=vectors#docs", "-s", "LLMS_EMBEDDER=own_classes.HashedWords",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -241,6 +246,22 @@ def chunk_file(work: Work) -> Any:
     return sorted((row["id"], row["text"]) for row in work.rows("chunks.jsonl"))
 
 
+def crawl_into_vectors(work: Work) -> None:
+    """A LanceDB table of the chunks of the site as it was."""
+    work.run(*work.crawl(*VECTORS))
+
+
+def vectors_of(work: Work) -> Any:
+    """The rows of the table, and the chunks that the store has."""
+    import lancedb  # noqa: PLC0415  # an extra
+
+    found = lancedb.connect(str(work.folder / "vectors")).open_table("docs").search().to_list()
+    chunks = work.exported("--format", "chunks")
+    return [
+        sorted((row["id"], row["url"], row["text"]) for row in rows) for rows in (found, chunks)
+    ]
+
+
 @dataclass(frozen=True)
 class Kind:
     """What is killed: how the day before went, the command, and what is compared."""
@@ -262,6 +283,7 @@ KINDS = {
         lambda work: work.crawl("-a", "emit=changes", feed="chunks.jsonl:chunks"),
         index_of,
     ),
+    "lancedb": Kind(crawl_into_vectors, lambda work: work.crawl(*VECTORS), vectors_of),
     "export": Kind(
         crawl_both_days,
         lambda work: work.export("--format", "chunks", "-o", "chunks.jsonl"),

@@ -8,16 +8,11 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
-from itertools import groupby
 from pathlib import Path
 from typing import Any, Protocol
 
-from sqlalchemy import Connection
-
 from llmsspider.answers.index import SourceIndex
 from llmsspider.answers.ranking import Candidates
-from llmsspider.answers.words import digest_of
 from llmsspider.errors import ArgumentsError, SearchError
 from llmsspider.store import CONTENT, Store
 from llmsspider.store.database import batches
@@ -95,11 +90,10 @@ class VectorIndex:
         self, index: SourceIndex, store: Store, until: Callable[[], bool] = lambda: False
     ) -> bool:
         """Embed the passages of an index that have no vector yet; returns whether all have one."""
-        add_digests(index, store)
-        every = digests(index)
         known = {digest for (digest,) in self._connection.execute("SELECT hash FROM vector")}
-        missing = {digest for _, _, digest in every} - known
-        pages = dict.fromkeys(key for _, key, digest in every if digest in missing)
+        lacking_one = [hit for hit in index.hits_where("TRUE") if hit.digest not in known]
+        missing = {hit.digest for hit in lacking_one}
+        pages = dict.fromkeys(hit.page for hit in lacking_one)
 
         def lacking() -> Iterator[tuple[bytes, str]]:
             """Yield digest and text of the passages without a vector, each text once."""
@@ -129,7 +123,8 @@ class VectorIndex:
         import numpy  # noqa: PLC0415
 
         known = dict(self._connection.execute("SELECT hash, data FROM vector"))
-        found = [(number, known[digest]) for number, _, digest in digests(index) if digest in known]
+        hits = index.hits_where("TRUE")
+        found = [(hit.id, known[hit.digest]) for hit in hits if hit.digest in known]
         if not found:
             return index.hits({})
         matrix = numpy.frombuffer(b"".join(data for _, data in found), dtype="<f4").reshape(
@@ -142,24 +137,6 @@ class VectorIndex:
     def close(self) -> None:
         """Close the file."""
         self._connection.close()
-
-
-def add_digests(index: SourceIndex, store: Store) -> None:
-    """Make the digests of the passages that have none: only vectors need them."""
-    lacking = index.hits_where("digest IS NULL ORDER BY page.id")
-    of_page = {key: list(hits) for key, hits in groupby(lacking, key=lambda hit: hit.page)}
-    for hits, record in zip(of_page.values(), store.load_pages(of_page, CONTENT), strict=True):
-        texts = [(hit.text_in(record), hit.id) for hit in hits]
-        made = [(digest_of(text), number) for text, number in texts if text is not None]
-        statement = "UPDATE passage SET digest = ? WHERE id = ?"
-        if made:
-            index.write(partial(Connection.exec_driver_sql, statement=statement, parameters=made))
-
-
-def digests(index: SourceIndex) -> list[tuple[int, bytes, bytes]]:
-    """Return number, page and digest of every passage that has one."""
-    found = index.hits_where("digest IS NOT NULL ORDER BY passage.id")
-    return [(hit.id, hit.page, hit.digest) for hit in found]
 
 
 def embedded(embedder: Embedder, texts: list[str]) -> Any:

@@ -28,7 +28,7 @@ from llmsspider.answers.ranking import (
     outline_of,
     version_key,
 )
-from llmsspider.answers.words import Query, Term, passages, word_parts
+from llmsspider.answers.words import Query, Term, digest_of, passages, word_parts
 from llmsspider.errors import SearchError, StoreError
 from llmsspider.store import CONTENT, OUTLINE, PageRecord, Store
 from llmsspider.store.database import Database, batches, delete_sqlite, open_sqlite
@@ -399,7 +399,7 @@ def _rarity(held: int, total: int) -> float:
 
 def _hit(row: Any, score: float = 0.0) -> Hit:
     path = tuple(row.headings.split(SEPARATOR)) if row.headings else ()
-    return Hit(row.id, row.key, row.hash, row.start, row.stop, path, row.digest or b"", score)
+    return Hit(row.id, row.key, row.hash, row.start, row.stop, path, row.digest, score)
 
 
 # The tables, and what is written into them: pages, passages, links to fragments.
@@ -417,7 +417,7 @@ their texts.
 """
 
 SEPARATOR = "\x1f"  # between the headings of a passage
-VERSION = 5  # of the tables and of what is written into them
+VERSION = 6  # of the tables and of what is written into them
 
 TABLES = """
 -- seq: of the last change that is indexed; run: the last one whose titles and notes are; next_id: of a page or passage,
@@ -519,8 +519,9 @@ def _add(connection: Connection, pages: Sequence[LinkedPage], next_id: int) -> i
                 path = one.heading_path
                 headings = SEPARATOR.join(path)
                 below = "\n".join([heading for heading in path if heading != title])
-            of_passages.append((next_id, number, one.start, one.end, headings, None))
             text = content[one.start : one.end]
+            digest = digest_of(text)
+            of_passages.append((next_id, number, one.start, one.end, headings, digest))
             words_of_passages.append(
                 (next_id, title, below, text, f"{title_parts} {word_parts(text)}")
             )

@@ -12,7 +12,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -48,7 +48,6 @@ from llmsspider.errors import LlmsspiderError, SearchError, StoreError, UnknownS
 from llmsspider.store import CONTENT, PageRecord, SourceRecord, Store, Stores
 from llmsspider.store.database import (
     STORE_FOLDER,
-    batches,
     delete_sqlite,
     resolve_data_dir,
     source_file,
@@ -93,7 +92,14 @@ class Shown:
     record: PageRecord
     hits: list[Hit]
     text: str
+    words: frozenset[str]
     also: list[str] = field(default_factory=list)
+
+    def is_like(self, other: Shown) -> bool:
+        """Return whether a page of the same source has the same text."""
+        common = len(self.words & other.words)
+        is_same = common >= ALIKE * len(self.words | other.words) > 0
+        return is_same and self.source is other.source
 
 
 @dataclass(slots=True)
@@ -152,6 +158,19 @@ class OpenSource:
         if self.vectors is not None and query.text:
             ranked = fused(ranked, rank(query, self.vectors.candidates(self.index, query.text)))
         return Found(self.name, query, ranked, note)
+
+    def shown(self, page: RankedPage, *, code: bool) -> Shown | None:
+        """The page, read from the store; None where it has no passage, or none with `code`, and
+        where a running crawl changed it after the index was updated.
+        """
+        (record,) = self.store.load_pages([page.key], CONTENT)
+        hits = page.passages or self.index.hits_where(f"{PASSAGES_OF} LIMIT 1", page.key)
+        if code:
+            hits = [hit for hit in hits if code_in(hit.text_in(record) or "")]
+        text = hits[0].text_in(record) if hits else None
+        if record is None or text is None:
+            return None
+        return Shown(self, page, record, hits, text, frozenset(words(_HEADINGS.sub("", text))))
 
     def result(self, query: Query, shown: Shown, room: int, *, code: bool) -> SearchResult:
         """The result for a page, with as many characters as there is `room`; `code`: code alone."""
@@ -232,52 +251,23 @@ def results_of(
     """
     wanted = (section or "").casefold()
     chosen: list[Shown] = []
-    seen: list[tuple[OpenSource, set[str]]] = []
-    for batch in batches(places, READ_AHEAD):
-        if len(chosen) >= limit:
-            break  # of those read with them, pages with the same text are found
-        for shown in _read(batch, code=kind == "code"):
-            entry = shown.record.llms
-            if wanted not in ((entry and entry.section) or "").casefold():
-                continue
-            own = set(words(_HEADINGS.sub("", shown.text)))
-            alike = (
-                n
-                for n, (source, other) in enumerate(seen)
-                if source is shown.source and len(own & other) >= ALIKE * len(own | other) > 0
-            )
-            if (same := next(alike, None)) is not None:
-                chosen[same].also.append(shown.record.url)
-            elif len(chosen) < limit:
-                chosen.append(shown)
-                seen.append((shown.source, own))
+    for place, (source, page) in enumerate(places):
+        if len(chosen) >= limit and not place % READ_AHEAD:
+            break  # pages with the same text are found among the next ones, too
+        shown = source.shown(page, code=kind == "code")
+        entry = shown.record.llms if shown is not None else None
+        if shown is None or wanted not in ((entry and entry.section) or "").casefold():
+            continue
+        same = next((one for one in chosen if one.is_like(shown)), None)
+        if same is not None:
+            same.also.append(shown.record.url)
+        elif len(chosen) < limit:
+            chosen.append(shown)
     rooms = chain(ROOMS, repeat(ROOMS[-1]))
     return [
         one.source.result(query, one, room, code=kind == "code")
         for one, room in zip(chosen, rooms, strict=False)
     ]
-
-
-def _read(places: Sequence[tuple[OpenSource, RankedPage]], *, code: bool) -> Iterator[Shown]:
-    """Yield the pages, read from their stores, with the passages that are shown of them."""
-    keys: dict[str, list[bytes]] = {}
-    sources = {source.name: source for source, _ in places}
-    for source, page in places:
-        keys.setdefault(source.name, []).append(page.key)
-    records = {
-        (name, key): record
-        for name, wanted in keys.items()
-        for key, record in zip(wanted, sources[name].store.load_pages(wanted, CONTENT), strict=True)
-    }
-    for source, page in places:
-        record = records[source.name, page.key]
-        hits = page.passages or source.index.hits_where(f"{PASSAGES_OF} LIMIT 1", page.key)
-        if code:
-            hits = [hit for hit in hits if code_in(hit.text_in(record) or "")]
-        text = hits[0].text_in(record) if hits else None
-        # a running crawl may have changed the page after the index was updated
-        if record is not None and text is not None:
-            yield Shown(source, page, record, hits, text)
 
 
 class Library(AbstractContextManager["Library"]):
@@ -377,7 +367,12 @@ class Library(AbstractContextManager["Library"]):
 
     def names(self) -> list[str]:
         """The names of all sources that can be read."""
-        named: dict[str, tuple[Stores, str]] = {}
+        return [record.name for record in self.records()]
+
+    def records(self) -> list[SourceRecord]:
+        """All sources that can be read, as they are now, under the names that they have here."""
+        found: list[SourceRecord] = []
+        self._named = {}
         self.problems = []
         for place in self._places:
             folder = (place.data_dir or Path()).absolute()
@@ -385,20 +380,11 @@ class Library(AbstractContextManager["Library"]):
             listed, problems = place.list_sources()
             self.problems += problems
             for record in listed:
-                name = record.name if record.name not in named else f"{called}/{record.name}"
-                named.setdefault(name, (place, record.name))
-        self._named = named
-        return list(named)
-
-    def records(self) -> list[SourceRecord]:
-        """All sources that can be read, as they are now, under the names that they have here."""
-        self.names()
-        names = {(id(place), own): name for name, (place, own) in self._named.items()}
-        found = [(place, record) for place in self._places for record in place.list()]
-        return [
-            replace(record, name=names.get((id(place), record.name), record.name))
-            for place, record in found
-        ]
+                is_taken = record.name in self._named
+                name = f"{called}/{record.name}" if is_taken else record.name
+                self._named.setdefault(name, (place, record.name))
+                found.append(replace(record, name=name))
+        return found
 
     def store(self, name: str) -> Store:
         """The store of a source, opened; the caller closes it.

@@ -11,7 +11,7 @@ import multiprocessing
 import os
 import signal
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from functools import partial, wraps
@@ -129,7 +129,8 @@ class Libraries:
         for _ in range(2):
             pool = self._readers
             try:
-                return await _in(pool, partial(_answer, tool, arguments))
+                loop = asyncio.get_running_loop()
+                return await loop.run_in_executor(pool, _answer, tool, arguments)
             except BrokenProcessPool:
                 if pool is self._readers:
                     self._readers = self._pool()
@@ -137,18 +138,13 @@ class Libraries:
 
     async def crawl(self, tool: Tool, **arguments: Any) -> Answer:
         """Call a tool that starts crawls, one at a time."""
-        answer: Answer = await _in(self._crawls, partial(tool, **arguments))
-        return answer
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._crawls, partial(tool, **arguments))
 
     def close(self) -> None:
         """Wait for what is under way."""
         for pool in (self._readers, self._crawls):
             pool.shutdown(cancel_futures=True)
-
-
-async def _in(pool: Executor, work: Callable[[], Any]) -> Any:
-    """Call in a thread or process; for a client that is gone it is not begun."""
-    return await asyncio.get_running_loop().run_in_executor(pool, work)
 
 
 _library: Library | None = None  # of this process

@@ -78,7 +78,7 @@ class Hit:
     """A passage that an index found: its number there, where it stands, and how well it fits.
 
     `page` is the page's key in the store and `content_hash` that of the content the index has read
-    (32 bytes); `digest` is equal for passages of equal words, and empty where no vector was wanted.
+    (32 bytes); `digest` is equal for passages of equal words.
     """
 
     id: int
@@ -140,15 +140,10 @@ def outline_of(record: PageRecord) -> tuple[str, str, bool]:
 
 
 # The ranking: scores of passages are combined into scores of pages, weighted by signals of the site
-# itself. A page's score is that of its best passage, a share of the next ones, and that of the page
-# as a whole. Pages of an older version rank behind those of the current one.
+# itself. A page's score is that of its best passage and that of the page as a whole. Pages of an
+# older version rank behind those of the current one.
 
 PAGE_WEIGHT = 1.25  # weight of the score of a page as a whole, relative to that of its best passage
-NEXT_PASSAGES = (
-    0.25,
-    0.12,
-    0.06,
-)  # weights of the second-best passages of a page, relative to the best one
 FUSION_RANK = 60  # the constant of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009)
 
 MEANING_WEIGHT = 0.5
@@ -213,9 +208,7 @@ def rank(query: Query, found: Candidates) -> list[RankedPage]:
     for key in dict.fromkeys([*of_page, *(() if required else found.pages)]):
         hits = of_page.get(key, [])
         score = PAGE_WEIGHT * found.pages.get(key, 0.0)
-        score += sum(
-            weight * hit.score for weight, hit in zip((1.0, *NEXT_PASSAGES), hits, strict=False)
-        )
+        score += hits[0].score if hits else 0.0
         page = found.signals.get(key)
         if page is not None and score > 0:
             is_named = page.version is not None and asked.issuperset(words(page.version))

@@ -8,6 +8,7 @@ time.
 from __future__ import annotations
 
 import argparse
+import atexit
 import ipaddress
 import json
 import os
@@ -154,6 +155,8 @@ def main(argv: Sequence[str]) -> int:
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # clean up as for Ctrl-C
         with suppress(KeyboardInterrupt, BrokenPipeError):
             if address is None:
+                for number in (signal.SIGINT, signal.SIGTERM):
+                    signal.signal(number, partial(_end, crawls, libraries))
                 server.run("stdio")
             else:
                 hosts = [*answered_hosts(*address), *options.allow_host]
@@ -161,6 +164,14 @@ def main(argv: Sequence[str]) -> int:
                 _warn(f"{url}, Ctrl-C ends it; it answers to {', '.join(hosts)}")
                 mcp.serve_http(server, *address, hosts=hosts, token=os.environ.get(TOKEN_VARIABLE))
     return 0
+
+
+def _end(crawls: CrawlProcesses, libraries: Any, *_: object) -> None:
+    """End the process: a server on stdio would first wait for the next line, which may not come."""
+    crawls.close()
+    libraries.close()
+    atexit._run_exitfuncs()  # the semaphores of the processes are given back
+    os._exit(0)
 
 
 def open_library(places: Sequence[Stores], embedder: str | None) -> Library:

@@ -199,14 +199,15 @@ def title_words(markdown: str) -> str:
 
 
 _FENCED = re.compile(
-    r"^[> \t]*(`{3,}|~{3,})([^\n]*)\n(.*?)(?:^[> \t]*\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL
+    r"^[> \t]*+(`{3,}+|~{3,}+)([^\n]*+)\n(.*?)(?:^[> \t]*+\1[`~]*+[ \t]*+$|\Z)",
+    re.MULTILINE | re.DOTALL,
 )
 _NAMED = re.compile(r"""\b(?:title|label)=["']([^"'\n]*)["']""")
 """How code, tabs and cards are named in Markdown; a page shows it as text."""
 _MARK = re.compile(r"^([> \t]*)(?::{3,}|[!?]{3}\+?|\[!(?=\w))[ \t]*[\w-]*\]?[+-]?", re.MULTILINE)
 _LABEL = re.compile(
-    r"^[> \t]*[*_]*(?:note|info|tip|hint|warning|caution|danger|important|attention)[*_]*"
-    r"(?::[*_]*[ \t]|:?[*_]*[ \t]*$)",
+    r"^[> \t]*+[*_]{0,3}+(?:note|info|tip|hint|warning|caution|danger|important|attention)[*_]{0,3}+"
+    r"(?::[*_]{0,3}+[ \t]|:?[*_]{0,3}+[ \t]*+$)",
     re.IGNORECASE | re.MULTILINE,
 )
 """The label of an admonition: forms write it in words, as a mark, or not at all."""

@@ -209,6 +209,8 @@ class _Reader:
         self._headings: list[tuple[int, str]] = []
         self._heading: int | None = None
         self._quotes = 0
+        self._items = 0
+        self._listed: set[str] = set()
         self._cells: list[list[Piece]] | None = None
         self._html: list[str] | None = None
         self._images = 0
@@ -256,6 +258,7 @@ class _Reader:
         else:
             self._end_of_run()
             self._quotes += name == "BlockQuote"
+            self._items += name == "Item"
             self._is_code = self._is_code or name == "CodeBlock"
             if name == "Heading":
                 self._heading = int(data["level"][1])
@@ -274,6 +277,7 @@ class _Reader:
         else:
             self._end_of_run()
             self._quotes -= name == "BlockQuote"
+            self._items -= name == "Item"
             self._is_code = self._is_code and name != "CodeBlock"
             if name == "Heading":
                 self._heading = None
@@ -368,16 +372,22 @@ class _Reader:
                 self._add(entry)
 
     def _add(self, entry: Entry) -> None:
-        """Keep the first mention of a URL and what later ones know better."""
+        """Keep the first mention of a URL, in a list before one in prose, and what others know
+        better.
+        """
         known = self.entries.setdefault(entry.url, entry)
+        is_listed = self._items > 0
         if known is not entry:
+            best = entry if is_listed and entry.url not in self._listed else known
             self.entries[entry.url] = replace(
-                known,
-                title=known.title or entry.title,
-                description=known.description or entry.description,
-                section=known.section or entry.section,
+                best,
+                title=best.title or known.title or entry.title,
+                description=best.description or known.description or entry.description,
+                section=best.section or known.section or entry.section,
                 optional=known.optional and entry.optional,
             )
+        if is_listed:
+            self._listed.add(entry.url)
 
 
 def _destination(written: str) -> str:

@@ -12,7 +12,7 @@ from sites import html
 from llmsspider.items import MAX_LINKS
 
 LINKS = "".join(f"<a href='/many/{index}'>{index}</a>" for index in range(10_000))
-FAR_LINKS = "".join(f"<a href='http://e.com/{index}'>x</a>" for index in range(200_000))
+FAR_LINKS = "".join(f"<a href='http://e.com/{index}'>x</a>" for index in range(25_000))
 WALL = "<html><head><title>Just a moment...</title></head><body>Checking your browser</body></html>"
 TRAPS = [
     "/calendar",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -259,6 +260,43 @@ def test_over_http_with_a_token_and_checked_hosts(
             asyncio.run(_search(url, allowed))
         finally:
             server.terminate()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_on_stdio_a_signal_ends_it_though_the_client_says_no_more(
+    run_crawl: Callable[..., Outcome],
+    serve: Callable[[dict[str, Page]], Site],
+    tmp_path: Path,
+    number: int,
+):
+    assert run_crawl(serve(PAGES).url, arguments={"source": "docs"}).exit_code == 0
+    words = [sys.executable, *server_words(tmp_path)]
+    given = {"protocolVersion": "2025-06-18", "capabilities": {}}
+    given |= {"clientInfo": {"name": "test", "version": "1"}}
+    asked = [
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": given},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "list_sources"}},
+    ]
+    with subprocess.Popen(
+        words,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        cwd=tmp_path,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        assert server.stderr is not None
+        server.stdin.write("".join(f"{json.dumps(one)}\n" for one in asked))
+        server.stdin.flush()
+        while "docs" not in server.stdout.readline():
+            assert server.poll() is None
+        server.send_signal(number)
+        assert server.wait(HANGS_SECS) == 0
+        assert server.stderr.read() == ""
 
 
 async def _until_it_answers(port: int) -> None:

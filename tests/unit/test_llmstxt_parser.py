@@ -228,6 +228,14 @@ def test_lines_of_a_paragraph_are_told_apart() -> None:
     ]
 
 
+def test_the_entry_of_a_list_counts_before_a_mention_in_prose() -> None:
+    entry = only(
+        "# Example\n\n## About\n\nBegin with the [guide](start.md), or see [a note](start.md#n).\n\n"
+        "## Guides\n\n- [Start](start.md): where to begin\n\n## More\n\n- [Again](start.md)\n"
+    )
+    assert (entry.section, entry.title, entry.description) == ("Guides", "Start", "where to begin")
+
+
 def test_duplicates_are_one_page_that_knows_what_any_says() -> None:
     found = read("[](/a#x)\n\n## Optional\n\n- [A](/a#y): text\n\n## Main\n\n- [Again](/a)\n")
     assert found.entries == (Entry("https://example.com/a", "A", "text", "Optional", 0),)

@@ -23,7 +23,8 @@ class Tags(Learner):
 
     def remember(self, kept: Any) -> None:
         """Take over the pages of earlier runs."""
-        self._add(url for url in kept if isinstance(url, str))
+        if isinstance(kept, list):
+            self._add(url for url in kept if isinstance(url, str))
 
     def keep(self, end: End) -> list[str]:
         """Return all pages that are known."""
