@@ -289,9 +289,10 @@ _BINDS = re.compile(r"\{\{[^{}]+\}\}")
 _IN_BRACES = re.compile(r"(?:\{|%7B){2}", re.IGNORECASE)
 _TEMPLATE_MARKS = (b"ng-app", b"ng-controller", b"-cloak", b"v-scope", b"ng-view", b"ui-view")
 _EMPTY = XPath(
-    "/html/body//*[self::div or self::main or self::section or self::article or self::pre or"
-    " self::code or self::figure or self::td][@id or @class][not(*)][not(normalize-space())] |"
-    f" /html/body//*[{_MOUNT}][not(.//a[@href])][string-length(normalize-space()) < 600]"
+    "/html/body/descendant::*[not(*)][@id or @class][self::div or self::main or self::section or"
+    " self::article or self::pre or self::code or self::figure or self::td][not(normalize-space())]"
+    f" | /html/body/descendant::*[@id][{_MOUNT}][not(.//a[@href])]"
+    "[string-length(normalize-space()) < 600]"
 )
 MAX_EMPTY = 50
 """Maximum number of empty elements of a page that are looked at."""

@@ -120,16 +120,16 @@ def is_section(element: _Element) -> bool:
 
 COMMON_DROPS = (
     # permalinks
-    ".headerlink", ".hash-link", ".header-anchor", ".anchorjs-link", ".anchor-link", ".heading-anchor",
-    ".sl-anchor-link", ".direct-link", ".permalink", ".heading-link", ".subheading-anchor", ".anchor-icon",
-    ".td-heading-self-link", ".headeranchor-link", ".heading-permalink", ".header-anchor-trigger",
+    ".headerlink", ".hash-link", ".header-anchor", ".anchor-link", ".heading-anchor",
+    ".sl-anchor-link", ".permalink", ".heading-link", ".subheading-anchor", ".anchor-icon",
+    ".td-heading-self-link", ".heading-permalink", ".header-anchor-trigger",
     # copy buttons and toolbars of code
     ".copy", ".copybtn", ".copy-button", ".btn-copy", ".btn-clipboard", ".clipboard-copy", ".copy-code-button",
     ".md-clipboard", ".code-copy-button", ".code-copy", ".copy-to-clipboard-button", ".zeroclipboard-container",
     "div.toolbar", ".copy-popup-wrapper",
     # tables of contents, breadcrumbs, previous and next
     ".toc", ".table-of-contents", ".on-this-page", ".page-toc", ".local-toc", ".md-toc", "#toc", "#TOC",
-    "#table-of-contents", ".toctree-wrapper.hidden", ".breadcrumb", ".breadcrumbs", ".pagination", ".pager",
+    "#table-of-contents", ".breadcrumb", ".breadcrumbs", ".pagination", ".pager",
     ".prev-next", ".page-nav", ".page-navigation", ".navfooter", ".navheader", ".pagination-links",
     ".navsettop", ".navsetbottom",
     ".footer",
@@ -142,11 +142,11 @@ COMMON_DROPS = (
     # numbers of a notebook's cells
     ".jp-InputPrompt", ".jp-OutputPrompt", "div.prompt",
     # comments of readers, results of a search, related pages
-    "#comments", ".search-results", ".comments-area", ".comment-respond", ".article-comments", "#disqus_thread",
-    ".post-tags", ".page-tags", ".article-tags", ".tag-list", ".sl-tags", ".giscus", ".utterances",
+    "#comments", ".search-results", ".comments-area", ".article-comments", "#disqus_thread",
+    ".post-tags", ".page-tags", ".article-tags", ".tag-list", ".sl-tags", 
     ".related-articles", ".related-posts", ".article-relatives",
     # banners and advertisements
-    ".cookie-banner", ".cookie-consent", "#cookie-banner", ".cookies", ".ads", ".ad", ".advertisement",
+    ".cookies", ".ads", ".ad", ".advertisement",
     ".ethical-ad", "[data-ea-publisher]", ".carbonads", "#carbonads",
     # for screen readers, or not for print and search
     ".sr-only", ".visually-hidden", ".skip-link", ".skip-to-content", ".screen-reader-text", ".screen-reader-only",
