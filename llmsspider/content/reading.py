@@ -47,9 +47,9 @@ def read(
     kind = classify(mime_type, body, markdown_form=mime_type in MARKDOWN_TYPES)
     if kind == "binary":
         raise ConversionError(f"{mime_type or 'binary data'} is of no format that is converted")
-    is_html = kind == "html" and bool(mime_type)
-    text = "" if is_html else decode(body, encoding)
-    if is_html or (mime_type is None and text.lstrip()[:1] == "<"):
+    text = decode(body, encoding)
+    is_html = kind == "html" if mime_type else text.lstrip().startswith("<")
+    if is_html:
         return Converted.of(convert(body, url, encoding, parts=parts), parts.unmatched)
     return Converted.of(markdown.read(text, url), parts.unmatched)
 

@@ -4,6 +4,7 @@ API signatures.
 
 import re
 from dataclasses import dataclass, field
+from itertools import chain
 
 from lxml.etree import XPath, _Element
 
@@ -218,7 +219,7 @@ def _read(walk: Walk, element: _Element) -> list[_Entry]:
 def _set_bodies(element: _Element) -> None:
     """Wrap text and inline elements directly in a `<dl>` into a `<dd>`: browsers show them."""
     body: _Element | None = None
-    if element.text and not element.text.isspace():
+    if _says(element.text):
         body = element.makeelement("dd", {})
         body.text = settable(element.text)
         element.text = None
@@ -235,11 +236,15 @@ def _set_bodies(element: _Element) -> None:
             body.append(child)
             continue
         body = None
-        if child.tail and not child.tail.isspace():
+        if _says(child.tail):
             body = element.makeelement("dd", {})
             body.text = settable(child.tail)
             child.tail = None
             child.addnext(body)
+
+
+def _says(text: str | None) -> bool:
+    return bool(text) and not str(text).isspace()
 
 
 def _holds_entries(element: _Element) -> bool:
@@ -262,7 +267,7 @@ def _with_delimiters(term: _Element) -> _Element:
 def _write(walk: Walk, entry: _Entry, short: bool) -> list[str]:
     terms = entry.terms
     bodies = entry.bodies
-    flat = [*entry.loose, *(block for blocks in bodies for block in blocks)]
+    flat = [*entry.loose, *chain.from_iterable(bodies)]
     if not terms:
         return flat
     if walk.generator.definitions == "list":

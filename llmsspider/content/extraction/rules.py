@@ -143,7 +143,7 @@ COMMON_DROPS = (
     ".jp-InputPrompt", ".jp-OutputPrompt", "div.prompt",
     # comments of readers, results of a search, related pages
     "#comments", ".search-results", ".comments-area", ".article-comments", "#disqus_thread",
-    ".post-tags", ".page-tags", ".article-tags", ".tag-list", ".sl-tags", 
+    ".post-tags", ".page-tags", ".article-tags", ".tag-list", ".sl-tags",
     ".related-articles", ".related-posts", ".article-relatives",
     # banners and advertisements
     ".cookies", ".ads", ".ad", ".advertisement",

@@ -315,7 +315,8 @@ def _operation_blocks(
         yield _parameter_table(api, fields)
     if responses := as_dict(operation.get("responses")):
         yield f"{below} Responses"
-    for status, response in ((status, api.resolved(given)) for status, given in responses.items()):
+    for status, given in responses.items():
+        response = api.resolved(given)
         yield f"**{line(status)}**{after(' ', line(response.get('description')))}"
         yield from contents(api, response)
 
