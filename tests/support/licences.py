@@ -52,9 +52,9 @@ def licence_of(name: str) -> str:
         if line.startswith("License :: ")
     ]
     said = (
-        data["License-Expression"]
+        data.get("License-Expression")
         or ", ".join(classified)
-        or (data["License"] or "").partition("\n")[0]
+        or (data.get("License") or "").partition("\n")[0]
     )
     return said or _heading_of_file(name) or "none given"
 
