@@ -18,7 +18,7 @@ from scrapy.exceptions import CloseSpider
 from llmsspider.config.arguments import listed_urls
 from llmsspider.crawler.callbacks.docs import DocsCallbacks
 from llmsspider.crawler.full_text import FullTextFiles
-from llmsspider.crawler.pages import PageResponse, refused_by_page, utc_now, with_valid_urls
+from llmsspider.crawler.pages import refused_by_page, with_valid_urls
 from llmsspider.crawler.parts import (
     Addresses,
     Bounds,
@@ -44,12 +44,11 @@ from llmsspider.crawler.parts import (
 from llmsspider.crawler.plan import Planner
 from llmsspider.crawler.requests import (
     HTML_ACCEPT,
-    META,
     REDIRECTED,
     EngineFetch,
     RefusedRequest,
+    download_sample,
     kind_of_exception,
-    nested_request,
     synthetic_request,
 )
 from llmsspider.crawler.run import Run
@@ -541,11 +540,8 @@ async def _is_as_stored(phase: Phase, state: PageState) -> bool | None:
     where it failed.
     """
     url = state.validators_url
-    headers = {"Accept": state.accept} if state.accept else None
-    request = nested_request(url, headers=headers, meta={META: {"nested": True, "whole": True}})
     try:
-        response = await phase.crawler.engine.download_async(request)
-        answer = replace(PageResponse.from_response(response, now=utc_now()), page_url=state.url)
+        answer = await download_sample(phase.crawler, url, state.url, state.accept)
         kind = answer.error_kind
         if kind is not None or answer.fetched_url != url:
             return None if kind not in {None, "not_found"} else False

@@ -12,7 +12,6 @@ from llmsspider.crawler.bot_walls import ACCEPTED_RUNS
 from llmsspider.crawler.known_pages import KnownPages, PageOutcome
 from llmsspider.crawler.relocations import RELOCATED_SHARE, is_merged, relocations
 from llmsspider.diff.compare import MAX_PAIRS, common_share, most_similar, word_counts
-from llmsspider.items import content_hash
 from llmsspider.store import PageRecord
 from llmsspider.web.outcomes import OUTAGES
 from llmsspider.web.urls import last_segment, page_key
@@ -60,7 +59,7 @@ class Moves:
         """Say whether a page may be another stored one that has no document in this run (`recorded`)
         yet: it is new, or has grown since it was `stored`, as one does that others are merged into.
         """
-        grown = len(record.content or "") - len((stored and stored.content) or "")
+        grown = len(record.text) - len((stored and stored.content) or "")
         if stored is not None and grown < MIN_MERGED_CHARACTERS:
             return False
         candidates = self._known.states if self.every or stored else self._alike(record)
@@ -81,7 +80,7 @@ class Moves:
             return word_counts(text(key), known.states[key].url)
 
         def most_similar_of(record: PageRecord, keys: list[bytes]) -> bytes | None:
-            here = word_counts(record.content or "", record.url) if keys else Counter[str]()
+            here = word_counts(record.text, record.url) if keys else Counter[str]()
             return most_similar(here, [(key, words(key)) for key in keys])
 
         def gone(keys: Iterable[bytes]) -> list[bytes]:
@@ -135,7 +134,7 @@ class Moves:
             before = (folder.address_before(record.url) for folder in folders)
             keys = [page_key(url) for url in before if url is not None]
             key = next((key for key in keys if known.is_lost(key)), None)
-            here = word_counts(record.content or "", record.url)
+            here = word_counts(record.text, record.url)
             if key is not None and common_share(here, words(key)) >= RELOCATED_SHARE:
                 known.moved(key, record.key)
 
@@ -146,7 +145,7 @@ class Moves:
         known = self._known
         lost = [key for key, outcome in known.outcomes.items() if outcome in {"gone", "moved"}]
         for record in records if len(records) * len(lost) <= MAX_PAIRS else ():
-            added = word_counts(record.content or "", record.url)
+            added = word_counts(record.text, record.url)
             if record.key in known.states:
                 added -= words(record.key)
             merged = [
@@ -167,7 +166,7 @@ class Moves:
 
 
 def _text_hash(record: PageRecord) -> bytes:
-    return bytes.fromhex(content_hash(record.content or ""))
+    return bytes.fromhex(record.hash_of_content)
 
 
 # Whether a run may delete stored pages.

@@ -19,7 +19,7 @@ from llmsspider.crawler.pages import breaks_off
 from llmsspider.diff.kinds import change_kinds
 from llmsspider.diff.noise import without_stamps
 from llmsspider.errors import ConversionError
-from llmsspider.items import Change, content_hash
+from llmsspider.items import Change
 from llmsspider.store import PageRecord, PageState, Reading, Store
 from llmsspider.web.addresses import hostname
 from llmsspider.web.loading import own_mark
@@ -208,9 +208,7 @@ class KnownPages:
     def has_text(self, record: PageRecord) -> bool:
         """Say whether the text of a page that was read is the stored one."""
         state = self.state(record.key)
-        return state is not None and state.markdown_hash == bytes.fromhex(
-            content_hash(record.content or "")
-        )
+        return state is not None and state.markdown_hash == bytes.fromhex(record.hash_of_content)
 
     def validated(self, url: str) -> PageState | None:
         """Return the page whose validators were sent to this URL: what a 304 stands for."""
@@ -396,7 +394,7 @@ class RecordedPages:
                 self._store.save_page(record, "unchanged")
                 return "unchanged", None
             with suppress(ConversionError):  # the parser failed
-                record.change_kinds = change_kinds(before.content or "", record.content or "")
+                record.change_kinds = change_kinds(before.text, record.text)
         if record.origin != "llms-full":
             self.written[record.key] = record.url, change
         return change, self._store.save_page(record, change)

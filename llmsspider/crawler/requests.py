@@ -19,7 +19,7 @@ from scrapy.http.request import NO_CALLBACK
 from twisted.internet.error import ConnectError, ConnectionClosed
 from twisted.web.client import ResponseFailed
 
-from llmsspider.crawler.pages import SPOOLED_BYTES, PageResponse, Spool, text_headers
+from llmsspider.crawler.pages import SPOOLED_BYTES, PageResponse, Spool, text_headers, utc_now
 from llmsspider.crawler.parts import (
     DocsArguments,
     KnownPages,
@@ -162,6 +162,18 @@ async def download_form(
     return replace(
         PageResponse.from_response(response, now=answered.fetched_at), page_url=answered.page_url
     )
+
+
+async def download_sample(
+    crawler: Crawler, url: str, page_url: str, accept: str | None, how: str = "whole"
+) -> PageResponse:
+    """Download a form of a page, as `"source"` with the validators of the sample before, as
+    `"whole"` without; raises what a download raises.
+    """
+    headers = {"Accept": accept} if accept else None
+    request = nested_request(url, headers=headers, meta={META: {"nested": True, how: True}})
+    response = await crawler.engine.download_async(request)
+    return replace(PageResponse.from_response(response, now=utc_now()), page_url=page_url)
 
 
 def synthetic_request(callback: Callable[..., Any]) -> Request:

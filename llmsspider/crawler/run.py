@@ -209,9 +209,7 @@ class Run:
         keys = self._stored_shapes.get(shape, []) if self.known.store is not None else []
         if len(keys) >= self.bounds.look_alikes.limit:
             yield from (
-                record.content or ""
-                for record in self.known.stored.load_pages(keys, CONTENT)
-                if record
+                record.text for record in self.known.stored.load_pages(keys, CONTENT) if record
             )
 
     # --- life ---
@@ -324,7 +322,7 @@ class Run:
                 self._store_waiting(page.record, confirmed=page.confirmed)
 
     def _store_waiting(self, record: PageRecord, *, confirmed: bool) -> None:
-        content = record.content or ""
+        content = record.text
         is_known = self.known.state(record.key) is not None
         in_scope = self.bounds.allowed(record.url) and self.arguments.follow != "listed"
         dropped = drop_reason(content, record.title)
@@ -402,7 +400,7 @@ class Run:
 
         def text_of(key: bytes) -> str:
             record = store.load_page(known.aliases.get(key, key))
-            return " ".join(words_of(record.content or "")) if record is not None else ""
+            return " ".join(words_of(record.text)) if record is not None else ""
 
         lines = ledger.conclude(
             asked,

@@ -427,7 +427,7 @@ class Waiting:
             )
             page.record = None
         elif record is not None:
-            self._characters[reason] += len(record.content or "")
+            self._characters[reason] += len(record.text)
         self._pages[reason][key] = page
         return True
 

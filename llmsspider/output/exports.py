@@ -171,7 +171,7 @@ def page_text(record: PageRecord) -> str:
     """A page in the file: its own title or, where the text has none, that of the document; then
     `Source:`.
     """
-    content = (record.content or "").strip("\n")
+    content = record.text.strip("\n")
     first, _, rest = content.partition("\n")
     if not first.startswith("# "):
         first = f"# {' '.join((record.title or record.url).split())}"

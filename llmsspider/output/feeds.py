@@ -30,6 +30,7 @@ from llmsspider.items import FIELDS, Document, row_of
 from llmsspider.output import without_formula
 from llmsspider.output.exports import EXTRA, flat_row, write_flat
 from llmsspider.output.graph import write_json
+from llmsspider.store import Store
 from llmsspider.web import stats
 from llmsspider.web.loading import Extra, missing_extra, own_code
 from llmsspider.web.text import xml_text
@@ -275,6 +276,12 @@ class FileExporter(BaseItemExporter):
         """Take the run of the spider."""
         return cls(file, run=getattr(crawler.spider, "run", None), **kwargs)
 
+    def export_store(self, write: Callable[[Store, IO[bytes]], object]) -> None:
+        """Write what the store has of the source."""
+        self.run.known.flush()
+        with self.run.config.stores.open(self.run.source, create=False) as store:
+            write(store, self.file)
+
 
 class JsonLinesExporter(FileExporter):
     """One document a line, keys in the order of `Document`, UTF-8, never escaped.
@@ -415,9 +422,7 @@ class GraphExporter(FileExporter):
 
     def finish_exporting(self) -> None:
         """Write the graph from the store."""
-        self.run.known.flush()
-        with self.run.config.stores.open(self.run.source, create=False) as store:
-            write_json(store, self.file)
+        self.export_store(write_json)
 
 
 class MarkdownExporter(FileExporter):
@@ -433,9 +438,7 @@ class MarkdownExporter(FileExporter):
     def finish_exporting(self) -> None:
         """Write the pages from the store."""
         if self.run.remembers:
-            self.run.known.flush()
-            with self.run.config.stores.open(self.run.source, create=False) as store:
-                write_flat(store, self.file)
+            self.export_store(write_flat)
 
 
 def _plain(value: Any) -> Any:

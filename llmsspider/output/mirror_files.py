@@ -244,7 +244,7 @@ def yaml_head(values: Mapping[str, str]) -> str:
 
 def file_text(record: PageRecord, file: str, leads_to: Callable[[str], str | None]) -> str:
     """The text of a page; links that `leads_to` knows become relative to `file`."""
-    content = record.content or ""
+    content = record.text
     found = scan(content)
     if not any(map(leads_to, found.addresses())):
         return content

@@ -134,7 +134,7 @@ class HashPipeline(RunComponent):
                 for name in (*FOLLOWED, "content_hash", "extra"):
                     setattr(record, name, getattr(delivered, name))
         elif record.content_hash is None:  # changed since it was read from the store
-            record.content_hash = content_hash(record.content or "")
+            record.content_hash = record.hash_of_content
         for name in (*FIXED, *FOLLOWED, "content_hash"):
             setattr(item, name, getattr(record, name))
         derive_fields(item, record)

@@ -242,7 +242,7 @@ class PageSpider(Args[PageArguments], ProjectSpider):
         record = run.records.of_response(found.answered, found.result, depth=0, by="start")
         logger.info(
             "%(url)s: %(length)d characters (%(origin)s)",
-            {"url": record.url, "length": len(record.content or ""), "origin": record.origin},
+            {"url": record.url, "length": len(record.text), "origin": record.origin},
         )
         yield record.item(source=run.source, run=uuid.uuid4().hex, change="new")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import fields
 from datetime import datetime
 from functools import cache
@@ -210,6 +211,13 @@ class SourceReader:
         """Return when everything written so far is committed."""
         self._opened()
 
+    @contextmanager
+    def _snapshot(self) -> Iterator[Connection]:
+        """Commit what was written, and see one moment of the database."""
+        self.flush()
+        with self._database.snapshot() as connection:
+            yield connection
+
     def _opened(self) -> Connection:
         if self._connection is None:
             raise StoreError(f"page store {self._database.label} is closed")
@@ -227,8 +235,7 @@ class SourceReader:
         """Every run of the source, oldest first."""
         if self._source_id is None:
             return []
-        self.flush()
-        with self._database.snapshot() as connection:
+        with self._snapshot() as connection:
             return runs.all_runs(connection, self._source_id, self._name)
 
     def last_ended_run(self) -> str:
@@ -315,9 +322,8 @@ class SourceReader:
 
     def iter_pages(self, order: Order = "found", parts: Parts = WHOLE) -> Iterator[StoredPage]:
         """Every document, streamed from one snapshot, with the given `parts`."""
-        self.flush()
         ordered = select(page.c.id).where(*_DOCUMENT).order_by(*_ORDERS[order])
-        with self._database.snapshot() as connection:
+        with self._snapshot() as connection:
             ids = array("q", connection.execute(ordered, self._parameters()).scalars())
             yield from (_stored(row, row["change"]) for row in self._by_id(connection, ids, parts))
 
@@ -328,8 +334,7 @@ class SourceReader:
         `change` is what happened to the page since `seq`, whatever the steps between: a page that
         is new since then is `new` though it changed twice. Tombstones have no content and no links.
         """
-        self.flush()
-        with self._database.snapshot() as connection:
+        with self._snapshot() as connection:
             ids, was_new = self._changed(connection, seq)
             kinds = self._kinds(connection, seq)
             rows = zip(self._by_id(connection, ids, parts), was_new, strict=True)
@@ -339,8 +344,7 @@ class SourceReader:
         """Every page changed after `seq`, as `changes_since` gives it, with its earlier contents
         that are kept.
         """
-        self.flush()
-        with self._database.snapshot() as connection:
+        with self._snapshot() as connection:
             ids, was_new = self._changed(connection, seq)
             for start in range(0, len(ids), HISTORY_CHUNK):
                 portion = ids[start : start + HISTORY_CHUNK]
@@ -353,16 +357,14 @@ class SourceReader:
 
     def versions_of(self, key: bytes) -> tuple[Version, ...]:
         """The earlier contents of one page that are kept, oldest first."""
-        self.flush()
-        with self._database.snapshot() as connection:
+        with self._snapshot() as connection:
             wanted = select(page.c.id).where(_MINE, page.c.key == key)
             page_id = connection.execute(wanted, self._parameters()).scalar()
             return _versions(connection, [page_id]).get(page_id, ()) if page_id is not None else ()
 
     def history_size(self) -> tuple[int, int]:
         """The number of earlier contents that are kept, and their size in bytes as they are stored."""
-        self.flush()
-        with self._database.snapshot() as connection:
+        with self._snapshot() as connection:
             size = func.coalesce(func.sum(func.length(version.c.data)), 0)
             measured = select(func.count(), size).join_from(version, page).where(_MINE)
             number, stored = connection.execute(measured, self._parameters()).one()
@@ -432,8 +434,7 @@ class SourceReader:
         """Commit what was written of these pages."""
 
     def _states(self, *conditions: Any) -> Iterator[PageState]:
-        self.flush()
-        with self._database.snapshot() as connection:
+        with self._snapshot() as connection:
             streaming = connection.execution_options(yield_per=1000)
             found = streaming.execute(
                 select(*STATE).where(*_DOCUMENT, *conditions), self._parameters()

@@ -251,6 +251,11 @@ class PageRecord:
         )
 
     @property
+    def text(self) -> str:
+        """Its content, empty on a tombstone."""
+        return self.content or ""
+
+    @property
     def hash_of_content(self) -> str:
         """The SHA-256 in hex of `content` as it is now."""
         return self._digest.content_hash if self._digest else content_hash(self.content or "")

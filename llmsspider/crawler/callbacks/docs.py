@@ -297,7 +297,7 @@ class Pages(UsesRun):
         elif isinstance(verdict, Wait):
             yield from documents.kept_as_suspect(record, request, suspect)
         else:
-            empty = drop_reason(record.content or "", None)
+            empty = drop_reason(record.text, None)
             if empty is not None:
                 self._remember(Drop(*empty), page, answer, request)
             is_false = self.known.is_false(record, answer.headers)
@@ -443,19 +443,17 @@ class DocsCallbacks(ProjectSpider):
 
     # --- HTML that is fetched for its links ---
 
-    async def parse_link_source(self, response: Response) -> AsyncIterator[Any]:
-        """Yield the requests for the links of a page whose Markdown is a document already."""
-        for request in await self.link_sources.links(*_answered(response)):
-            yield request
+    async def parse_link_source(self, response: Response) -> Iterable[Request]:
+        """Return the requests for the links of a page whose Markdown is a document already."""
+        return await self.link_sources.links(*_answered(response))
 
     def link_source_failed(self, failure: Failure) -> None:
         """Count a link source that failed; its page is a document already."""
         self.link_sources.failed()
 
-    async def parse_docsify_list(self, response: Response) -> AsyncIterator[Any]:
-        """Yield the requests for the pages that a sidebar or the like of a Docsify site links to."""
-        for request in await self.link_sources.docsify_links(*_answered(response)):
-            yield request
+    async def parse_docsify_list(self, response: Response) -> Iterable[Request]:
+        """Return the requests for the pages that a sidebar or the like of a Docsify site links to."""
+        return await self.link_sources.docsify_links(*_answered(response))
 
     def docsify_list_failed(self, failure: Failure) -> None:
         """Count a sidebar or the like that failed."""

@@ -178,7 +178,7 @@ class Documents(UsesRun):
         verdict = settle(facts, self.questions, self.learned.among_others)
         if isinstance(verdict, Wait):
             if self.known.state(record.key) is None:  # its links are followed meanwhile
-                self.bounds.learn(record.url, record.content or "")
+                self.bounds.learn(record.url, record.text)
             if verdict.reason != "stub":
                 page.answer = page.read = None
             self.waiting.keep(replace(page, reason=verdict.reason), room=self.limit.left)
@@ -198,7 +198,7 @@ class Documents(UsesRun):
             yield self.records.item(record, change, confirmed=page.confirmed)
 
     def _may_have_moved(self, record: PageRecord) -> bool:
-        why = drop_reason(record.content or "", record.title)
+        why = drop_reason(record.text, record.title)
         if why is not None or self.known.has_text(record):
             return False
         return self.moves.may_be_stored(record, self.recorded.keys, self._load(record.key))
@@ -230,7 +230,7 @@ class Documents(UsesRun):
     def _says_the_same(self, record: PageRecord, url: str) -> bool:
         """Say whether the document at another address has the text of a page."""
         other = self.at(url)
-        own = (record.content or "").replace(record.url, url)
+        own = record.text.replace(record.url, url)
         return other is not None and other.content == own
 
     def keeps_listing(self, request: Request) -> bool:
@@ -276,7 +276,7 @@ class Documents(UsesRun):
         )
         is_away = is_away and state.origin == "llms-full"
         if is_same is None:
-            is_same = says_the_same(record.content or "", stored.content or "")
+            is_same = says_the_same(record.text, stored.text)
         form = FORM_OF.get(state.origin)
         if is_same and form is not None and self.site.samples_of(state.url, form).is_html:
             self.recorded.said_before.add(record.key)  # the better text takes its place

@@ -23,7 +23,6 @@ from llmsspider.crawler.pages import (
     Read,
     is_documentation,
     read_page,
-    utc_now,
 )
 from llmsspider.crawler.parts import (
     Addresses,
@@ -42,11 +41,10 @@ from llmsspider.crawler.parts import (
 )
 from llmsspider.crawler.requests import (
     HTML_ACCEPT,
-    META,
     NestedDownloadError,
     download_form,
+    download_sample,
     info,
-    nested_request,
 )
 from llmsspider.crawler.second_requests import FORM_OF, NIGHTLY, SAMPLES, SHARE, Form, FormSamples
 from llmsspider.errors import ConversionError, ErrorKind, RenderingError
@@ -195,7 +193,7 @@ class PageReader(UsesRun):
         stored = self.known.load(state.key) if state is not None and is_new_form else None
         if state is None or stored is None or not known.is_usable(state):
             return None
-        before = stored.content or ""
+        before = stored.text
         if says_the_same(result.page.markdown, before, exactly=True):
             return True
         html = await self._read_html(request.replace(url=state.fetched_url), answered)
@@ -291,7 +289,7 @@ class PageReader(UsesRun):
         if html is not None and page is None:  # it is as it was stored
             stored = self.known.load(page_key(answered.page_url))
             if stored is not None:
-                page = Page(stored.content or "", stored.links, [], PageMeta(title=stored.title))
+                page = Page(stored.text, stored.links, [], PageMeta(title=stored.title))
                 page.heading_ids = stored.heading_ids
         found = self._compare(request.url, result.page, page)
         if found.is_stub:
@@ -370,12 +368,9 @@ class PageReader(UsesRun):
 
         Without `accept` it is requested without validators, else with those of the sample before.
         """
-        headers = {"Accept": accept} if accept else None
-        how = "source" if accept else "whole"
-        request = nested_request(url, headers=headers, meta={META: {"nested": True, how: True}})
         try:
-            response = await self.crawler.engine.download_async(request)
-            answer = replace(PageResponse.from_response(response, now=utc_now()), page_url=page_url)
+            how = "source" if accept else "whole"
+            answer = await download_sample(self.crawler, url, page_url, accept, how)
             if answer.error_kind is None:
                 return answer, await read_page(answer, self.workers, listed=False, join=self._join)
         except Exception as error:

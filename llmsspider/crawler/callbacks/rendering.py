@@ -452,7 +452,7 @@ class Renderer(UsesRun):
         key = page_key(request.url)
         if self.known.state(key) is not None:
             stored = self.known.load(key)
-            enough = max(enough, len(stored.content or "") // 2 if stored is not None else 0)
+            enough = max(enough, len(stored.text) // 2 if stored is not None else 0)
         is_own = self._shows_more(key, page.markdown) or not rendering.pending
         is_own = is_own and not says_failed
         if len(page.markdown) >= enough and is_own and not page.meta.is_template:

@@ -78,7 +78,7 @@ class SuspectAnswers(UsesRun):
         return None if stored is None else self._of_changed(record, body, state, stored)
 
     def _of_new(self, record: PageRecord, body: bytes) -> Suspect | None:
-        text = record.content or ""
+        text = record.text
         is_long = len(text) > bot_walls.MAX_NEW_TEXT or self.bounds.is_alike(record.url)
         if is_long or not self.known.states:
             return None
@@ -88,8 +88,8 @@ class SuspectAnswers(UsesRun):
     def _of_changed(
         self, record: PageRecord, body: bytes, state: PageState, stored: PageRecord
     ) -> Suspect | None:
-        text = record.content or ""
-        before = stored.content or ""
+        text = record.text
+        before = stored.text
         suspect = Suspect(state.key, bot_walls.wall_fingerprint(text), state.content_hash)
         suspect.cut = not record.has_end_tag and breaks_off(before, text)
         if suspect.cut:
@@ -116,6 +116,6 @@ def _is_as_stored(record: PageRecord, state: PageState) -> bool:
     """Say whether a page has its stored Markdown, or the body that another version made Markdown
     of.
     """
-    if state.markdown_hash == bytes.fromhex(content_hash(record.content or "")):
+    if state.markdown_hash == bytes.fromhex(record.hash_of_content):
         return True
     return state.raw_hash is not None and state.raw_hash == bytes.fromhex(record.raw_hash or "")

@@ -68,20 +68,7 @@ class Learners:
         self.start_page = StartPage()
         self.tags = Tags()
         self.titles = SiteTitles()
-        self._all: tuple[Learner, ...] = (
-            self.accept_refusals,
-            self.copies,
-            self.dead_links,
-            self.drawn,
-            self.false_304s,
-            self.file_names,
-            self.link_sources,
-            self.redirects,
-            self.shells,
-            self.start_page,
-            self.tags,
-            self.titles,
-        )
+        self._all = [one for one in vars(self).values() if isinstance(one, Learner)]
         self.by_itself: tuple[Rule, ...] = (
             refused,
             alias,

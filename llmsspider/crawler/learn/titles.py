@@ -82,7 +82,7 @@ class SiteTitles(Learner):
         whether it is another.
         """
         title = record.title
-        content = record.content or ""
+        content = record.text
         if record.origin not in HTML_ORIGINS or not title:
             return False
         self.see(title, content, start=is_start)
