@@ -64,7 +64,8 @@ def _picture_named(
 def as_html(markdown: str, *, with_pictures: bool = False) -> Markup:
     """Return Markdown as HTML, without raw HTML; pictures are named, and loaded only if asked."""
     made = _markdown(with_pictures=with_pictures).render(markdown[:MAX_RENDERED])
-    made = made.replace("<pre>", '<pre tabindex="0">')  # of text, `<` is escaped
+    for scrolls in ("pre", "table"):  # by keyboard, too; in text, `<` is escaped
+        made = made.replace(f"<{scrolls}>", f'<{scrolls} tabindex="0">')
     return Markup(made)  # noqa: S704  # the renderer escapes, raw HTML is off
 
 

@@ -31,7 +31,8 @@ PAGES = {
     "/wait": html(
         "Waiting",
         "<p>A request waits for thirty seconds, then it fails.</p><p class='extra'>Buy this now.</p>"
-        "<pre><code>wait --secs 30</code></pre>",
+        f"<pre><code>wait --secs 30 --for {'long' * 40}</code></pre>"
+        f"<table><tr><th>Option</th><th>{'Wide' * 20}</th></tr><tr><td>a</td><td>b</td></tr></table>",
     ),
     "/odd": html(HOSTILE, f"<p>Odd: {HOSTILE}</p><p><img src='https://e.com/p.png' alt='A plan'>"),
 }
