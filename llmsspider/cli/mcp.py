@@ -8,7 +8,7 @@ time.
 from __future__ import annotations
 
 import argparse
-import atexit
+import gc
 import ipaddress
 import json
 import os
@@ -170,7 +170,7 @@ def _end(crawls: CrawlProcesses, libraries: Any, *_: object) -> None:
     """End the process: a server on stdio would first wait for the next line, which may not come."""
     crawls.close()
     libraries.close()
-    atexit._run_exitfuncs()  # the semaphores of the processes are given back
+    gc.collect()  # gives back the semaphores of the processes
     os._exit(0)
 
 
