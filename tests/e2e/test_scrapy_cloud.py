@@ -58,7 +58,7 @@ def test_shub_deploys_the_repository_as_it_is(cloud_upload: Upload) -> None:  # 
     names = zipfile.ZipFile(io.BytesIO(cloud_upload.files["egg"])).namelist()
     assert {
         "llmsspider/settings.py",
-        "llmsspider/output/assets/report.css",
+        "llmsspider/ui/assets/ui.css",
         "pipelines_config/rag.toml",
     } <= set(names)
     assert {f"{name}c" for name in names if name.endswith(".py")} <= set(names), (

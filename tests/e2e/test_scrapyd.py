@@ -59,8 +59,8 @@ def test_the_egg_holds_the_package_and_the_profiles_and_nothing_else(egg: Path) 
     assert {name for name in names if not name.startswith("EGG-INFO/")} == expected
     assert "pipelines_config/default.toml" in names
     assert {
-        "llmsspider/output/assets/report.css",
-        "llmsspider/extensions/assets/page.html",
+        "llmsspider/ui/assets/ui.css",
+        "llmsspider/ui/assets/report.html.j2",
     } <= names
     assert not [name for name in names if "test" in name.lower()]
     bytecode = {name for name in zipfile.ZipFile(egg).namelist() if name.endswith(".pyc")}
@@ -172,6 +172,7 @@ EVERY_ARGUMENT = {
     "urls_file": "{list}",
     "llms_txt": "{base}/llms.txt",
     "scope": "host",
+    "assets": "images",
     "allow": "/**",
     "block": "/never/**,/{x,y}/**",
     "language": "en",
