@@ -95,7 +95,9 @@ def test_a_host_without_markdown_costs_at_most_8_wasted_requests(serve, run_craw
     assert len([path for path in site.paths() if path.endswith(".md")]) <= 8
 
 
-def test_listed_markdown_that_is_dead_is_asked_once_at_most_and_gives_its_html_page(serve, run_crawl):
+def test_listed_markdown_that_is_dead_is_asked_once_at_most_and_gives_its_html_page(
+    serve, run_crawl
+):
     pages = {
         f"/p{number}": html(f"Page {number}", f"<p>Text of page {number}.</p>")
         for number in range(12)
