@@ -217,9 +217,9 @@ _LINK = re.compile(r"(?<!!)\[[^\[\]\n]*\]\((https?://[^()\s#?]+)")
 
 
 def says_the_same(one: str, other: str, *, exactly: bool = False) -> bool:
-    r"""Say whether two forms of a page say the same: the same words, and signs of code, in the same
-    order, though one may lack the title, or have a longer one or a heading in its place, and labels
-    of admonitions.
+    r"""Say whether two forms of a page say the same: the same words in the same order, though one may
+    lack the title, or have a longer one or a heading in its place, and labels of admonitions. Signs
+    of code count where both have as many blocks of it: a form may have lost them.
 
     Where the page's HTML decides otherwise (`exactly`), titles have to be equal, and links that
     are as many to lead to the same pages.
@@ -238,13 +238,17 @@ def says_the_same(one: str, other: str, *, exactly: bool = False) -> bool:
     pages = [sorted(loose_key(url.removesuffix(".md")) for url in urls) for urls in links]
     if exactly and len(pages[0]) == len(pages[1]) and pages[0] != pages[1]:
         return False
-    of_other = (words_of(other), words_of(other, with_title=True))
-    return any(words_of(one, with_title=with_title) in of_other for with_title in (False, True))
+    signs = len(_FENCED.findall(one)) == len(_FENCED.findall(other))
+    of_one, of_other = (
+        [words_of(text, with_title=with_title, signs=signs) for with_title in (False, True)]
+        for text in (one, other)
+    )
+    return any(words in of_other for words in of_one)
 
 
-def words_of(markdown: str, *, with_title: bool = False) -> list[str]:
-    r"""Return the words that a reader sees, whatever Markdown is around them, and the signs of code;
-    without the title unless it is wanted, and without the labels of admonitions.
+def words_of(markdown: str, *, with_title: bool = False, signs: bool = True) -> list[str]:
+    r"""Return the words that a reader sees, whatever Markdown is around them, and with `signs` those
+    of code; without the title unless it is wanted, and without the labels of admonitions.
 
     >>> words_of("# A\n\nSee [the *b*](/x) &amp; `c\\_d`.\n")
     ['see', 'the', 'b', 'c', 'd']
@@ -257,7 +261,7 @@ def words_of(markdown: str, *, with_title: bool = False) -> list[str]:
     words = _words(parts[0])
     for info, code, after in zip(parts[2::4], parts[3::4], parts[4::4], strict=True):
         words += _words(" ".join(_NAMED.findall(info)))
-        words += _SIGN.findall(_QUOTE.sub("", code))
+        words += _SIGN.findall(_QUOTE.sub("", code)) if signs else _words(code)
         words += _words(after)
     return words
 

@@ -258,6 +258,11 @@ def test_a_store_is_restored_from_the_copy_that_was_made_while_it_was_written(tm
     env = {**os.environ, "PATH": f"{python}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
     env |= {"SCRAPY_SETTINGS_MODULE": "llmsspider.settings"}
     (tmp_path / "scrapy.cfg").touch()
+    program = tmp_path / "bin" / "llmsspider"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m llmsspider "$@"\n', encoding="utf-8")
+    program.chmod(0o755)
+    env["PATH"] = f"{program.parent}:{env['PATH']}"
     clean_run(folder)
     _, copy, restore = (block for block in commands_for("SQLite") if block.strip())
     with open_store(None, folder, NAME) as store:

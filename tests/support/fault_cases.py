@@ -193,7 +193,7 @@ _TWINS = [
     Case("twin-as-stream", "type:application/octet-stream", "same", host="twins", markdown=True),
     Case("twin-unasked-304", "304", "same", host="twins", markdown=True),
     Case("twin-gzip-cut", "gzip-cut", "same", host="twins", markdown=True, again="network"),
-    Case("twin-latin-1", "latin-1", "same", host="twins", markdown=True),
+    Case("twin-latin-1", "latin-1", "same", host="latin", markdown=True),
 ]
 _HOSTS = [
     Case("refused-once", "429*1,ok", "same", host="busy1"),

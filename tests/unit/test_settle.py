@@ -65,7 +65,7 @@ class Site:
 
 def rules(site) -> Learners:
     learned = Learners(trusted=True, requested=lambda _link: False, report_false_304=print)
-    learned.tags.remember(site.get("tags", ()))
+    learned.tags.remember([*site.get("tags", ())])
     return learned
 
 
