@@ -139,10 +139,21 @@ def test_every_way_leads_inside_where_there_is_no_fence():
     assert packets
 
 
+TRIES = 10
+
+
 def test_the_fence_opens_for_the_addresses_that_are_allowed(tmp_path):
+    expected = {"fetch", "socket", "navigation"}
+    reached = set[str]()
     with hostile_site() as (site, victim, packets):
-        crawl_with(tmp_path, site, allowed=f"127.0.0.1,127.0.0.2,{NAME}")
-    assert {path.strip("/?") for path in victim.paths} >= {"fetch", "socket", "navigation"}
+        for attempt in range(TRIES):  # a page is not waited for because of a socket
+            folder = tmp_path / f"{attempt}"
+            folder.mkdir()
+            crawl_with(folder, site, allowed=f"127.0.0.1,127.0.0.2,{NAME}")
+            reached = {path.strip("/?") for path in victim.paths}
+            if expected <= reached:
+                break
+    assert expected <= reached
     assert "/frame" not in victim.paths  # frames of other hosts stay empty
     assert packets == []  # no way around the proxy, whatever is allowed
 
