@@ -241,9 +241,11 @@ def test_fifty_sources_and_a_page_of_four_megabytes(tmp_path):
         assert await page.locator("tbody tr").count() == 50
         await page.click("text=source-0 >> nth=0")
         await page.click("main ul.pages a")
+        await page.wait_for_load_state()
         assert f"The first {MAX_RENDERED:,} characters" in await page.inner_text("main")
         assert await page.locator("article p").count() > 1000
         await page.click("nav.tabs >> text=Markdown")
+        await page.wait_for_load_state()  # what is large comes in parts
         assert "Line 139999 of" in await page.inner_text("pre")
 
     with shown(tmp_path) as page:
