@@ -138,16 +138,19 @@ class LookAlikes:
             return False
         if listed:
             return seen.repeated_exactly < self.limit
-        path, _, names = (shape_of(url) or "").partition("?")
-        facets = self._facets[path]
-        is_facet = names and facets.in_vain >= MAX_FACETS and facets.gain[names] <= 0
-        return seen.repeated < self.limit and not is_facet
+        return seen.repeated < self.limit and not self._is_facet(url)
 
     def learn(self, url: str, text: str) -> None:
         """Note the text that a page which was not stored before answered with."""
         if (seen := self._shape(url)) is not None:
             seen.learn(text)
             self._learn_facet(url, text)
+
+    def _is_facet(self, url: str) -> bool:
+        """Say whether a page only combines parameters that brought nothing in such pages."""
+        path, _, names = (shape_of(url) or "").partition("?")
+        facets = self._facets.get(path) if names else None
+        return facets is not None and facets.in_vain >= MAX_FACETS and facets.gain[names] <= 0
 
     def _learn_facet(self, url: str, text: str) -> None:
         path, _, names = (shape_of(url) or "").partition("?")

@@ -56,8 +56,9 @@ class SamePages:
         """
         bare = self._bare(page.url)
         same = _without_spelling(page, bare)
-        own = _names(page, same)
-        plainer = _plainer_names(page, bare, same)
+        words = content_hash(_DESTINATION.sub("](", page.content))
+        own = _names(page, same, words)
+        plainer = _plainer_names(page, bare, same, words)
         found = [self._first.setdefault(name, page.url) for name in own]
         found += [self._first.get(_beyond(name), page.url) for name in own]
         found += [self._first.get(name, page.url) for name in plainer]
@@ -88,9 +89,8 @@ def _without_spelling(page: Text, bare: str) -> str:
     return content_hash(content.replace(address, bare))
 
 
-def _names(page: Text, same: str) -> list[str]:
+def _names(page: Text, same: str, words: str) -> list[str]:
     address = loose_key(page.url)
-    words = _words(page)
     names = [
         f"{address} {page.source_hash}",
         f"{address} {same}",
@@ -103,17 +103,12 @@ def _names(page: Text, same: str) -> list[str]:
     return names
 
 
-def _plainer_names(page: Text, bare: str, same: str) -> list[str]:
+def _plainer_names(page: Text, bare: str, same: str, words: str) -> list[str]:
     """Return the names of pages that this one may be with a version, or a parameter, more."""
     names = [f"{bare} {same}"] if bare != loose_key(page.url) else []
     place, _, query = page.url.partition("?")
     parameters = query.split("&")
     if len(parameters) > 1:
-        words = _words(page)
         others = ("&".join(part for part in parameters if part is not one) for one in parameters)
         names += [f"{alike_key(f'{place}?{other}')} {words}" for other in others]
     return names
-
-
-def _words(page: Text) -> str:
-    return content_hash(_DESTINATION.sub("](", page.content))

@@ -15,6 +15,7 @@ from llmsspider.content.extraction.tree import (
     remove_elements,
     strings_of,
 )
+from llmsspider.content.markdown.commonmark import letters_of
 
 _PLACED = re.compile(r"\$R[CRS]\(\s*[\"']([^\"']{1,200})[\"']\s*,\s*[\"']([^\"']{1,200})[\"']")
 """The call that places a part: the ids of the place and the part, or of the part and the place."""
@@ -160,7 +161,7 @@ def _box(block: _Element, heading: _Element) -> _Element:
 
 
 def _letters(element: _Element) -> int:
-    return sum(map(str.isalpha, inner_text(element)))
+    return letters_of(inner_text(element), with_digits=False)
 
 
 def _is_outermost(block: _Element, heading: _Element) -> bool:
