@@ -31,7 +31,6 @@ from llmsspider.config.arguments import CommonArguments
 from llmsspider.config.settings import DEFAULTS, Config
 from llmsspider.crawler.plan import Plan
 from llmsspider.errors import ErrorKind
-from llmsspider.extensions.live_server import LiveStatus
 from llmsspider.items import Change, DiscoveredBy, Document, Origin
 from llmsspider.lint.findings import RULES
 from llmsspider.output.report import RunData
@@ -291,8 +290,8 @@ def test_every_origin_and_error_kind_is_documented(heading: str, values: Any) ->
     assert_same(documented, get_args(values), "documents.md", heading)
 
 
-OUTPUTS = {"plan": Plan, "run": RunData, "status": SourceStatus, "live": LiveStatus}
-"""By the name of its schema: `scrapy plan --json`, `run.json`, `scrapy status --json`, `/status.json`."""
+OUTPUTS = {"plan": Plan, "run": RunData, "status": SourceStatus}
+"""By the name of its schema: `scrapy plan --json`, `run.json` and `/status.json`, `scrapy status --json`."""
 
 
 def output_schema(value: type) -> dict[str, Any]:

@@ -6,7 +6,6 @@ import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Literal
 
 from llmsspider.errors import ErrorKind, command
@@ -350,7 +349,7 @@ class Outputs:
     mirror: str | None = (
         None  # what was done to the Markdown tree, in one line, once all pages are through
     )
-    report: tuple[Path, str] | None = None  # where the HTML report was written, and its text
+    report: str | None = None  # the text of the HTML report, once it is written
     chunks_before: dict[str, frozenset[str]] = field(default_factory=dict)
     """Ids of the chunks that changed and deleted documents had, by document id, where a feed asks
     for chunks.

@@ -46,8 +46,8 @@ class Display:
     def refresh(self) -> None:
         """Show the state of this moment."""
         if self._live is not None:
-            snapshot = status.run_report(self._run)
-            self._live.update(view(snapshot, snapshot.source), refresh=True)
+            snapshot = status.current_status(self._run)
+            self._live.update(view(snapshot, self._run.source), refresh=True)
 
     def stop(self) -> None:
         """Show the last state, and let the log write to the terminal again; idempotent."""

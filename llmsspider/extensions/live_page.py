@@ -9,7 +9,7 @@ from llmsspider.config.setting_types import parse_ports
 from llmsspider.crawler.progress import Outputs
 from llmsspider.crawler.requests import RunExtension
 from llmsspider.crawler.spiderrun import is_watched
-from llmsspider.output import status
+from llmsspider.output.report import ReportData
 
 if TYPE_CHECKING:
     from llmsspider.extensions.live_server import LiveServer
@@ -36,12 +36,11 @@ class LivePage(RunExtension):
         from llmsspider.extensions.live_server import LiveServer  # noqa: PLC0415
         from llmsspider.ui.report import live_page  # noqa: PLC0415
 
-        run = self.run
         ports = self._ports or range(0)
         self._server = LiveServer(
-            lambda: status.run_report(run),
-            lambda is_over: live_page(run, is_over=is_over),
-            lambda: self.outputs.report[1] if self.outputs.report else None,
+            ReportData(self.run).now,
+            live_page,
+            lambda: self.outputs.report,
         )
         if address := await self._server.start(ports):
             self.log_line(logging.INFO, f"live page: {address}")

@@ -7,97 +7,13 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, fields
 
 import orjson
 from aiohttp import web
 
-from llmsspider.crawler.progress import Phase, RecentPage
 from llmsspider.output.metrics import CONTENT_TYPE, metrics
-from llmsspider.output.status import RunReport
+from llmsspider.output.report import RunData
 from llmsspider.ui.rendering import asset
-
-
-@dataclass(slots=True, frozen=True)
-class ReadFile:
-    """A file that discovery read: llms.txt, or one that it links to."""
-
-    url: str
-    kind: str
-    title: str | None
-    entries: int
-
-
-@dataclass(slots=True, frozen=True)
-class LiveStatus:
-    """The state of a run, as `/status.json` gives it (docs/reference/live.schema.json)."""
-
-    phase: Phase
-    discovered_file: str | None
-    discovered_file_type: str
-    linked_files: int
-    crawl_type: str
-    documents: int
-    done: int
-    queued: int
-    origins: dict[str, int]
-    changes: dict[str, int]
-    errors: dict[str, int]
-    filtered: dict[str, int]
-    chunks: dict[str, int]
-    elapsed_secs: float
-    total: int
-    percent: int
-    unchanged: int
-    failed: int
-    left_out: int
-    pages_per_min: float
-    source: str
-    url: str | None
-    run: str
-    recent: list[RecentPage]
-    timeline: list[tuple[float, int, int]]
-    ended: bool
-    outcome: str | None
-    complete: bool
-    why: str | None
-    report: str | None
-    scope: str | None
-    files: list[ReadFile]
-    sitemaps: list[str]
-    error_examples: list[tuple[str, str, str]]
-    filtered_examples: list[tuple[str, str, str]]
-    """Of each an error kind or filter reason, the URL, and the detail in words."""
-
-
-def live_status(snapshot: RunReport) -> LiveStatus:
-    """Return the state of a snapshot."""
-    discovery = snapshot.discovery
-    same = {
-        one.name: getattr(snapshot, one.name)
-        for one in fields(LiveStatus)
-        if hasattr(snapshot, one.name)
-    }
-    own = {
-        "errors": snapshot.errors.by_kind,
-        "filtered": snapshot.filtered.by_reason,
-        "failed": snapshot.errors.count,
-        "left_out": snapshot.filtered.count,
-        "run": snapshot.id,
-        "ended": snapshot.outcome is not None,
-        "report": str(snapshot.report) if snapshot.report else None,
-        "files": [
-            ReadFile(file.url, file.kind, file.title, len(file.entries))
-            for file in (discovery.files if discovery else ())
-        ],
-        "sitemaps": list(discovery.sitemaps) if discovery else [],
-        "error_examples": [(one.kind, one.url, one.reason) for one in snapshot.errors.urls],
-        "filtered_examples": [
-            (one.reason, one.url, one.rule or "") for one in snapshot.filtered.urls
-        ],
-    }
-    return LiveStatus(**same | own)
-
 
 HOST = "127.0.0.1"
 
@@ -124,14 +40,14 @@ class LiveServer:
     """Serves `/`, `/status.json`, `/metrics`, the assets of the page and, once there is one,
     `/report.html`.
 
-    `run` gives the state of the run, `page` the HTML of `/`, given whether it is the last one,
-    `report` that of the report.
+    `run` gives the state of the run; `page` makes of it the HTML of `/`, in a thread, with
+    `is_over` for the last one; `report` gives that of the report, which takes its place.
     """
 
     def __init__(
         self,
-        run: Callable[[], RunReport],
-        page: Callable[[bool], str],
+        run: Callable[[], RunData],
+        page: Callable[..., str],
         report: Callable[[], str | None],
     ):
         self._run = run
@@ -202,7 +118,10 @@ class LiveServer:
 
     async def _answer_page(self, _request: web.Request) -> web.Response:
         self._seen_at = time.monotonic()
-        return web.Response(text=self._page(self._is_over), content_type="text/html")
+        text = self._report() or await asyncio.to_thread(
+            self._page, self._run(), is_over=self._is_over
+        )
+        return web.Response(text=text, content_type="text/html")
 
     async def _answer_report(self, _request: web.Request) -> web.Response:
         text = self._report()
@@ -218,12 +137,12 @@ class LiveServer:
         return web.Response(body=body, headers={"Content-Type": media_type})
 
     async def _answer_status(self, _request: web.Request) -> web.Response:
-        body = orjson.dumps(live_status(self._run()))
+        body = orjson.dumps(self._run())
         return web.Response(body=body, content_type="application/json")
 
     async def _answer_metrics(self, _request: web.Request) -> web.Response:
-        snapshot = self._run()
-        body = metrics(snapshot, snapshot.source).encode("utf-8", "replace")
+        data = self._run()
+        body = metrics(data.run, data.source).encode("utf-8", "replace")
         return web.Response(body=body, headers={"Content-Type": CONTENT_TYPE})
 
 

@@ -36,5 +36,5 @@ class ReportWriter(RunExtension):
         except (OSError, StoreError) as error:
             self.log_line(logging.ERROR, f"the report could not be written: {error}")
             return
-        self.outputs.report = path, html
+        self.outputs.report = html
         self.log_line(logging.INFO, f"report: {path}")

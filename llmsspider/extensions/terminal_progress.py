@@ -10,7 +10,7 @@ from llmsspider.crawler.progress import Progress
 from llmsspider.crawler.requests import RunExtension
 from llmsspider.crawler.spiderrun import is_terminal
 from llmsspider.extensions.display import Display
-from llmsspider.output.status import progress_line, run_report
+from llmsspider.output.status import current_status, progress_line
 
 REFRESH_SECS = 0.5
 """Time between two states of the display."""
@@ -70,5 +70,5 @@ class TerminalProgress(RunExtension):
         is_new = self._logged_phase not in {"", "starting"} and self._logged_phase != progress.phase
         if due or (is_new and progress.documents):  # a first line of zeros is of no use
             self._logged_secs = progress.elapsed_secs
-            self.log_line(logging.INFO, progress_line(run_report(self.run)))
+            self.log_line(logging.INFO, progress_line(current_status(self.run)))
         self._logged_phase = progress.phase

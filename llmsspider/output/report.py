@@ -15,13 +15,20 @@ from llmsspider.crawler.parts import (
     Config,
     DocsArguments,
     RecordedPages,
+    SiteKnowledge,
     SiteRights,
     SourceMemory,
     UsesRun,
 )
-from llmsspider.crawler.progress import Example
+from llmsspider.crawler.progress import Example, Progress, RecentPage
 from llmsspider.crawler.run import Run
-from llmsspider.output.status import Conversion, RunReport, RunStatus, run_report, stored_status
+from llmsspider.output.status import (
+    Conversion,
+    RunStatus,
+    conversion,
+    current_status,
+    stored_status,
+)
 from llmsspider.site.discovered import Discovery, Probe
 from llmsspider.store import OUTLINE, PageRecord, Store
 from llmsspider.web.rights import SiteDeclaration
@@ -105,18 +112,18 @@ class CoverageReport:
     groups: dict[str, GroupReport]
 
 
-NO_COVERAGE = CoverageReport([], {})
-
-
 @dataclass(slots=True, frozen=True)
 class RunData:
-    """One run: its source, its status as `scrapy status` gives it, timings, discovery and coverage."""
+    """One run: its source, its status as `scrapy status` gives it, the pages done last, the latest
+    first, timings, discovery and coverage.
+    """
 
     source: str
     url: str | None
     arguments: dict[str, Any]
     scope: str | None
     run: RunStatus
+    recent: list[RecentPage]
     timings: Timings
     conversion: Conversion
     discovery: DiscoveryReport | None
@@ -126,19 +133,21 @@ class RunData:
 
 
 class ReportData(UsesRun):
-    """Collects what run.json holds of a run; `snapshot` is its state at this moment."""
+    """Collects what run.json holds of a run, which may be going, or closed."""
 
     addresses: Addresses
     arguments: DocsArguments
     config: Config
     memory: SourceMemory
+    progress: Progress
     recorded: RecordedPages
     resumes: str | None
     rights: SiteRights
+    site: SiteKnowledge
 
     def __init__(self, run: Run):
         super().__init__(run)
-        self.snapshot = run_report(run)
+        self._run = run
 
     def gather(self) -> tuple[RunData, list[list[Any]]]:
         """Return the report of a run that is closed, and a row for each page; raises `StoreError`.
@@ -148,44 +157,47 @@ class ReportData(UsesRun):
         other processes yielded a part of the documents, those that did not change are taken for
         reached.
         """
-        snapshot = self.snapshot
-        with self.config.stores.open(snapshot.source, create=False) as store:
-            status = stored_status(
-                store, next(one for one in store.runs() if one.id == snapshot.id)
-            )
-            pages = StoredPages(store, snapshot.id, None if self.resumes else self.recorded.keys)
+        run = self._run
+        with self.config.stores.open(run.source, create=False) as store:
+            status = stored_status(store, next(one for one in store.runs() if one.id == run.id))
+            pages = StoredPages(store, run.id, None if self.resumes else self.recorded.keys)
             if status.changes.get("deleted"):
-                pages.add_deleted(store, snapshot)
+                pages.add_deleted(store, run.seq_before)
         living = (row[1] for row in pages.rows if row[4] not in {"deleted", NOT_REACHED})
         coverage = compare(
-            self._listed(snapshot.discovery) if snapshot.discovery is not None else (),
+            self._listed(self.site.discovery) if self.site.discovery is not None else (),
             {identity(url): url for url in living},
             {identity(one.url): (one.kind, one.reason) for one in status.errors.urls},
             {identity(one.url): (one.reason, one.rule or "") for one in status.filtered.urls},
         )
-        return self.data(status, coverage, pages.oldest_check), pages.rows
+        return self._data(status, coverage, pages.oldest_check), pages.rows
 
-    def data(
-        self,
-        status: RunStatus,
-        coverage: CoverageReport = NO_COVERAGE,
-        oldest_check: str | None = None,
+    def now(self) -> RunData:
+        """Return what is known of a run while it goes: no coverage, examples of what failed and
+        what was filtered.
+        """
+        return self._data(current_status(self._run), CoverageReport([], {}), None)
+
+    def _data(
+        self, status: RunStatus, coverage: CoverageReport, oldest_check: str | None
     ) -> RunData:
-        """Return what is known of a run; coverage is that of one that has ended."""
-        snapshot = self.snapshot
-        discovery = snapshot.discovery
-        spans = pairwise([*snapshot.phases, *snapshot.phases[-1:]])
+        discovery = self.site.discovery
+        entered = self.progress.phases
+        spans = pairwise([*entered, *entered[-1:]])
         phases = [
             PhaseTime(phase, round(b - a, 3)) for (phase, a), (_, b) in spans if phase != "finished"
         ]
         return RunData(
-            source=snapshot.source,
-            url=snapshot.url,
+            source=self._run.source,
+            url=self.arguments.url,
             arguments=self.arguments.model_dump(mode="json", exclude_unset=True),
             scope=status.scope,
             run=status,
-            timings=Timings(phases, snapshot.timeline),
-            conversion=snapshot.conversion,
+            recent=list(reversed(self.progress.recent)),
+            timings=Timings(
+                phases, [(one.secs, one.done, one.errors) for one in self.progress.timeline]
+            ),
+            conversion=conversion(self._run),
             discovery=None if discovery is None else self._discovery(discovery),
             coverage=coverage,
             rights=self.rights.table(),
@@ -275,7 +287,8 @@ def compare(
 class StoredPages:
     """The pages of the store as rows (see `ReportData.gather`), those this run deleted at the end."""
 
-    def __init__(self, store: Store, run: str | None, seen: Container[bytes] | None):
+    def __init__(self, store: Store, run: str, seen: Container[bytes] | None):
+        self._run = run
         self.rows: list[list[Any]] = []
         self.oldest_check: str | None = None
         for page in store.iter_pages("depth", OUTLINE):
@@ -288,10 +301,10 @@ class StoredPages:
                 [*_row(page.record), change, page.record.depth, page.record.discovered_by]
             )
 
-    def add_deleted(self, store: Store, snapshot: RunReport) -> None:
+    def add_deleted(self, store: Store, seq_before: int) -> None:
         """Add the pages that the run deleted."""
-        for page in store.changes_since(snapshot.seq_before):
-            if page.change == "deleted" and page.run == snapshot.id:
+        for page in store.changes_since(seq_before):
+            if page.change == "deleted" and page.run == self._run:
                 self.rows.append([*_row(page.record), "deleted", page.record.depth, page.reason])
 
 

@@ -11,14 +11,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, Literal
 
 from llmsspider.crawler.plan import WITHOUT_DOCUMENTS
-from llmsspider.crawler.progress import Progress, RecentPage, doubted, duration, replay_command
+from llmsspider.crawler.progress import Progress, doubted, duration, replay_command
 from llmsspider.crawler.run import Run
 from llmsspider.errors import command
-from llmsspider.site.discovered import Discovery
 from llmsspider.store import Store
 from llmsspider.store.records import (
     FilteredUrl,
@@ -140,15 +138,10 @@ class RunReport(RunStatus):
     source: str
     url: str | None
     seq_before: int
-    recent: list[RecentPage]  # the pages done last, the latest first
-    timeline: list[tuple[float, int, int]]  # seconds since the start, pages done, pages that failed
-    phases: list[tuple[str, float]]  # the phases entered, each with the seconds since the start
-    discovery: Discovery | None
     conversion: Conversion
     mirror: (
         str | None
     )  # what was done to the Markdown tree, in words; None where it was not written
-    report: Path | None
     delivered: bool | None
     """Whether the outputs were stored where they belong; None where there are none, and before the
     run is closed.
@@ -160,10 +153,9 @@ class RunReport(RunStatus):
     advice: str | None  # why there are no documents, or none are kept, and what to do
 
 
-def run_report(run: Run) -> RunReport:
-    """Return the state of a run at this moment; it may be going, or closed."""
+def current_status(run: Run) -> RunStatus:
+    """Return the state of a run of this process at this moment; it may be going, or closed."""
     progress = run.progress
-    outputs = run.outputs
     counts = run.counts()
     now = datetime.now(UTC)
     record = replace(
@@ -184,25 +176,30 @@ def run_report(run: Run) -> RunReport:
         [PageError(one.url, kind, one.detail, None) for kind, found in errors for one in found],
         [FilteredUrl(one.url, reason, one.detail) for reason, found in filtered for one in found],
     )
+    return replace(status, elapsed_secs=counts["elapsed_secs"])
+
+
+def conversion(run: Run) -> Conversion:
+    """Return which converter a run of this process has, and on which pages it failed."""
+    fallbacks = [Fallback(one.url, one.detail) for one in run.progress.fallback_examples]
+    return Conversion(run.config.converter, run.progress.fallbacks, fallbacks)
+
+
+def run_report(run: Run) -> RunReport:
+    """Return the state of a run with all that its last lines say."""
+    status = current_status(run)
     learned = run.bounds.learned.lines() if run.bounds.learned.answers else ()
     unmatched = [
         f"the selector {css!r} matched nothing on any page" for css in run.workers.unmatched
     ]
-    fallbacks = [Fallback(one.url, one.detail) for one in progress.fallback_examples]
     return RunReport(
-        **{one.name: getattr(status, one.name) for one in fields(status)}
-        | {"elapsed_secs": counts["elapsed_secs"]},
+        **{one.name: getattr(status, one.name) for one in fields(status)},
         source=run.source,
         url=run.arguments.url,
         seq_before=run.seq_before,
-        recent=list(reversed(progress.recent)),
-        timeline=[(point.secs, point.done, point.errors) for point in progress.timeline],
-        phases=list(progress.phases),
-        discovery=run.site.discovery,
-        conversion=Conversion(run.config.converter, progress.fallbacks, fallbacks),
-        mirror=outputs.mirror,
-        report=outputs.report[0] if outputs.report else None,
-        delivered=outputs.delivered,
+        conversion=conversion(run),
+        mirror=run.outputs.mirror,
+        delivered=run.outputs.delivered,
         notes=[*run.advice.notes(), *learned, *unmatched],
         advice=run.advice.of(run.outcome, run.fault) if run.outcome in WITHOUT_DOCUMENTS else None,
     )

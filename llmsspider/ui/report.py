@@ -23,14 +23,8 @@ MAX_COMPARED = 500
 """Pages that changed in a run up to which the report shows what changed in them."""
 
 
-def live_page(run: Run, *, is_over: bool) -> str:
-    """Return the page of a crawl as it is now, which loads itself again until it is over; once its
-    report is written, that.
-    """
-    if run.outputs.report is not None:
-        return run.outputs.report[1]
-    report = ReportData(run)
-    data = report.data(report.snapshot)
+def live_page(data: RunData, *, is_over: bool) -> str:
+    """Return the page of a crawl, which loads itself again until it is over."""
     return render("report.html.j2", **_values(data), refresh=0 if is_over else REFRESH_SECS)
 
 

@@ -6,7 +6,6 @@ import itertools
 import json
 import re
 import signal
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -17,23 +16,24 @@ from pydantic import TypeAdapter
 from sites import html
 from terminal import in_terminal
 
-from llmsspider.extensions.live_server import LiveStatus
+from llmsspider.output.report import RunData
 
 
 def test_status_tells_how_far_the_crawl_is(serve, tmp_path: Path) -> None:
     with crawling(serve, tmp_path) as live:
-        found = live.standing()
+        told = live.standing()
+        found = told["run"]
         assert found["phase"] == "crawling"
         assert found["documents"] == 8  # home and seven pages
-        assert found["done"] == found["documents"] + found["failed"]
+        assert found["done"] == found["documents"] + found["errors"]["count"]
         assert found["total"] == found["done"] + 3
         assert found["percent"] == found["done"] * 100 // found["total"]
         assert found["discovered_file_type"] == "llms.txt"
-        assert [file["entries"] for file in found["files"]] == [2]
-        assert {row[0] for row in found["error_examples"]} == {"not_found"}
-        assert not found["ended"]
-        assert list(found) == [field.name for field in fields(LiveStatus)]
-        assert TypeAdapter(LiveStatus).validate_json(json.dumps(found), strict=True).queued == 3
+        assert [file["entries"] for file in told["discovery"]["files"]] == [2]
+        assert {one["kind"] for one in found["errors"]["urls"]} == {"not_found"}
+        assert found["state"] == "going"
+        assert len(told["recent"]) == 8
+        assert TypeAdapter(RunData).validate_json(json.dumps(told), strict=True).run.queued == 3
         _, headers, text = live.ask("/metrics")
         assert (
             headers["content-type"] == "application/openmetrics-text; version=1.0.0; charset=utf-8"

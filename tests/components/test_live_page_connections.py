@@ -21,7 +21,7 @@ async def _answers(reader: asyncio.StreamReader) -> bool:
 
 
 async def _crowd() -> tuple[list[bool], bool, bool]:
-    server = LiveServer(lambda: None, lambda _is_over: "", lambda: None)
+    server = LiveServer(lambda: None, lambda _data, *, is_over: "", lambda: None)
     address = await server.start([0])
     port = int(address.rstrip("/").rpartition(":")[2])
     taken = [await _ask(port) for _ in range(MAX_CONNECTIONS)]

@@ -37,7 +37,8 @@ async def follow(live: Live, chromium: Browser, scheme: str) -> Watched:
     """Open the page and look at it while the crawl stands still."""
     seen = Watched(await chromium.new_page(color_scheme=scheme))
     await seen.page.goto(f"http://127.0.0.1:{live.port}/")
-    standing = await asyncio.get_running_loop().run_in_executor(None, live.standing)
+    told = await asyncio.get_running_loop().run_in_executor(None, live.standing)
+    standing = told["run"]
     of = f"{standing['done']}/{standing['total']} pages ({standing['percent']}%)"
     await seen.page.wait_for_selector(f"text={of}")
     assert (await seen.facts())["Documents"].startswith(f"{standing['documents']} (")

@@ -50,7 +50,8 @@ class Live:
 
         def found() -> dict:
             status = self.status()
-            return status if status["queued"] == 3 and status["done"] >= 8 else {}
+            run = status["run"]
+            return status if run["queued"] == 3 and run["done"] >= 8 else {}
 
         return self.process.wait_until(found)
 
