@@ -73,47 +73,53 @@ class Moves:
         by its key.
         """
         known = self._known
-        others: list[PageRecord] = []
 
         @cache
         def words(key: bytes) -> Counter[str]:
             return word_counts(text(key), known.states[key].url)
 
-        def most_similar_of(record: PageRecord, keys: list[bytes]) -> bytes | None:
-            here = word_counts(record.text, record.url) if keys else Counter[str]()
-            return most_similar(here, [(key, words(key)) for key in keys])
-
-        def gone(keys: Iterable[bytes]) -> list[bytes]:
-            return list(filter(known.is_lost, keys))
-
         new = [record for record in records if record.key not in known.states]
-        for record in new:
-            alike = gone(self._alike(record))
-            here = _text_hash(record)
-            same_text = [key for key in alike if known.states[key].markdown_hash == here]
-            same_name = [
-                key
-                for key in alike
-                if last_segment(known.states[key].url) == last_segment(record.url)
-            ]
-            if len(same_text) == 1 or (
-                same_text and len(same_name) == 1 and same_name[0] in same_text
-            ):
-                known.moved((same_name if len(same_text) > 1 else same_text)[0], record.key)
-            elif not same_text and (key := most_similar_of(record, same_name)) is not None:
-                known.moved(key, record.key)
-            elif not same_text and record.key not in known.targets.values():
-                others.append(record)
-        is_bounded = len(others) * len(gone(known.outcomes)) <= MAX_PAIRS
-        for record in others if is_bounded else ():
-            if (key := most_similar_of(record, gone(known.outcomes))) is not None:
-                known.moved(key, record.key)
+        self._pair_all([record for record in new if self._is_other(record, words)], words)
         self._carry(new, words)
         self._merge(records, words)
         for record in new:
             redirected = [key for key, target in known.targets.items() if target == record.key]
-            if (key := most_similar_of(record, redirected)) is not None:
+            if (key := _most_similar(record, redirected, words)) is not None:
                 known.has_its_text.add(key)
+
+    def _is_other(self, record: PageRecord, words: Words) -> bool:
+        """Note which lost page a new one is by its text or the end of its address; say whether it
+        is none of those, and may still be another.
+        """
+        same_text, same_name = self._lost_like(record)
+        key = _only_one(same_text, same_name)
+        if key is None and not same_text:
+            key = _most_similar(record, same_name, words)
+        if key is not None:
+            self._known.moved(key, record.key)
+            return False
+        return not same_text and record.key not in self._known.targets.values()
+
+    def _pair_all(self, records: Sequence[PageRecord], words: Words) -> None:
+        """Note which lost pages the new ones are by most of their words, where they are few."""
+        if len(records) * len(self._lost(self._known.outcomes)) > MAX_PAIRS:
+            return
+        for record in records:
+            key = _most_similar(record, self._lost(self._known.outcomes), words)
+            if key is not None:
+                self._known.moved(key, record.key)
+
+    def _lost(self, keys: Iterable[bytes]) -> list[bytes]:
+        return list(filter(self._known.is_lost, keys))
+
+    def _lost_like(self, record: PageRecord) -> tuple[list[bytes], list[bytes]]:
+        """The lost pages that have the text of a new one, and those whose address ends alike."""
+        states = self._known.states
+        lost = self._lost(self._alike(record))
+        text = _text_hash(record)
+        name = last_segment(record.url)
+        same_text = [key for key in lost if states[key].markdown_hash == text]
+        return same_text, [key for key in lost if last_segment(states[key].url) == name]
 
     def _carry(self, records: Sequence[PageRecord], words: Words) -> None:
         """Find the pages of folders that moved, by the moves that are known, though they were
@@ -127,16 +133,18 @@ class Moves:
             if target in new
         ]
         folders = relocations(proven)
+        if not folders:
+            return
         arrived = set(known.targets.values())
-        for record in records if folders else ():
+        for record in records:
             if record.key in arrived:
                 continue
-            before = (folder.address_before(record.url) for folder in folders)
-            keys = [page_key(url) for url in before if url is not None]
-            key = next((key for key in keys if known.is_lost(key)), None)
-            here = word_counts(record.text, record.url)
-            if key is not None and common_share(here, words(key)) >= RELOCATED_SHARE:
-                known.moved(key, record.key)
+            before = filter(None, (folder.address_before(record.url) for folder in folders))
+            key = next(filter(known.is_lost, map(page_key, before)), None)
+            if key is not None:
+                here = word_counts(record.text, record.url)
+                if common_share(here, words(key)) >= RELOCATED_SHARE:
+                    known.moved(key, record.key)
 
     def _merge(self, records: Sequence[PageRecord], words: Words) -> None:
         """Find the pages that hold, since this run, the texts of several that are gone, or of some
@@ -144,7 +152,9 @@ class Moves:
         """
         known = self._known
         lost = [key for key, outcome in known.outcomes.items() if outcome in {"gone", "moved"}]
-        for record in records if len(records) * len(lost) <= MAX_PAIRS else ():
+        if len(records) * len(lost) > MAX_PAIRS:
+            return
+        for record in records:
             added = word_counts(record.text, record.url)
             if record.key in known.states:
                 added -= words(record.key)
@@ -153,16 +163,28 @@ class Moves:
                 for key in lost
                 if known.targets.get(key, record.key) == record.key and is_merged(words(key), added)
             ]
-            is_led_to = any(key in known.targets for key in merged)
-            for key in merged if len(merged) > 1 or is_led_to else ():
-                known.moved(key, record.key)
-                known.has_its_text.add(key)
+            if len(merged) > 1 or not known.targets.keys().isdisjoint(merged):
+                for key in merged:
+                    known.moved(key, record.key)
+                    known.has_its_text.add(key)
 
     def _alike(self, record: PageRecord) -> list[bytes]:
         """The stored pages that have the text of a page, or the last part of its address."""
         named = self._index.get(last_segment(record.url), [])
         same = self._index.get(_text_hash(record), [])
         return list(dict.fromkeys([*same, *(named if len(named) <= MAX_NAMESAKES else ())]))
+
+
+def _only_one(same_text: Sequence[bytes], same_name: Sequence[bytes]) -> bytes | None:
+    """The only page that has a text, or the only one of them whose address ends alike."""
+    if len(same_text) == 1:
+        return same_text[0]
+    return same_name[0] if len(same_name) == 1 and same_name[0] in same_text else None
+
+
+def _most_similar(record: PageRecord, keys: Sequence[bytes], words: Words) -> bytes | None:
+    here = word_counts(record.text, record.url) if keys else Counter[str]()
+    return most_similar(here, [(key, words(key)) for key in keys])
 
 
 def _text_hash(record: PageRecord) -> bytes:
@@ -237,11 +259,12 @@ def runs_needed(
     is none for good (`for_now`), or there is none: the page answers as ever, and names another
     address (`by_canonical`).
     """
-    if outcome == "moved" and (shared or for_now):
-        return ACCEPTED_RUNS if shared and for_now else DOUBTED_RUNS
-    if outcome == "moved" and arrived and by_canonical:
-        return AGREED_RUNS
-    if reason == "pipeline" or (outcome == "moved" and arrived):
+    if outcome == "moved":
+        if shared or for_now:
+            return ACCEPTED_RUNS if shared and for_now else DOUBTED_RUNS
+        if arrived:
+            return AGREED_RUNS if by_canonical else 0
+    if reason == "pipeline":
         return 0
     if outcome == "unlinked":
         return ANSWERING_RUNS
@@ -284,58 +307,92 @@ def plan_deletions(
     (`mode=refresh`) deletes only what answered 404 or 410.
     """
     deleted = frozenset({"gone"}) if only_gone else DELETED
-    arriving = Counter(known.targets.values())
-    outcomes = {
-        key: known.outcomes[key] for key in known.outcomes if key in in_bounds and key in unreached
-    }
+    covered = in_bounds & unreached
+    outcomes = {key: outcome for key, outcome in known.outcomes.items() if key in covered}
     keep = [key for key, outcome in outcomes.items() if outcome in {"kept", "moved"} - deleted]
+    may_go = [key for key, outcome in outcomes.items() if outcome in deleted]
+    runs = _runs_of(known, may_go, keep, named=named, present=present, links=links)
+    if confirmed:
+        return DeletionPlan({key: known.reasons[key] for key in runs}, tuple(keep), {})
+    return _plan_of(known, runs, keep, len(in_bounds), again)
+
+
+def _plan_of(
+    known: KnownPages,
+    runs: dict[bytes, int],
+    keep: Sequence[bytes],
+    pages: int,
+    again: Callable[[bytes, str], int],
+) -> DeletionPlan:
+    """Decide which pages wait for as many `runs` as they need, of so many `pages` in bounds."""
+    at_once = {key for key, least in runs.items() if least == AGREED_RUNS}
+    too_many = _too_many(Counter(known.reasons[key] for key in at_once), pages)
+    if too_many:
+        runs |= dict.fromkeys(at_once, DOUBTED_RUNS)
+    delete = {}
+    waits = {}
+    for key, required in runs.items():
+        reason = known.reasons[key]
+        what = f"{reason} {known.targets.get(key, b'').hex()}"
+        is_sure = required <= AGREED_RUNS or again(key, what) >= required
+        if is_sure:
+            delete[key] = reason
+        else:
+            waits[key] = reason
+    blocked_by = None if at_once.isdisjoint(waits) else too_many
+    return DeletionPlan(delete, (*keep, *waits), waits, blocked_by)
+
+
+def _runs_of(
+    known: KnownPages,
+    keys: Sequence[bytes],
+    keep: Sequence[bytes],
+    *,
+    named: set[bytes],
+    present: Container[bytes],
+    links: Callable[[list[bytes]], set[bytes]],
+) -> dict[bytes, int]:
+    """Return `runs_needed` of the pages that may go, given by their keys."""
+    arriving = Counter(known.targets.values())
 
     def needed(key: bytes) -> int:
         state = known.states[key]
         if state.is_part and (whole := page_key(state.whole_url)) in known.outcomes:
             key = whole  # a part of its body goes with it
         target = known.targets.get(key, b"")
+        has_its_text = key in known.has_its_text
         return runs_needed(
             known.outcomes[key],
             known.reasons[key],
             named=key in named,
             arrived=target in present,
-            shared=arriving[target] > 1 and key not in known.has_its_text,
-            for_now=key in known.elsewhere_for_now
-            and (key in named or key not in known.has_its_text),
+            shared=arriving[target] > 1 and not has_its_text,
+            for_now=key in known.elsewhere_for_now and (key in named or not has_its_text),
             by_canonical=key in known.canonical_elsewhere,
         )
 
-    runs = {key: needed(key) for key, outcome in outcomes.items() if outcome in deleted}
-    doubted = [
-        *keep,
-        *(key for key in runs if runs[key] > AGREED_RUNS and outcomes[key] != "unlinked"),
-    ]
+    runs = {key: needed(key) for key in keys}
+    answered = [key for key in keys if known.outcomes[key] != "unlinked"]
+    doubted = [*keep, *(key for key in answered if runs[key] > AGREED_RUNS)]
     while doubted:  # what only such pages link to may be back with them
         doubted = [
             key for key in links(doubted) if runs.get(key) == AGREED_RUNS and key not in named
         ]
         named = named.union(doubted)
         runs.update((key, needed(key)) for key in doubted)
-    at_once = Counter(known.reasons[key] for key in runs if runs[key] == AGREED_RUNS)
-    pages = len(in_bounds)
+    return runs
+
+
+def _too_many(at_once: Counter[str], pages: int) -> str | None:
+    """Say in words that more of the `pages` (a number) would be deleted at once, counted by reason,
+    than is believed; None where they are fewer.
+    """
     number = at_once.total()
-    too_many = (
-        number > max(MAX_DELETED_SHARE * pages, min(ALWAYS_DELETED, pages // 2)) and not confirmed
+    if number <= max(MAX_DELETED_SHARE * pages, min(ALWAYS_DELETED, pages // 2)):
+        return None
+    reasons = ", ".join(f"{reason} {times}" for reason, times in at_once.most_common())
+    return (
+        f"{number} of {pages} pages would be deleted ({reasons}): more than"
+        f" {MAX_DELETED_SHARE:.0%}, so the next complete crawl decides; if the site really"
+        " changed so much, confirm with -a confirm_deletions=true"
     )
-    waits = {}
-    for key, least in runs.items():
-        required = DOUBTED_RUNS if too_many and least == AGREED_RUNS else least
-        what = f"{known.reasons[key]} {known.targets.get(key, b'').hex()}"
-        if not confirmed and required > AGREED_RUNS and again(key, what) < required:
-            waits[key] = known.reasons[key]
-    blocked_by = None
-    if too_many and any(runs[key] == AGREED_RUNS for key in waits):
-        reasons = ", ".join(f"{reason} {times}" for reason, times in at_once.most_common())
-        blocked_by = (
-            f"{number} of {pages} pages would be deleted ({reasons}): more than"
-            f" {MAX_DELETED_SHARE:.0%}, so the next complete crawl decides; if the site really"
-            " changed so much, confirm with -a confirm_deletions=true"
-        )
-    delete = {key: known.reasons[key] for key in runs if key not in waits}
-    return DeletionPlan(delete, (*keep, *waits), waits, blocked_by)

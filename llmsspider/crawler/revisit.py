@@ -5,7 +5,7 @@ requested, or holds what pages say; where nothing changes it is believed in step
 (docs/explanation/incremental.md).
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, fields
 from math import ceil, inf
 from random import random
@@ -232,24 +232,50 @@ class Ledger:
         found = [one for one in self.witnesses if past[one.name].bound]
         if any(len(one.pages) < LEAST_SHARE * past[one.name].pages for one in found):
             return {}
-        named: dict[str, set[bytes]] = {}
-        for one in self.witnesses:
-            named[one.name] = {
-                key for key, url in pages.items() if self.claim(one, key, url) == "named"
-            }
+        named = {one.name: self._named(one, pages) for one in self.witnesses}
         self._believed = sorted(
             found, key=lambda one: (past[one.name].bound < inf, len(named[one.name]))
         )
         self._bound = bound
+        why = self._reasons(pages, named)
+        unasked = {key for key, reason in why.items() if reason == "left out"}
+        is_deploy = any(one.stamp != past[one.name].stamp for one in self.witnesses)
+        sample = self._sample(unasked, pages, DEPLOY_SAMPLE if is_deploy else 1)
+        self.unasked = unasked.difference(sample)
+        if not sample:
+            self.by = None
+            return {}
+        self.by = self._believed[0]
+        return why | dict.fromkeys(sample, "sampled")
+
+    def _sample(
+        self, unasked: Collection[bytes], pages: Mapping[bytes, str], times: int
+    ) -> list[bytes]:
+        """Choose so `times` as many as are due of the pages that nothing else asks for, the longest
+        ago first.
+        """
+        share = sum(1 / self._bound_of(key, pages[key]) for key in unasked)
+        oldest = sorted(unasked, key=lambda key: (self.checked[key].number, random()))  # noqa: S311  # no secret
+        return oldest[: times * max(MIN_SAMPLE, ceil(share))]
+
+    def _named(self, witness: Witness, pages: Mapping[bytes, str]) -> set[bytes]:
+        """The keys of the stored pages that a witness names."""
+        return {key for key, url in pages.items() if self.claim(witness, key, url) == "named"}
+
+    def _reasons(
+        self, pages: Mapping[bytes, str], named: Mapping[str, set[bytes]]
+    ) -> dict[bytes, Why]:
+        """Return why each of the stored pages is requested or left out, but for samples, by what the
+        witnesses have `named`: a few are requested whoever names them.
+        """
         few = max(FEW, FEW_SHARE * len(pages))
         believed = {one.name for one in self._believed}
-        by_name = [keys for name, keys in named.items() if name in believed or len(keys) <= few]
         by_few = set().union(*(keys for keys in named.values() if len(keys) <= few))
+        by_believed = set().union(*(keys for name, keys in named.items() if name in believed))
         why: dict[bytes, Why] = {}
-        share = 0.0
         for key, url in pages.items():
             most = self._bound_of(key, url)
-            if key in by_few or (not most and any(key in keys for keys in by_name)):
+            if key in by_few or (not most and key in by_believed):
                 why[key] = "named"
             elif not most:
                 why[key] = "not spoken for"
@@ -257,15 +283,7 @@ class Ledger:
                 why[key] = "due"
             else:
                 why[key] = "left out"
-                share += 1 / most
-        unasked = {key for key, reason in why.items() if reason == "left out"}
-        oldest = sorted(unasked, key=lambda key: (self.checked[key].number, random()))  # noqa: S311  # no secret
-        is_deploy = any(one.stamp != past[one.name].stamp for one in self.witnesses)
-        times = DEPLOY_SAMPLE if is_deploy else 1
-        sample = oldest[: times * max(MIN_SAMPLE, ceil(share))]
-        self.by = self._believed[0] if sample else None
-        self.unasked = unasked.difference(sample)
-        return why | dict.fromkeys(sample, "sampled") if sample else {}
+        return why
 
     def is_other_site(self, found: Sequence[Witness]) -> bool:
         """Say whether the files that witnesses were found in are others than last time: there was a
@@ -317,45 +335,72 @@ class Ledger:
         alone made them change. `text_of` returns what a page says, by key.
         """
         changes = set(changed)
+        claims = {
+            witness.name: {key: self.claim(witness, key, url) for key, url in asked.items()}
+            for witness in self.witnesses
+        }
         lines = []
-        named = {}
         for witness in self.witnesses:
-            claims = {key: self.claim(witness, key, url) for key, url in asked.items()}
-            named[witness.name] = {key for key, claim in claims.items() if claim == "named"}
             history = self.histories.setdefault(witness.name, History())
-            own = page_key(witness.page) if witness.page else b""
-            known = [key for key in changes if claims.get(key, "none") != "none" and key != own]
-            missed = [key for key in known if claims[key] == "silent"]
             if evident and history.stamp:
-                history.changes += len(known)
-                history.named += len(known) - len(missed)
-                if missed:
-                    history.nights = history.active = 0
-                    history.mistakes += 1
-                    lines.append(f"{witness.name} did not name {asked[missed[0]]}, which changed")
-                elif not self.left_out or witness in self._believed:
-                    history.nights += 1
-                    history.active += bool(known) and not self.left_out
+                missed = self._judge(witness, claims[witness.name], changes)
+                lines += [
+                    f"{witness.name} did not name {asked[key]}, which changed" for key in missed[:1]
+                ]
             history.stamp = witness.stamp
             history.pages = len(witness.pages)
             if not history.holds_text:
                 history.holds_text = _holds_text(witness, asked, text_of)
-        for name in self.histories.keys() - named.keys():
+        for name in self.histories.keys() - claims.keys():
             self.histories[name].stamp = ""  # it is not there any more
         for key in failed:
             self.checked.pop(key, None)
-        # what speaks for all pages at once names all: one that changed shows that none is behind
-        may_be_behind = {one.name for one in self.witnesses if one.pages or not changes}
-        for key in asked.keys() - set(failed) if self.witnesses else ():
-            digest_of = {one.name: one.of(asked[key]) for one in self.witnesses}
-            digests = {name: digest for name, digest in digest_of.items() if digest is not None}
-            earlier = self.checked[key].again if key in self.checked else []
-            is_behind = [
-                name for name in may_be_behind if key in named[name] and name not in earlier
-            ]
-            again = is_behind if key not in changes else []
-            self.checked[key] = Checked(self.number, digests, again, key in self.dead)
+        if self.witnesses:
+            for key in asked.keys() - set(failed):
+                self._check(key, asked[key], claims, changes)
         return lines
+
+    def _judge(
+        self, witness: Witness, claims: Mapping[bytes, Claim], changes: Collection[bytes]
+    ) -> list[bytes]:
+        """Count in the history of a witness what it said of the pages that changed, but of its own;
+        return those that it did not name.
+        """
+        history = self.histories[witness.name]
+        own = page_key(witness.page) if witness.page else b""
+        known = [key for key in changes if claims.get(key, "none") != "none" and key != own]
+        missed = [key for key in known if claims[key] == "silent"]
+        history.changes += len(known)
+        history.named += len(known) - len(missed)
+        if missed:
+            history.nights = history.active = 0
+            history.mistakes += 1
+        elif not self.left_out or witness in self._believed:
+            history.nights += 1
+            history.active += bool(known) and not self.left_out
+        return missed
+
+    def _check(
+        self,
+        key: bytes,
+        url: str,
+        claims: Mapping[str, Mapping[bytes, Claim]],
+        changes: Collection[bytes],
+    ) -> None:
+        """Remember what each witness says of a page that was requested in this run."""
+        said = {one.name: one.of(url) for one in self.witnesses}
+        digests = {name: digest for name, digest in said.items() if digest is not None}
+        again: list[str] = []
+        if key not in changes:
+            earlier = self.checked[key].again if key in self.checked else []
+            # what speaks for all pages at once names all: one that changed shows that none is behind
+            may_be_behind = [one.name for one in self.witnesses if one.pages or not changes]
+            again = [
+                name
+                for name in may_be_behind
+                if claims[name][key] == "named" and name not in earlier
+            ]
+        self.checked[key] = Checked(self.number, digests, again, key in self.dead)
 
     def described(self, pages: int, changed: int, requests: int) -> str | None:
         """Return what the witnesses have shown and, where pages were left out, what the run did, in
