@@ -287,6 +287,7 @@ def _placed(options: argparse.Namespace, argv: Sequence[str]) -> list[str]:
 Answer = tuple[dict[str, Any], str]  # of a tool, as in `answers.mcp`
 
 MAX_CRAWLS = 4  # at the same time
+GOING = "a crawl of {!r} is running; crawl_status returns its progress"
 
 
 class CrawlProcesses:
@@ -322,7 +323,11 @@ class CrawlProcesses:
 
     def recrawl_source(self, source: str) -> Answer:
         """Fetch what changed on a source's site, in the background."""
-        return self._start({"source": self._library.open(source).name})
+        name = self._library.open(source).name
+        with self._library.store(name) as store:
+            if any(run.is_going for run in store.runs()):
+                raise SearchError(GOING.format(source))
+        return self._start({"source": name})
 
     def remove_source(self, source: str) -> Answer:
         """Delete a source and everything stored of it."""
@@ -359,13 +364,9 @@ class CrawlProcesses:
         )
 
     def cancel(self, source: str) -> Answer:
-        """Stop the crawl of a source that this server started."""
-        running = self._stop(source)
-        outcome = (
-            "is stopping; what was fetched is kept"
-            if running
-            else "was not started here, or has ended"
-        )
+        """Stop the crawl of a source, whoever started it."""
+        running = self._stop(source) or self._request_stop(source)
+        outcome = "is stopping; what was fetched is kept" if running else "has ended"
         return {"source": source, "stopping": running}, f"The crawl of {source} {outcome}."
 
     def _stop(self, source: str) -> bool:
@@ -373,6 +374,14 @@ class CrawlProcesses:
         if running:
             interrupt(self._started[source][0])
         return running
+
+    def _request_stop(self, source: str) -> bool:
+        """Ask what crawls a source in another process to stop."""
+        names = self._library.names()
+        if source in self._started and source not in names:
+            return False
+        with self._library.store(choose_source(source, names)) as store:
+            return store.request_stop()
 
     def close(self) -> None:
         """Stop the crawls that are running and wait for them."""
@@ -388,9 +397,7 @@ class CrawlProcesses:
     def _start(self, arguments: Mapping[str, str]) -> Answer:
         source = arguments["source"]
         if self._is_running(source):
-            raise SearchError(
-                f"a crawl of {source!r} is running; crawl_status returns its progress"
-            )
+            raise SearchError(GOING.format(source))
         if sum(self._is_running(one) for one in self._started) >= MAX_CRAWLS:
             raise SearchError(f"{MAX_CRAWLS} crawls are running; wait for one of them")
         package = str(Path(__file__).resolve().parent.parent.parent)

@@ -498,10 +498,11 @@ class Run:
         before = self.known.states.keys() if self.resumes is not None else set()
         return self.addresses.lost_pages(self.recorded.keys | moved | before)
 
-    def heartbeat(self) -> None:
-        """Write a heartbeat and the counts of the run to the store."""
-        if self.known.store is not None:
-            self.known.store.heartbeat(self.counts())
+    def heartbeat(self) -> bool:
+        """Write a heartbeat and the counts of the run to the store; returns whether it is asked to
+        stop there.
+        """
+        return self.known.store is not None and self.known.store.heartbeat(self.counts())
 
     def counts(self) -> dict[str, Any]:
         """Return the numbers the store keeps of a run."""

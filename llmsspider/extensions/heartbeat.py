@@ -1,5 +1,8 @@
 """Heartbeats: the counts of a run, written to the store while it goes."""
 
+import asyncio
+import logging
+
 from scrapy.utils.asyncio import create_looping_call
 
 from llmsspider.crawler.requests import RunExtension
@@ -10,7 +13,12 @@ HEARTBEAT_SECS = 5.0
 
 
 class Heartbeat(RunExtension):
-    """Write the counts of the run to the store every five seconds."""
+    """Write the counts of the run to the store every five seconds; stop where that is asked for
+    there, as Ctrl-C does.
+    """
+
+    log = logging.getLogger(__name__)
+    _stopping: asyncio.Future[None] | None = None
 
     def set_up(self) -> None:
         """Make what it needs besides the run."""
@@ -27,6 +35,10 @@ class Heartbeat(RunExtension):
 
     def _beat(self) -> None:
         try:
-            self.run.heartbeat()
+            is_asked = self.run.heartbeat()
         except StoreError:  # the writer logged it; the next page to be stored ends the crawl
             self._task.stop()
+            return
+        if is_asked and self._stopping is None:
+            self.log_line(logging.INFO, "stopping: another process asked for it")
+            self._stopping = asyncio.ensure_future(self.crawler.stop_async())

@@ -111,7 +111,7 @@ class RunRecord:
     run began: `scrapy export SOURCE --since <seq_before>` replays what the run changed.
     `predecessor_clean` is False when the run before this one died without finishing; `concurrent`
     is True when another run of the source was going. `lost` is True for an unfinished run whose
-    process died or sends no heartbeat.
+    process died or sends no heartbeat. `outcome` of one that goes is how it was asked to end.
     """
 
     id: str
@@ -135,6 +135,11 @@ class RunRecord:
     filtered: dict[str, int] = field(default_factory=dict)
     errors: dict[str, int] = field(default_factory=dict)
     lost: bool = False
+
+    @property
+    def is_going(self) -> bool:
+        """Whether a process is at it."""
+        return self.finished_at is None and not self.lost
 
 
 @dataclass(slots=True, frozen=True)

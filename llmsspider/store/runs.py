@@ -176,6 +176,20 @@ def finish(
     _drop_versions(connection, source_id, number, retention)
 
 
+def ask_to_end(connection: Connection, source_id: int, numbers: Sequence[int]) -> None:
+    """Write into runs that go how they are to end. Call in a write transaction."""
+    of_these = (run.c.source_id == source_id, run.c.number.in_(numbers))
+    connection.execute(
+        update(run).where(*of_these, run.c.finished_at.is_(None)).values(outcome="shutdown")
+    )
+
+
+def is_asked_to_end(connection: Connection, source_id: int, number: int) -> bool:
+    """Say whether that was done to a run."""
+    mine = (run.c.source_id == source_id, run.c.number == number)
+    return connection.execute(select(run.c.outcome).where(*mine)).scalar_one() is not None
+
+
 def _drop_versions(
     connection: Connection, source_id: int, number: int, retention: Retention
 ) -> None:
@@ -227,7 +241,7 @@ def status(runs: Sequence[RunRecord], pages: int) -> Status:
     """The state of a source from its runs and the number of its living pages."""
     if not runs:
         return "PENDING"
-    if any(run.finished_at is None and not run.lost for run in runs):
+    if any(run.is_going for run in runs):
         return "UPDATING" if any(run.finished_at for run in runs) and pages else "CRAWLING"
     if runs[-1].lost:
         return "lost"

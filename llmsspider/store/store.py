@@ -111,7 +111,7 @@ class Store(SourceReader):
         Raises `StoreError` when it is not known, cannot be opened, or is being crawled.
         """
         with cls.open(url, data_dir, source, create=False) as store:
-            going = [run.id for run in store.runs() if run.finished_at is None and not run.lost]
+            going = [run.id for run in store.runs() if run.is_going]
             if going:
                 raise StoreError(
                     f"source {source!r} is being crawled by run {going[-1]}; stop that first"
@@ -178,12 +178,23 @@ class Store(SourceReader):
         self._writer = RunWriter(self._database, source_id, self.run, reach_from, keep)
         return self.run
 
-    def heartbeat(self, counts: Mapping[str, Any]) -> None:
-        """Store the progress of the run; call it at least every 15 s: a run without a heartbeat for
-        60 s is lost.
+    def heartbeat(self, counts: Mapping[str, Any]) -> bool:
+        """Store the progress of the run, and return whether it is asked to stop; call it at least
+        every 15 s: a run without a heartbeat for 60 s is lost.
         """
         writer = self._running()
         writer.update(HEARTBEAT, **writer.tallies(counts), heartbeat_at=time.time())
+        with self._database.snapshot() as connection:
+            return runs.is_asked_to_end(connection, writer.source_id, writer.run.number)
+
+    def request_stop(self) -> bool:
+        """Ask the runs that go, in whatever process, to stop with their next heartbeat; returns
+        whether one goes.
+        """
+        going = [one.number for one in self.runs() if one.is_going]
+        source_id = self._known_source()
+        self._database.write(lambda connection: runs.ask_to_end(connection, source_id, going))
+        return bool(going)
 
     def finish_run(
         self, outcome: str, *, complete: bool, why: str | None, counts: Mapping[str, Any]

@@ -56,7 +56,7 @@ def last_run(stores: Stores, source: str) -> RunRecord | None:
 
 def is_running(run: RunRecord | None) -> bool:
     """Whether the process of a run is alive."""
-    return run is not None and run.finished_at is None and not run.lost
+    return run is not None and run.is_going
 
 
 def failure_of(run: RunRecord) -> str:

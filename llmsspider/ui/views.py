@@ -59,7 +59,7 @@ class Night:
     @property
     def state(self) -> str:
         """How it ended: going, lost, failed, partial, changed or quiet."""
-        if self.run.finished_at is None:
+        if self.run.is_going or self.run.lost:
             return "lost" if self.run.lost else "going"
         if self.run.outcome != "finished" and not str(self.run.outcome).startswith("closespider"):
             return "failed"
@@ -315,7 +315,7 @@ def save_bounds(library: Library, name: str, given: Mapping[str, str]) -> None:
     """
     checked = _checked(record_of(library, name), given)
     with closing(library.store(name)) as store:
-        if any(run.finished_at is None and not run.lost for run in store.runs()):
+        if any(run.is_going for run in store.runs()):
             raise SearchError(f"a crawl of {name!r} goes; nothing was changed")
         record = store.source_record()
         if record is None:

@@ -89,6 +89,21 @@ def test_a_heartbeat_shows_progress_while_the_run_goes(place: Place):
     )
 
 
+def test_a_run_that_goes_is_asked_to_stop_by_another_process(place: Place):
+    store = place.open()
+    store.begin_run("crawl", {})
+    assert not store.heartbeat({})
+    assert place.open().request_stop()
+    assert store.heartbeat({})
+    (run,) = place.open().runs()
+    assert (run.is_going, run.outcome) == (True, "shutdown")
+    store.finish_run("finished", complete=True, why=None, counts={})
+    assert not place.open().request_stop()
+    assert place.open().runs()[0].outcome == "finished"
+    store.begin_run("crawl", {})
+    assert not store.heartbeat({}), "what was asked of the run before is over"
+
+
 def test_run_ids_sort_by_time_and_differ():
     early = new_run_id(datetime(2026, 11, 21, 22, 1, 0, tzinfo=UTC))
     late = new_run_id(datetime(2026, 11, 21, 22, 1, 1, tzinfo=UTC))

@@ -218,6 +218,63 @@ def test_a_crawl_of_another_process_is_seen_in_two_tabs(serve, tmp_path):
     assert complaints == []
 
 
+def test_a_crawl_of_another_process_is_stopped_and_its_source_deleted_in_two_tabs(serve, tmp_path):
+    go = threading.Event()
+
+    def held(_seen: object) -> str:
+        go.wait(HANGS_SECS)
+        return html("Held", "<p>Late text.</p>")
+
+    pages = {f"/{number}": html(f"Page {number}", f"<p>Of {number}.</p>") for number in range(5)}
+    links = "".join(f"<a href='/{number}'>x</a> " for number in range(5))
+    site = serve({"/": html("Home", f"<p>Text.</p>{links}"), **pages})
+    crawl(f"{site.url}/", tmp_path, arguments={"source": "docs"})
+    for path in pages:
+        site.pages[path] = held
+
+    async def steps(chromium: Browser, base: str) -> None:
+        first = await new_page(chromium, [])
+        second = await new_page(chromium, [])
+        for tab in (first, second):
+            await tab.goto(f"{base}/source?name=docs")
+        await second.click("#pause")
+        process = begin_crawl(f"{site.url}/", tmp_path, words=("-a", "source=docs"))
+        await first.wait_for_selector(".state.going")  # nobody loaded the page again
+        await second.click("text=Crawl again")  # which this tab still shows
+        assert "is running" in await second.inner_text(".notice")
+        await second.goto(f"{base}/source?name=docs")
+        await second.click("summary:has-text('Delete this source')")
+        await second.fill("#typed", "docs")
+        await second.click("button.danger")
+        assert "stop that first" in await second.inner_text(".notice")
+        await second.goto(f"{base}/source?name=docs")
+        await first.click("button:has-text('Stop')")
+        await second.wait_for_selector(".state:has-text('stopping')")
+        await second.click("#pause")
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(None, process.wait_for_log, "another process asked for it")
+        go.set()
+        await loop.run_in_executor(None, process.wait)
+        await first.wait_for_selector(".state:has-text('incomplete')")
+        assert "shutdown" in await first.inner_text("main")
+        await first.wait_for_selector("text=Crawl again")
+        await second.click("button:has-text('Stop')")  # which this tab still shows
+        assert "has ended" in await second.inner_text(".notice")
+        await first.goto(f"{base}/source?name=docs")
+        await first.click("summary:has-text('Delete this source')")
+        await first.fill("#typed", "docs")
+        await first.click("button.danger")
+        await first.wait_for_selector("text=Nothing has been crawled yet")
+        await second.goto(f"{base}/source?name=docs")
+        assert "no source is called" in await second.inner_text(".notice")
+
+    try:
+        with shown(tmp_path, "--allow-crawl") as page:
+            look(page, steps)
+    finally:
+        go.set()
+
+
 def test_fifty_sources_and_a_page_of_four_megabytes(tmp_path):
     place = Place(None, tmp_path / "store")
     text = "# Big\n\n" + "".join(

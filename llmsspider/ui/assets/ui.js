@@ -36,7 +36,7 @@ async function refresh() {
 }
 function replace(next) {
   const found = next.getElementById("live");
-  const places = () => [...live.querySelectorAll("a, summary, [tabindex]")];
+  const places = () => [...live.querySelectorAll("a, button, summary, [tabindex]")];
   const place = places().indexOf(document.activeElement);
   for (const one of found.querySelectorAll("details[id]")) one.open = document.getElementById(one.id)?.open ?? one.open;
   live.dataset.refresh = found.dataset.refresh ?? "";
