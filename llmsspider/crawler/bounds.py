@@ -126,7 +126,7 @@ def trap_reason(url: str) -> str | None:
         ("path-repetition", lambda: _repeats(segments)),
         ("session-id", lambda: without_session_id(url) != url),
         ("calendar", lambda: _is_calendar(parameters)),
-        ("action of a wiki", lambda: _is_wiki_action(parameters)),
+        ("action of a wiki", lambda: _is_of_wiki(segments, parameters)),
         ("query", lambda: _is_exploding(parts.query, parameters)),
     )
     return next((reason for reason, holds in rules if holds()), None)
@@ -145,14 +145,19 @@ def _repeats(segments: list[str]) -> bool:
     return False
 
 
-def _is_wiki_action(parameters: list[tuple[str, str]]) -> bool:
-    """Return whether a wiki does something with its page here: it is edited, compared, printed, or
-    shown as it was at a time (`rev=1700000000`).
+SPECIAL = "Special:"
+"""How MediaWiki names the pages that it makes of others."""
+
+
+def _is_of_wiki(segments: list[str], parameters: list[tuple[str, str]]) -> bool:
+    """Return whether a wiki does something with its page here: it is edited, compared, printed,
+    listed, or shown as it was at a time (`rev=1700000000`).
     """
-    return any(
+    return any(segment.startswith(SPECIAL) for segment in segments) or any(
         value.lower() in WIKI_ACTIONS
         if name in {"action", "do", "veaction"}
         else name in OF_WIKIS
+        or (name == "title" and value.startswith(SPECIAL))
         or (name == "rev" and _TIME.fullmatch(value))
         or (PRINTED.match(name) and value.lower() not in _OFF)
         or (PRINTED.match(value) and name in {"view", "format", "mode", "layout", "output"})

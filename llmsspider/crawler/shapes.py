@@ -18,6 +18,7 @@ from llmsspider.web.stats import FetchedReason, Filtered, FilterReason
 from llmsspider.web.urls import directory, host, identity
 
 _NUMBER = re.compile(r"\d+")
+_NO_WORDS = re.compile(r"[\W\d_]+")
 _GENERATED = frozenset({"_modules", "src-html", "class-use"})
 """Folders that generators make beside those of pages, some of them in each package: what is below
 is of one shape.
@@ -52,8 +53,10 @@ MAX_LOOK_ALIKES_FACTOR = 250
 
 MAX_FACETS = 30
 """Pages with a query of one path, whatever its parameters, that may say nothing that others there
-do not say: facets combine parameters without end.
+do not say: facets combine parameters without end, calendars have no last month.
 """
+
+_LINK = re.compile(r"!?\[[^\[\]]*\]\(([^()?#\s]*)[^()]*\)")
 
 MAX_LINES = 50_000
 """Lines of the pages of one path that are remembered."""
@@ -63,19 +66,30 @@ MAX_LINES = 50_000
 class _Facets:
     """What pages with a query of one path brought: the hashes of their lines, how many brought no
     line of their own, and how many more did than did not, by the names of the query.
+
+    Headings, links among these pages, and the numbers of lines without other links are not counted.
     """
 
     lines: set[int] = field(default_factory=set)
     in_vain: int = 0
     gain: Counter[str] = field(default_factory=Counter)
 
-    def learn(self, names: str, text: str) -> None:
-        lines = {hash(line) for line in text.split("\n") if line}
+    def learn(self, path: str, names: str, text: str) -> None:
+        found = (_own_words(line, path) for line in text.split("\n") if not line.startswith("#"))
+        lines = {hash(line) for line in found if line}
         is_new = not lines <= self.lines
         self.gain[names] += 1 if is_new else -1
         self.in_vain += not is_new
         if len(self.lines) < MAX_LINES:
             self.lines |= lines
+
+
+def _own_words(line: str, path: str) -> str:
+    """Return what a line says besides links to pages with this path, without numbers if it has no
+    other links.
+    """
+    rest = _LINK.sub(lambda link: "" if link[1].endswith(path) else link[0], line)
+    return rest if _LINK.search(rest) else _NO_WORDS.sub(" ", rest).strip()
 
 
 @dataclass(slots=True)
@@ -155,7 +169,7 @@ class LookAlikes:
     def _learn_facet(self, url: str, text: str) -> None:
         path, _, names = (shape_of(url) or "").partition("?")
         if names:
-            self._facets[path].learn(names, text)
+            self._facets[path].learn(urlsplit(url).path, names, text)
 
     def wasted(self, url: str) -> None:
         """Note that a page which was not stored before brought no text."""

@@ -21,6 +21,7 @@ from llmsspider.web.urls import (
     host,
     identity,
     loose_key,
+    single_slashes,
     split_route,
     without_tracking,
 )
@@ -302,7 +303,8 @@ class SiteKnowledge:
         A route is a page where its site is known to have them, else a place on the page. `/a` and
         `/a.html` are one where `/a.md` is listed, `/a` and `/a/` where `/a/index.md` is.
         """
-        url = without_tracking(self.at_home(url)) if "?" in url else self.at_home(url)
+        url = single_slashes(self.at_home(url))
+        url = without_tracking(url) if "?" in url else url
         url = shown_page(url) if ".html?" in url or "/llms.mdx/" in url else url
         if "#" in url:
             has_routes = (

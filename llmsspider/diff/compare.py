@@ -51,6 +51,7 @@ LABEL = re.compile(
     r"page loaded|cached)\b|©",
     re.IGNORECASE,
 )
+AGO = re.compile(_AGO, re.IGNORECASE)
 DATE = re.compile(
     rf"\b\d{{4}}[-/.]\d\d?[-/.]\d\d?\b|\b{MONTHS}\.?\s+\d{{1,2}},?\s+\d{{4}}\b|\b\d{{1,2}}\.?\s+{MONTHS}\.?\s+\d{{4}}\b|"
     rf"\b\d\d?:\d\d(?::\d\d)?\b|{_AGO}",

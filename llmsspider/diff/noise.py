@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, pairwise
 
 from llmsspider.diff.compare import (
+    AGO,
     DATE,
     LABEL,
     MASK,
@@ -39,13 +40,13 @@ _COUNTER = re.compile(
 
 
 def without_stamps(markdown: str) -> str:
-    r"""Return Markdown without the dates and counters of its short lines that call themselves
-    volatile.
+    r"""Return Markdown without times as they are from now ("3 days ago"), and without the dates and
+    counters of its short lines that call themselves volatile.
 
-    >>> without_stamps("Last updated 3 days ago\n1,204 views\nReleased 2026-01-02")
-    'Last updated …\n… views\nReleased 2026-01-02'
+    >>> without_stamps("1,204 views\nSeen by Ann 3 days ago\nReleased 2026-01-02")
+    '… views\nSeen by Ann …\nReleased 2026-01-02'
     """
-    return "\n".join(map(_without_stamp, markdown.split("\n")))
+    return "\n".join(map(_without_stamp, AGO.sub(MASK, markdown).split("\n")))
 
 
 def _without_stamp(line: str) -> str:

@@ -18,6 +18,9 @@ from llmsspider.web.urls import alike_key, directory, loose_key
 _DESTINATION = re.compile(r"\]\([^()\s]*+")
 """Where a link leads: relative links of one page differ by the spelling of its address."""
 
+_BESIDE_PROSE = re.compile(r"^#.*$|!?\[[^\[\]]*\]\([^()]*\)|\s+", re.MULTILINE)
+"""What differs in lists of one text, such as those that facets make: headings and links."""
+
 ENDINGS = ("/index.html", "/index", ".html", ".htm", ".md", "/")
 """Ends of addresses in which spellings of one page differ."""
 
@@ -100,6 +103,10 @@ def _names(page: Text, same: str, words: str) -> list[str]:
         names.append(f"{address.rpartition('/')[2]} {page.file}")
     if len(page.content) >= MIN_SAME_CHARACTERS and not page.is_listed:
         names.append(f"{directory(page.url)}* {page.title} {words}")
+        path, _, query = page.url.partition("?")
+        prose = _BESIDE_PROSE.sub("", page.content) if query else ""
+        if len(prose) >= MIN_SAME_CHARACTERS:
+            names.append(f"{path}? {content_hash(prose)}")
     return names
 
 

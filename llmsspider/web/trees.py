@@ -15,7 +15,7 @@ from itertools import chain
 from typing import Literal
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
-from w3lib.url import url_query_parameter
+from w3lib.url import url_query_cleaner, url_query_parameter
 
 from llmsspider.web.addresses import FILE
 from llmsspider.web.urls import host, identity
@@ -282,10 +282,20 @@ class Trees:
         home, _ = self._home.get("language", (None, ""))
         return replaced(url, segment, home) if segment is not None else None
 
-    def learn_translations(self, url: str, translations: Mapping[str, str]) -> None:
-        """Take in by which parameter a page names its translations, where its own address has none."""
-        if not self.language_parameter and identity(url) in map(identity, translations.values()):
-            self.language_parameter = language_parameter(url, translations.items())
+    def learn_translations(
+        self, url: str, language: str | None, translations: Mapping[str, str]
+    ) -> None:
+        """Take in by which parameter a page without it names its translations, or one with it its
+        own `language`, which the same page is known without.
+        """
+        if self.language_parameter:
+            return
+        named = language_parameter(url, translations.items())
+        own = language_parameter(url, [(language or "", url)])
+        if named and url_query_parameter(url, named) is None:
+            self.language_parameter = named
+        elif own and self.is_known(url_query_cleaner(url, [own], remove=True)):
+            self.language_parameter = own
 
     def foreign_by_query(self, url: str) -> tuple[Axis, str] | None:
         """Return ("language", tag) where the query of a URL names another than the wanted one."""

@@ -42,6 +42,8 @@ _AUTHORITY = re.compile(r"https?://([^/?#]*)", re.IGNORECASE)
 _BRACKETED = re.compile(r"\[[^\[\]]+\](?::\d*)?\Z")
 _EDGES = "".join(map(chr, range(0x21)))
 _DROPPED = str.maketrans("", "", "\t\r\n")
+_PATH = re.compile(r"https?://[^/?#]*([^?#]*)")
+_SLASHES = re.compile(r"(?<!:)/{2,}")
 _ESCAPED = re.compile("[\x00-\x20\x7f-\x9f]")
 _USER = re.compile(r"(?<=//)[^/?#]*@")
 _USER_WITH_SLASHES = re.compile(r"(?<=//)[^?#]*@")
@@ -154,6 +156,18 @@ def forward_slashes(href: str) -> str:
         return href
     path = href.partition("#")[0].partition("?")[0]
     return path.replace("\\", "/") + href[len(path) :]
+
+
+def single_slashes(url: str) -> str:
+    """Return a URL without the empty segments of its path, which come of a base joined carelessly.
+
+    >>> single_slashes("https://e.com//guide///a?next=//b")
+    'https://e.com/guide/a?next=//b'
+    """
+    path = _PATH.match(url)
+    if path is None or "//" not in path[1]:
+        return url
+    return url[: path.start(1)] + _SLASHES.sub("/", path[1]) + url[path.end(1) :]
 
 
 def fault(url: str) -> str | None:

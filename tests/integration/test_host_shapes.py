@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 from site_server import TYPES, Reply
@@ -186,18 +187,20 @@ def test_translations_by_the_query_are_left_out(serve, run_crawl):
     assert set(german.by_path(site.url)) == {"/d/?lang=de", "/d/a?lang=de"}
 
 
-def test_translations_that_no_start_page_names_are_left_out(serve, run_crawl):
-    tags = (
-        '<link rel="alternate" hreflang="en" href="/d/a">'
-        '<link rel="alternate" hreflang="de" href="/d/a?hl=de">'
+@pytest.mark.parametrize("named", [("/d/a", "/d/a?hl=de"), ("/d/a?hl=de",), ()])
+def test_translations_that_no_start_page_names_are_left_out(serve, run_crawl, named):
+    tags = "".join(
+        f'<link rel="alternate" hreflang="{"de" if "de" in path else "en"}" href="{path}">'
+        for path in named
     )
+    german = page("auf deutsch", links("/d/b?hl=de")).replace("lang='en'", "lang='de'")
     site = serve(
         {
             "/d/": page("home", links("/d/a", "/d/b")),
             "/d/a": page("a", links("/d/a?hl=de", "/d/b?tab=2")).replace(
                 "</head>", f"{tags}</head>"
             ),
-            "/d/a?hl=de": page("auf deutsch", links("/d/b?hl=de")),
+            "/d/a?hl=de": german,
             "/d/b": page("b"),
             "/d/b?tab=2": page("the second tab of b"),
             "/d/b?hl=de": page("b auf deutsch"),
@@ -332,6 +335,42 @@ def test_pages_that_all_name_one_page_are_themselves(serve, run_crawl):
     assert set(run_crawl(f"{site.url}/").by_path(site.url)) == {"/", *pages}
 
 
+def test_empty_segments_belong_to_an_address_only_where_nothing_is_without_them(serve, run_crawl):
+    site = serve(
+        {
+            "/": html("Home", f"<p>Home.</p>{links('{base}//d/one', '/d/one', '/d//two')}"),
+            "/d/one": page("one"),
+            "//d/one": page("one"),
+            "/d//two": page("two"),
+        }
+    )
+    assert set(run_crawl(f"{site.url}/").by_path(site.url)) == {"/", "/d/one", "/d//two"}
+    assert "//d/one" not in site.paths()
+
+
+def test_facets_of_a_list_are_the_list_and_end(serve, run_crawl):
+    things = links(*(f"/thing/{number}" for number in range(5)))
+
+    def listed(seen):
+        query = seen.path.partition("?")[2]
+        more = [
+            f"/list?{query}&{name}={value}"
+            for name in ("color", "size", "brand", "order")
+            if f"{name}=" not in query
+            for value in "xyz"
+        ]
+        text = "All things that there are, by their colors, sizes and brands, in any order. " * 4
+        shown = links(*more).replace("&", "&amp;")
+        return Reply(html(f"Things {query}", f"<p>{text}</p><p>{things}</p>{shown}"))
+
+    site = serve({"/": html("Home", f"<p>Home.</p>{links('/list?')}"), "/list": listed})
+    site.pages |= {f"/thing/{number}": page(f"thing {number}") for number in range(5)}
+    found = run_crawl(f"{site.url}/").by_path(site.url)
+    assert {path for path in found if "thing" in path} == {f"/thing/{n}" for n in range(5)}
+    assert len(found) <= 8
+    assert len(site.requests) < 150
+
+
 SPELLINGS = {
     "in other case": ("/d/One.aspx", "/D/one.aspx"),
     "with a slash": ("/d/one", "/d/one/"),
@@ -375,6 +414,7 @@ def test_copies_that_a_page_names_are_no_documents(serve, run_crawl, rel):
 
 def test_what_wikis_do_with_pages_and_tracking_are_no_pages(serve, run_crawl):
     tools = [f"/w?title=A&{more}" for more in ("action=edit", "action=history", "diff=18&oldid=17")]
+    tools += ["/w?title=Special:WhatLinksHere/A", "/wiki/Special:RecentChanges"]
     tools += ["/w?title=A&printable=yes", "/dk?do=edit&id=a"]
     pages = {path: page(f"tool {number}") for number, path in enumerate(tools)}
     pages |= {"/w?title=A": page("a"), "/w?title=B&action=view": page("b"), "/c": page("c")}
@@ -564,6 +604,32 @@ def test_counters_and_dates_of_the_build_are_no_change(serve, run_crawl):
     changed = {path for path, document in found.items() if document["change"] == "changed"}
     assert changed == {"/release", "/meeting"}
     assert STAMPS["/date"][1] in found["/date"]["content"]
+
+
+@pytest.mark.parametrize("is_file", [False, True], ids=["made for each request", "files"])
+def test_lines_that_each_answer_has_otherwise_are_no_change(serve, run_crawl, is_file):
+    headers = {"Last-Modified": "Mon, 05 Jan 2026 00:00:00 GMT"} if is_file else {}
+
+    def answer(name):
+        def varying(seen):
+            text = f"{name} was read {time.monotonic_ns()} times.</p><p>Tip: {time.monotonic_ns()}"
+            return Reply(page(name, f"<p>{text}</p>{edited.get(name, '')}"), headers=headers)
+
+        return varying
+
+    names = [f"p{number}" for number in range(12)]
+    edited: dict[str, str] = {}
+    site = serve({"/": html("Home", f"<p>Home.</p>{links(*names)}")})
+    site.pages |= {f"/{name}": answer(name) for name in names}
+    run_crawl(f"{site.url}/")
+    for night in range(2):
+        edited["p3"] = f"<p>It has another sentence, {'again' * night}.</p>"
+        site.clear()
+        found = run_crawl(f"{site.url}/").by_path(site.url)
+        changed = {path for path, document in found.items() if document["change"] == "changed"}
+        assert changed == ({f"/{name}" for name in names} if is_file else {"/p3"})
+        again = [path for path in site.paths() if path.startswith("/p")]
+        assert len(again) <= 12 + (0 if is_file else 4 - night * 3)
 
 
 def test_the_pages_of_dead_markdown_files_are_asked_for_once(serve, run_crawl):

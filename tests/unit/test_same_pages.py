@@ -55,6 +55,14 @@ def test_a_version_is_a_page_of_its_own_where_all_are_wanted():
     assert pages.first(text("/3.1/guide/a")) is None
 
 
+def test_lists_of_one_text_with_other_titles_and_links_are_one_page():
+    pages = SamePages(other_versions=False)
+    for path, more in (("/l?color=red", "red"), ("/l?size=2", "2"), ("/m?size=3", "3")):
+        content = f"# All that is {more}\n\n{LONG}\n\n[{more}]({SITE}/things/{more})\n"
+        found = pages.first(text(path, content)._replace(title=more))
+        assert found == (f"{SITE}/l?color=red" if path == "/l?size=2" else None)
+
+
 def test_another_text_is_another_page():
     pages = SamePages(other_versions=False)
     assert pages.first(text("/a")) is None

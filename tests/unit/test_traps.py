@@ -248,6 +248,31 @@ def test_facets_that_show_known_lines_end_and_queries_with_lines_of_their_own_go
     assert alikes.admits(f"{SITE}/other?f1=1&f2=1&f3=1")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# Month {n}\n\nNo events in month {n}.\n\n[next](https://example.com/list?m={n})",
+        "# Red, {n}\n\nThings in red.\n\n[blue](https://example.com/list?blue={n})",
+    ],
+)
+def test_titles_numbers_and_links_among_lists_are_nothing_new(text):
+    alikes = LookAlikes(1000)
+    lists = [f"{SITE}/list?m={number}" for number in range(100)]
+    taken = [
+        url
+        for number, url in enumerate(lists)
+        if alikes.admits(url) and not alikes.learn(url, text.format(n=number))
+    ]
+    assert MAX_FACETS <= len(taken) <= MAX_FACETS + 1
+
+
+def test_lists_that_link_to_pages_of_their_own_go_on():
+    alikes = LookAlikes(1000)
+    for number in range(100):
+        assert alikes.admits(f"{SITE}/list?page={number}")
+        alikes.learn(f"{SITE}/list?page={number}", f"# Posts\n\n- [a post]({SITE}/post/{number})\n")
+
+
 def test_urls_without_numbers_are_no_look_alikes():
     alikes = LookAlikes(1)
     for name in ("one", "two", "three"):

@@ -2,6 +2,7 @@
 in a JOBDIR too.
 """
 
+import asyncio
 import logging
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
@@ -24,6 +25,7 @@ from llmsspider.crawler.callbacks.reading import PageReader
 from llmsspider.crawler.callbacks.rendering import MIN_ROUTES
 from llmsspider.crawler.callbacks.requests import PageRequests
 from llmsspider.crawler.callbacks.suspects import SuspectAnswers
+from llmsspider.crawler.learn.varying_lines import differing
 from llmsspider.crawler.link_bases import UnsettledError
 from llmsspider.crawler.pages import (
     PageResponse,
@@ -44,6 +46,7 @@ from llmsspider.crawler.parts import (
     Ledger,
     PageLimit,
     Readings,
+    RecordedPages,
     Reporter,
     SiteKnowledge,
     SourceMemory,
@@ -93,11 +96,16 @@ class Pages(UsesRun):
     memory: SourceMemory
     readings: Readings
     reader: PageReader
+    recorded: RecordedPages
     report: Reporter
     requests: PageRequests
     site: SiteKnowledge
     suspect_answers: SuspectAnswers
     waiting: Waiting
+
+    def __init__(self, run: object, spider: object):
+        super().__init__(run, spider)
+        self._varying = asyncio.Lock()
 
     async def results(self, request: Request, answer: PageResponse) -> AsyncIterator[Any]:
         """Yield the results of a page's answer: an error, the page as it is stored, or the page
@@ -251,6 +259,8 @@ class Pages(UsesRun):
                 yield result
             return
         self.report.count("converted")
+        if page is not None and await self._says_the_same(page, answer, request):
+            self.recorded.said_before.add(page_key(request.url))
         for result in self.results_of(page, answer, request):
             yield result
         if page is None:
@@ -258,6 +268,34 @@ class Pages(UsesRun):
         if (url := named_llms_txt(page.page.meta, answer)) is not None:
             for seed in await self.link_sources.described_by(url):
                 yield seed
+
+    async def _says_the_same(
+        self, page: PageResult, answer: PageResponse, request: Request
+    ) -> bool:
+        """Say whether a page differs from the stored one in nothing but lines that vary from answer
+        to answer. Where that is not known it is downloaded again; files of a server, which have a
+        date, are what they are.
+        """
+        state = self.known.at(request.url)
+        is_html = page.origin == "html" and state is not None and state.origin == "html"
+        if state is None or not is_html or "last-modified" in answer.headers:
+            return False
+        stored = self.known.load(state.key) if self.known.is_usable(state) else None
+        lines = differing(stored.text, page.page.markdown) if stored is not None else []
+        if not lines:
+            return False
+        varying = self.learned.varying_lines
+        async with self._varying:  # one after the other: what one page shows, others need not
+            if varying.are_known(lines):
+                return True
+            varying.changed(lines)
+            if not varying.may_ask:
+                return False
+            again = await self.reader.anew(request.url, request.url)
+            text = again[1].page.markdown if again is not None else page.page.markdown
+            vary = differing(page.page.markdown, text)
+            varying.downloaded_again(vary)
+        return {line for _, line in lines} <= {line for line, _ in vary} or varying.are_known(lines)
 
     async def with_settled_links(self) -> AsyncIterator[Any]:
         """Yield the pages that waited for what their links are relative to."""
@@ -332,7 +370,7 @@ class Pages(UsesRun):
         is_asked = is_worse or asked.get("alternate")
         is_stored = self.known.at(request.url) is not None
         is_listed = asked.get("listed") or self.site.is_listed(request.url)
-        self.bounds.trees.learn_translations(request.url, meta.hreflang)
+        self.bounds.trees.learn_translations(request.url, meta.language, meta.hreflang)
         facts = ReadPage(
             request.url,
             meta,

@@ -313,7 +313,7 @@ class PageReader(UsesRun):
 
     async def compared(self, url: str, markdown: Page) -> judge.Compared | None:
         """Compare the Markdown of a page with its HTML as that is now; None where there is none."""
-        html = await self._anew(url, url, HTML_ACCEPT)
+        html = await self.anew(url, url, HTML_ACCEPT)
         if (
             html is None
             or html[1].origin != "html"
@@ -334,7 +334,7 @@ class PageReader(UsesRun):
             (url, other) for url in turn if (other := self._markdown_form(states[url])) is not None
         )
         url, (form, address) = next(found, ("", ("files", "")))
-        own = await self._anew(address, url) if url else None
+        own = await self.anew(address, url) if url else None
         if own is None or own[1].origin not in FORM_OF:
             return False
         compared = await self.compared(url, own[1].page)
@@ -361,7 +361,7 @@ class PageReader(UsesRun):
             )
         return ("files", address) if address is not None and is_markdown_url(address) else None
 
-    async def _anew(
+    async def anew(
         self, url: str, page_url: str, accept: str | None = None
     ) -> tuple[PageResponse, PageResult] | None:
         """Return a form of a page as it is now, read; None for whatever kept it from that.

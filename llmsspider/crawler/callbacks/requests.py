@@ -30,7 +30,14 @@ from llmsspider.site.discovery import MAX_FULL_BYTES
 from llmsspider.store import PageState
 from llmsspider.web.page_forms import is_markdown_url, page_candidates
 from llmsspider.web.stats import Filtered
-from llmsspider.web.urls import INVALID_URL, InvalidUrl, identity, parse, without_fragment
+from llmsspider.web.urls import (
+    INVALID_URL,
+    InvalidUrl,
+    alike_key,
+    identity,
+    parse,
+    without_fragment,
+)
 
 VALIDATED_BY = frozenset({b"If-None-Match", b"If-Modified-Since"})
 """The headers of a conditional request, as Scrapy writes them."""
@@ -340,7 +347,8 @@ def _named_form(url: str, named: str) -> dict[str, Any]:
 
 
 def _spelled(url: str, named: str) -> dict[str, Any]:
-    return {"spelled": named} if url != named and identity(url) == identity(named) else {}
+    """Return the value of `meta["llms"]` for another spelling of a page's address, that of a link."""
+    return {"spelled": named} if url != named and alike_key(url) == alike_key(named) else {}
 
 
 def kept_meta(request: Request, **own: Any) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from llmsspider.crawler.learn.shells import Shells
 from llmsspider.crawler.learn.start_page import StartPage
 from llmsspider.crawler.learn.tags import Tags
 from llmsspider.crawler.learn.titles import SiteTitles
+from llmsspider.crawler.learn.varying_lines import VaryingLines
 from llmsspider.crawler.settle import (
     ReadPage,
     Rule,
@@ -68,6 +69,7 @@ class Learners:
         self.start_page = StartPage()
         self.tags = Tags()
         self.titles = SiteTitles()
+        self.varying_lines = VaryingLines()
         self._all = [one for one in vars(self).values() if isinstance(one, Learner)]
         self.by_itself: tuple[Rule, ...] = (
             refused,
