@@ -22,9 +22,8 @@ from llmsspider.web.rights import SiteRights
 
 def licences_of(record: PageRecord, source: SourceRecord | None) -> tuple[str, ...]:
     """Return the URLs of the licences of a page of a source."""
-    rights = SiteRights(source.discovery.get("rights") if source is not None else None).of(
-        record.url, record.declared
-    )
+    site = SiteRights(source.rights if source is not None else None)
+    rights = site.of(record.url, record.declared)
     return tuple(rights["licences"]) if rights else ()
 
 

@@ -6,12 +6,11 @@ requested, or holds what pages say; where nothing changes it is believed in step
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import astuple, dataclass, field, fields
 from math import ceil, inf
 from random import random
 from typing import Any, Literal, NamedTuple
-
-import orjson
 
 from llmsspider.site.witnesses import NOT_OF_A_FILE, Witness, stems
 from llmsspider.web.urls import page_key
@@ -180,25 +179,20 @@ class Ledger:
         for name, values in found.items():
             if isinstance(values, list) and LEAST_FIELDS <= len(values) <= len(fields(History)):
                 self.histories[str(name)] = History(*values)
+        with suppress(AttributeError, KeyError, TypeError, ValueError):
+            self.checked = {
+                bytes.fromhex(key): Checked(*one) for key, one in found["checked"].items()
+            }
 
     def to_json(self) -> dict[str, Any]:
-        """Return what the store keeps of the histories."""
+        """Return what the store keeps: the histories, and when each page was checked."""
         histories = {name: list(astuple(one)) for name, one in self.histories.items()}
-        return {"settings": self.settings, **histories}
-
-    def load(self, table: bytes) -> None:
-        """Read what `table` wrote; anything else is nothing."""
-        try:
-            self.checked = {
-                bytes.fromhex(key): Checked(*one) for key, one in orjson.loads(table).items()
-            }
-        except (AttributeError, TypeError, ValueError):
-            self.checked = {}
-
-    def table(self) -> bytes:
-        """Return when each page was checked, for the store."""
-        kept = {key: one for key, one in self.checked.items() if self.number - one.number < MAX_AGE}
-        return orjson.dumps({key.hex(): astuple(one) for key, one in kept.items()})
+        recent = {
+            key.hex(): astuple(one)
+            for key, one in self.checked.items()
+            if self.number - one.number < MAX_AGE
+        }
+        return {"settings": self.settings, "checked": recent, **histories}
 
     def claim(self, witness: Witness, key: bytes, url: str) -> Claim:
         """Return what a witness says of a page, by what it said when the page was requested last."""

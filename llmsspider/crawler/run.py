@@ -7,7 +7,6 @@ import asyncio
 import contextlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 from urllib.parse import urlsplit
@@ -39,7 +38,7 @@ from llmsspider.errors import StoreError
 from llmsspider.items import Page, content_hash
 from llmsspider.site import witnesses
 from llmsspider.site.discovered import Discovery
-from llmsspider.store import CONTENT, PageRecord, Reading, RunRecord, SourceRecord, Store
+from llmsspider.store import CONTENT, PageRecord, RunRecord, SourceRecord, Store
 from llmsspider.web.outcomes import OUTAGES
 from llmsspider.web.rights import SiteRights, of_llms_txt
 from llmsspider.web.stats import Stat
@@ -80,7 +79,6 @@ class Run:
 
     start_links: Sequence[str] = ()  # what the start page links to
 
-    _same_extractor = False
     _is_after_complete = False
 
     def __init__(
@@ -223,8 +221,8 @@ class Run:
                 self._read_stored()
             return
         store = self.known.store = config.stores.open(self.source)
-        self.memory.recall()
-        store.upsert_source(self.memory.to_keep(self._end))
+        self.memory.recall(store.memory())
+        store.upsert_source(self.memory.updated_record())
         self.outputs.undelivered_since = store.undelivered_since()
         given = arguments.model_dump(mode="json", exclude_unset=True)
         self.record = store.begin_run(
@@ -241,25 +239,18 @@ class Run:
 
     def _recall(self, store: Store, number: int, *, keeps_readings: bool) -> None:
         """Take over what is stored, in the run of this number."""
-        before = self.stored_source
-        version = self.records.extractor_version
         run_before = self.memory.run_before()
         self._is_after_complete = run_before is not None and run_before.complete
         self.moves.every = self._is_after_complete
-        self._same_extractor = before is not None and before.extractor_version == version
         self.known.open(store, number, keeps_readings=keeps_readings)
         self.suspects.pages = len(self.known.states)
         self.ledger.number = number
-        self.ledger.remember(before.discovery.get("witnesses") if before is not None else None)
-        if self.ledger.histories:
-            table = store.reading(self._row("ledger").key)
-            self.ledger.load(table.body if table is not None else b"")
 
     def _read_stored(self) -> None:
         """Read what a plan needs of a stored source; nothing is written."""
         with contextlib.closing(self.config.stores.open(self.source, create=False)) as store:
             self.known.store = store
-            self.memory.recall()
+            self.memory.recall(store.memory())
             before = self.memory.run_before()
             self._recall(store, before.number + 1 if before else 1, keeps_readings=False)
         self.known.store = None
@@ -356,7 +347,8 @@ class Run:
         }
         is_vain = self.outcome in WITHOUT_DOCUMENTS
         try:
-            store.upsert_source(self.memory.to_keep(self._end))
+            store.remember(self.memory.to_keep(self._end))
+            store.upsert_source(self.memory.updated_record())
             if self.config.own_code:
                 store.drop_originals(self.records.extractor_version)
             store.finish_run(
@@ -373,10 +365,6 @@ class Run:
             self.coverage.incomplete(str(error))
         with contextlib.suppress(StoreError):  # the writer has said it
             store.close()
-
-    def _row(self, of: str) -> Reading:
-        """The row of the store that has when each page was checked (`ledger`)."""
-        return Reading(self.arguments.url or "", None, read_by=of)
 
     def _conclude_night(self, store: Store) -> None:
         """Hold what the witnesses of the site said against what its pages showed; not after a run
@@ -407,12 +395,10 @@ class Run:
             changed,
             text_of=text_of,
             failed=known.outcomes,
-            evident=self._same_extractor,
+            evident=self.memory.same_extractor,
         )
         for line in lines:
             self.report.note(line)
-        with contextlib.suppress(StoreError):  # the writer says it
-            store.save_reading(replace(self._row("ledger"), body=ledger.table()))
 
     @property
     def _why_all(self) -> str | None:
@@ -426,7 +412,7 @@ class Run:
             "no file of the site says what changed": not self.ledger.witnesses,
             "pipelines of yours may make other documents": self.config.own_code,
             "the settings or the version of the extraction are others": not (
-                self._same_extractor and self.ledger.has_same_settings
+                self.memory.same_extractor and self.ledger.has_same_settings
             ),
             "the 304 of a host was false": bool(self.known.unbelieved),
             "a file of the site lags or could not be read": files,

@@ -34,7 +34,6 @@ MAX_SECTIONS = 10_000  # maximum number of folders whose section is remembered
 FEW_DEAD = (
     3  # so many addresses that pages named as their own, and none was found, are the last requested
 )
-_EVERYWHERE = "*"  # stands for all hosts among the names of hosts in what the store remembers
 
 
 class SiteKnowledge:
@@ -329,34 +328,26 @@ class SiteKnowledge:
         """Return the Markdown URL that an llms.txt or sitemap names for a page, or None."""
         return self._markdown_of.get(identity(url))
 
-    def remember(self, forms: Mapping[str, Any]) -> None:
-        """Take over what an earlier run learned: forms, which of them are believed, what pages
-        share.
-        """
-        hosts = {name: data for name, data in forms.items() if isinstance(data, dict)}
-        shared = hosts.pop(_EVERYWHERE, {})
-        self._forms = {name: HostForms.from_dict(data) for name, data in hosts.items()}
-        self.judged = Judged(shared.get("judged"))
-        if "docsify" in shared:
-            self._docsify = Docsify.from_list(shared["docsify"])
-        if "repository" in shared:
-            self.repository = Repository.from_dict(shared["repository"])
-        self._routed = {url for url in shared.get("routed") or [] if isinstance(url, str)}
-
-    def learned(self) -> dict[str, object]:
-        """Return what was learned, for the store. See `remember`."""
-        learned: dict[str, dict[str, object]] = {
-            name: forms.as_dict() for name, forms in self._forms.items()
+    def remember(self, kept: Mapping[str, Any]) -> None:
+        """Take over what an earlier run kept."""
+        hosts = {
+            name: data for name, data in kept.get("forms", {}).items() if isinstance(data, dict)
         }
-        shared = {
+        self._forms = {name: HostForms.from_dict(data) for name, data in hosts.items()}
+        self.judged = Judged(kept.get("judged"))
+        self._docsify = Docsify.from_list(kept.get("docsify"))
+        self.repository = Repository.from_dict(kept.get("repository"))
+        self._routed = {url for url in kept.get("routed", ()) if isinstance(url, str)}
+
+    def keep(self) -> dict[str, Any]:
+        """Return what the next run needs, by name."""
+        return {
+            "forms": {name: forms.as_dict() for name, forms in self._forms.items()},
             "judged": self.judged.to_keep(),
             "docsify": [asdict(site) for site in self._docsify],
             "routed": sorted(self._routed),
-            "repository": asdict(self.repository) if self.repository else None,
+            "repository": self.repository and asdict(self.repository),
         }
-        if any(shared.values()):
-            learned[_EVERYWHERE] = {name: values for name, values in shared.items() if values}
-        return dict(learned)
 
 
 def _twin_host(start: str, others: Iterable[str]) -> tuple[tuple[str, ...], str]:

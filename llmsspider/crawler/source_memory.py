@@ -46,7 +46,6 @@ def updated_record(
     record: SourceRecord | None,
     *,
     preset: Mapping[str, Any],
-    forms: dict[str, object],
     extractor_version: str,
 ) -> SourceRecord:
     """Return what the store keeps of the source after this run; `preset` are the arguments of its
@@ -68,7 +67,6 @@ def updated_record(
         }
         if arguments.profile.endswith(".toml"):
             record.arguments["profile"] = str(Path(arguments.profile).absolute())
-    record.forms = forms
     record.extractor_version = extractor_version
     return record
 
@@ -169,14 +167,16 @@ class SourceMemory(UsesRun):
     def __init__(self, run: object, source: SourceRecord | None):
         super().__init__(run)
         self._source = source
-        found = source.discovery if source is not None else {}
-        files = found.get("files")
-        self.files_before: list[str] = files if isinstance(files, list) else []
+        version = self.records.extractor_version
+        self.same_extractor = source is not None and source.extractor_version == version
+        """Whether the stored pages were made as this run makes them."""
+        self._kept: Mapping[str, Any] = {}
+        self.files_before: list[str] = []
         self.unread_files: list[str] = []
         """Files that gave seeds in the run before and were not read, or break off, in this one:
         nothing is deleted.
         """
-        self.doubts = Doubts(found.get("doubts"))
+        self.doubts = Doubts()
         """What pages answered in earlier runs that was not accepted, and in this one."""
         self.lagging: set[bytes] = set()
         """The keys of the pages of full-text files that are not believed; `full=true` believes them
@@ -192,9 +192,7 @@ class SourceMemory(UsesRun):
         """
         discovery = self.site.discovery
         bases = LinkBases(self.known_urls, self.site.page_of)
-        bases.remember(
-            self._source.discovery.get("link_bases") if self._source is not None else None
-        )
+        bases.remember(self._kept.get("link_bases"))
         if discovery is not None:
             probed = discovery.discovered_file_type == "llms.txt" and discovery.discovered_file
             bases.root = directory_url(probed or discovery.start_url)
@@ -212,65 +210,67 @@ class SourceMemory(UsesRun):
         yield from self.site.known_pages()
         yield from (state.url for state in self.known.states.values())
 
-    def recall(self) -> None:
-        """Use what earlier runs stored with the source, and log what is different this time."""
+    def recall(self, kept: Mapping[str, Any]) -> None:
+        """Use what earlier runs kept, and log what is different this time."""
+        self._kept = kept
+        self.files_before = kept.get("files", [])
+        self.doubts = Doubts(kept.get("doubts"))
+        self.learned.remember(kept)
+        self.site.remember(kept)
+        self.bounds.learned.remember(kept.get("shapes"))
+        self.ledger.remember(kept.get("witnesses"))
+        if self.arguments.full:
+            self.site.judged = Judged()
         source = self._source
         if source is None:
             return
-        shared: Any = source.forms.get("*")
-        for name in ("tags", "titles") if isinstance(shared, dict) else ():
-            if name in shared:  # where earlier versions kept them
-                source.discovery.setdefault(name, shared[name])
-        self.learned.remember(source.discovery)
-        self.site.remember(source.forms)
-        if self.arguments.full:
-            self.site.judged = Judged()
-        if shapes := source.discovery.get("shapes"):
-            self.bounds.learned.remember(shapes)
-        if source.extractor_version and source.extractor_version != self.records.extractor_version:
+        if source.extractor_version and not self.same_extractor:
             self.report.note(
                 "stored pages were made by another version, converter or pipelines: they are made"
                 " again, and those that differ for it are changed, whatever the site did"
             )
             if self.config.own_code:
-                source.discovery.pop("says", None)
-        if (kept := kept_line(self.arguments, source)) is not None:
-            self.report.note(kept)
+                source.says = {}
+        if (line := kept_line(self.arguments, source)) is not None:
+            self.report.note(line)
 
-    def to_keep(self, end: End) -> SourceRecord:
-        """Return the record of the source as it is stored: the one before with what the run learned
-        so far.
-
-        What discovery found, and what only a run that saw the whole site knows, is kept of such
-        runs.
+    def updated_record(self) -> SourceRecord:
+        """Return the record of the source as it is stored: the one before with what discovery
+        found, if it did.
         """
         discovery = self.site.discovery
         source = self._source = updated_record(
             self.arguments,
             self._source,
             preset=self.config.preset,
-            forms=self.site.learned(),
             extractor_version=self.records.extractor_version,
         )
-        kept = source.discovery
+        if discovery is not None:
+            source.rights = dict(self.rights.to_json())
+            main = discovery.main_file
+            if main is not None and (says := self.description_of(main)) is not None:
+                source.says = dict(says)
+        return source
+
+    def to_keep(self, end: End) -> dict[str, Any]:
+        """Return what the next run needs, by name; what is not in it stays as it is stored.
+
+        What discovery found, and what only a run that saw the whole site knows, is kept of such
+        runs.
+        """
+        discovery = self.site.discovery
         listed = self.arguments.mode != "refresh"
         known = self.addresses.requested_pages & self.recorded.keys
         seen = {key.hex() for key in known if key not in self.known.outcomes}
+        kept = self.learned.keep(end) | self.site.keep()
         kept["doubts"] = self.doubts.to_keep(complete=end.has_decided, listed=listed, seen=seen)
-        kept |= self.learned.keep(end)
-        if "link_bases" in vars(self) and (bases := self.link_bases.learned()):
-            kept["link_bases"] = dict(bases)
-        if discovery is None:
-            return source
-        kept["rights"] = self.rights.to_json()
-        kept["shapes"] = self.bounds.learned.to_json() if self.bounds.learned.answers else {}
-        ledger = self.ledger
-        kept["witnesses"] = ledger.to_json() if ledger.histories else {"settings": ledger.settings}
-        kept["files"] = list(dict.fromkeys([*discovery.read_files(), *self.unread_files]))
-        main = discovery.main_file
-        if main is not None and (says := self.description_of(main)) is not None:
-            kept["says"] = {"file": main.url, **says}
-        return source
+        if "link_bases" in vars(self):
+            kept["link_bases"] = self.link_bases.learned()
+        if discovery is not None:
+            kept["shapes"] = self.bounds.learned.to_json()
+            kept["witnesses"] = self.ledger.to_json()
+            kept["files"] = list(dict.fromkeys([*discovery.read_files(), *self.unread_files]))
+        return kept
 
     def description_of(self, file: LlmsTxt) -> dict[str, str | None] | None:
         """Return title, summary and notes of an llms.txt: as pipelines of the user left them, where

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from llmsspider.crawler.parts import Config, DocsArguments, Outputs
 from llmsspider.crawler.requests import RunExtension
@@ -63,8 +63,7 @@ class ChangeNews(RunExtension):
 
         run = self.run
         with self.config.stores.open(self.records.source, create=False) as store:
-            record = store.source_record()
-            unpublished: Any = record.discovery.get(UNPUBLISHED, {}) if record is not None else {}
+            unpublished = store.memory().get(UNPUBLISHED, {})
             since = {
                 one: min(run.seq_before, unpublished.get(one, run.seq_before)) for one in CHANNELS
             }
@@ -118,10 +117,8 @@ class ChangeNews(RunExtension):
             channel: changes[channel].since for channel in CHANNELS if not published[channel]
         }
         with self.config.stores.open(self.records.source, create=False) as store:
-            record = store.source_record()
-            if record is not None and record.discovery.get(UNPUBLISHED, {}) != unpublished:
-                record.discovery[UNPUBLISHED] = unpublished
-                store.upsert_source(record)
+            if store.memory().get(UNPUBLISHED, {}) != unpublished:
+                store.remember({UNPUBLISHED: unpublished})
 
     def _fail(self, what: str, error: Exception) -> None:
         self.log_line(logging.ERROR, f"{what}: {getattr(error, 'strerror', None) or error}")

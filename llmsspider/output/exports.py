@@ -36,7 +36,7 @@ def documents(store: Store, source: str, since: int | None) -> Iterator[Document
     pages = store.iter_pages() if since is None else store.changes_since(since)
     record = store.source_record()
     paths = {asset.url: asset.path for asset in store.assets()}
-    rights = SiteRights(record.discovery.get("rights") if record is not None else None)
+    rights = SiteRights(record.rights if record is not None else None)
     for page in pages:
         if paths and page.record.content is not None:
             page.record.extra["assets"] = assets_of(page.record.content, paths)

@@ -42,6 +42,7 @@ from llmsspider.store.schema import (
     error,
     filtered,
     link,
+    memory,
     page,
     run,
     source,
@@ -230,6 +231,11 @@ class SourceReader:
         write.
         """
         return self._source
+
+    def memory(self) -> dict[str, Any]:
+        """What earlier runs learned of the source, by name."""
+        mine = memory.c.source_id == self._source_id
+        return dict(map(tuple, self._read(select(memory.c.name, memory.c.value).where(mine))))
 
     def runs(self) -> list[RunRecord]:
         """Every run of the source, oldest first."""

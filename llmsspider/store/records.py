@@ -59,8 +59,8 @@ Json = dict[str, object]
 class SourceRecord:
     """One source: what a later run needs to crawl it again.
 
-    `arguments` holds only what the user keeps (`save=true`). `forms` maps a host to its learned
-    Markdown form, `discovery` is the outcome of the last discovery. `status`, `pages`,
+    `arguments` holds only what the user keeps (`save=true`). `says` has title, summary and notes of
+    its llms.txt, `rights` what the files of its hosts declare (`web.rights`). `status`, `pages`,
     `undelivered_since` (see `runs.undelivered_since`) and `crawled_at` (the end of the last run)
     are derived when the record is read and ignored when it is written.
     """
@@ -70,8 +70,8 @@ class SourceRecord:
     llms_txt: str | None = None
     scope: str = "auto"
     arguments: Json = field(default_factory=dict)
-    forms: Json = field(default_factory=dict)
-    discovery: Json = field(default_factory=dict)
+    says: Json = field(default_factory=dict)
+    rights: Json = field(default_factory=dict)
     extractor_version: str = ""
     created_at: datetime | None = None
     status: Status = "PENDING"
@@ -84,9 +84,7 @@ class SourceRecord:
         """The llms.txt's text on the source: `title`, `summary`, `notes` (Markdown); None where it
         has none.
         """
-        stored: Any = self.discovery.get("says")
-        values = stored if isinstance(stored, dict) else {}
-        texts = {name: values[name] for name in values if isinstance(values[name], str)}
+        texts = {name: text for name, text in self.says.items() if isinstance(text, str)}
         return {name: texts.get(name) for name in ("title", "summary", "notes")}
 
     @property

@@ -25,6 +25,7 @@ from llmsspider.store.schema import (
     content,
     error,
     filtered,
+    memory,
     page,
     run,
     source,
@@ -317,6 +318,6 @@ def all_sources(database: Database) -> list[SourceRecord]:
 
 def delete_rows(connection: Connection, source_id: int) -> None:
     """Delete a source with everything stored of it. Call in a write transaction."""
-    for table in (error, filtered, alias, change, page, run):
+    for table in (error, filtered, alias, change, memory, page, run):
         connection.execute(delete(table).where(table.c.source_id == source_id))
     connection.execute(delete(source).where(source.c.id == source_id))

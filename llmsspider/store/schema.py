@@ -164,7 +164,7 @@ source = Table(
     *_columns(CleanText, "url"),
     *_columns(CleanText, "llms_txt", nullable=True),
     *_columns(Text, "scope", "extractor_version"),
-    *_columns(Json, "arguments", "forms", "discovery"),
+    *_columns(Json, "arguments", "says", "rights"),
     *_columns(Time, "created_at"),
     Column("next_seq", BigInteger, nullable=False),  # the next number nobody has reserved
     Column("last_seq", BigInteger, nullable=False),  # the greatest number written to `change`
@@ -269,6 +269,14 @@ version = Table(
     *_columns(LargeBinary, "data"),
 )
 
+memory = Table(
+    "memory",
+    metadata,
+    _source_id(primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("value", Packed, nullable=False),  # as whoever learned it wrote it
+)
+
 alias = Table(
     "alias",
     metadata,
@@ -289,7 +297,42 @@ filtered = _details(
     "filtered", *_columns(Text, "reason"), *_columns(CleanText, "rule", nullable=True)
 )
 
-STEPS = (
+
+def _add_memory(connection: Connection, binary: str) -> None:
+    """Give what was learned of sources, in two columns and a reading, a row for each thing."""
+    for statement in (
+        f"""CREATE TABLE memory (source_id INTEGER NOT NULL REFERENCES source (id) ON DELETE CASCADE,
+            name TEXT NOT NULL, value {binary} NOT NULL, PRIMARY KEY (source_id, name))""",
+        "ALTER TABLE source ADD COLUMN says TEXT NOT NULL DEFAULT '{}'",
+        "ALTER TABLE source ADD COLUMN rights TEXT NOT NULL DEFAULT '{}'",
+    ):
+        connection.execute(text(statement))
+    ledger = text(
+        "SELECT data FROM content JOIN page ON page.id = content.page_id"
+        " WHERE source_id = :id AND seq = 0 AND extractor_version = 'ledger'"
+    )
+    set_texts = text("UPDATE source SET says = :says, rights = :rights WHERE id = :id")
+    remember = text("INSERT INTO memory (source_id, name, value) VALUES (:id, :name, :value)")
+    sources = connection.execute(text("SELECT id, forms, discovery FROM source")).all()
+    for number, forms, discovery in sources:
+        hosts = orjson.loads(forms)
+        learned = hosts.pop("*", {}) | orjson.loads(discovery) | {"forms": hosts}
+        texts = {name: to_json(learned.pop(name, {})).decode() for name in ("says", "rights")}
+        connection.execute(set_texts, {"id": number, **texts})
+        checked = connection.execute(ledger, {"id": number}).scalar()
+        if checked is not None:
+            learned["witnesses"] = {**learned.get("witnesses", {}), "checked": unpacked(checked)}
+        for name, value in learned.items():
+            row = {"id": number, "name": name, "value": compress(to_json(value))}
+            connection.execute(remember, row)
+    for column in ("forms", "discovery"):
+        connection.execute(text(f"ALTER TABLE source DROP COLUMN {column}"))
+
+
+Step = str | Callable[[Connection, str], None]
+"""Statements, or what executes them, given the type of a column of bytes."""
+
+STEPS: tuple[Step, ...] = (
     # 2: answers that are no documents, to be revalidated
     """CREATE TABLE resource (source_id INTEGER NOT NULL REFERENCES source (id) ON DELETE CASCADE,
         key {binary} NOT NULL,
@@ -319,13 +362,15 @@ STEPS = (
     "ALTER TABLE page ADD COLUMN declared TEXT",
     # 9: the ids of headings
     "ALTER TABLE link ADD COLUMN headings {binary}",
+    # 10: a row for each thing that is learned of a source
+    _add_memory,
 )
 """`STEPS[n]` takes version n+1 to n+2. A step is never edited once released, and says its own DDL:
 the tables above may
 have moved on. Unqualified names are the store's tables on both databases."""
 
 
-def migrate(database: Database, steps: Sequence[str] = STEPS) -> Database:
+def migrate(database: Database, steps: Sequence[Step] = STEPS) -> Database:
     """Create the tables, or bring them to version `len(steps) + 1`, in one transaction; returns the
     database.
 
@@ -352,7 +397,9 @@ def migrate(database: Database, steps: Sequence[str] = STEPS) -> Database:
     return database
 
 
-def _upgrade(connection: Connection, database: Database, steps: Sequence[str], wanted: int) -> None:
+def _upgrade(
+    connection: Connection, database: Database, steps: Sequence[Step], wanted: int
+) -> None:
     if not database.is_sqlite:
         connection.execute(select(func.pg_advisory_xact_lock(MIGRATION_LOCK)))
         connection.execute(text(f"SET LOCAL search_path TO {POSTGRESQL_SCHEMA}"))
@@ -369,8 +416,12 @@ def _upgrade(connection: Connection, database: Database, steps: Sequence[str], w
         connection.execute(insert(meta), {"key": "version", "value": str(wanted)})
         return
     row_id, binary = ("INTEGER", "BLOB") if database.is_sqlite else ("BIGINT", "BYTEA")
-    for statement in ";".join(steps[found - 1 :]).split(";"):
-        connection.execute(text(statement.format(row_id=row_id, binary=binary)))
+    for step in steps[found - 1 :]:
+        if callable(step):
+            step(connection, binary)
+            continue
+        for statement in step.split(";"):
+            connection.execute(text(statement.format(row_id=row_id, binary=binary)))
     connection.execute(update(meta).where(meta.c.key == "version").values(value=str(wanted)))
 
 

@@ -42,7 +42,7 @@ from llmsspider.store.records import (
     RunRecord,
     SourceRecord,
 )
-from llmsspider.store.schema import alias, migrate, page, source
+from llmsspider.store.schema import alias, memory, migrate, page, source
 from llmsspider.store.writer import HEARTBEAT, SET_HEADINGS, USE_READING, Detail, RunWriter, Write
 from llmsspider.web.loading import find
 
@@ -146,6 +146,20 @@ class Store(SourceReader):
         row = self._database.write(upsert)
         self._source_id = row["id"]
         self._source = runs.source_record(row)
+
+    def remember(self, learned: Mapping[str, Any]) -> None:
+        """Replace what is remembered of the source under these names; None leaves it."""
+        source_id = self._known_source()
+        made = self._database.insert(memory)
+        upsert = made.on_conflict_do_update(
+            index_elements=["source_id", "name"], set_={"value": made.excluded.value}
+        )
+        rows = [
+            {"source_id": source_id, "name": name, "value": value}
+            for name, value in learned.items()
+            if value is not None
+        ]
+        self._database.write(lambda connection: connection.execute(upsert, rows))
 
     def begin_run(
         self,

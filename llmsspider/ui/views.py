@@ -5,7 +5,7 @@ A library is for one thread; so are these functions.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -211,7 +211,7 @@ def page(library: Library, page_id: str, size: int) -> PageView:
     name, record = library.page(page_id)
     with closing(library.store(name)) as store:
         editions = _editions(store, record)
-        stored = store.source_record()
+        judged = store.memory().get("judged", ())
         is_small = store.count_pages() <= MAX_LINKED_FROM
         others = store.iter_pages("url", LINKS) if is_small else ()
         links_in = [
@@ -228,7 +228,7 @@ def page(library: Library, page_id: str, size: int) -> PageView:
         links_in,
         editions,
         tokens(content),
-        _judged(record, stored.forms if stored else {}),
+        _judged(record, judged),
     )
 
 
@@ -251,11 +251,9 @@ def _editions(store: Store, record: PageRecord) -> list[Edition]:
     return found[::-1]
 
 
-def _judged(record: PageRecord, forms: Mapping[str, Any]) -> list[str]:
+def _judged(record: PageRecord, rows: Iterable[Any]) -> list[str]:
     """Return what comparisons of Markdown and HTML said of the host of a page, a line a form."""
     host = urlsplit(record.fetched_url).netloc
-    shared = forms.get("*")
-    rows = shared.get("judged", ()) if isinstance(shared, dict) else ()
     lines = []
     for form, place, section, samples in rows:
         if host not in place:

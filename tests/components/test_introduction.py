@@ -24,7 +24,7 @@ HEAD = "# The \x1b[31mthing\n\n> What it is.\n\nRead [this](https://e.com/a) fir
 @pytest.fixture
 def store(tmp_path: Path):
     with open_store(None, tmp_path / "store", NAME) as opened:
-        opened.upsert_source(SourceRecord(NAME, SITE, discovery={"says": SAYS}))
+        opened.upsert_source(SourceRecord(NAME, SITE, says=SAYS))
         opened.begin_run("crawl", {})
         opened.save_page(record("a"), "new")
         yield opened
@@ -54,6 +54,6 @@ def test_sources_shows_the_title(store):
 
 
 def test_a_source_that_says_nothing_has_no_introduction():
-    record = SourceRecord(NAME, SITE, discovery={"says": {"title": 1, "summary": "x"}})
+    record = SourceRecord(NAME, SITE, says={"title": 1, "summary": "x"})
     assert record.introduction == ""
     assert as_table([record]).splitlines()[0].split() == ["SOURCE", "STATUS", "PAGES", "URL"]

@@ -41,7 +41,7 @@ def crawl(
 @pytest.fixture
 def store(tmp_path: Path):
     opened = Place(None, tmp_path / ".scrapy" / "llmsspider").open()
-    opened.upsert_source(SourceRecord(NAME, SITE, discovery={"says": SAYS}))
+    opened.upsert_source(SourceRecord(NAME, SITE, says=SAYS))
     listed = {
         "install": entry("First steps", "Install it", 0, "on every system"),
         "run": entry("First steps", "Run it", 1),
@@ -129,7 +129,7 @@ def test_what_is_beyond_the_budget_is_named_with_its_address(store: Store, tmp_p
 
 def test_a_description_stays_within_the_format(store: Store, tmp_path: Path):
     long = {**SAYS, "summary": "Very long. " * 500}
-    store.upsert_source(SourceRecord(NAME, SITE, discovery={"says": long}))
+    store.upsert_source(SourceRecord(NAME, SITE, says=long))
     sync_skill(store, tmp_path / "skill")
     assert len(front(tmp_path / "skill")["description"]) <= MAX_DESCRIPTION
 

@@ -20,6 +20,7 @@ from llmsspider import settings as project
 from llmsspider.crawler.beginning import Phase
 from llmsspider.crawler.callbacks.docs import DocsCallbacks
 from llmsspider.crawler.ending import failed_pages, whole_full_texts
+from llmsspider.crawler.learn.base import End
 from llmsspider.crawler.requests import EngineFetch
 from llmsspider.crawler.scheduler import PageDupeFilter
 from llmsspider.crawler.settle import Failure, WaitingPage
@@ -177,9 +178,11 @@ def test_a_listing_is_one_whether_the_page_that_names_it_as_its_tag_came_before_
 
 def test_what_an_earlier_run_knew_as_a_tag_is_one_where_no_page_is_read_that_names_it(spider):
     documents_of(spider, [f"{SITE}/guide/gears"])
-    learned = spider.run.site.learned()
-    spider.run.site.__init__()
-    spider.run.site.remember(learned)
+    tags = spider.run.learned.tags
+    kept = tags.keep(End())
+    tags.__init__()
+    assert not tags.is_tag(f"{SITE}/topic/things")
+    tags.remember(kept)
     assert documents_of(spider, [f"{SITE}/topic/things"]) == set()
 
 

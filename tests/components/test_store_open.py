@@ -317,7 +317,7 @@ def test_an_older_store_is_taken_forward_with_its_pages(place: Place):
     migrate(database, (*STEPS, ADD_COLOUR))
     migrate(database, (*STEPS, ADD_COLOUR))
     assert "colour" in page_columns(database)
-    with pytest.raises(StoreError, match="version 10, this llmsspider knows 9"):
+    with pytest.raises(StoreError, match="version 11, this llmsspider knows 10"):
         place.open()
     with Store(database, NAME) as store:
         assert store.load_page(record().key) == record(validators_url=record().url)
@@ -358,7 +358,7 @@ def test_a_store_of_version_1_gets_the_tables_of_today(tmp_path: Path):
         )
         database.close()
     assert found[0] == found[1]
-    assert len(found[0]) == 11
+    assert len(found[0]) == 12
 
 
 def test_a_file_that_another_is_making_is_waited_for(tmp_path: Path):

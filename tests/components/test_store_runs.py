@@ -274,8 +274,8 @@ def test_what_a_source_was_given_comes_back(place: Place):
         llms_txt=SITE + "llms.txt",
         scope="section",
         arguments={"max_pages": 10},
-        forms={"e.com": {"form": "page.md", "misses": 0}},
-        discovery={"file": None},
+        says={"title": "Site", "notes": None},
+        rights={"e.com": []},
         extractor_version="3",
     )
     store.upsert_source(given)
@@ -291,11 +291,8 @@ def test_what_a_source_was_given_comes_back(place: Place):
         "host",
         given.arguments,
     )
-    assert (found.forms, found.discovery, found.extractor_version) == (
-        given.forms,
-        given.discovery,
-        "3",
-    )
+    assert (found.says, found.rights) == (given.says, given.rights)
+    assert found.extractor_version == "3"
     assert found.created_at == first.created_at
     with pytest.raises(StoreError, match="cannot hold"):
         place.open().upsert_source(SourceRecord("another", SITE))
@@ -333,3 +330,11 @@ def test_a_first_run_that_left_nothing_is_an_error_whatever_its_outcome():
     )
     assert status([ended], pages=0) == "ERROR"
     assert status([ended], pages=1) == "STOPPED"
+
+
+def test_what_is_learned_of_a_source_is_remembered_by_name(place: Place):
+    store = place.open()
+    assert store.memory() == {}
+    store.remember({"tags": ["a"], "forms": {"e.com": {}}, "nothing": None})
+    store.remember({"tags": [], "forms": None})
+    assert place.open().memory() == {"tags": [], "forms": {"e.com": {}}}

@@ -6,19 +6,24 @@ was one table of readings; at the first there was one more page, and two had oth
 
 from __future__ import annotations
 
+import json
+import os
+import signal
 import sqlite3
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
-from crawling import crawl
+from crawling import begin_crawl, crawl
 from site_server import Reply
 from sites import html
 
-from llmsspider.items import EXTRACTOR_VERSION
-from llmsspider.store import Stores
-from llmsspider.store.database import source_file
+from llmsspider.items import EXTRACTOR_VERSION, compress
+from llmsspider.store import Stores, open_store
+from llmsspider.store.database import open_sqlite, source_file
+from llmsspider.store.schema import STEPS, migrate
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 BASE = "http://docs.example"
@@ -107,3 +112,91 @@ def test_a_store_of_version_6_in_postgresql_finds_everything_unchanged(
     with psycopg.connect(postgresql_url) as connection:
         connection.execute(dump("store_v6_postgresql.sql"))
     check_night(site, tmp_path, LLMS_STORE_URL=postgresql_url)
+
+
+DEAD = f"{BASE}/guide/nowhere.html"
+CHECKED = {"00": [2, {"index": "x"}, [], False]}
+LEARNED: dict[str, Any] = {
+    "dead_links": {DEAD: 1},
+    "tags": [f"{BASE}/tags/one"],
+    "judged": [["files", "docs.example", "", {"good": 2, "worse": 0, "decided": False}]],
+}
+"""What a store of version 9 had learned in two columns, by the names of today."""
+
+
+@pytest.fixture
+def of_version_9(tmp_path: Path) -> Path:
+    """A folder with a store of version 9, which has learned this and that and has a ledger."""
+    path = source_file(tmp_path / "store", "docs.example")
+    path.parent.mkdir()
+    with sqlite3.connect(path) as connection:
+        connection.executescript(dump("store_v6.sql"))
+    migrate(open_sqlite(path), STEPS[:8]).close()
+    connection = sqlite3.connect(path)
+    forms, discovery = map(
+        json.loads, connection.execute("SELECT forms, discovery FROM source").fetchone()
+    )
+    forms["*"] = {name: LEARNED[name] for name in ("tags", "judged")}
+    discovery |= {
+        "dead_links": LEARNED["dead_links"],
+        "witnesses": {"settings": "s"},
+        "says": {"title": "Site"},
+        "rights": {"docs.example": []},
+    }
+    connection.execute(
+        "UPDATE source SET forms=?, discovery=?", [*map(json.dumps, (forms, discovery))]
+    )
+    row = connection.execute(
+        "INSERT INTO page (source_id, key, identity, url, document_id, origin, discovered_by, depth,"
+        " extractor_version, fetched_at, seq, change, run, reached, gone)"
+        " VALUES (1, x'01', '', '', '', '', '', 0, 'ledger', '', 0, '', 2, 2, 1)"
+    ).lastrowid
+    frame = compress(json.dumps(CHECKED).encode())
+    connection.execute("INSERT INTO content (page_id, data) VALUES (?, ?)", (row, frame))
+    connection.commit()
+    connection.close()
+    return tmp_path
+
+
+def remembered(folder: Path) -> dict[str, Any]:
+    with open_store(None, folder / "store", "docs.example", create=False) as store:
+        return store.memory()
+
+
+def test_what_a_store_of_version_9_has_learned_is_remembered_by_name(of_version_9: Path):
+    found = remembered(of_version_9)
+    assert {name: found[name] for name in LEARNED} == LEARNED
+    assert found["witnesses"] == {"settings": "s", "checked": CHECKED}
+    assert set(found["forms"]) == {"docs.example"}
+    with open_store(None, of_version_9 / "store", "docs.example") as store:
+        record = store.source_record()
+    assert record is not None
+    assert record.header["title"] == "Site"
+    assert record.rights == {"docs.example": []}
+
+
+def test_a_crawl_that_is_killed_on_an_older_store_loses_nothing_that_was_learned(
+    site, of_version_9: Path
+):
+    dead = "<a href='nowhere.html'>dead</a>"
+    site.pages["/guide/deep.html"] += dead
+    processes: list[Any] = []
+    whole = site.pages["/guide/mapped.html"]
+
+    def kill(_seen):
+        os.kill(processes[0].pid, signal.SIGKILL)
+        return whole
+
+    site.pages["/guide/mapped.html"] = kill
+    env = {"http_proxy": site.url, "no_proxy": ""}
+    processes.append(begin_crawl(f"{BASE}/", of_version_9, env=env))
+    assert processes[0].wait() == -signal.SIGKILL
+    found = remembered(of_version_9)
+    assert {name: found[name] for name in LEARNED} == LEARNED
+    assert found["witnesses"]["checked"] == CHECKED
+    site.pages["/guide/mapped.html"] = whole
+    site.clear()
+    recrawl(site, of_version_9)
+    later = remembered(of_version_9)
+    assert later["tags"] == LEARNED["tags"]
+    assert later["witnesses"]["settings"] != "s", "what a whole crawl learned is kept at its end"

@@ -169,7 +169,7 @@ def test_what_all_learners_keep_comes_back_by_their_names():
     first.false_304s.note(PAGE)
     kept = json.loads(json.dumps(first.keep(End())))
     assert kept["unbelieved"] == ["docs.example.com"]
-    assert "copies" not in kept, "what each run sees anew is not kept"
+    assert kept["copies"] is None, "what each run sees anew is not kept"
     later = learners()
     later.remember({**kept, "of an older release": 1})
     assert later.accept_refusals.refuses(PAGE)

@@ -110,9 +110,7 @@ def arguments(**given) -> DocsArguments:
 
 
 def update(given: DocsArguments, record: SourceRecord | None) -> SourceRecord:
-    return updated_record(
-        given, record, preset=preset_arguments(given), forms={"h": {}}, extractor_version="7"
-    )
+    return updated_record(given, record, preset=preset_arguments(given), extractor_version="7")
 
 
 KEPT = {

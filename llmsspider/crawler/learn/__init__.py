@@ -116,5 +116,4 @@ class Learners:
 
     def keep(self, end: End) -> dict[str, Any]:
         """Return what the next run needs, by name."""
-        found = ((one.name, one.keep(end)) for one in self._all)
-        return {name: value for name, value in found if value is not None}
+        return {one.name: one.keep(end) for one in self._all}
