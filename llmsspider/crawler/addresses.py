@@ -80,11 +80,11 @@ class Addresses(UsesRun):
                 self.learned.redirects.learn(url, target)
             self.known.moved(page_key(url), page_key(target), for_good=for_good)
 
-    def replaced(self, url: str, target: str, depth: int, *, is_spelling: bool) -> None:
-        """Take in that a page says that another one takes its place."""
+    def replaced(self, url: str, target: str, depth: int, *, answers: bool) -> None:
+        """Take in that a page says that another one takes its place; it `answers` as ever."""
         key = page_key(url)
         self.known.moved(key, page_key(target))
-        if is_spelling and self.known.state(key) is not None:
+        if answers and self.known.state(key) is not None:
             self.known.canonical_elsewhere.add(key)
         self.count_as(url, self.page_of(target), depth)
         self.bounds.trees.redirected(url, target)

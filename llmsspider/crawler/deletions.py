@@ -14,7 +14,7 @@ from llmsspider.crawler.relocations import RELOCATED_SHARE, is_merged, relocatio
 from llmsspider.diff.compare import MAX_PAIRS, common_share, most_similar, word_counts
 from llmsspider.store import PageRecord
 from llmsspider.web.outcomes import OUTAGES
-from llmsspider.web.urls import last_segment, page_key
+from llmsspider.web.urls import last_segment, loose_key, page_key
 
 # Pages that moved: a new page may be a stored one that this run has not reached. Pure.
 
@@ -50,7 +50,7 @@ class Moves:
         index: dict[bytes | str | None, list[bytes]] = defaultdict(list)
         for key, state in self._known.states.items():
             index[state.markdown_hash].append(key)
-            index[last_segment(state.url)].append(key)
+            index[_name(state.url)].append(key)
         return index
 
     def may_be_stored(
@@ -117,9 +117,9 @@ class Moves:
         states = self._known.states
         lost = self._lost(self._alike(record))
         text = _text_hash(record)
-        name = last_segment(record.url)
+        name = _name(record.url)
         same_text = [key for key in lost if states[key].markdown_hash == text]
-        return same_text, [key for key in lost if last_segment(states[key].url) == name]
+        return same_text, [key for key in lost if _name(states[key].url) == name]
 
     def _carry(self, records: Sequence[PageRecord], words: Words) -> None:
         """Find the pages of folders that moved, by the moves that are known, though they were
@@ -170,7 +170,7 @@ class Moves:
 
     def _alike(self, record: PageRecord) -> list[bytes]:
         """The stored pages that have the text of a page, or the last part of its address."""
-        named = self._index.get(last_segment(record.url), [])
+        named = self._index.get(_name(record.url), [])
         same = self._index.get(_text_hash(record), [])
         return list(dict.fromkeys([*same, *(named if len(named) <= MAX_NAMESAKES else ())]))
 
@@ -185,6 +185,10 @@ def _only_one(same_text: Sequence[bytes], same_name: Sequence[bytes]) -> bytes |
 def _most_similar(record: PageRecord, keys: Sequence[bytes], words: Words) -> bytes | None:
     here = word_counts(record.text, record.url) if keys else Counter[str]()
     return most_similar(here, [(key, words(key)) for key in keys])
+
+
+def _name(url: str) -> str:
+    return last_segment(loose_key(url))
 
 
 def _text_hash(record: PageRecord) -> bytes:

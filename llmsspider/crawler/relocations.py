@@ -1,9 +1,9 @@
 """What moves that are proven say of other pages: a folder that moved, pages that were merged. Pure."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
-from urllib.parse import urlsplit, urlunsplit
 
 LEAST_MOVES = 3
 """Number of pages that moved from one folder to another before others of it are taken to."""
@@ -12,52 +12,61 @@ RELOCATED_SHARE = 0.4
 MERGED_SHARE = 0.9
 """Least share of the words of a page that one has which it was merged into."""
 MIN_MERGED_WORDS = 20
+ROOT = 3
+"""Number of parts between the slashes of the address of a host."""
+_ENDING = re.compile(r"(?:\.html?|/)$")
 
 
 class Relocation(NamedTuple):
-    """A folder that moved: the beginning of the addresses before and now."""
+    """A folder that moved, or whose pages end otherwise (`.html`, a slash): how their addresses
+    begin and end, before and now.
+    """
 
     before: str
     now: str
+    ending: str = ""
+    ending_now: str = ""
 
     def address_before(self, url: str) -> str | None:
         """Return the address that a page had before, None where it is not of this folder.
 
-        >>> Relocation("https://e.com/latest", "https://e.com/docs").address_before("https://e.com/docs/a/")
-        'https://e.com/latest/a/'
+        >>> moved = Relocation("https://e.com/latest", "https://e.com/docs", ".html", "/")
+        >>> moved.address_before("https://e.com/docs/a/")
+        'https://e.com/latest/a.html'
         """
-        if not url.startswith(f"{self.now}/"):
+        stem, ending = _cut(url)
+        if ending != self.ending_now or not stem.startswith(f"{self.now}/"):
             return None
-        return self.before + url[len(self.now) :]
+        return self.before + stem[len(self.now) :] + self.ending
 
 
 def relocations(moves: Iterable[tuple[str, str]]) -> list[Relocation]:
     """Return the folders that moved, by pages of which the addresses before and now are known.
 
     >>> relocations((f"https://e.com/v1/{name}", f"https://e.com/v2/{name}") for name in "abc")
-    [Relocation(before='https://e.com/v1', now='https://e.com/v2')]
+    [Relocation(before='https://e.com/v1', now='https://e.com/v2', ending='', ending_now='')]
     """
-    counts = Counter(filter(None, (_relocation(before, now) for before, now in moves)))
+    counts = Counter(filter(None, (_relocation(*move) for move in moves)))
     return [one for one, number in counts.most_common() if number >= LEAST_MOVES]
 
 
 def _relocation(before: str, now: str) -> Relocation | None:
-    old = _segments(before)
-    new = _segments(now)
-    is_alike = bool(old[-1]) and old[-1] == new[-1]
-    while len(old) > 1 and len(new) > 1 and old[-1] == new[-1]:
+    stem, ending = _cut(before)
+    stem_now, ending_now = _cut(now)
+    old = stem.split("/")
+    new = stem_now.split("/")
+    if old[-1] != new[-1]:
+        return None
+    while len(old) > ROOT and len(new) > ROOT and old[-1] == new[-1]:
         old.pop()
         new.pop()
-    return Relocation(_joined(before, old), _joined(now, new)) if is_alike else None
+    return Relocation("/".join(old), "/".join(new), ending, ending_now)
 
 
-def _segments(url: str) -> list[str]:
-    return urlsplit(url).path.rstrip("/").split("/")
-
-
-def _joined(url: str, segments: list[str]) -> str:
-    parts = urlsplit(url)
-    return urlunsplit((parts.scheme, parts.netloc, "/".join(segments), "", "")).rstrip("/")
+def _cut(url: str) -> tuple[str, str]:
+    """Return an address without what pages of a folder end with, and that."""
+    ending = _ENDING.search(url)
+    return (url[: ending.start()], ending[0]) if ending else (url, "")
 
 
 def is_merged(page: Counter[str], whole: Counter[str]) -> bool:

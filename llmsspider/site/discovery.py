@@ -431,14 +431,12 @@ class _Cascade:
 
     async def search_indexes(self) -> list[tuple[str, Witness | str]]:
         """Return what the start page is set up with to search the site: the URL of each file, and
-        what it says or why it is of no use; none after the first that is of use. Read once.
+        what it says or why it is of no use. Read once.
         """
         if self._indexes is None:
             self._indexes = []
             async for url, found in witnesses.find(self.session.get, self._html, self._page):
                 self._indexes.append((url, found))
-                if isinstance(found, Witness):
-                    break
         return self._indexes
 
     @property

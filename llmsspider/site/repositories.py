@@ -15,6 +15,7 @@ from urllib.parse import quote, unquote, urljoin, urlsplit
 
 from llmsspider.errors import DiscoveryError
 from llmsspider.site.discovered import Discovery, Fetch, FetchResult, Seed
+from llmsspider.site.witnesses import by_hashes
 from llmsspider.web.outcomes import MISSING
 from llmsspider.web.page_forms import MARKUP_TYPES
 from llmsspider.web.urls import without_fragment
@@ -222,7 +223,9 @@ MAX_REF_PARTS = (
 
 
 class _Entry(NamedTuple):
-    """A file or folder of a listing, by its path; `key` names its own listing on GitHub."""
+    """A file or folder of a listing, by its path; `key` is the hash that Git has of what it holds,
+    by which GitHub names the listing of a folder.
+    """
 
     path: str
     is_folder: bool
@@ -237,7 +240,7 @@ def _entry(row: Any, above: str) -> _Entry | None:
     kind = row.get("type")
     if not isinstance(name, str) or kind not in {"blob", "tree"}:
         return None
-    return _Entry(above + name, kind == "tree", str(row.get("sha", "")))
+    return _Entry(above + name, kind == "tree", str(row.get("sha") or row.get("id") or ""))
 
 
 class _Api:
@@ -351,10 +354,12 @@ async def discover_repository(
     api = _Api(fetch, address)
     ref, folder, listed = await _listing(api)
     endings = frozenset(extensions) | MARKUP_TYPES.keys() | {"md", "markdown", "mdx"}
-    paths = (
-        entry.path for entry in listed if not entry.is_folder and _is_page(entry.path, endings)
-    )
-    files = sorted(paths, key=_order)
+    hashes = {
+        entry.path: entry.key
+        for entry in listed
+        if not entry.is_folder and _is_page(entry.path, endings)
+    }
+    files = sorted(hashes, key=_order)
     where = f"{address.web} at {ref}" + (f", folder {folder.path}" if folder is not None else "")
     if not files:
         example = Repository(address.kind, address.web, ref, ()).at("tree", "FOLDER")
@@ -370,6 +375,8 @@ async def discover_repository(
     found.discovered_file = repository.at("tree").rstrip("/")
     found.discovered_file_type = "repository"
     found.seeds = [Seed(page, "repository") for page in pages]
+    said = {repository.at("blob", path): hashes[path] for path in repository.files if hashes[path]}
+    found.witnesses = [by_hashes(said)] if said else []
     if len(files) > MAX_FILES:
         why = f"{len(files)} files, the first {MAX_FILES} are read; name a folder"
         found.warnings.append(f"{address.web}: {why}")

@@ -7,6 +7,7 @@ digest of what the file holds of each page whether a page is another one than la
 
 import asyncio
 import re
+import zlib
 from collections import Counter, defaultdict
 from collections.abc import (
     AsyncIterator,
@@ -47,6 +48,8 @@ _FILE = re.compile(
 _QUOTED_FILE = re.compile(
     rb"""["']([^"'\s<>]{0,200}search[-_]?(?:index|data)[\w.~-]{0,80}\.js(?:on)?)["'?]"""
 )
+_TAG = re.compile(rb"""\bname=["']?docusaurus_tag["']? content=["']?([\w.-]{1,80})""")
+_LOCALE = re.compile(rb'"locale":"([\w-]{2,20})"')
 _FOLDERS = frozenset(
     {"search", "dist", "js", "javascripts", "assets", "static", "_static", "pagefind", "data"}
 )
@@ -62,6 +65,7 @@ ADDRESSES = (
     "relpermalink",
     "uri",
     "u",
+    "sectionRoute",
     "path",
     "ref",
     "link",
@@ -84,6 +88,9 @@ _BESIDE = frozenset({"id", "objectID", "crumbs", "breadcrumbs", "b", "pos", "lev
 
 _Words = dict[str, set[str]]  # the stems of pages, by URL
 
+INVENTORY = b"# Sphinx inventory version 2"
+_ENTRY = re.compile(r" [^\s:]++:\S++ -?+\d++ (\S*+) ")  # its role, priority and address
+
 _BARE_KEY = re.compile(r'("(?:[^"\\]|\\.)*+")|([{,])([A-Za-z_$][\w$]*+|\d++)(?=:)')
 
 
@@ -97,7 +104,8 @@ class Place(NamedTuple):
 BY_LASTMOD = "lastmod of sitemaps"
 BY_DEPLOY = "Last-Modified of all pages"
 BY_BUILD = "the build that all pages name"
-NOT_OF_A_FILE = frozenset({BY_LASTMOD, BY_DEPLOY, BY_BUILD})
+BY_HASHES = "the hashes of a repository"
+NOT_OF_A_FILE = frozenset({BY_LASTMOD, BY_DEPLOY, BY_BUILD, BY_HASHES})
 """Names of the witnesses that are no files which pages name."""
 
 SHARED_DATES = 0.95
@@ -211,8 +219,17 @@ def _roots(hints: list[str], body: bytes, url: str) -> dict[str, str]:
         before = [hint.partition(sign)[0] for hint in hints if sign in hint]
         root = next((one for one in before if not one or one.endswith("/")), None)
         if root is not None:
-            roots.setdefault(path, urljoin(url, root or "."))
+            for one in _variants(path, body):
+                roots.setdefault(one, urljoin(url, root or "."))
     return roots
+
+
+def _variants(path: str, body: bytes) -> list[str]:
+    """Return the names that a file may have: of the language of a page, of its part of a site."""
+    name, _, ending = path.rpartition(".")
+    tags = [f"{name}-{tag.decode()}.{ending}" for tag in _TAG.findall(body)]
+    locale = _LOCALE.search(body)
+    return [path.replace("en-US", locale[1].decode()) if locale else path, *tags]
 
 
 def _place(url: str) -> Place:
@@ -230,9 +247,12 @@ async def find(
     get: Callable[[str, int], Awaitable[Any]], body: bytes, url: str
 ) -> AsyncIterator[tuple[str, Witness | str]]:
     """Request the files that a landing page is set up with; yield each URL, and what it says or why
-    it is of no use.
+    it is of no use. After the first one of use only others of its folder: a site may have several.
     """
+    folder = None
     for place in places(body, url):
+        if folder not in {None, urljoin(place.url, ".")}:
+            continue
         answer = await get(place.url, MAX_BYTES)
         if answer.ok and place.url.endswith(".html"):  # it names the file
             named = places(answer.head(MAX_PAGE_BYTES), answer.final_url)[:1]
@@ -243,6 +263,7 @@ async def find(
                 body_read = answer.head(-1)
                 said = await asyncio.to_thread(foreign.read, read, body_read, found, body)
                 yield answer.final_url, said
+                folder = urljoin(place.url, ".")
             except UnreadableError as error:
                 yield answer.final_url, str(error)
 
@@ -256,7 +277,7 @@ def read(body: bytes, place: Place, hrefs: bytes = b"") -> Witness:
         raise UnreadableError(f"larger than {MAX_BYTES // 1024 // 1024} MB")
     name = re.sub(r"[-._][0-9A-Fa-f]{6,64}(?=\.)", "", urlsplit(place.url).path.rpartition("/")[2])
     stamp = stamp_of(body)
-    data = _data(body)
+    data = _inventory(body) if body.startswith(INVENTORY) else _data(body)
     fields = data if isinstance(data, dict) else {}
     if isinstance(fields.get("languages"), dict) and "version" in fields:
         # Pagefind: a hash of each language
@@ -310,6 +331,22 @@ def _data(body: bytes) -> Any:
         return orjson.loads(quoted)
     except orjson.JSONDecodeError as error:
         raise UnreadableError(f"it is no JSON ({error})") from None
+
+
+def _inventory(body: bytes) -> list[dict[str, str]]:
+    """Return the records of an `objects.inv` of Sphinx: what each address is the place of."""
+    unpacking = zlib.decompressobj()
+    with suppress(zlib.error):
+        unpacked = unpacking.decompress(body.split(b"\n", 4)[-1], MAX_BYTES)
+    if not unpacking.eof:
+        raise UnreadableError("it is no whole inventory")
+    lines = unpacked.decode("utf-8", "replace").splitlines()
+    found = ((line, _ENTRY.search(line)) for line in lines)
+    return [
+        {"uri": at[1].removesuffix("$"), "what": line[: at.start()], "title": line[at.end() :]}
+        for line, at in found
+        if at
+    ]
 
 
 def _records(data: Any) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -382,8 +419,20 @@ def by_lastmod(dates: Mapping[str, str], today: str) -> Witness | None:
         for url, said in dates.items()
         if "T" in said or (len(said) == len(yesterday) and said < yesterday)
     }
+    return _by_digests(BY_LASTMOD, pages) if len(pages) > 1 else None
+
+
+def by_hashes(hashes: Mapping[str, str]) -> Witness:
+    """Return what the listing of a repository says of its files: hashes of what they hold, by the
+    URL of their pages.
+    """
+    pages = {loose_key(url): one for url, one in hashes.items()}
+    return _by_digests(BY_HASHES, pages, hashes_pages=True)
+
+
+def _by_digests(name: str, pages: dict[str, str], *, hashes_pages: bool = False) -> Witness:
     stamp = stamp_of(orjson.dumps(pages, option=orjson.OPT_SORT_KEYS))
-    return Witness(BY_LASTMOD, stamp, pages) if len(pages) > 1 else None
+    return Witness(name, stamp, pages, hashes_pages=hashes_pages)
 
 
 def by_deploy(url: str, modified: str | None, stored: Collection[str | None]) -> Witness | None:
@@ -396,22 +445,27 @@ def by_deploy(url: str, modified: str | None, stored: Collection[str | None]) ->
     return Witness(BY_DEPLOY, modified, root=urljoin(url, "."), page=url)
 
 
-_BUILDS = {
-    True: re.compile(rb"""["']([^"'\s<>]{0,200}/)assets/js/runtime~main\.([0-9a-f]{6,64})\.js"""),
-    False: re.compile(rb"""["']([^"'\s<>]{0,200}/)_next/static/([\w-]{8,64})/_buildManifest\.js"""),
-}
-"""How pages name the build that they are of, and whether its name is a hash of what all pages say:
-that of Docusaurus is, of the hashes of its chunks.
+_META_BUILD = r"(?:git-?)?(?:commit|sha|build-?(?:id|hash|sha|number|time))"
+_BUILDS = (
+    r"""["'](?P<root>[^"'\s<>]{0,200}/)assets/js/runtime~main\.(?P<hash>[0-9a-f]{6,64})\.js""",
+    r"""["'](?P<root>[^"'\s<>]{0,200}/)_next/static/(?P<name>[\w-]{8,64})/_buildManifest\.js""",
+    r"""\bbuildId["']?:["'](?P<name>[\w-]{8,64})["']""",
+    rf"""<meta name=["']?{_META_BUILD}["']? content=["']?(?P<name>[\w:.+-]{{6,80}})""",
+)
+"""How pages name the build that they are of. The name that Docusaurus gives it is a hash of what all
+pages say, made of the hashes of its chunks.
 """
 
 
 def by_build(body: bytes, url: str) -> Witness | None:
     """Return what the build that a start page names says: pages are as they were while it is."""
-    for hashes_pages, named in _BUILDS.items():
-        if (found := named.search(body)) is not None:
-            root = urljoin(url, found[1].decode("utf-8", "replace"))
-            stamp = found[2].decode()
-            return Witness(BY_BUILD, stamp, root=root, page=url, hashes_pages=hashes_pages)
+    text = body.decode("utf-8", "replace")
+    for pattern in _BUILDS:
+        if (found := re.search(pattern, text, re.ASCII)) is not None:
+            named = found.groupdict()
+            root = urljoin(url, named.get("root", "."))
+            stamp = named.get("hash") or named["name"]
+            return Witness(BY_BUILD, stamp, root=root, page=url, hashes_pages="hash" in named)
     return None
 
 

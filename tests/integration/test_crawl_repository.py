@@ -112,12 +112,17 @@ class GitHost(Site):
                             "path": one,
                             "type": kind,
                             "mode": "100644",
-                            "sha": _sha(ref, f"{folder}/{one}".strip("/")),
+                            "sha": self._hash(ref, f"{folder}/{one}".strip("/"), kind),
                         }
                         for one, kind in listed
                     ]
                     return _json({"sha": name, "tree": tree, "truncated": False})
         return None
+
+    def _hash(self, ref: str, path: str, kind: str) -> str:
+        """Return the name of a folder's listing, and as Git does the hash of what a file holds."""
+        text = self.refs[ref][path] if kind == "blob" else f"{ref}:{path}"
+        return sha1(text.encode(), usedforsecurity=False).hexdigest()
 
     def _gitlab(self, path: str, query: dict[str, str]) -> Reply | None:
         files, folder = self.refs.get(query.get("ref", "")), query.get("path", "")
@@ -125,7 +130,12 @@ class GitHost(Site):
             return None
         listed = _listed(files, folder, deep=query.get("recursive") == "true")
         rows = [
-            {"name": one.rpartition("/")[2], "path": f"{folder}/{one}".strip("/"), "type": kind}
+            {
+                "id": self._hash(query["ref"], f"{folder}/{one}".strip("/"), kind),
+                "name": one.rpartition("/")[2],
+                "path": f"{folder}/{one}".strip("/"),
+                "type": kind,
+            }
             for one, kind in listed
         ]
         page = int(query.get("page", "1"))
@@ -243,6 +253,29 @@ def test_a_recrawl_asks_with_etags_and_tells_edits_and_deletions(host, run_crawl
     refreshed = run_crawl(start, arguments={"mode": "refresh"}, settings=settings(host))
     assert {row["change"] for row in refreshed.documents} == {"unchanged"}
     assert not any(seen.path.startswith("/api/") for seen in host.requests)
+
+
+def test_files_whose_hash_is_as_it_was_are_not_requested(host, run_crawl):
+    files = host.refs["main"]
+    files |= {f"docs/part{n}.md": f"# Part {n}\n\nIt says what {n} says.\n" for n in range(30)}
+
+    def night() -> tuple[dict[str, str], list[str]]:
+        host.clear()
+        outcome = run_crawl(f"{host.url}/group/project", settings=settings(host))
+        told = {path: row["change"] for path, row in paths(host, outcome).items()}
+        raw = urlsplit(view(host, "raw")).path
+        return {path: one for path, one in told.items() if one != "unchanged"}, [
+            path.removeprefix(raw) for path in host.paths() if path.startswith(raw)
+        ]
+
+    requests = [len(night()[1]) for _ in range(5)]
+    assert requests[0] >= 37
+    assert requests[4] <= 6, requests
+    files["docs/part7.md"] = "# Part 7\n\nIt says something else.\n"
+    told, requested = night()
+    assert told == {"docs/part7.md": "changed"}
+    assert "docs/part7.md" in requested
+    assert len(requested) < 20
 
 
 def test_a_folder_of_a_branch_with_a_slash_in_its_name(host, run_crawl):

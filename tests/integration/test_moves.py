@@ -84,6 +84,27 @@ def test_a_relocation_without_redirects_carries_the_pages_that_were_edited(serve
     assert len(moved(night, site.url)) == 16
 
 
+@pytest.mark.parametrize("ending", ["", ".html"], ids=["redirects", "not found"])
+def test_addresses_that_end_with_a_slash_from_now_on(serve, run_crawl, ending):
+    names = [f"{name}-{other}" for name in NAMES for other in ("one", "two")]
+    before = {name: f"/d/{name}{ending}" for name in names}
+    links = "".join(f"<a href='{path}'>{name}</a>" for name, path in before.items())
+    pages = {path: html(name.title(), text(name)) for name, path in before.items()}
+    site = serve(pages | {"/d/": html("Home", f"<p>All of it.</p>{links}")})
+    run_crawl(f"{site.url}/d/")
+    now = {name: f"/d/{name}/" for name in names}
+    site.pages = tree(now, slash="/")
+    for name, path in now.items():
+        edit = text(f"{name} other")[:200] if name in names[:3] else ""
+        canonical = f"<link rel='canonical' href='{path}'>"
+        site.pages[path] = html(name.title(), text(name) + edit, canonical)
+        if ending:
+            del site.pages[path.rstrip("/")]
+    night = run_crawl(f"{site.url}/d/")
+    assert moved(night, site.url) == {now[name]: [before[name]] for name in names}
+    assert sum(one["change"] == "deleted" for one in night.documents) == 16
+
+
 REDIRECTS = {
     "301": lambda target: Reply("", 301, headers={"Location": target}),
     "for now": lambda target: Reply("", 302, headers={"Location": target}),

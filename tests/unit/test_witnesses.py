@@ -1,9 +1,12 @@
 """Search indexes by their shape: where a page says that they are, and what they say of each page."""
 
+import asyncio
 import json
+import zlib
 
 import pytest
 
+from llmsspider.site.discovered import FetchResult
 from llmsspider.site.witnesses import (
     MAX_BYTES,
     Place,
@@ -11,6 +14,7 @@ from llmsspider.site.witnesses import (
     Witness,
     by_build,
     by_lastmod,
+    find,
     places,
     read,
 )
@@ -117,6 +121,22 @@ def docusaurus(text: str) -> str:
     return json.dumps([{"documents": titles, "index": index}, {"documents": texts, "index": index}])
 
 
+def docusaurus_of_a_plugin(text: str) -> str:
+    rows = [("guide/install", text), ("guide/install#pip", "pip"), ("guide/use", "how")]
+    documents = [
+        {"id": n, "pageTitle": "T", "sectionTitle": said, "sectionRoute": f"/kit/{at}"}
+        for n, (at, said) in enumerate(rows)
+    ]
+    return json.dumps({"documents": documents, "index": {"version": "2.3.9"}})
+
+
+def inventory(text: str) -> bytes:
+    lines = [f"kit.{word} py:function 1 guide/install.html#$ -" for word in text.split()]
+    lines += ["guide/use std:doc -1 guide/use.html How to use it", "no entry"]
+    head = b"# Sphinx inventory version 2\n# Project: kit\n# Version: 1\n# zlib\n"
+    return head + zlib.compress("\n".join(lines).encode())
+
+
 def docfx(text: str) -> str:
     rows = {"guide/install.html": text, "guide/use.html": "how"}
     return json.dumps(
@@ -185,6 +205,10 @@ def nextra(text: str) -> str:
     )
 
 
+def as_bytes(body: str | bytes) -> bytes:
+    return body.encode() if isinstance(body, str) else body
+
+
 SHAPES = {
     "Nextra": nextra,
     "MkDocs and Zensical": mkdocs,
@@ -197,6 +221,8 @@ SHAPES = {
     "mdBook, parsed": lambda text: mdbook(text, parsed=True),
     "just-the-docs": just_the_docs,
     "Docusaurus": docusaurus,
+    "Docusaurus, one of several": docusaurus_of_a_plugin,
+    "an inventory of Sphinx": inventory,
     "DocFX": docfx,
     "ExDoc": exdoc,
     "Hugo": hugo,
@@ -210,7 +236,7 @@ SHAPES = {
 def test_an_edit_is_seen_on_its_page_and_on_no_other(shape):
     place = Place(f"{ROOT}hashmap.json" if shape is vitepress else f"{ROOT}index.json", ROOT)
     one, same, other = (
-        read(shape(text).encode(), place) for text in ("old words", "old words", "quite new words")
+        read(as_bytes(shape(text)), place) for text in ("old words", "old words", "quite new words")
     )
 
     assert one.stamp == same.stamp != other.stamp
@@ -274,7 +300,7 @@ def test_lastmod():
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 def test_the_words_of_pages_are_what_a_file_has_of_them(shape):
     place = Place(f"{ROOT}hashmap.json" if shape is vitepress else f"{ROOT}index.json", ROOT)
-    found = read(shape("unheard words").encode(), place)
+    found = read(as_bytes(shape("unheard words")), place)
 
     if shape is vitepress:
         assert found.hashes_pages
@@ -290,6 +316,8 @@ BROKEN = {
     "empty": b"",
     "no pages": b'{"docs": []}',
     "deep": b"[" * 200_000 + b"]" * 200_000,
+    "a damaged inventory": inventory("words")[:-9],
+    "no inventory": b"# Sphinx inventory version 2\n#\n#\n#\nwords",
     "wrong types": b'{"docnames": [1, 2], "terms": {}}',
     "other sites": b'[{"url": "https://other.example.org/a", "text": "x"}, {"url": "ftp://e.com/", "text": "x"}]',
     "too large": b" " * (MAX_BYTES + 1),
@@ -317,6 +345,17 @@ PLACES = {
     ),
     "just-the-docs": ('<script src="/assets/js/just-the-docs.js">', "assets/js/search-data.json", "https://e.com/"),
     "Docusaurus": ('<script src="/assets/js/runtime~main.1a.js">', "search-index.json", "https://e.com/"),
+    "Docusaurus with several": (
+        '<meta name="docusaurus_tag" content="docs-default-current"><script src="/assets/js/runtime~main.1a.js">',
+        "search-index.json",
+        "https://e.com/",
+    ),
+    "Sphinx without its index": ('<link href="_static/pygments.css?v=2">', "objects.inv", "https://e.com/d/"),
+    "Nextra in another language": (
+        '<p class="nextra-toc"><script src="/_next/static/chunks/main.js"></script>{"locale":"de"}',
+        "_next/static/chunks/nextra-data-de.json",
+        "https://e.com/",
+    ),
     "VitePress": ('<link rel=modulepreload href=/assets/chunks/theme.Ab1.js>', "hashmap.json", "https://e.com/"),
     "Pagefind": ('<link href="/pagefind/pagefind-ui.css">', "pagefind/pagefind-entry.json", "https://e.com/"),
     "Starlight": (
@@ -341,6 +380,47 @@ def test_a_page_says_where_the_file_is(head, path, root):
     assert places(head.encode(), "https://e.com/d/start.html")[:1] == [Place(root + path, root)]
 
 
+def test_each_part_of_a_site_of_docusaurus_may_have_its_index():
+    body = PLACES["Docusaurus with several"][0].encode()
+    assert [one.url for one in places(body, "https://e.com/d/")] == [
+        "https://e.com/search-index.json",
+        "https://e.com/search-index-docs-default-current.json",
+    ]
+
+
+class Answers(dict):
+    """Files of a host by URL; the requested ones in their order."""
+
+    def __init__(self, files):
+        super().__init__(files)
+        self.requested = []
+
+    async def __call__(self, url, most):
+        self.requested.append(url)
+        body = self.get(url)
+        return FetchResult(
+            url, url, 200 if body else 404, {}, body or b"", error=None if body else "not_found"
+        )
+
+
+def test_after_the_first_file_of_use_only_others_of_its_folder_are_requested():
+    page = b"""<script src="/index/search-index-docs.json"></script><link href="_static/doctools.js">
+    <script src="/index/search-index-blog.json"></script>"""
+    get = Answers(
+        {
+            f"https://e.com/index/search-index-{name}.json": docfx(name).encode()
+            for name in ("docs", "blog")
+        }
+    )
+
+    async def names():
+        return [said.name async for _, said in find(get, page, "https://e.com/")]
+
+    found = asyncio.run(names())
+    assert found == ["search-index-docs.json", "search-index-blog.json"]
+    assert len(get.requested) == 2
+
+
 def test_other_pages_lead_to_no_request():
     body = b'<script src="/js/app.js"></script><link href="/_astro/x.css"><script src="https://cdn.example.org/search.json">'
 
@@ -360,6 +440,20 @@ def test_other_pages_lead_to_no_request():
             '<script src="/_next/static/aB-c_12345/_buildManifest.js">',
             "aB-c_12345",
             "https://e.com/",
+            False,
+        ),
+        (
+            '<meta name="git-commit" content="1a2b3c4d5e6f">',
+            "1a2b3c4d5e6f",
+            "https://e.com/d/",
+            False,
+        ),
+        ("<meta name=build-id content=2026.11.28>", "2026.11.28", "https://e.com/d/", False),
+        ('<script>{"props":{},"buildId":"aB-c_12345"}', "aB-c_12345", "https://e.com/d/", False),
+        (
+            "window.__NUXT__={config:{app:{buildId:'1a2b-3c4d'}}}",
+            "1a2b-3c4d",
+            "https://e.com/d/",
             False,
         ),
     ],

@@ -218,7 +218,7 @@ class Pages(UsesRun):
         self._learn_links(result, answer)
         url = named_llms_txt(reading.meta, answer)
         seeds = await self.link_sources.described_by(url) if url is not None else ()
-        return chain(self._without_document(why, result, request), seeds)
+        return chain(self._without_document(why, result, answer, request), seeds)
 
     def _dropped_again(self, before: Drop, verdict: Verdict, url: str) -> Drop | None:
         """Return why a page is no document as before, None where that changed."""
@@ -320,7 +320,7 @@ class Pages(UsesRun):
         verdict = self._verdict(page, answer, request)
         if isinstance(verdict, Drop):
             self._remember(verdict, page, answer, request)
-            yield from self._without_document(verdict, page, request)
+            yield from self._without_document(verdict, page, answer, request)
             return
         if isinstance(verdict, Ask):
             yield from self.requests.markdown_of(verdict.url, request, page.page.follow)
@@ -395,7 +395,9 @@ class Pages(UsesRun):
         if is_plain(request):
             self.readings.keep(why, page, answer, listed=bool(info(request).get("listed")))
 
-    def _without_document(self, why: Drop, page: PageResult, request: Request) -> Iterator[Any]:
+    def _without_document(
+        self, why: Drop, page: PageResult, answer: PageResponse, request: Request
+    ) -> Iterator[Any]:
         """Yield the results of a page that is no document: other pages in its place, its links, or
         nothing.
         """
@@ -403,8 +405,10 @@ class Pages(UsesRun):
         target = why.target
         if target is not None:
             is_spelling = why.reason == "canonical"
-            depth = depth_of(request)
-            self.addresses.replaced(request.url, target, depth, is_spelling=is_spelling)
+            answers_there = identity(answer.fetched_url) != identity(target)  # no redirect
+            self.addresses.replaced(
+                request.url, target, depth_of(request), answers=is_spelling and answers_there
+            )
             uncounted = why.rule if is_spelling else None
             requested = list(self.requests.instead(target, request, uncounted=uncounted))
             if not (is_spelling and requested):
