@@ -77,7 +77,7 @@ class Command(CrawlCommand):
         if self.exitcode:
             why = "the crawl did not start"
             if ended is not None:
-                why = ended.advice.nothing_obtained(ended.fault)
+                why = ended.advice.nothing_obtained()
             if (
                 self.crawler.stats is not None
                 and self.crawler.stats.get_value("finish_reason") == "shutdown"

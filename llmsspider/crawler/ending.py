@@ -293,7 +293,7 @@ async def all_phases(phase: Phase, start: AsyncIterator[Any]) -> AsyncIterator[A
                 yield request
             await phase.wait_until_idle()
     except StoreError as error:
-        run.fault = str(error)
+        phase.coverage.fault = str(error)
         faults.error("The crawl ends: %(error)s", {"error": error}, extra={"spider": phase.spider})
         raise CloseSpider("store_failed") from error
     start_failed = phase.site.discovery is not None and bool(phase.site.discovery.start.error)
@@ -326,7 +326,7 @@ async def _begin(phase: Phase) -> None:
             await leave_out_pages(phase)
     except LlmsspiderError as error:
         faults.error("%(error)s", {"error": error}, extra={"spider": phase.spider})
-        run.fault = str(error)
+        phase.coverage.fault = str(error)
         raise CloseSpider(
             "store_failed" if isinstance(error, StoreError) else "start_failed"
         ) from error

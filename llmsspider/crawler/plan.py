@@ -14,7 +14,7 @@ from llmsspider import errors
 from llmsspider.config.arguments import DocsArguments
 from llmsspider.crawler.addresses import Addresses
 from llmsspider.crawler.bounds import Bounds
-from llmsspider.crawler.progress import Progress
+from llmsspider.crawler.progress import Coverage, Progress
 from llmsspider.crawler.records import Records
 from llmsspider.crawler.revisit import Night
 from llmsspider.crawler.site import SiteKnowledge
@@ -329,16 +329,18 @@ class Advice(UsesRun):
     """What is said of the outcome of a run in one line."""
 
     bounds: Bounds
+    coverage: Coverage
     progress: Progress
     records: Records
     site: SiteKnowledge
 
-    def of(self, outcome: str, fault: str | None) -> str:
+    def of(self, outcome: str) -> str:
         """One line on why a run that has ended `WITHOUT_DOCUMENTS` has none, or could not keep them,
         and what to do.
         """
+        fault = self.coverage.fault
         if outcome != "store_failed":
-            return self.nothing_obtained(fault)
+            return self.nothing_obtained()
         if not self.records.run_id:
             return f"nothing was fetched: {fault}"
         return f"{STORE_FAILED} ({fault})" if fault else STORE_FAILED
@@ -364,10 +366,11 @@ class Advice(UsesRun):
         """
         return [line for line in (self._start_failure(), self._links_out_of_scope()) if line]
 
-    def nothing_obtained(self, fault: str | None) -> str:
+    def nothing_obtained(self) -> str:
         """One line on why a run came to nothing, and what to do; it says what the start page answered."""
         start = self._start
         progress = self.progress
+        fault = self.coverage.fault
         if start is None or fault:
             return f"nothing was obtained from {self.records.source}: {fault or 'the crawl did not start'}"
         if start.error:

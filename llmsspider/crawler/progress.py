@@ -308,6 +308,7 @@ class Coverage:
     """Whether a run saw the whole site; after an incomplete run no page is deleted."""
 
     cut: str | None = None  # why the run did not see the whole site: a limit, a stop, a fault
+    fault: str | None = None  # the error that ended the run, in one line
     outage: str | None = None
     """How the site kept the run from seeing everything: stored pages stay, and the exit code of the
     command says it.
@@ -321,6 +322,11 @@ class Coverage:
     def incomplete(self, why: str) -> None:
         """Record that the run did not see the whole site; the first reason stays."""
         self.cut = self.cut or why
+
+    def failed(self, error: Exception) -> None:
+        """Record the error that ended the run."""
+        self.fault = str(error)
+        self.incomplete(self.fault)
 
     @property
     def complete(self) -> bool:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from hashlib import sha256
-from typing import Any, Literal, Self, TypedDict, cast, get_args
+from typing import Any, Literal, Self, TypedDict, TypeVar, cast, get_args
 from urllib.parse import urlsplit
 
 from OpenSSL.SSL import Error as TlsError
@@ -414,6 +414,18 @@ def run_of(crawler: Crawler) -> Run | None:
     """Return the run of the crawler's spider, None where it has none, as spiders of other projects."""
     run = getattr(crawler.spider, "run", None)
     return run if isinstance(run, Run) else None
+
+
+T = TypeVar("T")
+
+
+def part_of(crawler: Crawler, kind: type[T]) -> T | None:
+    """Return the part of the run of the crawler's spider that is of a kind (`parts.py`), None where
+    it has no run.
+    """
+    run = run_of(crawler)
+    parts = vars(run).values() if run is not None else ()
+    return next((part for part in parts if isinstance(part, kind)), None)
 
 
 def counter(crawler: Crawler) -> Callable[[Stat, int], None]:

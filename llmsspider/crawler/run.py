@@ -73,8 +73,6 @@ class Run:
 
     remembers = True  # whether pages are stored
 
-    fault: str | None = None  # the error that ended the run, in one line
-
     plan: Plan | None = None  # what the crawl would do, for `scrapy plan`
 
     start_links: Sequence[str] = ()  # what the start page links to
@@ -283,8 +281,7 @@ class Run:
             self._keep_waiting(is_stopped=not succeeded(outcome))
             self.known.flush()
         except StoreError as error:  # what was waiting to be written is not
-            self.coverage.incomplete(str(error))
-            self.fault = str(error)
+            self.coverage.failed(error)
             outcome = "store_failed"
         self.outcome = outcome
         self.ended.set()
@@ -354,15 +351,12 @@ class Run:
             store.finish_run(
                 self.outcome,
                 complete=self.coverage.complete,
-                why=self.advice.of(self.outcome, self.fault)
-                if is_vain
-                else self.coverage.why_incomplete,
+                why=self.advice.of(self.outcome) if is_vain else self.coverage.why_incomplete,
                 counts=counts,
             )
         except StoreError as error:  # the pages are stored, how the run ended is not
-            self.fault = str(error)
+            self.coverage.failed(error)
             self.outcome = "store_failed"
-            self.coverage.incomplete(str(error))
         with contextlib.suppress(StoreError):  # the writer has said it
             store.close()
 

@@ -249,9 +249,9 @@ class SiteKnowledge:
             else None
         )
 
-    def learn_redirect(self, url: str, target: str, *, is_named: bool) -> bool:
-        """Remember that an address redirects to another spelling of its own; say whether that names
-        it as its own.
+    def learn_redirect(self, url: str, target: str, *, is_named: bool) -> None:
+        """Remember that an address redirects to another spelling of its own, which `is_named` by
+        the page there.
         """
         if loose_key(url) == loose_key(target):
             self._redirects[identity(url)] = identity(target)
@@ -259,7 +259,6 @@ class SiteKnowledge:
                 self.with_slash.add(host(url))
             if is_named:
                 self._leading_back.add(host(target))
-        return is_named
 
     def named_answers(self, canonical: str, *, is_found: bool) -> None:
         """Take in whether an address that a page named as its own is found."""

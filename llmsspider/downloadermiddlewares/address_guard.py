@@ -12,7 +12,8 @@ from scrapy.crawler import Crawler
 from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.misc import load_object
 
-from llmsspider.crawler.requests import RefusedRequest, run_of
+from llmsspider.crawler.parts import DocsArguments
+from llmsspider.crawler.requests import RefusedRequest, part_of
 from llmsspider.downloadermiddlewares.resolver import allowed_addresses, guarded_resolver
 from llmsspider.errors import ArgumentsError, ErrorKind
 from llmsspider.web import stats
@@ -84,8 +85,8 @@ class AddressGuardMiddleware:
         """
         if (
             request.url.startswith(FILE)
-            and (run := run_of(self.crawler))
-            and run.arguments.reads_folder
+            and (arguments := part_of(self.crawler, DocsArguments))
+            and arguments.reads_folder
         ):
             return
         parts = urlparse_cached(request)

@@ -16,7 +16,8 @@ from scrapy.http import Response
 from scrapy.robotstxt import RobotParser
 from scrapy.utils.httpobj import urlparse_cached
 
-from llmsspider.crawler.requests import RefusedRequest, info, run_of
+from llmsspider.crawler.parts import Coverage
+from llmsspider.crawler.requests import RefusedRequest, info, part_of
 from llmsspider.downloadermiddlewares.host_pace import (
     DEFAULT_RATE,
     START_DELAY_SECS,
@@ -161,12 +162,16 @@ class BackoffMiddleware:
         elif response.status < 500 and response.status != 403:
             pace.record_answer(monotonic(), request.meta.get("download_latency", 0.0))
         self._apply(key)
-        run = run_of(self.crawler) if response.status in {403, *REFUSALS} else None
-        if pace.stopped and run is not None:
-            why = f"{key} gets no more requests: {pace.stopped}"
-            if run.coverage.why_incomplete != why:
+        if pace.stopped and response.status in {403, *REFUSALS}:
+            self._note_stop(f"{key} gets no more requests: {pace.stopped}")
+
+    def _note_stop(self, why: str) -> None:
+        """Make the run incomplete."""
+        coverage = part_of(self.crawler, Coverage)
+        if coverage is not None:
+            if coverage.why_incomplete != why:
                 logger.warning("%(why)s", {"why": why}, extra={"spider": self.crawler.spider})
-            run.coverage.incomplete(why)
+            coverage.incomplete(why)
 
     def _refused(self, key: str, pace: HostPace, request: Request, response: Response) -> None:
         header = response.headers.get("Retry-After")

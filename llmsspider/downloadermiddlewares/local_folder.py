@@ -30,7 +30,8 @@ from scrapy.http import Headers, Response
 from scrapy.responsetypes import responsetypes
 from scrapy.utils.asyncio import run_in_thread
 
-from llmsspider.crawler.requests import RefusedRequest, run_of
+from llmsspider.crawler.parts import DocsArguments
+from llmsspider.crawler.requests import RefusedRequest, part_of
 from llmsspider.errors import RenderingError
 from llmsspider.web.urls import INDEX_FILES, directory
 
@@ -232,12 +233,10 @@ class FolderDownloadHandler(BaseDownloadHandler):
 
     @cached_property
     def _folder(self) -> Folder | None:
-        run = run_of(self.crawler)
-        return (
-            Folder(run.arguments.url or "")
-            if run is not None and run.arguments.reads_folder
-            else None
-        )
+        arguments = part_of(self.crawler, DocsArguments)
+        if arguments is None or not arguments.reads_folder:
+            return None
+        return Folder(arguments.url or "")
 
     async def download_request(self, request: Request) -> Response:
         """Return what a server would answer; the browser opens no files."""

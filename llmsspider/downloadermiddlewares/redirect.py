@@ -12,12 +12,13 @@ from scrapy.http import Response
 from scrapy.settings import BaseSettings
 
 from llmsspider.crawler.bot_walls import leads_to_login, names_itself
+from llmsspider.crawler.parts import Addresses
 from llmsspider.crawler.requests import (
     REDIRECTED,
     RefusedRequest,
     download_nested,
     info,
-    run_of,
+    part_of,
 )
 from llmsspider.downloadermiddlewares.decompression import ENCODINGS, decompress
 from llmsspider.web import stats
@@ -111,21 +112,19 @@ class RedirectMiddleware(NoReferer, redirect.RedirectMiddleware):
             stats.count(self.crawler.stats, stats.blocked("redirect-loop"))
             why = f"redirects in a circle over {answer.url}"
             raise RefusedRequest(why, reason="redirect-loop", kind="http")
-        run = run_of(self.crawler)
-        if run is not None:
-            is_page = "by" in info(request)
-            if is_page and run.addresses.is_respelled(request.url, answer.url):
-                page = await download_nested(self.crawler, answer.url, request)
-                return page.replace(request=request)
-            if is_page and page_key(request.url) != page_key(answer.url):
-                run.addresses.count_as(request.url, answer.url)
-            named = info(request).get("canonical")
-            is_named = bool(named and identity(named) == identity(answer.url))
-            if run.site.learn_redirect(
-                request.url, answer.url, is_named=is_named
-            ):  # it is the document
-                return answer.replace(dont_filter=True)
-        return answer
+        addresses = part_of(self.crawler, Addresses)
+        if addresses is None:
+            return answer
+        is_page = "by" in info(request)
+        if is_page and addresses.is_respelled(request.url, answer.url):
+            page = await download_nested(self.crawler, answer.url, request)
+            return page.replace(request=request)
+        if is_page and page_key(request.url) != page_key(answer.url):
+            addresses.count_as(request.url, answer.url)
+        named = info(request).get("canonical")
+        is_named = bool(named and identity(named) == identity(answer.url))
+        addresses.site.learn_redirect(request.url, answer.url, is_named=is_named)
+        return answer.replace(dont_filter=True) if is_named else answer  # it is the document
 
     def _sent_back(self, request: Request, response: Response) -> Request | None:
         """Return the request for the first page of a host that sets cookies again, with them, where

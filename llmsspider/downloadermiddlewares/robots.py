@@ -15,7 +15,8 @@ from scrapy.robotstxt import RobotParser
 from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.misc import load_object
 
-from llmsspider.crawler.requests import RefusedRequest, info, kind_of_exception, run_of
+from llmsspider.crawler.parts import SiteKnowledge
+from llmsspider.crawler.requests import RefusedRequest, info, kind_of_exception, part_of
 from llmsspider.downloadermiddlewares.user_agent import robots_user_agent
 from llmsspider.errors import ErrorKind
 from llmsspider.web import foreign, stats
@@ -59,9 +60,9 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
 
     def __init__(self, crawler: Crawler):
         super().__init__(crawler)
-        if (run := run_of(crawler)) is not None:
-            run.site.robots_txt = self.text_of
-        self._rights = run.rights if run is not None else SiteRights()
+        if (site := part_of(crawler, SiteKnowledge)) is not None:
+            site.robots_txt = self.text_of
+        self._rights = part_of(crawler, SiteRights) or SiteRights()
         self._declaring: set[str] = (
             set()
         )  # the hosts that declare something, where opt-outs are obeyed

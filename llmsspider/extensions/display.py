@@ -5,10 +5,10 @@ from __future__ import annotations
 import atexit
 import logging
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, TextIO
 
 from llmsspider.crawler.progress import duration
-from llmsspider.crawler.run import Run
 from llmsspider.output import printable, status
 
 if TYPE_CHECKING:
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 class Display:
     """The live display, and the log above it."""
 
-    def __init__(self, run: Run):
-        self._run = run
+    def __init__(self, source: str, snapshot: Callable[[], status.RunStatus]):
+        self._source = source
+        self._snapshot = snapshot
         self._live: Live | None = None
         self._handlers: list[tuple[logging.StreamHandler[TextIO], TextIO]] = []
 
@@ -46,8 +47,7 @@ class Display:
     def refresh(self) -> None:
         """Show the state of this moment."""
         if self._live is not None:
-            snapshot = status.current_status(self._run)
-            self._live.update(view(snapshot, self._run.source), refresh=True)
+            self._live.update(view(self._snapshot(), self._source), refresh=True)
 
     def stop(self) -> None:
         """Show the last state, and let the log write to the terminal again; idempotent."""

@@ -104,7 +104,7 @@ def send_end(fd: int) -> None:
     ended = {"counts": run.counts(), "complete": report.complete, "outcome": run.outcome}
     problem = None if report.documents and run.outcome != "store_failed" else nothing(report)
     if problem and not run.discovers:
-        problem = f"{run.arguments.url}: {run.fault or problem}"
+        problem = f"{run.arguments.url}: {run.coverage.fault or problem}"
     if sys.platform != "win32":
         os.set_blocking(fd, True)
     with suppress(BrokenPipeError), os.fdopen(fd, "wb") as pipe:

@@ -11,7 +11,8 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.misc import load_object
 
-from llmsspider.crawler.requests import run_of
+from llmsspider.crawler.parts import Outputs
+from llmsspider.crawler.requests import part_of
 from llmsspider.crawler.spiderrun import on_scrapy_cloud
 from llmsspider.extensions.dot_scrapy import enabled
 from llmsspider.extensions.item_parts import ItemTooLargeError, split_document
@@ -87,8 +88,8 @@ class ScrapyCloud:
                 extra={"spider": spider},
             )
             stats.count(self.crawler.stats, "cloud/refused")
-            if (run := run_of(self.crawler)) is not None:
-                run.outputs.undelivered.append(f"item of {fields['url']}: {error}")
+            if (outputs := part_of(self.crawler, Outputs)) is not None:
+                outputs.undelivered.append(f"item of {fields['url']}: {error}")
             return
         for part in parts:
             self.platform.item_scraped(part, spider)

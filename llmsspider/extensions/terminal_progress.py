@@ -3,6 +3,7 @@
 import logging
 import os
 import sys
+from functools import partial
 
 from scrapy.utils.asyncio import create_looping_call
 
@@ -35,7 +36,8 @@ class TerminalProgress(RunExtension):
             sys.stdout
         )  # documents are written there
         is_plain = os.environ.get("TERM", "dumb") == "dumb" or not is_terminal(sys.stderr)
-        self._display = None if is_plain or is_shared else Display(self.run)
+        now = partial(current_status, self.run)
+        self._display = None if is_plain or is_shared else Display(self.records.source, now)
         self._interval = self.crawler.settings.getfloat("LOGSTATS_INTERVAL")
         self._logged_phase = ""
         self._logged_secs = 0.0

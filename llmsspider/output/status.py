@@ -201,7 +201,7 @@ def run_report(run: Run) -> RunReport:
         mirror=run.outputs.mirror,
         delivered=run.outputs.delivered,
         notes=[*run.advice.notes(), *learned, *unmatched],
-        advice=run.advice.of(run.outcome, run.fault) if run.outcome in WITHOUT_DOCUMENTS else None,
+        advice=run.advice.of(run.outcome) if run.outcome in WITHOUT_DOCUMENTS else None,
     )
 
 

@@ -10,6 +10,7 @@ from itemadapter import ItemAdapter
 
 from llmsspider.crawler.parts import (
     Config,
+    Coverage,
     KnownPages,
     Outputs,
     RecordedPages,
@@ -53,6 +54,7 @@ class HashPipeline(RunComponent):
     """
 
     config: Config
+    coverage: Coverage
     known: KnownPages
     memory: SourceMemory
     outputs: Outputs
@@ -91,7 +93,7 @@ class HashPipeline(RunComponent):
             return self._recorded(item, record)
         except StoreError as error:
             if self._ending is None and self.crawler.engine is not None:
-                self.run.fault = str(error)
+                self.coverage.fault = str(error)
                 spider = {"spider": self.crawler.spider}
                 logger.error("The crawl ends: %(error)s", {"error": error}, extra=spider)
                 closing = self.crawler.engine.close_spider_async(reason="store_failed")

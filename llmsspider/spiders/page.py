@@ -235,8 +235,8 @@ class PageSpider(Args[PageArguments], ProjectSpider):
         except PageFailedError as error:
             if error.kind is not None:
                 run.report.failed(url, error.kind, str(error), error.status)
-            run.fault = f"{error.kind or 'no document'}: {error}"
-            logger.error("%(url)s: %(fault)s", {"url": url, "fault": run.fault})
+            run.coverage.fault = f"{error.kind or 'no document'}: {error}"
+            logger.error("%(url)s: %(fault)s", {"url": url, "fault": run.coverage.fault})
             raise CloseSpider("start_failed" if error.kind else "no_documents") from error
         self.reader.count(found.answered.page_url, found.result.page)
         record = run.records.of_response(found.answered, found.result, depth=0, by="start")

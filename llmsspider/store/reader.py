@@ -44,7 +44,7 @@ from llmsspider.store.schema import (
     link,
     memory,
     page,
-    run,
+    run_table,
     source,
     version,
 )
@@ -82,9 +82,9 @@ _BY_KEYS = page.c.key.in_(bindparam("b_keys", expanding=True))
 @cache
 def _pages(parts: Parts) -> Select[Any]:
     """Pages of a source with the id of the run that changed them last, and the given parts."""
-    columns: list[Any] = [*page.c, run.c.id.label("run_id")]
+    columns: list[Any] = [*page.c, run_table.c.id.label("run_id")]
     joined: Any = page.outerjoin(
-        run, (run.c.source_id == page.c.source_id) & (run.c.number == page.c.run)
+        run_table, (run_table.c.source_id == page.c.source_id) & (run_table.c.number == page.c.run)
     )
     if "content" in parts:
         columns.append(content.c.data)
@@ -247,8 +247,8 @@ class SourceReader:
     def last_ended_run(self) -> str:
         """The id of the last run that has ended; an empty string before the first."""
         self.flush()
-        ended = (run.c.source_id == self._source_id, run.c.finished_at.is_not(None))
-        last = select(run.c.id).where(*ended).order_by(run.c.number.desc()).limit(1)
+        ended = (run_table.c.source_id == self._source_id, run_table.c.finished_at.is_not(None))
+        last = select(run_table.c.id).where(*ended).order_by(run_table.c.number.desc()).limit(1)
         return self._read(last).scalar() or ""
 
     def undelivered_since(self) -> int | None:
@@ -420,17 +420,17 @@ class SourceReader:
         rows = self._read(_READING.where(*kept).order_by(page.c.url)).mappings()
         return [Reading(**row) for row in rows]
 
-    def errors(self, run: RunRecord) -> list[PageError]:
+    def errors(self, of: RunRecord) -> list[PageError]:
         """The page errors of a run kept by name, oldest first."""
-        return self._details(error, PageError, run)
+        return self._details(error, PageError, of.number)
 
-    def filtered(self, run: RunRecord) -> list[FilteredUrl]:
+    def filtered(self, of: RunRecord) -> list[FilteredUrl]:
         """The URLs that a run filtered, as far as kept by name, oldest first."""
-        return self._details(filtered, FilteredUrl, run)
+        return self._details(filtered, FilteredUrl, of.number)
 
-    def _details(self, table: Any, kind: Any, run: RunRecord) -> list[Any]:
+    def _details(self, table: Any, kind: Any, number: int) -> list[Any]:
         self.flush()
-        mine = (table.c.source_id == self._known_source(), table.c.run == run.number)
+        mine = (table.c.source_id == self._known_source(), table.c.run == number)
         columns = [table.c[one.name] for one in fields(kind)]
         return [
             kind(*row) for row in self._read(select(*columns).where(*mine).order_by(table.c.id))

@@ -27,7 +27,7 @@ from llmsspider.store.schema import (
     filtered,
     memory,
     page,
-    run,
+    run_table,
     source,
     version,
 )
@@ -151,7 +151,7 @@ def begin(
         "source_id": source_id,
         "reach_from": reach_from,
     }
-    connection.execute(insert(run), row)
+    connection.execute(insert(run_table), row)
     return record, reach_from
 
 
@@ -165,10 +165,10 @@ def finish(
     """Mark a run as finished, delete the details of runs long past. Call in a write transaction."""
     now = time.time()
     values = values | {"finished_at": now, "heartbeat_at": now}
-    mine = (run.c.source_id == source_id, run.c.number == number)
-    connection.execute(update(run).where(*mine).values(values))
+    mine = (run_table.c.source_id == source_id, run_table.c.number == number)
+    connection.execute(update(run_table).where(*mine).values(values))
     first = connection.execute(
-        select(run.c.reach_from).where(*mine)
+        select(run_table.c.reach_from).where(*mine)
     ).scalar_one()  # of a night of many jobs
     for table in (error, filtered):
         past = table.c.run <= first - DETAIL_RUNS
@@ -179,16 +179,18 @@ def finish(
 
 def ask_to_end(connection: Connection, source_id: int, numbers: Sequence[int]) -> None:
     """Write into runs that go how they are to end. Call in a write transaction."""
-    of_these = (run.c.source_id == source_id, run.c.number.in_(numbers))
+    of_these = (run_table.c.source_id == source_id, run_table.c.number.in_(numbers))
     connection.execute(
-        update(run).where(*of_these, run.c.finished_at.is_(None)).values(outcome="shutdown")
+        update(run_table)
+        .where(*of_these, run_table.c.finished_at.is_(None))
+        .values(outcome="shutdown")
     )
 
 
 def is_asked_to_end(connection: Connection, source_id: int, number: int) -> bool:
     """Say whether that was done to a run."""
-    mine = (run.c.source_id == source_id, run.c.number == number)
-    return connection.execute(select(run.c.outcome).where(*mine)).scalar_one() is not None
+    mine = (run_table.c.source_id == source_id, run_table.c.number == number)
+    return connection.execute(select(run_table.c.outcome).where(*mine)).scalar_one() is not None
 
 
 def _drop_versions(
@@ -242,8 +244,8 @@ def status(runs: Sequence[RunRecord], pages: int) -> Status:
     """The state of a source from its runs and the number of its living pages."""
     if not runs:
         return "PENDING"
-    if any(run.is_going for run in runs):
-        return "UPDATING" if any(run.finished_at for run in runs) and pages else "CRAWLING"
+    if any(one.is_going for one in runs):
+        return "UPDATING" if any(one.finished_at for one in runs) and pages else "CRAWLING"
     if runs[-1].lost:
         return "lost"
     if runs[-1].outcome in {"start_failed", "no_documents"} or not pages:
@@ -283,12 +285,14 @@ def note_replayed(connection: Connection, source_id: int, name: str, since: int)
     """
     for one in all_runs(connection, source_id, name):
         if is_undelivered(one) and one.seq_before >= since:
-            its_row = update(run).where(run.c.source_id == source_id, run.c.number == one.number)
+            its_row = update(run_table).where(
+                run_table.c.source_id == source_id, run_table.c.number == one.number
+            )
             connection.execute(its_row.values(counts={**one.counts, "delivered": "replayed"}))
 
 
 def _rows(connection: Connection, source_id: int) -> Sequence[Any]:
-    mine = select(run).where(run.c.source_id == source_id).order_by(run.c.number)
+    mine = select(run_table).where(run_table.c.source_id == source_id).order_by(run_table.c.number)
     return connection.execute(mine).mappings().all()
 
 
@@ -318,6 +322,6 @@ def all_sources(database: Database) -> list[SourceRecord]:
 
 def delete_rows(connection: Connection, source_id: int) -> None:
     """Delete a source with everything stored of it. Call in a write transaction."""
-    for table in (error, filtered, alias, change, memory, page, run):
+    for table in (error, filtered, alias, change, memory, page, run_table):
         connection.execute(delete(table).where(table.c.source_id == source_id))
     connection.execute(delete(source).where(source.c.id == source_id))

@@ -170,7 +170,7 @@ source = Table(
     Column("last_seq", BigInteger, nullable=False),  # the greatest number written to `change`
 )
 
-run = Table(
+run_table = Table(
     "run",
     metadata,
     _source_id(primary_key=True),

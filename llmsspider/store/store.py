@@ -111,7 +111,7 @@ class Store(SourceReader):
         Raises `StoreError` when it is not known, cannot be opened, or is being crawled.
         """
         with cls.open(url, data_dir, source, create=False) as store:
-            going = [run.id for run in store.runs() if run.is_going]
+            going = [one.id for one in store.runs() if one.is_going]
             if going:
                 raise StoreError(
                     f"source {source!r} is being crawled by run {going[-1]}; stop that first"
@@ -189,7 +189,7 @@ class Store(SourceReader):
         begin = partial(runs.begin, source_id=source_id, wanted=wanted, resumes=resumes)
         self.run, reach_from = self._database.write(begin)
         keep = retention or runs.Retention()
-        self._writer = RunWriter(self._database, source_id, self.run, reach_from, keep)
+        self._writer = RunWriter(self._database, source_id, self.run.number, reach_from, keep)
         return self.run
 
     def heartbeat(self, counts: Mapping[str, Any]) -> bool:
@@ -199,7 +199,7 @@ class Store(SourceReader):
         writer = self._running()
         writer.update(HEARTBEAT, **writer.tallies(counts), heartbeat_at=time.time())
         with self._database.snapshot() as connection:
-            return runs.is_asked_to_end(connection, writer.source_id, writer.run.number)
+            return runs.is_asked_to_end(connection, writer.source_id, writer.number)
 
     def request_stop(self) -> bool:
         """Ask the runs that go, in whatever process, to stop with their next heartbeat; returns
@@ -221,7 +221,7 @@ class Store(SourceReader):
         writer = self._running()
         writer.flush()
         values = writer.tallies(counts) | {"outcome": outcome, "complete": complete, "why": why}
-        mine = writer.source_id, writer.run.number
+        mine = writer.source_id, writer.number
         self._database.write(
             lambda connection: runs.finish(connection, *mine, values, writer.retention)
         )

@@ -26,7 +26,6 @@ from llmsspider.store.records import (
     PageError,
     PageRecord,
     Reading,
-    RunRecord,
 )
 from llmsspider.store.runs import Retention
 from llmsspider.store.schema import (
@@ -37,7 +36,7 @@ from llmsspider.store.schema import (
     filtered,
     link,
     page,
-    run,
+    run_table,
     source,
     version,
 )
@@ -98,9 +97,14 @@ _DELETE_PAGE = update(page).where(*_PAGE).values(**_GONE)
 _DELETE_CONTENT, _DELETE_LINKS = (
     delete(one).where(one.c.page_id == bindparam("b_page_id")) for one in (content, link)
 )
-_THIS_RUN = (run.c.source_id == bindparam("b_source_id"), run.c.number == bindparam("b_run"))
+_THIS_RUN = (
+    run_table.c.source_id == bindparam("b_source_id"),
+    run_table.c.number == bindparam("b_run"),
+)
 HEARTBEAT = (
-    update(run).where(*_THIS_RUN).values(**_set("counts", "filtered", "errors", "heartbeat_at"))
+    update(run_table)
+    .where(*_THIS_RUN)
+    .values(**_set("counts", "filtered", "errors", "heartbeat_at"))
 )
 _KEPT = ("seq", "run", "title", "content_hash", "extractor_version")
 _KEEP = insert(version).from_select(
@@ -207,15 +211,15 @@ class RunWriter:
         self,
         database: Database,
         source_id: int,
-        run: RunRecord,
+        number: int,
         reach_from: int,
         retention: Retention,
     ):
         self.source_id = source_id
-        self.run = run
+        self.number = number
         self.reach_from = reach_from
         self.retention = retention
-        self._mine = {"source_id": source_id, "run": run.number}
+        self._mine = {"source_id": source_id, "run": number}
         self.upserts = {table: _upsert(database, table) for table in (page, content, link, alias)}
         self._database = database
         self._next_seq = self._end_seq = 0
@@ -418,7 +422,7 @@ class RunWriter:
         """Write rows, contents and links of pages; returns row id, URL and "is no document" of each
         as stored now.
         """
-        reached = self._mine | {"reached": self.run.number}
+        reached = self._mine | {"reached": self.number}
         replaced = []
         same = []
         deleted = []

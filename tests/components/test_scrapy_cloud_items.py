@@ -12,6 +12,7 @@ import pytest
 from scrapy.exceptions import NotConfigured
 from scrapy.settings import Settings
 
+from llmsspider.crawler.progress import Outputs
 from llmsspider.crawler.run import Run
 from llmsspider.extensions.job_memory import descendants
 from llmsspider.extensions.scrapy_cloud import MAX_ITEM_BYTES, ScrapyCloud
@@ -43,7 +44,7 @@ def cloud():
     )
     platform = SimpleNamespace(item_scraped=lambda item, _spider: written.append(item))
     run = Run.__new__(Run)
-    run.outputs = SimpleNamespace(undelivered=[])
+    run.outputs = Outputs()
     spider = SimpleNamespace(run=run)
     crawler.spider = spider
     extension = ScrapyCloud(crawler)

@@ -15,7 +15,7 @@ from llmsspider.errors import StoreError
 from llmsspider.store import FilteredUrl, PageError, SourceRecord, Stores
 from llmsspider.store.records import RunRecord
 from llmsspider.store.runs import HEARTBEAT_LIMIT_SECS, new_run_id, status, this_host
-from llmsspider.store.schema import run as run_table
+from llmsspider.store.schema import run_table
 
 
 def dead_pid() -> int:

@@ -81,8 +81,8 @@ def escape_brackets(text: str) -> str:
     ends: dict[
         int, list[int]
     ] = {}  # where runs of backticks end, by their length, the last one first
-    for run in reversed([*_BACKTICKS.finditer(text)]):
-        ends.setdefault(len(run[0]), []).append(run.end())
+    for ticks in reversed([*_BACKTICKS.finditer(text)]):
+        ends.setdefault(len(ticks[0]), []).append(ticks.end())
     position = 0
     while found := _BRACKET.search(text, position):
         start, position = found.span()
