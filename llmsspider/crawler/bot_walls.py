@@ -175,7 +175,7 @@ class _SameText:
 _OVERWRITTEN: dict[Overwrite, str] = {
     "alike": "nearly the same text in place of several pages",
     "exchanged": "the text that another page had",
-    "away": "another text, without the words of its headings, like other pages",
+    "odd": "its headings or half of its text are gone, like those of other pages",
     "many": "another text, like many pages of this night",
 }
 

@@ -10,78 +10,89 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from heapq import nsmallest
 from itertools import islice
+from os.path import commonprefix
 from typing import Literal, NamedTuple
 from zlib import crc32
 
 LEAST_PAGES = 3
 """Number of pages that are held back at least; fewer are rewritten."""
-AWAY_SHARE = 0.03
-"""More than this share of the pages does not leave the words of its headings in one night."""
+ODD_SHARE = 0.03
+"""More than this share of the pages does not lose its headings, or its text, in one night."""
 REWRITTEN_SHARE = 0.3
 """More than this share of the pages is not rewritten in one night."""
 
-SKETCHED_WORDS = 64
+SHINGLE = 3
+"""Number of words in a row that texts have in common: single words are those of the whole site."""
+SKETCHED = 64
 _KEYS = 4  # of the smallest hashes of a sketch, by which others like it are found
 _COMPARED = 40  # maximum number of pages that one is compared with
-_ALIKE = 0.7
-_UNLIKE = 0.5
+_ALIKE = 0.5
+_UNLIKE = 0.3
+_KEPT = 0.6
+_BEGINNING = 0.8
 
-_WORD = re.compile(r"\w{2,}")
+_WORD = re.compile(r"\w+")
 _HEADING = re.compile(r"^#{1,6}[ \t]+(.+)$", re.MULTILINE)
 
 Sketch = frozenset[int]
-"""The smallest hashes of the words of a text: the share that two have in common is about that of
-their words.
+"""The smallest hashes of the shingles of a text: the share that two have in common is about that of
+their shingles.
 """
 
-Overwrite = Literal["alike", "exchanged", "away", "many"]
-"""What pages became: the same text, the texts of each other, without the words of their headings,
-or merely too many others at once.
+Overwrite = Literal["alike", "exchanged", "odd", "many"]
+"""What pages became: the same text, the texts of each other, odd ones (`Rewriting`), or merely too
+many others at once.
 """
 
 
-def _words(text: str) -> set[str]:
-    return set(_WORD.findall(text.lower()))
+def shingles(text: str) -> set[int]:
+    """Return the hashes of each few words in a row of a text."""
+    words = [word.encode("utf-8", "surrogatepass") for word in _WORD.findall(text.lower())]
+    starts = range(max(len(words) - SHINGLE, 0) + 1)
+    return {crc32(b" ".join(words[start : start + SHINGLE])) for start in starts}
 
 
-def sketch(text: str) -> Sketch:
-    """Return the sketch of a text."""
-    hashes = {crc32(word.encode("utf-8", "surrogatepass")) for word in _words(text)}
-    return frozenset(nsmallest(SKETCHED_WORDS, hashes))
+def sketch(hashes: set[int]) -> Sketch:
+    """Return the sketch of the shingles of a text."""
+    return frozenset(nsmallest(SKETCHED, hashes))
 
 
 def resemblance(one: Sketch, other: Sketch) -> float:
-    """Return about the share of the words of two texts that both have.
+    """Return about the share of the shingles of two texts that both have.
 
-    >>> resemblance(sketch("how to install it"), sketch("How to install it."))
-    1.0
+    >>> said = [sketch(shingles(text)) for text in ("how to install it", "How to install it.", "Run it")]
+    >>> resemblance(said[0], said[1]), resemblance(said[0], said[2])
+    (1.0, 0.0)
     """
-    smallest = nsmallest(SKETCHED_WORDS, one | other)
-    return sum(each in one and each in other for each in smallest) / (len(smallest) or 1)
+    smallest = nsmallest(SKETCHED, one | other)
+    return sum(each in one and each in other for each in smallest) / len(smallest)
 
 
 class Rewriting(NamedTuple):
-    """The texts of a page before and now, as sketches; `is_away` where the words of its headings
-    are gone.
+    """The texts of a page before and now, as sketches; `is_odd` where half of its headings are gone,
+    and no more text came, or where it ends early.
     """
 
     key: bytes
     before: Sketch
     now: Sketch
-    is_away: bool
+    is_odd: bool
 
 
 def rewriting(key: bytes, before: str, now: str, title: str | None = None) -> Rewriting | None:
-    """Return how a page, whose `title` was this, was rewritten; None where it kept most words, as
-    one does that was a stub.
+    """Return how a page, whose `title` was this, was rewritten; None where it kept most of what it
+    said.
     """
-    old = _words(before)
-    new = _words(now)
-    if len(old & new) >= _UNLIKE * len(old):
+    old = shingles(before)
+    new = shingles(now)
+    if len(old & new) >= _KEPT * len(old):
         return None
-    headings = _words(" ".join([title or "", *_HEADING.findall(before)]))
-    is_away = len(headings & new) < _UNLIKE * len(headings)
-    return Rewriting(key, sketch(before), sketch(now), is_away)
+    headings = {title or "", *_HEADING.findall(before)} - {""}
+    lost = sum(heading not in now for heading in headings)
+    is_away = lost > 0 and 2 * lost >= len(headings)
+    is_cut = len(commonprefix([before, now])) >= _BEGINNING * len(now)
+    is_odd = is_cut or (is_away and len(now) < 2 * len(before))
+    return Rewriting(key, sketch(old), sketch(new), is_odd)
 
 
 _Index = defaultdict[int, list[Rewriting]]
@@ -94,7 +105,7 @@ class Overwrites:
     _pages: dict[bytes, Rewriting] = field(default_factory=dict)
     _by_now: _Index = field(default_factory=lambda: defaultdict(list))
     _by_before: _Index = field(default_factory=lambda: defaultdict(list))
-    _away: int = 0
+    _odd: int = 0
     _known_kinds: dict[bytes, Overwrite] | None = None
 
     def see(self, page: Rewriting) -> None:
@@ -103,7 +114,7 @@ class Overwrites:
             return
         self._pages[page.key] = page
         self._known_kinds = None
-        self._away += page.is_away
+        self._odd += page.is_odd
         for each in nsmallest(_KEYS, page.now):
             self._by_now[each].append(page)
         for each in nsmallest(_KEYS, page.before):
@@ -118,8 +129,8 @@ class Overwrites:
         kinds = self._kinds
         if page.key in kinds:
             return kinds[page.key]
-        if page.is_away and self._away >= max(LEAST_PAGES, AWAY_SHARE * pages):
-            return "away"
+        if page.is_odd and self._odd >= max(LEAST_PAGES, ODD_SHARE * pages):
+            return "odd"
         is_odd_night = len(kinds) >= LEAST_PAGES or len(self._pages) > REWRITTEN_SHARE * pages
         return "many" if is_odd_night else None
 

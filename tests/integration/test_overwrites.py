@@ -44,6 +44,7 @@ ODD = {
     ),
     "the next page": lambda number: text((number + 1) % 20),
     "another language": other_language,
+    "half of the text": lambda number: (text(number)[0], text(number)[1][:200]),
 }
 FORMS = ["HTML", "Markdown", "full text"]
 

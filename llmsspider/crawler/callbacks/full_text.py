@@ -239,6 +239,7 @@ class FullTextPages(UsesRun):
                 self.known.record_outcome(page_key(url), "failed", wall.kind)
                 yield from self.documents.in_place_of_failed(page_key(url), record.depth)
             elif suspect is not None and suspect.rewriting is not None:
+                suspect.cut = False
                 self.suspects.see(suspect)
                 yield from self.documents.kept_as_suspect(record, of_file, suspect)
             else:

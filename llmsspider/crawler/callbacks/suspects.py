@@ -91,6 +91,7 @@ class SuspectAnswers(UsesRun):
         text = record.text
         before = stored.text
         suspect = Suspect(state.key, bot_walls.wall_fingerprint(text), state.content_hash)
+        suspect.rewriting = rewriting(state.key, before, text, stored.title)
         suspect.cut = not record.has_end_tag and breaks_off(before, text)
         if suspect.cut:
             return suspect
@@ -98,10 +99,11 @@ class SuspectAnswers(UsesRun):
         is_missing = content_hash(text) in self.site.soft404_hashes
         if dropped is not None and dropped.reason == "soft-404":
             is_missing = True
-        if is_missing or not bot_walls.is_rewritten(before, text):
+        if is_missing:
             return None
+        if not bot_walls.is_rewritten(before, text):
+            return suspect if suspect.rewriting is not None else None
         suspect.kind = bot_walls.own_evidence(before, text, record.title, body)
-        suspect.rewriting = rewriting(state.key, before, text, stored.title)
         if dropped is None:  # one without text is seen twice anyway
             shrunk = bot_walls.is_shrunk(before, text)
             # Markdown of a page that came as HTML has no navigation

@@ -1,0 +1,141 @@
+"""What many pages became together that have another text at once."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from llmsspider.crawler.overwrites import (
+    ODD_SHARE,
+    REWRITTEN_SHARE,
+    Overwrites,
+    resemblance,
+    rewriting,
+    shingles,
+    sketch,
+)
+
+COMMON = "the of a to in is value option returns when default with this that can must for from".split()  # noqa: SIM905
+
+
+def prose(seed: str, number: int = 120) -> str:
+    """Sentences of words that all pages have, in an order of their own."""
+    chance = random.Random(seed)
+    return " ".join(chance.choices(COMMON, k=number))
+
+
+def page(name: str, body: str = "") -> str:
+    return f"# About {name}\n\n{body or prose(name)}\n\n## More of {name}\n\n{prose(name[::-1])}\n"
+
+
+NAMES = [f"{first}{second}page" for first in "abcdefghij" for second in "klmnopqrst"]
+
+
+def kinds(now: dict[str, str], pages: int = 100) -> list[str | None]:
+    """What the pages became that say this now, in a source that has so many pages."""
+    overwrites = Overwrites()
+    found = []
+    for name, text in now.items():
+        made = rewriting(name.encode(), page(name), text, f"About {name}")
+        if made is not None:
+            overwrites.see(made)
+            overwrites.see(made)  # as where an answer is read twice
+        found.append(made)
+    return [None if made is None else overwrites.of(made, pages) for made in found]
+
+
+def half(name: str) -> str:
+    text = page(name)
+    return text[: len(text) // 2]
+
+
+def wall(name: str) -> str:
+    return f"# One moment\n\n{prose('wall')}\n\nTicket {prose(f'ticket {name}', 6)}.\n"
+
+
+def other(name: str) -> str:
+    return page(f"other-{name}")
+
+
+def under_its_headings(name: str) -> str:
+    return page(name, prose(f"other {name}", 300)).replace(prose(name[::-1]), "")
+
+
+def following(name: str) -> str:
+    return page(NAMES[(NAMES.index(name) + 1) % len(NAMES)])
+
+
+@pytest.mark.parametrize(
+    ("made", "number", "kind"),
+    [
+        (page, 100, None),
+        (wall, 2, None),
+        (wall, 3, "alike"),
+        (wall, 100, "alike"),
+        (following, 2, None),
+        (following, 3, "exchanged"),
+        (following, 100, "exchanged"),
+        (half, 2, None),
+        (half, 3, "odd"),
+        (half, 100, "odd"),
+        (other, 2, None),
+        (other, 3, "odd"),
+        (other, 100, "odd"),
+        (under_its_headings, 30, None),
+        (under_its_headings, 31, "many"),
+    ],
+    ids=lambda value: getattr(value, "__name__", None),
+)
+def test_what_so_many_of_a_hundred_pages_became(made, number, kind):
+    found = kinds({name: made(name) for name in NAMES[:number]})
+    assert set(found[:-1]) == {kind}  # the last one has the text of a page that is as it was
+    assert found[-1] in {kind, "odd"}
+
+
+def test_pages_among_those_of_an_odd_night_wait_with_them():
+    said = {name: wall(name) for name in NAMES[:3]}
+    said |= {name: under_its_headings(name) for name in NAMES[3:5]}
+    assert kinds(said) == ["alike"] * 3 + ["many"] * 2
+
+
+@pytest.mark.parametrize(("number", "kind"), [(29, None), (30, "odd")])
+def test_odd_pages_are_many_by_their_share(number, kind):
+    found = kinds({name: half(name) for name in NAMES[:number]}, pages=1000)
+    assert set(found) == {kind}
+    assert (ODD_SHARE, REWRITTEN_SHARE) == (0.03, 0.3)
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "is_odd"),
+    [
+        ("# A\n\n" + prose("a"), "# A\n\n" + prose("a") + prose("b"), None),
+        ("# A\n\n" + prose("a"), "# A\n\n" + prose("a", 80), None),
+        ("# A\n\n" + prose("a"), "# A\n\n" + prose("a", 50), True),
+        ("# A\n\n" + prose("a"), "# A\n\n" + prose("b"), False),
+        ("# A\n\n" + prose("a"), "# Bee\n\n" + prose("b"), True),
+        ("# A\n\n## Cee\n\n" + prose("a"), "# A\n\n## Dee\n\n" + prose("b"), True),
+        ("# A\n\n## Cee\n\n## Ef\n\n" + prose("a"), "# A\n\n## Cee\n\n## Gi\n\n" + prose("b"), False),
+        ("# A\n\n" + prose("a"), "# Bee\n\n" + prose("b", 400), False),
+        ("", "# A\n\n" + prose("b"), False),
+        ("", "", None),
+    ],
+    ids=["longer", "shorter", "half", "body", "all", "half of its headings", "a third", "grown", "empty", "nothing"],
+)  # fmt: skip
+def test_what_a_rewritten_page_lost(before, now, is_odd):
+    made = rewriting(b"a", before, now)
+    assert (None if made is None else made.is_odd) == is_odd
+
+
+def test_a_title_that_is_no_heading_counts():
+    assert rewriting(b"a", prose("a"), "Apes: " + prose("b"), "Apes").is_odd is False
+    assert rewriting(b"a", prose("a"), "Bees: " + prose("b"), "Apes").is_odd is True
+
+
+def test_texts_are_like_each_other_by_words_in_a_row():
+    one, other = (sketch(shingles(prose(name, 300))) for name in "ab")
+    assert resemblance(one, other) < 0.1
+    assert resemblance(one, one) == 1.0
+    assert 0.2 < resemblance(one, sketch(shingles(prose("a", 150)))) < 0.8
+    assert shingles("One two") == shingles("one, TWO!")
+    assert len(shingles("one two three four")) == 2
