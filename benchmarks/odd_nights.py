@@ -6,6 +6,8 @@ for each fault, kind of site and number of pages what was told, what was overwri
 and on the next. Exit code 1 where text was overwritten or deleted.
 """
 
+# ruff: noqa: SIM905 (word lists read better unbroken)
+
 from __future__ import annotations
 
 import argparse
@@ -33,7 +35,9 @@ COMMON = (
     " field type object list string number path file name column session cache connection handler body stream"
     " install configure example section below above see note that this can must should will be used for from into"
 ).split()
-SYLLABLES = "ba ce di fo gu ha je ki lo mu na pe qui ro su ta ve wi xo yu za bre cli dro fle gro".split()  # noqa: SIM905
+SYLLABLES = (
+    "ba ce di fo gu ha je ki lo mu na pe qui ro su ta ve wi xo yu za bre cli dro fle gro".split()
+)
 
 
 class Text(NamedTuple):
@@ -95,8 +99,13 @@ OOPS = (
 
 def trace(number: int) -> Text:
     own = words(str(number), 24)
-    lines = [f'  File "/srv/app/views.py", line {100 + number}, in {own[0]}', "    return render(page)"]
-    body = "Traceback (most recent call last):\n" + "\n".join(lines) + "\nTemplateNotFound: page.html"
+    lines = [
+        f'  File "/srv/app/views.py", line {100 + number}, in {own[0]}',
+        "    return render(page)",
+    ]
+    body = (
+        "Traceback (most recent call last):\n" + "\n".join(lines) + "\nTemplateNotFound: page.html"
+    )
     return Text("Application error", f"```\n{body}\n```")
 
 
@@ -161,7 +170,11 @@ def as_html(text: Text, nav: str, more: str = "") -> str:
             blocks.append(f"<pre><code>{escape(block.strip('`').strip())}\n</code></pre>")
         elif block.startswith("- "):
             links = (line[3:-1].split("](") for line in block.splitlines())
-            blocks.append("<ul>" + "".join(f"<li><a href='{to}'>{escape(of)}</a></li>" for of, to in links) + "</ul>")
+            blocks.append(
+                "<ul>"
+                + "".join(f"<li><a href='{to}'>{escape(of)}</a></li>" for of, to in links)
+                + "</ul>"
+            )
         else:
             blocks.append(f"<p>{escape(block)}</p>")
     title = escape(text.title)
@@ -190,13 +203,19 @@ def pages(form: str, said: list[Text]) -> dict[str, Any]:
     found: dict[str, Any] = {"/docs/": as_html(home, nav), **dict(zip(paths, html, strict=True))}
     if form == "sitemap":
         entries = "".join(f"<url><loc>{{base}}{path}</loc></url>" for path in ("/docs/", *paths))
-        found["/sitemap.xml"] = f"<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>{entries}</urlset>"
+        found["/sitemap.xml"] = (
+            f"<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>{entries}</urlset>"
+        )
     elif form in {"llms.txt", "llms-full"}:
         ending = ".md" if form == "llms.txt" else ""
-        listed = "".join(f"- [{page(n).title}]({{base}}{path}{ending})\n" for n, path in enumerate(paths))
+        listed = "".join(
+            f"- [{page(n).title}]({{base}}{path}{ending})\n" for n, path in enumerate(paths)
+        )
         found["/docs/llms.txt"] = f"# Site\n\n> All about it.\n\n## Docs\n\n{listed}"
         if form == "llms.txt":
-            found |= {f"{path}.md": as_markdown(text) for path, text in zip(paths, said, strict=True)}
+            found |= {
+                f"{path}.md": as_markdown(text) for path, text in zip(paths, said, strict=True)
+            }
         else:
             parts = zip(paths, said, strict=True)
             found["/docs/llms-full.txt"] = "\n".join(
@@ -204,12 +223,18 @@ def pages(form: str, said: list[Text]) -> dict[str, Any]:
             )
     elif form == "negotiated":
         found["/docs/"] = as_html(home, f"<nav>{links}</nav>")
-        found |= {path: _negotiated(as_markdown(text), of) for path, text, of in zip(paths, said, html, strict=True)}
+        found |= {
+            path: _negotiated(as_markdown(text), of)
+            for path, text, of in zip(paths, said, html, strict=True)
+        }
     elif form == "client":
         found |= dict.fromkeys(paths, SHELL)
         found["/docs/"] = SHELL
         found["/data/docs/.json"] = Reply(_data(as_html(home, nav)), content_type=TYPES["json"])
-        found |= {f"/data{path}.json": Reply(_data(of), content_type=TYPES["json"]) for path, of in zip(paths, html, strict=True)}
+        found |= {
+            f"/data{path}.json": Reply(_data(of), content_type=TYPES["json"])
+            for path, of in zip(paths, html, strict=True)
+        }
     return found
 
 
@@ -257,8 +282,12 @@ def main() -> None:
     parser.add_argument("--shares", nargs="*", type=int, default=SHARES)
     parser.add_argument("--stays", action="store_true")
     options = parser.parse_args()
-    faults = [one for one in FAULTS if not options.faults or any(word in one for word in options.faults)]
-    forms = [one for one in FORMS if one in options.forms or (not options.forms and one != "client")]
+    faults = [
+        one for one in FAULTS if not options.faults or any(word in one for word in options.faults)
+    ]
+    forms = [
+        one for one in FORMS if one in options.forms or (not options.forms and one != "client")
+    ]
     wrong = 0
     site = Site({})
     with tempfile.TemporaryDirectory() as folder, serving(site):
@@ -276,7 +305,9 @@ def main() -> None:
                     place = Path(folder, "night")
                     shutil.copytree(base, place)
                     behind = random.Random(fault).sample(range(PAGES), share)
-                    odd = [FAULTS[fault](n) if n in behind else text for n, text in enumerate(right)]
+                    odd = [
+                        FAULTS[fault](n) if n in behind else text for n, text in enumerate(right)
+                    ]
                     nights = []
                     for said in (odd, odd, odd) if options.stays else (odd, right):
                         site.pages = pages(form, said)
@@ -285,7 +316,10 @@ def main() -> None:
                     bad = any(one.overwritten or one.changes["deleted"] for one in nights[:1])
                     wrong += bad
                     mark = "WRONG" if bad else ""
-                    print(f"| {fault} | {form} | {share} | {' | '.join(map(str, nights))} | {mark} |", flush=True)
+                    print(
+                        f"| {fault} | {form} | {share} | {' | '.join(map(str, nights))} | {mark} |",
+                        flush=True,
+                    )
     print(f"{wrong} nights overwrote or deleted")
     raise SystemExit(bool(wrong))
 

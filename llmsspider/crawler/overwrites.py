@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from heapq import nsmallest
 from itertools import islice
-from os.path import commonprefix
 from typing import Literal, NamedTuple
 from zlib import crc32
 
@@ -26,10 +25,10 @@ SHINGLE = 3
 SKETCHED = 64
 _KEYS = 4  # of the smallest hashes of a sketch, by which others like it are found
 _COMPARED = 40  # maximum number of pages that one is compared with
-_ALIKE = 0.5
+_ALIKE = 0.5  # share of shingles from which on two texts are one
 _UNLIKE = 0.3
-_KEPT = 0.6
-_BEGINNING = 0.8
+_KEPT = 0.6  # share of its shingles from which on a page is edited, not rewritten
+_BEGINNING = 0.8  # share of a text that begins as the one before, where that was cut
 
 _WORD = re.compile(r"\w+")
 _HEADING = re.compile(r"^#{1,6}[ \t]+(.+)$", re.MULTILINE)
@@ -90,7 +89,7 @@ def rewriting(key: bytes, before: str, now: str, title: str | None = None) -> Re
     headings = {title or "", *_HEADING.findall(before)} - {""}
     lost = sum(heading not in now for heading in headings)
     is_away = lost > 0 and 2 * lost >= len(headings)
-    is_cut = len(commonprefix([before, now])) >= _BEGINNING * len(now)
+    is_cut = before.startswith(now[: int(_BEGINNING * len(now))])
     is_odd = is_cut or (is_away and len(now) < 2 * len(before))
     return Rewriting(key, sketch(old), sketch(new), is_odd)
 

@@ -1,5 +1,7 @@
 """What many pages became together that have another text at once."""
 
+# ruff: noqa: SIM905 (word lists read better unbroken)
+
 from __future__ import annotations
 
 import random
@@ -16,7 +18,9 @@ from llmsspider.crawler.overwrites import (
     sketch,
 )
 
-COMMON = "the of a to in is value option returns when default with this that can must for from".split()  # noqa: SIM905
+COMMON = (
+    "the of a to in is value option returns when default with this that can must for from".split()
+)
 
 
 def prose(seed: str, number: int = 120) -> str:
