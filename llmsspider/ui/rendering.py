@@ -126,6 +126,9 @@ def environment() -> Environment:
         "style": "",
         "refresh": 0,
         "summary": False,
+        "nights": (),
+        "changes": None,
+        "documents": (),
     }
     made.filters |= {"moment": moment, "markdown": as_html}
     made.filters |= {one.__name__: one for one in (duration, facts, url_groups)}

@@ -15,7 +15,9 @@ from llmsspider.output.exports import staged
 from llmsspider.output.metrics import metrics
 from llmsspider.output.mirror import path_for
 from llmsspider.output.report import ReportData, RunData
+from llmsspider.store import Store
 from llmsspider.ui.rendering import render, style
+from llmsspider.ui.views import nights_of
 
 REFRESH_SECS = 1
 """Time after which the page of a crawl is loaded again."""
@@ -25,7 +27,7 @@ MAX_COMPARED = 500
 
 def live_page(data: RunData, *, is_over: bool) -> str:
     """Return the page of a crawl, which loads itself again until it is over."""
-    return render("report.html.j2", **_values(data), refresh=0 if is_over else REFRESH_SECS)
+    return render("report.html.j2", data=data, refresh=0 if is_over else REFRESH_SECS)
 
 
 def night_page(changes: SourceChanges, *, summary: bool = False) -> str:
@@ -41,12 +43,21 @@ def write_report(run: Run, setting: str) -> tuple[Path, str]:
     `OSError` and `StoreError`.
     """
     data, documents = ReportData(run).gather()
+    with run.config.stores.open(run.source, create=False) as store:
+        nights = nights_of(store.runs())
+        changes = _changes(store, run, documents)
     page = path_for(setting, data.source)
     if page.suffix.lower() not in {".html", ".htm"}:
         page /= "report.html"
     page.parent.mkdir(parents=True, exist_ok=True)
-    values = _values(data, documents, _changes(run, documents))
-    text = render("report.html.j2", **values, style=style())
+    text = render(
+        "report.html.j2",
+        data=data,
+        documents=documents,
+        changes=changes,
+        nights=nights,
+        style=style(),
+    )
     with staged(page.with_name("run.prom")) as out:
         out.write(metrics(data.run, data.source, data.oldest_check).encode("utf-8", "replace"))
     with staged(page.with_name("run.json")) as out:
@@ -56,18 +67,11 @@ def write_report(run: Run, setting: str) -> tuple[Path, str]:
     return page.resolve(), text
 
 
-def _values(
-    data: RunData, documents: Sequence[Sequence[Any]] = (), changes: SourceChanges | None = None
-) -> dict[str, Any]:
-    return {"data": data, "documents": documents, "changes": changes}
-
-
-def _changes(run: Run, documents: Sequence[Sequence[Any]]) -> SourceChanges | None:
+def _changes(store: Store, run: Run, documents: Sequence[Sequence[Any]]) -> SourceChanges | None:
     """Return what a run changed, with differences; None for the first run of a source, and where
     they are too many.
     """
     changed = sum(row[4] in {"new", "changed", "deleted"} for row in documents)
     if not run.seq_before or changed > MAX_COMPARED:
         return None
-    with run.config.stores.open(run.source, create=False) as store:
-        return changes_since(store, run.source, run.seq_before)
+    return changes_since(store, run.source, run.seq_before)

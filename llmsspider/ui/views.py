@@ -104,7 +104,7 @@ def source(library: Library, record: SourceRecord) -> SourceView:
     with closing(library.store(record.name)) as store:
         runs = store.runs()
         status = stored_status(store, runs[-1]) if runs else None
-        return SourceView(record, _nights(runs), status)
+        return SourceView(record, nights_of(runs), status)
 
 
 def record_of(library: Library, name: str) -> SourceRecord:
@@ -115,7 +115,8 @@ def record_of(library: Library, name: str) -> SourceRecord:
     return found
 
 
-def _nights(runs: Sequence[RunRecord]) -> list[Night]:
+def nights_of(runs: Sequence[RunRecord]) -> list[Night]:
+    """Return the last runs of a source as nights, oldest first."""
     counted = [(run, _changes_of(run)) for run in runs[-NIGHTS:]]
     most = max((sum(numbers) for _, numbers in counted), default=0) or 1
     return [
@@ -346,7 +347,7 @@ def night(
     the last night.
     """
     with closing(library.store(name)) as store:
-        nights = _nights(store.runs())
+        nights = nights_of(store.runs())
         begun = [one.run.seq_before for one in nights]
         start = begun[-1] if since is None and begun else since or 0
         changes = changes_since(store, name, start)
