@@ -15,7 +15,14 @@ from llmsspider.site.discovered import Discovery, Seed
 from llmsspider.site.providers import Docsify, find_docsify
 from llmsspider.site.repositories import Repository
 from llmsspider.web.host_forms import HostForms
-from llmsspider.web.page_forms import MARKDOWN_TYPES, converter, is_markdown_url, shown_page, twins
+from llmsspider.web.page_forms import (
+    MARKDOWN_TYPES,
+    converter,
+    is_markdown_url,
+    shape,
+    shown_page,
+    twins,
+)
 from llmsspider.web.urls import (
     directory,
     host,
@@ -29,6 +36,8 @@ from llmsspider.web.urls import (
 MAX_DOCSIFY = (
     50  # maximum number of Docsify sites, and of other pages with routes, that one crawl knows
 )
+FEW_SLASHES = 3
+"""Redirects to an address with a slash after which a host is asked for that."""
 _FOUND = 5_000  # counts for one that is found: more than are ever dead
 MAX_SECTIONS = 10_000  # maximum number of folders whose section is remembered
 FEW_DEAD = (
@@ -42,7 +51,8 @@ class SiteKnowledge:
     def __init__(self) -> None:
         self.entries: dict[str, LlmsEntry] = {}  # what llms.txt says of a page, by identity
         self.soft404_hashes: set[str] = set()
-        self.with_slash = set[str]()  # hosts that redirect a page to its address with a slash
+        self.with_slash = Counter[str]()
+        """How often each host redirected a page to its address with a slash, since it last did not."""
         self._shells: dict[
             str, tuple[bytes, int]
         ] = {}  # by where such pages lie, and how many had it
@@ -214,11 +224,15 @@ class SiteKnowledge:
             self._docsify = [*(other for other in self._docsify if other.page != site.page), site]
         return site
 
-    def learn_shell(self, root: str, body: bytes) -> None:
-        """Remember the HTML of a page below `root` that is drawn from data of its own."""
+    def learn_shell(self, root: str, body: bytes) -> bool:
+        """Remember the HTML of a page below `root` that is drawn from data of its own; say whether
+        it is the first.
+        """
+        is_first = root not in self._shells
         known, number = self._shells.get(root, (body, 0))
         self._shells[root] = (body, number + 1 if known == body else 0)
         self.forms_of(root).negotiates = True  # its pages are data: no Markdown is guessed
+        return is_first
 
     def shell_of(self, url: str) -> bytes | None:
         """Return the HTML that all pages there have, which are drawn from their data; None where it
@@ -256,9 +270,14 @@ class SiteKnowledge:
         if loose_key(url) == loose_key(target):
             self._redirects[identity(url)] = identity(target)
             if identity(target) == f"{identity(url)}/":
-                self.with_slash.add(host(url))
+                self.with_slash[host(url)] += 1
             if is_named:
                 self._leading_back.add(host(target))
+
+    def adds_slash(self, url: str) -> bool:
+        """Say whether the host would redirect an address to the one with a slash, as it always did."""
+        is_usual = shape(url) == "bare" and identity(url) not in self.respelled
+        return is_usual and self.with_slash[host(url)] >= FEW_SLASHES
 
     def named_answers(self, canonical: str, *, is_found: bool) -> None:
         """Take in whether an address that a page named as its own is found."""

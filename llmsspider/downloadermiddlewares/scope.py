@@ -13,11 +13,13 @@ from llmsspider.crawler.parts import (
     Learners,
     PageLimit,
     Progress,
+    SiteKnowledge,
     Waiting,
 )
 from llmsspider.crawler.requests import FilteredRequest, RunComponent, has_any, info
 from llmsspider.crawler.settle import WaitingPage
 from llmsspider.web.page_forms import media_type
+from llmsspider.web.urls import host, identity
 
 
 class ScopeMiddleware(RunComponent):
@@ -33,6 +35,7 @@ class ScopeMiddleware(RunComponent):
     learned: Learners
     limit: PageLimit
     progress: Progress
+    site: SiteKnowledge
     waiting: Waiting
 
     def set_up(self) -> None:
@@ -51,8 +54,12 @@ class ScopeMiddleware(RunComponent):
             self.limit.requests += 1
 
     def response_downloaded(self, response: Response) -> None:
-        """Count the bytes of an answer, before it is decompressed."""
+        """Count the bytes of an answer, before it is decompressed; learn of a page that is to be
+        had without a slash alone.
+        """
         self.progress.received += len(response.body)
+        if response.status == 200 and identity(response.url) in self.site.respelled:
+            self.site.with_slash.pop(host(response.url), None)
 
     def headers_received(self, headers: Headers, request: Request) -> None:
         """Stop the download of a page that is a file, by its name and headers."""
@@ -66,13 +73,15 @@ class ScopeMiddleware(RunComponent):
         if names.is_file(request.url, mime_type, listed=listed):
             raise StopDownload(fail=False)
 
-    def process_request(self, request: Request) -> None:
-        """Raise `FilteredRequest` for a request that may not be followed."""
+    def process_request(self, request: Request) -> Response | None:
+        """Return the redirect that the host is sure to answer with; raises `FilteredRequest` for a
+        request that may not be followed.
+        """
         page = info(request)
         if self.bounds.scope is None or not page:
-            return
+            return None
         if has_any(request, "nested", "synthetic", "verify", "source"):
-            return
+            return None
         if self.limit.reached:
             self.coverage.incomplete(self.limit.why)
             raise FilteredRequest(self.limit.refusal)
@@ -84,6 +93,13 @@ class ScopeMiddleware(RunComponent):
             self.coverage.unseen.update({"trap"} if why else ())
         if why is not None or self._waits(request):
             raise FilteredRequest(why)
+        if "by" not in page or self.known.at(request.url) is not None:
+            return None
+        if not self.site.adds_slash(request.url):
+            return None
+        page["spelled"] = request.url
+        headers = {"Location": f"{request.url}/"}
+        return Response(request.url, 301, headers=headers, request=request)
 
     def _waits(self, request: Request) -> bool:
         """Keep a request whose address has a shape that was no page here; say whether it waits."""

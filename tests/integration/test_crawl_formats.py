@@ -305,7 +305,7 @@ def test_pages_of_docc_are_read_from_their_data_without_a_browser(serve, run_cra
         f"{site.url}/kit/documentation/kit/", arguments={"render": "never", "source": "fresh"}
     )
     assert [document["title"] for document in fresh.documents] == ["Wheel"]
-    assert fresh.stats["llms/filtered/needs-browser"] == 1
+    assert fresh.stats["llms/errors/not_found"] == 1
 
 
 @pytest.mark.parametrize("slash", ["", "/"])

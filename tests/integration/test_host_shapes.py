@@ -348,6 +348,45 @@ def test_empty_segments_belong_to_an_address_only_where_nothing_is_without_them(
     assert "//d/one" not in site.paths()
 
 
+@pytest.mark.parametrize("bare", [(), ("p19",)], ids=["all", "all but one"])
+def test_a_host_that_adds_a_slash_is_asked_for_that_once_it_is_known(serve, run_crawl, bare):
+    names = [f"p{number}" for number in range(20)]
+    site = serve({"/": html("Home", f"<p>Home.</p>{links('/d/p0')}")})
+    for number, name in enumerate(names):
+        text = page(name, links("/dead", *(f"/d/{one}" for one in names[: number + 2])))
+        site.pages[f"/d/{name}/"] = text
+        site.pages[f"/d/{name}"] = Reply("", 301, headers={"Location": f"/d/{name}/"})
+        if name in bare:
+            del site.pages[f"/d/{name}/"]
+            site.pages[f"/d/{name}"] = text
+    found = run_crawl(f"{site.url}/").by_path(site.url)
+    assert set(found) == {"/"} | {f"/d/{name}{'/' * (name not in bare)}" for name in names}
+    redirected = [seen.path for seen in site.requests if seen.status == 301]
+    assert len(redirected) == 3
+    site.clear()
+    again = run_crawl(f"{site.url}/").by_path(site.url)
+    assert {document["change"] for document in again.values()} == {"unchanged"}
+    assert sum(seen.status == 301 for seen in site.requests) <= len(redirected)
+
+
+def test_a_link_that_saves_a_file_leads_to_no_page(serve, run_crawl):
+    saved = "".join(
+        f'<a href="{path}" download>save</a>'
+        for path in ("/build/alpha-1a2b.md", "/get/alpha.py", "/beta.html")
+    )
+    site = serve(
+        {
+            "/": html("Home", f"<p>Home.</p>{links('/alpha')}"),
+            "/alpha": page("alpha", saved),
+            "/build/alpha-1a2b.md": markdown("alpha"),
+            "/get/alpha.py": Reply("print()", 200, "text/x-python"),
+            "/beta.html": page("beta"),
+        }
+    )
+    assert set(run_crawl(f"{site.url}/").by_path(site.url)) == {"/", "/alpha", "/beta.html"}
+    assert not {"/build/alpha-1a2b.md", "/get/alpha.py"} & set(site.paths())
+
+
 def test_facets_of_a_list_are_the_list_and_end(serve, run_crawl):
     things = links(*(f"/thing/{number}" for number in range(5)))
 

@@ -228,9 +228,14 @@ def _clean(text: str | None) -> str | None:
 
 MAX_ROUTES = 5_000
 """Maximum number of routes of one page that are followed."""
-_HREFS = strings_of("//a/@href | //area/@href | //frame/@src")
+_SAVED = " or ".join(
+    f"contains(@href, '.{ending}')" for ending in ("htm", "pdf", "doc", "xls", "ppt")
+)
+_ANCHORS = f"//a[not(@download) or {_SAVED}]/@href"
+"""What a link saves is a file: the Markdown of a page, a script; some formats are read from files."""
+_HREFS = strings_of(f"{_ANCHORS} | //area/@href | //frame/@src")
 _MARKED_ROUTES = strings_of("//a[@data-llmsspider-route]/@href")
-_LINKS = strings_of("//a/@href")
+_LINKS = strings_of(_ANCHORS)
 _LOADED = strings_of(
     "/html/head/meta[@property='docfx:navrel' or @property='docfx:tocrel' or @name='docfx:navrel'"
     " or @name='docfx:tocrel']/@content"

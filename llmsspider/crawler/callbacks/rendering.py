@@ -46,6 +46,7 @@ from llmsspider.crawler.requests import (
     kind_of_exception,
     nested_request,
 )
+from llmsspider.crawler.site import FEW_SLASHES
 from llmsspider.errors import (
     BrowserUnavailableError,
     ConversionError,
@@ -54,7 +55,6 @@ from llmsspider.errors import (
 )
 from llmsspider.items import HTML_ORIGINS, Page
 from llmsspider.web.addresses import same_site
-from llmsspider.web.page_forms import shape
 from llmsspider.web.stats import Filtered
 from llmsspider.web.urls import fault, host, identity, page_key, split_route
 
@@ -546,11 +546,8 @@ class Renderer(UsesRun):
         if len(made) == 1 and html.meta.is_shell and made[0][0].fetched_url != answered.fetched_url:
             root, is_docc, _ = made[0][0].fetched_url.partition("data/documentation/")
             if is_docc:
-                self.site.learn_shell(f"{root}documentation/", answered.body)
-                if host(answered.page_url) in self.site.with_slash:  # as it redirects
-                    page.follow = [
-                        f"{url}/" if shape(url) == "bare" else url for url in page.follow
-                    ]
+                pages = [url for url in page.follow if url.startswith(f"{root}documentation/")]
+                await self._learn_shell(f"{root}documentation/", pages, request, answered)
             return made[0][0], PageResult(page, "text")
         # its own text, unless it has none, and the documents of its files; no validators: those of
         # one part do not cover the others
@@ -565,6 +562,18 @@ class Renderer(UsesRun):
         body = b"\n".join([answered.body, *(file.body for file, _ in made)])
         answer = replace(answered, headers=_without_validators(answered), body=body)
         return answer, PageResult(page, "text")
+
+    async def _learn_shell(
+        self, root: str, pages: list[str], request: Request, answered: PageResponse
+    ) -> None:
+        """Learn the HTML that the pages below `root` have, at the first of them by another one."""
+        is_first = self.site.learn_shell(root, answered.body)
+        for url in pages[:1] if is_first else ():
+            with suppress(NestedDownloadError):
+                other = await download_form(self.crawler, url, request, answered)
+                self.site.learn_shell(root, other.body)
+                if other.fetched_url == f"{url}/":
+                    self.site.with_slash[host(url)] = FEW_SLASHES
 
     async def _download(
         self, url: str, request: Request, answered: PageResponse
