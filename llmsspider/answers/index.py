@@ -47,7 +47,7 @@ where none does
 so, each selects them."""
 
 BATCH = 100  # pages of one transaction
-MAX_PROOFS = 20_000  # pairs of a link and a passage of its page that are looked at for the rule
+MAX_PROOFS = 2000  # pairs of a link and a passage of its page that are looked at for the rule
 SYNONYMS = 0.6  # weight of what is found with synonyms too, relative to what is found without
 
 _DAMAGE = {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}

@@ -34,13 +34,11 @@ from llmsspider.answers.ranking import (
     SearchResults,
     choose_source,
     code_in,
-    excerpt,
     fused,
-    joined,
     licences_of,
     pooled,
     rank,
-    shown_parts,
+    shown_of,
 )
 from llmsspider.answers.words import Query, corrected, parse_query, words
 from llmsspider.content.markdown.sections import Block, headings_of
@@ -58,7 +56,7 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-ROOMS = (2000, 1500, 1000, 800)
+ROOMS = (2000, 1600, 1100, 900)
 """Characters of a page that are shown, by its place in the results; the last for all that follow."""
 
 MAX_MORE = 4
@@ -178,18 +176,12 @@ class OpenSource:
         record = shown.record
         hits = shown.hits
         best = hits[0]
-        passages = self.index.hits_where(PASSAGES_OF, page.key)
-        parts = shown_parts(hits, passages, room)
         headings = [hit.heading_path[-1] for hit in hits[1:] if hit.heading_path]
         more = [
             heading for heading in dict.fromkeys(headings) if heading not in best.heading_path[-1:]
         ]
         fragment = self._fragment(record, best)
-        start, end = parts[0][0], parts[-1][1]
-        begin = 0
-        text = joined(record.content or "", parts)
-        if len(parts) == 1:
-            begin, text = excerpt(shown.text, query, room)
+        start, end, text = shown_of(record.content or "", hits, query, room)
         if code:
             text = code_in(text) or text
         return SearchResult(
@@ -202,8 +194,8 @@ class OpenSource:
             page_id=record.id,
             section=record.llms.section if record.llms else None,
             fetched_at=record.fetched_at,
-            offset=start + begin,
-            length=end - start - begin,
+            offset=start,
+            length=end - start,
             more=tuple(more[:MAX_MORE]),
             also=tuple(shown.also),
             licences=licences_of(record, self.store.source_record()),
@@ -212,8 +204,9 @@ class OpenSource:
     def headings(self, record: PageRecord) -> list[tuple[Block, str | None]]:
         """The headings of a page, each with its fragment."""
         heads = headings_of(record.content or "")
-        rule = self.index.fragment_rule(record.url)
         known = self.index.fragments(record.url)
+        has_ids = any(one.own for one in known)
+        rule = None if has_ids else self.index.fragment_rule(record.url)
         return list(zip(heads, fragments_of(heads, known, rule), strict=True))
 
     def _fragment(self, record: PageRecord, hit: Hit) -> str | None:

@@ -295,49 +295,30 @@ def pooled(found: Sequence[Found]) -> list[tuple[Found, RankedPage]]:
     return sorted(pages, key=lambda entry: -entry[1].score)
 
 
-NEARLY = 0.5
-"""The share of the best passage's score from which on the second best of a page is shown too."""
+SECOND = 400
+"""Characters of a page's second-best passage that are shown where that does not stand around the
+best one."""
 
 GAP = "\n\n…\n\n"  # between passages that do not follow each other
 
 
-def shown_parts(hits: Sequence[Hit], passages: Sequence[Hit], room: int) -> list[tuple[int, int]]:
-    """Return the parts of a page that are shown, as offsets in its content, in its order.
+def shown_of(content: str, hits: Sequence[Hit], query: Query, room: int) -> tuple[int, int, str]:
+    """Return what is shown of a page in `room` characters: where it begins and ends, and the text.
 
-    They are the best passage, the second best where it is nearly as good, and what stands around
-    the best one, within `room` characters. `hits` are the passages found, best first, `passages`
-    all of the page in its order.
+    It is the best passage with what stands around it and, after "…", the second-best one.
+    `hits` are the passages found, best first.
     """
     best = hits[0]
-    chosen = {best.start: best.end}
-    room -= best.end - best.start
-    second = next((hit for hit in hits[1:2] if hit.score >= NEARLY * best.score), None)
-    if second is not None and second.end - second.start <= room:
-        chosen[second.start] = second.end
-        room -= second.end - second.start
-    before = [one for one in passages if one.start < best.start]
-    for one in (*[one for one in passages if one.start > best.start], *reversed(before)):
-        if one.end - one.start > room:
-            break
-        if one.start not in chosen:
-            room -= one.end - one.start
-            chosen[one.start] = one.end
-    return sorted(chosen.items())
-
-
-def joined(content: str, parts: Sequence[tuple[int, int]]) -> str:
-    """Return parts of a content as one text; what follows each other is not parted."""
-    text = ""
-    last = None
-    for start, end in parts:
-        follows = last is not None and not content[last:start].strip()
-        text += (
-            content[last if follows else start : end]
-            if follows or not text
-            else (f"{GAP}{content[start:end]}")
-        )
-        last = end
-    return text.strip()
+    parts = [excerpt(content, best.start, best.end, query, room)]
+    begin, end, _ = parts[0]
+    second = next((hit for hit in hits[1:2] if not begin <= hit.start < end), None)
+    if second is not None:
+        parts = [
+            excerpt(content, best.start, best.end, query, room - SECOND),
+            excerpt(content, second.start, second.end, query, SECOND),
+        ]
+    parts.sort()
+    return parts[0][0], parts[-1][1], GAP.join(text for _, _, text in parts)
 
 
 _CODE = re.compile(
@@ -354,38 +335,45 @@ def code_in(text: str) -> str:
     return "\n\n".join(found[0] for found in _CODE.finditer(text))
 
 
-def excerpt(text: str, query: Query, size: int) -> tuple[int, str]:
-    r"""Return the part of a long text around the line with most words of a query, code fenced, and
-    where it begins.
+_FENCE = re.compile(r"^ *(?:`{3}|~{3}).*$", re.MULTILINE)
+
+
+def excerpt(content: str, start: int, end: int, query: Query, size: int) -> tuple[int, int, str]:
+    r"""Return `size` characters around a passage of a content: where they begin and end, and their
+    text, code fenced.
+
+    Of a passage that is larger it is what stands around its line with most words of the query.
 
     >>> from llmsspider.answers.words import parse_query
-    >>> excerpt("one\ntwo\nthree four\nfive\nsix\nseven", parse_query("fours"), 18)
-    (4, '… two\nthree four …')
+    >>> excerpt("one\ntwo\nthree four\nfive\nsix\nseven", 0, 33, parse_query("fours"), 18)
+    (4, 19, '… two\nthree four …')
     """
-    if len(text) <= size:
-        return 0, text
-    asked = {word[:4] for word in query.words}
-    lines = text.splitlines(keepends=True)
-    first = max(
-        range(len(lines)),
-        key=lambda n: len(asked.intersection(word[:4] for word in words(lines[n]))),
-    )
-    room = size // 3
-    while first and len(lines[first - 1]) <= room:
-        first -= 1
-        room -= len(lines[first])
-    begin = sum(map(len, lines[:first]))
-    shown = text[begin : begin + size]
-    if begin + size < len(text):
-        shown = shown[: shown.rfind("\n") + 1 or size]
-    marks = [line.strip() for line in lines[:first] if line.lstrip().startswith(("```", "~~~"))]
+    if end - start > size:
+        first = last = _best_line(content, start, end, query)
+    else:
+        first, last = start, end
+    begin = max(0, min(first - (size - last + first) // 3, len(content) - size))
+    begin = min(first, content.find("\n", begin - 1) + 1) if begin else 0
+    stop = begin + size
+    if stop < len(content):
+        stop = content.rfind("\n", last + 1, stop) + 1 or stop
+    text = content[begin:stop].strip("\n").rstrip()
+    above = _FENCE.findall(content, *sorted((begin, start)))
+    if len(above) % 2:
+        text = f"{above[-1] if start < begin else '```'}\n{text}"
+    marks = _FENCE.findall(text)
     if len(marks) % 2:
-        shown = f"{marks[-1]}\n{shown}"
-    fence = (marks or ["```"])[-1][:3]
-    shown = shown.rstrip() + (
-        f"\n{fence}" if (shown.count(f"\n{fence}") + shown.startswith(fence)) % 2 else ""
-    )
-    return begin, ("… " if begin else "") + shown + (" …" if begin + size < len(text) else "")
+        text = f"{text}\n{marks[-1].strip()[:3]}"
+    return begin, stop, ("… " if begin > start else "") + text + (" …" if stop < end else "")
+
+
+def _best_line(content: str, start: int, end: int, query: Query) -> int:
+    """Return where the line of a passage begins that has most words of a query."""
+    asked = {word[:4] for word in query.words}
+    lines = content[start:end].splitlines(keepends=True)
+    begins = accumulate(map(len, lines[:-1]), initial=start)
+    found = [len(asked.intersection(word[:4] for word in words(line))) for line in lines]
+    return max(zip(found, begins, strict=True), key=lambda pair: pair[0])[1]
 
 
 # Which source is meant by a name: `name`, or `name@version` where a version of it is a source of

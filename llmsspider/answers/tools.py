@@ -107,7 +107,11 @@ class Tools:
         room = max_tokens * CHARS_A_TOKEN
         results = []
         for result in found.results:
-            begin, text = excerpt(result.text, parse_query(found.query), max(room, MIN_SHOWN))
+            size = max(room, MIN_SHOWN)
+            begin = 0
+            text = result.text
+            if len(text) > size:
+                begin, _, text = excerpt(text, 0, len(text), parse_query(found.query), size)
             begin = 0 if GAP in result.text else begin
             results.append(replace(result, text=text, offset=result.offset + begin))
             room -= len(text)
