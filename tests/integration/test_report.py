@@ -180,6 +180,50 @@ def test_a_run_that_came_to_nothing_is_reported_too(serve, run_crawl, tmp_path: 
     assert "incomplete" in written.with_name("today.html").read_text()
 
 
+def test_a_filtered_url_is_counted_once_however_it_was_found(
+    serve, run_crawl, tmp_path: Path
+) -> None:
+    off = "https://other.example/page"
+    links = (
+        f"<a href='{off}'>x</a> <a href='{off}#part'>x</a> <a rel='nofollow' href='{off}'>x</a>"
+        "<a href='/shut/a.html'>x</a> <a href='/shut/a.html#part'>x</a>"
+    )
+    pages = {f"/{name}": html(name, f"<p>Of {name}.</p>{links}") for name in "abc"}
+    site = serve(
+        {
+            **pages,
+            "/": html("Home", f"<a href='/a'>x</a><a href='/b'>x</a><a href='/c'>x</a>{links}"),
+            "/llms.txt": f"# Site\n\n- [A](/a)\n- [Shut](/shut/a.html)\n- [Other]({off})\n",
+            "/sitemap.xml": (
+                "<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>"
+                "<url><loc>{base}/b</loc></url><url><loc>{base}/shut/a.html</loc></url></urlset>"
+            ),
+        }
+    )
+    for _ in range(2):
+        run_crawl(f"{site.url}/", arguments={"block": "/shut/**"}, settings={"LLMS_REPORT": "out"})
+        told = json.loads((tmp_path / "out" / "run.json").read_text())["run"]["filtered"]
+        urls = [one["url"] for one in told["urls"]]
+        assert [urls.count(url) for url in (off, f"{site.url}/shut/a.html")] == [1, 1]
+        assert len(set(urls)) == len(urls)
+        assert told["count"] == len(urls) == sum(told["by_reason"].values())
+
+
+def test_the_views_are_sections_that_are_linked_and_the_nights_are_drawn(
+    serve, run_crawl, tmp_path: Path
+) -> None:
+    site = serve(dict(PAGES))
+    for night in range(2):
+        site.pages["/both.html"] = html("Both", f"<p>Text of night {night}.</p>")
+        run_crawl(f"{site.url}/", settings={"LLMS_REPORT": "out"})
+    tree = lxml_html.fromstring((tmp_path / "out" / "report.html").read_text())
+    linked = tree.xpath("//nav[@class='tabs']/a/@href")
+    assert linked == ["#changes", "#failed", "#filtered", "#discovery", "#documents"]
+    assert all(tree.xpath(f"//h2[@id='{one[1:]}']") for one in linked)
+    assert len(tree.xpath("//*[name()='svg'][@class='bar']//*[name()='rect']")) == 2
+    assert not tree.xpath("//a[starts-with(@href, '/')]"), "there is no server behind it"
+
+
 def test_deleted_pages_are_in_the_next_report(serve, run_crawl, tmp_path: Path) -> None:
     links = "".join(f"<a href='/p{number}.html'>x</a>" for number in range(8))
     pages = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -11,6 +12,9 @@ from pathlib import Path
 from licences import ROOT
 
 PACKAGE = ROOT / "llmsspider"
+CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"][
+    "importlinter"
+]["contracts"]
 FILES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
     for path in sorted(PACKAGE.rglob("*.py"))
@@ -42,8 +46,12 @@ def test_no_files_import_each_other_in_a_circle():
 
 def test_the_top_level_explains_itself():
     names = {path.name for path in PACKAGE.iterdir() if path.name != "__pycache__"}
-    text = (ROOT / "docs/explanation/architecture.md").read_text(encoding="utf-8")
-    listed = re.search(r"\n## Rooms\n[\s\S]*?\n\n((?:    .*\n)+)", text)
-    assert listed
+    drawn = (ROOT / "docs/pictures/rooms.svg").read_text(encoding="utf-8")
+    rows = re.findall(r'<text x="22" [^>]*>([^<]+)', drawn)
+    layers = [re.findall(r"\w+", row) for row in rows]
+    (contract,) = [one for one in CONTRACTS if one["type"] == "layers"]
+    held = [re.findall(r"llmsspider\.(\w+)", layer) for layer in contract["layers"]]
+    shown = [sorted(layer) for layer in layers]
+    assert shown == [*(sorted(layer) for layer in held[:-2]), ["errors", "items"]]
     rooms = {name for name in names if (PACKAGE / name).is_dir()}
-    assert set(re.findall(r"\b([a-z]+)/", listed[1])) == rooms
+    assert {name for layer in layers for name in layer} - {"items", "errors"} == rooms
