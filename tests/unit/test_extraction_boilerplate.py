@@ -48,6 +48,34 @@ def test_what_stands_around_an_article_goes(around):
 
 
 @pytest.mark.parametrize(
+    "section",
+    [
+        pytest.param(f"<h3>You may also like</h3>{TEASERS}", id="what else is sold"),
+        pytest.param(f"<h2>Similar threads</h2><dl><dt>Cogs<dd>{SHORT}</dl>", id="other threads"),
+        pytest.param(f"<div><h4>Latest news:</h4></div>{TEASERS}", id="news"),
+        pytest.param("<h3>Sign up for our newsletter</h3><p>Each week.</p>", id="a newsletter"),
+    ],
+)
+def test_a_section_amid_the_text_goes_by_its_heading(section):
+    body = BODY.replace("</h1>", f"</h1><p>{TEXT}</p><div>{section}</div>")
+    assert set(markdown_of(f"<main>{body}</main>").split("\n")[1:]) == {"", TEXT}
+
+
+@pytest.mark.parametrize(
+    "section",
+    [
+        pytest.param(f"<h2>Related articles</h2>{f'<p>{TEXT}</p>' * 9}", id="most of the text"),
+        pytest.param("<h2>Similar items</h2><pre>turn()</pre>", id="code"),
+        pytest.param(f"<h2>Related work</h2>{SHORT}", id="a heading of the author"),
+    ],
+)
+def test_a_section_of_the_text_stays_whatever_its_heading(section):
+    heading = section.partition("</h2>")[0].removeprefix("<h2>")
+    body = BODY.replace("</h1>", f"</h1><p>{TEXT}</p><div>{section}</div>")
+    assert f"## {heading}\n" in markdown_of(f"<main>{body}</main>")
+
+
+@pytest.mark.parametrize(
     ("beside", "kept"),
     [
         pytest.param("<h2>Code</h2><pre>turn()</pre>", "turn()", id="code"),

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 from operator import itemgetter
 
 from lxml.etree import XPath, _Element
 
-from llmsspider.content.extraction.tree import INLINE, NO_PROSE, empty, navigation_name
+from llmsspider.content.extraction.tree import (
+    HEADINGS,
+    INLINE,
+    NO_PROSE,
+    empty,
+    holds,
+    navigation_name,
+    plain_text,
+)
 
 _PARAGRAPH = 100
 """Minimum number of characters outside links of a line that is a paragraph."""
@@ -51,6 +61,29 @@ _STRUCTURE = XPath(
     " or self::section[@id and (h2 or h3 or h4)]])"
 )
 """What is of the text: a section with a heading and an address of its own, too."""
+_HEADED = 0.8
+"""Share of the page's text below which a section is boilerplate by its heading."""
+_HEADED_PARAGRAPHS = 0.3
+"""The same of its paragraphs."""
+_PAGES = (
+    "(?:articles|content|courses|discussions|guides|insights|items|listings|news|pages|posts|products|"
+    "questions|readings?|resources|searches|stories|threads|topics|videos)"
+)
+_ABOUT_OTHERS = re.compile(
+    rf"(?:similar|related|recommended (?!posts)) ?{_PAGES}\b.{{0,25}}|recently viewed.{{0,20}}"
+    r"|.{0,25}(?:also|might|may) (?:bought|enjoy|like|love|read|viewed|be interested)\b.{0,30}"
+    r"|frequently bought\b.{0,20}|(?:complete|shop) (?:the|your) (?:look|set|outfit)\b.{0,25}",
+    re.IGNORECASE,
+)
+"""Headings of sections that lead to other pages, whatever the page is."""
+_AROUND_ARTICLE = re.compile(
+    rf"(?:recent|latest|popular|trending|featured) {_PAGES}|more (?:from|{_PAGES})\b.{{0,30}}"
+    r"|about (?:the )?(?:author|reviewer|writer)s?|written by\b.{0,30}|disclaimers?|.{0,30}\bnewsletters?\b.{0,20}"
+    r"|(?:subscribe|sign up|follow us|never miss|get (?:the )?latest|stay (?:in touch|up to date|informed))\b.{0,40}"
+    r"|(?:shipping|delivery|returns?)(?: (?:&|and) (?:shipping|delivery|returns?))?(?: polic(?:y|ies))?",
+    re.IGNORECASE,
+)
+"""Headings of what a site sets around an article or a product."""
 _LEADS_ON = XPath("boolean(descendant-or-self::a | descendant-or-self::form)")
 
 
@@ -76,12 +109,34 @@ def without_boilerplate(main: _Element, page: _Element | None) -> _Element:
     little = {one for one in blocks if _is_little(texts[one], whole)}
     boilerplate = [one for one in _with_forms(main) if one in little]
     boilerplate += _named(blocks, little, texts, whole.prose)
-    if whole.paragraphs >= _ARTICLE * (whole.prose + whole.linked):
+    is_article = whole.paragraphs >= _ARTICLE * (whole.prose + whole.linked)
+    if is_article:
         boilerplate += _below_body(main, texts)
+    boilerplate = [one for one in boilerplate if not _STRUCTURE(one)]
+    boilerplate += _headed(main, texts, is_article)
     for element in boilerplate:
-        if not _STRUCTURE(element):
-            empty(element)
+        empty(element)
     return main
+
+
+def _headed(main: _Element, texts: _Texts, is_article: bool) -> Iterator[_Element]:
+    """Yield the sections whose headings say that they are no content."""
+    for heading in main.iter(*HEADINGS):
+        text = plain_text(heading).strip(" :…!.")
+        if _ABOUT_OTHERS.fullmatch(text) or (is_article and _AROUND_ARTICLE.fullmatch(text)):
+            yield from _section_of(heading, main, texts)
+
+
+def _section_of(heading: _Element, main: _Element, texts: _Texts) -> list[_Element]:
+    """Return the outermost block that begins with a heading and is a part of the page; none if it
+    holds code or a title.
+    """
+    around = takewhile(
+        lambda block: block is not main and next(block.iter(*HEADINGS)) is heading,
+        heading.iterancestors(*_BLOCKS),
+    )
+    sections = [block for block in around if _is_part(texts[block], texts[main])]
+    return [block for block in sections[-1:] if not holds(block, "h1", "pre")]
 
 
 def _named(
@@ -107,6 +162,13 @@ def _named(
 def _prose_in(elements: dict[_Element, None], texts: _Texts) -> int:
     outer = (one for one in elements if elements.keys().isdisjoint(one.iterancestors()))
     return sum(texts[one].prose for one in outer)
+
+
+def _is_part(own: _Text, whole: _Text) -> bool:
+    return (
+        own.prose + own.linked < _HEADED * (whole.prose + whole.linked)
+        and own.paragraphs <= _HEADED_PARAGRAPHS * whole.paragraphs
+    )
 
 
 def _with_forms(main: _Element) -> Iterator[_Element]:
