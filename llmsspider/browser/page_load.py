@@ -144,6 +144,7 @@ class Traffic:
         self.last_secs = time.monotonic()
         """When the last request began or ended (monotonic clock)."""
         page.on("request", self._begins)
+        page.on("websocket", lambda socket: self.files.update({socket.url: None}))
         page.on("response", self._answered)
         page.on("requestfinished", self._ends)
         page.on("requestfailed", self._fails)
@@ -178,11 +179,11 @@ class Traffic:
         found = {url: hashed for url, hashed in self.files.items() if hashed is not None}
         return found if len(found) == len(self.files) <= MAX_NOTED else None
 
-    def end(self) -> None:
+    def end(self, silent: list[str]) -> None:
         """Stop recording: requests that are still under way when the page was read end when it is
-        closed.
+        closed. `silent` are the URLs of sockets without a message.
         """
-        self.pending = [request.url for request in self.awaited][:MAX_NOTED]
+        self.pending = [*(request.url for request in self.awaited), *silent][:MAX_NOTED]
         self._page.remove_listener("response", self._answered)
         self._page.remove_listener("requestfailed", self._fails)
 
@@ -194,7 +195,8 @@ class Traffic:
                 return
         is_own = same_site(request.url, self._page.url)
         kind = request.resource_type
-        if kind in DATA | STAY_OPEN or (kind == "script" and is_own):
+        is_drawn = self.reads_frames and is_framed(request)
+        if kind in DATA | STAY_OPEN or (kind == "script" and is_own) or is_drawn:
             self.files[request.url] = None
         if self._polled[_address(request)] >= POLLS:
             self._endless.add(request)
@@ -333,6 +335,9 @@ API_ELEMENTS = f"{API_REFERENCE}, #swagger-ui, #redoc, #app, #root, body > div"
 PLACE = "() => [location.pathname, document.querySelector('h1')?.textContent]"
 """What says which text a page shows."""
 
+SILENT = "() => [...(document.llmsspiderSilent?.keys() ?? [])]"
+"""The sockets of a page that have had no message."""
+
 MAX_OPENED = 500
 """Maximum number of collapsed parts that are expanded on a page."""
 
@@ -370,6 +375,7 @@ async def open_parts(scripts: Scripts, traffic: Traffic) -> None:
     for _ in range(MAX_ROUNDS):
         began = traffic.last_secs
         opened, _left = await scripts.answer(OPEN, MAX_ASKED, False)
+        await asyncio.sleep(POLL_SECS)  # a request that it makes begins
         if not opened and traffic.last_secs == began:
             break
         await wait_until_loaded(scripts, traffic)
@@ -487,7 +493,7 @@ class RenderingHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  
             await scripts.stop()
         elif not traffic.spec:
             return await self._read_opened(scripts, traffic)
-        traffic.end()
+        traffic.end(await scripts.evaluate(SILENT) or [])
         return await self._read(scripts, traffic)
 
     async def _read_opened(self, scripts: Scripts, traffic: Traffic) -> str:
@@ -502,7 +508,7 @@ class RenderingHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  
             if await scripts.evaluate(PLACE) == place:
                 await read_frames(scripts, traffic)
                 html = await self._read(scripts, traffic)
-        traffic.end()
+        traffic.end(await scripts.evaluate(SILENT) or [])
         return html
 
     async def _read(self, scripts: Scripts, traffic: Traffic) -> str:

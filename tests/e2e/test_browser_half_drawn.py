@@ -39,6 +39,75 @@ def test_one_page_with_an_empty_place_is_rendered_to_see(serve, run_crawl):
     assert {document["change"] for document in again.documents} == {"unchanged"}
 
 
+PLACES = {
+    "bare": "<main></main>",
+    "named": "<div class='page-body'></div>",
+    "own": "<docs-page></docs-page>",
+}
+"""Empty places without an `id` that programs draw in."""
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_pages_that_differ_in_their_head_alone_are_rendered_to_see(serve, run_crawl, place):
+    """A number for each answer, and the address of the page, are no text of its own."""
+    chapters = {f"/{name}": f"<h1>{name}</h1><p>This is what {name} says.</p>" for name in "abc"}
+    links = "".join(f"<a href='{path}'>x</a>" for path in chapters)
+    script = (
+        f"document.querySelector('#hero + *').innerHTML = {json.dumps(chapters)}[location.pathname]"
+    )
+
+    numbers = iter(range(99))
+
+    def page(seen):
+        head = f"<meta name=token content={next(numbers)}><link rel=canonical href='{seen.path}'>"
+        hero = f"<nav>{links}</nav><section id='hero'><p>{HERO}</p></section>"
+        script_of = f"<script type='module'>{script}</script>"
+        return f"<!doctype html><title>Acme</title>{head}{hero}{PLACES[place]}{script_of}"
+
+    site = serve({"/": html("Home", f"<p>Home.</p>{links}"), **dict.fromkeys(chapters, page)})
+    documents = run_crawl(f"{site.url}/").by_path(site.url)
+    assert set(documents) == {"/", *chapters}
+    assert all(f"what {path[1:]} says" in documents[path]["content"] for path in chapters)
+
+
+BARE = {
+    "knockout": "<main><h1 data-bind='text: title'></h1><div data-bind='html: body'></div></main>",
+    "alpine": "<main x-data='page' x-cloak><h1 x-text='title'></h1><p x-text='body'></p></main>",
+    "htmx": "<main><div hx-get='/part' hx-trigger='load'></div></main>",
+    "turbo": "<main><turbo-frame id='page' src='/part'></turbo-frame></main>",
+    "mustache": "<main><h1>{{title}}</h1>{{#items}}<p>{{.}}</p>{{/items}}</main>",
+    "noscript": "<div id='root'></div><noscript><p>Please enable JavaScript.</p></noscript>",
+}
+"""Pages that say nothing besides their navigation until their program has run."""
+
+
+def test_pages_without_text_besides_their_navigation_are_shells(serve, run_crawl):
+    menu = "<nav>" + "".join(f"<a href='/{name}'>Chapter of {name}</a>" for name in BARE) + "</nav>"
+    pages = {
+        f"/{name}": f"<title>{name}</title>{menu}{body}<script type='module'>"
+        f"document.querySelector('nav + *').innerHTML = '<h1>Drawn</h1><p>By {name}.</p>'</script>"
+        for name, body in BARE.items()
+    }
+    site = serve({"/": html("Home", f"<p>Home of all.</p>{menu}"), **pages})
+    documents = run_crawl(f"{site.url}/").by_path(site.url)
+    assert {path: page["content"] for path, page in documents.items() if path != "/"} == {
+        f"/{name}": f"# Drawn\n\nBy {name}.\n" for name in BARE
+    }
+
+
+def test_a_notice_in_any_words_is_no_document(serve, run_crawl):
+    """Neither where nothing is under way that would draw the page."""
+    menu = "<nav>" + "<a href='/two'>Chapter of the handbook</a> " * 12 + "</nav>"
+    notice = f"document.getElementById('app').innerHTML = `{menu}<main><p>Cargando…</p></main>`"
+    short = notice.replace("Cargando…", "Use it.")
+    site = serve(
+        {"/": html("Home", f"<p>Home.</p>{LINKS}"), "/one": shell(notice), "/two": shell(short)}
+    )
+    outcome = run_crawl(f"{site.url}/")
+    assert set(outcome.by_path(site.url)) == {"/", "/two"}
+    assert outcome.stats["llms/errors/network"] == 1
+
+
 def test_a_place_that_holds_a_long_notice_is_rendered_to_see(serve, run_crawl):
     notice = "We are loading the handbook for you; please wait while its chapters are fetched. " * 3
     chapters = {path: f"{body}{LINKS}<p>{HERO}</p>" for path, body in CHAPTERS.items()}

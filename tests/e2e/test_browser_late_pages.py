@@ -19,11 +19,16 @@ PATIENCE = {"RETRY_TIMES": 0, "DOWNLOAD_TIMEOUT": HANGS_SECS}
 LATE_SECS = 3.0
 """Longer than a page that shows text is waited for where nothing of it is under way."""
 
+STREAM_SECS = 1.0
+"""Time to the first message of a stream: most of them have nothing to say, and are not waited for."""
+
 MENU = "".join(f"<a href='/'>Chapter {number} of the handbook</a> " for number in range(12))
 NOTICES = {"bare": "Loading…", "paragraph": "<p>Loading…</p>"}
 LOADS = {
     "data": "fetch('/part/data').then(answer => answer.json()).then(draw)",
     "chunk": "import('/part/chunk').then(chunk => draw(chunk.default))",
+    "worker": "new Worker('/worker.js').onmessage = answer => draw(answer.data)",
+    "stream": "new EventSource('/part/stream').onmessage = answer => draw(JSON.parse(answer.data))",
     "jsonp": """
         window.back = draw;
         document.head.append(Object.assign(document.createElement('script'), {src: '/part/jsonp'}))
@@ -31,12 +36,18 @@ LOADS = {
 }
 """How a page gets what it is drawn from, after its menu and a notice."""
 
+HUNG = ("data", "worker", "jsonp")
+"""What hangs from the second night on; the others do on the first one."""
+
 PART = '{"text": "Text of the chapter, which is drawn when it has come. It is long enough."}'
 BODIES = {
     "data": (PART, "application/json"),
     "chunk": (f"export default {PART}", "text/javascript"),
+    "worker": (PART, "application/json"),
+    "stream": (f"retry: 60000\ndata: {PART}\n\n", "text/event-stream"),
     "jsonp": (f"back({PART})", "text/javascript"),
 }
+WORKER = "fetch('/part/worker').then(answer => answer.json()).then(postMessage)"
 
 
 def late_page(notice: str, load: str) -> str:
@@ -55,7 +66,7 @@ def late_page(notice: str, load: str) -> str:
 @pytest.fixture
 def handbook(serve):
     """A site whose pages wait for what `waits` says: nothing, a moment, or the end of the test."""
-    waits = {"data": 0.0, "chunk": 0.0, "jsonp": 0.0}
+    waits = dict.fromkeys(LOADS, 0.0)
     over = threading.Event()
 
     def part(name):
@@ -76,6 +87,7 @@ def handbook(serve):
                 for load, notice in product(LOADS, NOTICES)
             },
             **{f"/part/{name}": part(name) for name in LOADS},
+            "/worker.js": Reply(WORKER, content_type="text/javascript"),
         }
     )
     yield site, waits
@@ -84,7 +96,7 @@ def handbook(serve):
 
 def test_what_comes_late_is_waited_for(handbook, run_crawl):
     site, waits = handbook
-    waits.update(dict.fromkeys(waits, LATE_SECS))
+    waits.update(dict.fromkeys(waits, LATE_SECS), stream=STREAM_SECS)
     documents = run_crawl(f"{site.url}/", settings=PATIENCE).by_path(site.url)
     assert len(documents) == 1 + len(LOADS) * len(NOTICES)
     for path in set(documents) - {"/"}:
@@ -94,20 +106,20 @@ def test_what_comes_late_is_waited_for(handbook, run_crawl):
 def test_a_page_that_still_waits_is_an_error_and_never_its_notice(handbook, run_crawl):
     site, waits = handbook
     url = f"{site.url}/"
-    waits["chunk"] = HANGS_SECS
+    waits.update(chunk=HANGS_SECS, stream=HANGS_SECS)
     first = run_crawl(url, settings=PATIENCE, constants=SETTLES)
     assert set(first.by_path(site.url)) == {
         "/",
-        *(f"/{load}-{notice}" for load, notice in product(("data", "jsonp"), NOTICES)),
+        *(f"/{load}-{notice}" for load, notice in product(HUNG, NOTICES)),
     }
-    assert first.stats["llms/errors/network"] == len(NOTICES)
-    waits.update(data=HANGS_SECS, chunk=0.0, jsonp=HANGS_SECS)
+    assert first.stats["llms/errors/network"] == 2 * len(NOTICES)
+    waits.update(dict.fromkeys(HUNG, HANGS_SECS), chunk=0.0, stream=0.0)
     for night in (2, 3):
         outcome = run_crawl(url, settings=PATIENCE, constants=SETTLES)
         changes = {path: page["change"] for path, page in outcome.by_path(site.url).items()}
         assert set(changes.values()) <= {"new", "unchanged"}, night
         assert len(changes) == 1 + len(LOADS) * len(NOTICES)
-        assert outcome.stats["llms/errors/network"] == 2 * len(NOTICES)
+        assert outcome.stats["llms/errors/network"] == len(HUNG) * len(NOTICES)
 
 
 def test_polls_and_streams_are_not_waited_for(serve, run_crawl):

@@ -62,6 +62,44 @@ more();
 document.querySelector('ul + button').onclick = more;
 """
 
+SCROLLS = f"""
+app.innerHTML = '<main><h1>Scrolls</h1><p>{TEXT}</p></main>';
+let at = 0;
+const next = async () => {{
+  const text = await (await fetch('/row/' + at++)).text();
+  app.firstChild.insertAdjacentHTML('beforeend', `<p style="min-height: 2000px">${{text}}</p>`);
+}};
+next();
+addEventListener('scroll', () => {{
+  if (at < 4 && innerHeight + scrollY >= document.body.scrollHeight - 100) next();
+}});
+"""
+"""A list that goes on when it is scrolled to its end, and is lower than the window."""
+
+WORDS = f"""
+const labels = ['Mehr anzeigen', 'Voir plus', 'Cargar más', 'もっと見る', 'Read more', 'Show next 3', 'Expand all'];
+app.innerHTML = '<main><h1>Words</h1><p>{TEXT}</p>' + labels.map((label, number) =>
+  `<p id="w${{number}}"></p><button>${{label}}</button>`).join('') + '<p id="w7"></p><a href="#">Load more</a>'
+  + '<p id="w8"></p><button>Delete all</button></main>';
+document.querySelectorAll('button, a').forEach((button, number) => button.onclick = event => {{
+  event.preventDefault();
+  document.getElementById('w' + number).textContent = `Opened by ${{number}}.`;
+  button.remove();
+}});
+"""
+
+WRITTEN = f"""
+app.innerHTML = '<nav>Frames</nav>';
+const frame = document.createElement('iframe');
+frame.srcdoc = '<h1>Written</h1><p>{TEXT}</p>';
+app.append(frame);
+"""
+
+TOLD = """
+app.innerHTML = '<nav>Frames</nav><iframe src="/tells.html" hidden></iframe><main>Chargement</main>';
+addEventListener('message', event => { app.lastChild.innerHTML = event.data });
+"""
+
 FRAMED = """
 app.innerHTML = '<nav>Stories of the library of components</nav><iframe src="/frame.html"></iframe>';
 """
@@ -80,6 +118,7 @@ document.querySelector('rapi-doc').loadSpec(api);
 
 def test_what_is_drawn_when_it_is_asked_for_is_read_too(serve, run_crawl):
     scripts = {"scrolled": SCROLLED, "tabs": TABS, "shared": SHARED, "more": MORE, "framed": FRAMED}
+    scripts |= {"scrolls": SCROLLS, "words": WORDS, "written": WRITTEN, "told": TOLD}
     links = "".join(f"<a href='/{name}'>x</a>" for name in [*scripts, "given"])
     setup = "const app = document.getElementById('app');"
     site = serve(
@@ -88,6 +127,8 @@ def test_what_is_drawn_when_it_is_asked_for_is_read_too(serve, run_crawl):
             **{f"/{name}": shell(setup + script) for name, script in scripts.items()},
             "/given": shell(GIVEN),
             "/frame.html": f"<h1>Button</h1><p>{TEXT}</p>",
+            "/tells.html": f"<script>parent.postMessage('<h1>Told</h1><p>{TEXT}</p>', '*')</script>",
+            **{f"/row/{number}": f"Row {number}." for number in range(4)},
             **{
                 f"/code/{name}": Reply(f"say('{name}')", content_type="text/plain")
                 for name in ("python", "go", "rust")
@@ -107,6 +148,13 @@ def test_what_is_drawn_when_it_is_asked_for_is_read_too(serve, run_crawl):
         [True] * 9
     )
     assert documents["/framed"]["content"].startswith("# Button\n\nText of a page")
+    assert documents["/written"]["content"].startswith("# Written\n\nText of a page")
+    assert documents["/told"]["content"].startswith("# Told\n\nText of a page")
+    assert [f"Row {number}." in documents["/scrolls"]["content"] for number in range(4)] == [
+        True
+    ] * 4
+    words = documents["/words"]["content"]
+    assert [f"Opened by {number}." in words for number in range(9)] == [True] * 8 + [False]
     assert "### All ships\n\n`GET /ships`\n" in documents["/given"]["content"]
     assert not {"/sent", "/left"} & set(site.paths())
     assert site.paths().count("/tabs") == 1, "the browser is given what was downloaded"

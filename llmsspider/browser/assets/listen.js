@@ -1,6 +1,6 @@
 // Before the page's scripts. Keeps what a script gives to `loadSpec` of an element (RapiDoc), opens shadow roots,
-// answers for the service worker, which is blocked, notes a program that listens for routes, and counts the timers
-// that a page may draw itself by.
+// answers for the service worker, which is blocked, notes sockets without a message yet and a program that listens
+// for routes, and counts the timers that a page may draw itself by.
 {
   const MOST_MS = 5000;  // a longer timer is not waited for
   const BEGIN_MS = 1000;  // nor is one that is set later than this after the page has loaded
@@ -27,6 +27,16 @@
       ready: {value: Promise.resolve(registration)}, controller: {value: worker},
       register: {value: async () => registration}, getRegistration: {value: async () => registration},
     });
+  }
+  const silent = (document.llmsspiderSilent = new Map());
+  for (const name of ['EventSource', 'WebSocket']) {
+    window[name] = class extends window[name] {
+      constructor(...given) {
+        super(...given);
+        silent.set(this.url, performance.now());
+        this.addEventListener('message', () => silent.delete(this.url), {once: true});
+      }
+    };
   }
   const listen = EventTarget.prototype.addEventListener;
   window.addEventListener = function (type, ...rest) {

@@ -1,5 +1,6 @@
-// Returns address, number of elements and of characters of text, and whether a timer may draw what is missing: the
-// page shows less than `enough`, or what it showed before its scripts.
+// Returns address, number of elements and of characters of text, and whether something may draw what is missing: a
+// socket of the last two seconds, or a timer where the page shows less than `enough`, or what it showed before its
+// scripts.
 enough => {
   const roots = [document];
   let elements = 0, shown = document.body ? document.body.innerText.trim().length : 0;
@@ -13,5 +14,7 @@ enough => {
     elements += frame.contentDocument?.querySelectorAll('*').length ?? 0;
   }
   const isBegun = shown >= enough && shown !== document.llmsspiderShown;
-  return [location.href, elements, shown, !isBegun && document.llmsspiderTimers?.size > 0];
+  const sockets = [...(document.llmsspiderSilent?.values() ?? [])];
+  const isDue = sockets.some(since => performance.now() - since < 2000) || (!isBegun && document.llmsspiderTimers?.size > 0);
+  return [location.href, elements, shown, isDue];
 }

@@ -33,8 +33,12 @@
   }
   const from = scrollY;
   scrollBy({top: innerHeight, behavior: 'instant'});
-  const more = /^\W*(?:(?:load|show|view|see) (?:\d+ )?(?:more|all)\b.{0,30}|more(?: \w+)?)\W*$/i;
-  const buttons = [...document.querySelectorAll('button:not([type="submit"]), [role="button"]:not([href])')]
+  if (scrollY === from) document.dispatchEvent(new Event('scroll', {bubbles: true}));  // as a lower window would
+  const more = new RegExp('^[^\\p{L}\\d]*(?:(?:load|show|view|see|expand|read) (?:(?:the )?(?:next )?\\d+|more|all)\\b.{0,30}|more(?: \\w+)?'
+    + '|(?:mehr|weitere|alle) \\p{L}+|(?:voir|afficher|charger) plus|(?:cargar|ver|mostrar|carregar) m[áa]i?s|carica altr[oi]|mostra altro'
+    + '|показать ещ[её]|загрузить ещ[её]|もっと(?:見る|読み込む)|(?:加载|查看|显示)更多)[^\\p{L}\\d]*$', 'iu');
+  const inPlace = 'button:not([type="submit"]), [role="button"]:not([href]), a[href="#"]';
+  const buttons = [...document.querySelectorAll(inPlace)]
     .filter(button => shows(button) && !button.disabled && !button.closest(besides));
   const chosen = [
     ...lists.flatMap(list => left(list).slice(0, 1)),

@@ -1,6 +1,8 @@
 // Copies into an inert document, where custom elements are not upgraded. Iterative: no depth overflows the stack.
+// Without what is for browsers that run no scripts.
 // Marks the links to routes that are written as anchors (`#guide`): the program listens, and there is no such place.
 deepest => {
+  document.querySelectorAll('noscript').forEach(part => { if (!part.textContent.includes('<img')) part.remove(); });
   const own = document.llmsspiderRoutes || window.onhashchange ? document.querySelectorAll('a[href*="#"]') : [];
   for (const link of own) {
     const name = link.hash.slice(1);

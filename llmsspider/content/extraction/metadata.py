@@ -44,8 +44,8 @@ def read_page(root: _Element, source: Source, url: str, growth: Growth) -> tuple
     if size <= SHELL_TEXT:
         _read_little(meta, root, source, joiner)
     has_scripts = bool(HAS_SCRIPTS(root))
-    is_drawn = has_scripts and (size <= LEAST_TEXT or (size <= SHELL_TEXT and bool(_ROOTS(root))))
-    meta.is_shell = meta.is_template or is_drawn
+    is_bare = text_size(root, *_AROUND) <= LEAST_TEXT or (size <= SHELL_TEXT and _ROOTS(root))
+    meta.is_shell = meta.is_template or (has_scripts and is_bare)
     if has_scripts and not meta.is_shell:
         meta.mounts = empty_elements(root)
     read_apis(meta, root, source, joiner)
@@ -290,12 +290,14 @@ _TEMPLATES = strings_of(
     " ancestor::code or ancestor::script or ancestor::style or ancestor::textarea or"
     " ancestor::template or ancestor::*[@v-pre or @ng-non-bindable])]"
 )
+_HEADLINES = strings_of("/html/head/title/text() | //h1/text()")
 _BINDS = re.compile(r"\{\{[^{}]+\}\}")
 _IN_BRACES = re.compile(r"(?:\{|%7B){2}", re.IGNORECASE)
 _TEMPLATE_MARKS = (b"ng-app", b"ng-controller", b"-cloak", b"v-scope", b"ng-view", b"ui-view")
 _EMPTY = XPath(
-    "/html/body/descendant::*[not(*)][@id or @class][self::div or self::main or self::section or"
-    " self::article or self::pre or self::code or self::figure or self::td][not(normalize-space())]"
+    "/html/body/descendant::*[not(*)][self::main or self::article or contains(local-name(), '-') or"
+    " ((@id or @class) and (self::div or self::section or self::pre or self::code or self::figure or"
+    " self::td))][not(normalize-space())]"
     f" | /html/body/descendant::*[@id][{_MOUNT}][not(.//a[@href])]"
     "[string-length(normalize-space()) < 600]"
 )
@@ -304,17 +306,21 @@ MAX_EMPTY = 50
 SHELL_TEXT = 200
 """Characters of text up to which a page with scripts and a place to draw in is a shell."""
 LEAST_TEXT = 40
-"""The same for a page without such a place."""
+"""Characters of text outside of `_AROUND` up to which a page with scripts is one without it."""
+_AROUND = ("nav", "header", "footer", "aside")
 
 
 def is_template(root: _Element, source: Source) -> bool:
-    """Say whether a page is the template of a program that works in it: the program's attributes,
-    and what it puts in the place of `{{ name }}`. A text about that, in code or without the
-    attributes, is none.
+    """Say whether a page is the template of a program that works in it: its headline is
+    `{{ name }}` alone, or that is in the text of an element with the program's attributes. A text
+    about that, in code or without the attributes, is none.
     """
-    if b"{{" not in source.body or not any(mark in source.lowered for mark in _TEMPLATE_MARKS):
+    if b"{{" not in source.body:
         return False
-    return any(_BINDS.search(text) for text in _TEMPLATES(root))
+    if any(_BINDS.fullmatch(text.strip()) for text in _HEADLINES(root)):
+        return True
+    has_marks = any(mark in source.lowered for mark in _TEMPLATE_MARKS)
+    return has_marks and any(_BINDS.search(text) for text in _TEMPLATES(root))
 
 
 def empty_elements(root: _Element) -> list[str]:
@@ -334,15 +340,14 @@ def text_size(root: _Element, *unread: str) -> int:
     further than needed.
     """
     size = 0
+    left_out = _NO_TEXT.union(unread)
     waiting = [body_of(root)]
     while waiting and size <= SHELL_TEXT:
         element = waiting.pop()
-        if element.text and element.tag not in _NO_TEXT:
-            size += len(element.text.strip())
+        size += len((element.text or "").strip())
         for child in element:
-            if child.tail:
-                size += len(child.tail.strip())
-            if child.tag not in unread:
+            size += len((child.tail or "").strip())
+            if child.tag not in left_out:
                 waiting.append(child)
     return size
 

@@ -2,18 +2,17 @@
 whether they do.
 
 An empty element (`PageMeta.mounts`) is worth a look where its name says that a program or a piece
-of code is drawn in it, or where the server answers several addresses with the same bytes.
+of code is drawn in it, or where several addresses of the host show the same text.
 """
 
 import asyncio
 import re
 
-from llmsspider.crawler.pages import PageResponse
-from llmsspider.items import PageMeta
+from llmsspider.items import Page, PageMeta
 from llmsspider.web.urls import host, page_key
 
 LIKELY = re.compile(
-    r"#(?:root|app|__next|__nuxt|___gatsby|__docusaurus|svelte|application|react-root)\Z"
+    r"(?:main|article|#(?:root|app|__next|__nuxt|___gatsby|__docusaurus|svelte|application|react-root))\.?\Z"
     r"|(?:^|[.#_-])(?:code|samples?|snippets?|examples?)(?:\Z|[._-])"
 )
 """Names of empty elements that are rendered to see, whatever other pages hold."""
@@ -21,8 +20,8 @@ LIKELY = re.compile(
 NO_PAGE = "/no-such-page-of-this-site"
 """An address that a host is asked for once; a program that draws its routes answers it too."""
 
-MAX_BODIES = 50_000
-"""Maximum number of pages whose bytes are compared with those of others."""
+MAX_TEXTS = 50_000
+"""Maximum number of pages whose texts are compared with those of others."""
 
 
 class HalfDrawnPages:
@@ -30,19 +29,19 @@ class HalfDrawnPages:
 
     def __init__(self) -> None:
         self.lock = asyncio.Lock()  # held while a page is rendered to see
-        self.pages: dict[str, bytes] = {}  # the first page with a body, by the hash of that
-        self._of_nothing: dict[str, str | None] = {}  # hashes of bodies, by host
+        self._first: dict[tuple[str, int], bytes] = {}  # the first page of a host with a text
+        self._of_nothing: dict[str, str | None] = {}  # Markdown, by host
         self._is_filled: dict[tuple[str, str], bool] = {}
 
-    def boxes(self, answer: PageResponse, meta: PageMeta) -> list[str]:
+    def boxes(self, url: str, page: Page) -> list[str]:
         """Return the empty elements of a page that are worth a look."""
-        key = page_key(answer.page_url)
+        key = page_key(url)
         first = key
-        if len(self.pages) < MAX_BODIES:
-            first = self.pages.setdefault(answer.raw_hash, key)
-        if first != key or self._of_nothing.get(host(answer.page_url)) == answer.raw_hash:
-            return meta.mounts
-        return [mount for mount in meta.mounts if LIKELY.search(mount)]
+        if len(self._first) < MAX_TEXTS:
+            first = self._first.setdefault((host(url), hash(page.markdown)), key)
+        if first != key or self._of_nothing.get(host(url)) == page.markdown:
+            return page.meta.mounts
+        return [mount for mount in page.meta.mounts if LIKELY.search(mount)]
 
     def takes_probe(self, url: str, meta: PageMeta) -> bool:
         """Say whether to ask the host, once, for a page that it does not have."""
@@ -52,9 +51,9 @@ class HalfDrawnPages:
             self._of_nothing[host(url)] = None
         return takes
 
-    def learn_answer(self, url: str, raw_hash: str) -> None:
-        """Learn what a host answers for a page that it does not have."""
-        self._of_nothing[host(url)] = raw_hash
+    def learn_answer(self, url: str, markdown: str) -> None:
+        """Learn what a host shows for a page that it does not have."""
+        self._of_nothing[host(url)] = markdown
 
     def is_filled(self, url: str, boxes: list[str]) -> bool | None:
         """Say whether scripts fill one of these elements; None where a page is to be rendered."""

@@ -1,11 +1,10 @@
-"""Pages without text until scripts have run: made from the OpenAPI file that they name, or rendered
-in a browser.
+"""Pages without text until scripts have run: rendered in a browser, unless OpenAPI files describe
+them.
 """
 
 import asyncio
 import logging
 import re
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,13 +12,12 @@ from urllib.parse import urljoin
 
 from scrapy import Request
 from scrapy.crawler import Crawler
-from scrapy.exceptions import DownloadCancelledError
 
 from llmsspider.crawler.bot_walls import names_itself
+from llmsspider.crawler.callbacks.api_pages import ApiPages, without_validators
 from llmsspider.crawler.callbacks.half_drawn import NO_PAGE, HalfDrawnPages
 from llmsspider.crawler.learn.drawn import Drawn
 from llmsspider.crawler.pages import (
-    VALIDATORS,
     PageResponse,
     PageResult,
     Read,
@@ -46,7 +44,6 @@ from llmsspider.crawler.requests import (
     kind_of_exception,
     nested_request,
 )
-from llmsspider.crawler.site import FEW_SLASHES
 from llmsspider.errors import (
     BrowserUnavailableError,
     ConversionError,
@@ -56,7 +53,7 @@ from llmsspider.errors import (
 from llmsspider.items import HTML_ORIGINS, Page
 from llmsspider.web.addresses import same_site
 from llmsspider.web.stats import Filtered
-from llmsspider.web.urls import fault, host, identity, page_key, split_route
+from llmsspider.web.urls import fault, identity, page_key, split_route
 
 logger = logging.getLogger(__name__)
 
@@ -84,9 +81,6 @@ is rendered.
 MAX_SHOWN = 200_000
 """Maximum number of paragraphs of rendered pages that are compared with those of others."""
 
-MAX_FILES = 3  # OpenAPI files of one page that are read
-MAX_UNREAD = 1_000  # maximum number of files whose read errors are kept
-
 MIN_ROUTES = 2
 """Least number of links to routes (`#/name`) that makes the routes of a page pages; fewer are
 places on the page.
@@ -102,10 +96,8 @@ _SAYS_FAILED = re.compile(
 )
 """A heading of a page that could not load its data."""
 
-_BYTES = re.compile(r"\breceive (\d+) bytes")
-
-_Files = Sequence[str | PageResponse]
-"""OpenAPI files: their URLs, or answers that hold them."""
+_NOTICE = re.compile(r"[^\n#]{1,39}(?:…|\.\.\.)\s*")
+"""The text of a page that says no more than that it is loading."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +146,7 @@ class Renderer(UsesRun):
 
     `render=auto` renders the empty shells (`PageMeta.is_shell`) and API references that name no
     file, `always` every HTML page, `never` none. What may be incomplete is rejected where it has
-    next to no text, or much less than the stored page. An API embedded in a script of the page
-    precedes the OpenAPI files that HTML, scripts or browser name.
+    next to no text, or much less than the stored page.
     """
 
     arguments: DocsArguments
@@ -181,59 +172,41 @@ class Renderer(UsesRun):
         self._changed = 0  # pages in a row whose files were not as they were
         self._files: dict[str, asyncio.Future[str | None]] = {}
         self._shown: dict[int, bytes] = {}  # the page that showed a paragraph first
-        self._unread: dict[
-            str, str
-        ] = {}  # why OpenAPI files could not be read, by URL, in one line each
+        self._apis = ApiPages(crawler, run)
 
     async def rendered(self, request: Request, answered: PageResponse, result: PageResult) -> Read:
         """Return a page made from its OpenAPI file, else as the browser rendered it (`in_browser`)."""
+        if not self._may_be_drawn(answered, result):
+            return answered, result
         meta = result.page.meta
-        config = self.config
-        is_page = result.origin in HTML_ORIGINS and is_documentation(result, answered, config)
-        named, texts = (meta.api_files, meta.held_apis) if is_page else (None, [])
-        header = {"content-type": "application/json"}
-        held = [replace(answered, body=text.encode(), headers=header) for text in texts]
-        made = await self._made(request, answered, result, held)
-        if made is not None:
-            return made[0] if made[1] is None else answered, made[1]
-        files: _Files = (named or [])[:MAX_FILES]
-        if named == [] and meta.api_scripts:
-            files = await self._in_scripts(request, answered, meta.api_scripts)
-        made = await self._made(request, answered, result, files)
+        made, unread = await self._apis.made(request, answered, result)
         if made is not None:
             return made
-        unread = next((self._unread[file] for file in files if file in self._unread), None)
-        if (
-            unread
-            and unread.endswith("status 404")
-            and self.site.shell_of(answered.page_url) is not None
-        ):
-            raise RenderingError(unread, kind="not_found")
         is_alike = "set-cookie" not in answered.headers and b"charset" in answered.body.lower()
-        if is_page and meta.is_shell and is_alike:
+        if meta.is_shell and is_alike:
             self.learned.shells.learn(answered.page_url, answered.body)
         if await self._is_as_drawn(request, answered):
-            return replace(answered, status=304, headers=_without_validators(answered)), None
+            return replace(answered, status=304, headers=without_validators(answered)), None
         rendered, page = await self.in_browser(request, answered, result, unread)
-        is_page = page.origin in HTML_ORIGINS and is_documentation(page, rendered, config)
-        if is_page and page.page.meta.api_files is not None:
-            computed = [replace(answered, body=rendered.spec.encode(), headers=header)]
-            data = computed if rendered.spec else rendered.data[:MAX_FILES]
-            made = await self._made(request, answered, result, data)
-        if named and made is None:
+        if self._may_be_drawn(rendered, page) and page.page.meta.api_files is not None:
+            made = await self._apis.computed(request, answered, result, rendered)
+        if meta.api_files and made is None:
             self.report.count("openapi/failed")
         return made or (rendered, page)
+
+    def _may_be_drawn(self, answered: PageResponse, result: PageResult) -> bool:
+        is_html = result.origin in HTML_ORIGINS
+        return is_html and is_documentation(result, answered, self.config)
 
     async def _is_as_drawn(self, request: Request, answered: PageResponse) -> bool:
         """Say whether all that a stored page was drawn from is as it was."""
         known = self.known
         state = known.state(page_key(request.url))
         drawn = self.learned.drawn.of(request.url)
-        is_drawn = state is not None and state.origin == "rendered" and known.is_usable(state)
-        may_be = is_drawn and known.trusted and self.arguments.render != "never"
-        if drawn is None or not may_be or drawn.html != answered.raw_hash:
+        if drawn is None or drawn.html != answered.raw_hash or self._changed >= MAX_IN_VAIN:
             return False
-        if self._changed >= MAX_IN_VAIN:
+        is_drawn = state is not None and state.origin == "rendered" and known.is_usable(state)
+        if not is_drawn or not known.trusted or self.arguments.render == "never":
             return False
         for url, before in drawn.files.items():
             if url not in self._files:
@@ -296,10 +269,11 @@ class Renderer(UsesRun):
         url = urljoin(answered.fetched_url, NO_PAGE)
         async with half_drawn.lock:
             if half_drawn.takes_probe(url, result.page.meta):
-                with suppress(NestedDownloadError):
+                with suppress(NestedDownloadError, ConversionError):
                     answer = await download_form(self.crawler, url, request, answered)
-                    half_drawn.learn_answer(url, answer.raw_hash)
-        return half_drawn.boxes(answered, result.page.meta)
+                    shown = await read_page(answer, self.workers, listed=False)
+                    half_drawn.learn_answer(url, shown.page.markdown)
+        return half_drawn.boxes(answered.page_url, result.page)
 
     async def _filled(
         self, request: Request, answered: PageResponse, result: PageResult, boxes: list[str]
@@ -394,6 +368,29 @@ class Renderer(UsesRun):
             message = str(error).partition("\n")[0] or type(error).__name__
             raise RenderingError(message, kind=kind_of_exception(error)) from error
         rendered = PageResponse.from_response(response, now=answered.fetched_at)
+        self._check_answer(rendered)
+        loaded = info(nested)
+        failed = loaded.get("failed", {})
+        own = {url: why for url, why in failed.items() if same_site(url, answered.fetched_url)}
+        page = replace(
+            rendered,
+            page_url=answered.page_url,
+            fetched_url=url if rendered.fetched_url == address else rendered.fetched_url,
+            headers=without_validators(rendered),
+            accept=None,
+            data=tuple(loaded.get("data", ())),
+            spec=loaded.get("spec", ""),
+        )
+        left = loaded.get("left", 0)
+        if left and not self._warned_of_tabs:
+            self._warned_of_tabs = True
+            self.report.note(f"{left} tabs of {request.url} were not opened")
+        files = None if left else loaded.get("files")
+        pending = loaded.get("pending", [])
+        return Rendering(page, own, pending, bool(loaded.get("stopped")), files)
+
+    def _check_answer(self, rendered: PageResponse) -> None:
+        """Raise `RenderingError` where the browser was led to what is no page, or gave too much."""
         if not rendered.fetched_url.startswith(("http://", "https://")):
             raise RenderingError(
                 "its scripts led to an address that could not be loaded", kind="network"
@@ -408,58 +405,41 @@ class Renderer(UsesRun):
             raise RenderingError(
                 "what the browser rendered is larger than DOWNLOAD_MAXSIZE", kind="blocked"
             )
-        headers = _without_validators(rendered)
-        data = tuple(info(nested).get("data", ()))
-        failed = info(nested).get("failed", {})
-        own = {url: why for url, why in failed.items() if same_site(url, answered.fetched_url)}
-        page = replace(
-            rendered,
-            page_url=answered.page_url,
-            fetched_url=url if rendered.fetched_url == address else rendered.fetched_url,
-            headers=headers,
-            accept=None,
-            data=data,
-            spec=info(nested).get("spec", ""),
-        )
-        pending = info(nested).get("pending", [])
-        left = info(nested).get("left", 0)
-        if left and not self._warned_of_tabs:
-            self._warned_of_tabs = True
-            self.report.note(f"{left} tabs of {request.url} were not opened")
-        files = None if left else info(nested).get("files")
-        return Rendering(page, own, pending, bool(info(nested).get("stopped")), files)
 
     def _check(self, request: Request, result: PageResult, rendering: Rendering) -> None:
         """Raise `RenderingError` for a wall, and for a page that may be incomplete and shows little:
         next to nothing, less than half of what is stored, or nothing that others do not show.
         """
-        lacks = rendering.lacks
         page = result.page
         wall = names_itself(page.markdown, page.meta.title, rendering.page.body)
         if wall is not None:
             raise RenderingError("a login or a notice in place of the page", kind=wall)
-        is_known_lack = bool(rendering.failed or rendering.pending)
-        is_api = page.meta.api_files is not None and not is_known_lack  # its file may be read
-        dropped = drop_reason(page.markdown, page.meta.title)
-        is_missing = dropped is not None and dropped.reason == "soft-404"
-        if lacks is None:
-            self._remember(page_key(request.url), page.markdown)
-            return
-        if is_api or (is_missing and rendering.is_not_there):
-            return
-        says_failed = rendering.failed and _SAYS_FAILED.search(page.markdown)
-        enough = ENOUGH_TEXT if is_known_lack else SOME_TEXT
         key = page_key(request.url)
-        if self.known.state(key) is not None:
-            stored = self.known.load(key)
-            enough = max(enough, len(stored.text) // 2 if stored is not None else 0)
-        is_own = self._shows_more(key, page.markdown) or not rendering.pending
-        is_own = is_own and not says_failed
-        if len(page.markdown) >= enough and is_own and not page.meta.is_template:
-            return
-        self.report.count("rendering/incomplete")
-        message = f"the page {lacks} and shows next to nothing"
-        raise RenderingError(message, kind=rendering.error_kind)
+        lacks = rendering.lacks
+        if lacks is None and not _NOTICE.fullmatch(page.markdown):
+            self._remember(key, page.markdown)
+        elif not self._may_be_whole(key, page, rendering):
+            self.report.count("rendering/incomplete")
+            message = f"the page {lacks or 'is not drawn yet'} and shows next to nothing"
+            raise RenderingError(message, kind=rendering.error_kind)
+
+    def _may_be_whole(self, key: bytes, page: Page, rendering: Rendering) -> bool:
+        """Say whether a page that lacks something is a document nevertheless."""
+        is_known_lack = bool(rendering.failed or rendering.pending)
+        if page.meta.api_files is not None and not is_known_lack:
+            return True  # its file may be read
+        dropped = drop_reason(page.markdown, page.meta.title)
+        if dropped is not None and dropped.reason == "soft-404" and rendering.is_not_there:
+            return True
+        if rendering.failed and _SAYS_FAILED.search(page.markdown):
+            return False
+        if rendering.pending and not self._shows_more(key, page.markdown):
+            return False
+        enough = ENOUGH_TEXT if is_known_lack else SOME_TEXT
+        stored = self.known.load(key) if self.known.state(key) is not None else None
+        if stored is not None:
+            enough = max(enough, len(stored.text) // 2)
+        return len(page.markdown) >= enough and not page.meta.is_template
 
     def _remember(self, key: bytes, markdown: str) -> None:
         """Remember the paragraphs of a page that loaded whole."""
@@ -490,127 +470,7 @@ class Renderer(UsesRun):
             result if is_enough else PageResult(result.page, "html", Filtered("needs-browser", why))
         )
 
-    # --- from OpenAPI files ---
-
-    async def _in_scripts(
-        self, request: Request, answered: PageResponse, urls: Sequence[str]
-    ) -> _Files:
-        """Return the files that the scripts of a page's own site name, or a script that holds the
-        API itself.
-        """
-        from llmsspider.content.extraction import apis  # noqa: PLC0415  # loads the converters
-
-        for url in urls:
-            file = None
-            if same_site(url, answered.fetched_url):
-                file = await self._download(url, request, answered)
-            if file is None:
-                continue
-            if file.status == 304:
-                return [file]
-            text = file.text()
-            if next(apis.apis_in(text), None) is not None:
-                return [file]
-            if named := apis.named_in(text):
-                return [urljoin(answered.fetched_url, href) for href in named[:MAX_FILES]]
-        return ()
-
-    async def _made(
-        self, request: Request, answered: PageResponse, result: PageResult, files: _Files
-    ) -> Read | None:
-        """Return what is made from the files of a page, None where none of them describes an API."""
-        made: list[tuple[PageResponse, Page]] = []
-        for named in files:
-            file = (
-                await self._download(named, request, answered) if isinstance(named, str) else named
-            )
-            if file is None:
-                continue
-            if file.status == 304:
-                return file, None
-            type_ = file.mime_type or ""
-            try:
-                page = await self.workers.read_api(
-                    file.body, file.fetched_url, type_, file.encoding
-                )
-            except ConversionError as error:
-                self._note_unread(file.fetched_url, str(error))
-            else:
-                if page is not None:
-                    made.append((file, page))
-        if not made:
-            return None
-        self.report.count("openapi/documents")
-        html = result.page
-        page = replace(made[0][1], follow=list(dict.fromkeys([*html.follow, *made[0][1].follow])))
-        if len(made) == 1 and html.meta.is_shell and made[0][0].fetched_url != answered.fetched_url:
-            root, is_docc, _ = made[0][0].fetched_url.partition("data/documentation/")
-            if is_docc:
-                pages = [url for url in page.follow if url.startswith(f"{root}documentation/")]
-                await self._learn_shell(f"{root}documentation/", pages, request, answered)
-            return made[0][0], PageResult(page, "text")
-        # its own text, unless it has none, and the documents of its files; no validators: those of
-        # one part do not cover the others
-        own = [] if html.meta.is_shell or result.origin == "rendered" else [html]
-        parts = [*own, *(part for _, part in made)]
-        page = replace(
-            page,
-            markdown="\n".join(part.markdown for part in parts if part.markdown),
-            links=[link for part in parts for link in part.links],
-            meta=replace(html.meta, title=html.meta.title or page.meta.title),
-        )
-        body = b"\n".join([answered.body, *(file.body for file, _ in made)])
-        answer = replace(answered, headers=_without_validators(answered), body=body)
-        return answer, PageResult(page, "text")
-
-    async def _learn_shell(
-        self, root: str, pages: list[str], request: Request, answered: PageResponse
-    ) -> None:
-        """Learn the HTML that the pages below `root` have, at the first of them by another one."""
-        is_first = self.site.learn_shell(root, answered.body)
-        for url in pages[:1] if is_first else ():
-            with suppress(NestedDownloadError):
-                other = await download_form(self.crawler, url, request, answered)
-                self.site.learn_shell(root, other.body)
-                if other.fetched_url == f"{url}/":
-                    self.site.with_slash[host(url)] = FEW_SLASHES
-
-    async def _download(
-        self, url: str, request: Request, answered: PageResponse
-    ) -> PageResponse | None:
-        """Return the answer with the file, or the 304 for the stored file; None where there is no
-        file.
-        """
-        try:
-            file = await download_form(self.crawler, url, request, answered)
-        except NestedDownloadError as error:
-            why = str(error)
-            if isinstance(error.__cause__, DownloadCancelledError):
-                size = _BYTES.search(why)
-                sizes = f"{f'{size[1]} bytes, ' if size else ''}{self._max_size} are taken"
-                why = f"it is larger than DOWNLOAD_MAXSIZE ({sizes}): raise that setting"
-            self._note_unread(url, why)
-            return None  # the page is rendered
-        if file.status == 304:
-            return file if self.known.validated(file.fetched_url) is not None else None
-        if file.status != 200 or file.error_kind is not None:
-            self._note_unread(url, f"HTTP status {file.status}")
-            return None
-        return file
-
-    def _note_unread(self, url: str, why: str) -> None:
-        if len(self._unread) < MAX_UNREAD:
-            self._unread[url] = f"no OpenAPI file at {url}: {why}"
-        what = {"url": url, "why": why}
-        logger.info(
-            "No OpenAPI file at %(url)s: %(why)s", what, extra={"spider": self.crawler.spider}
-        )
-
 
 def _paragraphs(markdown: str) -> list[int]:
     """Return the hashes of the paragraphs of a page, short ones left out."""
     return [hash(text) for text in markdown.split("\n\n") if len(text) >= SOME_TEXT]
-
-
-def _without_validators(answer: PageResponse) -> dict[str, str]:
-    return {name: value for name, value in answer.headers.items() if name not in VALIDATORS}
