@@ -155,11 +155,6 @@ def test_a_section_that_says_the_title_too_stays_a_section():
         """<ul><li><a href="toc.html">Contents</a></li><li><a href="a.html">Previous Chapter</a></li>
         <li><a href="c.html">Next Chapter</a></li></ul>""",
         """<ul><li><a href="toc.html">Table of Contents</a><li><a href="c.html">Next Chapter</a></ul>""",
-        """<div><span>Goto Chapter: </span><a href="toc.html">Top</a> <a href="1.html">1</a> <a href="2.html">2</a>
-        <a href="c.html">3</a> <a href="A.html">A</a> <a href="Bib.html">Bib</a></div>""",
-        """<div><span>Goto Chapter: </span><a href="toc.html">Top</a> <a href="1.html">1</a> <a href="Bib.html">Bib</a>
-        <a href="c.html">Ind</a></div>""",
-        """<hr>[ <a href="a.html">prev</a> | <a href="c.html">next</a> | <a href="./">top</a> ]<hr>""",
     ],
     ids=[
         "words",
@@ -168,9 +163,6 @@ def test_a_section_that_says_the_title_too_stays_a_section():
         "labels",
         "list",
         "list of a first chapter",
-        "numbers",
-        "one number",
-        "in no block",
     ],
 )
 def test_blocks_that_only_turn_pages_are_no_content(block):
@@ -485,14 +477,6 @@ def test_the_name_that_menus_give_the_page_does_not_stand_above_its_own_heading(
         "<!-- GitBook -->",
     )
     assert page.markdown.startswith("# Guide\n\n## Turning wheels")
-
-
-def test_a_table_of_contents_in_headings_goes():
-    entries = """<h2><a name="t1">1.</a> <a href="part.html#s1">Wheels</a></h2><ul><li><a name="t11">1.1</a>
-    <a href="part.html#s11">Axles</a></ul><h2>2. <a href="part.html#s2">Mills</a></h2><hr>"""
-    text = f"<h2>1. Wheels</h2>{PROSE}<h3>1.1 Axles</h3>{PROSE}<h2>2. Mills</h2>{PROSE}"
-    page = converted(f"<h1>Widget</h1>{entries}{text}", "Widget")
-    assert page.markdown.startswith(f"# Widget\n\n---\n\n## 1. Wheels\n\n{TEXT}\n\n### 1.1 Axles")
 
 
 def test_headings_said_again_that_have_something_below_them_stay():

@@ -175,13 +175,6 @@ def test_tabs_made_of_radio_buttons_are_named():
     assert page.markdown.endswith("**Mac**\n\nMac way\n\n**Linux**\n\nLinux way\n")
 
 
-def test_lines_of_code_broken_by_br_stay_lines():
-    lines = "<p><code>\n Listen 80<br>\n&nbsp; Listen 8000\n</code></p>"
-    body = f"<h1>T</h1>{PROSE}{lines}<p>Or <code>a</code> in a line.</p><p><code><br></code></p>"
-    page = converted(BOOK.format(title="T", body=body))
-    assert "\n\n```\nListen 80\n  Listen 8000\n```\n\nOr `a` in a line.\n" in page.markdown
-
-
 def test_a_heading_in_the_navigation_is_the_sites_name_where_the_page_has_one_of_its_own():
     nav = '<div class="sidebar"><h1><a href="../">Widget</a></h1><ul><li><a href="a.html">Wheel</a></li></ul></div>'
     page = converted(

@@ -43,8 +43,6 @@ than a form.
 """
 _LABELS = frozenset({"doc-labels", "tsd-tag", "tsd-flag"})
 """Classes of what a heading of API documentation says of a member beside its name."""
-_SEPARATORS = frozenset({"sep", "separator", "divider", "delimiter"})
-"""Classes of empty elements that a page's style draws between the parts of a heading."""
 
 
 @converts(BLOCK_TAGS, *HEADINGS)
@@ -54,7 +52,6 @@ def heading(walk: Walk, element: _Element) -> list[str]:
     own_id = heading_id(element)  # its permalink is emptied below
     walk.in_heading = True
     labels = _labels(walk, element)
-    _show_styles(element)
     _separate_lines(element)
     # VuePress: the permalink is around the text; accordions: a button is
     around = (*(element if len(element) == 1 else ()), *element.iterchildren("button"))
@@ -99,16 +96,6 @@ def heading_id(heading: _Element) -> str | None:
 
 def _says_something(element: _Element) -> bool:
     return bool((inner_text(element) + (element.tail or "")).strip())
-
-
-def _show_styles(heading: _Element) -> None:
-    """Set what the style of a page sets in a heading: parts that are lowered, and between parts."""
-    for span in heading.iter("span"):
-        names = class_names(span)
-        if names == ["signature-attributes"]:  # JSDoc: attributes of a parameter, below its name
-            span.tag = "sub"
-        elif not (_SEPARATORS.isdisjoint(names) or len(span) or span.text):
-            span.text = " "
 
 
 def _labels(walk: Walk, heading: _Element) -> list[str]:

@@ -18,7 +18,6 @@ from llmsspider.content.extraction.tree import (
     NOT_A_LANGUAGE,
     NOT_CODE,
     class_names,
-    collapsed,
     holds,
     inner_text,
     strings_of,
@@ -198,28 +197,6 @@ def code_text(pre: _Element) -> str:
     is_hidden = has_special and _FIRST_IS_HIDDEN(pre)
     start = int(text.startswith("\n")) if is_hidden else len(text) - len(text.lstrip("\n"))
     return text[start:length] + text[length:].partition("\n")[0]
-
-
-def is_listing(element: _Element) -> bool:
-    """Return True for inline code with line breaks that is all its parent holds: code of several
-    lines.
-    """
-    parent = element.getparent()
-    is_alone = element.getprevious() is None and element.getnext() is None
-    return (
-        (parent is not None and is_alone and bool((element.text or "").strip()))
-        and all(part.tag == "br" for part in element)
-        and not f"{parent.text or ''}{element.tail or ''}".strip()
-    )
-
-
-def broken_lines(element: _Element) -> str:
-    """Return the text of inline code, one line for each `<br>`; it is indented by non-breaking
-    spaces.
-    """
-    lines = [element.text, *(part.tail for part in element)]
-    text = "\n".join(collapsed(line or "").strip(" ") for line in lines)
-    return text.replace("\xa0", " ").strip("\n")
 
 
 @lru_cache(maxsize=4096)

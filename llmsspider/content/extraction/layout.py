@@ -3,27 +3,21 @@ text.
 """
 
 import re
-from collections import Counter
-from copy import copy
-from itertools import islice, takewhile
+from itertools import takewhile
 from urllib.parse import urlsplit
 
 from lxml.etree import XPath, _Element
 
 from llmsspider.content.extraction.parsing import Source
-from llmsspider.content.extraction.rules import WRAPPERS
 from llmsspider.content.extraction.tree import (
-    INLINE,
     SKIPPED,
     broken_text,
     collapsed,
     empty,
-    has_blocks,
     holds,
     is_within,
     letters_outside_links,
     plain_text,
-    settable,
     strings_of,
     visible,
 )
@@ -198,10 +192,6 @@ _OVERVIEW = re.compile(r"\W*(?:(?:table of )?contents|index|home)\W*", re.IGNORE
 """The text of a link to a list of the pages; it counts only beside a link to the next or previous
 page.
 """
-_SHORT = 3
-"""Maximum length in characters of a label in such a row: a number, a letter, or an abbreviation
-such as `Ind`.
-"""
 _LONGEST = 400
 """Maximum length of a block of pagination in characters."""
 _WORD = re.compile(r"[^\W\d_]+")
@@ -210,69 +200,16 @@ _BESIDE = strings_of("descendant::text()[not(ancestor::a)]")
 
 def without_pagination(main: _Element) -> _Element:
     """Empty the blocks of pagination in `main`, and return `main`."""
-    numbers: Counter[_Element] = Counter()
     for link in list(main.iter("a")):
         text = broken_text(link)
-        label = _label(link, text)
-        if len(label) <= _SHORT and label.isalnum() and (parent := link.getparent()) is not None:
-            numbers[parent] += 1
-        if not (_PAGE_TURN.fullmatch(label) or _is_card(text)):
+        if not (_PAGE_TURN.fullmatch(_label(link, text)) or _is_card(text)):
             continue
         small = takewhile(
             lambda one: one is not main and len(visible(one)) <= _LONGEST, link.iterancestors()
         )
         if blocks := list(filter(_is_pagination, small)):
             empty(blocks[-1])
-        else:
-            _clear_line(link, main)
-    for block, links in numbers.items():
-        if links >= 4 and block is not main and _is_row_of_numbers(block):
-            empty(block)
     return main
-
-
-def _clear_line(link: _Element, main: _Element) -> None:
-    """Empty the line of a link that is directly between blocks, in no block of its own, if it is
-    pagination.
-    """
-    parent = link.getparent()
-    if parent is None or not (parent is main or parent.tag in WRAPPERS):
-        return
-    before, after = (
-        list(
-            islice(
-                takewhile(lambda part: part.tag in INLINE and not has_blocks(part), parts), _LONGEST
-            )
-        )
-        for parts in (link.itersiblings(preceding=True), link.itersiblings())
-    )
-    line = [*reversed(before), link, *after]
-    above = line[0].getprevious()
-    made = parent.makeelement("p", {})
-    made.text = settable(parent.text if above is None else above.tail)
-    if len(line) > _LONGEST or sum(len(visible(part)) for part in line) > _LONGEST:
-        return
-    made.extend(map(copy, line))
-    if not _is_pagination(made):
-        return
-    if above is None:
-        parent.text = None
-    else:
-        above.tail = None
-    for part in line:
-        part.clear()
-
-
-def _is_row_of_numbers(block: _Element) -> bool:
-    """Return True for a row of links to the chapters of a book by their numbers and letters."""
-    labels = [_label(link, broken_text(link)).casefold() for link in block.iter("a")]
-    beside = _words_beside(block)
-    return (
-        ({"1", "2"}.issubset(labels) or ("1" in labels and "chapter" in beside))
-        and all(label.isalnum() and (len(label) <= _SHORT or label in _LABELS) for label in labels)
-        and all("#" not in link.get("href", "") for link in block.iter("a"))
-        and (_LABELS | {"go", "goto"}).issuperset(beside)
-    )
 
 
 def _label(link: _Element, text: str) -> str:
@@ -288,14 +225,10 @@ def _is_pagination(block: _Element) -> bool:
         return False
     texts = [(link, broken_text(link)) for link in block.iter("a")]
     labels = [_label(link, text) for link, text in texts]
-    beside = _words_beside(block)
+    beside = _WORD.findall(" ".join(_BESIDE(block)).casefold())
     turns = sum(bool(_PAGE_TURN.fullmatch(label)) for label in labels) + sum(
         _is_card(text) for _, text in texts
     )
     turns += beside.count("next") + beside.count("previous")
     turns += sum(bool(_OVERVIEW.fullmatch(label)) for label in labels) if turns else 0
     return turns >= 2 and _LABELS.issuperset(beside)
-
-
-def _words_beside(block: _Element) -> list[str]:
-    return _WORD.findall(" ".join(_BESIDE(block)).casefold())

@@ -5,7 +5,6 @@ Converters of tags and kinds register themselves: `blocks`, `inlines`, `lists` a
 import this module.
 """
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -47,10 +46,6 @@ _MAX_DEPTH = 120
 stack).
 """
 _MAX_ROLES = 10_000
-
-_ITEM = re.compile(r"\s*+[-*] \d[\w.]*+ \[[^\n]*\]\(([^\s()]*+)\)\Z")
-"""One line of a list of numbered links: the number, and the link."""
-_NUMBERED = re.compile(r"(?:#+ |<h\d>)\d")
 
 # The tables of converters. A block converter returns the blocks of an element. An inline converter
 # also gets the pieces before the element in its line, and returns a piece, or blocks if the element
@@ -174,35 +169,14 @@ class Walk:
         headings = self.headings
         rule = self.format.rule()
         kept: list[str] = []
-        later: set[str] = set()
         for block in reversed(blocks):
             follower = kept[-1] if kept else ""
-            if block in later and _NUMBERED.match(block):
-                below = self._below_contents(kept)
-                if headings.get(below, headings[block] + 1) <= headings[block]:  # it heads nothing
-                    if follower not in headings and follower != rule:
-                        kept.pop()  # the parts of the chapter
-                    continue
-            if block in headings:
-                later.add(block)
             is_again = block == follower and (block in headings or block == rule)
             is_last_rule = block == rule and not kept
             is_empty = block in self.empty and (not kept or follower in headings)
             if not (is_last_rule or is_again or is_empty):
                 kept.append(block)
         return (kept[:-1] if kept[-1:] == [rule] else kept)[::-1]
-
-    def _below_contents(self, kept: list[str]) -> str:
-        """Return the block after a list of numbered links into the page and a thematic break;
-        `kept`: last first.
-        """
-        below = kept[:-4:-1]
-        links = [_ITEM.match(line) for line in below[0].split("\n")]
-        if all(link is not None and link[1].startswith(f"{self.joiner.page}#") for link in links):
-            del below[0]
-        if below[:1] == [self.format.rule()]:
-            del below[0]
-        return below[0] if below else ""
 
     # What an element is.
 
@@ -289,8 +263,6 @@ class Walk:
         """Return the piece that an element is among text, or its blocks where it has blocks inside."""
         if role.flow == "set in line":
             return self.line(element)
-        if role.flow == "code" and len(element) and code.is_listing(element):
-            return [self.code_block(code.broken_lines(element), element)]
         if role.flow == "math" or not has_blocks(element):
             return self.inline(element, before, role)
         if not role.is_plain and classify(element, role.kind) is Kind.DROP:
