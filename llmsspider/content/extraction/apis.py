@@ -1,6 +1,5 @@
-"""The OpenAPI files that a page or its scripts name, and the API descriptions that they hold.
-
-JavaScript object literals are parsed; no script is run.
+"""The OpenAPI files that a page or its scripts name, and the API descriptions that they hold as JSON;
+no script is run.
 """
 
 from __future__ import annotations
@@ -17,192 +16,6 @@ from llmsspider.content.extraction.parsing import Source
 from llmsspider.content.extraction.tree import strings_of
 from llmsspider.content.links import Joiner
 from llmsspider.items import PageMeta
-
-MAX_DEPTH = 200
-"""Maximum depth of nested objects and arrays."""
-MAX_TOKENS = 2_000_000
-"""Maximum number of tokens of one object."""
-
-_TOKEN = re.compile(
-    r"""(?P<space>[\s\ufeff]++|//[^\n]*+|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z))
-    |(?P<string>"(?:[^"\\\n]|\\[\s\S])*+"|'(?:[^'\\\n]|\\[\s\S])*+'|`(?:[^`\\$]|\\[\s\S]|\$(?!\{))*+`)
-    |(?P<number>0[xX][\da-fA-F]++|(?:\d++\.?\d*+|\.\d++)(?:[eE][+-]?\d++)?+)n?(?![\w$])
-    |(?P<name>[A-Za-z_$][\w$]*+)
-    |(?P<sign>=>|[{}\[\](),:;.+!?=<>&|*/%~^-])""",
-    re.VERBOSE,
-)
-_ESCAPE = re.compile(
-    r"\\(?:u\{([\da-fA-F]{1,6})\}|u([\da-fA-F]{4})|x([\da-fA-F]{2})|(\r\n|[\s\S]))"
-)
-_ESCAPED = {
-    "n": "\n",
-    "t": "\t",
-    "r": "\r",
-    "b": "\b",
-    "f": "\f",
-    "v": "\v",
-    "0": "",
-    "\n": "",
-    "\r\n": "",
-}
-_CONSTANTS = {
-    "true": True,
-    "false": False,
-    "null": None,
-    "undefined": None,
-    "NaN": None,
-    "Infinity": None,
-}
-_OPENING = frozenset("{[(")
-_CLOSING = frozenset("}])")
-_ENDS = frozenset({",", "}", "]"})
-
-Token = tuple[str, str]
-"""Kind (a group of `_TOKEN`, `end`) and text."""
-
-
-class EndlessError(ValueError):
-    """An object does not end, or something in it cannot be distinguished from the end of the
-    script.
-    """
-
-
-class _Reader:
-    """Reads the object literal that begins at `position` of a script.
-
-    Supported are strings of all three kinds, also joined by `+`, numbers, `true`, `!0`, names as
-    keys, comments, trailing commas, and `JSON.parse` of a string. Computed values (a name, a call,
-    a function) become None. `token` is the next one, `end` the end of the previous one. A literal
-    that cannot be read is a `ValueError`.
-
-    >>> _Reader("{a: 'b' + `c`, 'd': [1, .5, !0,], e: location.host, /* f */ g: {}}", 0).value(0)
-    {'a': 'bc', 'd': [1, 0.5, True], 'e': None, 'g': {}}
-    """
-
-    def __init__(self, script: str, position: int):
-        self._script = script
-        self._position = position
-        self._left = MAX_TOKENS
-        self.end = position
-        self.token: Token = ("end", "")
-        self.next()
-
-    def next(self) -> Token:
-        """Return the current token and advance to the next."""
-        before = self.token
-        self.end = self._position
-        while True:
-            found = _TOKEN.match(self._script, self._position)
-            self._left -= 1
-            if found is None or self._left < 0:
-                self.token = ("end", "")
-                return before
-            self._position = found.end()
-            if found.lastgroup != "space":
-                self.token = (found.lastgroup or "", found[0])
-                return before
-
-    def value(self, depth: int) -> Any:
-        """Return the value that begins with the next token; None for a computed value."""
-        if depth > MAX_DEPTH:
-            raise ValueError("too deep")
-        kind, text = self.token
-        value: Any
-        if text in {"{", "["}:
-            value = self._container(depth)
-        elif kind == "string":
-            value = self._string()
-        else:
-            value = self._parsed() if text == "JSON" else self._plain()
-        if depth and self.token[1] not in _ENDS:
-            self._skip()
-            return None
-        return value
-
-    def _container(self, depth: int) -> dict[str, Any] | list[Any]:
-        found: list[Any] = []
-        is_object = self.next()[1] == "{"
-        end = "}" if is_object else "]"
-        while self.token[1] != end:
-            if not is_object:
-                found.append(self.value(depth + 1))
-            else:
-                kind, text = self.next()
-                if kind not in {"string", "name", "number"} or self.token[1] != ":":
-                    self._skip()  # a method, `...other`, or a shorthand property
-                else:
-                    self.next()
-                    found.append(
-                        (_unquoted(text) if kind == "string" else text, self.value(depth + 1))
-                    )
-            if self.token[1] == ",":
-                self.next()
-            elif self.token[1] != end:
-                raise ValueError(f"{self.token[1]!r} in place of a comma")
-        self.next()
-        return dict(found) if is_object else found
-
-    def _string(self) -> str:
-        parts = [_unquoted(self.next()[1])]
-        while self.token[1] == "+":
-            self.next()
-            if self.token[0] != "string":
-                break  # what follows is skipped, and with it the whole
-            parts.append(_unquoted(self.next()[1]))
-        return "".join(parts)
-
-    def _parsed(self) -> Any:
-        """Return the value of `JSON.parse("…")`."""
-        is_parse = all(self.next()[1] == sign for sign in ("JSON", ".", "parse", "("))
-        text = self._string() if is_parse and self.token[0] == "string" else ""
-        if not text or self.token[1] != ")":
-            return None
-        self.next()
-        return json.loads(text)
-
-    def _plain(self) -> Any:
-        match self.token:
-            case (_, "-" | "+" as sign):
-                self.next()
-                number = self._plain()
-                is_number = isinstance(number, int | float) and not isinstance(number, bool)
-                return (-number if sign == "-" else number) if is_number else None
-            case (_, "!"):
-                self.next()
-                is_number = self.token[0] == "number"
-                return {"0": True, "1": False}.get(self.next()[1]) if is_number else None
-            case ("number", text):
-                self.next()
-                digits = text.removesuffix("n")
-                if digits[:2].lower() == "0x":
-                    return int(digits, 16)
-                return int(digits) if digits.isdigit() and len(digits) < 20 else float(digits)
-            case ("name", text) if text in _CONSTANTS:
-                return _CONSTANTS[self.next()[1]]
-        return None
-
-    def _skip(self) -> None:
-        depth = 0
-        while depth or self.token[1] not in _ENDS:
-            kind, text = self.next()
-            if kind == "end":
-                raise EndlessError("it has no end")
-            depth += (text in _OPENING) - (text in _CLOSING)
-
-
-def _unquoted(text: str) -> str:
-    inner = text[1:-1]
-    if "\\" not in inner:
-        return inner
-    read = _ESCAPE.sub(_unescaped, inner)
-    return read.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
-def _unescaped(found: re.Match[str]) -> str:
-    if (code := found[1] or found[2] or found[3]) is None:
-        return _ESCAPED.get(found[4], found[4])
-    return chr(number) if (number := int(code, 16)) <= 0x10FFFF else "\ufffd"
-
 
 MAX_HELD = 3
 """Maximum number of APIs read from one script."""
@@ -223,7 +36,7 @@ _IS_API = re.compile(r"(?<![\w$])[\"'`]?(?:openapi|swagger)\\?[\"'`]?\s*:\s*\\?[
 _BEGIN = re.compile(
     r"(?:(?<![\w$])[\"']?(?:spec|content|definition|swaggerDoc|data)[\"']?\s*:"
     r"|(?:(?<![\w$.=!<>])[\w$.]{1,100}|[\"']\])\s*=(?![=>])|(?:Redoc\.init|loadSpec|module\.exports)\s*[=(]|export\s+default)"
-    r"\s*(?=\{|JSON\.parse)"
+    r"\s*(?=\{)"
 )
 """What stands before an API that a script holds."""
 _JSON = json.JSONDecoder()
@@ -269,27 +82,19 @@ def urls_in(configuration: str) -> list[str]:
 
 
 def apis_in(script: str) -> Iterator[dict[str, Any]]:
-    """Yield the APIs that a script holds, `MAX_HELD` at most; what only a program could tell is
-    None in them.
-    """
-    position = found = endless = 0
+    """Yield the APIs that a script holds as JSON, `MAX_HELD` at most."""
+    position = found = 0
     for _ in range(MAX_TRIES if _IS_API.search(script) else 0):
         begin = _BEGIN.search(script, position)
-        if begin is None or MAX_HELD in {found, endless}:
+        if begin is None or found == MAX_HELD:
             return
         position = begin.end()
         try:
             read, end = _JSON.raw_decode(script, position)
         except (ValueError, RecursionError):
-            try:
-                reader = _Reader(script, position)
-                read = reader.value(0)
-                end = reader.end
-            except (ValueError, RecursionError) as error:
-                endless += isinstance(error, EndlessError)
-                continue
+            continue
         if (api := api_of(read)) is not None:
-            found = found + 1
+            found += 1
             position = end
             yield api
 
