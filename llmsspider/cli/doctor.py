@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import os
 import platform
 import shutil
 import socket
 import ssl
-import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -26,10 +24,11 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies
 
 from llmsspider.browser.session import find_program
+from llmsspider.cli.answering import answer_of
 from llmsspider.cli.mcp import settings_for, stores_of
 from llmsspider.cli.options import FAILED, WRONG, OneLineParser
 from llmsspider.config.settings import Config
-from llmsspider.errors import LlmsspiderError, command
+from llmsspider.errors import LlmsspiderError, SearchError, command
 from llmsspider.store import Stores
 from llmsspider.web.loading import EXTRAS, missing_extra
 from llmsspider.web.urls import redacted, require_http_url
@@ -52,7 +51,7 @@ PURPOSES = {
 LOW_DISK = 1024**3
 """Free bytes below which a crawl may fill the disk."""
 COMMAND_SECS = 60
-"""Time that a plan, or an answer of the MCP server, may take."""
+"""Time that an answer of the MCP server may take."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -183,19 +182,12 @@ def _sites(urls: Sequence[str]) -> Iterator[Finding]:
             yield Finding(False, f"{host}: its name does not resolve ({error})", needed=True)
             continue
         yield Finding(True, f"{host}: {', '.join(addresses[:3])}")
-        words = [sys.executable, "-m", "llmsspider", "plan", url, "--json"]
         try:
-            done = subprocess.run(  # noqa: S603  # our own interpreter, no shell
-                words, capture_output=True, text=True, timeout=COMMAND_SECS, check=False
-            )
-        except subprocess.TimeoutExpired:
-            yield Finding(False, f"{url}: no plan within {COMMAND_SECS} s", needed=True)
+            plan = asyncio.run(answer_of("plan", url, "--json"))
+        except SearchError as error:
+            yield Finding(False, f"{url}: {error}", needed=True)
             continue
-        if not done.stdout.strip():
-            said = done.stderr.strip().splitlines() or ["no answer"]
-            yield Finding(False, f"{url}: {said[-1]}", needed=True)
-            continue
-        yield from _answers(json.loads(done.stdout))
+        yield from _answers(plan)
 
 
 def _answers(plan: dict[str, Any]) -> Iterator[Finding]:

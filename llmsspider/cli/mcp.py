@@ -117,7 +117,13 @@ def main(argv: Sequence[str]) -> int:
     options = parser().parse_args(argv)
     try:
         given = pairs(options.settings, "-s")
-        address = _address(options) if options.http else None
+        given_token = os.environ.get(TOKEN_VARIABLE) or options.no_token
+        remedy = f"Set ${TOKEN_VARIABLE}, or give --no-token"
+        address = (
+            listening_at(options.http, DEFAULT_ADDRESS, remedy, given_token)
+            if options.http
+            else None
+        )
         settings = settings_for(options.folders, given)
         if lack := missing_extra("mcp"):
             raise ArgumentsError([lack])
@@ -184,33 +190,23 @@ def _warn(*lines: str) -> None:
         sys.stderr.write(f"llmsspider mcp: {line}\n")
 
 
-def _address(options: argparse.Namespace) -> tuple[str, int]:
-    given: str = options.http
-    host, port = address_of(given, DEFAULT_ADDRESS)
-    if not (os.environ.get(TOKEN_VARIABLE) or options.no_token or is_loopback(host)):
-        why = (
-            f"--http {given}: whoever reaches this port could use the server. Set"
-            f" ${TOKEN_VARIABLE},"
-        )
-        remedy = (
-            "or give --no-token; --allow-host HOST:PORT names the Host header that other machines"
-            " send"
-        )
-        raise ArgumentsError([f"{why} {remedy}"])
-    return host, port
-
-
-def address_of(given: str, default: str) -> tuple[str, int]:
+def listening_at(given: str, default: str, remedy: str, is_safe: object) -> tuple[str, int]:
     """Return the host and port of `--http`, the port of `default` where none is named; raises
-    `ArgumentsError`.
+    `ArgumentsError`, also where others than this machine reach them and that is not safe.
 
-    >>> address_of("[::1]:9000", "127.0.0.1:8808"), address_of("10.0.0.5", "127.0.0.1:8808")
-    (('::1', 9000), ('10.0.0.5', 8808))
+    >>> listening_at("[::1]:9000", "127.0.0.1:8808", "", False)
+    ('::1', 9000)
+    >>> listening_at("10.0.0.5", "127.0.0.1:8808", "", True)
+    ('10.0.0.5', 8808)
     """
     host, mark, port = given.rpartition(":")
     host, port = (host.strip("[]"), port) if mark else (given, default.rpartition(":")[2])
     if not host or not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
         raise ArgumentsError([f"--http {given!r}: HOST:PORT is accepted, e.g. {default}"])
+    if not (is_safe or is_loopback(host)):
+        why = f"--http {given}: whoever reaches this port could use it. {remedy}"
+        others = "--allow-host HOST:PORT names the Host header that other machines send"
+        raise ArgumentsError([f"{why}; {others}"])
     return host, int(port)
 
 

@@ -103,11 +103,7 @@ def view(snapshot: status.RunStatus, source: str) -> RenderableType:
     facts = Table.grid(padding=(0, 2))
     facts.add_column(style="dim", no_wrap=True, min_width=len("documents"))
     facts.add_column(overflow="fold")
-    is_open = snapshot.phase in {"starting", "discovery"} and snapshot.discovered_file is None
-    found = (
-        "llms.txt, llms-full.txt and sitemaps are requested" if is_open else status.found(snapshot)
-    )
-    facts.add_row("found", Text(found))
+    facts.add_row("found", Text(status.found(snapshot)))
     facts.add_row("documents", _counted(snapshot.documents, snapshot.origins))
     facts.add_row("queued", Text(f"{snapshot.queued}, {snapshot.unchanged} unchanged"))
     facts.add_row("errors", _counted(snapshot.errors.count, snapshot.errors.by_kind, "bold red"))

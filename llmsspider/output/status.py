@@ -277,6 +277,8 @@ EXAMPLES = 2
 
 def found(snapshot: RunStatus) -> str:
     """Return the file that a crawl follows, or that there is none."""
+    if snapshot.discovered_file is None and snapshot.phase in {"starting", "discovery"}:
+        return "llms.txt, llms-full.txt and sitemaps are requested"
     if snapshot.discovered_file is None:
         return "no llms.txt, llms-full.txt or sitemap; following links"
     linked = f" and {snapshot.linked_files} linked" if snapshot.linked_files else ""
@@ -333,8 +335,19 @@ def _named(urls: Iterable[_Url], most: int, more: str | None = None) -> Iterator
             yield f"{reason}: {len(lines) - most} more, {more}"
 
 
+def ending(snapshot: RunStatus) -> str:
+    """Return how a run ended, or how far it is, in a word or two."""
+    if snapshot.state == "lost":
+        return "lost"
+    if snapshot.state == "going":
+        return "stopping" if snapshot.outcome else snapshot.phase
+    if snapshot.outcome == "shutdown":
+        return "stopped, not complete"
+    return "complete" if snapshot.complete else f"incomplete: {snapshot.why or snapshot.outcome}"
+
+
 def facts(snapshot: RunStatus) -> Iterator[tuple[str, str]]:
-    """Yield what a page says of a run: names, and values in words."""
+    """Yield what is said of a run: names, and values in words."""
     values = {
         "Done": pages(snapshot),
         "Documents": counted(snapshot.documents, snapshot.origins),
@@ -345,6 +358,7 @@ def facts(snapshot: RunStatus) -> Iterator[tuple[str, str]]:
         "Scope": snapshot.scope,
         "Witness": snapshot.witness,
         "In doubt": doubted(snapshot.doubtful),
+        "Chunks": counted(sum(snapshot.chunks.values()), snapshot.chunks) * bool(snapshot.chunks),
         "Requests": f"{snapshot.requests:,}",
         "Began": (snapshot.started or "")[:16].replace("T", " "),
         "Took": f"{duration(snapshot.elapsed_secs)}, {snapshot.pages_per_min:.0f} pages/min",
@@ -441,7 +455,7 @@ def nothing(snapshot: RunReport) -> str:
 
 
 def status_lines(status: SourceStatus) -> Iterator[str]:
-    """Yield the state of a source as text."""
+    """Yield the state of a source and of its last run as text."""
     row = "  {:<11}{}".format
     snapshot = status.run
     history = status.history
@@ -449,35 +463,14 @@ def status_lines(status: SourceStatus) -> Iterator[str]:
     yield row("status", status.status)
     if snapshot is None:
         return
+    yield row("pages", str(status.pages))
     if history.versions:
-        yield row(
-            "history", f"{history.versions} earlier contents of pages, {history.bytes / 1e6:.1f} MB"
-        )
-    if snapshot.state == "finished":
-        why = f"incomplete: {snapshot.why or snapshot.outcome}"
-        why = "stopped, not complete" if snapshot.outcome == "shutdown" else why
-        yield row("last crawl", f"{snapshot.finished}, {'complete' if snapshot.complete else why}")
-        yield row("pages", f"{status.pages} stored; {pages(snapshot)}")
-        yield row("found", found(snapshot))
-        yield row("documents", counted(snapshot.documents, snapshot.origins))
-        yield row("changes", parts(snapshot.changes) or "none")
-        yield row("witness", snapshot.witness or "none")
-        yield from filter(None, (doubted(snapshot.doubtful, indent="  "),))
-        if snapshot.chunks:
-            yield row("chunks", counted(sum(snapshot.chunks.values()), snapshot.chunks))
-    else:
-        rate = f", {snapshot.pages_per_min:.0f} pages/min" * bool(snapshot.pages_per_min)
-        yield row("progress", f"{pages(snapshot)}, {snapshot.phase}{rate}")
-        yield row(
-            "found", found(snapshot) if snapshot.discovered_file or snapshot.done else "nothing yet"
-        )
-    yield row("unchanged", str(snapshot.unchanged))
-    for name, count, by_reason, urls in url_groups(snapshot):
-        yield row("errors" if name == "failed" else name, counted(count, by_reason))
-        yield from (f"    {line}" for line in _named(urls, SHOWN, "see --json"))
-    yield row("started", f"{snapshot.started} (run {snapshot.id})")
-    yield row("elapsed", duration(snapshot.elapsed_secs))
+        size = f"{history.bytes / 1e6:.1f} MB"
+        yield row("history", f"{history.versions} earlier contents of pages, {size}")
+    yield row("run", f"{snapshot.id}, {ending(snapshot)}")
     if snapshot.state == "lost":
-        yield row(
-            "lost", f"process {snapshot.pid} on {snapshot.host}, last seen {snapshot.heartbeat}"
-        )
+        owner = f"process {snapshot.pid} on {snapshot.host}"
+        yield row("lost", f"{owner}, last seen {snapshot.heartbeat}")
+    yield from (row(name.lower(), value) for name, value in facts(snapshot))
+    for _, _, _, urls in url_groups(snapshot):
+        yield from (f"    {line}" for line in _named(urls, SHOWN, "see --json"))

@@ -125,12 +125,12 @@ class Pages:
         offset = _number(request, "offset")
         record = await self._read(views.record_of, name)
         found = await self._read(views.source, record)
-        pages, total = await self._read(views.pages, name, offset)
+        pages = await self._read(views.pages, name, offset)
         return self._shown(
             "source.html.j2",
             found=found,
             pages=pages,
-            total=total,
+            section=views.section,
             offset=offset,
             step=views.LISTED,
             refresh=REFRESH_SECS if found.is_going else IDLE_SECS,

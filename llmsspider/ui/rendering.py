@@ -18,7 +18,7 @@ from markupsafe import Markup, escape
 from llmsspider.crawler.progress import duration
 from llmsspider.diff.render import folded_in_words, headline, in_words, lines_of
 from llmsspider.items import THIRD_PARTY
-from llmsspider.output.status import facts, url_groups
+from llmsspider.output.status import ending, facts, url_groups
 
 ASSETS = files("llmsspider.ui").joinpath("assets")
 TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8"}
@@ -131,7 +131,7 @@ def environment() -> Environment:
         "documents": (),
     }
     made.filters |= {"moment": moment, "markdown": as_html}
-    made.filters |= {one.__name__: one for one in (duration, facts, url_groups)}
+    made.filters |= {one.__name__: one for one in (duration, ending, facts, url_groups)}
     made.tests["web"] = lambda url: str(url).startswith(("https://", "http://"))
     return made
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -51,9 +51,7 @@ class Night:
     """One run of a source: what it changed, and its height in the bar of nights, 0 to 1."""
 
     run: RunRecord
-    new: int
-    changed: int
-    deleted: int
+    changes: Mapping[str, int]
     height: float
 
     @property
@@ -65,13 +63,12 @@ class Night:
             return "failed"
         if not self.run.complete:
             return "partial"
-        return "changed" if self.new or self.changed or self.deleted else "quiet"
+        return "changed" if self.changes else "quiet"
 
     @property
     def words(self) -> str:
         """What happened, in a few words."""
-        parts = ((self.new, "new"), (self.changed, "changed"), (self.deleted, "deleted"))
-        said = ", ".join(f"{number} {what}" for number, what in parts if number)
+        said = ", ".join(f"{number} {kind}" for kind, number in self.changes.items())
         return said or {"quiet": "no change"}.get(self.state, self.state)
 
 
@@ -118,42 +115,26 @@ def record_of(library: Library, name: str) -> SourceRecord:
 def nights_of(runs: Sequence[RunRecord]) -> list[Night]:
     """Return the last runs of a source as nights, oldest first."""
     counted = [(run, _changes_of(run)) for run in runs[-NIGHTS:]]
-    most = max((sum(numbers) for _, numbers in counted), default=0) or 1
-    return [
-        Night(run, new, changed, deleted, (new + changed + deleted) / most)
-        for run, (new, changed, deleted) in counted
-    ]
+    most = max((sum(changes.values()) for _, changes in counted), default=0) or 1
+    return [Night(run, changes, sum(changes.values()) / most) for run, changes in counted]
 
 
-def _changes_of(run: RunRecord) -> tuple[int, int, int]:
-    """Return how many pages a run found new, changed and deleted."""
+def _changes_of(run: RunRecord) -> dict[str, int]:
+    """Return how many pages a run found new, changed and deleted, where it found any."""
     given = run.counts.get("changes")
-    changes = given if isinstance(given, dict) else {}
-    return changes.get("new", 0), changes.get("changed", 0), changes.get("deleted", 0)
+    found = given if isinstance(given, dict) else {}
+    return {kind: found[kind] for kind in ("new", "changed", "deleted") if found.get(kind)}
 
 
-@dataclass(slots=True, frozen=True)
-class PageLine:
-    """A page in a list."""
-
-    title: str
-    url: str
-    page_id: str
-    section: str
-
-
-def pages(library: Library, name: str, offset: int = 0) -> tuple[list[PageLine], int]:
-    """Return pages of a source from `offset` on, at most `LISTED`, and how many there are."""
+def pages(library: Library, name: str, offset: int = 0) -> list[PageRecord]:
+    """Return pages of a source from `offset` on, at most `LISTED`."""
     with closing(library.store(name)) as store:
-        records = [page.record for page in store.iter_pages("url", OUTLINE)]
-    lines = [
-        PageLine(one.title or one.url, one.url, one.id, _section(one))
-        for one in records[offset : offset + LISTED]
-    ]
-    return lines, len(records)
+        found = islice(store.iter_pages("url", OUTLINE), offset, offset + LISTED)
+        return [page.record for page in found]
 
 
-def _section(record: PageRecord) -> str:
+def section(record: PageRecord) -> str:
+    """Return the section of a page by its llms.txt, else its directory."""
     listed = record.llms.section if record.llms else None
     return listed or urlsplit(record.url).path.rpartition("/")[0] or "/"
 
@@ -196,7 +177,7 @@ class PageView:
     record: PageRecord
     form: str
     chunks: Sequence[Chunk]
-    links_in: Sequence[PageLine]
+    links_in: Sequence[PageRecord]
     editions: Sequence[Edition]
     tokens: int
     judged: Sequence[str]
@@ -216,7 +197,7 @@ def page(library: Library, page_id: str, size: int) -> PageView:
         is_small = store.count_pages() <= MAX_LINKED_FROM
         others = store.iter_pages("url", LINKS) if is_small else ()
         links_in = [
-            PageLine(one.record.title or one.record.url, one.record.url, one.record.id, "")
+            one.record
             for one in others
             if record.url in one.record.follow and one.record.id != record.id
         ]

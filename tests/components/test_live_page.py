@@ -167,8 +167,7 @@ def test_ctrl_c_is_the_last_state_too(serve, tmp_path: Path) -> None:
         while b"data-refresh" in page:
             page = live.ask("/")[2]
         live.process.wait()
-    assert b"incomplete</span>" in page
-    assert b"shutdown." in page
+    assert b"stopped, not complete</span>" in page
 
 
 def test_a_wrong_port_is_said(tmp_path: Path) -> None:

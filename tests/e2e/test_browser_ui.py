@@ -255,8 +255,7 @@ def test_a_crawl_of_another_process_is_stopped_and_its_source_deleted_in_two_tab
         await loop.run_in_executor(None, process.wait_for_log, "another process asked for it")
         go.set()
         await loop.run_in_executor(None, process.wait)
-        await first.wait_for_selector(".state:has-text('incomplete')")
-        assert "shutdown" in await first.inner_text("main")
+        await first.wait_for_selector(".state:has-text('stopped, not complete')")
         await first.wait_for_selector("text=Crawl again")
         await second.click("button:has-text('Stop')")  # which this tab still shows
         assert "has ended" in await second.inner_text(".notice")
