@@ -35,6 +35,9 @@ MAX_WASTED = 8
 `SHARE_WASTED`.
 """
 
+WASTED_AGAIN = 0.1
+"""Guesses that each later run may make on such a host: one in ten runs."""
+
 SECTION_WASTED = 4
 """Guesses that one section of such a host may cost, so that a blog leaves some to the
 documentation.
@@ -114,13 +117,13 @@ class HostForms:
     `negotiates` is True once the host answered a page's own URL with Markdown: nothing is guessed
     there then. `listed` counts the forms that the Markdown URLs of its llms.txt speak for; they are
     tried first. `hits` counts the pages whose Markdown was found in this run, `wasted` the guesses
-    that failed.
+    that failed, in earlier runs too where none did not.
     """
 
     page_form: PageForm | None = None
     negotiates: bool = False
     hits: int = 0
-    wasted: int = 0
+    wasted: float = 0
     listed: Counter[Form] = field(default_factory=Counter)
     named_missed: int = 0
     alive: int = (
@@ -318,8 +321,8 @@ class HostForms:
 
     def _guesses_left(self, url: str) -> int:
         if self.has_markdown:
-            return max(MAX_WASTED + int(self.hits * SHARE_WASTED) - self.wasted, 0)
-        if (left := MAX_WASTED - self.wasted) <= 0:
+            return max(int(MAX_WASTED + self.hits * SHARE_WASTED - self.wasted), 0)
+        if (left := int(MAX_WASTED - self.wasted)) <= 0:
             return 0
         section = self._section(_folders(url))
         spent = sum(
@@ -361,15 +364,15 @@ class HostForms:
         return {
             "page_form": self.page_form,
             "negotiates": self.negotiates,
-            "none": self.wasted >= MAX_WASTED - (not self._wasted_in) and not self.has_markdown,
+            "wasted": self.wasted,
             "places": sorted(places, key=lambda place: -sum(place[3:]))[:MAX_STORED],
             "missed": list(self.missed)[-MAX_STORED:],
         }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Rebuild from `as_dict`, what cannot be read as nothing; what has no Markdown gets a
-        request again.
+        """Rebuild from `as_dict`, what cannot be read as nothing; a host without Markdown gets a
+        guess again in one of ten runs.
         """
         forms = cls(negotiates=bool(data.get("negotiates")))
         try:
@@ -380,11 +383,11 @@ class HostForms:
                     tally.below = +Counter({form: below})
                     forms.has_markdown = forms.has_markdown or tally.form is not None
             forms.missed = dict.fromkeys(data.get("missed", ()))
+            if not forms.has_markdown:
+                forms.wasted = max(float(data.get("wasted", 0)) - WASTED_AGAIN, 0)
         except (KeyError, TypeError, ValueError):
             return cls()
         forms.page_form = data["page_form"] if data.get("page_form") in get_args(PageForm) else None
-        if data.get("none") and not forms.has_markdown:
-            forms.wasted = MAX_WASTED - 1
         return forms
 
 
