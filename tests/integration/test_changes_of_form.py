@@ -70,5 +70,12 @@ def test_a_change_of_form_alone_is_never_told(serve, run_crawl, has_titles):
         markdown |= {path: text.partition("\n\n")[2] for path, text in texts.items()}
     site.pages = kit.html() | markdown
     assert told(run_crawl(f"{site.url}/"), site.url) == {}
+    markdown = {path: text.replace(":::note", "!!! note") for path, text in markdown.items()}
+    site.pages = kit.html() | markdown
+    assert told(run_crawl(f"{site.url}/"), site.url) == {}, "other bytes, the same words"
+    kit.sign["p2"] = "-"
+    edited = {"/p2.md": markdown["/p2.md"].replace("+ 1", "- 1")}
+    site.pages = kit.html() | markdown | edited
+    assert told(run_crawl(f"{site.url}/"), site.url) == {"/p2.html": "changed"}
     site.pages = kit.html()
     assert told(run_crawl(f"{site.url}/"), site.url) == {}

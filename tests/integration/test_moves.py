@@ -93,7 +93,7 @@ def test_addresses_that_end_with_a_slash_from_now_on(serve, run_crawl, ending):
     site = serve(pages | {"/d/": html("Home", f"<p>All of it.</p>{links}")})
     run_crawl(f"{site.url}/d/")
     now = {name: f"/d/{name}/" for name in names}
-    site.pages = tree(now, slash="/")
+    site.pages = tree(now, slash="/" if ending else "")
     for name, path in now.items():
         edit = text(f"{name} other")[:200] if name in names[:3] else ""
         canonical = f"<link rel='canonical' href='{path}'>"

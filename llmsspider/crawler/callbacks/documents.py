@@ -19,6 +19,7 @@ from llmsspider.crawler.pages import PageResponse, PageResult, drop_reason
 from llmsspider.crawler.parts import (
     Addresses,
     Bounds,
+    Config,
     DocsArguments,
     KnownPages,
     Learners,
@@ -59,9 +60,10 @@ from llmsspider.web.urls import (
 
 READ_AS_MARKDOWN = MARKDOWN_ORIGINS | {"llms-full"}
 
-TEXT = ("content", "title", "description", "language", "source_hash", "extra")
+TEXT = ("content", "title", "description", "language", "extra")
 FORM = (
-    "origin", "fetched_url", "raw_hash", "validators_url", "accept", "etag", "last_modified", "has_end_tag",
+    "source_hash", "origin", "fetched_url", "raw_hash", "validators_url", "accept", "etag",
+    "last_modified", "has_end_tag",
 )  # fmt: skip
 """The fields of a record that hold what a page says, and which answer said it."""
 
@@ -74,6 +76,7 @@ class Documents(UsesRun):
     addresses: Addresses
     arguments: DocsArguments
     bounds: Bounds
+    config: Config
     known: KnownPages
     learned: Learners
     ledger: Ledger
@@ -260,32 +263,38 @@ class Documents(UsesRun):
         whatever they say.
         """
         state = self.known.state(record.key)
-        is_form = state is not None and state.origin == record.origin
+        is_form = state is not None and self._is_form(record, state)
         if state is None or (is_form and record.key not in self.memory.lagging):
             return
         stored = self.known.load(state.key)
         if stored is None or (is_form and stored.title != record.title):
             return
-        file = state.fetched_url
-        found = self.site.discovery
-        # a file that gave seeds in the run before, and none in this one
-        is_away = (
-            file in self.memory.files_before
-            and found is not None
-            and file not in found.read_files()
-        )
-        is_away = is_away and state.origin == "llms-full"
+        is_away = self._is_away(state)
         if is_same is None:
             is_same = says_the_same(record.text, stored.text)
         form = FORM_OF.get(state.origin)
         if is_same and form is not None and self.site.samples_of(state.url, form).is_html:
             self.recorded.said_before.add(record.key)  # the better text takes its place
         elif is_same or (is_away and not self.memory.is_accepted(record.key + b"form", "away")):
-            for name in (
-                *TEXT,
-                *(FORM if is_away else ()),
-            ):  # it is compared with the file when that is back
+            record.source_hash = record.hash_of_content
+            for name in (*TEXT, *(FORM if is_away else ())):  # it is compared when it is back
                 setattr(record, name, getattr(stored, name))
+
+    def _is_form(self, record: PageRecord, state: PageState) -> bool:
+        """Say whether a page comes in the form that its stored text is of: it may have kept that of
+        another one.
+        """
+        has_kept = state.source_hash is not None and not self.config.own_code
+        return state.origin == record.origin and not has_kept
+
+    def _is_away(self, state: PageState) -> bool:
+        """Say whether the full-text file of a page gave seeds in the run before, and none in this
+        one.
+        """
+        file = state.fetched_url
+        found = self.site.discovery
+        was_read = state.origin == "llms-full" and file in self.memory.files_before
+        return was_read and found is not None and file not in found.read_files()
 
     # --- documents that were made of the body of another page ---
 

@@ -12,6 +12,7 @@ from llmsspider.crawler.overwrites import rewriting
 from llmsspider.crawler.pages import PageResponse, breaks_off, drop_reason, read_page
 from llmsspider.crawler.parts import (
     Bounds,
+    Config,
     ConversionPool,
     KnownPages,
     Records,
@@ -29,6 +30,7 @@ class SuspectAnswers(UsesRun):
     """Finds answers that say something else than their pages did, and records them as evidence."""
 
     bounds: Bounds
+    config: Config
     known: KnownPages
     records: Records
     site: SiteKnowledge
@@ -72,7 +74,8 @@ class SuspectAnswers(UsesRun):
         state = self.known.state(record.key)
         if state is not None and _is_as_stored(record, state):
             return None
-        if state is None or state.source_hash is not None:  # pipelines of the user altered it
+        is_altered = state is not None and state.source_hash is not None and self.config.own_code
+        if state is None or is_altered:
             return self._of_new(record, body)
         stored = self.known.load(state.key) if state.markdown_hash is not None else None
         return None if stored is None else self._of_changed(record, body, state, stored)
