@@ -529,7 +529,8 @@ async def leave_out_pages(phase: Phase) -> None:
         phase.report.note(f"stored pages were sampled: {what}; all pages are requested")
         ledger.give_up()
     else:
-        phase.learned.redirects.asked_again = phase.config.revisit
+        for learner in (phase.learned.redirects, phase.learned.dead_links):
+            learner.asked_again = phase.config.revisit
         phase.report.note(
             f"{len(ledger.unasked)} pages are as {night.by} says: they are not requested"
         )

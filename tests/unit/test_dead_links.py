@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from llmsspider.crawler.learn.base import Dropped, End, PageFailed
-from llmsspider.crawler.learn.dead_links import MAX_CRAWLS, MAX_STORED, NOT_ASKED, DeadLinks
+from llmsspider.crawler.learn.dead_links import ASKED_AGAIN, MAX_STORED, NOT_ASKED, DeadLinks
 
 DEAD = "https://e.com/docs/gone"
 OTHER = "https://e.com/docs/other"
@@ -78,20 +78,35 @@ def test_a_link_to_markdown_is_known_by_its_own_address():
     assert links.skip("https://e.com/a.md", "https://e.com/a.html")
 
 
-def test_it_is_asked_again_after_so_many_crawls():
-    kept, crawls = remembered(DEAD), 0
-    while (links := links_after(kept)).skip(DEAD, DEAD):
+def crawls_until_asked(kept: dict[str, int], url: str) -> int:
+    crawls = 0
+    while (links := links_after(kept)).skip(url, url):
         kept, crawls = links.keep(WHOLE), crawls + 1
-    assert crawls == MAX_CRAWLS
+    return crawls
+
+
+def test_they_are_asked_again_after_so_many_crawls_and_not_all_in_one():
+    urls = [f"https://e.com/{number}" for number in range(30)]
+    first = {crawls_until_asked(remembered(url), url) for url in urls}
+    assert first == set(range(1, ASKED_AGAIN + 1))
+    links = links_after({DEAD: ASKED_AGAIN})
+    assert not links.skip(DEAD, DEAD)
     links.page_failed(dead(DEAD))
-    assert links_after(links.keep(WHOLE)).skip(DEAD, DEAD)
+    assert crawls_until_asked(links.keep(WHOLE), DEAD) == ASKED_AGAIN
+
+
+def test_while_a_witness_is_believed_they_may_wait_longer():
+    links = links_after({DEAD: ASKED_AGAIN + 9})
+    links.asked_again = 50
+    assert links.skip(DEAD, DEAD)
 
 
 def test_what_no_page_shows_any_more_is_forgotten_unless_the_crawl_was_cut_short():
-    links = links_after(remembered(DEAD, OTHER))
+    kept = remembered(DEAD, OTHER)
+    links = links_after(kept)
     assert links.skip(DEAD, DEAD)
-    assert links.keep(WHOLE) == {DEAD: 1}
-    assert links.keep(PART) == {DEAD: 1, OTHER: 0}
+    assert links.keep(WHOLE) == {DEAD: kept[DEAD] + 1}
+    assert links.keep(PART) == {DEAD: kept[DEAD] + 1, OTHER: kept[OTHER]}
 
 
 def test_full_asks_for_all_of_them():

@@ -1,17 +1,18 @@
 """Links that were dead when a crawl followed them.
 
 An unchanged page shows the links that it showed when it was stored, whose dead ones were dead then.
-A dead link is requested again where a new or changed page shows it, and after `MAX_CRAWLS` crawls
+A dead link is requested again where a new or changed page shows it, and after `asked_again` crawls
 that skipped it. Listed pages are seeds, and always requested.
 """
 
+import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from llmsspider.crawler.learn.base import Dropped, End, Learner, PageFailed
 from llmsspider.web.urls import identity
 
-MAX_CRAWLS = 6
+ASKED_AGAIN = 6
 """Crawls in a row that skip a dead link; the next one requests it, as the page may exist by then.
 """
 
@@ -36,7 +37,8 @@ class DeadLinks(Learner):
         self._trusted = trusted
         self._requested = requested
         self._before: dict[str, int] = {}
-        self._now: dict[str, int] = {}
+        self._now: set[str] = set()
+        self.asked_again = ASKED_AGAIN
         self.skipped: dict[str, str] = {}
         """Links skipped in this crawl, as pages spell them, and their identity; a changed page may
         request one.
@@ -54,7 +56,12 @@ class DeadLinks(Learner):
         if not end.followed_links:
             return None
         skipped = {known: self._before[known] + 1 for known in self.skipped.values()}
-        kept = {**({} if end.saw_all else self._before), **skipped, **self._now}
+        # those that one crawl met are not all requested again in one
+        dead = {
+            known: 0 if known in self._before else zlib.crc32(known.encode()) % ASKED_AGAIN
+            for known in self._now
+        }
+        kept = {**({} if end.saw_all else self._before), **skipped, **dead}
         return dict(list(kept.items())[-MAX_STORED:])
 
     def page_failed(self, failed: PageFailed) -> None:
@@ -62,7 +69,7 @@ class DeadLinks(Learner):
         is_link = failed.by == "link" and not (failed.listed or failed.is_stored)
         if failed.kind == "not_found" and is_link:
             urls = (failed.url, *failed.resolved_to)
-            self._now.update(dict.fromkeys(map(identity, urls), 0))
+            self._now.update(map(identity, urls))
 
     def drained(self) -> Iterator[Dropped]:
         """Count the links that were dead before and not requested."""
@@ -77,7 +84,7 @@ class DeadLinks(Learner):
         link stands for.
         """
         for known in (identity(page), identity(link)) if self._trusted and self._before else ():
-            if self._before.get(known, MAX_CRAWLS) < MAX_CRAWLS:
+            if self._before.get(known, self.asked_again) < self.asked_again:
                 self.skipped[link] = known
                 return True
         return False
