@@ -7,7 +7,7 @@ was stored but not reached is decided on at the end, and nothing is deleted in d
 """
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -19,8 +19,8 @@ from llmsspider.crawler.pages import breaks_off
 from llmsspider.diff.kinds import change_kinds
 from llmsspider.diff.noise import without_stamps
 from llmsspider.errors import ConversionError
-from llmsspider.items import Change
-from llmsspider.store import PageRecord, PageState, Reading, Store
+from llmsspider.items import Change, ChangeKind
+from llmsspider.store import LINKS, PageRecord, PageState, Reading, Store
 from llmsspider.web.addresses import hostname
 from llmsspider.web.loading import own_mark
 from llmsspider.web.outcomes import clean_validator, says_unchanged, validators
@@ -108,6 +108,15 @@ class KnownPages:
     def load(self, key: bytes) -> PageRecord | None:
         """Return a document that is stored, of this run too, None where there is none."""
         return self.store.load_page(key) if self.store is not None else None
+
+    def linking(self, to: Container[bytes]) -> set[bytes]:
+        """Return the keys of the stored pages whose text links to one of others."""
+        pages = self.store.load_pages([*self.states], LINKS) if self.store is not None else ()
+        return {
+            page.key
+            for page in pages
+            if page is not None and any(page_key(link.url) in to for link in page.links)
+        }
 
     def title(self, key: bytes) -> str:
         """Return the title of a page as it was stored before this run, or an empty text."""
@@ -333,9 +342,8 @@ class RecordedPages:
         self.said_before: set[bytes] = (
             set()
         )  # pages that say the same in a better form: that is no change
-        self.written: dict[
-            bytes, tuple[str, Change]
-        ] = {}  # the URLs of those that are new or changed
+        self.written: dict[bytes, tuple[str, Change, list[ChangeKind]]] = {}
+        """The URLs of those that are new or changed, and of which kinds the changes are."""
 
     def open(self, store: Store) -> None:
         """Write pages to a store from now on."""
@@ -396,7 +404,7 @@ class RecordedPages:
             with suppress(ConversionError):  # the parser failed
                 record.change_kinds = change_kinds(before.text, record.text)
         if record.origin != "llms-full":
-            self.written[record.key] = record.url, change
+            self.written[record.key] = record.url, change, record.change_kinds
         return change, self._store.save_page(record, change)
 
     def delete(self, record: PageRecord) -> int:

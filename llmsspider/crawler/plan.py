@@ -4,7 +4,7 @@ ended in one line.
 
 import shlex
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from itertools import chain, islice
@@ -14,6 +14,7 @@ from llmsspider import errors
 from llmsspider.config.arguments import DocsArguments
 from llmsspider.crawler.addresses import Addresses
 from llmsspider.crawler.bounds import Bounds
+from llmsspider.crawler.known_pages import KnownPages
 from llmsspider.crawler.progress import Coverage, Progress
 from llmsspider.crawler.records import Records
 from llmsspider.crawler.revisit import Night
@@ -21,6 +22,7 @@ from llmsspider.crawler.site import SiteKnowledge
 from llmsspider.crawler.uses import UsesRun
 from llmsspider.items import Page
 from llmsspider.site.discovered import Discovery, FetchResult, Probe
+from llmsspider.store import PageState
 from llmsspider.web.loading import missing_extra
 from llmsspider.web.outcomes import remedied
 from llmsspider.web.rights import SiteDeclaration, SiteRights
@@ -88,12 +90,13 @@ class FilteredPages:
 @dataclass(slots=True, frozen=True)
 class PlanNight:
     """How many `pages` of the source are stored, and how many of them are requested for which of
-    the `reasons`, or left out; `why_all` where each is requested. `witness` is the file that says
-    what changed, and what it has shown.
+    the `reasons`, or left out; `why_all` where each is requested. `sample` has URLs of requested
+    ones by reason. `witness` is the file that says what changed, and what it has shown.
     """
 
     pages: int
     reasons: dict[str, int]
+    sample: dict[str, list[str]]
     why_all: str | None
     witness: str | None
 
@@ -123,9 +126,13 @@ class Plan:
     night: PlanNight | None  # of a stored source
 
 
-def _plan_night(night: Night) -> PlanNight:
+def _plan_night(night: Night, states: Mapping[bytes, PageState]) -> PlanNight:
     reasons = dict(Counter(map(str, night.why.values())).most_common())
-    return PlanNight(night.pages, reasons, night.why_all, night.proof)
+    sample: dict[str, list[str]] = {why: [] for why in reasons if why != "left out"}
+    for key, why in night.why.items():
+        if why in sample and len(sample[why]) < MAX_SAMPLE:
+            sample[why].append(states[key].url)
+    return PlanNight(night.pages, reasons, sample, night.why_all, night.proof)
 
 
 class Planner(UsesRun):
@@ -134,6 +141,7 @@ class Planner(UsesRun):
     addresses: Addresses
     arguments: DocsArguments
     bounds: Bounds
+    known: KnownPages
     rights: SiteRights
 
     def plan(
@@ -197,14 +205,15 @@ class Planner(UsesRun):
             left_out=dict(filtered),
             rights=self.rights.table(),
             requests=discovery.requests,
-            arguments=_commands(self.arguments.url, scope, filtered),
-            night=night and _plan_night(night),
+            arguments=_commands(self.arguments, scope, filtered),
+            night=night and _plan_night(night, self.known.states),
         )
 
 
-def _commands(url: str | None, scope: Scope, filtered: Container[str]) -> dict[str, str]:
+def _commands(arguments: DocsArguments, scope: Scope, filtered: Container[str]) -> dict[str, str]:
     """Return ready-to-paste commands by what they do."""
-    start = errors.command("crawl", "docs", "-a", f"url={url}")
+    source = ["-a", f"source={arguments.source}"] if arguments.source else []
+    start = errors.command("crawl", "docs", "-a", f"url={arguments.url}", *source)
     commands = {"as planned": start}
     if "out-of-scope" in filtered:
         commands["the whole host"] = (
@@ -240,6 +249,9 @@ def _night_lines(night: PlanNight | None) -> Iterator[str]:
     yield f"night        {night.pages} pages are stored: {what}"
     if night.witness is not None:
         yield f"             by {night.witness}"
+    for why, urls in night.sample.items():
+        yield f"  {night.reasons[why]:>5}  {why}"
+        yield from (f"         {url}" for url in urls)
 
 
 def plan_lines(plan: Plan) -> Iterator[str]:

@@ -215,12 +215,17 @@ class Ledger:
             return 0
         return min(self._bound, self.histories[witness.name].bound)
 
-    def plan(self, pages: Mapping[bytes, str], bound: int) -> dict[bytes, Why]:
+    def plan(
+        self,
+        pages: Mapping[bytes, str],
+        bound: int,
+        linking: Callable[[set[bytes]], Collection[bytes]] = lambda _keys: (),
+    ) -> dict[bytes, Why]:
         """Decide which of the stored pages (URLs by key) are requested; return why, or that it is
         left out, for each of them; nothing where all are requested.
 
         Sampled are those that were requested longest ago, so many that each page is within `bound`
-        runs.
+        runs; before them those that link to pages which a witness names no more (`linking`).
         """
         past = {one.name: self.histories.get(one.name, History()) for one in self.witnesses}
         found = [one for one in self.witnesses if past[one.name].bound]
@@ -234,7 +239,14 @@ class Ledger:
         why = self._reasons(pages, named)
         unasked = {key for key, reason in why.items() if reason == "left out"}
         is_deploy = any(one.stamp != past[one.name].stamp for one in self.witnesses)
-        sample = self._sample(unasked, pages, DEPLOY_SAMPLE if is_deploy else 1)
+        lost = {
+            key
+            for one in self.witnesses
+            for key in named[one.name]
+            if one.pages and one.of(pages[key]) is None
+        }
+        times = DEPLOY_SAMPLE if is_deploy else 1
+        sample = self._sample(unasked, pages, times, linking(lost) if lost else ())
         self.unasked = unasked.difference(sample)
         if not sample:
             self.by = None
@@ -243,14 +255,21 @@ class Ledger:
         return why | dict.fromkeys(sample, "sampled")
 
     def _sample(
-        self, unasked: Collection[bytes], pages: Mapping[bytes, str], times: int
+        self,
+        unasked: Collection[bytes],
+        pages: Mapping[bytes, str],
+        times: int,
+        first: Collection[bytes],
     ) -> list[bytes]:
-        """Choose so `times` as many as are due of the pages that nothing else asks for, the longest
-        ago first.
+        """Choose so `times` as many as are due of the pages that nothing else asks for, `first`
+        ones, then the longest ago.
         """
         share = sum(1 / self._bound_of(key, pages[key]) for key in unasked)
-        oldest = sorted(unasked, key=lambda key: (self.checked[key].number, random()))  # noqa: S311  # no secret
-        return oldest[: times * max(MIN_SAMPLE, ceil(share))]
+        order = sorted(
+            unasked,
+            key=lambda key: (key not in first, self.checked[key].number, random()),  # noqa: S311  # no secret
+        )
+        return order[: times * max(MIN_SAMPLE, ceil(share))]
 
     def _named(self, witness: Witness, pages: Mapping[bytes, str]) -> set[bytes]:
         """The keys of the stored pages that a witness names."""
@@ -318,6 +337,7 @@ class Ledger:
         changed: Iterable[bytes],
         *,
         text_of: Callable[[bytes], str],
+        links: Collection[bytes] = (),
         failed: Iterable[bytes] = (),
         evident: bool = True,
     ) -> list[str]:
@@ -326,7 +346,8 @@ class Ledger:
 
         The site answered for the pages `asked` (URLs by key); those that `failed` are asked again.
         The `changed` ones had another text than before, or were gone; `evident` says that the site
-        alone made them change. `text_of` returns what a page says, by key.
+        alone made them change; of the `links` ones nothing else did, which few witnesses hold.
+        `text_of` returns what a page says, by key.
         """
         changes = set(changed)
         claims = {
@@ -337,7 +358,7 @@ class Ledger:
         for witness in self.witnesses:
             history = self.histories.setdefault(witness.name, History())
             if evident and history.stamp:
-                missed = self._judge(witness, claims[witness.name], changes)
+                missed = self._judge(witness, claims[witness.name], changes, links)
                 lines += [
                     f"{witness.name} did not name {asked[key]}, which changed" for key in missed[:1]
                 ]
@@ -355,14 +376,22 @@ class Ledger:
         return lines
 
     def _judge(
-        self, witness: Witness, claims: Mapping[bytes, Claim], changes: Collection[bytes]
+        self,
+        witness: Witness,
+        claims: Mapping[bytes, Claim],
+        changes: Collection[bytes],
+        links: Collection[bytes],
     ) -> list[bytes]:
         """Count in the history of a witness what it said of the pages that changed, but of its own;
         return those that it did not name.
         """
         history = self.histories[witness.name]
-        own = page_key(witness.page) if witness.page else b""
-        known = [key for key in changes if claims.get(key, "none") != "none" and key != own]
+        not_its_own = {page_key(witness.page)} if witness.page else set()
+        if not witness.holds_links:
+            not_its_own.update(links)
+        known = [
+            key for key in changes if claims.get(key, "none") != "none" and key not in not_its_own
+        ]
         missed = [key for key in known if claims[key] == "silent"]
         history.changes += len(known)
         history.named += len(known) - len(missed)

@@ -370,15 +370,14 @@ class Run:
         if is_part or not (self.coverage.complete and (ledger.witnesses or ledger.histories)):
             return
         gone = {key for key, outcome in known.outcomes.items() if outcome in {"gone", "moved"}}
-        asked = {key: url for key, (url, _) in self.recorded.written.items()}
+        written = self.recorded.written.items()
+        asked = {key: url for key, (url, *_) in written}
         for key in (self.recorded.keys | gone) - ledger.left_out:
             state = known.states.get(key)
             if state is not None and state.origin != "llms-full":
                 asked[key] = state.url
         asked |= ledger.no_documents
-        changed = gone | {
-            key for key, (_, change) in self.recorded.written.items() if change == "changed"
-        }
+        changed = gone | {key for key, (_, change, _) in written if change == "changed"}
 
         def text_of(key: bytes) -> str:
             record = store.load_page(known.aliases.get(key, key))
@@ -388,6 +387,7 @@ class Run:
             asked,
             changed,
             text_of=text_of,
+            links={key for key, (*_, kinds) in written if kinds == ["addresses"]},
             failed=known.outcomes,
             evident=self.memory.same_extractor,
         )
@@ -437,7 +437,7 @@ class Run:
             return None
         why_all = self._why_all
         urls = {key: state.url for key, state in states.items()}
-        why = {} if why_all else self.ledger.plan(urls, self.config.revisit)
+        why = {} if why_all else self.ledger.plan(urls, self.config.revisit, self.known.linking)
         if why_all is None and not why:
             why_all = "no file of the site is believed to say what changed"
         by = self.ledger.by.name if self.ledger.by is not None else ""

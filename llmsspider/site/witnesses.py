@@ -149,6 +149,11 @@ class Witness:
     hashes_pages: bool = False
     is_flat: bool = False  # names of pages have `_` in place of `/`, from `root` on (VitePress)
 
+    @property
+    def holds_links(self) -> bool:
+        """Whether it names a page where nothing changed but the targets of its links."""
+        return self.hashes_pages or self.name in NOT_OF_A_FILE
+
     def key_of(self, url: str) -> str:
         """Return what stands for a page in `pages`."""
         key = loose_key(url)

@@ -164,6 +164,10 @@ def test_a_site_that_never_changes_is_not_requested_from_its_fifth_night_on(
     plan = command("plan", "kit", *options, cwd=tmp_path)
     assert "night        40 pages are stored: 37 left out, 3 sampled\n" in plan.stdout
     assert "by search_index.json, proven over 4 nights, 0 of 0 changes named\n" in plan.stdout
+    assert len(re.findall(rf"\n {{9}}{nights.site.url}/p\d+/(?=\n)", plan.stdout)) == 3, (
+        "the sampled ones"
+    )
+    assert f"crawl docs -a url={nights.site.url}/ -a source=kit" in plan.stdout
     assert not {path for path in nights.site.paths() if path.startswith("/p")}
     told, _, _ = nights(9, arguments={"source": "kit"})
     assert told == {"/p9/": "changed"}

@@ -224,6 +224,37 @@ def test_pages_that_another_witness_names_are_requested_if_they_are_few():
     assert KEYS[0] not in ledger.unasked
 
 
+def test_pages_that_link_to_one_which_is_gone_are_sampled_first():
+    asked_for = []
+
+    def linking(keys: set[bytes]) -> set[bytes]:
+        asked_for.append(keys)
+        return {KEYS[4]}
+
+    for gone in (range(6), range(5)):
+        ledger = Site().begun({}, gone)
+        ledger.histories["index"].pages = 5
+        ledger.histories["index"].stamp = ledger.witnesses[
+            0
+        ].stamp  # no other file: few are sampled
+        why = ledger.plan(ASKED, 50, linking)
+    assert asked_for == [{KEYS[5]}]
+    assert why[KEYS[5]] == "named"
+    assert why[KEYS[4]] == "sampled"
+    assert [*why.values()].count("sampled") == 3
+
+
+def test_the_targets_of_links_are_no_mistake_of_what_does_not_hold_them():
+    nights = Nights()
+    files = Witness("hashes", "1", {loose_key(url): "1" for url in URLS}, hashes_pages=True)
+    for _ in range(4):
+        nights(index({}), files)
+    lines = nights(index({}), files, changed=(3,), links={KEYS[3]})
+    assert lines == [f"hashes did not name {URLS[3]}, which changed"]
+    assert nights.ledger.histories["index"].mistakes == 0
+    assert nights(index({}), changed=(4,)) == [f"index did not name {URLS[4]}, which changed"]
+
+
 def test_other_settings_have_their_own_nights():
     kept = Ledger(1, "render=never").to_json()
     same, other = Ledger(2, "render=never"), Ledger(2, "render=always")

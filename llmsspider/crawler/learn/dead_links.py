@@ -16,6 +16,9 @@ ASKED_AGAIN = 6
 """Crawls in a row that skip a dead link; the next one requests it, as the page may exist by then.
 """
 
+SPREAD = 4
+"""Number of crawls over which those that one crawl met are requested again."""
+
 MAX_STORED = 5000
 """Maximum number of dead links of a source that are stored."""
 
@@ -58,7 +61,7 @@ class DeadLinks(Learner):
         skipped = {known: self._before[known] + 1 for known in self.skipped.values()}
         # those that one crawl met are not all requested again in one
         dead = {
-            known: 0 if known in self._before else zlib.crc32(known.encode()) % ASKED_AGAIN
+            known: 0 if known in self._before else zlib.crc32(known.encode()) % SPREAD
             for known in self._now
         }
         kept = {**({} if end.saw_all else self._before), **skipped, **dead}
