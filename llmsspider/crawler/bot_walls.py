@@ -173,6 +173,7 @@ class _SameText:
 
 
 _OVERWRITTEN: dict[Overwrite, str] = {
+    "gone": "another text, and nothing of what the page said",
     "alike": "nearly the same text in place of several pages",
     "exchanged": "the text that another page had",
     "odd": "its headings or half of its text are gone, like those of other pages",

@@ -13,8 +13,8 @@ from itertools import islice
 from typing import Literal, NamedTuple
 from zlib import crc32
 
-LEAST_PAGES = 3
-"""Number of pages that are held back at least; fewer are rewritten."""
+LEAST_PAGES = 2
+"""Number of pages that are held back together at least; one is where nothing of it is left."""
 ODD_SHARE = 0.03
 """More than this share of the pages does not lose its headings, or its text, in one night."""
 REWRITTEN_SHARE = 0.3
@@ -28,6 +28,7 @@ _COMPARED = 40  # maximum number of pages that one is compared with
 _ALIKE = 0.5  # share of shingles from which on two texts are one
 _UNLIKE = 0.3
 _KEPT = 0.6  # share of its shingles from which on a page is edited, not rewritten
+_GONE = 0.2  # share up to which it is another page
 _BEGINNING = 0.8  # share of a text that begins as the one before, where that was cut
 
 _WORD = re.compile(r"\w+")
@@ -38,9 +39,9 @@ Sketch = frozenset[int]
 their shingles.
 """
 
-Overwrite = Literal["alike", "exchanged", "odd", "many"]
-"""What pages became: the same text, the texts of each other, odd ones (`Rewriting`), or merely too
-many others at once.
+Overwrite = Literal["gone", "alike", "exchanged", "odd", "many"]
+"""What pages became: another page each, the same text, the texts of each other, odd ones
+(`Rewriting`), or merely too many others at once.
 """
 
 
@@ -69,13 +70,14 @@ def resemblance(one: Sketch, other: Sketch) -> float:
 
 class Rewriting(NamedTuple):
     """The texts of a page before and now, as sketches; `is_odd` where half of its headings are gone,
-    and no more text came, or where it ends early.
+    and no more text came, or where it ends early; `is_gone` where all of it is.
     """
 
     key: bytes
     before: Sketch
     now: Sketch
     is_odd: bool
+    is_gone: bool
 
 
 def rewriting(key: bytes, before: str, now: str, title: str | None = None) -> Rewriting | None:
@@ -84,14 +86,16 @@ def rewriting(key: bytes, before: str, now: str, title: str | None = None) -> Re
     """
     old = shingles(before)
     new = shingles(now)
-    if len(old & new) >= _KEPT * len(old):
+    kept = len(old & new) / len(old)
+    if kept >= _KEPT:
         return None
     headings = {title or "", *_HEADING.findall(before)} - {""}
     lost = sum(heading not in now for heading in headings)
-    is_away = lost > 0 and 2 * lost >= len(headings)
+    is_other = lost > 0 and kept <= _GONE and len(now) < 2 * len(before)
     is_cut = before.startswith(now[: int(_BEGINNING * len(now))])
-    is_odd = is_cut or (is_away and len(now) < 2 * len(before))
-    return Rewriting(key, sketch(old), sketch(new), is_odd)
+    is_odd = is_cut or (is_other and 2 * lost >= len(headings))
+    is_gone = is_other and lost == len(headings)
+    return Rewriting(key, sketch(old), sketch(new), is_odd, is_gone)
 
 
 _Index = defaultdict[int, list[Rewriting]]
@@ -123,6 +127,8 @@ class Overwrites:
         """Return what a page became together with others of a source that has so many `pages`; None
         where it was rewritten.
         """
+        if page.is_gone:
+            return "gone"
         if len(self._pages) < LEAST_PAGES:
             return None
         kinds = self._kinds
@@ -130,7 +136,8 @@ class Overwrites:
             return kinds[page.key]
         if page.is_odd and self._odd >= max(LEAST_PAGES, ODD_SHARE * pages):
             return "odd"
-        is_odd_night = len(kinds) >= LEAST_PAGES or len(self._pages) > REWRITTEN_SHARE * pages
+        many = max(LEAST_PAGES, REWRITTEN_SHARE * pages)
+        is_odd_night = len(kinds) > LEAST_PAGES or len(self._pages) > many
         return "many" if is_odd_night else None
 
     @property

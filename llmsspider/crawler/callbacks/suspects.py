@@ -94,11 +94,12 @@ class SuspectAnswers(UsesRun):
         text = record.text
         before = stored.text
         suspect = Suspect(state.key, bot_walls.wall_fingerprint(text), state.content_hash)
-        suspect.rewriting = rewriting(state.key, before, text, stored.title)
+        dropped = drop_reason(text, record.title)
+        if dropped is None:  # one without text is seen twice anyway
+            suspect.rewriting = rewriting(state.key, before, text, stored.title)
         suspect.cut = not record.has_end_tag and breaks_off(before, text)
         if suspect.cut:
             return suspect
-        dropped = drop_reason(text, record.title)
         is_missing = content_hash(text) in self.site.soft404_hashes
         if dropped is not None and dropped.reason == "soft-404":
             is_missing = True
@@ -107,7 +108,7 @@ class SuspectAnswers(UsesRun):
         if not bot_walls.is_rewritten(before, text):
             return suspect if suspect.rewriting is not None else None
         suspect.kind = bot_walls.own_evidence(before, text, record.title, body)
-        if dropped is None:  # one without text is seen twice anyway
+        if dropped is None:
             shrunk = bot_walls.is_shrunk(before, text)
             # Markdown of a page that came as HTML has no navigation
             is_less = record.origin in MARKDOWN_ORIGINS and state.origin == "html"
