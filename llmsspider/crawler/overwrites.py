@@ -29,6 +29,7 @@ _ALIKE = 0.5  # share of shingles from which on two texts are one
 _UNLIKE = 0.3
 _KEPT = 0.6  # share of its shingles from which on a page is edited, not rewritten
 _GONE = 0.2  # share up to which it is another page
+_STUB = 60  # shingles below which a page that has more than twice as many now was a stub
 _BEGINNING = 0.8  # share of a text that begins as the one before, where that was cut
 
 _WORD = re.compile(r"\w+")
@@ -69,8 +70,8 @@ def resemblance(one: Sketch, other: Sketch) -> float:
 
 
 class Rewriting(NamedTuple):
-    """The texts of a page before and now, as sketches; `is_odd` where half of its headings are gone,
-    and no more text came, or where it ends early; `is_gone` where all of it is.
+    """The texts of a page before and now, as sketches; `is_odd` where its text and half of its
+    headings are gone, or where it ends early; `is_gone` where all of it is.
     """
 
     key: bytes
@@ -91,7 +92,8 @@ def rewriting(key: bytes, before: str, now: str, title: str | None = None) -> Re
         return None
     headings = {title or "", *_HEADING.findall(before)} - {""}
     lost = sum(heading not in now for heading in headings)
-    is_other = lost > 0 and kept <= _GONE and len(now) < 2 * len(before)
+    was_stub = len(old) < _STUB and len(new) > 2 * len(old)
+    is_other = lost > 0 and kept <= _GONE and not was_stub
     is_cut = before.startswith(now[: int(_BEGINNING * len(now))])
     is_odd = is_cut or (is_other and 2 * lost >= len(headings))
     is_gone = is_other and lost == len(headings)

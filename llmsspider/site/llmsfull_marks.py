@@ -5,6 +5,8 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
+from llmsspider.web.text import valid_text
+
 MAX_MARKS = 200_000
 """So many marks of one kind are remembered."""
 
@@ -48,7 +50,7 @@ def clean_title(text: str) -> str:
     """Return the words of a heading without links, emphasis and anchors."""
     text = re.sub(r"!?\[([^\[\]]*+)\]\([^()\[]*+\)", r"\1", text)
     text = _TAG.sub("", re.sub(r"\{#[^{}]*+\}\s*$", "", text))
-    return " ".join(text.replace("`", "").replace("**", "").split())
+    return " ".join(valid_text(text).replace("`", "").replace("**", "").split())
 
 
 _FIRECRAWL = re.compile(r"\s*<\|firecrawl-page-\d+-l+mstxt\|>\s*$")

@@ -147,12 +147,13 @@ B = prose("b")
         (f"# A\n\n{A}", f"# Bee\n\n{B} {prose('a', 50)}", ""),
         (f"# A\n\n## Cee\n\n{A}", f"# A\n\n## Dee\n\n{B}", "odd"),
         (f"# A\n\n## Cee\n\n## Ef\n\n{A}", f"# A\n\n## Cee\n\n## Gi\n\n{B}", ""),
-        (f"# A\n\n{A}", f"# Bee\n\n{prose('b', 400)}", ""),
+        (f"# A\n\n{A}", f"# Bee\n\n{prose('b', 400)}", "gone"),
+        (f"# A\n\n{prose('a', 50)}", f"# Bee\n\n{B}", ""),
         ("", f"# A\n\n{B}", ""),
         ("", "", None),
     ],
     ids=[
-        "longer", "shorter", "half", "body", "all", "much of it", "half of its headings", "a third", "grown", "empty",
+        "longer", "shorter", "half", "body", "all", "much of it", "half of its headings", "a third", "grown", "stub", "empty",
         "nothing",
     ],
 )  # fmt: skip

@@ -20,7 +20,7 @@ from llmsspider.content.markdown.scan import (
 )
 from llmsspider.items import Link, Page, PageMeta
 from llmsspider.web.addresses import begins
-from llmsspider.web.text import valid
+from llmsspider.web.text import valid, valid_text
 from llmsspider.web.urls import without_fragment
 
 __all__ = ["Draft", "draft", "looks_like_html", "looks_like_markdown", "read"]
@@ -49,6 +49,7 @@ def split_front_matter(text: str) -> tuple[dict[str, object], str]:
     for match, load in ((_YAML.match, _load_yaml), (_TOML.match, _load_toml)):
         found = match(text, 0, 2 * _LIMIT)
         if found and len(found[1]) <= _LIMIT and (values := load(found[1])) is not None:
+            values = {valid_text(name): valid(value) for name, value in values.items()}
             return values, text[found.end() :].lstrip("\n")
     return _split_json(text) or ({}, text)
 
@@ -105,7 +106,7 @@ def _load_yaml(head: str) -> dict[str, object] | None:
     if not head.strip():
         return {}
     try:
-        values = valid(_yaml_reader()(head))
+        values = _yaml_reader()(head)
     except _UNREADABLE:  # an unquoted colon in a title: the lines `key: value`
         return {found[1]: found[2].strip().strip("\"'") for found in _PAIR.finditer(head)} or None
     return {str(key): value for key, value in values.items()} if isinstance(values, dict) else None
