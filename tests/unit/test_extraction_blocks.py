@@ -64,7 +64,8 @@ def test_inline(body, expected):
 BLOCKS = {
     "headings": ("<h1>A</h1><h2><a href='#b'>B</a> <a href='#b'>#</a></h2><h3></h3>", "# A\n\n## B"),
     "a heading that leads to its page": ("<h1><a href='p'>A</a></h1><h2><a href='./p#x'>B</a> <a href='q'>C</a></h2>", "# A\n\n## B [C](https://e.org/d/q)"),
-    "cards that a style sheet parts": ("<div><a href='a'><strong>First steps</strong>How to install it</a><a href='b'><span>Guides</span><span>Task by task, all</span></a></div>", "[**First steps** How to install it](https://e.org/d/a)  \n[Guides Task by task, all](https://e.org/d/b)"),
+    "line breaks that part paragraphs": ("<div>a<br>b<br> <br>c</div><ul><li>d<br><br>e</li></ul>", "a  \nb\n\nc\n\n- d\n\n  e"),
+    "cards that a style sheet parts": ("<div><a href='a'><strong>First steps</strong>How to install it</a><a href='b'><span>Guides</span><span>Task by task, all</span></a></div>", "[**First steps** How to install it](https://e.org/d/a)\n\n[Guides Task by task, all](https://e.org/d/b)"),
     "parts of names in a link": ("<p><a href='a'><b>Java</b>Script</a> <a href='b'><span>Jar</span><span>Remap</span></a> <a href='c'><b>un</b>known to most of us</a></p>", "[**Java**Script](https://e.org/d/a) [JarRemap](https://e.org/d/b) [**un**known to most of us](https://e.org/d/c)"),
     "text in a definition list": ("<dl>Before.<dt>A</dt><br>text <code>a</code> of it<dt>B</dt><dd>b</dd></dl>", "Before.\n\nA\n: text `a` of it\n\nB\n: b"),
     "blocks behind text in a definition list": ("<dl><dt>A</dt>text<ul><li>x</li></ul>more<dt>B</dt> <dd>b</dd></dl>", "**A**\n\ntext\n\n- x\n\nmore\n\n**B**\n\nb"),

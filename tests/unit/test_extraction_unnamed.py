@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
 import pytest
 
 from llmsspider.content.extraction import convert
@@ -169,6 +171,39 @@ def test_blocks_that_only_turn_pages_are_no_content(block):
     page = converted(f"{block}<h1>Wheels</h1>{PROSE}{block}", "Wheels")
     assert page.markdown == f"# Wheels\n\n{TEXT}\n"
     assert "https://widget.example.org/manual/c.html" in page.follow
+
+
+@pytest.mark.parametrize(
+    "controls",
+    [
+        pytest.param("<p>Was this page helpful? <button>Yes</button></p>", id="a question"),
+        pytest.param(
+            "<div><h3>Is this helpful?</h3><p><a href='#'>Yes</a><a href='#'>No</a></p></div>",
+            id="a question in a heading",
+        ),
+        pytest.param("<p><a href='javascript:p()'>Print</a> | <a href='#'>Share</a></p>", id="bar"),
+        pytest.param(
+            f"<ul><li><a href='https://a.net/post?u={quote(PAGE, safe='')}'>Post it</a></ul>",
+            id="the page handed on",
+        ),
+    ],
+)
+def test_what_readers_press_amid_the_text_is_no_content(controls):
+    page = converted(f"<h1>Wheels</h1>{PROSE}{controls}{PROSE}", "Wheels")
+    assert page.markdown == f"# Wheels\n\n{TEXT}\n\n{TEXT}\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("<p>Press <a href='#'>Print</a> once.</p>", id="a sentence"),
+        pytest.param("<p><a href='#'>Wheels and mills</a></p>", id="a title"),
+        pytest.param("<p><a href='print.html'>Print</a></p>", id="a page"),
+        pytest.param("<p>Is this helpful? We asked a miller.</p>", id="a question of the author"),
+    ],
+)
+def test_what_reads_like_a_control_stays(text):
+    assert converted(f"<h1>Wheels</h1>{PROSE}{text}{PROSE}", "Wheels").markdown.count("\n\n") == 3
 
 
 @pytest.mark.parametrize(

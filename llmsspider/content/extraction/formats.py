@@ -129,6 +129,7 @@ _BACKTICKS = re.compile(r"`+")
 _SPACES = re.compile(r" {2,}")
 _BESIDE = re.compile(r"(?<=[^\s\\*])\*{4}(?=[^\s*])")
 """Where bold text ends and other begins."""
+_GAP = re.compile(r"\n *\n[ \n]*")
 _LINE_START = re.compile(r"\n(?!\n)")
 
 _SHORT = 24
@@ -210,13 +211,12 @@ class MarkdownFormat:
         return (_SPACES.sub(" ", text) if "  " in text else text).strip(" \n\xa0")
 
     def paragraph(self, run: list[str]) -> str:
-        r"""Return inline pieces as a paragraph; `\n` in them is a line break."""
+        r"""Return inline pieces as a paragraph; `\n` in them is a line break, several begin another."""
         text = self.line(run)
-        if "\n" in text:
-            return "  \n".join(
-                escape_start(line.strip(" ")) for line in text.split("\n") if line.strip(" ")
-            )
-        return escape_start(text)
+        if "\n" not in text:
+            return escape_start(text)
+        parts = ([line.strip(" ") for line in part.split("\n")] for part in _GAP.split(text))
+        return "\n\n".join("  \n".join(map(escape_start, filter(None, part))) for part in parts)
 
     def heading(self, level: int, inner: str) -> str:
         """Return an ATX heading; a last `#` is escaped, it would close it."""

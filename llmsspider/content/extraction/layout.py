@@ -4,17 +4,20 @@ text.
 
 import re
 from itertools import takewhile
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from lxml.etree import XPath, _Element
 
 from llmsspider.content.extraction.parsing import Source
+from llmsspider.content.extraction.rules import ASKS
 from llmsspider.content.extraction.tree import (
+    CONTROLS,
     SKIPPED,
     broken_text,
     collapsed,
     empty,
     holds,
+    inner_text,
     is_within,
     letters_outside_links,
     plain_text,
@@ -33,6 +36,7 @@ def without_layout(main: _Element, source: Source, joiner: Joiner) -> _Element:
         without_pagination(main)
     _clear_breadcrumbs(main, urlsplit(joiner.page).path, joiner)
     _clear_ending(main)
+    _clear_controls(main, joiner.page)
     for element in main.iter("div", "p", "span") if b">loading" in source.lowered else ():
         if not len(element) and _LOADING.fullmatch(element.text or "") and _is_alone(element):
             empty(element)
@@ -88,6 +92,40 @@ def _clear_breadcrumbs(main: _Element, path: str, joiner: Joiner) -> None:
                 beside = letters_outside_links(above) - letters_of(plain_text(title))
                 if is_muted or (leads_up and beside <= _MAX_BESIDE):
                     empty(above)
+
+
+def _clear_controls(main: _Element, page: str) -> None:
+    """Empty the blocks of links that do something, and of a question about the page above buttons."""
+    for control in list(main.iter("a", "button")):
+        if _is_control(control, page):
+            around = takewhile(lambda one: one is not main, control.iterancestors())
+            blocks = list(takewhile(lambda one: _has_controls_only(one, page), around))
+            if blocks:
+                empty(blocks[-1])
+
+
+def _is_control(element: _Element, page: str) -> bool:
+    """Say whether an element is a button, or a link that leads nowhere or hands the page on."""
+    href = element.get("href", "")
+    if element.tag == "button" or (page and page in unquote(href.partition("?")[2])):
+        return True
+    return (
+        _NOWHERE.match(href) is not None
+        and _label(element, inner_text(element)).lower() in CONTROLS
+    )
+
+
+def _has_controls_only(block: _Element, page: str) -> bool:
+    beside = " ".join("".join(_BESIDE_CONTROLS(block)).split())
+    is_question = len(beside) <= _MAX_WAY and ASKS.search(beside)
+    has_content = any(map(str.isalnum, beside)) and not is_question
+    links = list(block.iter("a"))
+    return (
+        not has_content
+        and bool(links or is_question)
+        and not _SHOWS(block)
+        and all(_is_control(link, page) for link in links)
+    )
 
 
 def _is_alone(element: _Element) -> bool:
@@ -195,6 +233,9 @@ page.
 _LONGEST = 400
 """Maximum length of a block of pagination in characters."""
 _WORD = re.compile(r"[^\W\d_]+")
+_NOWHERE = re.compile(r"#\Z|javascript:|mailto:\?", re.IGNORECASE)
+_SHOWS = XPath("boolean(.//img | .//pre | .//table | .//code)")
+_BESIDE_CONTROLS = strings_of("descendant::text()[not(ancestor::a or ancestor::button)]")
 _BESIDE = strings_of("descendant::text()[not(ancestor::a)]")
 
 

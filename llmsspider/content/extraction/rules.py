@@ -54,8 +54,8 @@ inside.
 """
 _PARAGRAPHS = XPath("boolean(.//p | .//pre | .//th)")
 _CODE = XPath("boolean(.//pre[normalize-space()])")
-_ASKS = re.compile(
-    r"(?:was|did|is) this \w+ (?:help|use|answer)|helpful\?|rate this|(?:give|send|share|leave)"
+ASKS = re.compile(
+    r"(?:was|did|is) this (?:\w+ )?(?:help|use|answer)|helpful\?|rate this|(?:give|send|share|leave)"
     r" (?:us |your )?feedback|"
     r"copyright|all rights reserved|(?:powered|built|generated|created) (?:by|with)|last"
     r" (?:updated|modified)|"
@@ -88,7 +88,7 @@ def is_content(element: _Element) -> bool:
         return False
     if outside >= _WHOLE or _STRUCTURE(element):
         return True
-    return not _CONTROLS(element) and not _ASKS.search(inner_text(element))
+    return not _CONTROLS(element) and not ASKS.search(inner_text(element))
 
 
 def is_section(element: _Element) -> bool:
@@ -101,7 +101,7 @@ def is_section(element: _Element) -> bool:
         heads_links = text.lower() in CONTENTS_NAMES and (
             below is None or not letters_outside_links(below)
         )
-        return not heads_links and not _ASKS.search(text)
+        return not heads_links and not ASKS.search(text)
     heading = next(element.iter(*HEADINGS), None)
     if heading is None:
         return False
